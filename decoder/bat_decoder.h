@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * From the bytes of a BAT note to struct bat_map, and questions to the map.
+ *
+ * Everything here is safe on any bytes, prints nothing, holds no global state, and may be called
+ * from several threads at once; a map is not changed by look-ups, so threads may share one.
+ */
+#ifndef BAT_DECODER_H
+#define BAT_DECODER_H
+
+#include "bat.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/*
+ * Decode a note: section and size are the content of .note.bolt_bat, ELF note header included.
+ * The bytes are only read during the call.
+ *
+ * hot_index is how to read the cold table's parents (BAT.md 7.2): AUTO decides by the note alone
+ * and sets map->hot_index_ambiguous where that is a guess which symbols could better.
+ *
+ * On success *map is a new map, to be freed with bat_map_free(), and BAT_OK is returned. On
+ * failure *map is NULL and error (may be NULL) has the code, the byte offset in the section, and
+ * the sentence. Notes of versions 1 and 2 fail with BAT_ERR_VERSION.
+ * Time is linear in size; memory at most 16 bytes for each byte of the note is touched.
+ */
+BAT_API enum bat_code bat_decode(const void *section, size_t size, enum bat_hot_index hot_index,
+                                 struct bat_map **map, struct bat_error *error);
+
+/* Frees a map and its arrays. NULL is allowed. */
+BAT_API void bat_map_free(struct bat_map *map);
+
+/*
+ * The ELF note around the description (BAT.md 2), checked: on success *description points into
+ * section. Fails with BAT_ERR_CONTAINER or BAT_ERR_TRUNCATED.
+ */
+BAT_API enum bat_code bat_note_description(const void *section, size_t size,
+                                           const uint8_t **description, size_t *description_size,
+                                           struct bat_error *error);
+
+/*
+ * Read the parents of all fragments the other way (BAT.md 7.2). indices as the note holds them
+ * are recovered from the map. Fails with BAT_ERR_HOT_INDEX, the map unchanged, if that reading
+ * does not fit. form is TABLE or MERGED. Not safe against look-ups going on in other threads.
+ */
+BAT_API enum bat_code bat_map_set_hot_index(struct bat_map *map, enum bat_hot_index form,
+                                            struct bat_error *error);
+
+/* Total number of tables, hot and cold. */
+static inline uint32_t bat_map_tables(const struct bat_map *map)
+{
+    return map->hot_count + map->cold_count;
+}
+
+/*
+ * The table that starts at exactly this output address, as an index into map->functions, or
+ * BAT_NONE. Logarithmic.
+ */
+BAT_API uint32_t bat_map_table_at(const struct bat_map *map, uint64_t address);
+
+/*
+ * The last table that starts at or below this output address, or BAT_NONE. The note does not say
+ * where a function ends: that the address is still inside is for symbols to tell. Logarithmic.
+ */
+BAT_API uint32_t bat_map_table_containing(const struct bat_map *map, uint64_t address);
+
+/*
+ * Input offset for an output offset, both in bytes from the function's (for a fragment: the
+ * fragment's, the parent's) start (BAT.md 8.1). table is an index, or BAT_NONE for a function
+ * without a table: then, and below the first entry, the offset comes back as it is. A branch
+ * source gives the offset of its last entry, any other address keeps its distance past it.
+ * Logarithmic.
+ */
+BAT_API uint64_t bat_translate(const struct bat_map *map, uint32_t table, uint64_t output_offset,
+                               bool is_branch_source);
+
+/* The hot function of a table, as an index: the table itself if it is hot. */
+BAT_API uint32_t bat_parent(const struct bat_map *map, uint32_t table);
+
+/* One fall-through: from the block that starts at `from` into the one that starts at `to`. */
+struct bat_fallthrough {
+    uint32_t from; /* input offset of a block */
+    uint32_t to;   /* input offset of the block that follows it in the output */
+};
+
+/* A walk over the fall-throughs of a trace. Members are private. */
+struct bat_fallthrough_walk {
+    const struct bat_map *map;
+    uint32_t entry; /* the block entry to leave next */
+    uint32_t last;  /* the entry that holds the trace's end */
+};
+
+/*
+ * Start a walk over the fall-throughs of the trace from output offset `from` to output offset
+ * `to`, both inside table (BAT.md 8.2). Then call bat_fallthrough_next() until it returns false;
+ * each call that returns true has filled *pair. No memory is allocated. The start is
+ * logarithmic, the walk linear in the entries passed.
+ */
+BAT_API struct bat_fallthrough_walk bat_fallthroughs(const struct bat_map *map, uint32_t table,
+                                                     uint64_t from, uint64_t to);
+BAT_API bool bat_fallthrough_next(struct bat_fallthrough_walk *walk, struct bat_fallthrough *pair);
+
+/* A block of an input function. */
+struct bat_block {
+    uint64_t hash;
+    uint32_t input_offset; /* bytes from the input function's start */
+    uint32_t index;        /* position among the input function's blocks */
+};
+
+/*
+ * The input blocks of the function that table belongs to: those of its hot table and of all its
+ * fragments together, ascending by input offset, one for each offset (BAT.md 8.3). At most
+ * capacity blocks are written to blocks; the number that there are is returned, so that a call
+ * with capacity 0 tells the size. Entries that are no block of the input function (hash and
+ * index 0 at an offset that is not 0) are left out.
+ * *written (may be NULL) gets the number written. Time n log n in the function's blocks.
+ */
+BAT_API uint32_t bat_blocks(const struct bat_map *map, uint32_t table, struct bat_block *blocks,
+                            uint32_t capacity);
+
+/*
+ * The last of count blocks (from bat_blocks()) that starts at or below input_offset, or BAT_NONE.
+ * Logarithmic.
+ */
+BAT_API uint32_t bat_block_at(const struct bat_block *blocks, uint32_t count,
+                              uint64_t input_offset);
+
+/*
+ * The id of the secondary entry point at input_offset of the function that table belongs to:
+ * 1 for the first, 0 if there is none there (BAT.md 6.4). Linear in the function's secondary
+ * entry points.
+ */
+BAT_API uint32_t bat_secondary_id(const struct bat_map *map, uint32_t table,
+                                  uint64_t input_offset);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

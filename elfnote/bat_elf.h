@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * ELF files around a BAT note: finding it, taking it out, putting one in, and what else of the
+ * file is needed to make sense of it (symbols, sections, segments, build-id, how BOLT was called).
+ * What is inside the note is not known here.
+ *
+ * ELF64 little-endian only, x86-64, AArch64 and RISC-V. Any bytes are safe to open.
+ * No global state but libelf's version check; one struct bat_elf belongs to one thread at a time
+ * while it is opened, its getters may be shared once it is open.
+ */
+#ifndef BAT_ELF_H
+#define BAT_ELF_H
+
+#include "bat.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* An opened ELF file, mapped for reading. */
+struct bat_elf;
+
+/* True if these first bytes of a file are an ELF file's. size may be less than 4. */
+BAT_API bool bat_elf_is(const void *bytes, size_t size);
+
+/*
+ * Open path for reading. On success *elf is to be closed with bat_elf_close(). Fails with
+ * BAT_ERR_IO, BAT_ERR_NOT_ELF, BAT_ERR_UNSUPPORTED (32-bit, big-endian, another machine) or
+ * BAT_ERR_ELF (truncated, tables outside the file). Nothing but headers is read.
+ */
+BAT_API enum bat_code bat_elf_open(const char *path, struct bat_elf **elf,
+                                   struct bat_error *error);
+BAT_API void bat_elf_close(struct bat_elf *elf);
+
+/* --- The file ----------------------------------------------------------------------------- */
+
+BAT_API uint16_t bat_elf_machine(const struct bat_elf *elf); /* EM_X86_64, EM_AARCH64, EM_RISCV */
+BAT_API uint16_t bat_elf_type(const struct bat_elf *elf);    /* ET_EXEC, ET_DYN, ... */
+BAT_API const char *bat_elf_path(const struct bat_elf *elf);
+
+/* The file's bytes, mapped; valid until bat_elf_close(). */
+BAT_API const uint8_t *bat_elf_bytes(const struct bat_elf *elf, uint64_t *size);
+
+/* The address of the first PT_LOAD segment; 0 if there is none. */
+BAT_API uint64_t bat_elf_base_address(const struct bat_elf *elf);
+
+/*
+ * The file's bytes at a virtual address of a loaded segment; *available gets the number of bytes
+ * of that segment's file content from there on. NULL, *available 0, if no segment has it.
+ */
+BAT_API const uint8_t *bat_elf_at_address(const struct bat_elf *elf, uint64_t address,
+                                          uint64_t *available);
+
+/* True if a PT_LOAD segment with PF_X holds the address. */
+BAT_API bool bat_elf_is_executable(const struct bat_elf *elf, uint64_t address);
+
+struct bat_section {
+    const char *name; /* owned by the file; "" where there is none */
+    uint32_t index;
+    uint32_t type;    /* SHT_* */
+    uint64_t flags;   /* SHF_* */
+    uint64_t address;
+    uint64_t offset;  /* in the file */
+    uint64_t size;    /* bytes in memory; for SHT_NOBITS none of them are in the file */
+    uint32_t link;
+    uint32_t info;
+    uint64_t alignment;
+    uint64_t entry_size;
+};
+
+/* All sections by index, section 0 included; owned by elf. */
+BAT_API const struct bat_section *bat_elf_sections(const struct bat_elf *elf, size_t *count);
+
+/* The first section of that name, or NULL. */
+BAT_API const struct bat_section *bat_elf_section(const struct bat_elf *elf, const char *name);
+
+/*
+ * A section's bytes, mapped; NULL, *size 0, for SHT_NOBITS. The section's extent was checked
+ * against the file at bat_elf_open().
+ */
+BAT_API const uint8_t *bat_elf_section_bytes(const struct bat_elf *elf,
+                                             const struct bat_section *section, uint64_t *size);
+
+/* The GNU build-id; NULL, *size 0, if there is none. */
+BAT_API const uint8_t *bat_elf_build_id(const struct bat_elf *elf, size_t *size);
+
+/* The text of .note.bolt_info ("BOLT revision: ..., command line: ..."), or NULL. Owned by elf. */
+BAT_API const char *bat_elf_bolt_info(const struct bat_elf *elf);
+
+/* --- Symbols ------------------------------------------------------------------------------ */
+
+struct bat_symbol {
+    uint64_t address;
+    uint64_t size;
+    const char *name;    /* owned by elf */
+    const char *file;    /* name of the FILE symbol that a local symbol stands under, or NULL */
+    uint32_t section;    /* section index, SHN_XINDEX resolved; SHN_UNDEF, SHN_ABS as they are */
+    uint32_t order;      /* position in the symbol table */
+    uint8_t type;        /* STT_* */
+    uint8_t binding;     /* STB_* */
+};
+
+/*
+ * The named symbols of .symtab (.dynsym with dynamic true), without SECTION and FILE ones, in the
+ * table's order; read and kept at the first call. *count 0 and BAT_OK if there is no such table.
+ * Not safe against another thread's first call. Fails with BAT_ERR_ELF for a damaged table.
+ */
+BAT_API enum bat_code bat_elf_symbols(struct bat_elf *elf, bool dynamic,
+                                      const struct bat_symbol **symbols, size_t *count,
+                                      struct bat_error *error);
+
+/* --- The note ----------------------------------------------------------------------------- */
+
+/*
+ * The content of the BAT note's section: the section called .note.bolt_bat, else the first
+ * SHT_NOTE section that holds a note of owner BOLT and type BAT_NOTE_TYPE. *bytes is mapped and
+ * belongs to elf. Fails with BAT_ERR_NO_NOTE (the message says whether BOLT has processed the
+ * file and how a note is made), BAT_ERR_UNSUPPORTED (compressed section).
+ */
+BAT_API enum bat_code bat_elf_note(const struct bat_elf *elf, const uint8_t **bytes, size_t *size,
+                                   const struct bat_section **section, struct bat_error *error);
+
+/*
+ * Write a copy of the file at path to output with its BAT note added or replaced: section is the
+ * new content of .note.bolt_bat, ELF note header included. output may be path itself.
+ *
+ * Nothing that a program header maps changes, nor do the offsets of any other section but the
+ * section name table; only the note, the section name table, the section header table and the
+ * ELF header's fields for it may differ. The copy is written to a temporary file in output's
+ * folder, synchronised, given path's mode and (where allowed) owner, and renamed over output; on
+ * failure output is as it was. A file whose note was removed with bat_elf_remove_note() and put
+ * back is the same bytes again if BOLT wrote it. A symbolic link as output is followed.
+ */
+BAT_API enum bat_code bat_elf_write_note(const char *path, const char *output,
+                                         const void *section, size_t size,
+                                         struct bat_error *error);
+
+/* The same without the note. Fails with BAT_ERR_NO_NOTE if there is none. */
+BAT_API enum bat_code bat_elf_remove_note(const char *path, const char *output,
+                                          struct bat_error *error);
+
+/*
+ * Write bytes to path by way of a temporary file and rename, as above; mode 0666 less the umask
+ * for a new file.
+ */
+BAT_API enum bat_code bat_write_file(const char *path, const void *bytes, size_t size,
+                                     struct bat_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

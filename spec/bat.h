@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * The BAT note as C types: constants, the map that a note decodes to, and the error that every
+ * fallible function of libbat fills. The format itself is told in spec/BAT.md; section numbers in
+ * the comments of this library refer to that file.
+ */
+#ifndef BAT_SPEC_BAT_H
+#define BAT_SPEC_BAT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define BAT_API __attribute__((visibility("default")))
+#define BAT_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
+#else
+#define BAT_API
+#define BAT_PRINTF(fmt, args)
+#endif
+
+/* --- The container (BAT.md 2) ------------------------------------------------------------- */
+
+#define BAT_SECTION_NAME ".note.bolt_bat"
+#define BAT_NOTE_OWNER "BOLT"
+#define BAT_NOTE_OWNER_SIZE 5u /* bytes of the owner with its terminating zero */
+#define BAT_NOTE_TYPE 1u
+#define BAT_NOTE_HEADER_SIZE 20u /* three 32-bit words and the owner padded to 8 bytes */
+
+/* --- The map (BAT.md 3 to 8) -------------------------------------------------------------- */
+
+/* "No such element", wherever an index or an offset is returned. */
+#define BAT_NONE UINT32_MAX
+#define BAT_NO_OFFSET UINT64_MAX
+
+/* Lowest bit of an entry's input side: set for a branch or call, clear for a block start. */
+#define BAT_BRANCH_ENTRY 1u
+
+/* Encodings of the description, named by who writes them. */
+enum bat_version {
+    BAT_VERSION_1 = 1, /* BOLT 17 and earlier */
+    BAT_VERSION_2 = 2, /* BOLT 18 */
+    BAT_VERSION_3 = 3, /* BOLT 19 and later */
+};
+
+/* What the hot indices in the cold table count in (BAT.md 7.2). */
+enum bat_hot_index {
+    BAT_HOT_INDEX_AUTO = 0,   /* for the decoder: find out */
+    BAT_HOT_INDEX_TABLE = 1,  /* positions in the hot table, as documented */
+    BAT_HOT_INDEX_MERGED = 2, /* positions among all tables by address: BOLT 19's defect */
+};
+
+/*
+ * One translation table: a function (the hot part, which has the function's name) or one of its
+ * cold fragments. Ranges are given as the index of the first element in the map's arrays and a
+ * number of elements.
+ */
+struct bat_function {
+    uint64_t address;           /* in the output binary */
+    uint64_t hash;              /* of the input function; 0 for a cold fragment */
+    uint32_t first_entry;       /* in output_offsets and input_offsets */
+    uint32_t entry_count;
+    uint32_t first_block;       /* in block_hashes and block_indices */
+    uint32_t block_count;       /* entries without the branch bit, in this table */
+    uint32_t first_secondary;   /* in secondary_entries */
+    uint32_t secondary_count;   /* 0 for a cold fragment */
+    uint32_t input_block_count; /* NumBlocks of the input function; 0 for a cold fragment */
+    uint32_t equal_count;       /* length of the equal prefix as it stands in the note */
+    uint32_t skew;              /* input offset of the prefix's start; 0 for a hot function */
+    uint32_t parent;            /* index of the hot function; a hot function's own index */
+};
+
+/*
+ * A decoded note. functions[] holds the hot table and then the cold table, each in ascending
+ * order of address, as in the note. No two tables have the same address. All arrays are owned by
+ * the map and are freed by bat_map_free().
+ *
+ * Entry i of table f is at position e = f.first_entry + i: output_offsets[e] is the offset from
+ * f.address in the output binary (ascending, repeats allowed), input_offsets[e] is the offset
+ * from the input function's start, shifted left by one, with BAT_BRANCH_ENTRY in the lowest bit.
+ * The n-th entry of f without that bit has its hash and index at position f.first_block + n.
+ */
+struct bat_map {
+    enum bat_version version;
+    enum bat_hot_index hot_index; /* TABLE or MERGED, never AUTO */
+    bool hot_index_ambiguous;     /* both readings fit the note, and they differ */
+
+    uint32_t hot_count;
+    uint32_t cold_count;
+    uint32_t entry_count;
+    uint32_t block_count;
+    uint32_t secondary_count;
+
+    struct bat_function *functions; /* hot_count + cold_count */
+    uint32_t *by_address;           /* indices into functions[], ascending by address */
+    uint32_t *fragment_start;       /* hot_count + 1: hot function h's fragments are ... */
+    uint32_t *fragments;            /* ... fragments[fragment_start[h] .. fragment_start[h + 1]) */
+    uint32_t *output_offsets;       /* entry_count */
+    uint32_t *input_offsets;        /* entry_count */
+    uint64_t *block_hashes;         /* block_count */
+    uint32_t *block_indices;        /* block_count */
+    uint32_t *secondary_entries;    /* secondary_count: input offsets in BOLT's order */
+};
+
+/* --- Errors ------------------------------------------------------------------------------- */
+
+enum bat_code {
+    BAT_OK = 0,
+    BAT_ERR_MEMORY,      /* out of memory */
+    BAT_ERR_IO,          /* the system refused a file operation */
+    BAT_ERR_ARGUMENT,    /* the caller asked for what cannot be */
+    BAT_ERR_CONTAINER,   /* the ELF note header: sizes, owner, type, padding */
+    BAT_ERR_TRUNCATED,   /* the bytes end inside a field */
+    BAT_ERR_TRAILING,    /* bytes are left behind the last table */
+    BAT_ERR_LEB128,      /* a LEB128 number longer than its value needs, or beyond 64 bits */
+    BAT_ERR_COUNT,       /* a count that the bytes left cannot hold */
+    BAT_ERR_RANGE,       /* an offset, index or count beyond 32 bits */
+    BAT_ERR_ORDER,       /* tables or entries that do not ascend */
+    BAT_ERR_PREFIX,      /* an equal prefix longer than the table, or one that is not equal */
+    BAT_ERR_HOT_INDEX,   /* a hot index that names no hot function */
+    BAT_ERR_VERSION,     /* a note of version 1 or 2 */
+    BAT_ERR_NOT_ELF,     /* neither ELF nor a note */
+    BAT_ERR_UNSUPPORTED, /* an ELF file of a kind that BOLT does not write */
+    BAT_ERR_ELF,         /* a damaged ELF file */
+    BAT_ERR_NO_NOTE,     /* an ELF file without a BAT note */
+    BAT_ERR_SYNTAX,      /* text input: JSON, profiles, options */
+    BAT_ERR_MISMATCH,    /* two inputs that do not belong together */
+    BAT_ERR_CODES        /* how many codes there are */
+};
+
+/* What bat_error.offset counts in. */
+enum bat_place {
+    BAT_PLACE_NONE,    /* the error has no position */
+    BAT_PLACE_SECTION, /* bytes from the start of the .note.bolt_bat section */
+    BAT_PLACE_FILE,    /* bytes from the start of the file */
+    BAT_PLACE_TEXT,    /* line and column, both from 1 */
+};
+
+#define BAT_MESSAGE_SIZE 512u
+
+/* Filled by every function that takes one, when it fails; untouched when it succeeds. */
+struct bat_error {
+    enum bat_code code;
+    enum bat_place place;
+    uint64_t offset; /* for SECTION and FILE; BAT_NO_OFFSET if not known */
+    uint64_t line;   /* for TEXT */
+    uint64_t column; /* for TEXT */
+    char message[BAT_MESSAGE_SIZE]; /* a sentence without its place, without a newline */
+};
+
+/*
+ * The code's stable name in lower case with hyphens, for example "leb128": what batvalidate
+ * prints as the id of a check. Never NULL; the string is static.
+ */
+BAT_API const char *bat_code_name(enum bat_code code);
+
+/*
+ * Writes "<place>: <message>", or the message alone where there is no place, into buffer of size
+ * bytes, always terminated. Places read ".note.bolt_bat+0x1f4", "offset 0x40" and "17:9".
+ */
+BAT_API void bat_error_text(const struct bat_error *error, char *buffer, size_t size);
+
+/*
+ * Fill *error (which may be NULL) and return code, so that a failing function can end with
+ * "return bat_fail(...)". bat_fail_at() gives a byte position, bat_fail_text() line and column.
+ */
+BAT_API enum bat_code bat_fail(struct bat_error *error, enum bat_code code, const char *format, ...)
+    BAT_PRINTF(3, 4);
+BAT_API enum bat_code bat_fail_at(struct bat_error *error, enum bat_code code,
+                                  enum bat_place place, uint64_t offset, const char *format, ...)
+    BAT_PRINTF(5, 6);
+BAT_API enum bat_code bat_fail_text(struct bat_error *error, enum bat_code code, uint64_t line,
+                                    uint64_t column, const char *format, ...) BAT_PRINTF(5, 6);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
