@@ -29,9 +29,6 @@ extern "C" {
 BAT_API enum bat_code bat_decode(const void *section, size_t size, enum bat_hot_index hot_index,
                                  struct bat_map **map, struct bat_error *error);
 
-/* Frees a map and its arrays. NULL is allowed. */
-BAT_API void bat_map_free(struct bat_map *map);
-
 /*
  * The ELF note around the description (BAT.md 2), checked: on success *description points into
  * section. Fails with BAT_ERR_CONTAINER or BAT_ERR_TRUNCATED.
@@ -47,12 +44,6 @@ BAT_API enum bat_code bat_note_description(const void *section, size_t size,
  */
 BAT_API enum bat_code bat_map_set_hot_index(struct bat_map *map, enum bat_hot_index form,
                                             struct bat_error *error);
-
-/* Total number of tables, hot and cold. */
-static inline uint32_t bat_map_tables(const struct bat_map *map)
-{
-    return map->hot_count + map->cold_count;
-}
 
 /*
  * The table that starts at exactly this output address, as an index into map->functions, or
@@ -111,11 +102,12 @@ struct bat_block {
 
 /*
  * The input blocks of the function that table belongs to: those of its hot table and of all its
- * fragments together, ascending by input offset, one for each offset (BAT.md 8.3). At most
- * capacity blocks are written to blocks; the number that there are is returned, so that a call
- * with capacity 0 tells the size. Entries that are no block of the input function (hash and
- * index 0 at an offset that is not 0) are left out.
- * *written (may be NULL) gets the number written. Time n log n in the function's blocks.
+ * fragments together, ascending by input offset, one for each offset (BAT.md 8.3). Entries that
+ * are no block of the input function (hash and index 0 at an offset that is not 0) are left out.
+ *
+ * Returns the number of blocks written. If that would be more than capacity, returns a number
+ * above capacity that is large enough for a second call, and what is in blocks is of no use;
+ * blocks may be NULL if capacity is 0. Time n log n in the function's blocks.
  */
 BAT_API uint32_t bat_blocks(const struct bat_map *map, uint32_t table, struct bat_block *blocks,
                             uint32_t capacity);
@@ -132,8 +124,7 @@ BAT_API uint32_t bat_block_at(const struct bat_block *blocks, uint32_t count,
  * 1 for the first, 0 if there is none there (BAT.md 6.4). Linear in the function's secondary
  * entry points.
  */
-BAT_API uint32_t bat_secondary_id(const struct bat_map *map, uint32_t table,
-                                  uint64_t input_offset);
+BAT_API uint32_t bat_secondary_id(const struct bat_map *map, uint32_t table, uint64_t input_offset);
 
 #ifdef __cplusplus
 }

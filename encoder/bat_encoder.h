@@ -60,8 +60,7 @@ BAT_API enum bat_code bat_builder_add_fragment(struct bat_builder *builder, uint
  */
 BAT_API enum bat_code bat_builder_add_block(struct bat_builder *builder, uint32_t table,
                                             uint64_t output_offset, uint64_t input_offset,
-                                            uint64_t hash, uint32_t index,
-                                            struct bat_error *error);
+                                            uint64_t hash, uint32_t index, struct bat_error *error);
 BAT_API enum bat_code bat_builder_add_branch(struct bat_builder *builder, uint32_t table,
                                              uint64_t output_offset, uint64_t input_offset,
                                              struct bat_error *error);

@@ -60,9 +60,9 @@ enum bat_hot_index {
  * number of elements.
  */
 struct bat_function {
-    uint64_t address;           /* in the output binary */
-    uint64_t hash;              /* of the input function; 0 for a cold fragment */
-    uint32_t first_entry;       /* in output_offsets and input_offsets */
+    uint64_t address;     /* in the output binary */
+    uint64_t hash;        /* of the input function; 0 for a cold fragment */
+    uint32_t first_entry; /* in output_offsets and input_offsets */
     uint32_t entry_count;
     uint32_t first_block;       /* in block_hashes and block_indices */
     uint32_t block_count;       /* entries without the branch bit, in this table */
@@ -106,6 +106,15 @@ struct bat_map {
     uint32_t *secondary_entries;    /* secondary_count: input offsets in BOLT's order */
 };
 
+/* Total number of tables, hot and cold. */
+static inline uint32_t bat_map_tables(const struct bat_map *map)
+{
+    return map->hot_count + map->cold_count;
+}
+
+/* Frees a map and its arrays. NULL is allowed. */
+BAT_API void bat_map_free(struct bat_map *map);
+
 /* --- Errors ------------------------------------------------------------------------------- */
 
 enum bat_code {
@@ -146,9 +155,9 @@ enum bat_place {
 struct bat_error {
     enum bat_code code;
     enum bat_place place;
-    uint64_t offset; /* for SECTION and FILE; BAT_NO_OFFSET if not known */
-    uint64_t line;   /* for TEXT */
-    uint64_t column; /* for TEXT */
+    uint64_t offset;                /* for SECTION and FILE; BAT_NO_OFFSET if not known */
+    uint64_t line;                  /* for TEXT */
+    uint64_t column;                /* for TEXT */
     char message[BAT_MESSAGE_SIZE]; /* a sentence without its place, without a newline */
 };
 
@@ -170,9 +179,8 @@ BAT_API void bat_error_text(const struct bat_error *error, char *buffer, size_t 
  */
 BAT_API enum bat_code bat_fail(struct bat_error *error, enum bat_code code, const char *format, ...)
     BAT_PRINTF(3, 4);
-BAT_API enum bat_code bat_fail_at(struct bat_error *error, enum bat_code code,
-                                  enum bat_place place, uint64_t offset, const char *format, ...)
-    BAT_PRINTF(5, 6);
+BAT_API enum bat_code bat_fail_at(struct bat_error *error, enum bat_code code, enum bat_place place,
+                                  uint64_t offset, const char *format, ...) BAT_PRINTF(5, 6);
 BAT_API enum bat_code bat_fail_text(struct bat_error *error, enum bat_code code, uint64_t line,
                                     uint64_t column, const char *format, ...) BAT_PRINTF(5, 6);
 

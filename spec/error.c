@@ -71,8 +71,7 @@ static BAT_PRINTF(2, 0) void fill_message(struct bat_error *error, const char *f
 enum bat_code bat_fail(struct bat_error *error, enum bat_code code, const char *format, ...)
 {
     if (error) {
-        *error = (struct bat_error){
-            .code = code, .place = BAT_PLACE_NONE, .offset = BAT_NO_OFFSET};
+        *error = (struct bat_error){.code = code, .place = BAT_PLACE_NONE, .offset = BAT_NO_OFFSET};
         va_list arguments;
         va_start(arguments, format);
         fill_message(error, format, arguments);

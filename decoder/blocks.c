@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* The blocks of an input function, put together from its tables: BAT.md 8.3. */
+#include "bat_decoder.h"
+
+#include <stdlib.h>
+
+static int compare_offsets(const void *left_pointer, const void *right_pointer)
+{
+    const struct bat_block *left = left_pointer;
+    const struct bat_block *right = right_pointer;
+    if (left->input_offset != right->input_offset)
+        return left->input_offset < right->input_offset ? -1 : 1;
+    return 0;
+}
+
+/* Append the blocks of one table to blocks, up to capacity; return how many there are then. */
+static uint32_t append_table(const struct bat_map *map, uint32_t table, struct bat_block *blocks,
+                             uint32_t count, uint32_t capacity)
+{
+    const struct bat_function *from = &map->functions[table];
+    uint32_t block = from->first_block;
+    for (uint32_t i = 0; i < from->entry_count; i++) {
+        uint32_t input = map->input_offsets[from->first_entry + i];
+        if (input & BAT_BRANCH_ENTRY)
+            continue;
+        struct bat_block now = {.hash = map->block_hashes[block],
+                                .input_offset = input >> 1,
+                                .index = map->block_indices[block]};
+        block++;
+        bool is_input_block = now.hash != 0 || now.index != 0 || now.input_offset == 0;
+        if (!is_input_block)
+            continue;
+        if (count < capacity)
+            blocks[count] = now;
+        count++;
+    }
+    return count;
+}
+
+/* One block for each offset; the tables repeat a block that was split or duplicated. */
+static uint32_t drop_repeats(struct bat_block *blocks, uint32_t count)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < count; i++)
+        if (kept == 0 || blocks[kept - 1].input_offset != blocks[i].input_offset)
+            blocks[kept++] = blocks[i];
+    return kept;
+}
+
+uint32_t bat_blocks(const struct bat_map *map, uint32_t table, struct bat_block *blocks,
+                    uint32_t capacity)
+{
+    uint32_t hot = map->functions[table].parent;
+    uint32_t count = append_table(map, hot, blocks, 0, capacity);
+    for (uint32_t i = map->fragment_start[hot]; i < map->fragment_start[hot + 1]; i++)
+        count = append_table(map, map->fragments[i], blocks, count, capacity);
+    if (count > capacity || count == 0)
+        return count;
+    qsort(blocks, count, sizeof(*blocks), compare_offsets);
+    return drop_repeats(blocks, count);
+}
+
+uint32_t bat_block_at(const struct bat_block *blocks, uint32_t count, uint64_t input_offset)
+{
+    uint32_t low = 0;
+    uint32_t high = count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (blocks[middle].input_offset <= input_offset)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low ? low - 1 : BAT_NONE;
+}

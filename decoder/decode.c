@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Version 3 notes, tables and headers: BAT.md 4, 5 and 7. encoder/encode.c has the same steps in
+ * the same order.
+ */
+#include "bat_decoder.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "decoding.h"
+#include "map.h"
+
+/* The fewest bytes that one table, block or entry can take. */
+#define HOT_TABLE_MIN 13u
+#define COLD_TABLE_MIN 5u
+#define BLOCK_MIN 10u
+
+static enum bat_code fail_memory(struct bat_error *error)
+{
+    return bat_fail(error, BAT_ERR_MEMORY, "not enough memory to decode the note");
+}
+
+/*
+ * Arrays as large as the bytes left could fill; what is not used is given back at the end, and
+ * was never touched until then.
+ */
+static enum bat_code allocate_arrays(struct bat_decoding *decoding)
+{
+    struct bat_map *map = decoding->map;
+    size_t left = bat_reader_left(&decoding->reader);
+    map->output_offsets = bat_array_new(left, sizeof(*map->output_offsets));
+    map->input_offsets = bat_array_new(left, sizeof(*map->input_offsets));
+    map->block_hashes = bat_array_new(left / BLOCK_MIN, sizeof(*map->block_hashes));
+    map->block_indices = bat_array_new(left / BLOCK_MIN, sizeof(*map->block_indices));
+    if (!map->output_offsets || !map->input_offsets || !map->block_hashes || !map->block_indices)
+        return fail_memory(decoding->reader.error);
+    return BAT_OK;
+}
+
+static void shrink_arrays(struct bat_map *map)
+{
+    map->output_offsets =
+        bat_array_shrink(map->output_offsets, map->entry_count, sizeof(*map->output_offsets));
+    map->input_offsets =
+        bat_array_shrink(map->input_offsets, map->entry_count, sizeof(*map->input_offsets));
+    map->block_hashes =
+        bat_array_shrink(map->block_hashes, map->block_count, sizeof(*map->block_hashes));
+    map->block_indices =
+        bat_array_shrink(map->block_indices, map->block_count, sizeof(*map->block_indices));
+    map->secondary_entries = bat_array_shrink(map->secondary_entries, map->secondary_count,
+                                              sizeof(*map->secondary_entries));
+}
+
+/* Secondary entry points are few: their array grows with them. */
+static enum bat_code reserve_secondary(struct bat_decoding *decoding, uint32_t more)
+{
+    struct bat_map *map = decoding->map;
+    /* Both are bounded by the note's size, which is below 2^33. */
+    uint64_t needed = (uint64_t)map->secondary_count + more;
+    if (needed <= decoding->secondary_capacity)
+        return BAT_OK;
+    uint64_t capacity = needed + needed / 2 + 64;
+    if (capacity > UINT32_MAX)
+        capacity = UINT32_MAX;
+    if (needed > capacity)
+        return fail_memory(decoding->reader.error);
+    uint32_t *grown =
+        realloc(map->secondary_entries, (size_t)capacity * sizeof(*map->secondary_entries));
+    if (!grown)
+        return fail_memory(decoding->reader.error);
+    map->secondary_entries = grown;
+    decoding->secondary_capacity = (uint32_t)capacity;
+    return BAT_OK;
+}
+
+/* BAT.md 6.4: deltas are taken in 32 bits. */
+static enum bat_code decode_secondary_entries(struct bat_decoding *decoding,
+                                              struct bat_function *table)
+{
+    struct bat_map *map = decoding->map;
+    enum bat_code code = reserve_secondary(decoding, table->secondary_count);
+    table->first_secondary = map->secondary_count;
+    uint32_t offset = 0;
+    for (uint32_t i = 0; code == BAT_OK && i < table->secondary_count; i++) {
+        uint32_t delta = 0;
+        code = bat_reader_uleb32(&decoding->reader, "secondary entry point's delta", &delta);
+        offset += delta;
+        if (code == BAT_OK)
+            map->secondary_entries[map->secondary_count++] = offset;
+    }
+    return code;
+}
+
+/* The start of the next table; tables of one kind must ascend (BAT.md 4). */
+static enum bat_code decode_address(struct bat_decoding *decoding, struct bat_function *table,
+                                    bool is_first)
+{
+    struct bat_reader *reader = &decoding->reader;
+    const uint8_t *at = reader->cursor;
+    uint64_t delta;
+    enum bat_code code = bat_reader_uleb(reader, "table's address delta", &delta);
+    if (code != BAT_OK)
+        return code;
+    table->address = decoding->address + delta;
+    decoding->address = table->address;
+    if (!is_first && table->address <= table[-1].address)
+        return bat_reader_fail(reader, BAT_ERR_ORDER, at,
+                               "expected a table above 0x%" PRIx64 ", found one at 0x%" PRIx64,
+                               table[-1].address, table->address);
+    reader->table = &table->address;
+    return BAT_OK;
+}
+
+/* BAT.md 5: what only a hot function's header has. */
+static enum bat_code decode_hot_header(struct bat_decoding *decoding, struct bat_function *table)
+{
+    struct bat_reader *reader = &decoding->reader;
+    enum bat_code code = bat_reader_u64(reader, "function hash", &table->hash);
+    if (code == BAT_OK)
+        code = bat_reader_uleb32(reader, "number of blocks", &table->input_block_count);
+    if (code == BAT_OK)
+        code = bat_reader_count(reader, "number of secondary entry points", 1,
+                                &table->secondary_count);
+    return code;
+}
+
+/* BAT.md 7: what only a cold fragment's header has. */
+static enum bat_code decode_cold_header(struct bat_decoding *decoding, struct bat_function *table,
+                                        uint64_t *hot_index)
+{
+    struct bat_reader *reader = &decoding->reader;
+    const uint8_t *at = reader->cursor;
+    uint64_t delta;
+    enum bat_code code = bat_reader_uleb(reader, "hot index's delta", &delta);
+    if (code != BAT_OK)
+        return code;
+    *hot_index += delta;
+    /* Whatever it counts in, there are no more tables than these. */
+    if (*hot_index >= bat_map_tables(decoding->map))
+        return bat_reader_fail(reader, BAT_ERR_HOT_INDEX, at,
+                               "expected a hot index below %" PRIu32
+                               " (the number of tables), found %" PRIu64,
+                               bat_map_tables(decoding->map), *hot_index);
+    uint32_t fragment = (uint32_t)(table - decoding->map->functions) - decoding->map->hot_count;
+    decoding->hot_indices[fragment] = (struct bat_raw_hot_index){
+        .offset = (uint64_t)(at - reader->start), .index = (uint32_t)*hot_index};
+    return bat_reader_uleb32(reader, "skew", &table->skew);
+}
+
+/* The number of entries and of equal ones, and the entries. */
+static enum bat_code decode_table_body(struct bat_decoding *decoding, struct bat_function *table)
+{
+    struct bat_reader *reader = &decoding->reader;
+    enum bat_code code = bat_reader_count(reader, "number of entries", 1, &table->entry_count);
+    if (code != BAT_OK)
+        return code;
+    const uint8_t *at = reader->cursor;
+    code = bat_reader_uleb32(reader, "length of the equal prefix", &table->equal_count);
+    if (code != BAT_OK)
+        return code;
+    if (table->equal_count > table->entry_count)
+        return bat_reader_fail(reader, BAT_ERR_PREFIX, at,
+                               "expected an equal prefix of at most %" PRIu32
+                               " entries (all of the table), found %" PRIu32,
+                               table->entry_count, table->equal_count);
+    return bat_decode_entries(decoding, table);
+}
+
+static enum bat_code decode_hot_tables(struct bat_decoding *decoding)
+{
+    struct bat_map *map = decoding->map;
+    enum bat_code code = bat_reader_count(&decoding->reader, "number of hot functions",
+                                          HOT_TABLE_MIN, &map->hot_count);
+    if (code != BAT_OK)
+        return code;
+    map->functions = bat_array_new(map->hot_count, sizeof(*map->functions));
+    if (!map->functions)
+        return fail_memory(decoding->reader.error);
+    for (uint32_t i = 0; i < map->hot_count; i++) {
+        struct bat_function *table = &map->functions[i];
+        *table = (struct bat_function){.parent = i};
+        code = decode_address(decoding, table, i == 0);
+        if (code == BAT_OK)
+            code = decode_hot_header(decoding, table);
+        if (code == BAT_OK)
+            code = decode_table_body(decoding, table);
+        if (code == BAT_OK)
+            code = decode_secondary_entries(decoding, table);
+        decoding->reader.table = NULL;
+        if (code != BAT_OK)
+            return code;
+    }
+    return BAT_OK;
+}
+
+static enum bat_code allocate_cold_tables(struct bat_decoding *decoding)
+{
+    struct bat_map *map = decoding->map;
+    size_t bytes = (size_t)bat_map_tables(map) * sizeof(*map->functions);
+    struct bat_function *grown = realloc(map->functions, bytes ? bytes : 1);
+    if (!grown)
+        return fail_memory(decoding->reader.error);
+    map->functions = grown;
+    decoding->hot_indices = bat_array_new(map->cold_count, sizeof(*decoding->hot_indices));
+    if (!decoding->hot_indices)
+        return fail_memory(decoding->reader.error);
+    return BAT_OK;
+}
+
+static enum bat_code decode_cold_tables(struct bat_decoding *decoding)
+{
+    struct bat_map *map = decoding->map;
+    enum bat_code code = bat_reader_count(&decoding->reader, "number of cold fragments",
+                                          COLD_TABLE_MIN, &map->cold_count);
+    if (code == BAT_OK)
+        code = allocate_cold_tables(decoding);
+    uint64_t hot_index = 0;
+    for (uint32_t i = 0; code == BAT_OK && i < map->cold_count; i++) {
+        struct bat_function *table = &map->functions[map->hot_count + i];
+        *table = (struct bat_function){.parent = BAT_NONE};
+        code = decode_address(decoding, table, i == 0);
+        if (code == BAT_OK)
+            code = decode_cold_header(decoding, table, &hot_index);
+        if (code == BAT_OK)
+            code = decode_table_body(decoding, table);
+        decoding->reader.table = NULL;
+    }
+    return code;
+}
+
+/* Parents, and the order of all tables. */
+static enum bat_code connect_tables(struct bat_decoding *decoding, enum bat_hot_index wanted)
+{
+    struct bat_map *map = decoding->map;
+    struct bat_error *error = decoding->reader.error;
+    uint64_t duplicate = 0;
+    enum bat_code code = bat_map_sort_tables(map, &duplicate);
+    if (code == BAT_ERR_ORDER)
+        return bat_fail_at(error, code, BAT_PLACE_SECTION, BAT_NO_OFFSET,
+                           "expected one table at 0x%" PRIx64
+                           ", found it in the hot and in the cold table",
+                           duplicate);
+    uint32_t misfit = 0;
+    if (code == BAT_OK)
+        code = bat_hot_index_resolve(map, decoding->hot_indices, wanted, &misfit);
+    if (code == BAT_ERR_HOT_INDEX)
+        return bat_fail_at(error, code, BAT_PLACE_SECTION, decoding->hot_indices[misfit].offset,
+                           "table at 0x%" PRIx64
+                           ": expected the index of a hot function, found %" PRIu32 " of %" PRIu32
+                           " hot functions",
+                           map->functions[map->hot_count + misfit].address,
+                           decoding->hot_indices[misfit].index, map->hot_count);
+    if (code == BAT_OK)
+        code = bat_map_link_fragments(map);
+    return code == BAT_OK ? BAT_OK : fail_memory(error);
+}
+
+static enum bat_code decode_description(struct bat_decoding *decoding, enum bat_hot_index wanted)
+{
+    enum bat_code code = allocate_arrays(decoding);
+    if (code == BAT_OK)
+        code = decode_hot_tables(decoding);
+    if (code == BAT_OK)
+        code = decode_cold_tables(decoding);
+    if (code != BAT_OK)
+        return code;
+    struct bat_reader *reader = &decoding->reader;
+    if (bat_reader_left(reader) != 0)
+        return bat_reader_fail(reader, BAT_ERR_TRAILING, reader->cursor,
+                               "expected the description to end with the last table, found %zu "
+                               "more bytes",
+                               bat_reader_left(reader));
+    shrink_arrays(decoding->map);
+    return connect_tables(decoding, wanted);
+}
+
+/* A note that is no sound version 3 may be a sound older one: that is what to tell then. */
+static enum bat_code name_older_version(const uint8_t *description, size_t size, enum bat_code code,
+                                        struct bat_error *error)
+{
+    if (code == BAT_ERR_MEMORY)
+        return code;
+    enum bat_version version = bat_legacy_recognise(description, size);
+    if (version == BAT_VERSION_3)
+        return code;
+    return bat_fail_at(error, BAT_ERR_VERSION, BAT_PLACE_SECTION, BAT_NOTE_HEADER_SIZE,
+                       "expected a version 3 note, found one of version %d, written by BOLT %s",
+                       (int)version, version == BAT_VERSION_1 ? "17 or earlier" : "18");
+}
+
+enum bat_code bat_decode(const void *section, size_t size, enum bat_hot_index hot_index,
+                         struct bat_map **map, struct bat_error *error)
+{
+    *map = NULL;
+    const uint8_t *description;
+    size_t description_size;
+    enum bat_code code =
+        bat_note_description(section, size, &description, &description_size, error);
+    if (code != BAT_OK)
+        return code;
+
+    struct bat_decoding decoding = {
+        .reader = {.start = section,
+                   .cursor = description,
+                   .end = description + description_size,
+                   .error = error},
+        .map = calloc(1, sizeof(struct bat_map)),
+    };
+    if (!decoding.map)
+        return fail_memory(error);
+    decoding.map->version = BAT_VERSION_3;
+    code = decode_description(&decoding, hot_index);
+    free(decoding.hot_indices);
+    if (code != BAT_OK) {
+        bat_map_free(decoding.map);
+        return name_older_version(description, description_size, code, error);
+    }
+    *map = decoding.map;
+    return BAT_OK;
+}

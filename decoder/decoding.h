@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* The decoder's parts and what they hand to each other. Internal to the decoder. */
+#ifndef BAT_DECODER_DECODING_H
+#define BAT_DECODER_DECODING_H
+
+#include "bat.h"
+#include "reader.h"
+
+/* A hot index as it stands in the note. */
+struct bat_raw_hot_index {
+    uint64_t offset; /* of the field, in the section */
+    uint32_t index;
+};
+
+/* A note being decoded. */
+struct bat_decoding {
+    struct bat_reader reader;
+    struct bat_map *map;
+    uint64_t address; /* the running output address (BAT.md 4) */
+    uint32_t secondary_capacity;
+    struct bat_raw_hot_index *hot_indices; /* one a cold fragment */
+};
+
+/* The entries of one table, whose header has been read (BAT.md 6). */
+enum bat_code bat_decode_entries(struct bat_decoding *decoding, struct bat_function *table);
+
+/*
+ * Decide what the hot indices count in, and set the fragments' parents (BAT.md 7.2). The tables
+ * must have been sorted. Fails with BAT_ERR_HOT_INDEX, *misfit being the first fragment (from 0)
+ * whose index fits no reading that was allowed; or with BAT_ERR_MEMORY.
+ */
+enum bat_code bat_hot_index_resolve(struct bat_map *map, const struct bat_raw_hot_index *raw,
+                                    enum bat_hot_index wanted, uint32_t *misfit);
+
+/*
+ * The version of a description that is no sound version 3: BAT_VERSION_1 or _2 if its bytes,
+ * read as that version, come out even to the last one; else BAT_VERSION_3 (BAT.md 11).
+ */
+enum bat_version bat_legacy_recognise(const uint8_t *description, size_t size);
+
+#endif

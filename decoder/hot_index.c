@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * What hot indices count in: BAT.md 7.2. BOLT 19 counts among all tables sorted by address where
+ * the format says among the hot ones. Often both are the same number, and sometimes only what the
+ * tables hold tells which was meant.
+ */
+#include "bat_decoder.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "decoding.h"
+#include "map.h"
+
+/* The hot function that an index names under a reading, or BAT_NONE. */
+static uint32_t parent_of(const struct bat_map *map, enum bat_hot_index form, uint32_t index)
+{
+    if (form == BAT_HOT_INDEX_MERGED)
+        index = index < bat_map_tables(map) ? map->by_address[index] : BAT_NONE;
+    return index < map->hot_count ? index : BAT_NONE;
+}
+
+/* True if every fragment has a parent under this reading; else *misfit is the first without. */
+static bool reading_fits(const struct bat_map *map, const struct bat_raw_hot_index *raw,
+                         enum bat_hot_index form, uint32_t *misfit)
+{
+    for (uint32_t i = 0; i < map->cold_count; i++) {
+        if (parent_of(map, form, raw[i].index) == BAT_NONE) {
+            *misfit = i;
+            return false;
+        }
+    }
+    return true;
+}
+
+static void apply_reading(struct bat_map *map, const struct bat_raw_hot_index *raw,
+                          enum bat_hot_index form)
+{
+    for (uint32_t i = 0; i < map->cold_count; i++)
+        map->functions[map->hot_count + i].parent = parent_of(map, form, raw[i].index);
+    map->hot_index = form;
+}
+
+/* --- Do a function's tables agree under a reading? ---------------------------------------- */
+
+struct placed_block {
+    uint64_t hash;
+    uint32_t function; /* the hot one */
+    uint32_t offset;
+    uint32_t index;
+};
+
+static int compare_blocks(const void *left_pointer, const void *right_pointer)
+{
+    const struct placed_block *left = left_pointer;
+    const struct placed_block *right = right_pointer;
+    if (left->function != right->function)
+        return left->function < right->function ? -1 : 1;
+    if (left->offset != right->offset)
+        return left->offset < right->offset ? -1 : 1;
+    if (left->index != right->index)
+        return left->index < right->index ? -1 : 1;
+    return 0;
+}
+
+/* Append the blocks of a table as the function's, entries that are no input block left out. */
+static size_t place_blocks(const struct bat_map *map, uint32_t table, uint32_t function,
+                           struct placed_block *blocks)
+{
+    const struct bat_function *from = &map->functions[table];
+    size_t placed = 0;
+    uint32_t block = from->first_block;
+    for (uint32_t i = 0; i < from->entry_count; i++) {
+        uint32_t input = map->input_offsets[from->first_entry + i];
+        if (input & BAT_BRANCH_ENTRY)
+            continue;
+        struct placed_block now = {.hash = map->block_hashes[block],
+                                   .function = function,
+                                   .offset = input >> 1,
+                                   .index = map->block_indices[block]};
+        block++;
+        if (now.hash != 0 || now.index != 0)
+            blocks[placed++] = now;
+    }
+    return placed;
+}
+
+/*
+ * Blocks in input order have ascending offsets and indices, below the function's number of
+ * blocks: count where that fails.
+ */
+static uint64_t count_contradictions(const struct bat_map *map, const struct placed_block *blocks,
+                                     size_t count)
+{
+    uint64_t contradictions = 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct placed_block *now = &blocks[i];
+        if (now->index >= map->functions[now->function].input_block_count)
+            contradictions++;
+        if (i == 0 || now[-1].function != now->function)
+            continue;
+        bool same_offset = now[-1].offset == now->offset;
+        bool agrees = same_offset ? now[-1].index == now->index && now[-1].hash == now->hash
+                                  : now[-1].index < now->index;
+        contradictions += !agrees;
+    }
+    return contradictions;
+}
+
+/*
+ * Contradictions among the functions for which the readings differ, under one of them.
+ * concerned has a byte for each hot function.
+ */
+static enum bat_code weigh_reading(const struct bat_map *map, const struct bat_raw_hot_index *raw,
+                                   enum bat_hot_index form, const uint8_t *concerned,
+                                   uint64_t *contradictions)
+{
+    struct placed_block *blocks = bat_array_new(map->block_count, sizeof(*blocks));
+    if (!blocks)
+        return BAT_ERR_MEMORY;
+    size_t count = 0;
+    for (uint32_t i = 0; i < map->hot_count; i++)
+        if (concerned[i])
+            count += place_blocks(map, i, i, blocks + count);
+    for (uint32_t i = 0; i < map->cold_count; i++) {
+        uint32_t parent = parent_of(map, form, raw[i].index);
+        if (concerned[parent])
+            count += place_blocks(map, map->hot_count + i, parent, blocks + count);
+    }
+    qsort(blocks, count, sizeof(*blocks), compare_blocks);
+    *contradictions = count_contradictions(map, blocks, count);
+    free(blocks);
+    return BAT_OK;
+}
+
+/* Both readings fit: keep the documented one unless the tables speak for the other. */
+static enum bat_code choose_reading(struct bat_map *map, const struct bat_raw_hot_index *raw,
+                                    enum bat_hot_index *form)
+{
+    *form = BAT_HOT_INDEX_TABLE;
+    uint8_t *concerned = calloc((size_t)map->hot_count + 1, 1);
+    if (!concerned)
+        return BAT_ERR_MEMORY;
+    for (uint32_t i = 0; i < map->cold_count; i++) {
+        uint32_t by_table = parent_of(map, BAT_HOT_INDEX_TABLE, raw[i].index);
+        uint32_t by_merged = parent_of(map, BAT_HOT_INDEX_MERGED, raw[i].index);
+        if (by_table == by_merged)
+            continue;
+        map->hot_index_ambiguous = true;
+        concerned[by_table] = 1;
+        concerned[by_merged] = 1;
+    }
+    enum bat_code code = BAT_OK;
+    if (map->hot_index_ambiguous) {
+        uint64_t table = 0;
+        uint64_t merged = 0;
+        code = weigh_reading(map, raw, BAT_HOT_INDEX_TABLE, concerned, &table);
+        if (code == BAT_OK && table != 0)
+            code = weigh_reading(map, raw, BAT_HOT_INDEX_MERGED, concerned, &merged);
+        if (merged < table)
+            *form = BAT_HOT_INDEX_MERGED;
+    }
+    free(concerned);
+    return code;
+}
+
+enum bat_code bat_hot_index_resolve(struct bat_map *map, const struct bat_raw_hot_index *raw,
+                                    enum bat_hot_index wanted, uint32_t *misfit)
+{
+    uint32_t table_misfit = 0;
+    uint32_t merged_misfit = 0;
+    bool table_fits = reading_fits(map, raw, BAT_HOT_INDEX_TABLE, &table_misfit);
+    bool merged_fits = reading_fits(map, raw, BAT_HOT_INDEX_MERGED, &merged_misfit);
+    enum bat_hot_index form = wanted;
+    if (wanted == BAT_HOT_INDEX_AUTO) {
+        form = table_fits ? BAT_HOT_INDEX_TABLE : BAT_HOT_INDEX_MERGED;
+        if (table_fits && merged_fits) {
+            enum bat_code code = choose_reading(map, raw, &form);
+            if (code != BAT_OK)
+                return code;
+        }
+    }
+    if (!(form == BAT_HOT_INDEX_TABLE ? table_fits : merged_fits)) {
+        /* Where neither fits, the documented reading's misfit is the one to tell. */
+        *misfit = table_fits ? merged_misfit : table_misfit;
+        return BAT_ERR_HOT_INDEX;
+    }
+    apply_reading(map, raw, form);
+    return BAT_OK;
+}
+
+enum bat_code bat_map_set_hot_index(struct bat_map *map, enum bat_hot_index form,
+                                    struct bat_error *error)
+{
+    if (form != BAT_HOT_INDEX_TABLE && form != BAT_HOT_INDEX_MERGED)
+        return bat_fail(error, BAT_ERR_ARGUMENT,
+                        "expected hot indices to be read as TABLE or MERGED, found %d", (int)form);
+    if (form == map->hot_index)
+        return BAT_OK;
+    struct bat_raw_hot_index *raw = bat_array_new(map->cold_count, sizeof(*raw));
+    if (!raw)
+        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %" PRIu32 " fragments",
+                        map->cold_count);
+    for (uint32_t i = 0; i < map->cold_count; i++) {
+        uint32_t parent = map->functions[map->hot_count + i].parent;
+        raw[i].index = map->hot_index == BAT_HOT_INDEX_MERGED ? bat_map_rank(map, parent) : parent;
+    }
+    uint32_t misfit = 0;
+    enum bat_code code = BAT_OK;
+    if (reading_fits(map, raw, form, &misfit)) {
+        enum bat_hot_index before = map->hot_index;
+        apply_reading(map, raw, form);
+        code = bat_map_link_fragments(map);
+        if (code != BAT_OK) {
+            apply_reading(map, raw, before);
+            code = bat_fail(error, code, "not enough memory for %" PRIu32 " fragments",
+                            map->cold_count);
+        }
+    } else {
+        code = bat_fail(error, BAT_ERR_HOT_INDEX,
+                        "expected hot index %" PRIu32 " of the table at 0x%" PRIx64
+                        " to name a hot function, found none",
+                        raw[misfit].index, map->functions[map->hot_count + misfit].address);
+    }
+    free(raw);
+    return code;
+}

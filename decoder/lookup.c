@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Questions to a map: BAT.md 8. */
+#include "bat_decoder.h"
+
+/* How many tables start at or below address: the position behind the last of them. */
+static uint32_t tables_up_to(const struct bat_map *map, uint64_t address)
+{
+    uint32_t low = 0;
+    uint32_t high = bat_map_tables(map);
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (map->functions[map->by_address[middle]].address <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+uint32_t bat_map_table_containing(const struct bat_map *map, uint64_t address)
+{
+    uint32_t count = tables_up_to(map, address);
+    return count ? map->by_address[count - 1] : BAT_NONE;
+}
+
+uint32_t bat_map_table_at(const struct bat_map *map, uint64_t address)
+{
+    uint32_t table = bat_map_table_containing(map, address);
+    if (table == BAT_NONE || map->functions[table].address != address)
+        return BAT_NONE;
+    return table;
+}
+
+/*
+ * The last entry at or below an output offset, as its position in the map's arrays, or BAT_NONE.
+ * Of entries at equal offsets it is the last (BAT.md 6.1).
+ */
+static uint32_t entry_at(const struct bat_map *map, const struct bat_function *table,
+                         uint64_t output_offset)
+{
+    const uint32_t *offsets = map->output_offsets + table->first_entry;
+    uint32_t low = 0;
+    uint32_t high = table->entry_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (offsets[middle] <= output_offset)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low ? table->first_entry + low - 1 : BAT_NONE;
+}
+
+uint64_t bat_translate(const struct bat_map *map, uint32_t table, uint64_t output_offset,
+                       bool is_branch_source)
+{
+    if (table == BAT_NONE)
+        return output_offset;
+    uint32_t entry = entry_at(map, &map->functions[table], output_offset);
+    if (entry == BAT_NONE)
+        return output_offset;
+    uint64_t input_offset = map->input_offsets[entry] >> 1;
+    if (is_branch_source)
+        return input_offset;
+    return input_offset + (output_offset - map->output_offsets[entry]);
+}
+
+uint32_t bat_parent(const struct bat_map *map, uint32_t table)
+{
+    return map->functions[table].parent;
+}
+
+static bool is_branch(const struct bat_map *map, uint32_t entry)
+{
+    return map->input_offsets[entry] & BAT_BRANCH_ENTRY;
+}
+
+struct bat_fallthrough_walk bat_fallthroughs(const struct bat_map *map, uint32_t table,
+                                             uint64_t from, uint64_t to)
+{
+    struct bat_fallthrough_walk nothing = {.map = map, .entry = 0, .last = 0};
+    if (table == BAT_NONE || from >= to)
+        return nothing;
+    const struct bat_function *function = &map->functions[table];
+    uint32_t entry = entry_at(map, function, from);
+    uint32_t last = entry_at(map, function, to);
+    if (entry == BAT_NONE)
+        return nothing;
+    while (is_branch(map, entry)) {
+        if (entry == function->first_entry)
+            return nothing;
+        entry--;
+    }
+    /* Entries at one output offset have nothing between them. */
+    if (map->output_offsets[entry] >= map->output_offsets[last])
+        return nothing;
+    return (struct bat_fallthrough_walk){.map = map, .entry = entry, .last = last};
+}
+
+bool bat_fallthrough_next(struct bat_fallthrough_walk *walk, struct bat_fallthrough *pair)
+{
+    const struct bat_map *map = walk->map;
+    if (walk->entry == walk->last)
+        return false;
+    uint32_t next = walk->entry + 1;
+    while (next != walk->last && is_branch(map, next))
+        next++;
+    if (is_branch(map, next)) {
+        walk->entry = walk->last;
+        return false;
+    }
+    pair->from = map->input_offsets[walk->entry] >> 1;
+    pair->to = map->input_offsets[next] >> 1;
+    walk->entry = next;
+    return true;
+}
+
+uint32_t bat_secondary_id(const struct bat_map *map, uint32_t table, uint64_t input_offset)
+{
+    const struct bat_function *function = &map->functions[map->functions[table].parent];
+    const uint32_t *entries = map->secondary_entries + function->first_secondary;
+    for (uint32_t i = 0; i < function->secondary_count; i++)
+        if (entries[i] == input_offset)
+            return i + 1;
+    return 0;
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* What a map must fulfil before it is encoded, so that a map made by hand is safe too. */
+#include <inttypes.h>
+
+#include "encoding.h"
+
+/* True if [first, first + count) lies in an array of total elements. */
+static bool in_array(uint32_t first, uint32_t count, uint32_t total)
+{
+    return first <= total && count <= total - first;
+}
+
+static enum bat_code check_ranges(const struct bat_map *map, const struct bat_function *table,
+                                  struct bat_error *error)
+{
+    const char *what = NULL;
+    if (!in_array(table->first_entry, table->entry_count, map->entry_count))
+        what = "entries";
+    else if (!in_array(table->first_block, table->block_count, map->block_count))
+        what = "blocks";
+    else if (!in_array(table->first_secondary, table->secondary_count, map->secondary_count))
+        what = "secondary entry points";
+    if (!what)
+        return BAT_OK;
+    return bat_fail(error, BAT_ERR_RANGE,
+                    "table at 0x%" PRIx64 ": expected its %s inside the map's array, found them "
+                    "beyond its end",
+                    table->address, what);
+}
+
+static enum bat_code check_table(const struct bat_map *map, uint32_t table, struct bat_error *error)
+{
+    const struct bat_function *function = &map->functions[table];
+    bool is_hot = table < map->hot_count;
+    bool is_first = table == 0 || table == map->hot_count;
+    if (!is_first && function->address <= function[-1].address)
+        return bat_fail(error, BAT_ERR_ORDER,
+                        "expected a table above 0x%" PRIx64 ", found one at 0x%" PRIx64,
+                        function[-1].address, function->address);
+    if (is_hot ? function->parent != table : function->parent >= map->hot_count)
+        return bat_fail(error, BAT_ERR_HOT_INDEX,
+                        "table at 0x%" PRIx64 ": expected %s as parent, found table %" PRIu32,
+                        function->address, is_hot ? "itself" : "a hot function", function->parent);
+    if (!is_hot && function->secondary_count != 0)
+        return bat_fail(error, BAT_ERR_COUNT,
+                        "table at 0x%" PRIx64
+                        ": expected no secondary entry points in a fragment, found %" PRIu32,
+                        function->address, function->secondary_count);
+    if (is_hot && function->skew != 0)
+        return bat_fail(error, BAT_ERR_PREFIX,
+                        "table at 0x%" PRIx64 ": expected a hot function to have no skew, found "
+                        "0x%" PRIx32,
+                        function->address, function->skew);
+    if (function->equal_count > function->entry_count)
+        return bat_fail(error, BAT_ERR_PREFIX,
+                        "table at 0x%" PRIx64 ": expected an equal prefix of at most %" PRIu32
+                        " entries, found %" PRIu32,
+                        function->address, function->entry_count, function->equal_count);
+    return check_ranges(map, function, error);
+}
+
+enum bat_code bat_map_check(const struct bat_map *map, struct bat_error *error)
+{
+    if (map->version != BAT_VERSION_3)
+        return bat_fail(error, BAT_ERR_VERSION, "expected a version 3 map, found version %d",
+                        (int)map->version);
+    if (map->hot_index != BAT_HOT_INDEX_TABLE && map->hot_index != BAT_HOT_INDEX_MERGED)
+        return bat_fail(error, BAT_ERR_ARGUMENT,
+                        "expected hot indices to be written as TABLE or MERGED, found %d",
+                        (int)map->hot_index);
+    if ((uint64_t)map->hot_count + map->cold_count >= BAT_NONE)
+        return bat_fail(error, BAT_ERR_RANGE,
+                        "expected fewer than %" PRIu32 " tables, found %" PRIu64, BAT_NONE,
+                        (uint64_t)map->hot_count + map->cold_count);
+    for (uint32_t i = 0; i < bat_map_tables(map); i++) {
+        enum bat_code code = check_table(map, i, error);
+        if (code != BAT_OK)
+            return code;
+    }
+    return BAT_OK;
+}

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Version 3 notes, tables and headers: BAT.md 4, 5 and 7. decoder/decode.c has the same steps in
+ * the same order.
+ */
+#include "bat_encoder.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "encoding.h"
+#include "map.h"
+#include "writer.h"
+
+/* BAT.md 6.4: deltas are taken in 32 bits. */
+static void encode_secondary_entries(struct bat_encoding *encoding,
+                                     const struct bat_function *table)
+{
+    const uint32_t *entries = encoding->map->secondary_entries + table->first_secondary;
+    uint32_t offset = 0;
+    for (uint32_t i = 0; i < table->secondary_count; i++) {
+        encoding->at = bat_write_uleb(encoding->at, entries[i] - offset);
+        offset = entries[i];
+    }
+}
+
+static void encode_address(struct bat_encoding *encoding, const struct bat_function *table)
+{
+    encoding->at = bat_write_uleb(encoding->at, table->address - encoding->address);
+    encoding->address = table->address;
+}
+
+/* BAT.md 5: what only a hot function's header has. */
+static void encode_hot_header(struct bat_encoding *encoding, const struct bat_function *table)
+{
+    encoding->at = bat_write_u64(encoding->at, table->hash);
+    encoding->at = bat_write_uleb(encoding->at, table->input_block_count);
+    encoding->at = bat_write_uleb(encoding->at, table->secondary_count);
+}
+
+/* BAT.md 7: what only a cold fragment's header has. */
+static void encode_cold_header(struct bat_encoding *encoding, const struct bat_function *table,
+                               uint64_t *hot_index)
+{
+    uint64_t index = table->parent;
+    if (encoding->map->hot_index == BAT_HOT_INDEX_MERGED)
+        index = bat_map_rank(encoding->map, table->parent);
+    encoding->at = bat_write_uleb(encoding->at, index - *hot_index);
+    *hot_index = index;
+    encoding->at = bat_write_uleb(encoding->at, table->skew);
+}
+
+/* The number of entries and of equal ones, and the entries. */
+static enum bat_code encode_table_body(struct bat_encoding *encoding,
+                                       const struct bat_function *table)
+{
+    encoding->at = bat_write_uleb(encoding->at, table->entry_count);
+    encoding->at = bat_write_uleb(encoding->at, table->equal_count);
+    return bat_encode_entries(encoding, table);
+}
+
+static enum bat_code encode_hot_tables(struct bat_encoding *encoding)
+{
+    const struct bat_map *map = encoding->map;
+    encoding->at = bat_write_uleb(encoding->at, map->hot_count);
+    for (uint32_t i = 0; i < map->hot_count; i++) {
+        const struct bat_function *table = &map->functions[i];
+        encode_address(encoding, table);
+        encode_hot_header(encoding, table);
+        enum bat_code code = encode_table_body(encoding, table);
+        if (code != BAT_OK)
+            return code;
+        encode_secondary_entries(encoding, table);
+    }
+    return BAT_OK;
+}
+
+static enum bat_code encode_cold_tables(struct bat_encoding *encoding)
+{
+    const struct bat_map *map = encoding->map;
+    encoding->at = bat_write_uleb(encoding->at, map->cold_count);
+    uint64_t hot_index = 0;
+    for (uint32_t i = 0; i < map->cold_count; i++) {
+        const struct bat_function *table = &map->functions[map->hot_count + i];
+        encode_address(encoding, table);
+        encode_cold_header(encoding, table, &hot_index);
+        enum bat_code code = encode_table_body(encoding, table);
+        if (code != BAT_OK)
+            return code;
+    }
+    return BAT_OK;
+}
+
+/*
+ * More bytes than the note can take. Numbers of 32 bits take 5, differences of 33 bits too; only
+ * table addresses and index deltas take all 10. Ranges of tables may overlap in a map made by
+ * hand, so the tables are added up instead of the arrays.
+ */
+static uint64_t upper_bound(const struct bat_map *map)
+{
+    uint64_t bytes = BAT_NOTE_HEADER_SIZE + 2 * 5 + 3;
+    for (uint32_t i = 0; i < bat_map_tables(map); i++) {
+        const struct bat_function *table = &map->functions[i];
+        bytes += 2 * BAT_LEB128_MAX + 8 + 4 * 5;
+        bytes += (uint64_t)table->entry_count * (5 + 5) + table->equal_count / 8 + 1;
+        bytes += (uint64_t)table->block_count * (8 + BAT_LEB128_MAX);
+        bytes += (uint64_t)table->secondary_count * 5;
+    }
+    return bytes;
+}
+
+/* The ELF note header in front of, and the padding behind the description: BAT.md 2. */
+static enum bat_code finish_container(uint8_t *section, uint8_t *end, size_t *size,
+                                      struct bat_error *error)
+{
+    uint64_t description = (uint64_t)(end - section) - BAT_NOTE_HEADER_SIZE;
+    if (description > UINT32_MAX)
+        return bat_fail(error, BAT_ERR_RANGE,
+                        "expected a description of less than 2^32 bytes, found %" PRIu64,
+                        description);
+    static const uint8_t owner[8] = BAT_NOTE_OWNER;
+    uint8_t *at = bat_write_u32(section, BAT_NOTE_OWNER_SIZE);
+    at = bat_write_u32(at, (uint32_t)description);
+    at = bat_write_u32(at, BAT_NOTE_TYPE);
+    memcpy(at, owner, sizeof(owner));
+    while ((end - section) % 4 != 0)
+        *end++ = 0;
+    *size = (size_t)(end - section);
+    return BAT_OK;
+}
+
+enum bat_code bat_encode(const struct bat_map *map, uint8_t **section, size_t *size,
+                         struct bat_error *error)
+{
+    *section = NULL;
+    enum bat_code code = bat_map_check(map, error);
+    if (code != BAT_OK)
+        return code;
+    uint64_t bound = upper_bound(map);
+    uint8_t *bytes = bound <= SIZE_MAX ? bat_array_new((size_t)bound, 1) : NULL;
+    if (!bytes)
+        return bat_fail(error, BAT_ERR_MEMORY,
+                        "not enough memory for a note of up to %" PRIu64 " bytes", bound);
+
+    struct bat_encoding encoding = {.map = map, .error = error, .at = bytes + BAT_NOTE_HEADER_SIZE};
+    code = encode_hot_tables(&encoding);
+    if (code == BAT_OK)
+        code = encode_cold_tables(&encoding);
+    if (code == BAT_OK)
+        code = finish_container(bytes, encoding.at, size, error);
+    if (code != BAT_OK) {
+        free(bytes);
+        return code;
+    }
+    *section = bat_array_shrink(bytes, *size, 1);
+    return BAT_OK;
+}
+
+void bat_map_canonicalize(struct bat_map *map)
+{
+    map->hot_index = BAT_HOT_INDEX_TABLE;
+    map->hot_index_ambiguous = false;
+    for (uint32_t i = 0; i < bat_map_tables(map); i++) {
+        struct bat_function *table = &map->functions[i];
+        table->skew = bat_skew(map, table, i >= map->hot_count);
+        table->equal_count = bat_equal_prefix(map, table);
+    }
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* The encoder's parts and what they hand to each other. Internal to the encoder. */
+#ifndef BAT_ENCODER_ENCODING_H
+#define BAT_ENCODER_ENCODING_H
+
+#include "bat.h"
+
+/* A note being encoded. */
+struct bat_encoding {
+    const struct bat_map *map;
+    struct bat_error *error;
+    uint8_t *at;      /* where the next byte goes */
+    uint64_t address; /* the running output address (BAT.md 4) */
+};
+
+/* The entries of one table, whose header has been written (BAT.md 6). */
+enum bat_code bat_encode_entries(struct bat_encoding *encoding, const struct bat_function *table);
+
+/* The length of the longest equal prefix that a table can have with its skew (BAT.md 6.2). */
+uint32_t bat_equal_prefix(const struct bat_map *map, const struct bat_function *table);
+
+/* The skew that BOLT gives a table: its first entry's input offset if it is cold (BAT.md 7.1). */
+uint32_t bat_skew(const struct bat_map *map, const struct bat_function *table, bool is_cold);
+
+/* Check what the other parts of a map must fulfil for encoding; see bat_encode(). */
+enum bat_code bat_map_check(const struct bat_map *map, struct bat_error *error);
+
+#endif

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Writing the numbers of a note (BAT.md 3). The buffer was made large enough for the largest note
+ * that the map could give, so that no single write needs to ask. Internal to the encoder.
+ */
+#ifndef BAT_ENCODER_WRITER_H
+#define BAT_ENCODER_WRITER_H
+
+#include <stdint.h>
+#include <string.h>
+
+#define BAT_LEB128_MAX 10u
+
+static inline uint8_t *bat_write_u64(uint8_t *at, uint64_t value)
+{
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    value = __builtin_bswap64(value);
+#endif
+    memcpy(at, &value, sizeof(value));
+    return at + sizeof(value);
+}
+
+static inline uint8_t *bat_write_u32(uint8_t *at, uint32_t value)
+{
+    at[0] = (uint8_t)value;
+    at[1] = (uint8_t)(value >> 8);
+    at[2] = (uint8_t)(value >> 16);
+    at[3] = (uint8_t)(value >> 24);
+    return at + 4;
+}
+
+static inline uint8_t *bat_write_uleb(uint8_t *at, uint64_t value)
+{
+    while (value >= 0x80) {
+        *at++ = (uint8_t)(value | 0x80);
+        value >>= 7;
+    }
+    *at++ = (uint8_t)value;
+    return at;
+}
+
+static inline uint8_t *bat_write_sleb(uint8_t *at, int64_t value)
+{
+    /* The last byte is the first whose bit 6 and all bits above it agree. */
+    while (value < -0x40 || value > 0x3f) {
+        *at++ = (uint8_t)(((uint64_t)value & 0x7f) | 0x80);
+        value >>= 7;
+    }
+    *at++ = (uint8_t)((uint64_t)value & 0x7f);
+    return at;
+}
+
+#endif

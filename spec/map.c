@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "map.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define HUGE_PAGE ((size_t)2 << 20)
+
+void *bat_array_new(size_t count, size_t size)
+{
+    if (size != 0 && count > SIZE_MAX / size)
+        return NULL;
+    size_t bytes = count * size;
+    void *array = malloc(bytes > 0 ? bytes : 1);
+    if (array && bytes >= 2 * HUGE_PAGE) {
+        uintptr_t first = ((uintptr_t)array + HUGE_PAGE - 1) & ~(uintptr_t)(HUGE_PAGE - 1);
+        /* A wish only: where it is refused, small pages do. */
+        madvise((void *)first, bytes - (size_t)(first - (uintptr_t)array), MADV_HUGEPAGE);
+    }
+    return array;
+}
+
+void *bat_array_shrink(void *array, size_t count, size_t size)
+{
+    size_t bytes = count * size;
+    void *shrunk = realloc(array, bytes > 0 ? bytes : 1);
+    return shrunk ? shrunk : array;
+}
+
+enum bat_code bat_map_sort_tables(struct bat_map *map, uint64_t *duplicate)
+{
+    uint32_t tables = bat_map_tables(map);
+    map->by_address = bat_array_new(tables, sizeof(*map->by_address));
+    if (!map->by_address)
+        return BAT_ERR_MEMORY;
+    uint32_t hot = 0;
+    uint32_t cold = map->hot_count;
+    for (uint32_t i = 0; i < tables; i++) {
+        bool take_hot = hot < map->hot_count;
+        if (take_hot && cold < tables) {
+            uint64_t hot_address = map->functions[hot].address;
+            uint64_t cold_address = map->functions[cold].address;
+            if (hot_address == cold_address) {
+                if (duplicate)
+                    *duplicate = hot_address;
+                return BAT_ERR_ORDER;
+            }
+            take_hot = hot_address < cold_address;
+        }
+        map->by_address[i] = take_hot ? hot++ : cold++;
+    }
+    return BAT_OK;
+}
+
+enum bat_code bat_map_link_fragments(struct bat_map *map)
+{
+    uint32_t *start = calloc((size_t)map->hot_count + 1, sizeof(*start));
+    uint32_t *fragments = bat_array_new(map->cold_count, sizeof(*fragments));
+    if (!start || !fragments) {
+        free(start);
+        free(fragments);
+        return BAT_ERR_MEMORY;
+    }
+    uint32_t tables = bat_map_tables(map);
+    /* Counting sort by parent: count, add up, and fill from the back. */
+    for (uint32_t i = map->hot_count; i < tables; i++)
+        start[map->functions[i].parent]++;
+    uint32_t total = 0;
+    for (uint32_t i = 0; i <= map->hot_count; i++) {
+        total += start[i];
+        start[i] = total;
+    }
+    for (uint32_t i = tables; i-- > map->hot_count;)
+        fragments[--start[map->functions[i].parent]] = i;
+    free(map->fragment_start);
+    free(map->fragments);
+    map->fragment_start = start;
+    map->fragments = fragments;
+    return BAT_OK;
+}
+
+uint32_t bat_map_rank(const struct bat_map *map, uint32_t table)
+{
+    uint64_t address = map->functions[table].address;
+    uint32_t low = 0;
+    uint32_t high = bat_map_tables(map);
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (map->functions[map->by_address[middle]].address < address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+void bat_map_free(struct bat_map *map)
+{
+    if (!map)
+        return;
+    free(map->functions);
+    free(map->by_address);
+    free(map->fragment_start);
+    free(map->fragments);
+    free(map->output_offsets);
+    free(map->input_offsets);
+    free(map->block_hashes);
+    free(map->block_indices);
+    free(map->secondary_entries);
+    free(map);
+}
