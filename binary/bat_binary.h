@@ -14,18 +14,18 @@ extern "C" {
 #endif
 
 struct bat_binary {
-    struct bat_elf *elf;    /* NULL for a raw note */
+    struct bat_elf *elf; /* NULL for a raw note */
     struct bat_map *map;
-    const uint8_t *note;    /* the section's content */
+    const uint8_t *note; /* the section's content */
     size_t note_size;
-    uint8_t *owned;         /* the bytes of a raw note, or NULL */
+    uint8_t *owned; /* the bytes of a raw note, or NULL */
 };
 
 /*
  * Open path, "-" meaning a raw note on standard input, and decode its note. What the file is, ELF
  * or raw note, is told by its first bytes. Where the note alone leaves open how hot indices are
- * meant (BAT.md 7.2), symbols decide. On success binary is to be closed with
- * bat_binary_close(); on failure it is empty.
+ * meant (BAT.md 7.2), symbols decide, and map->hot_index_ambiguous stays set only if they cannot.
+ * On success binary is to be closed with bat_binary_close(); on failure it is empty.
  */
 BAT_API enum bat_code bat_binary_open(const char *path, struct bat_binary *binary,
                                       struct bat_error *error);
@@ -47,6 +47,78 @@ BAT_API enum bat_code bat_binary_decode(struct bat_binary *binary, struct bat_er
  */
 BAT_API enum bat_code bat_binary_table_names(struct bat_binary *binary, const char ***names,
                                              struct bat_error *error);
+
+/* --- Symbols of functions ------------------------------------------------------------------- */
+
+/*
+ * The symbols that can name a function: defined, of type FUNC, IFUNC or NOTYPE, mapping symbols
+ * ("$x") left out. From .symtab; from .dynsym where there is none.
+ */
+struct bat_names {
+    const struct bat_symbol **symbols; /* ascending by address, then by name */
+    size_t count;
+};
+
+/*
+ * Collect and sort them. *names is to be freed with bat_names_free(); it is empty, and BAT_OK is
+ * returned, for a raw note or a stripped file (then symbols may be NULL). The symbols belong to
+ * binary->elf. Time n log n.
+ */
+BAT_API enum bat_code bat_names_collect(const struct bat_binary *binary, struct bat_names *names,
+                                        struct bat_error *error);
+BAT_API void bat_names_free(struct bat_names *names);
+
+/* The symbols at exactly this address: names->symbols[*first .. *first + n), n is returned. */
+BAT_API size_t bat_names_at(const struct bat_names *names, uint64_t address, size_t *first);
+
+/* Of the symbols at this address the one that names a table (see above), or NULL. Logarithmic
+ * in all symbols, linear in those at the address. */
+BAT_API const struct bat_symbol *bat_names_best(const struct bat_names *names, uint64_t address);
+
+/*
+ * The function symbol that holds the address: the nearest at or below it that is not NOTYPE, if
+ * the address is less than its size away; one of size 0 reaches to the next. NULL if there is none.
+ */
+BAT_API const struct bat_symbol *bat_names_containing(const struct bat_names *names,
+                                                      uint64_t address);
+
+/*
+ * True if a symbol called fragment is BOLT's name for a fragment of the function that a symbol
+ * called function names: "f.cold", "f.cold.2", "f.warm" of "f".
+ */
+BAT_API bool bat_name_is_fragment_of(const char *fragment, const char *function);
+
+/* --- What takes up the bytes ---------------------------------------------------------------- */
+
+/* Fields of a note, gathered by kind, in the order in which a note has them. */
+enum bat_share {
+    BAT_SHARE_CONTAINER, /* ELF note header and padding */
+    BAT_SHARE_COUNTS,    /* NumFuncs, NumBlocks, NumSecEntryPoints, NumEntries, EqualElems */
+    BAT_SHARE_ADDRESSES, /* of functions and fragments */
+    BAT_SHARE_FUNCTION_HASHES,
+    BAT_SHARE_HOT_INDICES,  /* HotIndex */
+    BAT_SHARE_SKEWS,        /* ColdInputSkew */
+    BAT_SHARE_BRANCH_MASKS, /* BranchEntries */
+    BAT_SHARE_OUTPUT_OFFSETS,
+    BAT_SHARE_INPUT_OFFSETS,
+    BAT_SHARE_BLOCK_HASHES,
+    BAT_SHARE_BLOCK_INDICES,
+    BAT_SHARE_SECONDARY_ENTRIES,
+    BAT_SHARES /* how many kinds there are */
+};
+
+/* Bytes of each kind of field. */
+struct bat_shares {
+    uint64_t bytes[BAT_SHARES];
+};
+
+/*
+ * Measure how many bytes each kind of field takes in the note that the map encodes to. Their sum
+ * is the size of what bat_encode() makes of the map; for a map just decoded, of the section that
+ * it came from. Linear in the number of entries.
+ */
+BAT_API void bat_map_shares(const struct bat_map *map, struct bat_shares *shares);
+BAT_API uint64_t bat_shares_sum(const struct bat_shares *shares);
 
 #ifdef __cplusplus
 }

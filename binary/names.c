@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "names.h"
+
+#include <elf.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- Names ---------------------------------------------------------------------------------- */
+
+static bool is_digit(char character)
+{
+    return character >= '0' && character <= '9';
+}
+
+/* length less "<separator><digits>" at the name's end; length itself if the name ends otherwise. */
+static size_t without_number(const char *name, size_t length, char separator)
+{
+    size_t end = length;
+    while (end > 0 && is_digit(name[end - 1]))
+        end--;
+    return end > 0 && end < length && name[end - 1] == separator ? end - 1 : length;
+}
+
+/* The length of a symbol's name without the number that BOLT puts behind those of local symbols. */
+static size_t base_length(const char *name, size_t length)
+{
+    return without_number(name, length, '/');
+}
+
+size_t bat_name_stem(const char *name)
+{
+    static const char *const suffixes[] = {".cold", ".warm"};
+    size_t length = base_length(name, strlen(name));
+    length = without_number(name, length, '.');
+    for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++) {
+        size_t suffix = strlen(suffixes[i]);
+        if (length > suffix && memcmp(name + length - suffix, suffixes[i], suffix) == 0)
+            return base_length(name, length - suffix);
+    }
+    return 0;
+}
+
+bool bat_name_is_fragment_of(const char *fragment, const char *function)
+{
+    size_t stem = bat_name_stem(fragment);
+    return stem != 0 && stem == base_length(function, strlen(function)) &&
+           memcmp(fragment, function, stem) == 0;
+}
+
+static int compare_bases(const char *left, size_t left_length, const char *right,
+                         size_t right_length)
+{
+    size_t common = left_length < right_length ? left_length : right_length;
+    int order = memcmp(left, right, common);
+    if (order != 0)
+        return order;
+    return (left_length > right_length) - (left_length < right_length);
+}
+
+/* --- Collecting ----------------------------------------------------------------------------- */
+
+static bool names_a_function(const struct bat_symbol *symbol)
+{
+    if (symbol->section == SHN_UNDEF || symbol->section == SHN_ABS || symbol->section == SHN_COMMON)
+        return false;
+    if (symbol->type == STT_FUNC || symbol->type == STT_GNU_IFUNC)
+        return true;
+    /* AArch64 and RISC-V mark code and data by local symbols called "$x", "$d" and the like. */
+    return symbol->type == STT_NOTYPE && symbol->name[0] != '$';
+}
+
+static int compare_symbols(const void *left_pointer, const void *right_pointer)
+{
+    const struct bat_symbol *left = *(const struct bat_symbol *const *)left_pointer;
+    const struct bat_symbol *right = *(const struct bat_symbol *const *)right_pointer;
+    if (left->address != right->address)
+        return left->address < right->address ? -1 : 1;
+    int order = compare_bases(left->name, base_length(left->name, strlen(left->name)), right->name,
+                              base_length(right->name, strlen(right->name)));
+    if (order != 0)
+        return order;
+    return (left->order > right->order) - (left->order < right->order);
+}
+
+enum bat_code bat_names_collect(const struct bat_binary *binary, struct bat_names *names,
+                                struct bat_error *error)
+{
+    *names = (struct bat_names){0};
+    if (!binary->elf)
+        return BAT_OK;
+    const struct bat_symbol *symbols = NULL;
+    size_t count = 0;
+    enum bat_code code = bat_elf_symbols(binary->elf, false, &symbols, &count, error);
+    if (code == BAT_OK && count == 0)
+        code = bat_elf_symbols(binary->elf, true, &symbols, &count, error);
+    if (code != BAT_OK || count == 0)
+        return code;
+
+    names->symbols = malloc(count * sizeof(*names->symbols));
+    if (!names->symbols)
+        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %zu symbols", count);
+    for (size_t i = 0; i < count; i++)
+        if (names_a_function(&symbols[i]))
+            names->symbols[names->count++] = &symbols[i];
+    qsort(names->symbols, names->count, sizeof(*names->symbols), compare_symbols);
+    return BAT_OK;
+}
+
+void bat_names_free(struct bat_names *names)
+{
+    free(names->symbols);
+    *names = (struct bat_names){0};
+}
+
+/* --- Looking up ----------------------------------------------------------------------------- */
+
+/* How many symbols lie below the address. */
+static size_t count_below(const struct bat_names *names, uint64_t address)
+{
+    size_t low = 0;
+    size_t high = names->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (names->symbols[middle]->address < address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+size_t bat_names_at(const struct bat_names *names, uint64_t address, size_t *first)
+{
+    *first = count_below(names, address);
+    size_t end = address == UINT64_MAX ? names->count : count_below(names, address + 1);
+    return end - *first;
+}
+
+bool bat_names_have(const struct bat_names *names, uint64_t address, const char *name,
+                    size_t length)
+{
+    size_t low = 0;
+    size_t high = bat_names_at(names, address, &low);
+    high += low;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        const char *other = names->symbols[middle]->name;
+        int order = compare_bases(other, base_length(other, strlen(other)), name, length);
+        if (order == 0)
+            return true;
+        if (order < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return false;
+}
+
+/* How well a symbol names a table: lower is better. */
+static unsigned rank(const struct bat_symbol *symbol)
+{
+    bool sized_function = symbol->type != STT_NOTYPE && symbol->size != 0;
+    unsigned kind = sized_function ? 0 : symbol->type != STT_NOTYPE ? 1 : 2;
+    unsigned binding = symbol->binding == STB_LOCAL ? 2 : symbol->binding == STB_WEAK ? 1 : 0;
+    return kind * 3 + binding;
+}
+
+const struct bat_symbol *bat_names_best(const struct bat_names *names, uint64_t address)
+{
+    size_t first = 0;
+    size_t count = bat_names_at(names, address, &first);
+    const struct bat_symbol *best = NULL;
+    for (size_t i = first; i < first + count; i++) {
+        const struct bat_symbol *symbol = names->symbols[i];
+        if (!best || rank(symbol) < rank(best) ||
+            (rank(symbol) == rank(best) && symbol->order < best->order))
+            best = symbol;
+    }
+    return best;
+}
+
+/* Bytes from the start of the symbols at [first, first + count) that they hold. */
+static uint64_t extent(const struct bat_names *names, size_t first, size_t count)
+{
+    uint64_t size = 0;
+    for (size_t i = first; i < first + count; i++)
+        if (names->symbols[i]->size > size)
+            size = names->symbols[i]->size;
+    return size != 0 ? size : UINT64_MAX;
+}
+
+const struct bat_symbol *bat_names_containing(const struct bat_names *names, uint64_t address)
+{
+    size_t first = 0;
+    size_t after = count_below(names, address);
+    after += bat_names_at(names, address, &first);
+    /* A label inside a function hides nothing of it. */
+    while (after > 0 && names->symbols[after - 1]->type == STT_NOTYPE)
+        after--;
+    if (after == 0)
+        return NULL;
+    uint64_t start = names->symbols[after - 1]->address;
+    size_t count = bat_names_at(names, start, &first);
+    return address - start < extent(names, first, count) ? bat_names_best(names, start) : NULL;
+}
+
+enum bat_code bat_binary_table_names(struct bat_binary *binary, const char ***names,
+                                     struct bat_error *error)
+{
+    *names = NULL;
+    uint32_t tables = bat_map_tables(binary->map);
+    struct bat_names symbols;
+    enum bat_code code = bat_names_collect(binary, &symbols, error);
+    if (code != BAT_OK)
+        return code;
+    *names = calloc((size_t)tables + 1, sizeof(**names));
+    if (!*names)
+        code = bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %u names", tables);
+    for (uint32_t i = 0; *names && i < tables; i++) {
+        const struct bat_symbol *symbol =
+            bat_names_best(&symbols, binary->map->functions[i].address);
+        (*names)[i] = symbol ? symbol->name : NULL;
+    }
+    bat_names_free(&symbols);
+    return code;
+}

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "raw_note.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "bat_elf.h"
+
+/* What a note starts with, whatever is in it: sizes of owner and description, type, owner. */
+#define HEAD_SIZE 16u
+
+/* A file being read into memory that grows with it. */
+struct intake {
+    int file;
+    uint8_t *bytes;
+    size_t size;
+    size_t capacity;
+};
+
+static enum bat_code fail_io(struct bat_error *error, const char *what)
+{
+    return bat_fail(error, BAT_ERR_IO, "%s: %s", what, strerror(errno));
+}
+
+/* Make room for at least one more byte than there is. */
+static enum bat_code grow(struct intake *intake, size_t capacity, struct bat_error *error)
+{
+    if (capacity <= intake->capacity)
+        return BAT_OK;
+    uint8_t *bytes = realloc(intake->bytes, capacity);
+    if (!bytes)
+        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %zu bytes of note", capacity);
+    intake->bytes = bytes;
+    intake->capacity = capacity;
+    return BAT_OK;
+}
+
+/* Read until intake holds wanted bytes or the file ends. */
+static enum bat_code fill(struct intake *intake, size_t wanted, struct bat_error *error)
+{
+    while (intake->size < wanted) {
+        ssize_t got = read(intake->file, intake->bytes + intake->size, wanted - intake->size);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return fail_io(error, "cannot be read");
+        if (got == 0)
+            return BAT_OK;
+        intake->size += (size_t)got;
+    }
+    return BAT_OK;
+}
+
+/* The rest of the file. A regular file's size is a hint for the first step, not believed. */
+static enum bat_code fill_all(struct intake *intake, struct bat_error *error)
+{
+    struct stat status;
+    size_t step = (size_t)64 << 10;
+    if (fstat(intake->file, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0)
+        step = (size_t)status.st_size + 1;
+    for (;;) {
+        enum bat_code code = grow(intake, step, error);
+        if (code == BAT_OK)
+            code = fill(intake, intake->capacity, error);
+        if (code != BAT_OK || intake->size < intake->capacity)
+            return code;
+        if (intake->capacity > SIZE_MAX / 2)
+            return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for the note");
+        step = intake->capacity * 2;
+    }
+}
+
+/*
+ * Could these first bytes be a note's? A note that is damaged is still one: either the owner or
+ * its size and the type are right, as far as there are bytes.
+ */
+static bool looks_like_note(const uint8_t *bytes, size_t size)
+{
+    static const uint8_t sizes[4] = {BAT_NOTE_OWNER_SIZE};
+    static const uint8_t type[4] = {BAT_NOTE_TYPE};
+    if (size >= HEAD_SIZE && memcmp(bytes + 12, BAT_NOTE_OWNER, 4) == 0)
+        return true;
+    if (memcmp(bytes, sizes, size < 4 ? size : 4) != 0)
+        return false;
+    return size < 12 || memcmp(bytes + 8, type, sizeof(type)) == 0;
+}
+
+static enum bat_code read_intake(struct intake *intake, bool *is_elf, struct bat_error *error)
+{
+    enum bat_code code = grow(intake, HEAD_SIZE, error);
+    if (code == BAT_OK)
+        code = fill(intake, HEAD_SIZE, error);
+    if (code != BAT_OK)
+        return code;
+    if (intake->size == 0)
+        return bat_fail(error, BAT_ERR_NOT_ELF,
+                        "expected an ELF file or a BAT note, found an empty file");
+    *is_elf = bat_elf_is(intake->bytes, intake->size);
+    if (*is_elf)
+        return BAT_OK;
+    if (!looks_like_note(intake->bytes, intake->size))
+        return bat_fail_at(error, BAT_ERR_NOT_ELF, BAT_PLACE_FILE, 0,
+                           "expected an ELF file or a BAT note, found neither's first bytes");
+    return fill_all(intake, error);
+}
+
+enum bat_code bat_raw_note_read(const char *path, bool *is_elf, uint8_t **bytes, size_t *size,
+                                struct bat_error *error)
+{
+    *is_elf = false;
+    *bytes = NULL;
+    *size = 0;
+    bool standard_input = strcmp(path, "-") == 0;
+    struct intake intake = {.file = STDIN_FILENO};
+    if (!standard_input)
+        intake.file = open(path, O_RDONLY | O_CLOEXEC);
+    if (intake.file < 0)
+        return fail_io(error, "cannot be opened");
+
+    enum bat_code code = read_intake(&intake, is_elf, error);
+    if (!standard_input)
+        close(intake.file);
+    else if (code == BAT_OK && *is_elf)
+        code = bat_fail(error, BAT_ERR_ARGUMENT,
+                        "expected a BAT note on standard input, found an ELF file: give its path");
+    if (code != BAT_OK || *is_elf) {
+        free(intake.bytes);
+        return code;
+    }
+    *bytes = intake.bytes;
+    *size = intake.size;
+    return BAT_OK;
+}
