@@ -1,0 +1,305 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "eh_frame.h"
+
+#include <dwarf.h>
+#include <inttypes.h>
+#include <string.h>
+
+#define SECTION ".eh_frame"
+
+/* Longer augmentations would repeat letters; the limit keeps the time for an entry constant. */
+#define AUGMENTATION_MAX 16u
+
+/* The bytes of one entry, and where in it reading has come to. */
+struct cursor {
+    const uint8_t *at;
+    const uint8_t *end;
+};
+
+struct entry {
+    const uint8_t *start; /* of its length field */
+    const uint8_t *id;    /* the field that tells CIE (0) from FDE (distance to its CIE) */
+    uint64_t cie_distance;
+    struct cursor rest; /* what follows the id */
+};
+
+static enum bat_code damaged(const struct bat_fde_walk *walk, const uint8_t *at,
+                             struct bat_error *error, const char *what)
+{
+    return bat_fail(error, BAT_ERR_ELF, SECTION "+0x%" PRIx64 ": %s", (uint64_t)(at - walk->start),
+                    what);
+}
+
+/* --- Fields ------------------------------------------------------------------------------- */
+
+static bool read_bytes(struct cursor *cursor, void *value, size_t size)
+{
+    if ((size_t)(cursor->end - cursor->at) < size)
+        return false;
+    memcpy(value, cursor->at, size);
+    cursor->at += size;
+    return true;
+}
+
+/* size bytes, little-endian. */
+static bool read_unsigned(struct cursor *cursor, size_t size, uint64_t *value)
+{
+    uint8_t bytes[8];
+    if (!read_bytes(cursor, bytes, size))
+        return false;
+    *value = 0;
+    for (size_t i = size; i-- > 0;)
+        *value = *value << 8 | bytes[i];
+    return true;
+}
+
+static bool read_signed(struct cursor *cursor, size_t size, uint64_t *value)
+{
+    if (!read_unsigned(cursor, size, value))
+        return false;
+    unsigned unused = (unsigned)(64 - 8 * size);
+    *value = (uint64_t)((int64_t)(*value << unused) >> unused);
+    return true;
+}
+
+/* DWARF allows padding in LEB128 numbers, BAT does not: hence not the decoder's reader. */
+static bool read_leb128(struct cursor *cursor, bool is_signed, uint64_t *value)
+{
+    *value = 0;
+    for (unsigned shift = 0; shift < 64; shift += 7) {
+        if (cursor->at == cursor->end)
+            return false;
+        uint8_t byte = *cursor->at++;
+        *value |= (uint64_t)(byte & 0x7f) << shift;
+        if (byte & 0x80)
+            continue;
+        if (is_signed && (byte & 0x40) && shift < 57)
+            *value |= UINT64_MAX << (shift + 7);
+        return true;
+    }
+    return false;
+}
+
+static bool read_form(struct cursor *cursor, uint8_t encoding, uint64_t *value)
+{
+    switch (encoding & 0x0f) {
+    case DW_EH_PE_absptr:
+    case DW_EH_PE_udata8:
+    case DW_EH_PE_sdata8:
+        return read_unsigned(cursor, 8, value);
+    case DW_EH_PE_uleb128:
+        return read_leb128(cursor, false, value);
+    case DW_EH_PE_sleb128:
+        return read_leb128(cursor, true, value);
+    case DW_EH_PE_udata2:
+        return read_unsigned(cursor, 2, value);
+    case DW_EH_PE_sdata2:
+        return read_signed(cursor, 2, value);
+    case DW_EH_PE_udata4:
+        return read_unsigned(cursor, 4, value);
+    case DW_EH_PE_sdata4:
+        return read_signed(cursor, 4, value);
+    default:
+        return false;
+    }
+}
+
+/* A pointer: relative to its own place or to nothing. Other bases do not occur in .eh_frame. */
+static bool read_pointer(const struct bat_fde_walk *walk, struct cursor *cursor, uint8_t encoding,
+                         uint64_t *value)
+{
+    uint64_t place = walk->address + (uint64_t)(cursor->at - walk->start);
+    if (!read_form(cursor, encoding, value))
+        return false;
+    switch (encoding & 0x70) {
+    case 0:
+        return true;
+    case DW_EH_PE_pcrel:
+        *value += place;
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* --- Entries ------------------------------------------------------------------------------ */
+
+/* Read the frame of the entry at `at`; *is_last is set for the terminating entry. */
+static enum bat_code read_entry(const struct bat_fde_walk *walk, const uint8_t *at,
+                                struct entry *entry, bool *is_last, struct bat_error *error)
+{
+    struct cursor cursor = {.at = at, .end = walk->end};
+    uint64_t length;
+    if (!read_unsigned(&cursor, 4, &length))
+        return damaged(walk, at, error, "the section ends inside an entry's length");
+    if (length == UINT32_MAX && !read_unsigned(&cursor, 8, &length))
+        return damaged(walk, at, error, "the section ends inside an entry's 64-bit length");
+    *is_last = length == 0;
+    if (length == 0)
+        return BAT_OK;
+    if (length > (uint64_t)(walk->end - cursor.at))
+        return damaged(walk, at, error, "an entry reaches beyond the section's end");
+    cursor.end = cursor.at + length;
+    entry->start = at;
+    entry->id = cursor.at;
+    if (!read_unsigned(&cursor, 4, &entry->cie_distance))
+        return damaged(walk, at, error, "an entry is too short for its identifier");
+    entry->rest = cursor;
+    return BAT_OK;
+}
+
+/* The augmentation data of a CIE, as its string says: what we need of it. */
+static bool read_augmentation(struct bat_fde_walk *walk, struct cursor *cursor, const char *string)
+{
+    uint64_t ignored;
+    for (const char *letter = string; *letter; letter++) {
+        uint8_t encoding;
+        switch (*letter) {
+        case 'z':
+            if (letter != string || !read_leb128(cursor, false, &ignored))
+                return false;
+            walk->has_augmentation = true;
+            break;
+        case 'R':
+            if (!read_bytes(cursor, &walk->code_encoding, 1))
+                return false;
+            break;
+        case 'L':
+            if (!read_bytes(cursor, &walk->lsda_encoding, 1))
+                return false;
+            break;
+        case 'P':
+            if (!read_bytes(cursor, &encoding, 1) ||
+                (encoding != DW_EH_PE_omit && !read_form(cursor, encoding, &ignored)))
+                return false;
+            break;
+        case 'S': /* signal frame */
+        case 'B': /* AArch64: return addresses are signed with key B */
+        case 'G': /* AArch64: memory tagging */
+            break;
+        default:
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool read_string(struct cursor *cursor, const char **string)
+{
+    size_t left = (size_t)(cursor->end - cursor->at);
+    size_t limit = left < AUGMENTATION_MAX + 1 ? left : AUGMENTATION_MAX + 1;
+    const uint8_t *end = memchr(cursor->at, 0, limit);
+    if (!end)
+        return false;
+    *string = (const char *)cursor->at;
+    cursor->at = end + 1;
+    return true;
+}
+
+/* Take the encodings from the CIE at `at`. */
+static enum bat_code read_cie(struct bat_fde_walk *walk, const uint8_t *at, struct bat_error *error)
+{
+    struct entry entry;
+    bool is_last;
+    enum bat_code code = read_entry(walk, at, &entry, &is_last, error);
+    if (code)
+        return code;
+    if (is_last || entry.cie_distance != 0)
+        return damaged(walk, at, error, "expected a common entry (CIE), found another");
+
+    walk->cie = NULL;
+    walk->code_encoding = DW_EH_PE_absptr;
+    walk->lsda_encoding = DW_EH_PE_omit;
+    walk->has_augmentation = false;
+    struct cursor *cursor = &entry.rest;
+    uint8_t version;
+    uint8_t sizes[2]; /* version 4: bytes of an address and of a segment selector */
+    const char *augmentation;
+    uint64_t ignored;
+    if (!read_bytes(cursor, &version, 1) || !read_string(cursor, &augmentation) ||
+        (version >= 4 && !read_bytes(cursor, sizes, sizeof(sizes))) ||
+        !read_leb128(cursor, false, &ignored) ||            /* code alignment factor */
+        !read_leb128(cursor, true, &ignored) ||             /* data alignment factor */
+        !(version == 1 ? read_unsigned(cursor, 1, &ignored) /* return address register */
+                       : read_leb128(cursor, false, &ignored)) ||
+        !read_augmentation(walk, cursor, augmentation))
+        return damaged(walk, at, error, "a common entry (CIE) is not of a known form");
+    walk->cie = at;
+    return BAT_OK;
+}
+
+static enum bat_code read_fde(struct bat_fde_walk *walk, struct entry *entry, struct bat_fde *fde,
+                              struct bat_error *error)
+{
+    if (entry->cie_distance > (uint64_t)(entry->id - walk->start))
+        return damaged(walk, entry->start, error, "the common entry lies before the section");
+    const uint8_t *cie = entry->id - entry->cie_distance;
+    if (cie != walk->cie) {
+        enum bat_code code = read_cie(walk, cie, error);
+        if (code)
+            return code;
+    }
+    struct cursor *cursor = &entry->rest;
+    struct bat_fde result = {0};
+    uint64_t ignored;
+    /* The size has the address's form, but is relative to nothing. */
+    if (!read_pointer(walk, cursor, walk->code_encoding, &result.address) ||
+        !read_form(cursor, walk->code_encoding, &result.size))
+        return damaged(walk, entry->start, error, "the code range of an entry cannot be read");
+    if (walk->has_augmentation && !read_leb128(cursor, false, &ignored))
+        return damaged(walk, entry->start, error, "the augmentation size cannot be read");
+    if (walk->lsda_encoding != DW_EH_PE_omit) {
+        struct cursor field = *cursor;
+        uint64_t distance;
+        if (!read_form(&field, walk->lsda_encoding, &distance) ||
+            !read_pointer(walk, cursor, walk->lsda_encoding, &result.lsda))
+            return damaged(walk, entry->start, error, "the exception table's address is damaged");
+        if (distance == 0) /* none, whatever it would be relative to */
+            result.lsda = 0;
+    }
+    *fde = result;
+    return BAT_OK;
+}
+
+/* --- The walk ----------------------------------------------------------------------------- */
+
+void bat_fde_begin_bytes(struct bat_fde_walk *walk, const uint8_t *bytes, size_t size,
+                         uint64_t address)
+{
+    static const uint8_t nothing[1];
+    *walk = (struct bat_fde_walk){.start = bytes ? bytes : nothing, .address = address};
+    walk->next = walk->start;
+    walk->end = walk->start + (bytes ? size : 0);
+}
+
+void bat_fde_begin(struct bat_fde_walk *walk, const struct bat_elf *elf)
+{
+    const struct bat_section *section = bat_elf_section(elf, SECTION);
+    uint64_t size = 0;
+    const uint8_t *bytes = section ? bat_elf_section_bytes(elf, section, &size) : NULL;
+    bat_fde_begin_bytes(walk, bytes, (size_t)size, section ? section->address : 0);
+}
+
+enum bat_code bat_fde_next(struct bat_fde_walk *walk, struct bat_fde *fde, bool *found,
+                           struct bat_error *error)
+{
+    *found = false;
+    while (walk->next < walk->end) {
+        struct entry entry;
+        bool is_last;
+        enum bat_code code = read_entry(walk, walk->next, &entry, &is_last, error);
+        if (code)
+            return code;
+        if (is_last) {
+            walk->next = walk->end;
+            return BAT_OK;
+        }
+        walk->next = entry.rest.end;
+        if (entry.cie_distance == 0)
+            continue;
+        code = read_fde(walk, &entry, fde, error);
+        *found = code == BAT_OK;
+        return code;
+    }
+    return BAT_OK;
+}
