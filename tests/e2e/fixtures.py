@@ -1,0 +1,437 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Programs that real BOLTs have optimized, made when they are first asked for.
+
+    import fixtures
+    for name in fixtures.names(program="sqlite", bolt=19):
+        fixture = fixtures.get(name)
+        subprocess.run(fixture.command(), ...)
+
+Names read PROGRAM-TARGET-VARIANT-BOLT, for example "sqlite-pie-cdsplit-22": see PROGRAMS, TARGETS,
+VARIANTS, BOLTS and MATRIX for what there is. From a shell:
+
+    python3 fixtures.py --list | --build NAME... | --all
+
+Everything is kept below $BATKIT_FIXTURES (build/fixtures of the source tree if that is not set), in
+one folder for each step: source, object, input (an executable and its first profile), fixture. A
+folder is named after what it holds and a digest of all that went into it: sources, commands and
+versions of the tools. It is built under another name and then renamed, so that one that exists is
+whole; a lock for each folder keeps two processes from building the same. All commands that fail
+raise BuildError with their output. The results are the same bytes whenever they are built.
+"""
+
+import argparse
+import concurrent.futures
+import contextlib
+import fcntl
+import functools
+import hashlib
+import inspect
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+
+import elffile
+
+HERE = pathlib.Path(__file__).resolve().parent
+SOURCES = HERE / "programs"
+
+SQLITE_PACKAGE = "better-sqlite3@12.11.1"
+SQLITE_SHA256 = {
+    "sqlite3.c": "60d2f39a3726cd6b9021da6f4e868608d66fbb6528a9f513dc8ffcc640493422",
+    "sqlite3.h": "9e69a1353a4288450b0d5239ede11fc7f1f4c8e5eb07491fc8317eacb5b7de7e",
+}
+SQLITE_DEFINES = ["-DSQLITE_THREADSAFE=0", "-DSQLITE_OMIT_LOAD_EXTENSION", "-DSQLITE_DQS=0"]
+
+# Target: compiler prefix, flags for compiling and for linking. "shared" is a library that the
+# program loader.c runs. GCC's -O2 makes .cold functions, which matter for BOLT 19.
+TARGETS = {
+    "fixed": ("", ["-O2", "-fno-pie"], ["-no-pie"]),
+    "pie": ("", ["-O1", "-fPIC"], ["-pie"]),
+    "shared": ("", ["-O1", "-fPIC"], ["-shared", "-Wl,-soname,input.so"]),
+    "aarch64": ("aarch64-linux-gnu-", ["-O1", "-fno-pie"], ["-static"]),
+}
+
+# Program: sources, language, and arguments of the run that is profiled and compared.
+PROGRAMS = {
+    "sqlite": (["sqlite_driver.c"], "gcc", ["60"]),
+    "small": (["small.c"], "gcc", ["20"]),
+    "secondary": (["secondary.c", "secondary.S"], "gcc", ["200"]),
+    "exceptions": (["exceptions.cc"], "g++", ["100"]),
+    "samename": (["samename_main.c"] + [f"samename.c:{i}" for i in range(8)], "gcc", ["300"]),
+}
+
+ORDER = ["-reorder-blocks=ext-tsp", "-reorder-functions=hfsort"]
+SPLIT = ORDER + ["-split-functions"]
+VARIANTS = {
+    "nosplit": ORDER,
+    "profile2": SPLIT + ["-split-strategy=profile2"],
+    "random2": SPLIT + ["-split-strategy=random2"],
+    "randomN": SPLIT + ["-split-strategy=randomN"],
+    "cdsplit": SPLIT + ["-split-strategy=cdsplit"],
+    "all": SPLIT + ["-split-strategy=all"],
+    "eh": SPLIT + ["-split-strategy=profile2", "-split-eh"],
+    "icf": SPLIT + ["-split-strategy=profile2", "-icf"],
+    "atend": SPLIT + ["-split-strategy=profile2", "-hot-functions-at-end"],
+    "oldtext": ORDER + ["-use-old-text", "-align-text=4096", "-no-huge-pages"],
+}
+
+BOLTS = (19, 22)
+
+STRATEGIES = ["profile2", "random2", "randomN", "cdsplit", "all"]
+MATRIX = [
+    ("sqlite", ["fixed", "pie", "shared", "aarch64"],
+     ["nosplit"] + STRATEGIES + ["icf", "atend", "oldtext"]),
+    ("small", ["fixed", "pie", "aarch64"], ["nosplit", "profile2", "all", "atend"]),
+    ("secondary", ["fixed", "pie", "aarch64"], ["nosplit", "profile2", "all"]),
+    ("exceptions", ["fixed", "pie"], ["nosplit", "profile2", "randomN", "all", "eh", "atend"]),
+    ("samename", ["fixed", "pie", "aarch64"], ["profile2", "icf", "all", "atend"]),
+]
+
+PACKAGES = {
+    "llvm-bolt": "bolt-22 and bolt-19", "perf2bolt": "bolt-22 and bolt-19", "qemu": "qemu-user",
+    "aarch64": "gcc-aarch64-linux-gnu", "npm": "npm", "gcc": "gcc", "g++": "g++",
+}
+
+
+class BuildError(Exception):
+    """A step of making a fixture failed."""
+
+
+# --- Commands ----------------------------------------------------------------------------------
+
+
+def run(arguments, folder, **options):
+    """Run a command in folder, its output as text. BuildError if it cannot be run or fails."""
+    arguments = [str(a) for a in arguments]
+    try:
+        done = subprocess.run(arguments, cwd=folder, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, check=False, timeout=900, **options)
+    except FileNotFoundError:
+        package = next((p for tool, p in PACKAGES.items() if arguments[0].startswith(tool)), None)
+        hint = f" (Debian package {package}; sh tests/run.sh installs it)" if package else ""
+        raise BuildError(f"{arguments[0]} is needed to make this test's programs, but there is "
+                         f"no such command{hint}") from None
+    output = done.stdout.decode("utf-8", "replace")
+    if done.returncode != 0:
+        raise BuildError(f"exit status {done.returncode} from: {' '.join(arguments)}\n{output}")
+    return output
+
+
+@functools.lru_cache(maxsize=None)
+def version(tool):
+    """What a tool prints about itself."""
+    return run([tool, "--version"], HERE)
+
+
+def runner(machine):
+    """What has to stand before a program to run it: itself, or the emulator."""
+    if machine == elffile.EM_AARCH64 and os.uname().machine != "aarch64":
+        return ["qemu-aarch64"]
+    return []
+
+
+# --- The store ---------------------------------------------------------------------------------
+
+
+def store():
+    """The folder that keeps everything."""
+    folder = os.environ.get("BATKIT_FIXTURES") or HERE.parent.parent / "build" / "fixtures"
+    return pathlib.Path(folder).absolute()
+
+
+@contextlib.contextmanager
+def locked(name):
+    """Hold the lock of that name among all processes that use the store."""
+    folder = store() / "locks"
+    folder.mkdir(parents=True, exist_ok=True)
+    with open(folder / name, "w", encoding="utf-8") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+class Step:
+    """A folder of the store: how it is named and made."""
+
+    def __init__(self, kind, name, ingredients, make):
+        text = "\0".join(str(i) for i in ingredients)
+        self.digest = hashlib.sha256(text.encode()).hexdigest()[:16]
+        self.label = f"{kind}-{name}"
+        self.make = make
+
+    def folder(self):
+        """The finished folder, made if it is not there."""
+        final = store() / f"{self.label}-{self.digest}"
+        if final.exists():
+            return final
+        with locked(self.label):
+            if final.exists():
+                return final
+            unfinished = pathlib.Path(tempfile.mkdtemp(dir=store(), prefix="unfinished-"))
+            try:
+                self.make(unfinished)
+                unfinished.chmod(0o755)
+                os.rename(unfinished, final)
+            except BuildError as error:
+                raise BuildError(f"{self.label}: {error}") from None
+            finally:
+                shutil.rmtree(unfinished, ignore_errors=True)
+        return final
+
+
+def digest_of(path):
+    """A file's content as a hex digest."""
+    return hashlib.sha256(pathlib.Path(path).read_bytes()).hexdigest()
+
+
+# --- SQLite's source ---------------------------------------------------------------------------
+
+
+def fetch_sqlite(folder):
+    """SQLite's amalgamation out of an npm package, which is kept in the store."""
+    downloads = store() / "downloads"
+    downloads.mkdir(exist_ok=True)
+    package = downloads / (SQLITE_PACKAGE.replace("@", "-") + ".tgz")
+    if not package.exists():
+        try:
+            run(["npm", "pack", "--silent", SQLITE_PACKAGE], folder)
+        except BuildError as error:
+            raise BuildError(f"SQLite's source comes with the npm package {SQLITE_PACKAGE}, and "
+                             f"fetching that needs the network: {error}") from None
+        os.rename(folder / package.name, package)
+    with tarfile.open(package) as archive:
+        for name, digest in SQLITE_SHA256.items():
+            content = archive.extractfile(f"package/deps/sqlite3/{name}").read()
+            if hashlib.sha256(content).hexdigest() != digest:
+                raise BuildError(f"{package}: {name} is not the file that was expected")
+            (folder / name).write_bytes(content)
+
+
+def sqlite_source():
+    """The step that has sqlite3.c and sqlite3.h."""
+    return Step("source", "sqlite", [SQLITE_PACKAGE, SQLITE_SHA256], fetch_sqlite)
+
+
+def sqlite_object(target):
+    """The step that has sqlite3.o, one for all targets that are compiled alike."""
+    prefix, flags, _ = TARGETS[target]
+    compiler = prefix + "gcc"
+    command = [compiler, *flags, *SQLITE_DEFINES, "-w", "-c", "sqlite3.c", "-o", "sqlite3.o"]
+    source = sqlite_source()
+
+    def make(folder):
+        for name in SQLITE_SHA256:
+            os.link(source.folder() / name, folder / name)
+        run(command, folder)
+
+    name = "sqlite-" + "".join(f.replace("-", "") for f in [prefix, *flags])
+    return Step("object", name, [source.digest, command, version(compiler)], make)
+
+
+# --- Inputs: programs before BOLT, and their first profile ---------------------------------------
+
+
+def compile_program(program, target, folder):
+    """folder/input out of the program's sources; for a library folder/loader too."""
+    sources, language, _ = PROGRAMS[program]
+    prefix, flags, link = TARGETS[target]
+    compiler = prefix + language
+    objects = []
+    if program == "sqlite":
+        built = sqlite_object(target).folder()
+        os.link(built / "sqlite3.h", folder / "sqlite3.h")
+        os.link(built / "sqlite3.o", folder / "sqlite3.o")
+        objects.append("sqlite3.o")
+    for source in sources:
+        name, _, unit = source.partition(":")
+        shutil.copy(SOURCES / name, folder)
+        objects.append(f"{pathlib.Path(name).stem}{unit}{pathlib.Path(name).suffix}.o")
+        defines = [f"-DUNIT={unit}"] if unit else []
+        defines += ["-DLIBRARY"] if target == "shared" else []
+        run([compiler, *flags, *defines, "-c", name, "-o", objects[-1]], folder)
+    libraries = ["-lm"] if program == "sqlite" else []
+    run([compiler, *link, "-Wl,-q", "-Wl,--build-id=sha1", *objects, "-o", "input", *libraries],
+        folder)
+    if target == "shared":
+        shutil.copy(SOURCES / "loader.c", folder)
+        run(["gcc", "-O2", "loader.c", "-o", "loader", "-ldl"], folder)
+
+
+def run_command(folder, binary, arguments):
+    """How a binary made from folder/input is run."""
+    if (folder / "loader").exists():
+        return [str(folder / "loader"), str(binary), *arguments]
+    return [*runner(elffile.Elf(binary).machine), str(binary), *arguments]
+
+
+def instrument(program, folder):
+    """profile.fdata from a run of the program with counters that llvm-bolt-22 put in."""
+    arguments = PROGRAMS[program][2]
+    run(["llvm-bolt-22", "input", "-instrument", "-o", "instrumented",
+         f"-instrumentation-file={folder}/profile.raw"], folder)
+    run(["setarch", "-R", *run_command(folder, folder / "instrumented", arguments)], folder)
+    (folder / "instrumented").unlink()
+    # The counters come out in the order of a hash table of addresses.
+    lines = (folder / "profile.raw").read_text(encoding="utf-8").splitlines()
+    (folder / "profile.fdata").write_text("\n".join(sorted(lines)) + "\n", encoding="utf-8")
+
+
+def trace(program, folder):
+    """profile.fdata from an execution under qemu, as perf2bolt-22 understands it."""
+    import qemu_trace  # pylint: disable=import-outside-toplevel
+    command = run_command(folder, folder / "input", PROGRAMS[program][2])
+    qemu_trace.record(folder / "input", command, folder / "profile.pre")
+    run(["perf2bolt-22", "input", "--pa", "-p", "profile.pre", "-o", "profile.raw"], folder)
+    lines = (folder / "profile.raw").read_text(encoding="utf-8").splitlines()
+    (folder / "profile.fdata").write_text("\n".join(sorted(lines)) + "\n", encoding="utf-8")
+
+
+def make_input(program, target, folder):
+    """An input folder: input, profile.fdata, expected."""
+    compile_program(program, target, folder)
+    if target == "aarch64":
+        trace(program, folder)
+    else:
+        instrument(program, folder)
+    output = run(run_command(folder, folder / "input", PROGRAMS[program][2]), folder)
+    (folder / "expected").write_text(output, encoding="utf-8")
+
+
+def input_step(program, target):
+    """The step that has the program before BOLT."""
+    sources, language, arguments = PROGRAMS[program]
+    prefix, flags, link = TARGETS[target]
+    files = sorted({s.partition(":")[0] for s in sources} | {"loader.c"})
+    ingredients = [program, target, sources, flags, link, arguments, SQLITE_PACKAGE,
+                   [digest_of(SOURCES / f) for f in files],
+                   [inspect.getsource(f) for f in (compile_program, instrument, trace)],
+                   version(prefix + language), version("llvm-bolt-22")]
+    if target == "aarch64":
+        ingredients += [digest_of(HERE / "qemu_trace.py"), version("qemu-aarch64")]
+    return Step("input", f"{program}-{target}", ingredients,
+                functools.partial(make_input, program, target))
+
+
+# --- Fixtures ------------------------------------------------------------------------------------
+
+
+class Fixture:
+    """A program that was optimized by BOLT with --enable-bat.
+
+    name, program, target, variant, bolt (19 or 22), machine (elffile.EM_*)
+    input, bolted   paths of the program before and after BOLT
+    fdata           path of the profile that BOLT was given
+    note            path of a file with the content of .note.bolt_bat
+    log             what llvm-bolt printed
+    run_args        arguments for the program
+    expected_output what it prints then, before BOLT and after
+    """
+
+    def __init__(self, name, before, after):
+        self.name = name
+        self.program, self.target, self.variant, bolt = name.split("-")
+        self.bolt = int(bolt)
+        self.input_folder = before
+        self.folder = after
+        self.input = str(before / "input")
+        self.fdata = str(before / "profile.fdata")
+        self.bolted = str(after / "bolted")
+        self.note = str(after / "note")
+        self.log = (after / "log").read_text(encoding="utf-8")
+        self.run_args = list(PROGRAMS[self.program][2])
+        self.expected_output = (before / "expected").read_text(encoding="utf-8")
+        self.machine = elffile.EM_AARCH64 if self.target == "aarch64" else elffile.EM_X86_64
+
+    def command(self, binary=None):
+        """The command that runs binary (the optimized program, or what a test made of it)."""
+        return run_command(self.input_folder, pathlib.Path(binary or self.bolted), self.run_args)
+
+    def check_runs(self, binary=None):
+        """Raise BuildError unless binary runs and prints what is expected."""
+        output = run(self.command(binary), self.folder)
+        if output != self.expected_output:
+            raise BuildError(f"{binary or self.bolted} prints\n{output}instead of\n"
+                             f"{self.expected_output}")
+
+
+def make_fixture(name, before, folder):
+    """A fixture folder: bolted, note, log."""
+    _, _, variant, bolt = name.split("-")
+    source = before.folder()
+    os.link(source / "input", folder / "input")
+    os.link(source / "profile.fdata", folder / "profile.fdata")
+    log = run([f"llvm-bolt-{bolt}", "input", "-o", "bolted", "-data=profile.fdata", "-enable-bat",
+               *VARIANTS[variant]], folder)
+    (folder / "log").write_text(log, encoding="utf-8")
+    note = elffile.Elf(folder / "bolted").note()
+    if not note:
+        raise BuildError(f"llvm-bolt-{bolt} wrote no note:\n{log}")
+    (folder / "note").write_bytes(note)
+    Fixture(name, source, folder).check_runs()
+
+
+@functools.lru_cache(maxsize=None)
+def get(name):
+    """The fixture of that name, made if need be."""
+    if name not in names():
+        raise BuildError(f"there is no fixture {name}; fixtures.py --list shows what there is")
+    program, target, variant, bolt = name.split("-")
+    before = input_step(program, target)
+    ingredients = [name, before.digest, VARIANTS[variant], version(f"llvm-bolt-{bolt}"),
+                   inspect.getsource(make_fixture)]
+    after = Step("fixture", name, ingredients, functools.partial(make_fixture, name, before))
+    return Fixture(name, before.folder(), after.folder())
+
+
+def names(program=None, target=None, variant=None, bolt=None):
+    """Names of the fixtures that fit; each argument is one value, several, or None for all."""
+    def fits(value, wanted):
+        if wanted is None:
+            return True
+        return value in wanted if isinstance(wanted, (list, tuple, set)) else value == wanted
+
+    return [f"{p}-{t}-{v}-{b}" for p, targets, variants in MATRIX if fits(p, program)
+            for t in targets if fits(t, target) for v in variants if fits(v, variant)
+            for b in BOLTS if fits(b, bolt)]
+
+
+def build(wanted, jobs=None):
+    """Make fixtures side by side. Returns {name: BuildError} of those that failed."""
+    failed = {}
+    with concurrent.futures.ThreadPoolExecutor(jobs or os.cpu_count()) as pool:
+        futures = {pool.submit(get, name): name for name in wanted}
+        for future in concurrent.futures.as_completed(futures):
+            try:
+                future.result()
+            except BuildError as error:
+                failed[futures[future]] = error
+    return failed
+
+
+def main():
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("--list", action="store_true", help="print the names of all fixtures")
+    what.add_argument("--build", nargs="+", metavar="NAME", help="make these and print their paths")
+    what.add_argument("--all", action="store_true", help="make all of them")
+    arguments = parser.parse_args()
+    if arguments.list:
+        print("\n".join(names()))
+        return 0
+    wanted = arguments.build or names()
+    failed = build(wanted)
+    for name, error in failed.items():
+        print(f"fixtures.py: {name}: {error}", file=sys.stderr)
+    for name in wanted:
+        if name not in failed:
+            print(name, get(name).bolted)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
