@@ -3,6 +3,7 @@
 
 #include <argp.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +18,8 @@ void tool_begin(const char *name)
     snprintf(version_text, sizeof(version_text), "%s (batkit) %s", name, BATKIT_VERSION);
     argp_program_version = version_text;
     argp_err_exit_status = TOOL_USAGE;
+    /* So that a closed pipe is an error like any other, and temporary files get removed. */
+    signal(SIGPIPE, SIG_IGN);
 }
 
 void tool_complain(const char *file, const char *format, ...)
