@@ -83,6 +83,13 @@ BAT_API const struct bat_symbol *bat_names_containing(const struct bat_names *na
                                                       uint64_t address);
 
 /*
+ * The table whose function or fragment holds the output address, or BAT_NONE. Symbols tell where
+ * it ends; where they do not, it reaches to the next function symbol or table. Logarithmic.
+ */
+BAT_API uint32_t bat_binary_table_containing(const struct bat_binary *binary,
+                                             const struct bat_names *names, uint64_t address);
+
+/*
  * True if a symbol called fragment is BOLT's name for a fragment of the function that a symbol
  * called function names: "f.cold", "f.cold.2", "f.warm" of "f".
  */

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bat_decoder.h"
+
 /* --- Names ---------------------------------------------------------------------------------- */
 
 static bool is_digit(char character)
@@ -179,29 +181,56 @@ const struct bat_symbol *bat_names_best(const struct bat_names *names, uint64_t 
     return best;
 }
 
-/* Bytes from the start of the symbols at [first, first + count) that they hold. */
+/* How far the symbols at [first, first + count) reach at most; 0 if none of them says. */
 static uint64_t extent(const struct bat_names *names, size_t first, size_t count)
 {
     uint64_t size = 0;
     for (size_t i = first; i < first + count; i++)
         if (names->symbols[i]->size > size)
             size = names->symbols[i]->size;
-    return size != 0 ? size : UINT64_MAX;
+    return size;
+}
+
+/* The address of the last function symbol at or below this one; labels (NOTYPE) do not count. */
+static bool nearest_function(const struct bat_names *names, uint64_t address, uint64_t *start)
+{
+    size_t first = 0;
+    size_t count = bat_names_at(names, address, &first);
+    for (size_t i = first + count; i-- > 0;) {
+        if (names->symbols[i]->type == STT_NOTYPE)
+            continue;
+        *start = names->symbols[i]->address;
+        return true;
+    }
+    return false;
 }
 
 const struct bat_symbol *bat_names_containing(const struct bat_names *names, uint64_t address)
 {
-    size_t first = 0;
-    size_t after = count_below(names, address);
-    after += bat_names_at(names, address, &first);
-    /* A label inside a function hides nothing of it. */
-    while (after > 0 && names->symbols[after - 1]->type == STT_NOTYPE)
-        after--;
-    if (after == 0)
+    uint64_t start = 0;
+    if (!nearest_function(names, address, &start))
         return NULL;
-    uint64_t start = names->symbols[after - 1]->address;
+    size_t first = 0;
     size_t count = bat_names_at(names, start, &first);
-    return address - start < extent(names, first, count) ? bat_names_best(names, start) : NULL;
+    uint64_t size = extent(names, first, count);
+    return size == 0 || address - start < size ? bat_names_best(names, start) : NULL;
+}
+
+uint32_t bat_binary_table_containing(const struct bat_binary *binary, const struct bat_names *names,
+                                     uint64_t address)
+{
+    uint32_t table = bat_map_table_containing(binary->map, address);
+    if (table == BAT_NONE)
+        return BAT_NONE;
+    uint64_t start = binary->map->functions[table].address;
+    size_t first = 0;
+    size_t count = bat_names_at(names, start, &first);
+    uint64_t size = extent(names, first, count);
+    if (size != 0)
+        return address - start < size ? table : BAT_NONE;
+    uint64_t nearest = 0;
+    bool ended = nearest_function(names, address, &nearest) && nearest > start;
+    return ended ? BAT_NONE : table;
 }
 
 enum bat_code bat_binary_table_names(struct bat_binary *binary, const char ***names,

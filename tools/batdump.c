@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* batdump: show the BAT note of a BOLTed binary. */
+#include <argp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bat_binary.h"
+#include "dump_json.h"
+#include "dump_text.h"
+#include "output.h"
+#include "selection.h"
+#include "summary.h"
+#include "tool.h"
+
+static const char doc[] =
+    "Show the BAT note of a binary that BOLT wrote with --enable-bat: a summary, or what the "
+    "options ask for.\v"
+    "FILE is an ELF file or a raw note (the content of section .note.bolt_bat), recognised by its "
+    "first bytes; - reads a raw note from standard input.\n\n"
+    "In a raw note and in a stripped file there are no symbols: functions can then only be asked "
+    "for by address, and --translate prints the function's address in place of its name.\n\n"
+    "Exit status: 0 if all is well, 1 if the file is bad or something asked for is not in it, 2 "
+    "for wrong usage.";
+
+enum option_key {
+    OPTION_DUMP_ALL = 1000,
+    OPTION_FUNCTION,
+    OPTION_TRANSLATE,
+    OPTION_JSON,
+};
+
+static const struct argp_option argp_options[] = {
+    {"dump-all", OPTION_DUMP_ALL, NULL, 0, "Print every table in the text of llvm-bat-dump", 0},
+    {"function", OPTION_FUNCTION, "NAME|0xADDR", 0,
+     "Print only the tables of this function and its fragments, with their names; repeatable", 0},
+    {"translate", OPTION_TRANSLATE, "0xADDR[:1]", 0,
+     "Translate an output address into function and input offset; :1 if it is the source of a "
+     "branch; repeatable",
+     0},
+    {"json", OPTION_JSON, NULL, 0, "Print JSON; all tables, or those of --function", 0},
+    {0},
+};
+
+struct options {
+    const char *path;
+    bool dump_all;
+    bool json;
+    const char **functions;
+    size_t function_count;
+    struct dump_address *addresses;
+    size_t address_count;
+};
+
+/* "0xADDR" or "0xADDR:0" or "0xADDR:1". */
+static bool parse_translate(const char *text, struct dump_address *address)
+{
+    char digits[32];
+    const char *colon = strchr(text, ':');
+    size_t length = colon ? (size_t)(colon - text) : strlen(text);
+    if (length >= sizeof(digits))
+        return false;
+    memcpy(digits, text, length);
+    digits[length] = '\0';
+    address->is_branch_source = colon && strcmp(colon, ":1") == 0;
+    if (colon && !address->is_branch_source && strcmp(colon, ":0") != 0)
+        return false;
+    return tool_parse_address(digits, &address->address);
+}
+
+static error_t parse_option(int key, char *argument, struct argp_state *state)
+{
+    struct options *options = state->input;
+    switch (key) {
+    case OPTION_DUMP_ALL:
+        options->dump_all = true;
+        return 0;
+    case OPTION_JSON:
+        options->json = true;
+        return 0;
+    case OPTION_FUNCTION:
+        options->functions[options->function_count++] = argument;
+        return 0;
+    case OPTION_TRANSLATE:
+        if (!parse_translate(argument, &options->addresses[options->address_count++]))
+            argp_error(state, "expected --translate=0xADDR or 0xADDR:1, found \"%s\"", argument);
+        return 0;
+    case ARGP_KEY_ARG:
+        if (options->path)
+            argp_error(state, "expected one FILE, found \"%s\" and \"%s\"", options->path,
+                       argument);
+        options->path = argument;
+        return 0;
+    case ARGP_KEY_END:
+        if (!options->path)
+            argp_error(state, "expected a FILE");
+        if (options->json && (options->dump_all || options->address_count != 0))
+            argp_error(state, "--json cannot be joined with --dump-all or --translate");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+/* The tables that the options ask for, as JSON. */
+static bool print_json(struct output *output, const struct options *options,
+                       struct bat_binary *binary, const struct selection *selection)
+{
+    struct bat_error error;
+    const char **names = NULL;
+    if (bat_binary_table_names(binary, &names, &error) != BAT_OK) {
+        tool_report(options->path, &error);
+        return false;
+    }
+    dump_json(output, binary, selection, names);
+    free(names);
+    return true;
+}
+
+static bool print_text(struct output *output, const struct options *options,
+                       const struct bat_binary *binary, const struct selection *selection,
+                       const struct bat_names *names)
+{
+    bool tables = options->dump_all || options->function_count != 0;
+    if (!tables && options->address_count == 0)
+        return summarize(output, options->path, binary);
+    dump_text_parsed(output, binary->map);
+    if (tables)
+        dump_text_tables(output, binary->map, selection, options->function_count ? names : NULL);
+    if (options->address_count != 0)
+        dump_text_translations(output, binary, names, options->addresses, options->address_count);
+    return true;
+}
+
+/* Find what was asked for, and print it if all was found. */
+static bool print_asked(struct output *output, const struct options *options,
+                        struct bat_binary *binary)
+{
+    struct bat_names names = {0};
+    struct bat_error error;
+    if ((options->function_count != 0 || options->address_count != 0) &&
+        bat_names_collect(binary, &names, &error) != BAT_OK) {
+        tool_report(options->path, &error);
+        return false;
+    }
+    struct selection selection = selection_all(binary->map);
+    bool fine =
+        options->function_count == 0 || selection_find(&selection, options->path, binary, &names,
+                                                       options->functions, options->function_count);
+    if (fine && options->json)
+        fine = print_json(output, options, binary, &selection);
+    else if (fine)
+        fine = print_text(output, options, binary, &selection, &names);
+    selection_free(&selection);
+    bat_names_free(&names);
+    return fine;
+}
+
+static enum tool_exit run(const struct options *options)
+{
+    struct bat_binary binary;
+    struct bat_error error;
+    if (bat_binary_open(options->path, &binary, &error) != BAT_OK) {
+        tool_report(options->path, &error);
+        return TOOL_BAD;
+    }
+    enum tool_exit status = TOOL_BAD;
+    struct output *output = output_begin(STDOUT_FILENO);
+    if (output) {
+        status = print_asked(output, options, &binary) ? TOOL_FINE : TOOL_BAD;
+        status = output_end(output, status);
+    }
+    bat_binary_close(&binary);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    tool_begin("batdump");
+    /* No option comes more often than there are arguments. */
+    struct options options = {
+        .functions = calloc((size_t)argc, sizeof(*options.functions)),
+        .addresses = calloc((size_t)argc, sizeof(*options.addresses)),
+    };
+    enum tool_exit status = TOOL_BAD;
+    if (options.functions && options.addresses) {
+        static const struct argp argp = {argp_options, parse_option, "FILE", doc, NULL, NULL, NULL};
+        argp_parse(&argp, argc, argv, 0, NULL, &options);
+        status = run(&options);
+    } else {
+        tool_complain(NULL, "not enough memory");
+    }
+    free(options.functions);
+    free(options.addresses);
+    return (int)tool_end(status);
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Tables and translations in the text of llvm-bat-dump. */
+#ifndef BAT_DUMP_TEXT_H
+#define BAT_DUMP_TEXT_H
+
+#include "bat_binary.h"
+#include "output.h"
+#include "selection.h"
+
+/* The line that llvm-bat-dump starts with. */
+void dump_text_parsed(struct output *output, const struct bat_map *map);
+
+/*
+ * The selected tables by address, hot and cold together, and the parents of the cold ones. With
+ * names (may be NULL) each table also says what it is called.
+ */
+void dump_text_tables(struct output *output, const struct bat_map *map,
+                      const struct selection *selection, const struct bat_names *names);
+
+/* An address to translate. */
+struct dump_address {
+    uint64_t address;
+    bool is_branch_source;
+};
+
+/*
+ * A line for each address: the function, for a fragment its parent, by name or else by address,
+ * and the input offset.
+ */
+void dump_text_translations(struct output *output, const struct bat_binary *binary,
+                            const struct bat_names *names, const struct dump_address *addresses,
+                            size_t count);
+
+#endif

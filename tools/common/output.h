@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Standard output for text by the hundred megabytes: a buffer, write(2), and numbers turned into
+ * text without printf. A line is put together by
+ *
+ *     char *at = output_reserve(output, bytes that are enough);
+ *     at = put_text(at, "0x");
+ *     at = put_hex(at, address);
+ *     output_commit(output, at);
+ *
+ * Errors are kept until output_end(); after the first, nothing more is written.
+ */
+#ifndef BAT_OUTPUT_H
+#define BAT_OUTPUT_H
+
+#include <endian.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "tool.h"
+
+#define OUTPUT_BUFFER_SIZE ((size_t)128 << 10)
+
+/* What may be reserved at once, at most. */
+#define OUTPUT_RESERVE_MAX ((size_t)4 << 10)
+
+/* Room that the put functions may use behind what they return. */
+#define OUTPUT_SLACK 16u
+
+struct output {
+    int file;
+    int error; /* errno of the first failed write, or 0 */
+    size_t used;
+    char buffer[OUTPUT_BUFFER_SIZE + OUTPUT_SLACK];
+};
+
+/* Write to the file descriptor from now on. NULL, with a message, if there is no memory. */
+struct output *output_begin(int file);
+
+/*
+ * Write out what is left and free output. Returns status, or TOOL_BAD with a message if not all
+ * could be written; a reader that has gone away is no success either, but needs no message.
+ */
+enum tool_exit output_end(struct output *output, enum tool_exit status);
+
+/* Write out the buffer. */
+void output_flush(struct output *output);
+
+/* Any number of bytes. */
+void output_bytes(struct output *output, const char *bytes, size_t size);
+void output_text(struct output *output, const char *text);
+
+/* Formatted text; for what is written once, not per entry. */
+void output_format(struct output *output, const char *format, ...) BAT_PRINTF(2, 3);
+
+/* Where to put the next size (at most OUTPUT_RESERVE_MAX) bytes. */
+static inline char *output_reserve(struct output *output, size_t size)
+{
+    if (OUTPUT_BUFFER_SIZE - output->used < size)
+        output_flush(output);
+    return output->buffer + output->used;
+}
+
+/* All that was put before `at` is output. */
+static inline void output_commit(struct output *output, const char *at)
+{
+    output->used = (size_t)(at - output->buffer);
+}
+
+/* text without its terminating zero; fast if text is a literal. */
+static inline char *put_text(char *at, const char *text)
+{
+    size_t length = strlen(text);
+    memcpy(at, text, length);
+    return at + length;
+}
+
+/* Eight hexadecimal digits, the first in the lowest byte in memory. */
+static inline uint64_t hex_digits(uint32_t value)
+{
+    /* Spread the digits to a byte each, then make characters of all at once. */
+    uint64_t digits = value;
+    digits = (digits | digits << 16) & 0x0000ffff0000ffff;
+    digits = (digits | digits << 8) & 0x00ff00ff00ff00ff;
+    digits = (digits | digits << 4) & 0x0f0f0f0f0f0f0f0f;
+    uint64_t letters = (digits + 0x0606060606060606) >> 4 & 0x0101010101010101;
+    return htobe64(digits + 0x3030303030303030 + letters * ('a' - '9' - 1));
+}
+
+/* value in lower case hexadecimal digits, at least one, without leading zeros. */
+static inline char *put_hex32(char *at, uint32_t value)
+{
+    unsigned unused = (unsigned)__builtin_clz(value | 1) / 4;
+    uint64_t text = hex_digits(value << 4 * unused);
+    memcpy(at, &text, sizeof(text));
+    return at + 8 - unused;
+}
+
+static inline char *put_hex(char *at, uint64_t value)
+{
+    unsigned unused = (unsigned)__builtin_clzll(value | 1) / 4;
+    value <<= 4 * unused;
+    uint64_t high = hex_digits((uint32_t)(value >> 32));
+    uint64_t low = hex_digits((uint32_t)value);
+    memcpy(at, &high, sizeof(high));
+    memcpy(at + 8, &low, sizeof(low));
+    return at + 16 - unused;
+}
+
+/* value in decimal digits. */
+static inline char *put_decimal(char *at, uint64_t value)
+{
+    char digits[20];
+    char *first = digits + sizeof(digits);
+    do
+        *--first = (char)('0' + value % 10);
+    while ((value /= 10) != 0);
+    size_t length = (size_t)(digits + sizeof(digits) - first);
+    memcpy(at, first, length);
+    return at + length;
+}
+
+#endif

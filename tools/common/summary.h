@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* A note at a glance, for people. */
+#ifndef BAT_SUMMARY_H
+#define BAT_SUMMARY_H
+
+#include "bat_binary.h"
+#include "output.h"
+
+/*
+ * Who wrote the note of the file at path, what is in it, and where its bytes go. False, with a
+ * message, if the bytes do not add up to the note's size.
+ */
+bool summarize(struct output *output, const char *path, const struct bat_binary *binary);
+
+#endif
