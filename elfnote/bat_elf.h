@@ -28,8 +28,7 @@ BAT_API bool bat_elf_is(const void *bytes, size_t size);
  * BAT_ERR_IO, BAT_ERR_NOT_ELF, BAT_ERR_UNSUPPORTED (32-bit, big-endian, another machine) or
  * BAT_ERR_ELF (truncated, tables outside the file). Nothing but headers is read.
  */
-BAT_API enum bat_code bat_elf_open(const char *path, struct bat_elf **elf,
-                                   struct bat_error *error);
+BAT_API enum bat_code bat_elf_open(const char *path, struct bat_elf **elf, struct bat_error *error);
 BAT_API void bat_elf_close(struct bat_elf *elf);
 
 /* --- The file ----------------------------------------------------------------------------- */
@@ -57,11 +56,11 @@ BAT_API bool bat_elf_is_executable(const struct bat_elf *elf, uint64_t address);
 struct bat_section {
     const char *name; /* owned by the file; "" where there is none */
     uint32_t index;
-    uint32_t type;    /* SHT_* */
-    uint64_t flags;   /* SHF_* */
+    uint32_t type;  /* SHT_* */
+    uint64_t flags; /* SHF_* */
     uint64_t address;
-    uint64_t offset;  /* in the file */
-    uint64_t size;    /* bytes in memory; for SHT_NOBITS none of them are in the file */
+    uint64_t offset; /* in the file */
+    uint64_t size;   /* bytes in memory; for SHT_NOBITS none of them are in the file */
     uint32_t link;
     uint32_t info;
     uint64_t alignment;
@@ -92,12 +91,12 @@ BAT_API const char *bat_elf_bolt_info(const struct bat_elf *elf);
 struct bat_symbol {
     uint64_t address;
     uint64_t size;
-    const char *name;    /* owned by elf */
-    const char *file;    /* name of the FILE symbol that a local symbol stands under, or NULL */
-    uint32_t section;    /* section index, SHN_XINDEX resolved; SHN_UNDEF, SHN_ABS as they are */
-    uint32_t order;      /* position in the symbol table */
-    uint8_t type;        /* STT_* */
-    uint8_t binding;     /* STB_* */
+    const char *name; /* owned by elf */
+    const char *file; /* name of the FILE symbol that a local symbol stands under, or NULL */
+    uint32_t section; /* section index, SHN_XINDEX resolved; SHN_UNDEF, SHN_ABS as they are */
+    uint32_t order;   /* position in the symbol table */
+    uint8_t type;     /* STT_* */
+    uint8_t binding;  /* STB_* */
 };
 
 /*
@@ -131,9 +130,8 @@ BAT_API enum bat_code bat_elf_note(const struct bat_elf *elf, const uint8_t **by
  * failure output is as it was. A file whose note was removed with bat_elf_remove_note() and put
  * back is the same bytes again if BOLT wrote it. A symbolic link as output is followed.
  */
-BAT_API enum bat_code bat_elf_write_note(const char *path, const char *output,
-                                         const void *section, size_t size,
-                                         struct bat_error *error);
+BAT_API enum bat_code bat_elf_write_note(const char *path, const char *output, const void *section,
+                                         size_t size, struct bat_error *error);
 
 /* The same without the note. Fails with BAT_ERR_NO_NOTE if there is none. */
 BAT_API enum bat_code bat_elf_remove_note(const char *path, const char *output,

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Where the pieces of an ELF file go that change when a note is written. Internal to elfnote/.
+ *
+ * Three pieces may move: the section names, the note and the section header table. All other
+ * bytes, also those that no header knows, stay where they are. Pieces at the file's end are taken
+ * off and laid out anew behind what stays, so that the file does not grow with every change. A
+ * piece elsewhere keeps its place while it fits, otherwise it goes to the end.
+ */
+#ifndef BAT_ELF_LAYOUT_H
+#define BAT_ELF_LAYOUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Bytes [start, end) of the file. */
+struct layout_extent {
+    uint64_t start;
+    uint64_t end;
+};
+
+/* True if there is a byte in both. */
+bool layout_overlap(const struct layout_extent *a, const struct layout_extent *b);
+
+/* In the order in which they are laid out at the end. */
+enum layout_part { LAYOUT_NAMES, LAYOUT_NOTE, LAYOUT_TABLE, LAYOUT_PARTS };
+
+struct layout_piece {
+    struct layout_extent old; /* where the file has it; empty if it has none */
+    uint64_t size;            /* of the new content; 0 for none */
+    bool is_same;             /* the new content is the old one */
+
+    /* The plan: */
+    bool is_free;    /* nothing else uses its old bytes: they may be overwritten or dropped */
+    bool is_taken;   /* taken off the file's end */
+    uint64_t offset; /* of the new content */
+};
+
+struct layout {
+    struct layout_piece pieces[LAYOUT_PARTS];
+    uint64_t kept; /* the old file's bytes up to here stay, but for the dropped extents */
+    uint64_t size; /* of the new file */
+};
+
+/*
+ * Make the plan. others are the extents of everything else that headers of the file describe, all
+ * inside of the file's size bytes; bytes are the file's.
+ */
+void layout_plan(struct layout *layout, const struct layout_extent *others, size_t count,
+                 const uint8_t *bytes, uint64_t size);
+
+/* True if the new content is to be written, not only left where it is. */
+bool layout_is_written(const struct layout_piece *piece);
+
+/* True if the piece's old bytes are in front of layout->kept and are not to be copied. */
+bool layout_is_dropped(const struct layout_piece *piece);
+
+#endif

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "elf_file.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+bool bat_elf_is(const void *bytes, size_t size)
+{
+    return size >= SELFMAG && memcmp(bytes, ELFMAG, SELFMAG) == 0;
+}
+
+/* Open the file and map all of it. */
+static enum bat_code map_file(struct bat_elf *elf, struct bat_error *error)
+{
+    /* O_NONBLOCK: a FIFO is to be refused, not waited for. */
+    elf->file = open(elf->path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    if (elf->file < 0)
+        return bat_fail(error, BAT_ERR_IO, "cannot be opened: %m");
+    if (fstat(elf->file, &elf->status) != 0)
+        return bat_fail(error, BAT_ERR_IO, "cannot be read: %m");
+    if (!S_ISREG(elf->status.st_mode))
+        return bat_fail(error, BAT_ERR_IO, "is %s, not a regular file",
+                        S_ISDIR(elf->status.st_mode) ? "a directory" : "a pipe or a device");
+    elf->size = (uint64_t)elf->status.st_size;
+    if (elf->size == 0)
+        return bat_fail(error, BAT_ERR_NOT_ELF, "is empty: not an ELF file");
+    void *mapped = mmap(NULL, (size_t)elf->size, PROT_READ, MAP_PRIVATE, elf->file, 0);
+    if (mapped == MAP_FAILED)
+        return bat_fail(error, BAT_ERR_IO, "cannot be mapped: %m");
+    elf->bytes = mapped;
+    return BAT_OK;
+}
+
+/* The bytes that say how to read all others. */
+static enum bat_code check_ident(const struct bat_elf *elf, struct bat_error *error)
+{
+    const uint8_t *ident = elf->bytes;
+    if (!bat_elf_is(ident, (size_t)elf->size))
+        return bat_fail_at(error, BAT_ERR_NOT_ELF, BAT_PLACE_FILE, 0,
+                           "not an ELF file: it does not start with \\177ELF");
+    if (elf->size <= EI_DATA)
+        return bat_fail(error, BAT_ERR_ELF, "truncated: only %" PRIu64 " bytes of an ELF header",
+                        elf->size);
+    if (ident[EI_CLASS] == ELFCLASS32)
+        return bat_fail(error, BAT_ERR_UNSUPPORTED, "a 32-bit ELF file: BOLT writes 64-bit ones");
+    if (ident[EI_CLASS] != ELFCLASS64)
+        return bat_fail_at(error, BAT_ERR_ELF, BAT_PLACE_FILE, EI_CLASS,
+                           "ELF class %u is neither 32-bit (1) nor 64-bit (2)", ident[EI_CLASS]);
+    if (ident[EI_DATA] == ELFDATA2MSB)
+        return bat_fail(error, BAT_ERR_UNSUPPORTED,
+                        "a big-endian ELF file: BOLT writes little-endian ones");
+    if (ident[EI_DATA] != ELFDATA2LSB)
+        return bat_fail_at(error, BAT_ERR_ELF, BAT_PLACE_FILE, EI_DATA,
+                           "ELF data encoding %u is neither little-endian (1) nor big-endian (2)",
+                           ident[EI_DATA]);
+    if (elf->size < sizeof(Elf64_Ehdr))
+        return bat_fail(error, BAT_ERR_ELF,
+                        "truncated: %" PRIu64 " bytes, less than the 64 of an ELF header",
+                        elf->size);
+    return BAT_OK;
+}
+
+static enum bat_code check_machine(const struct bat_elf *elf, struct bat_error *error)
+{
+    switch (elf->header.e_machine) {
+    case EM_X86_64:
+    case EM_AARCH64:
+    case EM_RISCV:
+        return BAT_OK;
+    default:
+        return bat_fail(error, BAT_ERR_UNSUPPORTED,
+                        "an ELF file for machine %u: BOLT knows x86-64 (%u), AArch64 (%u) and "
+                        "RISC-V (%u)",
+                        elf->header.e_machine, EM_X86_64, EM_AARCH64, EM_RISCV);
+    }
+}
+
+/*
+ * Check a table of the ELF header against the file. A table of no entries may be anywhere. Called
+ * before libelf sees the file, whose own message does not tell which table is the damaged one.
+ */
+static enum bat_code check_table(const struct bat_elf *elf, const char *what, uint64_t offset,
+                                 uint64_t count, uint16_t entry_size, uint16_t expected_size,
+                                 struct bat_error *error)
+{
+    if (count == 0)
+        return BAT_OK;
+    if (entry_size != expected_size)
+        return bat_fail(error, BAT_ERR_ELF, "%s header size is %u, expected %u", what, entry_size,
+                        expected_size);
+    if (offset > elf->size || (elf->size - offset) / expected_size < count)
+        return bat_fail_at(error, BAT_ERR_ELF, BAT_PLACE_FILE, offset,
+                           "truncated: %" PRIu64 " %s headers do not fit in a file of %" PRIu64
+                           " bytes",
+                           count, what, elf->size);
+    return BAT_OK;
+}
+
+/*
+ * Check where both header tables lie. Numbers beyond 16 bits are kept in section header 0: how
+ * many sections there are in sh_size, how many segments in sh_info.
+ */
+static enum bat_code check_tables(const struct bat_elf *elf, struct bat_error *error)
+{
+    Elf64_Ehdr header;
+    memcpy(&header, elf->bytes, sizeof(header));
+    uint64_t sections = header.e_shoff ? header.e_shnum : 0;
+    uint64_t segments = header.e_phoff ? header.e_phnum : 0;
+    if (header.e_shoff != 0 && (header.e_shnum == 0 || header.e_phnum == PN_XNUM)) {
+        enum bat_code code = check_table(elf, "section", header.e_shoff, 1, header.e_shentsize,
+                                         sizeof(Elf64_Shdr), error);
+        if (code != BAT_OK)
+            return code;
+        Elf64_Shdr first;
+        memcpy(&first, elf->bytes + header.e_shoff, sizeof(first));
+        if (header.e_shnum == 0)
+            sections = first.sh_size;
+        if (header.e_phnum == PN_XNUM)
+            segments = first.sh_info;
+    }
+    enum bat_code code = check_table(elf, "section", header.e_shoff, sections, header.e_shentsize,
+                                     sizeof(Elf64_Shdr), error);
+    if (code != BAT_OK)
+        return code;
+    return check_table(elf, "program", header.e_phoff, segments, header.e_phentsize,
+                       sizeof(Elf64_Phdr), error);
+}
+
+static enum bat_code read_segments(struct bat_elf *elf, struct bat_error *error)
+{
+    if (elf->header.e_phoff == 0)
+        return BAT_OK;
+    size_t count = 0;
+    if (elf_getphdrnum(elf->libelf, &count) != 0)
+        return bat_fail(error, BAT_ERR_ELF, "program headers: %s", elf_errmsg(-1));
+    if (count == 0)
+        return BAT_OK;
+    elf->segments = calloc(count, sizeof(*elf->segments));
+    if (!elf->segments)
+        return bat_fail(error, BAT_ERR_MEMORY, "no memory for %zu program headers", count);
+    for (size_t i = 0; i < count; i++) {
+        if (!gelf_getphdr(elf->libelf, (int)i, &elf->segments[i]))
+            return bat_fail(error, BAT_ERR_ELF, "program header %zu: %s", i, elf_errmsg(-1));
+    }
+    elf->segment_count = count;
+    return BAT_OK;
+}
+
+/* Everything that comes after mapping the file. */
+static enum bat_code read_headers(struct bat_elf *elf, struct bat_error *error)
+{
+    enum bat_code code = check_ident(elf, error);
+    if (code != BAT_OK)
+        return code;
+    code = check_tables(elf, error);
+    if (code != BAT_OK)
+        return code;
+
+    elf_version(EV_CURRENT);
+    /* libelf only reads a file that it was given as memory without a command to write. */
+    elf->libelf = elf_memory((char *)(uintptr_t)elf->bytes, (size_t)elf->size);
+    if (!elf->libelf || !gelf_getehdr(elf->libelf, &elf->header))
+        return bat_fail(error, BAT_ERR_ELF, "ELF header: %s", elf_errmsg(-1));
+    code = check_machine(elf, error);
+    if (code == BAT_OK)
+        code = read_segments(elf, error);
+    if (code == BAT_OK)
+        code = elf_read_sections(elf, error);
+    if (code == BAT_OK)
+        code = elf_read_bolt_info(elf, error);
+    return code;
+}
+
+enum bat_code bat_elf_open(const char *path, struct bat_elf **elf, struct bat_error *error)
+{
+    *elf = NULL;
+    struct bat_elf *opened = calloc(1, sizeof(*opened));
+    if (!opened)
+        return bat_fail(error, BAT_ERR_MEMORY, "no memory to open the file");
+    opened->file = -1;
+    opened->path = strdup(path);
+    enum bat_code code = BAT_OK;
+    if (!opened->path)
+        code = bat_fail(error, BAT_ERR_MEMORY, "no memory to open the file");
+    if (code == BAT_OK)
+        code = map_file(opened, error);
+    if (code == BAT_OK)
+        code = read_headers(opened, error);
+    if (code != BAT_OK) {
+        bat_elf_close(opened);
+        return code;
+    }
+    *elf = opened;
+    return BAT_OK;
+}
+
+void bat_elf_close(struct bat_elf *elf)
+{
+    if (!elf)
+        return;
+    free(elf->symbols.symbols);
+    free(elf->dynamic_symbols.symbols);
+    free(elf->bolt_info);
+    free(elf->segments);
+    free(elf->sections);
+    elf_end(elf->libelf);
+    if (elf->bytes)
+        munmap((void *)(uintptr_t)elf->bytes, (size_t)elf->size);
+    if (elf->file >= 0)
+        close(elf->file);
+    free(elf->path);
+    free(elf);
+}
+
+uint16_t bat_elf_machine(const struct bat_elf *elf)
+{
+    return elf->header.e_machine;
+}
+
+uint16_t bat_elf_type(const struct bat_elf *elf)
+{
+    return elf->header.e_type;
+}
+
+const char *bat_elf_path(const struct bat_elf *elf)
+{
+    return elf->path;
+}
+
+const uint8_t *bat_elf_bytes(const struct bat_elf *elf, uint64_t *size)
+{
+    *size = elf->size;
+    return elf->bytes;
+}

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "elf_file.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct elf_strings elf_strings(const struct bat_elf *elf, const struct bat_section *section)
+{
+    struct elf_strings strings = {NULL, 0};
+    uint64_t size = 0;
+    const uint8_t *bytes = bat_elf_section_bytes(elf, section, &size);
+    const uint8_t *last = bytes ? memrchr(bytes, '\0', (size_t)size) : NULL;
+    if (last) {
+        strings.bytes = (const char *)bytes;
+        strings.size = (uint64_t)(last - bytes) + 1;
+    }
+    return strings;
+}
+
+const char *elf_string(const struct elf_strings *strings, uint64_t offset)
+{
+    return offset < strings->size ? strings->bytes + offset : NULL;
+}
+
+static enum bat_code check_extent(const struct bat_elf *elf, const struct bat_section *section,
+                                  struct bat_error *error)
+{
+    if (section->type == SHT_NULL || section->type == SHT_NOBITS ||
+        (section->offset <= elf->size && section->size <= elf->size - section->offset))
+        return BAT_OK;
+    return bat_fail_at(error, BAT_ERR_ELF, BAT_PLACE_FILE, section->offset,
+                       "truncated: section %" PRIu32 " of 0x%" PRIx64
+                       " bytes ends beyond the file's 0x%" PRIx64,
+                       section->index, section->size, elf->size);
+}
+
+/* All of a section's header but the name. */
+static enum bat_code read_section(struct bat_elf *elf, size_t index, struct bat_error *error)
+{
+    GElf_Shdr header;
+    if (!gelf_getshdr(elf_getscn(elf->libelf, index), &header))
+        return bat_fail(error, BAT_ERR_ELF, "section header %zu: %s", index, elf_errmsg(-1));
+    struct bat_section *section = &elf->sections[index];
+    *section = (struct bat_section){
+        .name = "",
+        .index = (uint32_t)index,
+        .type = header.sh_type,
+        .flags = header.sh_flags,
+        .address = header.sh_addr,
+        .offset = header.sh_offset,
+        .size = header.sh_size,
+        .link = header.sh_link,
+        .info = header.sh_info,
+        .alignment = header.sh_addralign,
+        .entry_size = header.sh_entsize,
+    };
+    return check_extent(elf, section, error);
+}
+
+/* Find the section that holds the names: its index may be kept in section header 0. */
+static enum bat_code find_names(struct bat_elf *elf, struct bat_error *error)
+{
+    if (elf_getshdrstrndx(elf->libelf, &elf->names_index) != 0)
+        return bat_fail(error, BAT_ERR_ELF, "section name table: %s", elf_errmsg(-1));
+    if (elf->names_index == SHN_UNDEF)
+        return BAT_OK;
+    if (elf->names_index >= elf->section_count)
+        return bat_fail(error, BAT_ERR_ELF,
+                        "section name table is section %zu, but there are %zu sections",
+                        elf->names_index, elf->section_count);
+    const struct bat_section *names = &elf->sections[elf->names_index];
+    if (names->type != SHT_STRTAB || (names->flags & SHF_COMPRESSED) != 0)
+        return bat_fail(error, BAT_ERR_ELF,
+                        "section name table, section %zu, is no plain string table (type %" PRIu32
+                        ", flags 0x%" PRIx64 ")",
+                        elf->names_index, names->type, names->flags);
+    return BAT_OK;
+}
+
+static enum bat_code name_sections(struct bat_elf *elf, struct bat_error *error)
+{
+    if (elf->names_index == SHN_UNDEF)
+        return BAT_OK;
+    struct elf_strings names = elf_strings(elf, &elf->sections[elf->names_index]);
+    for (size_t i = 0; i < elf->section_count; i++) {
+        GElf_Shdr header;
+        if (!gelf_getshdr(elf_getscn(elf->libelf, i), &header))
+            return bat_fail(error, BAT_ERR_ELF, "section header %zu: %s", i, elf_errmsg(-1));
+        if (header.sh_name == 0)
+            continue;
+        elf->sections[i].name = elf_string(&names, header.sh_name);
+        if (!elf->sections[i].name)
+            return bat_fail(error, BAT_ERR_ELF,
+                            "section %zu: name at 0x%" PRIx32
+                            " does not end inside the section name table of 0x%" PRIx64 " bytes",
+                            i, header.sh_name, elf->sections[elf->names_index].size);
+    }
+    return BAT_OK;
+}
+
+enum bat_code elf_read_sections(struct bat_elf *elf, struct bat_error *error)
+{
+    if (elf->header.e_shoff == 0)
+        return BAT_OK;
+    size_t count = 0;
+    if (elf_getshdrnum(elf->libelf, &count) != 0)
+        return bat_fail(error, BAT_ERR_ELF, "section headers: %s", elf_errmsg(-1));
+    if (count == 0)
+        return BAT_OK;
+    elf->sections = calloc(count, sizeof(*elf->sections));
+    if (!elf->sections)
+        return bat_fail(error, BAT_ERR_MEMORY, "no memory for %zu section headers", count);
+    elf->section_count = count;
+    for (size_t i = 0; i < count; i++) {
+        enum bat_code code = read_section(elf, i, error);
+        if (code != BAT_OK)
+            return code;
+    }
+    enum bat_code code = find_names(elf, error);
+    return code == BAT_OK ? name_sections(elf, error) : code;
+}
+
+const struct bat_section *bat_elf_sections(const struct bat_elf *elf, size_t *count)
+{
+    *count = elf->section_count;
+    return elf->sections;
+}
+
+const struct bat_section *bat_elf_section(const struct bat_elf *elf, const char *name)
+{
+    for (size_t i = 0; i < elf->section_count; i++) {
+        if (strcmp(elf->sections[i].name, name) == 0)
+            return &elf->sections[i];
+    }
+    return NULL;
+}
+
+const uint8_t *bat_elf_section_bytes(const struct bat_elf *elf, const struct bat_section *section,
+                                     uint64_t *size)
+{
+    if (section->type == SHT_NOBITS || section->type == SHT_NULL) {
+        *size = 0;
+        return NULL;
+    }
+    *size = section->size;
+    return elf->bytes + section->offset;
+}

@@ -1,0 +1,422 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Adding, replacing and removing the BAT note: what the headers are to say is worked out in
+ * memory, layout.c says where things go, output.c makes the file.
+ */
+#include "elf_file.h"
+#include "layout.h"
+#include "output.h"
+
+#include <assert.h>
+#include <endian.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Headers are taken over as bytes, unknown values in them included. */
+static_assert(__BYTE_ORDER == __LITTLE_ENDIAN, "ELF files are written on little-endian hosts");
+
+/* What is appended to the section names: a terminator that they may lack, and the note's name. */
+static const char names_suffix[] = "\0" BAT_SECTION_NAME;
+
+/* A change of the file in the making. */
+struct edit {
+    const struct bat_elf *elf;
+    const uint8_t *note; /* the section's new content; NULL to remove it */
+    uint64_t note_size;
+    const struct bat_section *old_note; /* NULL if there is none */
+
+    const char *suffix; /* to be appended to the section names; NULL if nothing is */
+    uint64_t suffix_size;
+    uint32_t name; /* the note's sh_name */
+
+    Elf64_Shdr *headers; /* the new table */
+    size_t header_count;
+    size_t names_index;
+    size_t note_index; /* 0 if there is no note in the new file */
+    struct layout layout;
+};
+
+/* --- What there is ------------------------------------------------------------------------ */
+
+/* Refuse what leaves open which section is meant, or what else would change with it. */
+static enum bat_code check_old_note(const struct edit *edit, const struct elf_note_place *place,
+                                    struct bat_error *error)
+{
+    const struct bat_elf *elf = edit->elf;
+    const struct bat_section *section = place->section;
+    if (section->index == elf->names_index || section->index == 0)
+        return bat_fail(error, BAT_ERR_ELF,
+                        "section %" PRIu32 ", called " BAT_SECTION_NAME
+                        ", is no note but part of the section headers' own structure",
+                        section->index);
+    if (place->size != section->size)
+        return bat_fail(error, BAT_ERR_UNSUPPORTED,
+                        "section %" PRIu32 " (%s) holds other notes beside the BAT note: only a "
+                        "section of its own can be replaced or removed",
+                        section->index, section->name);
+    for (size_t i = section->index + (size_t)1; i < elf->section_count; i++) {
+        if (strcmp(elf->sections[i].name, BAT_SECTION_NAME) == 0)
+            return bat_fail(error, BAT_ERR_UNSUPPORTED,
+                            "sections %" PRIu32 " and %zu are both called " BAT_SECTION_NAME
+                            ": which one is meant?",
+                            section->index, i);
+    }
+    return BAT_OK;
+}
+
+static enum bat_code find_old_note(struct edit *edit, struct bat_error *error)
+{
+    struct elf_note_place place = elf_find_note(edit->elf);
+    if (!edit->note && !place.section)
+        return elf_no_note(edit->elf, error);
+    if (edit->elf->section_count == 0)
+        return bat_fail(error, BAT_ERR_UNSUPPORTED,
+                        "no section header table: there is nowhere to enter a " BAT_SECTION_NAME
+                        " section");
+    edit->old_note = place.section;
+    return place.section ? check_old_note(edit, &place, error) : BAT_OK;
+}
+
+/* Find the note's name among the section names, or decide what is to be appended to them. */
+static enum bat_code find_name(struct edit *edit, struct bat_error *error)
+{
+    const struct bat_elf *elf = edit->elf;
+    edit->names_index = elf->names_index;
+    if (!edit->note)
+        return BAT_OK;
+    if (elf->names_index == SHN_UNDEF)
+        return bat_fail(
+            error, BAT_ERR_UNSUPPORTED,
+            "no section name table: there is nowhere to enter the name " BAT_SECTION_NAME);
+    uint64_t size = 0;
+    const uint8_t *names = bat_elf_section_bytes(elf, &elf->sections[elf->names_index], &size);
+    const uint8_t *found = memmem(names, (size_t)size, BAT_SECTION_NAME, sizeof(BAT_SECTION_NAME));
+    uint64_t name = 0;
+    if (found) {
+        name = (uint64_t)(found - names);
+    } else {
+        bool is_terminated = size > 0 && names[size - 1] == '\0';
+        edit->suffix = is_terminated ? names_suffix + 1 : names_suffix;
+        edit->suffix_size = is_terminated ? sizeof(names_suffix) - 1 : sizeof(names_suffix);
+        name = size + !is_terminated;
+    }
+    if (name > UINT32_MAX)
+        return bat_fail(error, BAT_ERR_UNSUPPORTED,
+                        "the section name table of %" PRIu64 " bytes is too long for another name",
+                        size);
+    edit->name = (uint32_t)name;
+    return BAT_OK;
+}
+
+/* --- Extents of what there is, cut at the end of the file --------------------------------- */
+
+static struct layout_extent extent_of(const struct bat_elf *elf, uint64_t offset, uint64_t size)
+{
+    if (offset >= elf->size)
+        return (struct layout_extent){0, 0};
+    uint64_t most = elf->size - offset;
+    return (struct layout_extent){offset, offset + (size < most ? size : most)};
+}
+
+static struct layout_extent section_extent(const struct bat_elf *elf, size_t index)
+{
+    uint64_t size = 0;
+    bat_elf_section_bytes(elf, &elf->sections[index], &size);
+    return extent_of(elf, elf->sections[index].offset, size);
+}
+
+static struct layout_extent segment_extent(const struct bat_elf *elf, size_t index)
+{
+    const GElf_Phdr *segment = &elf->segments[index];
+    return extent_of(elf, segment->p_offset, segment->p_type == PT_NULL ? 0 : segment->p_filesz);
+}
+
+/* --- Headers ------------------------------------------------------------------------------ */
+
+/* True if others rely on where the section names are: a segment that maps them, a symbol table. */
+static bool names_are_shared(const struct bat_elf *elf)
+{
+    const struct bat_section *names = &elf->sections[elf->names_index];
+    if ((names->flags & SHF_ALLOC) != 0)
+        return true;
+    for (size_t i = 0; i < elf->section_count; i++) {
+        if (elf->sections[i].link == names->index && i != names->index)
+            return true;
+    }
+    struct layout_extent extent = section_extent(elf, elf->names_index);
+    for (size_t i = 0; i < elf->segment_count; i++) {
+        struct layout_extent segment = segment_extent(elf, i);
+        if (layout_overlap(&extent, &segment))
+            return true;
+    }
+    return false;
+}
+
+/* Add a header; there is room for it. */
+static size_t add_header(struct edit *edit)
+{
+    edit->headers[edit->header_count] = (Elf64_Shdr){.sh_type = SHT_NULL};
+    return edit->header_count++;
+}
+
+/* Section names that cannot grow get a longer copy in a section of its own. */
+static void copy_names_header(struct edit *edit)
+{
+    size_t index = add_header(edit);
+    edit->headers[index].sh_name = edit->headers[edit->names_index].sh_name;
+    edit->headers[index].sh_type = SHT_STRTAB;
+    edit->headers[index].sh_size = edit->headers[edit->names_index].sh_size;
+    edit->headers[index].sh_addralign = 1;
+    edit->names_index = index;
+}
+
+/* The last header is dropped. Another one has to stay: those behind it keep their indices. */
+static void remove_note_header(struct edit *edit)
+{
+    size_t index = edit->old_note->index;
+    if (index == edit->header_count - 1 && !elf_is_referenced(edit->elf, edit->old_note->index))
+        edit->header_count--;
+    else
+        edit->headers[index] = (Elf64_Shdr){.sh_type = SHT_NULL};
+}
+
+static void set_note_header(struct edit *edit)
+{
+    edit->note_index = edit->old_note ? edit->old_note->index : add_header(edit);
+    edit->headers[edit->note_index] = (Elf64_Shdr){
+        .sh_name = edit->name,
+        .sh_type = SHT_NOTE,
+        .sh_size = edit->note_size,
+        .sh_addralign = 1,
+    };
+}
+
+/* Make the new table, offsets of pieces excluded. */
+static enum bat_code make_headers(struct edit *edit, struct bat_error *error)
+{
+    const struct bat_elf *elf = edit->elf;
+    const size_t most_added = 2; /* section names and note */
+    edit->header_count = elf->section_count;
+    edit->headers = calloc(edit->header_count + most_added, sizeof(*edit->headers));
+    if (!edit->headers)
+        return bat_fail(error, BAT_ERR_MEMORY, "no memory for %zu section headers",
+                        edit->header_count);
+    memcpy(edit->headers, elf->bytes + elf->header.e_shoff,
+           edit->header_count * sizeof(*edit->headers));
+    if (edit->suffix && names_are_shared(elf))
+        copy_names_header(edit);
+    if (edit->note)
+        set_note_header(edit);
+    else
+        remove_note_header(edit);
+    if (edit->suffix)
+        edit->headers[edit->names_index].sh_size += edit->suffix_size;
+    return BAT_OK;
+}
+
+/* --- Layout ------------------------------------------------------------------------------- */
+
+/* Everything that headers describe and that is none of the pieces. */
+static size_t find_others(const struct edit *edit, struct layout_extent *others)
+{
+    const struct bat_elf *elf = edit->elf;
+    size_t count = 0;
+    others[count++] = extent_of(elf, 0, sizeof(Elf64_Ehdr));
+    others[count++] = extent_of(elf, elf->header.e_phoff, elf->segment_count * sizeof(Elf64_Phdr));
+    for (size_t i = 0; i < elf->segment_count; i++)
+        others[count++] = segment_extent(elf, i);
+    for (size_t i = 0; i < elf->section_count; i++) {
+        if (i != edit->names_index && (!edit->old_note || i != edit->old_note->index))
+            others[count++] = section_extent(elf, i);
+    }
+    return count;
+}
+
+static enum bat_code plan(struct edit *edit, struct bat_error *error)
+{
+    const struct bat_elf *elf = edit->elf;
+    struct layout_piece *names = &edit->layout.pieces[LAYOUT_NAMES];
+    struct layout_piece *note = &edit->layout.pieces[LAYOUT_NOTE];
+    struct layout_piece *table = &edit->layout.pieces[LAYOUT_TABLE];
+    names->is_same = !edit->suffix;
+    if (edit->names_index != SHN_UNDEF)
+        names->size = edit->headers[edit->names_index].sh_size;
+    if (edit->names_index == elf->names_index && edit->names_index != SHN_UNDEF)
+        names->old = section_extent(elf, edit->names_index);
+    if (edit->old_note)
+        note->old = section_extent(elf, edit->old_note->index);
+    note->size = edit->note_size;
+    table->old = extent_of(elf, elf->header.e_shoff, elf->section_count * sizeof(Elf64_Shdr));
+    table->size = edit->header_count * sizeof(Elf64_Shdr);
+
+    struct layout_extent *others =
+        calloc(elf->section_count + elf->segment_count + 2, sizeof(*others));
+    if (!others)
+        return bat_fail(error, BAT_ERR_MEMORY, "no memory to lay out %zu sections",
+                        elf->section_count);
+    size_t count = find_others(edit, others);
+    layout_plan(&edit->layout, others, count, elf->bytes, elf->size);
+    free(others);
+    return BAT_OK;
+}
+
+/* Numbers that do not fit in the ELF header are kept in section header 0. */
+static Elf64_Ehdr make_elf_header(struct edit *edit)
+{
+    Elf64_Ehdr header;
+    memcpy(&header, edit->elf->bytes, sizeof(header));
+    Elf64_Shdr *first = &edit->headers[0];
+    if (edit->header_count >= SHN_LORESERVE) {
+        first->sh_size = edit->header_count;
+        header.e_shnum = 0;
+    } else {
+        if (header.e_shnum == 0)
+            first->sh_size = 0;
+        header.e_shnum = (uint16_t)edit->header_count;
+    }
+    if (edit->names_index >= SHN_LORESERVE) {
+        first->sh_link = (uint32_t)edit->names_index;
+        header.e_shstrndx = SHN_XINDEX;
+    } else {
+        if (header.e_shstrndx == SHN_XINDEX)
+            first->sh_link = 0;
+        header.e_shstrndx = (uint16_t)edit->names_index;
+    }
+    header.e_shoff = edit->layout.pieces[LAYOUT_TABLE].offset;
+    return header;
+}
+
+/* --- The file ----------------------------------------------------------------------------- */
+
+/* Copy what stays, but for what is dropped: there the new file reads as zeros. */
+static enum bat_code copy_kept(const struct edit *edit, struct output *output,
+                               struct bat_error *error)
+{
+    const struct layout *layout = &edit->layout;
+    uint64_t position = 0;
+    while (position < layout->kept) {
+        struct layout_extent dropped = {layout->kept, layout->kept};
+        for (size_t p = 0; p < LAYOUT_PARTS; p++) {
+            const struct layout_piece *piece = &layout->pieces[p];
+            if (layout_is_dropped(piece) && piece->old.start >= position &&
+                piece->old.start < dropped.start)
+                dropped = piece->old;
+        }
+        enum bat_code code = output_copy(output, edit->elf->file, position,
+                                         dropped.start - position, position, error);
+        if (code != BAT_OK)
+            return code;
+        position = dropped.end;
+    }
+    return output_resize(output, layout->size, error);
+}
+
+static enum bat_code write_names(const struct edit *edit, struct output *output,
+                                 struct bat_error *error)
+{
+    const struct layout_piece *piece = &edit->layout.pieces[LAYOUT_NAMES];
+    if (!layout_is_written(piece))
+        return BAT_OK;
+    struct layout_extent old = section_extent(edit->elf, edit->elf->names_index);
+    enum bat_code code =
+        output_copy(output, edit->elf->file, old.start, old.end - old.start, piece->offset, error);
+    if (code != BAT_OK || !edit->suffix)
+        return code;
+    return output_write(output, edit->suffix, edit->suffix_size,
+                        piece->offset + (old.end - old.start), error);
+}
+
+static enum bat_code write_pieces(struct edit *edit, struct output *output, struct bat_error *error)
+{
+    const struct layout_piece *pieces = edit->layout.pieces;
+    if (layout_is_written(&pieces[LAYOUT_NAMES]))
+        edit->headers[edit->names_index].sh_offset = pieces[LAYOUT_NAMES].offset;
+    if (edit->note_index != 0)
+        edit->headers[edit->note_index].sh_offset = pieces[LAYOUT_NOTE].offset;
+    Elf64_Ehdr header = make_elf_header(edit);
+
+    enum bat_code code = write_names(edit, output, error);
+    if (code == BAT_OK && edit->note)
+        code = output_write(output, edit->note, edit->note_size, pieces[LAYOUT_NOTE].offset, error);
+    if (code == BAT_OK)
+        code = output_write(output, edit->headers, pieces[LAYOUT_TABLE].size,
+                            pieces[LAYOUT_TABLE].offset, error);
+    if (code == BAT_OK)
+        code = output_write(output, &header, sizeof(header), 0, error);
+    return code;
+}
+
+/* A copy of a file that was written to meanwhile may be half the old and half the new one. */
+static enum bat_code check_unchanged(const struct bat_elf *elf, struct bat_error *error)
+{
+    struct stat now;
+    if (stat(elf->path, &now) != 0)
+        return bat_fail(error, BAT_ERR_IO, "cannot be read any more: %m");
+    const struct stat *then = &elf->status;
+    if (now.st_dev != then->st_dev || now.st_ino != then->st_ino || now.st_size != then->st_size ||
+        now.st_mtim.tv_sec != then->st_mtim.tv_sec || now.st_mtim.tv_nsec != then->st_mtim.tv_nsec)
+        return bat_fail(error, BAT_ERR_IO, "was changed by someone else while it was copied");
+    return BAT_OK;
+}
+
+static enum bat_code write_edit(struct edit *edit, const char *path, struct bat_error *error)
+{
+    struct output output;
+    enum bat_code code = output_begin(&output, path, &edit->elf->status, error);
+    if (code != BAT_OK)
+        return code;
+    code = copy_kept(edit, &output, error);
+    if (code == BAT_OK)
+        code = write_pieces(edit, &output, error);
+    if (code == BAT_OK)
+        code = check_unchanged(edit->elf, error);
+    if (code != BAT_OK) {
+        output_discard(&output);
+        return code;
+    }
+    return output_finish(&output, error);
+}
+
+enum bat_code elf_rewrite(const struct bat_elf *elf, const char *output, const void *section,
+                          size_t size, struct bat_error *error)
+{
+    struct edit edit = {.elf = elf, .note = section, .note_size = size};
+    enum bat_code code = find_old_note(&edit, error);
+    if (code == BAT_OK)
+        code = find_name(&edit, error);
+    if (code == BAT_OK)
+        code = make_headers(&edit, error);
+    if (code == BAT_OK)
+        code = plan(&edit, error);
+    if (code == BAT_OK)
+        code = write_edit(&edit, output, error);
+    free(edit.headers);
+    return code;
+}
+
+/* Open path and rewrite it. */
+static enum bat_code rewrite_path(const char *path, const char *output, const void *section,
+                                  size_t size, struct bat_error *error)
+{
+    struct bat_elf *elf = NULL;
+    enum bat_code code = bat_elf_open(path, &elf, error);
+    if (code != BAT_OK)
+        return code;
+    code = elf_rewrite(elf, output, section, size, error);
+    bat_elf_close(elf);
+    return code;
+}
+
+enum bat_code bat_elf_write_note(const char *path, const char *output, const void *section,
+                                 size_t size, struct bat_error *error)
+{
+    if (!section || size == 0)
+        return bat_fail(error, BAT_ERR_ARGUMENT, "an empty note cannot be written");
+    return rewrite_path(path, output, section, size, error);
+}
+
+enum bat_code bat_elf_remove_note(const char *path, const char *output, struct bat_error *error)
+{
+    return rewrite_path(path, output, NULL, 0, error);
+}
