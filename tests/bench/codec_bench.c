@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* How fast the library decodes and encodes, in memory. */
+#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bat_decoder.h"
+#include "bat_encoder.h"
+#include "bench.h"
+#include "stopwatch.h"
+#include "synthetic_note.h"
+#include "unchecked.h"
+
+/* What the contenders work on. */
+struct codec_bench {
+    const uint8_t *note;
+    size_t note_size;
+    const struct bat_map *map; /* the note, decoded */
+    uint8_t *copy;             /* room for memcpy, touched before; NULL for fresh room each time */
+    struct bat_map *unchecked; /* room for the unchecked loop, or NULL for fresh room each time */
+};
+
+static _Noreturn void give_up(const struct bat_error *error)
+{
+    char text[BAT_MESSAGE_SIZE + 64];
+    bat_error_text(error, text, sizeof(text));
+    fprintf(stderr, "bat_bench: %s\n", text);
+    exit(1);
+}
+
+static struct bat_map *decode(const struct codec_bench *bench)
+{
+    struct bat_map *map;
+    struct bat_error error;
+    if (bat_decode(bench->note, bench->note_size, BAT_HOT_INDEX_AUTO, &map, &error) != BAT_OK)
+        give_up(&error);
+    return map;
+}
+
+static double run_memcpy(void *context)
+{
+    const struct codec_bench *bench = context;
+    double start = stopwatch_now();
+    uint8_t *copy = bench->copy ? bench->copy : malloc(bench->note_size);
+    if (!copy)
+        exit(1);
+    memcpy(copy, bench->note, bench->note_size);
+    double seconds = stopwatch_now() - start;
+    /* The copy must not be optimized away. */
+    if (memcmp(copy, bench->note, 64) != 0)
+        exit(1);
+    if (!bench->copy)
+        free(copy);
+    return seconds;
+}
+
+static double run_unchecked(void *context)
+{
+    const struct codec_bench *bench = context;
+    double start = stopwatch_now();
+    struct bat_map *map = bench->unchecked ? bench->unchecked : unchecked_allocate(bench->map);
+    unchecked_decode(bench->note, map);
+    double seconds = stopwatch_now() - start;
+    if (!bench->unchecked)
+        bat_map_free(map);
+    return seconds;
+}
+
+static double run_decode(void *context)
+{
+    double start = stopwatch_now();
+    struct bat_map *map = decode(context);
+    double seconds = stopwatch_now() - start;
+    bat_map_free(map);
+    return seconds;
+}
+
+static double run_encode(void *context)
+{
+    const struct codec_bench *bench = context;
+    uint8_t *note;
+    size_t size;
+    struct bat_error error;
+    double start = stopwatch_now();
+    if (bat_encode(bench->map, &note, &size, &error) != BAT_OK)
+        give_up(&error);
+    double seconds = stopwatch_now() - start;
+    free(note);
+    return seconds;
+}
+
+static void expect(bool is_true, const char *what)
+{
+    if (is_true)
+        return;
+    fprintf(stderr, "bat_bench: expected %s, found a difference\n", what);
+    exit(1);
+}
+
+/* What is measured must do what it is measured for: all three agree on every byte. */
+static void check_results(const struct codec_bench *bench)
+{
+    const struct bat_map *map = bench->map;
+    uint8_t *note;
+    size_t size;
+    struct bat_error error;
+    if (bat_encode(map, &note, &size, &error) != BAT_OK)
+        give_up(&error);
+    expect(size == bench->note_size && memcmp(note, bench->note, size) == 0,
+           "the encoder to give back the note's bytes");
+    free(note);
+
+    struct bat_map *other = unchecked_allocate(map);
+    unchecked_decode(bench->note, other);
+    const char *what = "decoder and unchecked loop to read the same";
+    expect(other->hot_count == map->hot_count && other->cold_count == map->cold_count, what);
+    expect(other->entry_count == map->entry_count && other->block_count == map->block_count, what);
+    expect(memcmp(other->output_offsets, map->output_offsets, map->entry_count * 4ul) == 0, what);
+    expect(memcmp(other->input_offsets, map->input_offsets, map->entry_count * 4ul) == 0, what);
+    expect(memcmp(other->block_hashes, map->block_hashes, map->block_count * 8ul) == 0, what);
+    expect(memcmp(other->block_indices, map->block_indices, map->block_count * 4ul) == 0, what);
+    expect(other->secondary_count == map->secondary_count, what);
+    expect(memcmp(other->secondary_entries, map->secondary_entries, map->secondary_count * 4ul) ==
+               0,
+           what);
+    expect(memcmp(other->functions, map->functions,
+                  bat_map_tables(map) * sizeof(*map->functions)) == 0,
+           what);
+    bat_map_free(other);
+}
+
+static uint64_t map_bytes(const struct bat_map *map)
+{
+    uint64_t tables = bat_map_tables(map);
+    return sizeof(*map) + tables * (sizeof(*map->functions) + sizeof(*map->by_address)) +
+           ((uint64_t)map->hot_count + 1 + map->cold_count) * sizeof(*map->fragments) +
+           (uint64_t)map->entry_count *
+               (sizeof(*map->output_offsets) + sizeof(*map->input_offsets)) +
+           (uint64_t)map->block_count * (sizeof(*map->block_hashes) + sizeof(*map->block_indices)) +
+           (uint64_t)map->secondary_count * sizeof(*map->secondary_entries);
+}
+
+/* Bytes of this process that are in memory now. */
+static uint64_t resident_bytes(void)
+{
+    FILE *file = fopen("/proc/self/statm", "r");
+    unsigned long long pages = 0;
+    if (!file || fscanf(file, "%*u %llu", &pages) != 1)
+        pages = 0;
+    if (file)
+        fclose(file);
+    return pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+static void print_note(const struct codec_bench *bench)
+{
+    const struct bat_map *map = bench->map;
+    uint64_t falling = 0;
+    for (uint32_t t = 0; t < bat_map_tables(map); t++) {
+        const struct bat_function *table = &map->functions[t];
+        for (uint32_t i = 1; i < table->block_count; i++) {
+            const uint32_t *index = &map->block_indices[table->first_block + i];
+            falling += index[0] < index[-1];
+        }
+    }
+    printf("note: %.1f MB, %u hot functions, %u fragments, %u entries, %u blocks "
+           "(%.1f %% with a falling index)\n",
+           (double)bench->note_size / 1e6, map->hot_count, map->cold_count, map->entry_count,
+           map->block_count, 100.0 * (double)falling / (double)map->block_count);
+}
+
+enum { MEMCPY, UNCHECKED, DECODE, ENCODE, CONTENDERS };
+
+static void race(struct codec_bench *bench, const char *title, unsigned runs,
+                 struct contender contenders[CONTENDERS])
+{
+    contenders[MEMCPY] = (struct contender){.name = "memcpy", .run = run_memcpy};
+    contenders[UNCHECKED] = (struct contender){.name = "unchecked loop", .run = run_unchecked};
+    contenders[DECODE] = (struct contender){.name = "bat_decode", .run = run_decode};
+    contenders[ENCODE] = (struct contender){.name = "bat_encode", .run = run_encode};
+    for (int i = 0; i < CONTENDERS; i++) {
+        contenders[i].context = bench;
+        contenders[i].bytes = bench->note_size;
+    }
+    stopwatch_race(contenders, CONTENDERS, runs);
+    stopwatch_print(title, contenders, CONTENDERS, UNCHECKED);
+}
+
+static double speedup(const struct contender *of, const struct contender *over)
+{
+    return over->median / of->median;
+}
+
+void codec_bench(const struct bench_options *options)
+{
+    struct codec_bench bench = {0};
+    bench.note = synthetic_note(options->shape, &bench.note_size);
+    uint64_t before = resident_bytes();
+    struct bat_map *map = decode(&bench);
+    uint64_t grown = resident_bytes() - before;
+    bench.map = map;
+    check_results(&bench);
+    print_note(&bench);
+
+    struct contender fresh[CONTENDERS];
+    race(&bench, "fresh memory", options->runs, fresh);
+
+    /* From here on free() keeps what it gets, so that the library meets memory that it has used
+     * before, and the others get theirs touched. */
+    mallopt(M_MMAP_MAX, 0);
+    mallopt(M_TRIM_THRESHOLD, -1);
+    bench.copy = malloc(bench.note_size);
+    if (!bench.copy)
+        exit(1);
+    bench.unchecked = unchecked_allocate(map);
+    struct contender warm[CONTENDERS];
+    race(&bench, "memory used before", options->runs, warm);
+
+    printf("\n");
+    bench_goal("decode / unchecked loop, fresh", speedup(&fresh[DECODE], &fresh[UNCHECKED]), 1.0,
+               BENCH_AT_LEAST);
+    bench_goal("decode / unchecked loop, used", speedup(&warm[DECODE], &warm[UNCHECKED]), 1.0,
+               BENCH_AT_LEAST);
+    bench_goal("encode / decode, fresh", speedup(&fresh[ENCODE], &fresh[DECODE]), 1.0,
+               BENCH_AT_LEAST);
+    bench_goal("encode / decode, used", speedup(&warm[ENCODE], &warm[DECODE]), 1.0, BENCH_AT_LEAST);
+    bench_goal("map, MB", (double)map_bytes(map) / 1e6, 120, BENCH_AT_MOST);
+    bench_goal("resident memory gained by decoding, MB", (double)grown / 1e6, 120, BENCH_AT_MOST);
+    free(bench.copy);
+    bat_map_free(bench.unchecked);
+    bat_map_free(map);
+    free((void *)bench.note);
+}
