@@ -38,6 +38,15 @@ static bool is_branch_in_prefix(const uint8_t *branch_bits, uint32_t entry)
     return (branch_bits[entry >> 3] >> (entry & 7)) & 1;
 }
 
+/*
+ * The input side of an entry of the equal prefix, without its branch bit. Equal means equal modulo
+ * 2^32 (BAT.md 6.2): an entry may lie below its fragment's start.
+ */
+static uint64_t equal_input(uint64_t output, uint64_t skew)
+{
+    return (uint64_t)(uint32_t)(output + skew) << 1;
+}
+
 /* Hash and index delta of a block, written to position block; NULL if not as it should be. */
 static inline const uint8_t *fast_block(const uint8_t *at, const struct entry_arrays *arrays,
                                         uint32_t block, uint64_t *index)
@@ -72,7 +81,7 @@ static inline void fast_entries(struct entry_cursor *cursor, const struct entry_
         if (!at || ((delta | output) >> 32))
             break;
         if (branch_bits) {
-            input = (output + skew) << 1 | is_branch_in_prefix(branch_bits, now.entry);
+            input = equal_input(output, skew) | is_branch_in_prefix(branch_bits, now.entry);
         } else {
             int64_t step;
             at = bat_sleb128_fast(at, &step);
@@ -153,7 +162,7 @@ static enum bat_code careful_entry(struct bat_reader *reader, struct entry_curso
     const uint8_t *at = reader->cursor;
     uint64_t input = 0;
     if (branch_bits)
-        input = (output + skew) << 1 | is_branch_in_prefix(branch_bits, cursor->entry);
+        input = equal_input(output, skew) | is_branch_in_prefix(branch_bits, cursor->entry);
     else
         code = careful_input(reader, cursor, &input);
     if (code != BAT_OK)

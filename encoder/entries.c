@@ -12,8 +12,8 @@ uint32_t bat_equal_prefix(const struct bat_map *map, const struct bat_function *
     const uint32_t *output = map->output_offsets + table->first_entry;
     const uint32_t *input = map->input_offsets + table->first_entry;
     uint32_t count = 0;
-    while (count < table->entry_count &&
-           (uint64_t)output[count] + table->skew == (uint64_t)(input[count] >> 1))
+    /* Modulo 2^32: an entry may lie below its fragment's start (BAT.md 6.2). */
+    while (count < table->entry_count && output[count] + table->skew == input[count] >> 1)
         count++;
     return count;
 }
