@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "reading.h"
 
-#include <inttypes.h>
-#include <stdlib.h>
-
 #include "bat_decoder.h"
 #include "names.h"
 
@@ -38,10 +35,13 @@ enum bat_code bat_binary_choose_reading(struct bat_binary *binary, struct bat_er
 {
     struct bat_map *map = binary->map;
     struct bat_names names;
-    enum bat_code code = bat_names_collect(binary, &names, error);
+    enum bat_code code = bat_names_collect(binary, &names, NULL);
+    /* A damaged symbol table makes the note no worse: it only tells nothing. */
+    if (code == BAT_ERR_MEMORY)
+        return bat_fail(error, code, "not enough memory for the symbols");
     if (code != BAT_OK || names.count == 0) {
         bat_names_free(&names);
-        return code;
+        return BAT_OK;
     }
 
     enum bat_hot_index first = map->hot_index;

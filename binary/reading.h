@@ -7,7 +7,8 @@
 
 /*
  * For a map whose hot_index_ambiguous is set: read the fragments' parents in the way that fits
- * their symbols better, and clear hot_index_ambiguous if the symbols told the two apart.
+ * their symbols better, and clear hot_index_ambiguous if the symbols told the two apart. Without
+ * sound symbols the map stays as it is. Fails with BAT_ERR_MEMORY only.
  */
 enum bat_code bat_binary_choose_reading(struct bat_binary *binary, struct bat_error *error);
 

@@ -1,0 +1,565 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* binary/: opening, names of tables, hot indices by symbols, and where a note's bytes go. */
+#include <elf.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "bat_binary.h"
+#include "bat_decoder.h"
+#include "bat_encoder.h"
+
+/* --- Files to open -------------------------------------------------------------------------- */
+
+/* A file in the folder for temporary files, removed with its path. */
+static char *write_file(const void *bytes, size_t size)
+{
+    char *path = strdup("/tmp/test_binary.XXXXXX");
+    assert_non_null(path);
+    int file = mkstemp(path);
+    assert_true(file >= 0);
+    assert_int_equal(write(file, bytes, size), size);
+    close(file);
+    return path;
+}
+
+static void remove_file(char *path)
+{
+    unlink(path);
+    free(path);
+}
+
+struct test_symbol {
+    const char *name;
+    uint64_t address;
+    uint64_t size;
+    uint8_t type;
+    uint8_t binding;
+};
+
+#define TEXT_INDEX 1
+#define SECTIONS 6
+#define STRINGS_SIZE 1024u
+
+/* A file being put together, section after section. */
+struct elf_image {
+    uint8_t bytes[16384];
+    size_t size;
+    Elf64_Shdr sections[SECTIONS];
+};
+
+static void add_section(struct elf_image *image, unsigned index, uint32_t name, uint32_t type,
+                        const void *bytes, size_t size)
+{
+    assert_true(image->size + size <= sizeof(image->bytes));
+    Elf64_Shdr *section = &image->sections[index];
+    section->sh_name = name;
+    section->sh_type = type;
+    section->sh_offset = image->size;
+    section->sh_size = size;
+    section->sh_addralign = 1;
+    if (size != 0)
+        memcpy(image->bytes + image->size, bytes, size);
+    image->size += size;
+}
+
+static void add_symbols(struct elf_image *image, const struct test_symbol *symbols, size_t count)
+{
+    Elf64_Sym table[32] = {{0}};
+    char strings[STRINGS_SIZE] = {0};
+    size_t used = 1;
+    assert_true(count < 32);
+    for (size_t i = 0; i < count; i++) {
+        Elf64_Sym *symbol = &table[i + 1];
+        symbol->st_name = (uint32_t)used;
+        symbol->st_info = (uint8_t)ELF64_ST_INFO(symbols[i].binding, symbols[i].type);
+        symbol->st_shndx = TEXT_INDEX;
+        symbol->st_value = symbols[i].address;
+        symbol->st_size = symbols[i].size;
+        used += strlen(symbols[i].name) + 1;
+        assert_true(used < sizeof(strings));
+        memcpy(strings + symbol->st_name, symbols[i].name, strlen(symbols[i].name));
+    }
+    add_section(image, 2, 7, SHT_SYMTAB, table, (count + 1) * sizeof(*table));
+    image->sections[2].sh_link = 3;
+    image->sections[2].sh_entsize = sizeof(*table);
+    add_section(image, 3, 15, SHT_STRTAB, strings, used);
+}
+
+/* An ELF file with these symbols in .text and this note. */
+static char *write_elf(const struct test_symbol *symbols, size_t count, const void *note,
+                       size_t note_size)
+{
+    static const char names[] = "\0.text\0.symtab\0.strtab\0.shstrtab\0" BAT_SECTION_NAME;
+    struct elf_image *image = calloc(1, sizeof(*image));
+    assert_non_null(image);
+    image->size = sizeof(Elf64_Ehdr);
+    add_section(image, TEXT_INDEX, 1, SHT_NOBITS, NULL, 0);
+    image->sections[TEXT_INDEX].sh_flags = SHF_ALLOC | SHF_EXECINSTR;
+    image->sections[TEXT_INDEX].sh_addr = 0x1000;
+    image->sections[TEXT_INDEX].sh_size = 0x10000;
+    add_symbols(image, symbols, count);
+    add_section(image, 4, 23, SHT_STRTAB, names, sizeof(names));
+    add_section(image, 5, 33, SHT_NOTE, note, note_size);
+    Elf64_Ehdr header = {.e_ident = ELFMAG,
+                         .e_type = ET_EXEC,
+                         .e_machine = EM_X86_64,
+                         .e_version = EV_CURRENT,
+                         .e_ehsize = sizeof(header),
+                         .e_phentsize = sizeof(Elf64_Phdr),
+                         .e_shentsize = sizeof(Elf64_Shdr),
+                         .e_shnum = SECTIONS,
+                         .e_shstrndx = 4};
+    header.e_ident[EI_CLASS] = ELFCLASS64;
+    header.e_ident[EI_DATA] = ELFDATA2LSB;
+    header.e_ident[EI_VERSION] = EV_CURRENT;
+    image->size = (image->size + 7) & ~(size_t)7;
+    header.e_shoff = image->size;
+    memcpy(image->bytes, &header, sizeof(header));
+    assert_true(image->size + sizeof(image->sections) <= sizeof(image->bytes));
+    memcpy(image->bytes + image->size, image->sections, sizeof(image->sections));
+    char *path = write_file(image->bytes, image->size + sizeof(image->sections));
+    free(image);
+    return path;
+}
+
+/* A table to build: hot ones have no parent. */
+struct test_table {
+    uint64_t address;
+    int parent; /* position in the list, or -1 */
+};
+
+/* The note of these tables, one block each. */
+static uint8_t *build_note(const struct test_table *tables, size_t count, enum bat_hot_index form,
+                           size_t *size)
+{
+    struct bat_builder *builder = bat_builder_new();
+    assert_non_null(builder);
+    uint32_t handles[16];
+    for (size_t i = 0; i < count; i++) {
+        const struct test_table *table = &tables[i];
+        enum bat_code code =
+            table->parent < 0
+                ? bat_builder_add_function(builder, table->address, 7, 100, &handles[i], NULL)
+                : bat_builder_add_fragment(builder, table->address, handles[table->parent],
+                                           &handles[i], NULL);
+        assert_int_equal(code, BAT_OK);
+        /* Blocks that could belong to any function, so that only symbols can tell. */
+        code = bat_builder_add_block(builder, handles[i], 0, i * 16, i + 1, (uint32_t)i, NULL);
+        assert_int_equal(code, BAT_OK);
+    }
+    struct bat_map *map = NULL;
+    assert_int_equal(bat_builder_finish(builder, form, &map, NULL), BAT_OK);
+    bat_builder_free(builder);
+    uint8_t *note = NULL;
+    assert_int_equal(bat_encode(map, &note, size, NULL), BAT_OK);
+    bat_map_free(map);
+    return note;
+}
+
+static struct bat_binary open_fine(const char *path)
+{
+    struct bat_binary binary;
+    struct bat_error error = {.message = "no message"};
+    if (bat_binary_open(path, &binary, &error) != BAT_OK)
+        fail_msg("%s: %s", path, error.message);
+    return binary;
+}
+
+static enum bat_code open_bad(const void *bytes, size_t size, struct bat_error *error)
+{
+    char *path = write_file(bytes, size);
+    struct bat_binary binary;
+    enum bat_code code = bat_binary_open(path, &binary, error);
+    remove_file(path);
+    assert_null(binary.map);
+    assert_null(binary.elf);
+    assert_null(binary.owned);
+    return code;
+}
+
+/* --- Opening -------------------------------------------------------------------------------- */
+
+static const struct test_table two_functions[] = {{0x1000, -1}, {0x2000, -1}, {0x3000, 0}};
+
+static void test_raw_note(void **state)
+{
+    (void)state;
+    size_t size = 0;
+    uint8_t *note = build_note(two_functions, 3, BAT_HOT_INDEX_TABLE, &size);
+    char *path = write_file(note, size);
+    struct bat_binary binary = open_fine(path);
+    assert_null(binary.elf);
+    assert_int_equal(binary.note_size, size);
+    assert_memory_equal(binary.note, note, size);
+    assert_int_equal(bat_map_tables(binary.map), 3);
+
+    const char **names = NULL;
+    assert_int_equal(bat_binary_table_names(&binary, &names, NULL), BAT_OK);
+    for (int i = 0; i < 3; i++)
+        assert_null(names[i]);
+    free(names);
+    bat_binary_close(&binary);
+    remove_file(path);
+    free(note);
+}
+
+/* A pipe has no size to go by; 200 kB are more than one read. */
+static void test_raw_note_from_pipe(void **state)
+{
+    (void)state;
+    struct bat_builder *builder = bat_builder_new();
+    uint32_t table = 0;
+    assert_int_equal(bat_builder_add_function(builder, 0x1000, 1, 20000, &table, NULL), BAT_OK);
+    for (uint32_t i = 0; i < 20000; i++)
+        assert_int_equal(bat_builder_add_block(builder, table, i, i, i + 1, i, NULL), BAT_OK);
+    struct bat_map *map = NULL;
+    assert_int_equal(bat_builder_finish(builder, BAT_HOT_INDEX_TABLE, &map, NULL), BAT_OK);
+    bat_builder_free(builder);
+    uint8_t *note = NULL;
+    size_t size = 0;
+    assert_int_equal(bat_encode(map, &note, &size, NULL), BAT_OK);
+    bat_map_free(map);
+    assert_true(size > 200000);
+
+    char *path = write_file(note, size);
+    char command[128];
+    snprintf(command, sizeof(command), "cat %s", path);
+    FILE *pipe = popen(command, "r");
+    assert_non_null(pipe);
+    char pipe_path[64];
+    snprintf(pipe_path, sizeof(pipe_path), "/dev/fd/%d", fileno(pipe));
+    struct bat_binary binary = open_fine(pipe_path);
+    assert_int_equal(binary.note_size, size);
+    assert_memory_equal(binary.note, note, size);
+    bat_binary_close(&binary);
+    assert_int_equal(pclose(pipe), 0);
+    remove_file(path);
+    free(note);
+}
+
+static void test_neither_elf_nor_note(void **state)
+{
+    (void)state;
+    struct bat_error error;
+    assert_int_equal(open_bad("", 0, &error), BAT_ERR_NOT_ELF);
+    assert_int_equal(open_bad("#!/bin/sh\necho hello\n", 21, &error), BAT_ERR_NOT_ELF);
+    assert_non_null(strstr(error.message, "expected an ELF file or a BAT note"));
+    struct bat_binary binary;
+    assert_int_equal(bat_binary_open("/nonexistent/file", &binary, &error), BAT_ERR_IO);
+    assert_non_null(strstr(error.message, "No such file"));
+    assert_int_equal(bat_binary_open("/", &binary, &error), BAT_ERR_IO);
+}
+
+/* However little of a note is left: it is a damaged note, not some other file. */
+static void test_note_cut_short(void **state)
+{
+    (void)state;
+    size_t size = 0;
+    uint8_t *note = build_note(two_functions, 3, BAT_HOT_INDEX_TABLE, &size);
+    for (size_t kept = 1; kept < size; kept++) {
+        struct bat_error error;
+        assert_int_equal(open_bad(note, kept, &error), BAT_ERR_TRUNCATED);
+        assert_int_equal(error.place, BAT_PLACE_SECTION);
+    }
+    free(note);
+}
+
+/* --- Names ---------------------------------------------------------------------------------- */
+
+static const struct test_symbol named[] = {
+    {"$x", 0x1000, 0, STT_NOTYPE, STB_LOCAL},
+    {"label", 0x1000, 0, STT_NOTYPE, STB_GLOBAL},
+    {"local", 0x1000, 0x80, STT_FUNC, STB_LOCAL},
+    {"weak", 0x1000, 0x80, STT_FUNC, STB_WEAK},
+    {"unsized", 0x1000, 0, STT_FUNC, STB_GLOBAL},
+    {"second", 0x1000, 0x80, STT_FUNC, STB_GLOBAL},
+    {"another", 0x1000, 0x80, STT_FUNC, STB_GLOBAL},
+    {"variable", 0x2000, 8, STT_OBJECT, STB_GLOBAL},
+    {"start", 0x2000, 0, STT_NOTYPE, STB_GLOBAL},
+    {"inner", 0x1010, 0, STT_NOTYPE, STB_LOCAL},
+    {"small", 0x4000, 4, STT_FUNC, STB_GLOBAL},
+    {"open", 0x5000, 0, STT_FUNC, STB_GLOBAL},
+    {"last", 0x6000, 0x10, STT_FUNC, STB_GLOBAL},
+};
+
+static void test_table_names(void **state)
+{
+    (void)state;
+    size_t size = 0;
+    uint8_t *note = build_note(two_functions, 3, BAT_HOT_INDEX_TABLE, &size);
+    char *path = write_elf(named, sizeof(named) / sizeof(named[0]), note, size);
+    struct bat_binary binary = open_fine(path);
+    const char **names = NULL;
+    assert_int_equal(bat_binary_table_names(&binary, &names, NULL), BAT_OK);
+    assert_string_equal(names[0], "second"); /* sized, global, before "another" in the table */
+    assert_string_equal(names[1], "start");
+    assert_null(names[2]);
+    free(names);
+    bat_binary_close(&binary);
+    remove_file(path);
+    free(note);
+}
+
+static void test_addresses_to_symbols_and_tables(void **state)
+{
+    (void)state;
+    size_t size = 0;
+    uint8_t *note = build_note(two_functions, 3, BAT_HOT_INDEX_TABLE, &size);
+    char *path = write_elf(named, sizeof(named) / sizeof(named[0]), note, size);
+    struct bat_binary binary = open_fine(path);
+    struct bat_names names;
+    assert_int_equal(bat_names_collect(&binary, &names, NULL), BAT_OK);
+    size_t first = 0;
+    assert_int_equal(bat_names_at(&names, 0x1000, &first), 6);
+    assert_string_equal(names.symbols[first]->name, "another");
+    assert_int_equal(bat_names_at(&names, 0x1001, &first), 0);
+    assert_null(bat_names_best(&names, 0x3000));
+
+    /* A label inside a function hides nothing of it. */
+    assert_string_equal(bat_names_containing(&names, 0x1020)->name, "second");
+    assert_string_equal(bat_names_containing(&names, 0x107f)->name, "second");
+    assert_null(bat_names_containing(&names, 0x1080));
+    assert_null(bat_names_containing(&names, 0xfff));
+    assert_string_equal(bat_names_containing(&names, 0x5fff)->name, "open");
+    assert_null(bat_names_containing(&names, UINT64_MAX));
+
+    assert_int_equal(bat_binary_table_containing(&binary, &names, 0xfff), BAT_NONE);
+    assert_int_equal(bat_binary_table_containing(&binary, &names, 0x107f), 0);
+    assert_int_equal(bat_binary_table_containing(&binary, &names, 0x1080), BAT_NONE);
+    /* No symbol says how long these two are: the next table, the next function end them. */
+    assert_int_equal(bat_binary_table_containing(&binary, &names, 0x2fff), 1);
+    assert_int_equal(bat_binary_table_containing(&binary, &names, 0x3fff), 2);
+    assert_int_equal(bat_binary_table_containing(&binary, &names, 0x4000), BAT_NONE);
+    bat_names_free(&names);
+    bat_binary_close(&binary);
+    remove_file(path);
+    free(note);
+}
+
+static void test_fragment_names(void **state)
+{
+    (void)state;
+    assert_true(bat_name_is_fragment_of("f.cold", "f"));
+    assert_true(bat_name_is_fragment_of("f.cold.0", "f"));
+    assert_true(bat_name_is_fragment_of("f.cold.417", "f"));
+    assert_true(bat_name_is_fragment_of("f.warm", "f"));
+    assert_true(bat_name_is_fragment_of("f.cold.cold.1", "f.cold"));
+    assert_true(bat_name_is_fragment_of("f.constprop.0.cold", "f.constprop.0"));
+    assert_true(bat_name_is_fragment_of("f/1.cold.0", "f/1"));
+    assert_true(bat_name_is_fragment_of("f.cold.0/1", "f/2"));
+    assert_true(bat_name_is_fragment_of("f/a.c/1.cold", "f/a.c/1"));
+    assert_false(bat_name_is_fragment_of("f", "f"));
+    assert_false(bat_name_is_fragment_of("f.cold", "g"));
+    assert_false(bat_name_is_fragment_of("f.cold", "ff"));
+    assert_false(bat_name_is_fragment_of("ff.cold", "f"));
+    assert_false(bat_name_is_fragment_of("f.cold.0", "f.cold.0"));
+    assert_false(bat_name_is_fragment_of("f.cold.x", "f"));
+    assert_false(bat_name_is_fragment_of("f.colder", "f"));
+    assert_false(bat_name_is_fragment_of(".cold", ""));
+    assert_false(bat_name_is_fragment_of("", ""));
+    assert_false(bat_name_is_fragment_of("f.0", "f"));
+    assert_false(bat_name_is_fragment_of("f.constprop.0.cold", "f"));
+}
+
+/* --- Hot indices by symbols ----------------------------------------------------------------- */
+
+/*
+ * One fragment lies between the hot functions: of f in the hot table that is index 1, among all
+ * tables 2, and g has 2 in the hot table and 3 among all.
+ */
+static const struct test_table of_f[] = {{0x1000, -1}, {0x2000, -1}, {0x3000, -1}, {0x1800, 1}};
+static const struct test_symbol f_symbols[] = {
+    {"first", 0x1000, 0x40, STT_FUNC, STB_GLOBAL}, {"f", 0x2000, 0x40, STT_FUNC, STB_LOCAL},
+    {"g", 0x3000, 0x40, STT_FUNC, STB_GLOBAL},     {"f.cold.0", 0x1800, 0x40, STT_FUNC, STB_LOCAL},
+    {"alias", 0x2000, 0x40, STT_FUNC, STB_GLOBAL},
+};
+static const struct test_symbol g_symbols[] = {
+    {"first", 0x1000, 0x40, STT_FUNC, STB_GLOBAL},
+    {"f", 0x2000, 0x40, STT_FUNC, STB_LOCAL},
+    {"g", 0x3000, 0x40, STT_FUNC, STB_GLOBAL},
+    {"g.cold.0", 0x1800, 0x40, STT_FUNC, STB_LOCAL},
+};
+
+/* Open the note of BOLT 19 for of_f with these symbols and look where the fragment went. */
+static void check_parent(const struct test_symbol *symbols, size_t count, uint64_t parent,
+                         enum bat_hot_index form, bool ambiguous)
+{
+    size_t size = 0;
+    uint8_t *note = build_note(of_f, 4, BAT_HOT_INDEX_MERGED, &size);
+    char *path = write_elf(symbols, count, note, size);
+    struct bat_binary binary = open_fine(path);
+    const struct bat_map *map = binary.map;
+    assert_int_equal(map->functions[bat_parent(map, 3)].address, parent);
+    assert_int_equal(map->hot_index, form);
+    assert_int_equal(map->hot_index_ambiguous, ambiguous);
+    uint8_t *again = NULL;
+    size_t again_size = 0;
+    assert_int_equal(bat_encode(map, &again, &again_size, NULL), BAT_OK);
+    assert_int_equal(again_size, size);
+    assert_memory_equal(again, note, size);
+    free(again);
+    bat_binary_close(&binary);
+    remove_file(path);
+    free(note);
+}
+
+static void test_symbols_choose_the_reading(void **state)
+{
+    (void)state;
+    /* Without symbols the documented reading is taken: index 2 is the hot table's third, g. */
+    check_parent(f_symbols, 0, 0x3000, BAT_HOT_INDEX_TABLE, true);
+    check_parent(f_symbols, 3, 0x3000, BAT_HOT_INDEX_TABLE, true);
+    check_parent(f_symbols, 5, 0x2000, BAT_HOT_INDEX_MERGED, false);
+    check_parent(g_symbols, 4, 0x3000, BAT_HOT_INDEX_TABLE, false);
+}
+
+/* --- Where the bytes go --------------------------------------------------------------------- */
+
+#define HASH 1, 2, 3, 4, 5, 6, 7, 8
+#define FFFFFFF 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff
+
+static const uint8_t measured_note[] = {
+    5,    0,       0,       0,    121,  0,    0, 0, 1, 0, 0,
+    0,    'B',     'O',     'L',  'T',  0,    0, 0, 0, 2, /* NumFuncs */
+    0x80, 0x20,    HASH,                                  /* 0x1000 */
+    0xc8, 0x01,    2,       3,    2,    0x02, /* 200 blocks, 2 secondary, 3 entries, 2 equal */
+    0,    HASH,    0,                         /* 0 -> 0, block 0 */
+    0x10,                                     /* 0x10 -> 0x10, branch */
+    0x10, 0xdf,    0x03,    HASH, 0x96, 0x01, /* 0x20 -> 0x100, block 150 */
+    0x1a, 0xf6,    0xff,    0xff, 0xff, 0x0f, /* secondary: 0x1a, 0x10 */
+    0xe0, 0x1f,    HASH,                      /* 0x2000 */
+    1,    0,       1,       1,    0,          /* 1 block, 0 secondary, 1 entry, 1 equal */
+    0,    HASH,    0,                         /* 0 -> 0, block 0 */
+    1,                                        /* NumFuncs */
+    0x80, 0xd0,    FFFFFFF, 0x01,             /* 0x800 */
+    0,    0x80,    0x06,    2,    1,    0,    /* of 0, skew 0x300, 2 entries, 1 equal */
+    0,    HASH,    0xa0,    0x01,             /* 0 -> 0x300, block 160 */
+    0x20, 0x80,    0x7c,    HASH,             /* 0x20 -> 0x200, ... */
+    0xc4, FFFFFFF, 0xff,    0x01,             /* ... block 100 */
+    0,    0,       0,                         /* padding */
+};
+
+static void test_shares_of_known_note(void **state)
+{
+    (void)state;
+    static const uint64_t expected[BAT_SHARES] = {
+        [BAT_SHARE_CONTAINER] = 20 + 3,
+        [BAT_SHARE_COUNTS] = 2 + 5 + 4 + 2,
+        [BAT_SHARE_ADDRESSES] = 2 + 2 + 10,
+        [BAT_SHARE_FUNCTION_HASHES] = 2 * 8,
+        [BAT_SHARE_HOT_INDICES] = 1,
+        [BAT_SHARE_SKEWS] = 2,
+        [BAT_SHARE_BRANCH_MASKS] = 3,
+        [BAT_SHARE_OUTPUT_OFFSETS] = 6,
+        [BAT_SHARE_INPUT_OFFSETS] = 2 + 2,
+        [BAT_SHARE_BLOCK_HASHES] = 5 * 8,
+        [BAT_SHARE_BLOCK_INDICES] = 1 + 2 + 1 + 2 + 10,
+        [BAT_SHARE_SECONDARY_ENTRIES] = 1 + 5,
+    };
+    struct bat_map *map = NULL;
+    struct bat_error error = {.message = ""};
+    if (bat_decode(measured_note, sizeof(measured_note), BAT_HOT_INDEX_AUTO, &map, &error) !=
+        BAT_OK)
+        fail_msg("%#lx: %s", (unsigned long)error.offset, error.message);
+    struct bat_shares shares;
+    bat_map_shares(map, &shares);
+    for (unsigned i = 0; i < BAT_SHARES; i++)
+        assert_int_equal(shares.bytes[i], expected[i]);
+    assert_int_equal(bat_shares_sum(&shares), sizeof(measured_note));
+    bat_map_free(map);
+}
+
+/* Numbers on both sides of every length that a LEB128 number can have. */
+static void test_shares_add_up(void **state)
+{
+    (void)state;
+    struct bat_builder *builder = bat_builder_new();
+    uint64_t address = 0;
+    for (unsigned i = 0; i < 62; i++) {
+        uint32_t table = 0;
+        address += ((uint64_t)1 << i) - 1;
+        assert_int_equal(
+            bat_builder_add_function(builder, address + i, i, 1u << i % 32, &table, NULL), BAT_OK);
+        for (unsigned j = 0; j < 31; j++) {
+            uint64_t input = j % 2 ? ((uint64_t)1 << j) : ((uint64_t)1 << (30 - j)) - 1;
+            assert_int_equal(bat_builder_add_block(builder, table, (uint64_t)1 << (j + i % 2),
+                                                   input, j, 1u << j, NULL),
+                             BAT_OK);
+            assert_int_equal(
+                bat_builder_add_branch(builder, table, ((uint64_t)1 << j) + 3, input, NULL),
+                BAT_OK);
+            assert_int_equal(bat_builder_add_secondary(builder, table, input, NULL), BAT_OK);
+        }
+    }
+    struct bat_map *map = NULL;
+    assert_int_equal(bat_builder_finish(builder, BAT_HOT_INDEX_TABLE, &map, NULL), BAT_OK);
+    bat_builder_free(builder);
+    uint8_t *note = NULL;
+    size_t size = 0;
+    assert_int_equal(bat_encode(map, &note, &size, NULL), BAT_OK);
+    struct bat_shares shares;
+    bat_map_shares(map, &shares);
+    assert_int_equal(bat_shares_sum(&shares), size);
+    free(note);
+    bat_map_free(map);
+}
+
+static void test_shares_of_merged_note(void **state)
+{
+    (void)state;
+    /* Two fragments of the last of 127 hot functions lie below all: index 126 in the hot table,
+     * 128 among all tables. */
+    struct bat_builder *builder = bat_builder_new();
+    uint32_t table = 0;
+    for (uint64_t i = 1; i <= 127; i++) {
+        assert_int_equal(bat_builder_add_function(builder, i * 0x100, i, 1, &table, NULL), BAT_OK);
+        assert_int_equal(bat_builder_add_block(builder, table, 0, 0, i, 0, NULL), BAT_OK);
+    }
+    for (uint64_t i = 1; i <= 2; i++) {
+        uint32_t fragment = 0;
+        assert_int_equal(bat_builder_add_fragment(builder, i, table, &fragment, NULL), BAT_OK);
+        assert_int_equal(bat_builder_add_block(builder, fragment, 0, 9, i, 0, NULL), BAT_OK);
+    }
+    struct bat_map *map = NULL;
+    assert_int_equal(bat_builder_finish(builder, BAT_HOT_INDEX_MERGED, &map, NULL), BAT_OK);
+    bat_builder_free(builder);
+    struct bat_shares shares;
+    bat_map_shares(map, &shares);
+    assert_int_equal(shares.bytes[BAT_SHARE_HOT_INDICES], 2 + 1); /* 128, then a delta of 0 */
+    uint8_t *note = NULL;
+    size_t size = 0;
+    assert_int_equal(bat_encode(map, &note, &size, NULL), BAT_OK);
+    assert_int_equal(bat_shares_sum(&shares), size);
+    free(note);
+
+    bat_map_canonicalize(map);
+    bat_map_shares(map, &shares);
+    assert_int_equal(shares.bytes[BAT_SHARE_HOT_INDICES], 1 + 1); /* 126, then a delta of 0 */
+    bat_map_free(map);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_raw_note),
+        cmocka_unit_test(test_raw_note_from_pipe),
+        cmocka_unit_test(test_neither_elf_nor_note),
+        cmocka_unit_test(test_note_cut_short),
+        cmocka_unit_test(test_table_names),
+        cmocka_unit_test(test_addresses_to_symbols_and_tables),
+        cmocka_unit_test(test_fragment_names),
+        cmocka_unit_test(test_symbols_choose_the_reading),
+        cmocka_unit_test(test_shares_of_known_note),
+        cmocka_unit_test(test_shares_add_up),
+        cmocka_unit_test(test_shares_of_merged_note),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
