@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Profiles: what was sampled on a BOLTed binary, read and added up (struct bat_profile), and what
+ * it says of the input binary (struct bat_records), translated and written as llvm-bolt reads it.
+ * The forms of profiles are told in spec/profiles.md.
+ */
+#ifndef BAT_PROFILE_H
+#define BAT_PROFILE_H
+
+#include "bat_binary.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* --- What was sampled --------------------------------------------------------------------- */
+
+/* Addresses that stand for something else, in a trace's branch and to. */
+#define BAT_TRACE_BRANCH_ONLY UINT64_MAX           /* to: no fall-through is known */
+#define BAT_TRACE_FALLTHROUGH_ONLY UINT64_MAX      /* branch: none is known */
+#define BAT_TRACE_EXTERNAL_ORIGIN (UINT64_MAX - 1) /* branch: somewhere outside */
+#define BAT_TRACE_EXTERNAL_RETURN (UINT64_MAX - 2) /* branch: a return, somewhere outside */
+#define BAT_ADDRESS_EXTERNAL ((uint64_t)0)         /* any: outside of the binary */
+
+/* What locations in a profile are measured by. */
+struct bat_profile_target {
+    const uint8_t *build_id; /* of the profiled binary; NULL if it has none */
+    size_t build_id_size;
+    uint64_t base_address; /* added to locations: 0 for a fixed-address binary */
+    bool ignore_build_id;  /* take every build-id for the binary's */
+};
+
+/* What was read, for reports. Counters count records or samples as their names say. */
+struct bat_profile_counters {
+    uint64_t bytes;
+    uint64_t lines;
+    uint64_t trace_records;  /* T, R, B, F, f and r */
+    uint64_t sample_records; /* S */
+    uint64_t fdata_records;
+    uint64_t foreign_locations; /* locations of another object */
+};
+
+/* Samples added up. Internals in profile/profile.h. */
+struct bat_profile;
+
+/* A new, empty profile, or NULL if there is no memory. target is copied. */
+BAT_API struct bat_profile *bat_profile_new(const struct bat_profile_target *target);
+BAT_API void bat_profile_free(struct bat_profile *profile);
+
+/* How far reading has come; called from the reading thread now and then. */
+typedef void bat_progress_fn(uint64_t bytes, void *context);
+
+struct bat_read_options {
+    unsigned threads; /* for regular files; 0: as many as there are processors */
+    bat_progress_fn *progress;
+    void *progress_context;
+};
+
+/*
+ * Read a file ("-": standard input) into the profile, adding to what it holds: a pre-aggregated
+ * profile or fdata, told apart by the first line. options may be NULL. On failure error has line
+ * and column, and the profile is only good for bat_profile_free().
+ * Memory grows with distinct records, time is linear in the file.
+ */
+BAT_API enum bat_code bat_profile_read(struct bat_profile *profile, const char *path,
+                                       const struct bat_read_options *options,
+                                       struct bat_error *error);
+
+BAT_API struct bat_profile_counters bat_profile_counters(const struct bat_profile *profile);
+
+/* Distinct traces and sampled addresses. */
+BAT_API uint64_t bat_profile_distinct(const struct bat_profile *profile);
+
+/* --- What it says of the input binary ----------------------------------------------------- */
+
+struct bat_records;
+
+/* What became of the samples, for reports. All count samples (the sums of counts). */
+struct bat_translate_counters {
+    uint64_t samples;       /* basic samples, or traces, in all */
+    uint64_t inside;        /* at least one end in a function of the binary */
+    uint64_t external;      /* both ends outside */
+    uint64_t returns;       /* branches that are returns: their fall-throughs count only */
+    uint64_t fallthroughs;  /* traces with a fall-through */
+    uint64_t invalid;       /* ... whose ends are not one run of code */
+    uint64_t out_of_range;  /* ... one of whose ends is in no function */
+    uint64_t without_table; /* samples in functions that have no BAT table */
+    uint64_t functions;     /* distinct functions with samples */
+    uint64_t functions_without_table;
+};
+
+enum bat_profile_kind {
+    BAT_PROFILE_BRANCHES, /* traces; basic samples are left out */
+    BAT_PROFILE_SAMPLES,  /* basic samples; traces are left out */
+};
+
+/*
+ * Translate a profile of binary into records of the input binary. symbols is the ELF file to take
+ * symbols from: binary's own, or an unstripped copy of it. The profile may hold fdata records too;
+ * they join the translated ones. binary and symbols must outlive the records.
+ */
+BAT_API enum bat_code bat_profile_translate(const struct bat_profile *profile,
+                                            struct bat_binary *binary, struct bat_elf *symbols,
+                                            enum bat_profile_kind kind,
+                                            struct bat_records **records, struct bat_error *error);
+BAT_API void bat_records_free(struct bat_records *records);
+BAT_API struct bat_translate_counters bat_records_counters(const struct bat_records *records);
+BAT_API uint64_t bat_records_count(const struct bat_records *records);
+
+/*
+ * Write records: fdata as perf2bolt's -o, YAML as its -w. The file appears under path when it is
+ * complete, or not at all; "-" is standard output.
+ */
+BAT_API enum bat_code bat_records_write_fdata(const struct bat_records *records, const char *path,
+                                              struct bat_error *error);
+BAT_API enum bat_code bat_records_write_yaml(const struct bat_records *records, const char *path,
+                                             struct bat_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

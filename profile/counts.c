@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "counts.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#define FIRST_CAPACITY 1024u
+
+void bat_counts_free(struct bat_counts *counts)
+{
+    free(counts->items);
+    free(counts->slots);
+    *counts = bat_counts_new(counts->words);
+}
+
+/* The hash of a key; a constant number of words lets the compiler unroll it. */
+static inline uint64_t hash_key(const uint64_t *key, uint32_t words)
+{
+    switch (words) {
+    case 1:
+        return XXH3_64bits(key, 8);
+    case 2:
+        return XXH3_64bits(key, 16);
+    case 3:
+        return XXH3_64bits(key, 24);
+    default:
+        return XXH3_64bits(key, 32);
+    }
+}
+
+static inline bool same_key(const uint64_t *left, const uint64_t *right, uint32_t words)
+{
+    uint64_t different = 0;
+    for (uint32_t i = 0; i < words; i++)
+        different |= left[i] ^ right[i];
+    return different == 0;
+}
+
+static uint64_t *item_at(const struct bat_counts *counts, uint32_t i)
+{
+    return counts->items + (size_t)i * (counts->words + 2);
+}
+
+/*
+ * The slot that holds the key, or the empty one where it belongs, looking from `slot` on. There is
+ * always an empty one.
+ */
+static inline uint32_t find_slot_from(const struct bat_counts *counts, const uint64_t *key,
+                                      uint32_t slot)
+{
+    while (counts->slots[slot] != 0 &&
+           !same_key(item_at(counts, counts->slots[slot] - 1), key, counts->words))
+        slot = (slot + 1) & counts->mask;
+    return slot;
+}
+
+static inline uint32_t first_slot(const struct bat_counts *counts, const uint64_t *key)
+{
+    return (uint32_t)hash_key(key, counts->words) & counts->mask;
+}
+
+static uint32_t find_slot(const struct bat_counts *counts, const uint64_t *key)
+{
+    return find_slot_from(counts, key, first_slot(counts, key));
+}
+
+/* Twice the capacity, slots being twice as many as items again. */
+static enum bat_code grow(struct bat_counts *counts)
+{
+    if (counts->capacity > UINT32_MAX / 8)
+        return BAT_ERR_MEMORY;
+    uint32_t capacity = counts->capacity ? counts->capacity * 2 : FIRST_CAPACITY;
+    size_t item_size = (counts->words + 2) * sizeof(uint64_t);
+    if (capacity > SIZE_MAX / item_size)
+        return BAT_ERR_MEMORY;
+    uint64_t *items = realloc(counts->items, capacity * item_size);
+    if (!items)
+        return BAT_ERR_MEMORY;
+    counts->items = items;
+    uint32_t *slots = calloc((size_t)capacity * 2, sizeof(*slots));
+    if (!slots)
+        return BAT_ERR_MEMORY;
+    free(counts->slots);
+    counts->slots = slots;
+    counts->capacity = capacity;
+    counts->mask = capacity * 2 - 1;
+    for (uint32_t i = 0; i < counts->count; i++)
+        counts->slots[find_slot(counts, item_at(counts, i))] = i + 1;
+    return BAT_OK;
+}
+
+/* Add to the key that belongs to `slot`; there is room for a new item. */
+static inline enum bat_code add_at(struct bat_counts *counts, uint32_t slot, const uint64_t *key,
+                                   uint64_t first, uint64_t second)
+{
+    if (counts->slots[slot] == 0) {
+        uint64_t *item = item_at(counts, counts->count);
+        memcpy(item, key, counts->words * sizeof(*key));
+        item[counts->words] = first;
+        item[counts->words + 1] = second;
+        counts->slots[slot] = ++counts->count;
+        return BAT_OK;
+    }
+    uint64_t *values = item_at(counts, counts->slots[slot] - 1) + counts->words;
+    if (values[0] > UINT64_MAX - first || values[1] > UINT64_MAX - second)
+        return BAT_ERR_RANGE;
+    values[0] += first;
+    values[1] += second;
+    return BAT_OK;
+}
+
+enum bat_code bat_counts_add(struct bat_counts *counts, const uint64_t *key, uint64_t first,
+                             uint64_t second)
+{
+    if (counts->count == counts->capacity) {
+        enum bat_code code = grow(counts);
+        if (code != BAT_OK)
+            return code;
+    }
+    return add_at(counts, find_slot(counts, key), key, first, second);
+}
+
+enum bat_code bat_counts_flush(struct bat_counts *counts, struct bat_counts_batch *batch)
+{
+    uint32_t count = batch->count;
+    batch->count = 0;
+    while (counts->capacity - counts->count < count) {
+        enum bat_code code = grow(counts);
+        if (code != BAT_OK)
+            return code;
+    }
+    /* Slots are fetched for all, then items for all, then the additions find both at hand. */
+    uint32_t slots[BAT_COUNTS_BATCH];
+    for (uint32_t i = 0; i < count; i++) {
+        slots[i] = first_slot(counts, batch->items[i]);
+        __builtin_prefetch(&counts->slots[slots[i]]);
+    }
+    for (uint32_t i = 0; i < count; i++)
+        if (counts->slots[slots[i]] != 0)
+            __builtin_prefetch(item_at(counts, counts->slots[slots[i]] - 1), 1);
+    enum bat_code code = BAT_OK;
+    for (uint32_t i = 0; i < count && code == BAT_OK; i++) {
+        const uint64_t *item = batch->items[i];
+        uint32_t slot = find_slot_from(counts, item, slots[i]);
+        code = add_at(counts, slot, item, item[counts->words], item[counts->words + 1]);
+    }
+    return code;
+}
+
+enum bat_code bat_counts_merge(struct bat_counts *counts, const struct bat_counts *from)
+{
+    for (uint32_t i = 0; i < from->count; i++) {
+        const uint64_t *item = bat_counts_item(from, i);
+        enum bat_code code = bat_counts_add(counts, item, item[from->words], item[from->words + 1]);
+        if (code != BAT_OK)
+            return code;
+    }
+    return BAT_OK;
+}
+
+const uint64_t *bat_counts_find(const struct bat_counts *counts, const uint64_t *key)
+{
+    if (!counts->slots)
+        return NULL;
+    uint32_t slot = find_slot(counts, key);
+    return counts->slots[slot] ? item_at(counts, counts->slots[slot] - 1) : NULL;
+}
+
+static int compare_keys(const void *left_pointer, const void *right_pointer, void *words_pointer)
+{
+    const uint64_t *left = left_pointer;
+    const uint64_t *right = right_pointer;
+    uint32_t words = *(const uint32_t *)words_pointer;
+    for (uint32_t i = 0; i < words; i++)
+        if (left[i] != right[i])
+            return left[i] < right[i] ? -1 : 1;
+    return 0;
+}
+
+void bat_counts_sort(struct bat_counts *counts)
+{
+    free(counts->slots);
+    counts->slots = NULL;
+    if (counts->count > 1)
+        qsort_r(counts->items, counts->count, (counts->words + 2) * sizeof(uint64_t), compare_keys,
+                &counts->words);
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * A hash table that adds up: keys of a few 64-bit words, two counters each. Its memory grows with
+ * distinct keys, not with additions. Internal to the library.
+ */
+#ifndef BAT_PROFILE_COUNTS_H
+#define BAT_PROFILE_COUNTS_H
+
+#include "bat.h"
+
+#define BAT_COUNTS_MAX_WORDS 4u
+
+struct bat_counts {
+    uint64_t *items; /* count items of words + 2 each: the key, first and second counter */
+    uint32_t *slots; /* item number + 1, or 0 */
+    uint32_t count;
+    uint32_t capacity; /* of items */
+    uint32_t mask;     /* number of slots - 1; no slots yet if slots is NULL */
+    uint32_t words;
+};
+
+/* An empty table for keys of words words, at most BAT_COUNTS_MAX_WORDS. Allocates nothing. */
+static inline struct bat_counts bat_counts_new(uint32_t words)
+{
+    return (struct bat_counts){.words = words};
+}
+
+void bat_counts_free(struct bat_counts *counts);
+
+/*
+ * Add to a key's counters. BAT_ERR_MEMORY; or BAT_ERR_RANGE, nothing added, if a counter would
+ * pass 64 bits.
+ */
+enum bat_code bat_counts_add(struct bat_counts *counts, const uint64_t *key, uint64_t first,
+                             uint64_t second);
+
+/*
+ * Additions put off, so that they can be made many at a time: where a table is larger than the
+ * processor's caches, one addition's memory is fetched while others are still being prepared.
+ */
+#define BAT_COUNTS_BATCH 32u
+
+struct bat_counts_batch {
+    uint64_t items[BAT_COUNTS_BATCH][BAT_COUNTS_MAX_WORDS + 2]; /* keys, counters */
+    uint32_t count;
+};
+
+/* Make all additions of a batch, which is empty then. Same errors; the rest of it is lost. */
+enum bat_code bat_counts_flush(struct bat_counts *counts, struct bat_counts_batch *batch);
+
+/* Put an addition into the batch, making all when it is full. */
+static inline enum bat_code bat_counts_add_later(struct bat_counts *counts,
+                                                 struct bat_counts_batch *batch,
+                                                 const uint64_t *key, uint64_t first,
+                                                 uint64_t second)
+{
+    uint64_t *item = batch->items[batch->count++];
+    for (uint32_t i = 0; i < counts->words; i++)
+        item[i] = key[i];
+    item[counts->words] = first;
+    item[counts->words + 1] = second;
+    return batch->count == BAT_COUNTS_BATCH ? bat_counts_flush(counts, batch) : BAT_OK;
+}
+
+/* Add all of from's. Same errors; what was added before the error stays. */
+enum bat_code bat_counts_merge(struct bat_counts *counts, const struct bat_counts *from);
+
+/* The item of a key, or NULL. */
+const uint64_t *bat_counts_find(const struct bat_counts *counts, const uint64_t *key);
+
+/* Sort the items by key, word by word. Look-ups and additions are over after that. */
+void bat_counts_sort(struct bat_counts *counts);
+
+/* Item number i: words of key, then the counters. */
+static inline const uint64_t *bat_counts_item(const struct bat_counts *counts, uint32_t i)
+{
+    return counts->items + (size_t)i * (counts->words + 2);
+}
+
+#endif

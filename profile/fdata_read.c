@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* fdata, a record a line, as perf2bolt, merge-fdata and this library write it: spec/profiles.md 3.
+ */
+#include <string.h>
+
+#include "profile.h"
+#include "text_fields.h"
+
+/* Kinds of ends from which on a record is a memory access: it has no mispredictions. */
+#define FIRST_MEMORY_KIND 3u
+
+struct fdata_line {
+    const struct bat_lines *lines;
+    const uint8_t *start;
+    const uint8_t *at;
+};
+
+static enum bat_code fail(const struct fdata_line *line, const uint8_t *at, const char *expected)
+{
+    return bat_lines_fail(line->lines, line->start, at, expected);
+}
+
+/* A name goes up to the next blank that no backslash stands before; it is kept escaped. */
+static enum bat_code read_name(struct bat_fdata *fdata, struct fdata_line *line, uint32_t *name)
+{
+    line->at = bat_skip_blanks(line->at);
+    const uint8_t *start = line->at;
+    while (!bat_ends_field(*line->at) && *line->at != '\0') {
+        if (*line->at == '\\' && line->at[1] != '\n' && line->at[1] != '\0')
+            line->at++;
+        line->at++;
+    }
+    if (line->at == start || *line->at == '\0')
+        return fail(line, line->at, "a name");
+    enum bat_code code =
+        bat_strings_add(&fdata->names, (const char *)start, (size_t)(line->at - start), name);
+    return code == BAT_OK ? BAT_OK : bat_lines_fail_add(line->lines, code);
+}
+
+/* One end of a record: kind, name, offset, as two words of a key. */
+static enum bat_code read_end(struct bat_fdata *fdata, struct fdata_line *line, uint64_t *words)
+{
+    line->at = bat_skip_blanks(line->at);
+    uint8_t digit = *line->at;
+    if (digit < '0' || digit > '5' || !bat_ends_field(line->at[1]))
+        return fail(line, line->at, "the kind of a location (0 to 5)");
+    line->at++;
+    uint32_t name;
+    enum bat_code code = read_name(fdata, line, &name);
+    if (code != BAT_OK)
+        return code;
+    words[0] = bat_fdata_word((uint32_t)(digit - '0'), name);
+    line->at = bat_skip_blanks(line->at);
+    const uint8_t *at = line->at;
+    if (!bat_read_hex(&at, &words[1]) || !bat_ends_field(*at))
+        return fail(line, line->at, "a hexadecimal offset");
+    line->at = at;
+    return BAT_OK;
+}
+
+static enum bat_code read_count(struct fdata_line *line, uint64_t *count)
+{
+    line->at = bat_skip_blanks(line->at);
+    const uint8_t *at = line->at;
+    bool fits;
+    if (!bat_read_decimal(&at, count, &fits) || !bat_ends_field(*at))
+        return fail(line, line->at, "a decimal count");
+    if (!fits)
+        return fail(line, line->at, "a count below 2^64");
+    line->at = at;
+    return BAT_OK;
+}
+
+static enum bat_code read_line_end(struct fdata_line *line)
+{
+    line->at = bat_skip_blanks(line->at);
+    return *line->at == '\n' ? BAT_OK : fail(line, line->at, "the end of the line");
+}
+
+static enum bat_code read_branch(struct bat_profile *profile, struct fdata_line *line)
+{
+    uint64_t key[4];
+    uint64_t mispredictions = 0;
+    uint64_t count = 0;
+    enum bat_code code = read_end(&profile->fdata, line, key);
+    if (code == BAT_OK)
+        code = read_end(&profile->fdata, line, key + 2);
+    if (code == BAT_OK && key[0] >> 32 < FIRST_MEMORY_KIND)
+        code = read_count(line, &mispredictions);
+    if (code == BAT_OK)
+        code = read_count(line, &count);
+    if (code == BAT_OK)
+        code = read_line_end(line);
+    if (code != BAT_OK)
+        return code;
+    code = bat_counts_add(&profile->fdata.branches, key, count, mispredictions);
+    return code == BAT_OK ? BAT_OK : bat_lines_fail_add(line->lines, code);
+}
+
+static enum bat_code read_sample(struct bat_profile *profile, struct fdata_line *line)
+{
+    uint64_t key[2];
+    uint64_t count = 0;
+    enum bat_code code = read_end(&profile->fdata, line, key);
+    if (code == BAT_OK)
+        code = read_count(line, &count);
+    if (code == BAT_OK)
+        code = read_line_end(line);
+    if (code != BAT_OK)
+        return code;
+    code = bat_counts_add(&profile->fdata.samples, key, count, 0);
+    return code == BAT_OK ? BAT_OK : bat_lines_fail_add(line->lines, code);
+}
+
+/* True if the line starts with this word; the cursor is behind it then. */
+static bool skip_word(struct fdata_line *line, const char *word)
+{
+    size_t size = strlen(word);
+    /* A newline ends every line and stands in no word, so this stops before the text does. */
+    if (strncmp((const char *)line->at, word, size) != 0 || !bat_ends_field(line->at[size]))
+        return false;
+    line->at += size;
+    return true;
+}
+
+/* Event names behind "no_lbr". */
+static enum bat_code read_events(struct bat_profile *profile, struct fdata_line *line)
+{
+    for (;;) {
+        line->at = bat_skip_blanks(line->at);
+        if (*line->at == '\n')
+            return BAT_OK;
+        uint32_t event;
+        const uint8_t *start = line->at;
+        while (!bat_ends_field(*line->at) && *line->at != '\0')
+            line->at++;
+        if (*line->at == '\0')
+            return fail(line, line->at, "the name of an event");
+        enum bat_code code = bat_strings_add(&profile->events, (const char *)start,
+                                             (size_t)(line->at - start), &event);
+        if (code != BAT_OK)
+            return bat_lines_fail_add(line->lines, code);
+    }
+}
+
+static enum bat_code read_record(struct bat_profile *profile, struct fdata_line *line)
+{
+    line->at = bat_skip_blanks(line->at);
+    if (*line->at == '\n')
+        return BAT_OK;
+    if (skip_word(line, "boltedcollection")) {
+        profile->fdata.bolted = true;
+        return read_line_end(line);
+    }
+    if (skip_word(line, "no_lbr")) {
+        profile->fdata.no_lbr = true;
+        return read_events(profile, line);
+    }
+    profile->counters.fdata_records++;
+    return profile->fdata.no_lbr ? read_sample(profile, line) : read_branch(profile, line);
+}
+
+enum bat_code bat_fdata_read(struct bat_profile *profile, struct bat_lines *lines)
+{
+    profile->fdata.seen = true;
+    while (lines->at < lines->end) {
+        struct fdata_line line = {.lines = lines, .start = lines->at, .at = lines->at};
+        enum bat_code code = read_record(profile, &line);
+        if (code != BAT_OK)
+            return code;
+        lines->at = line.at + 1;
+        lines->line++;
+    }
+    return BAT_OK;
+}

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "input.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum bat_code bat_input_open(struct bat_input *input, int file, bool is_stream, uint64_t offset,
+                             uint64_t stop, struct bat_error *error)
+{
+    *input = (struct bat_input){.file = file,
+                                .is_stream = is_stream,
+                                .offset = offset ? offset - 1 : 0,
+                                .stop = stop,
+                                .capacity = 2 * BAT_LINE_MAX,
+                                .skips_line = offset != 0};
+    input->buffer = malloc(input->capacity + 1);
+    if (!input->buffer)
+        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory to read the profile");
+    return BAT_OK;
+}
+
+void bat_input_close(struct bat_input *input)
+{
+    free(input->buffer);
+    *input = (struct bat_input){0};
+}
+
+/* Fill the buffer behind input->end; sets at_end where the file has no more. */
+static enum bat_code fill(struct bat_input *input, struct bat_error *error)
+{
+    memmove(input->buffer, input->buffer + input->start, input->end - input->start);
+    input->end -= input->start;
+    input->start = 0;
+    while (input->end < input->capacity && !input->at_end) {
+        size_t room = input->capacity - input->end;
+        ssize_t got = input->is_stream ? read(input->file, input->buffer + input->end, room)
+                                       : pread(input->file, input->buffer + input->end, room,
+                                               (off_t)input->offset);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return bat_fail(error, BAT_ERR_IO, "reading: %s", strerror(errno));
+        input->at_end = got == 0;
+        input->end += (size_t)got;
+        input->offset += (uint64_t)got;
+        /* What a pipe has now is worth working on now. */
+        if (input->is_stream && got > 0)
+            break;
+    }
+    return BAT_OK;
+}
+
+/* How many of the bytes in the buffer are of lines that start before input->stop. */
+static size_t bytes_before_stop(const struct bat_input *input)
+{
+    size_t available = input->end - input->start;
+    uint64_t position = input->offset - available;
+    if (input->stop - position >= available)
+        return available;
+    if (position >= input->stop)
+        return 0;
+    /* The line that holds the byte before stop starts before stop, and is ours to its end. */
+    const uint8_t *from = input->buffer + input->start + (size_t)(input->stop - position) - 1;
+    const uint8_t *newline = memchr(from, '\n', (size_t)(input->buffer + input->end - from));
+    return newline ? (size_t)(newline + 1 - (input->buffer + input->start)) : available;
+}
+
+/* The length of the whole lines at the start of [text, text + size), 0 if there is none. */
+static size_t whole_lines(const uint8_t *text, size_t size)
+{
+    const uint8_t *newline = size ? memrchr(text, '\n', size) : NULL;
+    return newline ? (size_t)(newline + 1 - text) : 0;
+}
+
+/* A stretch in the middle of a file begins behind the line that the one before it ends with. */
+static void skip_first_line(struct bat_input *input)
+{
+    const uint8_t *from = input->buffer + input->start;
+    const uint8_t *newline = memchr(from, '\n', input->end - input->start);
+    input->start = newline ? (size_t)(newline + 1 - input->buffer) : input->end;
+}
+
+/* The size of the next whole lines at the buffer's start, reading on until there are some. */
+static enum bat_code find_lines(struct bat_input *input, size_t *size, struct bat_error *error)
+{
+    for (;;) {
+        size_t available = input->end - input->start;
+        size_t ours = bytes_before_stop(input);
+        *size = whole_lines(input->buffer + input->start, ours);
+        if (*size != 0 || ours < available)
+            return BAT_OK;
+        if (input->at_end) {
+            *size = ours;
+            return BAT_OK;
+        }
+        if (available > BAT_LINE_MAX)
+            return bat_fail(error, BAT_ERR_SYNTAX,
+                            "expected a line of at most %zu bytes, found a longer one",
+                            BAT_LINE_MAX);
+        enum bat_code code = fill(input, error);
+        if (code != BAT_OK)
+            return code;
+        if (input->skips_line)
+            skip_first_line(input);
+        input->skips_line = false;
+    }
+}
+
+enum bat_code bat_input_next(struct bat_input *input, const uint8_t **text, size_t *size,
+                             struct bat_error *error)
+{
+    *size = 0;
+    enum bat_code code = find_lines(input, size, error);
+    if (code != BAT_OK || *size == 0)
+        return code;
+    *text = input->buffer + input->start;
+    input->start += *size;
+    /* Only the file's last line can lack its newline; there is room for one byte more. */
+    if (input->buffer[input->start - 1] != '\n') {
+        input->buffer[input->start] = '\n';
+        (*size)++;
+    }
+    return BAT_OK;
+}

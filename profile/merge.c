@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Adding one profile to another. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "profile.h"
+
+static enum bat_code merge_strings(struct bat_strings *strings, const struct bat_strings *from)
+{
+    enum bat_code code = BAT_OK;
+    for (uint32_t i = 0; i < from->count && code == BAT_OK; i++) {
+        const char *string = bat_strings_get(from, i);
+        uint32_t ignored;
+        code = bat_strings_add(strings, string, strlen(string), &ignored);
+    }
+    return code;
+}
+
+/* Add fdata records, whose words in the positions of `name_words` hold names by number. */
+static enum bat_code merge_records(struct bat_counts *counts, const struct bat_counts *from,
+                                   const uint32_t *numbers)
+{
+    enum bat_code code = BAT_OK;
+    for (uint32_t i = 0; i < from->count && code == BAT_OK; i++) {
+        const uint64_t *item = bat_counts_item(from, i);
+        uint64_t key[BAT_COUNTS_MAX_WORDS];
+        memcpy(key, item, from->words * sizeof(*key));
+        for (uint32_t word = 0; word < from->words; word += 2)
+            key[word] = bat_fdata_word((uint32_t)(key[word] >> 32), numbers[(uint32_t)key[word]]);
+        code = bat_counts_add(counts, key, item[from->words], item[from->words + 1]);
+    }
+    return code;
+}
+
+static enum bat_code merge_fdata(struct bat_fdata *fdata, const struct bat_fdata *from)
+{
+    const struct bat_strings *names = &from->names;
+    uint32_t *numbers = malloc(((size_t)names->count + 1) * sizeof(*numbers));
+    if (!numbers)
+        return BAT_ERR_MEMORY;
+    enum bat_code code = BAT_OK;
+    for (uint32_t i = 0; i < names->count && code == BAT_OK; i++) {
+        const char *name = bat_strings_get(names, i);
+        code = bat_strings_add(&fdata->names, name, strlen(name), &numbers[i]);
+    }
+    if (code == BAT_OK)
+        code = merge_records(&fdata->branches, &from->branches, numbers);
+    if (code == BAT_OK)
+        code = merge_records(&fdata->samples, &from->samples, numbers);
+    free(numbers);
+    fdata->bolted = from->bolted;
+    fdata->no_lbr = from->no_lbr;
+    fdata->seen = true;
+    return code;
+}
+
+/* Two fdata files belong together only if their headers say the same. */
+static enum bat_code check_headers(const struct bat_fdata *fdata, const struct bat_fdata *from,
+                                   struct bat_error *error)
+{
+    if (!fdata->seen)
+        return BAT_OK;
+    if (fdata->bolted != from->bolted)
+        return bat_fail(error, BAT_ERR_MISMATCH,
+                        "expected fdata %s \"boltedcollection\" like the fdata before, found it %s",
+                        fdata->bolted ? "with" : "without", from->bolted ? "with" : "without");
+    if (fdata->no_lbr != from->no_lbr)
+        return bat_fail(error, BAT_ERR_MISMATCH,
+                        "expected fdata of %s like the fdata before, found %s",
+                        fdata->no_lbr ? "basic samples (no_lbr)" : "branches",
+                        from->no_lbr ? "basic samples (no_lbr)" : "branches");
+    return BAT_OK;
+}
+
+static void merge_counters(struct bat_profile_counters *counters,
+                           const struct bat_profile_counters *from)
+{
+    counters->bytes += from->bytes;
+    counters->lines += from->lines;
+    counters->trace_records += from->trace_records;
+    counters->sample_records += from->sample_records;
+    counters->fdata_records += from->fdata_records;
+    counters->foreign_locations += from->foreign_locations;
+}
+
+enum bat_code bat_profile_merge(struct bat_profile *profile, const struct bat_profile *from,
+                                struct bat_error *error)
+{
+    enum bat_code code = BAT_OK;
+    if (from->fdata.seen) {
+        code = check_headers(&profile->fdata, &from->fdata, error);
+        if (code != BAT_OK)
+            return code;
+        code = merge_fdata(&profile->fdata, &from->fdata);
+    }
+    if (code == BAT_OK)
+        code = bat_counts_merge(&profile->traces, &from->traces);
+    if (code == BAT_OK)
+        code = bat_counts_merge(&profile->samples, &from->samples);
+    if (code == BAT_OK)
+        code = bat_counts_merge(&profile->returns, &from->returns);
+    if (code == BAT_OK)
+        code = merge_strings(&profile->events, &from->events);
+    merge_counters(&profile->counters, &from->counters);
+    if (code == BAT_ERR_RANGE)
+        return bat_fail(error, code,
+                        "expected counts that add up to less than 2^64 for each record over all "
+                        "inputs, found more");
+    if (code != BAT_OK)
+        return bat_fail(error, code, "not enough memory for the profile");
+    return BAT_OK;
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* What a profile holds while it is read. Internal to the library. */
+#ifndef BAT_PROFILE_PROFILE_H
+#define BAT_PROFILE_PROFILE_H
+
+#include "bat_profile.h"
+#include "counts.h"
+#include "string_table.h"
+
+/* Records that came as fdata, already in terms of the input binary. */
+struct bat_fdata {
+    struct bat_strings names;
+    struct bat_counts branches; /* see bat_fdata_word(): from, its offset, to, its offset */
+    struct bat_counts samples;  /* name, offset */
+    bool bolted;                /* a file said "boltedcollection" */
+    bool no_lbr;                /* a file said "no_lbr" */
+    bool seen;                  /* at least one file was read */
+};
+
+struct bat_profile {
+    uint8_t *build_id;
+    size_t build_id_size;
+    uint64_t base_address;
+    bool ignore_build_id;
+
+    struct bat_counts traces;            /* branch, from, to: count, mispredictions */
+    struct bat_counts samples;           /* address: count */
+    struct bat_counts_batch trace_batch; /* not yet in traces: for the reader only */
+    struct bat_counts returns;           /* addresses of branches that R records call returns */
+    struct bat_strings events;
+    struct bat_fdata fdata;
+    struct bat_profile_counters counters;
+};
+
+/* An end of an fdata record: its kind (the digit) and its name. */
+static inline uint64_t bat_fdata_word(uint32_t kind, uint32_t name)
+{
+    return (uint64_t)kind << 32 | name;
+}
+
+/* Where a line parser is, and where the whole lines that it may read end. */
+struct bat_lines {
+    const uint8_t *at;
+    const uint8_t *end; /* end[-1] is a newline */
+    uint64_t line;      /* number of the line at `at`, from 1 */
+    struct bat_error *error;
+};
+
+/* Read all of lines into profile. They fail with line and column. */
+enum bat_code bat_preagg_read(struct bat_profile *profile, struct bat_lines *lines);
+enum bat_code bat_fdata_read(struct bat_profile *profile, struct bat_lines *lines);
+
+/*
+ * Fail at the byte `at` of the line that starts at `start`: "expected WHAT, found "..."", quoting
+ * what stands there up to the next blank.
+ */
+enum bat_code bat_lines_fail(const struct bat_lines *lines, const uint8_t *start, const uint8_t *at,
+                             const char *expected);
+
+/* The same for a total that does not fit, or no memory: what bat_counts_add() gave. */
+enum bat_code bat_lines_fail_add(const struct bat_lines *lines, enum bat_code code);
+
+/* Add all that from holds to profile. */
+enum bat_code bat_profile_merge(struct bat_profile *profile, const struct bat_profile *from,
+                                struct bat_error *error);
+
+#endif

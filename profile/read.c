@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Reading profiles from files: which form they have, and large ones by several threads. */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "input.h"
+#include "profile.h"
+#include "text_fields.h"
+
+/* What is worth a thread of its own, and the most threads that are. */
+#define STRETCH_MIN ((uint64_t)8 << 20)
+#define THREADS_MAX 64u
+
+typedef enum bat_code reader_fn(struct bat_profile *profile, struct bat_lines *lines);
+
+/* --- A profile ---------------------------------------------------------------------------- */
+
+struct bat_profile *bat_profile_new(const struct bat_profile_target *target)
+{
+    struct bat_profile *profile = calloc(1, sizeof(*profile));
+    if (!profile)
+        return NULL;
+    profile->base_address = target->base_address;
+    profile->ignore_build_id = target->ignore_build_id;
+    profile->traces = bat_counts_new(3);
+    profile->samples = bat_counts_new(1);
+    profile->returns = bat_counts_new(1);
+    profile->fdata.branches = bat_counts_new(4);
+    profile->fdata.samples = bat_counts_new(2);
+    if (target->build_id_size == 0)
+        return profile;
+    profile->build_id = malloc(target->build_id_size);
+    if (!profile->build_id) {
+        free(profile);
+        return NULL;
+    }
+    memcpy(profile->build_id, target->build_id, target->build_id_size);
+    profile->build_id_size = target->build_id_size;
+    return profile;
+}
+
+void bat_profile_free(struct bat_profile *profile)
+{
+    if (!profile)
+        return;
+    free(profile->build_id);
+    bat_counts_free(&profile->traces);
+    bat_counts_free(&profile->samples);
+    bat_counts_free(&profile->returns);
+    bat_strings_free(&profile->events);
+    bat_strings_free(&profile->fdata.names);
+    bat_counts_free(&profile->fdata.branches);
+    bat_counts_free(&profile->fdata.samples);
+    free(profile);
+}
+
+struct bat_profile_counters bat_profile_counters(const struct bat_profile *profile)
+{
+    return profile->counters;
+}
+
+uint64_t bat_profile_distinct(const struct bat_profile *profile)
+{
+    return (uint64_t)profile->traces.count + profile->samples.count +
+           profile->fdata.branches.count + profile->fdata.samples.count;
+}
+
+/* An empty profile for the same target, to be merged later. */
+static struct bat_profile *new_part(const struct bat_profile *profile)
+{
+    struct bat_profile_target target = {.build_id = profile->build_id,
+                                        .build_id_size = profile->build_id_size,
+                                        .base_address = profile->base_address,
+                                        .ignore_build_id = profile->ignore_build_id};
+    return bat_profile_new(&target);
+}
+
+/* --- Which form --------------------------------------------------------------------------- */
+
+/* The reader for text that starts like this, by the first byte that is no blank. */
+static reader_fn *choose_reader(const uint8_t *text, size_t size, struct bat_error *error)
+{
+    if (size >= 7 && memcmp(text, "PERFILE", 7) == 0) {
+        bat_fail_text(error, BAT_ERR_SYNTAX, 1, 1,
+                      "expected a pre-aggregated profile or fdata, found perf.data: aggregate it "
+                      "first");
+        return NULL;
+    }
+    struct bat_lines lines = {.at = text, .end = text + size, .line = 1, .error = error};
+    const uint8_t *start = text;
+    const uint8_t *at = bat_skip_blanks(text);
+    while (*at == '\n' && at + 1 < lines.end) {
+        start = at + 1;
+        lines.line++;
+        at = bat_skip_blanks(start);
+    }
+    if (*at == '\n' || (bat_ends_field(at[1]) && strchr("TRBFfrSE", *at) && *at != '\0'))
+        return bat_preagg_read;
+    if ((*at >= '0' && *at <= '9') || *at == 'b' || *at == 'n')
+        return bat_fdata_read;
+    bat_lines_fail(&lines, start, at,
+                   "a pre-aggregated profile (a line that starts with T, R, B, F, f, r, S or E) or "
+                   "fdata");
+    return NULL;
+}
+
+/* --- One stretch -------------------------------------------------------------------------- */
+
+/* A stretch of a file and the profile that it goes into. */
+struct stretch {
+    int file;
+    bool is_stream;
+    uint64_t offset;
+    uint64_t stop;
+    reader_fn *reader; /* NULL: find out */
+    struct bat_profile *profile;
+    const struct bat_read_options *options;
+    uint64_t lines; /* read */
+    enum bat_code code;
+    struct bat_error error;
+    pthread_t thread;
+};
+
+static enum bat_code read_block(struct stretch *stretch, const uint8_t *text, size_t size,
+                                uint64_t *line)
+{
+    if (!stretch->reader)
+        stretch->reader = choose_reader(text, size, &stretch->error);
+    if (!stretch->reader)
+        return stretch->error.code;
+    struct bat_lines lines = {
+        .at = text, .end = text + size, .line = *line, .error = &stretch->error};
+    enum bat_code code = stretch->reader(stretch->profile, &lines);
+    *line = lines.line;
+    stretch->profile->counters.bytes += size;
+    const struct bat_read_options *options = stretch->options;
+    if (code == BAT_OK && options->progress)
+        options->progress(stretch->profile->counters.bytes, options->progress_context);
+    return code;
+}
+
+static enum bat_code read_stretch(struct stretch *stretch)
+{
+    struct bat_input input;
+    enum bat_code code = bat_input_open(&input, stretch->file, stretch->is_stream, stretch->offset,
+                                        stretch->stop, &stretch->error);
+    uint64_t line = 1;
+    size_t size = 1;
+    while (code == BAT_OK && size != 0) {
+        const uint8_t *text;
+        code = bat_input_next(&input, &text, &size, &stretch->error);
+        if (code == BAT_ERR_SYNTAX)
+            bat_fail_text(&stretch->error, code, line, 1,
+                          "expected a line of at most %zu bytes, found a longer one", BAT_LINE_MAX);
+        if (code == BAT_OK && size != 0)
+            code = read_block(stretch, text, size, &line);
+    }
+    bat_input_close(&input);
+    stretch->lines = line - 1;
+    stretch->profile->counters.lines += stretch->lines;
+    stretch->code = code;
+    return code;
+}
+
+static void *run_stretch(void *stretch)
+{
+    read_stretch(stretch);
+    return NULL;
+}
+
+/* --- A file ------------------------------------------------------------------------------- */
+
+/* Newlines in the first `size` bytes of a file, for the line number of an error. */
+static uint64_t count_lines(int file, uint64_t size)
+{
+    uint8_t buffer[1 << 16];
+    uint64_t lines = 0;
+    uint64_t offset = 0;
+    while (offset < size) {
+        uint64_t want = size - offset < sizeof(buffer) ? size - offset : sizeof(buffer);
+        ssize_t got = pread(file, buffer, (size_t)want, (off_t)offset);
+        if (got <= 0)
+            break;
+        for (ssize_t i = 0; i < got; i++)
+            lines += buffer[i] == '\n';
+        offset += (uint64_t)got;
+    }
+    return lines;
+}
+
+/* The stretch's first line, less one: what its own line numbers count from. */
+static uint64_t lines_before(const struct stretch *stretch)
+{
+    uint64_t lines = stretch->offset ? count_lines(stretch->file, stretch->offset) : 0;
+    uint8_t before = '\n';
+    if (stretch->offset && pread(stretch->file, &before, 1, (off_t)stretch->offset - 1) == 1 &&
+        before != '\n')
+        lines++;
+    return lines;
+}
+
+/* Read all stretches, each by a thread but the first, which is this one's. */
+static void run_stretches(struct stretch *stretches, unsigned count)
+{
+    bool started[THREADS_MAX] = {false};
+    for (unsigned i = 1; i < count; i++)
+        started[i] = pthread_create(&stretches[i].thread, NULL, run_stretch, &stretches[i]) == 0;
+    read_stretch(&stretches[0]);
+    for (unsigned i = 1; i < count; i++) {
+        if (started[i])
+            pthread_join(stretches[i].thread, NULL);
+        else
+            read_stretch(&stretches[i]);
+    }
+}
+
+static enum bat_code gather_stretches(struct bat_profile *profile, struct stretch *stretches,
+                                      unsigned count, struct bat_error *error)
+{
+    enum bat_code code = BAT_OK;
+    for (unsigned i = 0; i < count && code == BAT_OK; i++) {
+        struct stretch *stretch = &stretches[i];
+        code = stretch->code;
+        if (code == BAT_OK) {
+            code = bat_profile_merge(profile, stretch->profile, error);
+        } else {
+            if (stretch->error.place == BAT_PLACE_TEXT && i != 0)
+                stretch->error.line += lines_before(stretch);
+            if (error)
+                *error = stretch->error;
+        }
+    }
+    return code;
+}
+
+static unsigned count_threads(const struct bat_read_options *options, uint64_t size)
+{
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    uint64_t threads = options->threads;
+    if (threads == 0)
+        threads = processors > 0 ? (uint64_t)processors : 1;
+    if (threads > size / STRETCH_MIN)
+        threads = size / STRETCH_MIN;
+    if (threads > THREADS_MAX)
+        threads = THREADS_MAX;
+    return threads ? (unsigned)threads : 1;
+}
+
+/* The form of a regular file, from its first block; NULL with error for neither, or a failure. */
+static enum bat_code probe_form(int file, reader_fn **reader, struct bat_error *error)
+{
+    struct bat_input input;
+    enum bat_code code = bat_input_open(&input, file, false, 0, UINT64_MAX, error);
+    const uint8_t *text;
+    size_t size = 0;
+    if (code == BAT_OK)
+        code = bat_input_next(&input, &text, &size, error);
+    if (code == BAT_ERR_SYNTAX)
+        bat_fail_text(error, code, 1, 1, "expected a line of at most %zu bytes, found a longer one",
+                      BAT_LINE_MAX);
+    if (code == BAT_OK && size != 0) {
+        *reader = choose_reader(text, size, error);
+        code = *reader ? BAT_OK : BAT_ERR_SYNTAX;
+    }
+    bat_input_close(&input);
+    return code;
+}
+
+static enum bat_code read_file(struct bat_profile *profile, int file,
+                               const struct bat_read_options *options, struct bat_error *error)
+{
+    struct stat status;
+    if (fstat(file, &status) != 0)
+        return bat_fail(error, BAT_ERR_IO, "%s", strerror(errno));
+    bool is_stream = !S_ISREG(status.st_mode);
+    uint64_t size = is_stream ? 0 : (uint64_t)status.st_size;
+    if (!is_stream && size == 0)
+        return bat_fail(error, BAT_ERR_SYNTAX, "expected a profile, found an empty file");
+    reader_fn *reader = NULL;
+    enum bat_code code = is_stream ? BAT_OK : probe_form(file, &reader, error);
+    if (code != BAT_OK)
+        return code;
+
+    /* fdata files say at their start what they hold, so they are read in one piece. */
+    unsigned count = reader == bat_preagg_read ? count_threads(options, size) : 1;
+    struct stretch *stretches = calloc(count, sizeof(*stretches));
+    if (!stretches)
+        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory to read the profile");
+    for (unsigned i = 0; i < count && code == BAT_OK; i++) {
+        stretches[i] = (struct stretch){.file = file,
+                                        .is_stream = is_stream,
+                                        .offset = size / count * i,
+                                        .stop = i + 1 < count ? size / count * (i + 1) : UINT64_MAX,
+                                        .reader = reader,
+                                        .profile = new_part(profile),
+                                        .options = options};
+        if (!stretches[i].profile)
+            code = bat_fail(error, BAT_ERR_MEMORY, "not enough memory to read the profile");
+    }
+    if (code == BAT_OK) {
+        run_stretches(stretches, count);
+        code = gather_stretches(profile, stretches, count, error);
+    }
+    if (code == BAT_OK && is_stream && stretches[0].profile->counters.bytes == 0)
+        code = bat_fail(error, BAT_ERR_SYNTAX, "expected a profile, found no input");
+    for (unsigned i = 0; i < count; i++)
+        bat_profile_free(stretches[i].profile);
+    free(stretches);
+    return code;
+}
+
+enum bat_code bat_profile_read(struct bat_profile *profile, const char *path,
+                               const struct bat_read_options *options, struct bat_error *error)
+{
+    static const struct bat_read_options defaults = {0};
+    bool is_standard_input = strcmp(path, "-") == 0;
+    int file = is_standard_input ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0)
+        return bat_fail(error, BAT_ERR_IO, "%s", strerror(errno));
+    enum bat_code code = read_file(profile, file, options ? options : &defaults, error);
+    if (!is_standard_input)
+        close(file);
+    return code;
+}

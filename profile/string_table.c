@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "string_table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#define FIRST_CAPACITY 64u
+
+void bat_strings_free(struct bat_strings *strings)
+{
+    free(strings->text);
+    free(strings->starts);
+    free(strings->slots);
+    *strings = (struct bat_strings){0};
+}
+
+static bool is_name(const struct bat_strings *strings, uint32_t number, const char *string,
+                    size_t size)
+{
+    const char *name = bat_strings_get(strings, number);
+    return strncmp(name, string, size) == 0 && name[size] == '\0';
+}
+
+static uint32_t find_slot(const struct bat_strings *strings, const char *string, size_t size)
+{
+    uint32_t mask = strings->capacity * 2 - 1;
+    uint32_t slot = (uint32_t)XXH3_64bits(string, size) & mask;
+    while (strings->slots[slot] != 0 && !is_name(strings, strings->slots[slot] - 1, string, size))
+        slot = (slot + 1) & mask;
+    return slot;
+}
+
+static enum bat_code grow(struct bat_strings *strings)
+{
+    if (strings->capacity > UINT32_MAX / 8)
+        return BAT_ERR_MEMORY;
+    uint32_t capacity = strings->capacity ? strings->capacity * 2 : FIRST_CAPACITY;
+    size_t *starts = realloc(strings->starts, capacity * sizeof(*starts));
+    if (!starts)
+        return BAT_ERR_MEMORY;
+    strings->starts = starts;
+    uint32_t *slots = calloc((size_t)capacity * 2, sizeof(*slots));
+    if (!slots)
+        return BAT_ERR_MEMORY;
+    free(strings->slots);
+    strings->slots = slots;
+    strings->capacity = capacity;
+    for (uint32_t i = 0; i < strings->count; i++) {
+        const char *name = bat_strings_get(strings, i);
+        strings->slots[find_slot(strings, name, strlen(name))] = i + 1;
+    }
+    return BAT_OK;
+}
+
+static enum bat_code append_text(struct bat_strings *strings, const char *string, size_t size)
+{
+    if (size >= strings->text_capacity - strings->text_size) {
+        size_t capacity = strings->text_capacity + strings->text_capacity / 2 + size + 256;
+        char *text = realloc(strings->text, capacity);
+        if (!text)
+            return BAT_ERR_MEMORY;
+        strings->text = text;
+        strings->text_capacity = capacity;
+    }
+    memcpy(strings->text + strings->text_size, string, size);
+    strings->text[strings->text_size + size] = '\0';
+    strings->text_size += size + 1;
+    return BAT_OK;
+}
+
+enum bat_code bat_strings_add(struct bat_strings *strings, const char *string, size_t size,
+                              uint32_t *number)
+{
+    if (strings->count == strings->capacity) {
+        enum bat_code code = grow(strings);
+        if (code != BAT_OK)
+            return code;
+    }
+    uint32_t slot = find_slot(strings, string, size);
+    if (strings->slots[slot] == 0) {
+        size_t start = strings->text_size;
+        enum bat_code code = append_text(strings, string, size);
+        if (code != BAT_OK)
+            return code;
+        strings->starts[strings->count] = start;
+        strings->slots[slot] = ++strings->count;
+    }
+    *number = strings->slots[slot] - 1;
+    return BAT_OK;
+}
+
+uint32_t bat_strings_find(const struct bat_strings *strings, const char *string, size_t size)
+{
+    if (!strings->slots)
+        return BAT_NONE;
+    uint32_t slot = find_slot(strings, string, size);
+    return strings->slots[slot] ? strings->slots[slot] - 1 : BAT_NONE;
+}
