@@ -17,9 +17,9 @@ struct elf_symbols {
 
 struct bat_elf {
     char *path;
-    int file;             /* stays open: writing copies from it */
-    struct stat status;   /* when it was opened, to notice changes */
-    const uint8_t *bytes; /* the whole file, mapped */
+    int file;           /* stays open: writing copies from it */
+    struct stat status; /* when it was opened, to notice changes */
+    uint8_t *bytes;     /* the whole file, mapped for reading only */
     uint64_t size;
 
     Elf *libelf;

@@ -33,7 +33,7 @@ static struct note_walk start_walk(const uint8_t *bytes, uint64_t size, uint64_t
     return (struct note_walk){
         .data =
             {
-                .d_buf = (void *)(uintptr_t)bytes,
+                .d_buf = (void *)bytes,
                 .d_type = alignment == 8 ? ELF_T_NHDR8 : ELF_T_NHDR,
                 .d_version = EV_CURRENT,
                 .d_size = (size_t)size,

@@ -162,7 +162,7 @@ static enum bat_code read_headers(struct bat_elf *elf, struct bat_error *error)
 
     elf_version(EV_CURRENT);
     /* libelf only reads a file that it was given as memory without a command to write. */
-    elf->libelf = elf_memory((char *)(uintptr_t)elf->bytes, (size_t)elf->size);
+    elf->libelf = elf_memory((char *)elf->bytes, (size_t)elf->size);
     if (!elf->libelf || !gelf_getehdr(elf->libelf, &elf->header))
         return bat_fail(error, BAT_ERR_ELF, "ELF header: %s", elf_errmsg(-1));
     code = check_machine(elf, error);
@@ -179,15 +179,15 @@ enum bat_code bat_elf_open(const char *path, struct bat_elf **elf, struct bat_er
 {
     *elf = NULL;
     struct bat_elf *opened = calloc(1, sizeof(*opened));
-    if (!opened)
+    char *own_path = strdup(path);
+    if (!opened || !own_path) {
+        free(opened);
+        free(own_path);
         return bat_fail(error, BAT_ERR_MEMORY, "no memory to open the file");
+    }
     opened->file = -1;
-    opened->path = strdup(path);
-    enum bat_code code = BAT_OK;
-    if (!opened->path)
-        code = bat_fail(error, BAT_ERR_MEMORY, "no memory to open the file");
-    if (code == BAT_OK)
-        code = map_file(opened, error);
+    opened->path = own_path;
+    enum bat_code code = map_file(opened, error);
     if (code == BAT_OK)
         code = read_headers(opened, error);
     if (code != BAT_OK) {
@@ -209,7 +209,7 @@ void bat_elf_close(struct bat_elf *elf)
     free(elf->sections);
     elf_end(elf->libelf);
     if (elf->bytes)
-        munmap((void *)(uintptr_t)elf->bytes, (size_t)elf->size);
+        munmap(elf->bytes, (size_t)elf->size);
     if (elf->file >= 0)
         close(elf->file);
     free(elf->path);

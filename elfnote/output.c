@@ -16,13 +16,17 @@
 /* How much is read at once where the kernel cannot copy by itself. */
 #define COPY_BUFFER_SIZE ((size_t)256 << 10)
 
+/* How much is copied before the disk is set to work on it. */
+#define COPY_STEP ((size_t)8 << 20)
+
 /* How often another name is tried for a temporary file whose name is taken. */
 #define NAME_ATTEMPTS 100
 
 /* BAT_ERR_IO for the system call that just failed. */
 static enum bat_code fail(const struct output *output, struct bat_error *error)
 {
-    return bat_fail(error, BAT_ERR_IO, "cannot write %s: %m", output->path);
+    bat_fail(error, BAT_ERR_IO, "cannot write %s: %m", output->path);
+    return BAT_ERR_IO;
 }
 
 /* --- Which file ----------------------------------------------------------------------------- */
@@ -44,40 +48,50 @@ static enum bat_code check_existing(struct output *output, struct bat_error *err
     return BAT_OK;
 }
 
-/* A file that is not there yet: its folder has to be. */
-static enum bat_code resolve_new(struct output *output, struct bat_error *error)
+/* The path of a file that is not there yet, in its real folder; NULL, with error, if there is no
+ * such folder. */
+static char *resolve_new(const struct output *output, struct bat_error *error)
 {
     struct stat status;
-    if (lstat(output->path, &status) == 0)
-        return bat_fail(error, BAT_ERR_IO,
-                        "cannot write %s: it is a symbolic link to a file that does not exist",
-                        output->path);
     const char *slash = strrchr(output->path, '/');
     const char *name = slash ? slash + 1 : output->path;
-    if (!name[0])
-        return bat_fail(error, BAT_ERR_IO, "cannot write %s: this names no file", output->path);
+    if (!name[0]) {
+        bat_fail(error, BAT_ERR_IO, "cannot write '%s': this names no file", output->path);
+        return NULL;
+    }
+    if (lstat(output->path, &status) == 0) {
+        bat_fail(error, BAT_ERR_IO,
+                 "cannot write %s: it is a symbolic link to a file that does not exist",
+                 output->path);
+        return NULL;
+    }
+    char *target = NULL;
     char *copy = strdup(output->path);
     char *folder = copy ? realpath(dirname(copy), NULL) : NULL;
+    if (!folder || asprintf(&target, "%s/%s", folder, name) < 0) {
+        fail(output, error);
+        target = NULL;
+    }
     free(copy);
-    if (!folder)
-        return fail(output, error);
-    if (asprintf(&output->target, "%s/%s", folder, name) < 0)
-        output->target = NULL;
     free(folder);
-    return output->target ? BAT_OK : fail(output, error);
+    return target;
 }
 
 /* Fill target and folder. */
 static enum bat_code resolve(struct output *output, struct bat_error *error)
 {
-    enum bat_code code = BAT_OK;
     output->target = realpath(output->path, NULL);
-    if (output->target)
-        code = check_existing(output, error);
-    else
-        code = errno == ENOENT ? resolve_new(output, error) : fail(output, error);
-    if (code != BAT_OK)
-        return code;
+    if (output->target) {
+        enum bat_code code = check_existing(output, error);
+        if (code != BAT_OK)
+            return code;
+    } else if (errno != ENOENT) {
+        return fail(output, error);
+    } else {
+        output->target = resolve_new(output, error);
+        if (!output->target)
+            return BAT_ERR_IO;
+    }
     output->folder = strdup(output->target);
     if (!output->folder)
         return fail(output, error);
@@ -214,12 +228,15 @@ static enum bat_code copy_data(struct output *output, int source, uint64_t from,
     while (size > 0) {
         off_t from_offset = (off_t)from;
         off_t to_offset = (off_t)to;
-        ssize_t copied =
-            copy_file_range(source, &from_offset, output->file, &to_offset, (size_t)size, 0);
+        size_t step = size < COPY_STEP ? (size_t)size : COPY_STEP;
+        ssize_t copied = copy_file_range(source, &from_offset, output->file, &to_offset, step, 0);
         if (copied < 0 && errno == EINTR)
             continue;
         if (copied <= 0)
             return copy_by_hand(output, source, from, size, to, error);
+        /* The disk writes while the rest is copied: less to wait for at the end. An error of it
+         * comes back from fsync(). */
+        sync_file_range(output->file, (off_t)to, (off_t)copied, SYNC_FILE_RANGE_WRITE);
         from += (uint64_t)copied;
         to += (uint64_t)copied;
         size -= (uint64_t)copied;

@@ -208,7 +208,7 @@ static enum bat_code make_headers(struct edit *edit, struct bat_error *error)
         copy_names_header(edit);
     if (edit->note)
         set_note_header(edit);
-    else
+    else if (edit->old_note)
         remove_note_header(edit);
     if (edit->suffix)
         edit->headers[edit->names_index].sh_size += edit->suffix_size;
