@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * Adding, replacing and removing the BAT note: what the headers are to say is worked out in
- * memory, layout.c says where things go, output.c makes the file.
+ * memory, layout.c says where things go, replacement.c makes the file.
  */
 #include "elf_file.h"
 #include "layout.h"
-#include "output.h"
+#include "replacement.h"
 
 #include <assert.h>
 #include <endian.h>
@@ -290,7 +290,7 @@ static Elf64_Ehdr make_elf_header(struct edit *edit)
 /* --- The file ----------------------------------------------------------------------------- */
 
 /* Copy what stays, but for what is dropped: there the new file reads as zeros. */
-static enum bat_code copy_kept(const struct edit *edit, struct output *output,
+static enum bat_code copy_kept(const struct edit *edit, struct replacement *file,
                                struct bat_error *error)
 {
     const struct layout *layout = &edit->layout;
@@ -303,31 +303,32 @@ static enum bat_code copy_kept(const struct edit *edit, struct output *output,
                 piece->old.start < dropped.start)
                 dropped = piece->old;
         }
-        enum bat_code code = output_copy(output, edit->elf->file, position,
-                                         dropped.start - position, position, error);
+        enum bat_code code = replacement_copy(file, edit->elf->file, position,
+                                              dropped.start - position, position, error);
         if (code != BAT_OK)
             return code;
         position = dropped.end;
     }
-    return output_resize(output, layout->size, error);
+    return replacement_resize(file, layout->size, error);
 }
 
-static enum bat_code write_names(const struct edit *edit, struct output *output,
+static enum bat_code write_names(const struct edit *edit, struct replacement *file,
                                  struct bat_error *error)
 {
     const struct layout_piece *piece = &edit->layout.pieces[LAYOUT_NAMES];
     if (!layout_is_written(piece))
         return BAT_OK;
     struct layout_extent old = section_extent(edit->elf, edit->elf->names_index);
-    enum bat_code code =
-        output_copy(output, edit->elf->file, old.start, old.end - old.start, piece->offset, error);
+    enum bat_code code = replacement_copy(file, edit->elf->file, old.start, old.end - old.start,
+                                          piece->offset, error);
     if (code != BAT_OK || !edit->suffix)
         return code;
-    return output_write(output, edit->suffix, edit->suffix_size,
-                        piece->offset + (old.end - old.start), error);
+    return replacement_write(file, edit->suffix, edit->suffix_size,
+                             piece->offset + (old.end - old.start), error);
 }
 
-static enum bat_code write_pieces(struct edit *edit, struct output *output, struct bat_error *error)
+static enum bat_code write_pieces(struct edit *edit, struct replacement *file,
+                                  struct bat_error *error)
 {
     const struct layout_piece *pieces = edit->layout.pieces;
     if (layout_is_written(&pieces[LAYOUT_NAMES]))
@@ -336,14 +337,15 @@ static enum bat_code write_pieces(struct edit *edit, struct output *output, stru
         edit->headers[edit->note_index].sh_offset = pieces[LAYOUT_NOTE].offset;
     Elf64_Ehdr header = make_elf_header(edit);
 
-    enum bat_code code = write_names(edit, output, error);
+    enum bat_code code = write_names(edit, file, error);
     if (code == BAT_OK && edit->note)
-        code = output_write(output, edit->note, edit->note_size, pieces[LAYOUT_NOTE].offset, error);
+        code =
+            replacement_write(file, edit->note, edit->note_size, pieces[LAYOUT_NOTE].offset, error);
     if (code == BAT_OK)
-        code = output_write(output, edit->headers, pieces[LAYOUT_TABLE].size,
-                            pieces[LAYOUT_TABLE].offset, error);
+        code = replacement_write(file, edit->headers, pieces[LAYOUT_TABLE].size,
+                                 pieces[LAYOUT_TABLE].offset, error);
     if (code == BAT_OK)
-        code = output_write(output, &header, sizeof(header), 0, error);
+        code = replacement_write(file, &header, sizeof(header), 0, error);
     return code;
 }
 
@@ -362,20 +364,20 @@ static enum bat_code check_unchanged(const struct bat_elf *elf, struct bat_error
 
 static enum bat_code write_edit(struct edit *edit, const char *path, struct bat_error *error)
 {
-    struct output output;
-    enum bat_code code = output_begin(&output, path, &edit->elf->status, error);
+    struct replacement file;
+    enum bat_code code = replacement_begin(&file, path, &edit->elf->status, error);
     if (code != BAT_OK)
         return code;
-    code = copy_kept(edit, &output, error);
+    code = copy_kept(edit, &file, error);
     if (code == BAT_OK)
-        code = write_pieces(edit, &output, error);
+        code = write_pieces(edit, &file, error);
     if (code == BAT_OK)
         code = check_unchanged(edit->elf, error);
     if (code != BAT_OK) {
-        output_discard(&output);
+        replacement_discard(&file);
         return code;
     }
-    return output_finish(&output, error);
+    return replacement_finish(&file, error);
 }
 
 enum bat_code elf_rewrite(const struct bat_elf *elf, const char *output, const void *section,

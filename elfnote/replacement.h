@@ -3,15 +3,15 @@
  * Files that are there either as before or complete: written under no name or a temporary one,
  * then renamed. Internal to elfnote/.
  */
-#ifndef BAT_ELF_OUTPUT_H
-#define BAT_ELF_OUTPUT_H
+#ifndef BAT_ELF_REPLACEMENT_H
+#define BAT_ELF_REPLACEMENT_H
 
 #include "bat.h"
 
 #include <sys/stat.h>
 #include <sys/types.h>
 
-struct output {
+struct replacement {
     const char *path; /* as the caller called it, for messages */
     char *target;     /* the file to replace, symbolic links followed */
     char *folder;     /* where it is */
@@ -24,30 +24,31 @@ struct output {
 /*
  * Begin a new file at path, which stays to be owned by the caller. model (may be NULL) is the
  * file whose mode and owner it gets: without one that is the file that it replaces, if any. On
- * failure nothing is left to be undone; after success either output_finish() or output_discard()
- * has to follow.
+ * failure nothing is left to be undone; after success either replacement_finish() or
+ * replacement_discard() has to follow.
  */
-enum bat_code output_begin(struct output *output, const char *path, const struct stat *model,
-                           struct bat_error *error);
+enum bat_code replacement_begin(struct replacement *replacement, const char *path,
+                                const struct stat *model, struct bat_error *error);
 
 /* Write size bytes at offset. */
-enum bat_code output_write(struct output *output, const void *bytes, uint64_t size, uint64_t offset,
-                           struct bat_error *error);
+enum bat_code replacement_write(struct replacement *replacement, const void *bytes, uint64_t size,
+                                uint64_t offset, struct bat_error *error);
 
 /*
  * Copy size bytes at offset `from` of the file source to offset `to`, inside the kernel where it
  * can. Holes in the source become holes.
  */
-enum bat_code output_copy(struct output *output, int source, uint64_t from, uint64_t size,
-                          uint64_t to, struct bat_error *error);
+enum bat_code replacement_copy(struct replacement *replacement, int source, uint64_t from,
+                               uint64_t size, uint64_t to, struct bat_error *error);
 
 /* Cut or extend the file to size bytes. */
-enum bat_code output_resize(struct output *output, uint64_t size, struct bat_error *error);
+enum bat_code replacement_resize(struct replacement *replacement, uint64_t size,
+                                 struct bat_error *error);
 
-/* Synchronise the new file and put it in the old one's place. Ends output in any case. */
-enum bat_code output_finish(struct output *output, struct bat_error *error);
+/* Synchronise the new file and put it in the old one's place. Ends replacement in any case. */
+enum bat_code replacement_finish(struct replacement *replacement, struct bat_error *error);
 
 /* Remove what was written. */
-void output_discard(struct output *output);
+void replacement_discard(struct replacement *replacement);
 
 #endif

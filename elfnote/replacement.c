@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "replacement.h"
+
+#include "bat_elf.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <libgen.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+/* How much is read at once where the kernel cannot copy by itself. */
+#define COPY_BUFFER_SIZE ((size_t)256 << 10)
+
+/* How much is copied before the disk is set to work on it. */
+#define COPY_STEP ((size_t)8 << 20)
+
+/* How often another name is tried for a temporary file whose name is taken. */
+#define NAME_ATTEMPTS 100
+
+/* BAT_ERR_IO for the system call that just failed. */
+static enum bat_code fail(const struct replacement *replacement, struct bat_error *error)
+{
+    bat_fail(error, BAT_ERR_IO, "cannot write %s: %m", replacement->path);
+    return BAT_ERR_IO;
+}
+
+/* --- Which file ----------------------------------------------------------------------------- */
+
+/* A file that is there: it has to be one that can be replaced. */
+static enum bat_code check_existing(struct replacement *replacement, struct bat_error *error)
+{
+    struct stat status;
+    if (stat(replacement->target, &status) != 0)
+        return fail(replacement, error);
+    if (!S_ISREG(status.st_mode))
+        return bat_fail(error, BAT_ERR_IO, "cannot write %s: it is %s, not a regular file",
+                        replacement->path,
+                        S_ISDIR(status.st_mode) ? "a directory" : "a pipe or a device");
+    if (!replacement->has_model) {
+        replacement->model = status;
+        replacement->has_model = true;
+    }
+    return BAT_OK;
+}
+
+/* The path of a file that is not there yet, in its real folder; NULL, with error, if there is no
+ * such folder. */
+static char *resolve_new(const struct replacement *replacement, struct bat_error *error)
+{
+    struct stat status;
+    const char *slash = strrchr(replacement->path, '/');
+    const char *name = slash ? slash + 1 : replacement->path;
+    if (!name[0]) {
+        bat_fail(error, BAT_ERR_IO, "cannot write '%s': this names no file", replacement->path);
+        return NULL;
+    }
+    if (lstat(replacement->path, &status) == 0) {
+        bat_fail(error, BAT_ERR_IO,
+                 "cannot write %s: it is a symbolic link to a file that does not exist",
+                 replacement->path);
+        return NULL;
+    }
+    char *target = NULL;
+    char *copy = strdup(replacement->path);
+    char *folder = copy ? realpath(dirname(copy), NULL) : NULL;
+    if (!folder || asprintf(&target, "%s/%s", folder, name) < 0) {
+        fail(replacement, error);
+        target = NULL;
+    }
+    free(copy);
+    free(folder);
+    return target;
+}
+
+/* Fill target and folder. */
+static enum bat_code resolve(struct replacement *replacement, struct bat_error *error)
+{
+    replacement->target = realpath(replacement->path, NULL);
+    if (replacement->target) {
+        enum bat_code code = check_existing(replacement, error);
+        if (code != BAT_OK)
+            return code;
+    } else if (errno != ENOENT) {
+        return fail(replacement, error);
+    } else {
+        replacement->target = resolve_new(replacement, error);
+        if (!replacement->target)
+            return BAT_ERR_IO;
+    }
+    replacement->folder = strdup(replacement->target);
+    if (!replacement->folder)
+        return fail(replacement, error);
+    char *slash = strrchr(replacement->folder, '/');
+    slash[slash == replacement->folder ? 1 : 0] = '\0';
+    return BAT_OK;
+}
+
+/* --- The new file --------------------------------------------------------------------------- */
+
+/* A new name in the folder, in memory that the caller frees. */
+static char *make_name(const struct replacement *replacement)
+{
+    uint64_t random = 0;
+    char *name = NULL;
+    if (getrandom(&random, sizeof(random), 0) != (ssize_t)sizeof(random) ||
+        asprintf(&name, "%s/.bat-%016" PRIx64, replacement->folder, random) < 0)
+        return NULL;
+    return name;
+}
+
+/* Give the new file a name: by way of /proc if it is open without one. */
+static enum bat_code make_named(struct replacement *replacement, mode_t mode,
+                                struct bat_error *error)
+{
+    for (int attempt = 0; attempt < NAME_ATTEMPTS; attempt++) {
+        char *name = make_name(replacement);
+        if (!name)
+            return fail(replacement, error);
+        int made = -1;
+        if (replacement->file >= 0) {
+            char open_file[64];
+            snprintf(open_file, sizeof(open_file), "/proc/self/fd/%d", replacement->file);
+            made = linkat(AT_FDCWD, open_file, AT_FDCWD, name, AT_SYMLINK_FOLLOW);
+        } else {
+            made = replacement->file = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+        }
+        if (made >= 0) {
+            replacement->temporary = name;
+            return BAT_OK;
+        }
+        int reason = errno;
+        free(name);
+        errno = reason;
+        if (reason != EEXIST)
+            break;
+    }
+    return bat_fail(error, BAT_ERR_IO, "cannot write %s: no temporary file in %s: %m",
+                    replacement->path, replacement->folder);
+}
+
+/*
+ * Open the new file, without a name where the file system can: then nothing is left behind even
+ * if the program is killed.
+ */
+static enum bat_code open_new(struct replacement *replacement, struct bat_error *error)
+{
+    /* Nobody may read it who may not read the file whose mode it gets in the end. */
+    mode_t mode = replacement->has_model
+                      ? S_IRUSR | S_IWUSR
+                      : S_IRUSR | S_IWUSR | S_IRGRP | S_IWGRP | S_IROTH | S_IWOTH;
+    replacement->file = -1;
+    if (access("/proc/self/fd", X_OK) == 0)
+        replacement->file = open(replacement->folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, mode);
+    return replacement->file >= 0 ? BAT_OK : make_named(replacement, mode, error);
+}
+
+enum bat_code replacement_begin(struct replacement *replacement, const char *path,
+                                const struct stat *model, struct bat_error *error)
+{
+    *replacement = (struct replacement){.path = path, .file = -1};
+    if (model) {
+        replacement->model = *model;
+        replacement->has_model = true;
+    }
+    enum bat_code code = resolve(replacement, error);
+    if (code == BAT_OK)
+        code = open_new(replacement, error);
+    if (code != BAT_OK)
+        replacement_discard(replacement);
+    return code;
+}
+
+/* --- Its content ---------------------------------------------------------------------------- */
+
+enum bat_code replacement_write(struct replacement *replacement, const void *bytes, uint64_t size,
+                                uint64_t offset, struct bat_error *error)
+{
+    const char *from = bytes;
+    while (size > 0) {
+        ssize_t written = pwrite(replacement->file, from, (size_t)size, (off_t)offset);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written <= 0)
+            return fail(replacement, error);
+        from += written;
+        offset += (uint64_t)written;
+        size -= (uint64_t)written;
+    }
+    return BAT_OK;
+}
+
+/* Copy through memory. */
+static enum bat_code copy_by_hand(struct replacement *replacement, int source, uint64_t from,
+                                  uint64_t size, uint64_t to, struct bat_error *error)
+{
+    char *buffer = malloc(COPY_BUFFER_SIZE);
+    if (!buffer)
+        return bat_fail(error, BAT_ERR_MEMORY, "no memory to copy the file");
+    enum bat_code code = BAT_OK;
+    while (size > 0 && code == BAT_OK) {
+        size_t wanted = size < COPY_BUFFER_SIZE ? (size_t)size : COPY_BUFFER_SIZE;
+        ssize_t got = pread(source, buffer, wanted, (off_t)from);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0) {
+            code = bat_fail(error, BAT_ERR_IO, "cannot be read: %m");
+        } else if (got == 0) {
+            code = bat_fail(error, BAT_ERR_IO, "became shorter while it was copied");
+        } else {
+            code = replacement_write(replacement, buffer, (uint64_t)got, to, error);
+            from += (uint64_t)got;
+            to += (uint64_t)got;
+            size -= (uint64_t)got;
+        }
+    }
+    free(buffer);
+    return code;
+}
+
+/* Copy bytes that are all there. What the kernel cannot copy, for whatever reason, is copied by
+ * hand: if that is impossible too, it tells why. */
+static enum bat_code copy_data(struct replacement *replacement, int source, uint64_t from,
+                               uint64_t size, uint64_t to, struct bat_error *error)
+{
+    while (size > 0) {
+        off_t from_offset = (off_t)from;
+        off_t to_offset = (off_t)to;
+        size_t step = size < COPY_STEP ? (size_t)size : COPY_STEP;
+        ssize_t copied =
+            copy_file_range(source, &from_offset, replacement->file, &to_offset, step, 0);
+        if (copied < 0 && errno == EINTR)
+            continue;
+        if (copied <= 0)
+            return copy_by_hand(replacement, source, from, size, to, error);
+        /* The disk writes while the rest is copied: less to wait for at the end. An error of it
+         * comes back from fsync(). */
+        sync_file_range(replacement->file, (off_t)to, (off_t)copied, SYNC_FILE_RANGE_WRITE);
+        from += (uint64_t)copied;
+        to += (uint64_t)copied;
+        size -= (uint64_t)copied;
+    }
+    return BAT_OK;
+}
+
+enum bat_code replacement_copy(struct replacement *replacement, int source, uint64_t from,
+                               uint64_t size, uint64_t to, struct bat_error *error)
+{
+    uint64_t end = from + size;
+    uint64_t position = from;
+    while (position < end) {
+        off_t data = lseek(source, (off_t)position, SEEK_DATA);
+        if (data < 0 && errno == ENXIO)
+            return BAT_OK;
+        off_t hole = data < 0 ? -1 : lseek(source, data, SEEK_HOLE);
+        /* Where holes cannot be told, all is data. */
+        uint64_t start = data < 0 || hole < 0 ? position : (uint64_t)data;
+        uint64_t stop = data < 0 || hole < 0 || (uint64_t)hole > end ? end : (uint64_t)hole;
+        if (start >= end)
+            return BAT_OK;
+        enum bat_code code =
+            copy_data(replacement, source, start, stop - start, to + (start - from), error);
+        if (code != BAT_OK)
+            return code;
+        position = stop;
+    }
+    return BAT_OK;
+}
+
+enum bat_code replacement_resize(struct replacement *replacement, uint64_t size,
+                                 struct bat_error *error)
+{
+    if (ftruncate(replacement->file, (off_t)size) != 0)
+        return fail(replacement, error);
+    return BAT_OK;
+}
+
+/* --- The end -------------------------------------------------------------------------------- */
+
+/* Owner first: changing it clears the set-id bits, which only belong to the same owner. */
+static enum bat_code take_mode(struct replacement *replacement, struct bat_error *error)
+{
+    struct stat now;
+    if (fstat(replacement->file, &now) != 0)
+        return fail(replacement, error);
+    mode_t mode =
+        replacement->model.st_mode & (S_ISUID | S_ISGID | S_ISVTX | S_IRWXU | S_IRWXG | S_IRWXO);
+    if (now.st_gid != replacement->model.st_gid &&
+        fchown(replacement->file, (uid_t)-1, replacement->model.st_gid) != 0)
+        mode &= ~(mode_t)S_ISGID;
+    if (now.st_uid != replacement->model.st_uid &&
+        fchown(replacement->file, replacement->model.st_uid, (gid_t)-1) != 0)
+        mode &= ~(mode_t)S_ISUID;
+    if (fchmod(replacement->file, mode) != 0)
+        return fail(replacement, error);
+    return BAT_OK;
+}
+
+enum bat_code replacement_finish(struct replacement *replacement, struct bat_error *error)
+{
+    enum bat_code code = replacement->has_model ? take_mode(replacement, error) : BAT_OK;
+    if (code == BAT_OK && fsync(replacement->file) != 0)
+        code = fail(replacement, error);
+    if (code == BAT_OK && !replacement->temporary)
+        code = make_named(replacement, 0, error);
+    if (code == BAT_OK && rename(replacement->temporary, replacement->target) != 0)
+        code = fail(replacement, error);
+    if (code == BAT_OK) {
+        free(replacement->temporary);
+        replacement->temporary = NULL;
+    }
+    replacement_discard(replacement);
+    return code;
+}
+
+void replacement_discard(struct replacement *replacement)
+{
+    if (replacement->temporary)
+        unlink(replacement->temporary);
+    if (replacement->file >= 0)
+        close(replacement->file);
+    free(replacement->temporary);
+    free(replacement->folder);
+    free(replacement->target);
+    *replacement = (struct replacement){.file = -1};
+}
+
+enum bat_code bat_write_file(const char *path, const void *bytes, size_t size,
+                             struct bat_error *error)
+{
+    struct replacement replacement;
+    enum bat_code code = replacement_begin(&replacement, path, NULL, error);
+    if (code != BAT_OK)
+        return code;
+    code = replacement_write(&replacement, bytes, size, 0, error);
+    if (code != BAT_OK) {
+        replacement_discard(&replacement);
+        return code;
+    }
+    return replacement_finish(&replacement, error);
+}
