@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "functions.h"
+
+#include <stdlib.h>
+
+#include "functions_draft.h"
+
+/*
+ * Look-ups go by way of buckets: the address range of all functions in 2^shift bytes each, about
+ * as many as there are functions. starts_below[b] is the number of functions that start below
+ * bucket b, so that only those that start in an address's own bucket are searched.
+ */
+struct bat_functions {
+    struct bat_function_symbol *all;
+    uint64_t *starts; /* the same as all[].address, for the search */
+    uint32_t count;
+    uint32_t *starts_below; /* bucket_count + 1 */
+    uint64_t bucket_count;
+    unsigned shift;
+    uint64_t *entry_points;
+    uint32_t *first_entry_point; /* count + 1: indices into entry_points */
+    char *text;
+    bool have_symbols;
+};
+
+void bat_functions_free(struct bat_functions *functions)
+{
+    if (!functions)
+        return;
+    free(functions->all);
+    free(functions->starts);
+    free(functions->starts_below);
+    free(functions->entry_points);
+    free(functions->first_entry_point);
+    free(functions->text);
+    free(functions);
+}
+
+/* --- Building ----------------------------------------------------------------------------- */
+
+static void free_draft(struct draft *draft)
+{
+    free(draft->symbols.all);
+    free(draft->sections);
+    free(draft->fdes);
+    free(draft->functions.all);
+    free(draft->entries.all);
+}
+
+/* How much of names may be read and written: see DRAFT_TEXT_FACTOR. */
+static uint64_t text_limit(const struct bat_elf *elf)
+{
+    size_t count;
+    const struct bat_section *sections = bat_elf_sections(elf, &count);
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t size = 0;
+        if (sections[i].type == SHT_SYMTAB || sections[i].type == SHT_DYNSYM ||
+            sections[i].type == SHT_STRTAB)
+            bat_elf_section_bytes(elf, &sections[i], &size);
+        bytes += size;
+    }
+    return DRAFT_TEXT_FACTOR * bytes;
+}
+
+static enum bat_code find_functions(struct draft *draft, const struct bat_elf *symbols,
+                                    struct bat_error *error)
+{
+    draft->symbols.text_left = text_limit(draft->elf);
+    if (symbols != draft->elf)
+        draft->symbols.text_left += text_limit(symbols);
+    enum bat_code code = draft_symbols_read(symbols, &draft->symbols, error);
+    if (!code)
+        code = draft_symbols_number(&draft->symbols, error);
+    if (!code)
+        code = draft_read_sections(draft, error);
+    if (!code)
+        code = draft_read_fdes(draft, error);
+    if (!code)
+        code = draft_discover(draft, error);
+    if (!code)
+        code = draft_add_plt(draft, error);
+    if (!code)
+        code = draft_add_fdes(draft, error);
+    if (!code)
+        code = draft_set_extents(draft, error);
+    return code;
+}
+
+static enum bat_code fill_functions(struct bat_functions *functions, struct draft *draft,
+                                    struct bat_error *error)
+{
+    uint32_t count = draft->functions.count;
+    functions->all = malloc(((size_t)count + 1) * sizeof(*functions->all));
+    functions->starts = malloc(((size_t)count + 1) * sizeof(*functions->starts));
+    const char **names = malloc(((size_t)count + 1) * sizeof(*names));
+    enum bat_code code = BAT_OK;
+    if (!functions->all || !functions->starts || !names)
+        code = bat_fail(error, BAT_ERR_MEMORY, "out of memory for the table of functions");
+    if (!code)
+        code = draft_write_names(draft, names, &functions->text, error);
+    for (uint32_t i = 0; i < count && !code; i++) {
+        const struct draft_function *from = &draft->functions.all[i];
+        functions->starts[i] = from->address;
+        functions->all[i] = (struct bat_function_symbol){
+            .address = from->address,
+            .size = from->size,
+            .extent = from->extent,
+            .name = names[i],
+            .flags = from->flags,
+        };
+    }
+    functions->count = count;
+    functions->have_symbols = draft->symbols.found;
+    free(names);
+    return code;
+}
+
+static enum bat_code fill_entry_points(struct bat_functions *functions, const struct draft *draft,
+                                       struct bat_error *error)
+{
+    const struct draft_entries *entries = &draft->entries;
+    functions->entry_points =
+        malloc(((size_t)entries->count + 1) * sizeof(*functions->entry_points));
+    functions->first_entry_point =
+        malloc(((size_t)functions->count + 1) * sizeof(*functions->first_entry_point));
+    if (!functions->entry_points || !functions->first_entry_point)
+        return bat_fail(error, BAT_ERR_MEMORY, "out of memory for the table of functions");
+    uint32_t entry = 0;
+    for (uint32_t i = 0; i < functions->count; i++) {
+        functions->first_entry_point[i] = entry;
+        for (; entry < entries->count && entries->all[entry].function == i; entry++)
+            functions->entry_points[entry] = entries->all[entry].address;
+    }
+    functions->first_entry_point[functions->count] = entry;
+    return BAT_OK;
+}
+
+/* --- Look-ups ----------------------------------------------------------------------------- */
+
+static enum bat_code fill_buckets(struct bat_functions *functions, struct bat_error *error)
+{
+    uint32_t count = functions->count;
+    uint64_t range = count ? functions->starts[count - 1] - functions->starts[0] : 0;
+    while (range >> functions->shift > count)
+        functions->shift++;
+    functions->bucket_count = (range >> functions->shift) + 1;
+    functions->starts_below =
+        malloc((functions->bucket_count + 1) * sizeof(*functions->starts_below));
+    if (!functions->starts_below)
+        return bat_fail(error, BAT_ERR_MEMORY, "out of memory for the table of functions");
+    uint32_t below = 0;
+    for (uint64_t bucket = 0; bucket <= functions->bucket_count; bucket++) {
+        while (below < count &&
+               (functions->starts[below] - functions->starts[0]) >> functions->shift < bucket)
+            below++;
+        functions->starts_below[bucket] = below;
+    }
+    return BAT_OK;
+}
+
+uint32_t bat_functions_find(const struct bat_functions *functions, uint64_t address)
+{
+    if (functions->count == 0 || address < functions->starts[0])
+        return BAT_NONE;
+    uint64_t bucket = (address - functions->starts[0]) >> functions->shift;
+    if (bucket >= functions->bucket_count)
+        bucket = functions->bucket_count - 1;
+    /* All that start below the bucket start at or below the address, at least function 0. */
+    uint32_t low = functions->starts_below[bucket];
+    uint32_t high = functions->starts_below[bucket + 1];
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (functions->starts[middle] <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    const struct bat_function_symbol *function = &functions->all[low - 1];
+    return address - function->address < function->extent ? low - 1 : BAT_NONE;
+}
+
+const struct bat_function_symbol *bat_functions_all(const struct bat_functions *functions,
+                                                    uint32_t *count)
+{
+    *count = functions->count;
+    return functions->all;
+}
+
+bool bat_functions_have_symbols(const struct bat_functions *functions)
+{
+    return functions->have_symbols;
+}
+
+const uint64_t *bat_functions_entry_points(const struct bat_functions *functions, uint32_t index,
+                                           uint32_t *count)
+{
+    uint32_t first = functions->first_entry_point[index];
+    *count = functions->first_entry_point[index + 1] - first;
+    return functions->entry_points + first;
+}
+
+enum bat_code bat_functions_create(const struct bat_elf *elf, const struct bat_elf *symbols,
+                                   struct bat_functions **functions, struct bat_error *error)
+{
+    struct draft draft = {.elf = elf};
+    *functions = NULL;
+    struct bat_functions *result = calloc(1, sizeof(*result));
+    if (!result)
+        return bat_fail(error, BAT_ERR_MEMORY, "out of memory for the table of functions");
+    enum bat_code code = find_functions(&draft, symbols ? symbols : elf, error);
+    if (!code)
+        code = fill_functions(result, &draft, error);
+    if (!code)
+        code = fill_entry_points(result, &draft, error);
+    if (!code)
+        code = fill_buckets(result, error);
+    free_draft(&draft);
+    if (code) {
+        bat_functions_free(result);
+        return code;
+    }
+    *functions = result;
+    return BAT_OK;
+}

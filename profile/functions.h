@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * The functions of a BOLTed ELF file as perf2bolt sees them, for look-ups from an address to the
+ * function that contains it, and the name that profiles know it by.
+ *
+ * What is a function:
+ * - a function symbol of .symtab in a section of code; also another symbol there (no type, a
+ *   section's own) that lies in no function. A symbol inside the function before it is none, but
+ *   a secondary entry point of it;
+ * - an entry of .plt, .plt.got, .plt.sec or .iplt, and what stands at such a section's start;
+ * - code that only .eh_frame describes.
+ *
+ * How it is called, in profiles of binaries that hold a BAT note: a global symbol's name is its
+ * own; a local symbol's is "f/file.c/N" if it is a function below a FILE symbol, else "f/N".
+ * N counts the local symbols with that name (and file: only functions) by ascending address, from
+ * 1. Of several names at one address the first with two slashes wins, else the first; function
+ * symbols come first, sections' last, otherwise the symbol table's order decides. PLT entries are
+ * "f@PLT", a PLT section's start "__BOLT_PSEUDO_.plt", code known from .eh_frame alone
+ * "__BOLT_FDE_FUNCat<hex address>".
+ *
+ * How far it reaches: look-ups count what follows a function's last byte as part of it, up to the
+ * next function, the next symbol that cannot be a label of this one, or the section's end.
+ */
+#ifndef BAT_PROFILE_FUNCTIONS_H
+#define BAT_PROFILE_FUNCTIONS_H
+
+#include "bat_elf.h"
+
+/* Bits of struct bat_function_symbol.flags. */
+enum bat_function_flag {
+    BAT_FUNCTION_PLT = 1,       /* an entry of a PLT section, or its start */
+    BAT_FUNCTION_FDE = 2,       /* known from .eh_frame alone */
+    BAT_FUNCTION_FRAGMENT = 4,  /* a symbol f.cold, f.warm, f.cold.N or f.warm.N: a part of f */
+    BAT_FUNCTION_UNSIZED = 8,   /* size was found from what follows, not from a symbol or FDE */
+    BAT_FUNCTION_CONFLICT = 16, /* overlaps another object: perf2bolt does not disassemble it */
+};
+
+struct bat_function_symbol {
+    uint64_t address;
+    uint64_t size;    /* bytes of code: of the symbol or FDE, whichever is more */
+    uint64_t extent;  /* bytes that look-ups count as its own; at least size */
+    const char *name; /* owned by the table or by an ELF file that it was built from */
+    uint32_t flags;
+};
+
+/* All functions of a file. It is not changed by look-ups: threads may share one. */
+struct bat_functions;
+
+/*
+ * Find the functions of elf. Their symbols are read from symbols, an unstripped copy of the same
+ * build, or from elf itself if symbols is NULL; everything else from elf. That the two belong
+ * together is for the caller to check. A file without .symtab is not an error: then only PLT
+ * entries and .eh_frame's functions are found (see bat_functions_have_symbols()).
+ *
+ * On success *functions is to be freed with bat_functions_free(); both files must stay open as
+ * long, for the names. Fails with BAT_ERR_ELF (a damaged symbol table or .eh_frame) or
+ * BAT_ERR_MEMORY. Time n log n in the symbols and FDEs; memory stays within 64 times the size of
+ * the symbol table and its names.
+ */
+enum bat_code bat_functions_create(const struct bat_elf *elf, const struct bat_elf *symbols,
+                                   struct bat_functions **functions, struct bat_error *error);
+
+/* NULL is allowed. */
+void bat_functions_free(struct bat_functions *functions);
+
+/* All functions by ascending address, no two at the same; owned by the table. */
+const struct bat_function_symbol *bat_functions_all(const struct bat_functions *functions,
+                                                    uint32_t *count);
+
+/* False if there was no symbol table: names are then missing, not unknown to perf2bolt. */
+bool bat_functions_have_symbols(const struct bat_functions *functions);
+
+/*
+ * The function whose [address, address + extent) holds this address, as an index into
+ * bat_functions_all(), or BAT_NONE. At most logarithmic, mostly constant.
+ */
+uint32_t bat_functions_find(const struct bat_functions *functions, uint64_t address);
+
+/*
+ * The secondary entry points that symbols give function index: addresses, ascending, each once;
+ * owned by the table. Branches from other functions may add more.
+ */
+const uint64_t *bat_functions_entry_points(const struct bat_functions *functions, uint32_t index,
+                                           uint32_t *count);
+
+#endif

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * What bat_functions_create() works with: symbols in the order in which they are looked at, and
+ * functions while they are being found. Internal to functions*.c.
+ */
+#ifndef BAT_PROFILE_FUNCTIONS_DRAFT_H
+#define BAT_PROFILE_FUNCTIONS_DRAFT_H
+
+#include <elf.h>
+
+#include "eh_frame.h"
+#include "functions.h"
+
+/* --- Sorting (functions_sort.c) ----------------------------------------------------------- */
+
+struct draft_key {
+    uint64_t address;
+    uint32_t index;
+    uint32_t extra;
+};
+
+/*
+ * Sort keys by address, keeping the order of equal ones. spare has room for as many. Returns
+ * where the sorted keys are, keys or spare. Linear.
+ */
+struct draft_key *draft_sort(struct draft_key *keys, struct draft_key *spare, size_t count);
+
+/* --- Symbols (functions_symbols.c, functions_number.c) ------------------------------------- */
+
+/* One symbol of the symbol table that lies in memory. */
+struct draft_symbol {
+    uint64_t address;
+    uint64_t size;
+    const char *name;             /* of a nameless section symbol: the section's */
+    const char *file;             /* of the FILE symbol above a local function symbol; or NULL */
+    const struct bat_section *in; /* NULL for an absolute symbol */
+    uint32_t number;              /* N of a local symbol's "f/N", from 1; of a symbol without name
+                                     its position among these, from 1; else 0 */
+    uint32_t file_number;         /* N of its "f/file.c/N"; 0 if it has no such name */
+    uint8_t type;                 /* STT_* */
+    uint8_t binding;              /* STB_* */
+    bool is_entry_point;          /* lies inside a function, which it gives another entry */
+};
+
+/* Sorted by address; at one address functions come first, sections last, else as in the file. */
+struct draft_symbols {
+    struct draft_symbol *all;
+    uint32_t count;
+    bool found;         /* there is a symbol table */
+    uint64_t text_left; /* bytes of names that may still be read or written */
+};
+
+/*
+ * Names in a damaged table can overlap, so that all of them together are far longer than the
+ * file. So no more than this many bytes of names for each byte of symbol tables and strings are
+ * read and written: what compilers and linkers write needs two or three.
+ */
+#define DRAFT_TEXT_FACTOR 32u
+
+/*
+ * Read those symbols of elf that perf2bolt looks at, and sort them; text_left is kept.
+ * symbols->all is to be freed with free() whatever is returned.
+ */
+enum bat_code draft_symbols_read(const struct bat_elf *elf, struct draft_symbols *symbols,
+                                 struct bat_error *error);
+
+/* Give all local symbols their numbers. */
+enum bat_code draft_symbols_number(struct draft_symbols *symbols, struct bat_error *error);
+
+/* The first symbol at or above address; symbols->count if there is none. */
+uint32_t draft_symbols_from(const struct draft_symbols *symbols, uint64_t address);
+
+/* Take bytes from symbols->text_left; fails with BAT_ERR_ELF if it does not have them. */
+enum bat_code draft_symbols_spend(struct draft_symbols *symbols, uint64_t bytes,
+                                  struct bat_error *error);
+
+static inline bool draft_is_function(const struct draft_symbol *symbol)
+{
+    return symbol->type == STT_FUNC || symbol->type == STT_GNU_IFUNC;
+}
+
+/* --- Functions ---------------------------------------------------------------------------- */
+
+/* How a function's name is made. */
+enum draft_name {
+    DRAFT_NAME_PLAIN,     /* the symbol's own */
+    DRAFT_NAME_LOCAL,     /* "f/N" */
+    DRAFT_NAME_FILE,      /* "f/file.c/N" */
+    DRAFT_NAME_ANONYMOUS, /* "ANONYMOUS.N", from 0, of a symbol without name */
+    DRAFT_NAME_PLT,       /* "f@PLT" or "f/N@PLT" */
+    DRAFT_NAME_PSEUDO,    /* "__BOLT_PSEUDO_.plt" */
+    DRAFT_NAME_FDE,       /* "__BOLT_FDE_FUNCat..." */
+};
+
+struct draft_function {
+    uint64_t address;
+    uint64_t size;
+    uint64_t extent;
+    const struct bat_section *in; /* by its address */
+    const char *text;             /* PLT: what is before "@PLT" or "/N@PLT" */
+    uint32_t symbol;              /* PLAIN to ANONYMOUS: the symbol that the name is from */
+    uint32_t first;               /* the symbol that made it a function; else BAT_NONE */
+    uint32_t number;              /* PLT: N, or 0 */
+    uint32_t flags;               /* enum bat_function_flag */
+    enum draft_name name;
+    bool has_final_name; /* a name with two slashes: no other can replace it */
+};
+
+/* Functions, ascending by address, no two at the same. */
+struct draft_functions {
+    struct draft_function *all;
+    uint32_t count;
+    uint32_t capacity;
+};
+
+/* A secondary entry point of the function of that index. */
+struct draft_entry {
+    uint64_t address;
+    uint32_t function;
+};
+
+struct draft_entries {
+    struct draft_entry *all;
+    uint32_t count;
+    uint32_t capacity;
+};
+
+struct draft {
+    const struct bat_elf *elf;
+    struct draft_symbols symbols;
+    const struct bat_section **sections; /* in memory, ascending by address */
+    size_t section_count;
+    struct bat_fde *fdes; /* ascending by address, no two at the same */
+    size_t fde_count;
+    struct draft_functions functions;
+    struct draft_entries entries; /* ascending by address */
+};
+
+/* Find all functions: functions_discover.c, functions_others.c (PLT, FDEs), functions_extent.c. */
+enum bat_code draft_read_sections(struct draft *draft, struct bat_error *error);
+enum bat_code draft_read_fdes(struct draft *draft, struct bat_error *error);
+enum bat_code draft_discover(struct draft *draft, struct bat_error *error);
+enum bat_code draft_add_plt(struct draft *draft, struct bat_error *error);
+enum bat_code draft_add_fdes(struct draft *draft, struct bat_error *error);
+enum bat_code draft_set_extents(struct draft *draft, struct bat_error *error);
+
+/* The section in memory that holds address, or NULL. */
+const struct bat_section *draft_section_at(const struct draft *draft, uint64_t address);
+
+/* True if a symbol may stand inside the function without being something of its own. */
+bool draft_tolerates(const struct draft_function *function, const struct draft_symbol *symbol);
+
+static inline bool draft_contains(const struct draft_function *function, uint64_t address)
+{
+    return address - function->address < function->size;
+}
+
+/* Append a function; addresses must ascend. */
+enum bat_code draft_append(struct draft_functions *functions, const struct draft_function *function,
+                           struct bat_error *error);
+
+/*
+ * Write the names (functions_text.c): names[i] is function i's, in *text or in the file. *text is
+ * to be freed with free(), also on failure.
+ */
+enum bat_code draft_write_names(struct draft *draft, const char **names, char **text,
+                                struct bat_error *error);
+
+#endif

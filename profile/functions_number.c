@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "functions_draft.h"
+
+#include <stdlib.h>
+#include <string.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+/* Counts how often each name, or name below a file, has come by. */
+struct counter {
+    uint64_t hash;
+    uint32_t symbol; /* the first that bore it */
+    uint32_t count;  /* 0: a free place */
+};
+
+struct counters {
+    struct counter *places;
+    uint64_t mask;    /* number of places, a power of two, less 1 */
+    bool by_file;     /* names are those below files */
+    const char *file; /* the last one hashed */
+    uint64_t file_hash;
+};
+
+static bool has_name(const struct draft_symbol *symbol, bool by_file)
+{
+    return by_file ? symbol->file != NULL : symbol->binding == STB_LOCAL && symbol->name[0] != '\0';
+}
+
+static bool same_string(const char *left, const char *right)
+{
+    return left == right || strcmp(left, right) == 0;
+}
+
+static bool same_name(const struct counters *counters, const struct draft_symbol *left,
+                      const struct draft_symbol *right)
+{
+    return same_string(left->name, right->name) &&
+           (!counters->by_file || same_string(left->file, right->file));
+}
+
+/*
+ * The hash of a symbol's name. What seeds it is where the table happens to lie: not known to
+ * whoever made the file, who so cannot fill it with colliding names.
+ */
+static enum bat_code hash_name(struct counters *counters, struct draft_symbols *symbols,
+                               const struct draft_symbol *symbol, uint64_t *hash,
+                               struct bat_error *error)
+{
+    uint64_t seed = (uint64_t)(uintptr_t)counters->places;
+    size_t length = strlen(symbol->name);
+    uint64_t work = length + 1;
+    if (counters->by_file && counters->file != symbol->file) {
+        size_t file_length = strlen(symbol->file);
+        counters->file = symbol->file;
+        counters->file_hash = XXH3_64bits_withSeed(symbol->file, file_length, seed);
+        work += file_length;
+    }
+    enum bat_code code = draft_symbols_spend(symbols, work, error);
+    if (code)
+        return code;
+    *hash =
+        XXH3_64bits_withSeed(symbol->name, length, counters->by_file ? counters->file_hash : seed);
+    return BAT_OK;
+}
+
+/* The place of a symbol's name, free or taken by the same name. */
+static struct counter *find_place(const struct counters *counters,
+                                  const struct draft_symbols *symbols, uint32_t symbol,
+                                  uint64_t hash)
+{
+    for (uint64_t i = hash;; i++) {
+        struct counter *place = &counters->places[i & counters->mask];
+        if (place->count == 0)
+            return place;
+        if (place->hash == hash &&
+            same_name(counters, &symbols->all[place->symbol], &symbols->all[symbol]))
+            return place;
+    }
+}
+
+static enum bat_code number_all(struct draft_symbols *symbols, struct counters *counters,
+                                struct bat_error *error)
+{
+    for (uint32_t i = 0; i < symbols->count; i++) {
+        struct draft_symbol *symbol = &symbols->all[i];
+        if (!has_name(symbol, counters->by_file))
+            continue;
+        uint64_t hash;
+        enum bat_code code = hash_name(counters, symbols, symbol, &hash, error);
+        if (code)
+            return code;
+        struct counter *place = find_place(counters, symbols, i, hash);
+        if (place->count == 0)
+            *place = (struct counter){.hash = hash, .symbol = i};
+        place->count++;
+        *(counters->by_file ? &symbol->file_number : &symbol->number) = place->count;
+    }
+    return BAT_OK;
+}
+
+static enum bat_code number_names(struct draft_symbols *symbols, bool by_file,
+                                  struct bat_error *error)
+{
+    uint64_t names = 0;
+    for (uint32_t i = 0; i < symbols->count; i++)
+        names += has_name(&symbols->all[i], by_file);
+    struct counters counters = {.mask = 1, .by_file = by_file};
+    while (counters.mask < 2 * names) /* at least half of the places stay free */
+        counters.mask = 2 * counters.mask + 1;
+    counters.places = calloc(counters.mask + 1, sizeof(*counters.places));
+    if (!counters.places)
+        return bat_fail(error, BAT_ERR_MEMORY, "out of memory for the numbers of local symbols");
+    enum bat_code code = number_all(symbols, &counters, error);
+    free(counters.places);
+    return code;
+}
+
+enum bat_code draft_symbols_number(struct draft_symbols *symbols, struct bat_error *error)
+{
+    uint32_t anonymous = 0;
+    for (uint32_t i = 0; i < symbols->count; i++)
+        if (!*symbols->all[i].name)
+            symbols->all[i].number = ++anonymous;
+    enum bat_code code = number_names(symbols, false, error);
+    return code ? code : number_names(symbols, true, error);
+}

@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "functions_draft.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plt.h"
+
+/* Functions that have no symbol: entries of the PLT, and code that only .eh_frame describes. */
+
+enum bat_code draft_append(struct draft_functions *functions, const struct draft_function *function,
+                           struct bat_error *error)
+{
+    if (functions->count == functions->capacity) {
+        uint64_t capacity = functions->capacity ? 2 * (uint64_t)functions->capacity : 1024;
+        if (capacity > BAT_NONE)
+            capacity = BAT_NONE;
+        struct draft_function *grown = NULL;
+        if (capacity > functions->count)
+            grown = realloc(functions->all, capacity * sizeof(*grown));
+        if (!grown)
+            return bat_fail(error, BAT_ERR_MEMORY, "out of memory for %" PRIu32 " functions",
+                            functions->count);
+        functions->all = grown;
+        functions->capacity = (uint32_t)capacity;
+    }
+    functions->all[functions->count++] = *function;
+    return BAT_OK;
+}
+
+static const struct draft_function *last_of(const struct draft_functions *functions)
+{
+    return functions->count ? &functions->all[functions->count - 1] : NULL;
+}
+
+/* --- PLT ---------------------------------------------------------------------------------- */
+
+/* The function that starts at address, or NULL. */
+static struct draft_function *function_at(const struct draft_functions *functions, uint64_t address)
+{
+    uint32_t low = 0;
+    uint32_t high = functions->count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (functions->all[middle].address < address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < functions->count && functions->all[low].address == address ? &functions->all[low]
+                                                                            : NULL;
+}
+
+/*
+ * The first symbol at the address that this file gives the entry's function, if the function is
+ * in its symbol table by that name; else BAT_NONE.
+ */
+static enum bat_code find_own_symbol(struct draft *draft, const struct bat_plt_entry *entry,
+                                     uint32_t *first, struct bat_error *error)
+{
+    struct draft_symbols *symbols = &draft->symbols;
+    uint64_t length = strlen(entry->symbol);
+    uint32_t start = draft_symbols_from(symbols, entry->target);
+    *first = BAT_NONE;
+    for (uint32_t i = start; i < symbols->count && symbols->all[i].address == entry->target; i++) {
+        enum bat_code code = draft_symbols_spend(symbols, length + 1, error);
+        if (code)
+            return code;
+        if (symbols->all[i].binding == STB_LOCAL ||
+            strcmp(symbols->all[i].name, entry->symbol) != 0)
+            continue;
+        *first = start;
+        return BAT_OK;
+    }
+    return BAT_OK;
+}
+
+/*
+ * What an entry is called after: the symbol of its slot; for a function of this file, that
+ * function's first name; for an IFUNC without a symbol its resolver's. *known is false if there
+ * is no such resolver.
+ */
+static enum bat_code name_plt_entry(struct draft *draft, const struct bat_plt_entry *entry,
+                                    struct draft_function *function, bool *known,
+                                    struct bat_error *error)
+{
+    uint32_t first = BAT_NONE;
+    *known = true;
+    if (!entry->symbol) {
+        const struct draft_function *resolver = function_at(&draft->functions, entry->target);
+        first = resolver ? resolver->first : BAT_NONE;
+        *known = first != BAT_NONE;
+    } else if (entry->target) {
+        enum bat_code code = find_own_symbol(draft, entry, &first, error);
+        if (code)
+            return code;
+    }
+    function->name = DRAFT_NAME_PLT;
+    function->text = entry->symbol;
+    if (first != BAT_NONE) {
+        function->text = draft->symbols.all[first].name;
+        function->number = draft->symbols.all[first].number;
+    }
+    return BAT_OK;
+}
+
+static enum bat_code collect_plt_entries(struct draft *draft, struct draft_functions *found,
+                                         struct bat_error *error)
+{
+    struct bat_plt_entry *entries;
+    size_t count;
+    enum bat_code code = bat_plt_entries(draft->elf, &entries, &count, error);
+    for (size_t i = 0; i < count && !code; i++) {
+        struct draft_function *known_function = function_at(&draft->functions, entries[i].address);
+        if (known_function) {
+            known_function->flags |= BAT_FUNCTION_PLT;
+            continue;
+        }
+        struct draft_function function = {
+            .address = entries[i].address,
+            .in = entries[i].in,
+            .first = BAT_NONE,
+            .flags = BAT_FUNCTION_PLT,
+        };
+        bool known;
+        code = name_plt_entry(draft, &entries[i], &function, &known, error);
+        if (!code && known)
+            code = draft_append(found, &function, error);
+    }
+    free(entries);
+    return code;
+}
+
+/* The start of each PLT section is a function, whether an entry or not. */
+static enum bat_code collect_plt_starts(struct draft *draft, struct draft_functions *found,
+                                        struct bat_error *error)
+{
+    for (size_t i = 0; i < draft->section_count; i++) {
+        const struct bat_section *section = draft->sections[i];
+        if (!bat_plt_is_section(draft->elf, section) || section->size == 0)
+            continue;
+        struct draft_function *known_function = function_at(&draft->functions, section->address);
+        if (known_function) {
+            known_function->flags |= BAT_FUNCTION_PLT;
+            continue;
+        }
+        struct draft_function start = {
+            .address = section->address,
+            .in = section,
+            .text = section->name,
+            .first = BAT_NONE,
+            .flags = BAT_FUNCTION_PLT,
+            .name = DRAFT_NAME_PSEUDO,
+        };
+        enum bat_code code = draft_append(found, &start, error);
+        if (code)
+            return code;
+    }
+    return BAT_OK;
+}
+
+/* Entries come before a section's start at the same address. */
+static int by_address(const void *left, const void *right)
+{
+    const struct draft_function *a = left;
+    const struct draft_function *b = right;
+    if (a->address != b->address)
+        return a->address < b->address ? -1 : 1;
+    return (a->name > b->name) - (a->name < b->name);
+}
+
+/* Merge more, sorted, into functions; at one address the first stays. */
+static enum bat_code merge(struct draft_functions *functions, const struct draft_functions *more,
+                           struct bat_error *error)
+{
+    struct draft_functions merged = {0};
+    enum bat_code code = BAT_OK;
+    uint32_t i = 0;
+    uint32_t j = 0;
+    while ((i < functions->count || j < more->count) && !code) {
+        bool is_old = j == more->count ||
+                      (i < functions->count && functions->all[i].address <= more->all[j].address);
+        const struct draft_function *next = is_old ? &functions->all[i++] : &more->all[j++];
+        const struct draft_function *last = last_of(&merged);
+        if (!last || last->address != next->address)
+            code = draft_append(&merged, next, error);
+    }
+    if (code) {
+        free(merged.all);
+        return code;
+    }
+    free(functions->all);
+    *functions = merged;
+    return BAT_OK;
+}
+
+enum bat_code draft_add_plt(struct draft *draft, struct bat_error *error)
+{
+    struct draft_functions found = {0};
+    enum bat_code code = collect_plt_entries(draft, &found, error);
+    if (!code)
+        code = collect_plt_starts(draft, &found, error);
+    if (!code && found.count) {
+        qsort(found.all, found.count, sizeof(*found.all), by_address);
+        code = merge(&draft->functions, &found, error);
+    }
+    free(found.all);
+    return code;
+}
+
+/* --- FDEs --------------------------------------------------------------------------------- */
+
+/* All FDEs in the section's order. */
+static enum bat_code collect_fdes(const struct bat_elf *elf, struct bat_fde **fdes, size_t *count,
+                                  struct bat_error *error)
+{
+    struct bat_fde_walk walk;
+    size_t capacity = 0;
+    *fdes = NULL;
+    *count = 0;
+    bat_fde_begin(&walk, elf);
+    for (;;) {
+        struct bat_fde fde;
+        bool found;
+        enum bat_code code = bat_fde_next(&walk, &fde, &found, error);
+        if (code || !found)
+            return code;
+        if (*count == capacity) {
+            capacity = capacity ? 2 * capacity : 1024;
+            struct bat_fde *grown = realloc(*fdes, capacity * sizeof(*grown));
+            if (!grown)
+                return bat_fail(error, BAT_ERR_MEMORY, "out of memory for %zu FDEs", *count);
+            *fdes = grown;
+        }
+        (*fdes)[(*count)++] = fde;
+    }
+}
+
+/* Sort by address; of several FDEs at one address the first with a size counts, else the first. */
+static enum bat_code sort_fdes(struct draft *draft, const struct bat_fde *fdes, size_t count,
+                               struct bat_error *error)
+{
+    struct draft_key *keys = NULL;
+    if (count < BAT_NONE) {
+        keys = malloc(2 * count * sizeof(*keys) + 1);
+        draft->fdes = malloc(count * sizeof(*draft->fdes) + 1);
+    }
+    if (!keys || !draft->fdes) {
+        free(keys);
+        return bat_fail(error, BAT_ERR_MEMORY, "out of memory for %zu FDEs", count);
+    }
+    for (size_t i = 0; i < count; i++)
+        keys[i] = (struct draft_key){.address = fdes[i].address, .index = (uint32_t)i};
+    const struct draft_key *sorted = draft_sort(keys, keys + count, count);
+    for (size_t i = 0; i < count; i++) {
+        const struct bat_fde *fde = &fdes[sorted[i].index];
+        struct bat_fde *last = draft->fde_count ? &draft->fdes[draft->fde_count - 1] : NULL;
+        if (!last || last->address != fde->address)
+            draft->fdes[draft->fde_count++] = *fde;
+        else if (last->size == 0)
+            *last = *fde;
+    }
+    free(keys);
+    return BAT_OK;
+}
+
+enum bat_code draft_read_fdes(struct draft *draft, struct bat_error *error)
+{
+    struct bat_fde *fdes;
+    size_t count;
+    enum bat_code code = collect_fdes(draft->elf, &fdes, &count, error);
+    if (!code)
+        code = sort_fdes(draft, fdes, count, error);
+    free(fdes);
+    return code;
+}
+
+/* Make the FDE a function, if it starts inside none and lies in a section. */
+static enum bat_code add_fde(const struct draft *draft, const struct bat_fde *fde,
+                             struct draft_functions *functions, struct bat_error *error)
+{
+    const struct draft_function *last = last_of(functions);
+    if (last && (last->address == fde->address || draft_contains(last, fde->address)))
+        return BAT_OK;
+    const struct bat_section *in = draft_section_at(draft, fde->address);
+    if (!in)
+        return BAT_OK;
+    struct draft_function function = {
+        .address = fde->address,
+        .size = fde->size,
+        .in = in,
+        .first = BAT_NONE,
+        .flags = BAT_FUNCTION_FDE,
+        .name = DRAFT_NAME_FDE,
+    };
+    return draft_append(functions, &function, error);
+}
+
+enum bat_code draft_add_fdes(struct draft *draft, struct bat_error *error)
+{
+    struct draft_functions merged = {0};
+    enum bat_code code = BAT_OK;
+    uint32_t i = 0;
+    size_t j = 0;
+    while ((i < draft->functions.count || j < draft->fde_count) && !code) {
+        bool is_function =
+            j == draft->fde_count || (i < draft->functions.count &&
+                                      draft->functions.all[i].address <= draft->fdes[j].address);
+        code = is_function ? draft_append(&merged, &draft->functions.all[i++], error)
+                           : add_fde(draft, &draft->fdes[j++], &merged, error);
+    }
+    if (code) {
+        free(merged.all);
+        return code;
+    }
+    free(draft->functions.all);
+    draft->functions = merged;
+    return BAT_OK;
+}

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "functions_draft.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * The symbol table as it lies in the file. bat_elf_symbols() is for people's eyes and leaves out
+ * section symbols, which perf2bolt takes for functions where nothing else is.
+ */
+struct table {
+    const struct bat_elf *elf;
+    const struct bat_section *sections;
+    size_t section_count;
+    const uint8_t *symbols;
+    uint32_t count;
+    const uint8_t *section_indices; /* SHT_SYMTAB_SHNDX, a word for each symbol; or NULL */
+    const char *strings;            /* ends in a zero byte */
+    uint64_t strings_size;
+};
+
+/* FILE symbols hold no offset 0: that is the empty name. */
+#define NO_FILE 0u
+
+static Elf64_Sym symbol_at(const struct table *table, uint32_t index)
+{
+    Elf64_Sym symbol;
+    memcpy(&symbol, table->symbols + (size_t)index * sizeof(symbol), sizeof(symbol));
+    return symbol;
+}
+
+/* --- Finding the table -------------------------------------------------------------------- */
+
+static void find_section_indices(struct table *table, const struct bat_section *symtab)
+{
+    for (size_t i = 0; i < table->section_count; i++) {
+        const struct bat_section *section = &table->sections[i];
+        if (section->type != SHT_SYMTAB_SHNDX || section->link != symtab->index)
+            continue;
+        uint64_t size;
+        const uint8_t *bytes = bat_elf_section_bytes(table->elf, section, &size);
+        if (bytes && size / sizeof(uint32_t) >= table->count)
+            table->section_indices = bytes;
+    }
+}
+
+static enum bat_code open_table(struct table *table, const struct bat_section *symtab,
+                                struct bat_error *error)
+{
+    uint64_t size;
+    table->symbols = bat_elf_section_bytes(table->elf, symtab, &size);
+    if (!table->symbols) /* a file of debugging sections only, or none */
+        return BAT_OK;
+    if (size / sizeof(Elf64_Sym) >= BAT_NONE)
+        return bat_fail(error, BAT_ERR_ELF, "the symbol table holds more than 2^32 symbols");
+    table->count = (uint32_t)(size / sizeof(Elf64_Sym));
+    if (symtab->link >= table->section_count)
+        return bat_fail(error, BAT_ERR_ELF,
+                        "the symbol table's strings should be in section %" PRIu32
+                        ", but there are only %zu sections",
+                        symtab->link, table->section_count);
+    const uint8_t *strings =
+        bat_elf_section_bytes(table->elf, &table->sections[symtab->link], &table->strings_size);
+    if (!strings || table->strings_size == 0 || strings[table->strings_size - 1] != 0)
+        return bat_fail(error, BAT_ERR_ELF, "the symbol table's strings do not end in a zero byte");
+    table->strings = (const char *)strings;
+    find_section_indices(table, symtab);
+    return BAT_OK;
+}
+
+/* --- Which symbols count ------------------------------------------------------------------ */
+
+static bool is_in_memory(const struct bat_section *section)
+{
+    bool is_thread_local_zero = section->type == SHT_NOBITS && (section->flags & SHF_TLS);
+    return (section->flags & SHF_ALLOC) && !is_thread_local_zero;
+}
+
+/*
+ * The section of a symbol. False for a symbol that is undefined, common, in a section that is
+ * not in memory, or that reaches out of its section. *in is NULL for an absolute symbol.
+ */
+static bool symbol_section(const struct table *table, uint32_t index, const Elf64_Sym *symbol,
+                           const struct bat_section **in)
+{
+    uint32_t section = symbol->st_shndx;
+    *in = NULL;
+    if (section == SHN_ABS)
+        return true;
+    if (section == SHN_XINDEX && table->section_indices)
+        memcpy(&section, table->section_indices + (size_t)index * sizeof(section), sizeof(section));
+    else if (section >= SHN_LORESERVE)
+        return false;
+    if (section == SHN_UNDEF || section >= table->section_count)
+        return false;
+    *in = &table->sections[section];
+    uint64_t offset = symbol->st_value - (*in)->address;
+    return is_in_memory(*in) && symbol->st_value >= (*in)->address && offset <= (*in)->size &&
+           symbol->st_size <= (*in)->size - offset;
+}
+
+/* AArch64 and RISC-V: $x and $d tell code from data, and are no symbols otherwise. */
+static bool is_marker(const struct table *table, const Elf64_Sym *symbol, const char *name)
+{
+    uint16_t machine = bat_elf_machine(table->elf);
+    if (machine == EM_X86_64 || symbol->st_size != 0 ||
+        ELF64_ST_TYPE(symbol->st_info) != STT_NOTYPE || name[0] != '$')
+        return false;
+    if (machine == EM_RISCV && name[1] == 'x')
+        return true;
+    return (name[1] == 'x' || name[1] == 'd') && (name[2] == '\0' || name[2] == '.');
+}
+
+static bool counts(const struct table *table, uint32_t index, const Elf64_Sym *symbol)
+{
+    const struct bat_section *in;
+    if (symbol->st_value == 0 || ELF64_ST_TYPE(symbol->st_info) == STT_FILE ||
+        !symbol_section(table, index, symbol, &in))
+        return false;
+    const char *name = table->strings + symbol->st_name;
+    return strcmp(name, "__hot_start") != 0 && strcmp(name, "__hot_end") != 0 &&
+           !is_marker(table, symbol, name);
+}
+
+/* --- Sorting ------------------------------------------------------------------------------ */
+
+/* At one address, functions come before all others, sections behind them. */
+static unsigned rank(const Elf64_Sym *symbol)
+{
+    switch (ELF64_ST_TYPE(symbol->st_info)) {
+    case STT_FUNC:
+    case STT_GNU_IFUNC:
+        return 0;
+    case STT_SECTION:
+        return 2;
+    default:
+        return 1;
+    }
+}
+
+#define RANKS 3u
+
+/*
+ * The keys of all symbols that count, in the table's order; a key's extra is the offset of the
+ * name of the FILE symbol above. ld-temp.o is the name that link-time optimisation leaves:
+ * perf2bolt passes over it.
+ */
+static enum bat_code collect_keys(const struct table *table, struct draft_key *keys,
+                                  uint32_t *count, uint32_t rank_counts[RANKS],
+                                  struct bat_error *error)
+{
+    uint32_t file = NO_FILE;
+    *count = 0;
+    for (uint32_t i = 1; i < table->count; i++) {
+        Elf64_Sym symbol = symbol_at(table, i);
+        if (symbol.st_name >= table->strings_size)
+            return bat_fail(error, BAT_ERR_ELF,
+                            "the name of symbol %" PRIu32 " lies at %" PRIu32
+                            ", beyond the %" PRIu64 " bytes of strings",
+                            i, symbol.st_name, table->strings_size);
+        if (ELF64_ST_TYPE(symbol.st_info) == STT_FILE && symbol.st_shndx != SHN_UNDEF) {
+            if (strcmp(table->strings + symbol.st_name, "ld-temp.o") != 0)
+                file = table->strings[symbol.st_name] ? symbol.st_name : NO_FILE;
+            continue;
+        }
+        if (!counts(table, i, &symbol))
+            continue;
+        keys[(*count)++] =
+            (struct draft_key){.address = symbol.st_value, .index = i, .extra = file};
+        rank_counts[rank(&symbol)]++;
+    }
+    return BAT_OK;
+}
+
+/* Bring the keys into order of rank; sorting by address then keeps it. */
+static void order_by_rank(const struct table *table, const struct draft_key *keys, uint32_t count,
+                          const uint32_t rank_counts[RANKS], struct draft_key *to)
+{
+    uint32_t next[RANKS] = {0, rank_counts[0], rank_counts[0] + rank_counts[1]};
+    for (uint32_t i = 0; i < count; i++) {
+        Elf64_Sym symbol = symbol_at(table, keys[i].index);
+        to[next[rank(&symbol)]++] = keys[i];
+    }
+}
+
+/* --- Symbols ------------------------------------------------------------------------------ */
+
+static struct draft_symbol make_symbol(const struct table *table, const struct draft_key *key)
+{
+    Elf64_Sym symbol = symbol_at(table, key->index);
+    struct draft_symbol result = {
+        .address = symbol.st_value,
+        .size = symbol.st_size,
+        .name = table->strings + symbol.st_name,
+        .type = ELF64_ST_TYPE(symbol.st_info),
+        .binding = ELF64_ST_BIND(symbol.st_info),
+    };
+    symbol_section(table, key->index, &symbol, &result.in);
+    if (result.type == STT_SECTION && !*result.name && result.in)
+        result.name = result.in->name;
+    if (result.binding == STB_LOCAL && draft_is_function(&result) && *result.name &&
+        key->extra != NO_FILE)
+        result.file = table->strings + key->extra;
+    return result;
+}
+
+static enum bat_code read_symbols(const struct table *table, struct draft_symbols *symbols,
+                                  struct draft_key *keys, struct bat_error *error)
+{
+    uint32_t count;
+    uint32_t rank_counts[RANKS] = {0};
+    struct draft_key *spare = keys + table->count;
+    enum bat_code code = collect_keys(table, keys, &count, rank_counts, error);
+    if (code)
+        return code;
+    order_by_rank(table, keys, count, rank_counts, spare);
+    keys = draft_sort(spare, keys, count);
+    symbols->all = malloc((size_t)count * sizeof(*symbols->all) + 1);
+    if (!symbols->all)
+        return bat_fail(error, BAT_ERR_MEMORY, "out of memory for %" PRIu32 " symbols", count);
+    for (uint32_t i = 0; i < count; i++)
+        symbols->all[i] = make_symbol(table, &keys[i]);
+    symbols->count = count;
+    return BAT_OK;
+}
+
+enum bat_code draft_symbols_read(const struct bat_elf *elf, struct draft_symbols *symbols,
+                                 struct bat_error *error)
+{
+    struct table table = {.elf = elf};
+    table.sections = bat_elf_sections(elf, &table.section_count);
+    const struct bat_section *symtab = NULL;
+    for (size_t i = 0; i < table.section_count && !symtab; i++)
+        if (table.sections[i].type == SHT_SYMTAB)
+            symtab = &table.sections[i];
+    enum bat_code code = symtab ? open_table(&table, symtab, error) : BAT_OK;
+    if (code || !table.symbols)
+        return code;
+
+    symbols->found = true;
+    struct draft_key *keys = malloc(2 * (size_t)table.count * sizeof(*keys) + 1);
+    if (!keys)
+        return bat_fail(error, BAT_ERR_MEMORY, "out of memory for %" PRIu32 " symbols",
+                        table.count);
+    code = read_symbols(&table, symbols, keys, error);
+    free(keys);
+    return code;
+}
+
+uint32_t draft_symbols_from(const struct draft_symbols *symbols, uint64_t address)
+{
+    uint32_t low = 0;
+    uint32_t high = symbols->count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (symbols->all[middle].address < address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+enum bat_code draft_symbols_spend(struct draft_symbols *symbols, uint64_t bytes,
+                                  struct bat_error *error)
+{
+    if (bytes > symbols->text_left)
+        return bat_fail(error, BAT_ERR_ELF,
+                        "the names of the symbols overlap: all together they are more than %u "
+                        "times as long as the symbol tables and their strings",
+                        DRAFT_TEXT_FACTOR);
+    symbols->text_left -= bytes;
+    return BAT_OK;
+}

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "plt.h"
+
+#include <elf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "plt_slots.h"
+
+bool bat_plt_is_section(const struct bat_elf *elf, const struct bat_section *section)
+{
+    uint16_t machine = bat_elf_machine(elf);
+    if (!(section->flags & SHF_ALLOC) || (machine != EM_X86_64 && machine != EM_AARCH64))
+        return false;
+    return strcmp(section->name, ".plt") == 0 || strcmp(section->name, ".plt.got") == 0 ||
+           strcmp(section->name, ".iplt") == 0 ||
+           (machine == EM_X86_64 && strcmp(section->name, ".plt.sec") == 0);
+}
+
+/* --- Slots -------------------------------------------------------------------------------- */
+
+void plt_slots_add(struct plt_slots *slots, const struct bat_section *in, uint64_t offset,
+                   uint64_t slot)
+{
+    if (slots->count == slots->capacity) {
+        size_t capacity = slots->capacity ? 2 * slots->capacity : 64;
+        struct plt_slot *grown = realloc(slots->slots, capacity * sizeof(*grown));
+        if (!grown) {
+            slots->out_of_memory = true;
+            return;
+        }
+        slots->slots = grown;
+        slots->capacity = capacity;
+    }
+    slots->slots[slots->count++] =
+        (struct plt_slot){.address = in->address + offset, .slot = slot, .in = in};
+}
+
+static void collect_slots(const struct bat_elf *elf, struct plt_slots *slots)
+{
+    size_t count;
+    const struct bat_section *sections = bat_elf_sections(elf, &count);
+    for (size_t i = 0; i < count; i++) {
+        if (!bat_plt_is_section(elf, &sections[i]))
+            continue;
+        uint64_t size;
+        const uint8_t *bytes = bat_elf_section_bytes(elf, &sections[i], &size);
+        if (!bytes)
+            continue;
+        if (bat_elf_machine(elf) == EM_X86_64)
+            plt_slots_x86(slots, &sections[i], bytes, size);
+        else
+            plt_slots_aarch64(slots, &sections[i], bytes, size);
+    }
+}
+
+static int by_slot(const void *left, const void *right)
+{
+    const struct plt_slot *a = left;
+    const struct plt_slot *b = right;
+    return (a->slot > b->slot) - (a->slot < b->slot);
+}
+
+/* The first of the slots, sorted, at this address; count if there is none. */
+static size_t first_slot(const struct plt_slots *slots, uint64_t address)
+{
+    size_t low = 0;
+    size_t high = slots->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (slots->slots[middle].slot < address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < slots->count && slots->slots[low].slot == address ? low : slots->count;
+}
+
+/* --- Relocations -------------------------------------------------------------------------- */
+
+/* A table of relocations in memory, and the tables that it refers to. */
+struct relocations {
+    const uint8_t *bytes; /* NULL if there is none */
+    uint64_t count;
+};
+
+struct dynamic_symbols {
+    const uint8_t *bytes;
+    uint64_t count;
+    const char *strings; /* ends in a zero byte */
+    uint64_t strings_size;
+};
+
+static struct relocations relocations_at(const struct bat_elf *elf, uint64_t address, uint64_t size)
+{
+    uint64_t available = 0;
+    const uint8_t *bytes = address ? bat_elf_at_address(elf, address, &available) : NULL;
+    if (size > available)
+        size = available;
+    return (struct relocations){.bytes = bytes, .count = size / sizeof(Elf64_Rela)};
+}
+
+/*
+ * The relocations of the PLT's slots come first, as DT_JMPREL says; then all others. A static
+ * executable has no .dynamic, and then only .rela.dyn counts.
+ */
+static void find_relocations(const struct bat_elf *elf, struct relocations tables[2])
+{
+    size_t count;
+    const struct bat_section *sections = bat_elf_sections(elf, &count);
+    const struct bat_section *dynamic = NULL;
+    for (size_t i = 0; i < count && !dynamic; i++)
+        if (sections[i].type == SHT_DYNAMIC)
+            dynamic = &sections[i];
+    uint64_t size = 0;
+    const uint8_t *bytes = dynamic ? bat_elf_section_bytes(elf, dynamic, &size) : NULL;
+    tables[0] = tables[1] = (struct relocations){0};
+    if (!bytes) {
+        const struct bat_section *section = bat_elf_section(elf, ".rela.dyn");
+        if (section && section->type == SHT_RELA)
+            tables[1] = relocations_at(elf, section->address, section->size);
+        return;
+    }
+    uint64_t values[DT_NUM] = {0};
+    for (; size >= sizeof(Elf64_Dyn); bytes += sizeof(Elf64_Dyn), size -= sizeof(Elf64_Dyn)) {
+        Elf64_Dyn entry;
+        memcpy(&entry, bytes, sizeof(entry));
+        if (entry.d_tag == DT_NULL)
+            break;
+        if (entry.d_tag > 0 && entry.d_tag < DT_NUM)
+            values[entry.d_tag] = entry.d_un.d_val;
+    }
+    tables[0] = relocations_at(elf, values[DT_JMPREL], values[DT_PLTRELSZ]);
+    tables[1] = relocations_at(elf, values[DT_RELA], values[DT_RELASZ]);
+}
+
+static struct dynamic_symbols find_dynamic_symbols(const struct bat_elf *elf)
+{
+    struct dynamic_symbols result = {0};
+    size_t count;
+    const struct bat_section *sections = bat_elf_sections(elf, &count);
+    for (size_t i = 0; i < count; i++) {
+        if (sections[i].type != SHT_DYNSYM || sections[i].link >= count)
+            continue;
+        uint64_t size;
+        const uint8_t *bytes = bat_elf_section_bytes(elf, &sections[i], &size);
+        const struct bat_section *strings = &sections[sections[i].link];
+        const uint8_t *names = bat_elf_section_bytes(elf, strings, &result.strings_size);
+        if (!bytes || !names || result.strings_size == 0 || names[result.strings_size - 1] != 0)
+            continue;
+        result.bytes = bytes;
+        result.count = size / sizeof(Elf64_Sym);
+        result.strings = (const char *)names;
+        break;
+    }
+    return result;
+}
+
+static bool is_irelative(const struct bat_elf *elf, uint32_t type)
+{
+    return type == (bat_elf_machine(elf) == EM_X86_64 ? (uint32_t)R_X86_64_IRELATIVE
+                                                      : (uint32_t)R_AARCH64_IRELATIVE);
+}
+
+/* What the relocation puts into its slot, as far as an entry has it; false if nothing known. */
+static bool relocation_target(const struct bat_elf *elf, const struct dynamic_symbols *symbols,
+                              const Elf64_Rela *relocation, struct bat_plt_entry *entry)
+{
+    uint64_t index = ELF64_R_SYM(relocation->r_info);
+    if (index == 0) {
+        entry->symbol = NULL;
+        entry->target = (uint64_t)relocation->r_addend;
+        return entry->target != 0 && is_irelative(elf, ELF64_R_TYPE(relocation->r_info));
+    }
+    if (index >= symbols->count)
+        return false;
+    Elf64_Sym symbol;
+    memcpy(&symbol, symbols->bytes + index * sizeof(symbol), sizeof(symbol));
+    if (symbol.st_name >= symbols->strings_size)
+        return false;
+    entry->symbol = symbols->strings + symbol.st_name;
+    entry->target = symbol.st_shndx == SHN_UNDEF ? 0 : symbol.st_value;
+    return true;
+}
+
+/* --- Entries ------------------------------------------------------------------------------ */
+
+/*
+ * Give the entries of the slot that the relocation fills, unless an earlier relocation did; done
+ * is kept for the first entry of each slot.
+ */
+static void apply(const struct bat_elf *elf, const struct dynamic_symbols *symbols,
+                  const struct plt_slots *slots, const Elf64_Rela *relocation,
+                  struct bat_plt_entry *entries, bool *done)
+{
+    size_t first = first_slot(slots, relocation->r_offset);
+    if (first == slots->count || done[first] ||
+        ELF64_R_TYPE(relocation->r_info) == 0) /* R_X86_64_NONE, R_AARCH64_NONE */
+        return;
+    done[first] = true;
+    for (size_t i = first; i < slots->count && slots->slots[i].slot == relocation->r_offset; i++) {
+        struct bat_plt_entry entry = {.address = slots->slots[i].address, .in = slots->slots[i].in};
+        if (relocation_target(elf, symbols, relocation, &entry))
+            entries[i] = entry;
+    }
+}
+
+static int by_address(const void *left, const void *right)
+{
+    const struct bat_plt_entry *a = left;
+    const struct bat_plt_entry *b = right;
+    return (a->address > b->address) - (a->address < b->address);
+}
+
+/* Fill entries[i] for slots[i]; what stays without section is not known. */
+static void resolve(const struct bat_elf *elf, const struct plt_slots *slots,
+                    struct bat_plt_entry *entries, bool *done)
+{
+    struct relocations tables[2];
+    find_relocations(elf, tables);
+    struct dynamic_symbols symbols = find_dynamic_symbols(elf);
+    for (size_t table = 0; table < 2; table++) {
+        for (uint64_t i = 0; i < tables[table].count; i++) {
+            Elf64_Rela relocation;
+            memcpy(&relocation, tables[table].bytes + i * sizeof(relocation), sizeof(relocation));
+            apply(elf, &symbols, slots, &relocation, entries, done);
+        }
+    }
+}
+
+enum bat_code bat_plt_entries(const struct bat_elf *elf, struct bat_plt_entry **entries,
+                              size_t *count, struct bat_error *error)
+{
+    *entries = NULL;
+    *count = 0;
+    struct plt_slots slots = {0};
+    collect_slots(elf, &slots);
+    if (slots.count == 0 && !slots.out_of_memory)
+        return BAT_OK;
+
+    bool *done = calloc(slots.count, sizeof(*done));
+    *entries = calloc(slots.count, sizeof(**entries));
+    if (slots.out_of_memory || !done || !*entries) {
+        free(slots.slots);
+        free(done);
+        free(*entries);
+        *entries = NULL;
+        return bat_fail(error, BAT_ERR_MEMORY, "out of memory for the entries of the PLT");
+    }
+    qsort(slots.slots, slots.count, sizeof(*slots.slots), by_slot);
+    resolve(elf, &slots, *entries, done);
+    for (size_t i = 0; i < slots.count; i++)
+        if ((*entries)[i].in)
+            (*entries)[(*count)++] = (*entries)[i];
+    qsort(*entries, *count, sizeof(**entries), by_address);
+    free(slots.slots);
+    free(done);
+    return BAT_OK;
+}
