@@ -36,6 +36,7 @@ import tarfile
 import tempfile
 
 import elffile
+import qemu_trace
 
 HERE = pathlib.Path(__file__).resolve().parent
 SOURCES = HERE / "programs"
@@ -47,13 +48,15 @@ SQLITE_SHA256 = {
 }
 SQLITE_DEFINES = ["-DSQLITE_THREADSAFE=0", "-DSQLITE_OMIT_LOAD_EXTENSION", "-DSQLITE_DQS=0"]
 
-# Target: compiler prefix, flags for compiling and for linking. "shared" is a library that the
-# program loader.c runs. GCC's -O2 makes .cold functions, which matter for BOLT 19.
+# Target: compiler prefix, flags for compiling and for linking. The first three are x86-64. "shared"
+# is a library that the program loader.c runs. GCC's -O2 makes .cold functions, which matter for
+# BOLT 19.
 TARGETS = {
     "fixed": ("", ["-O2", "-fno-pie"], ["-no-pie"]),
     "pie": ("", ["-O1", "-fPIC"], ["-pie"]),
     "shared": ("", ["-O1", "-fPIC"], ["-shared", "-Wl,-soname,input.so"]),
-    "aarch64": ("aarch64-linux-gnu-", ["-O1", "-fno-pie"], ["-static"]),
+    "aarch64": ("aarch64-linux-gnu-", ["-O1", "-fno-pie"], ["-no-pie"]),
+    "aarch64static": ("aarch64-linux-gnu-", ["-O1", "-fno-pie"], ["-static"]),
 }
 
 # Program: sources, language, and arguments of the run that is profiled and compared.
@@ -82,14 +85,24 @@ VARIANTS = {
 
 BOLTS = (19, 22)
 
-STRATEGIES = ["profile2", "random2", "randomN", "cdsplit", "all"]
+# BOLT cannot reach fragments that lie far away with AArch64's short branches: BOLT 22 can with this
+# option, BOLT 19 not at all, nor do static AArch64 programs start after BOLT 19.
+FAR_VARIANTS = ["randomN", "cdsplit", "all"]
+FAR_AARCH64 = ["-compact-code-model"]
+
+# Program, targets, variants, BOLTs.
 MATRIX = [
-    ("sqlite", ["fixed", "pie", "shared", "aarch64"],
-     ["nosplit"] + STRATEGIES + ["icf", "atend", "oldtext"]),
-    ("small", ["fixed", "pie", "aarch64"], ["nosplit", "profile2", "all", "atend"]),
-    ("secondary", ["fixed", "pie", "aarch64"], ["nosplit", "profile2", "all"]),
-    ("exceptions", ["fixed", "pie"], ["nosplit", "profile2", "randomN", "all", "eh", "atend"]),
-    ("samename", ["fixed", "pie", "aarch64"], ["profile2", "icf", "all", "atend"]),
+    ("sqlite", ["fixed", "pie", "shared"],
+     ["nosplit", "profile2", "random2", *FAR_VARIANTS, "icf", "atend", "oldtext"], BOLTS),
+    ("sqlite", ["aarch64"], ["nosplit", "profile2", "random2", "icf", "atend", "oldtext"], BOLTS),
+    ("sqlite", ["aarch64"], FAR_VARIANTS, [22]),
+    ("sqlite", ["aarch64static"], ["nosplit", "profile2", "atend", *FAR_VARIANTS], [22]),
+    ("small", ["fixed", "pie"], ["nosplit", "profile2", "all", "atend"], BOLTS),
+    ("small", ["aarch64"], ["nosplit", "profile2", *FAR_VARIANTS, "atend"], BOLTS),
+    ("secondary", ["fixed", "pie", "aarch64"], ["nosplit", "profile2", "all"], BOLTS),
+    ("exceptions", ["fixed", "pie"],
+     ["nosplit", "profile2", "randomN", "all", "eh", "atend"], BOLTS),
+    ("samename", ["fixed", "pie", "aarch64"], ["profile2", "icf", "all", "atend"], BOLTS),
 ]
 
 PACKAGES = {
@@ -129,10 +142,9 @@ def version(tool):
 
 
 def runner(machine):
-    """What has to stand before a program to run it: itself, or the emulator."""
-    if machine == elffile.EM_AARCH64 and os.uname().machine != "aarch64":
-        return ["qemu-aarch64"]
-    return []
+    """What has to stand before a program to run it on this machine: nothing, or the emulator."""
+    here = {"x86_64": elffile.EM_X86_64, "aarch64": elffile.EM_AARCH64}
+    return [] if here.get(os.uname().machine) == machine else qemu_trace.EMULATORS[machine]
 
 
 # --- The store ---------------------------------------------------------------------------------
@@ -261,11 +273,15 @@ def compile_program(program, target, folder):
         run(["gcc", "-O2", "loader.c", "-o", "loader", "-ldl"], folder)
 
 
+def program_command(folder, binary, arguments):
+    """A binary made from folder/input with its arguments, and its loader if it is a library."""
+    loader = [str(folder / "loader")] if (folder / "loader").exists() else []
+    return [*loader, str(binary), *arguments]
+
+
 def run_command(folder, binary, arguments):
-    """How a binary made from folder/input is run."""
-    if (folder / "loader").exists():
-        return [str(folder / "loader"), str(binary), *arguments]
-    return [*runner(elffile.Elf(binary).machine), str(binary), *arguments]
+    """How a binary made from folder/input is run on this machine."""
+    return [*runner(elffile.Elf(binary).machine), *program_command(folder, binary, arguments)]
 
 
 def instrument(program, folder):
@@ -282,9 +298,11 @@ def instrument(program, folder):
 
 def trace(program, folder):
     """profile.fdata from an execution under qemu, as perf2bolt-22 understands it."""
-    import qemu_trace  # pylint: disable=import-outside-toplevel
-    command = run_command(folder, folder / "input", PROGRAMS[program][2])
-    qemu_trace.record(folder / "input", command, folder / "profile.pre")
+    command = program_command(folder, folder / "input", PROGRAMS[program][2])
+    try:
+        qemu_trace.record(folder / "input", command, folder / "profile.pre")
+    except qemu_trace.TraceError as error:
+        raise BuildError(str(error)) from None
     run(["perf2bolt-22", "input", "--pa", "-p", "profile.pre", "-o", "profile.raw"], folder)
     lines = (folder / "profile.raw").read_text(encoding="utf-8").splitlines()
     (folder / "profile.fdata").write_text("\n".join(sorted(lines)) + "\n", encoding="utf-8")
@@ -293,7 +311,7 @@ def trace(program, folder):
 def make_input(program, target, folder):
     """An input folder: input, profile.fdata, expected."""
     compile_program(program, target, folder)
-    if target == "aarch64":
+    if target.startswith("aarch64"):
         trace(program, folder)
     else:
         instrument(program, folder)
@@ -310,7 +328,7 @@ def input_step(program, target):
                    [digest_of(SOURCES / f) for f in files],
                    [inspect.getsource(f) for f in (compile_program, instrument, trace)],
                    version(prefix + language), version("llvm-bolt-22")]
-    if target == "aarch64":
+    if target.startswith("aarch64"):
         ingredients += [digest_of(HERE / "qemu_trace.py"), version("qemu-aarch64")]
     return Step("input", f"{program}-{target}", ingredients,
                 functools.partial(make_input, program, target))
@@ -344,11 +362,18 @@ class Fixture:
         self.log = (after / "log").read_text(encoding="utf-8")
         self.run_args = list(PROGRAMS[self.program][2])
         self.expected_output = (before / "expected").read_text(encoding="utf-8")
-        self.machine = elffile.EM_AARCH64 if self.target == "aarch64" else elffile.EM_X86_64
+        self.machine = (elffile.EM_AARCH64 if self.target.startswith("aarch64")
+                        else elffile.EM_X86_64)
 
     def command(self, binary=None):
         """The command that runs binary (the optimized program, or what a test made of it)."""
         return run_command(self.input_folder, pathlib.Path(binary or self.bolted), self.run_args)
+
+    def record(self, every=1, binary=None):
+        """The run under qemu as a qemu_trace.Execution: branch profiles of the program."""
+        binary = pathlib.Path(binary or self.bolted)
+        return qemu_trace.execute(
+            binary, program_command(self.input_folder, binary, self.run_args), every)
 
     def check_runs(self, binary=None):
         """Raise BuildError unless binary runs and prints what is expected."""
@@ -358,14 +383,20 @@ class Fixture:
                              f"{self.expected_output}")
 
 
+def options(target, variant, bolt):
+    """What llvm-bolt is called with, besides its files."""
+    far = target.startswith("aarch64") and variant in FAR_VARIANTS and bolt == 22
+    return ["-enable-bat", *VARIANTS[variant], *(FAR_AARCH64 if far else [])]
+
+
 def make_fixture(name, before, folder):
     """A fixture folder: bolted, note, log."""
-    _, _, variant, bolt = name.split("-")
+    _, target, variant, bolt = name.split("-")
     source = before.folder()
     os.link(source / "input", folder / "input")
     os.link(source / "profile.fdata", folder / "profile.fdata")
-    log = run([f"llvm-bolt-{bolt}", "input", "-o", "bolted", "-data=profile.fdata", "-enable-bat",
-               *VARIANTS[variant]], folder)
+    log = run([f"llvm-bolt-{bolt}", "input", "-o", "bolted", "-data=profile.fdata",
+               *options(target, variant, int(bolt))], folder)
     (folder / "log").write_text(log, encoding="utf-8")
     note = elffile.Elf(folder / "bolted").note()
     if not note:
@@ -381,8 +412,8 @@ def get(name):
         raise BuildError(f"there is no fixture {name}; fixtures.py --list shows what there is")
     program, target, variant, bolt = name.split("-")
     before = input_step(program, target)
-    ingredients = [name, before.digest, VARIANTS[variant], version(f"llvm-bolt-{bolt}"),
-                   inspect.getsource(make_fixture)]
+    ingredients = [name, before.digest, options(target, variant, int(bolt)),
+                   version(f"llvm-bolt-{bolt}"), inspect.getsource(make_fixture)]
     after = Step("fixture", name, ingredients, functools.partial(make_fixture, name, before))
     return Fixture(name, before.folder(), after.folder())
 
@@ -394,9 +425,9 @@ def names(program=None, target=None, variant=None, bolt=None):
             return True
         return value in wanted if isinstance(wanted, (list, tuple, set)) else value == wanted
 
-    return [f"{p}-{t}-{v}-{b}" for p, targets, variants in MATRIX if fits(p, program)
+    return [f"{p}-{t}-{v}-{b}" for p, targets, variants, bolts in MATRIX if fits(p, program)
             for t in targets if fits(t, target) for v in variants if fits(v, variant)
-            for b in BOLTS if fits(b, bolt)]
+            for b in bolts if fits(b, bolt)]
 
 
 def build(wanted, jobs=None):
