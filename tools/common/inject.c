@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "inject.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bat_binary.h"
+#include "bat_decoder.h"
+#include "bat_encoder.h"
+#include "bat_validate.h"
+#include "json_note.h"
+
+/* A bad note may have a fault in each of its tables: nobody reads them all. */
+#define FINDINGS_SHOWN 20u
+
+/* The file and the note that it is to get. */
+struct injection {
+    const struct inject_request *request;
+    struct bat_elf *elf;      /* the file as it is */
+    struct bat_binary source; /* where the note comes from, for --note and --from */
+    uint8_t *encoded;         /* a note that was made here, or NULL */
+    const uint8_t *note;
+    size_t note_size;
+    uint32_t tables;  /* BAT_NONE if not known: the note was not decoded */
+    const char *done; /* what is told when it is written */
+};
+
+static const char *target(const struct inject_request *request)
+{
+    return request->output ? request->output : request->file;
+}
+
+/* An error of a file. False, so that a failing function can end with it. */
+static bool report(const char *file, const struct bat_error *error)
+{
+    tool_report(file, error);
+    return false;
+}
+
+static bool is_dash(const char *path)
+{
+    return strcmp(path, "-") == 0;
+}
+
+/* --- Where the note comes from ------------------------------------------------------------ */
+
+/* Take the note that bat_binary_find_note() finds in the argument. */
+static bool find_source(struct injection *injection)
+{
+    struct bat_error error;
+    const char *path = injection->request->argument;
+    if (bat_binary_find_note(path, &injection->source, &error) != BAT_OK)
+        return report(is_dash(path) ? "standard input" : path, &error);
+    injection->note = injection->source.note;
+    injection->note_size = injection->source.note_size;
+    return true;
+}
+
+static bool note_from_raw(struct injection *injection)
+{
+    if (!find_source(injection))
+        return false;
+    if (!injection->source.elf)
+        return true;
+    tool_complain(injection->request->argument,
+                  "an ELF file, not a raw note: --from takes the note of one");
+    return false;
+}
+
+/* False, with a message, unless both files are known to be the same build. */
+static bool check_build_ids(const struct injection *injection)
+{
+    const struct inject_request *request = injection->request;
+    size_t size = 0;
+    size_t other_size = 0;
+    const uint8_t *id = bat_elf_build_id(injection->elf, &size);
+    const uint8_t *other = bat_elf_build_id(injection->source.elf, &other_size);
+    if (!id && !other) {
+        tool_complain(request->file,
+                      "warning: neither this file nor %s has a build-id: whether "
+                      "the note belongs here is not known",
+                      request->argument);
+        return true;
+    }
+    if (id && other && size == other_size && memcmp(id, other, size) == 0)
+        return true;
+    if (id && other)
+        tool_complain(request->file,
+                      "its build-id is not that of %s, so the note describes "
+                      "another binary (--force copies it all the same)",
+                      request->argument);
+    else
+        tool_complain(request->file,
+                      "%s has a build-id and %s has none, so the note may describe "
+                      "another binary (--force copies it all the same)",
+                      id ? "this file" : request->argument, id ? request->argument : "this file");
+    return false;
+}
+
+static bool note_from_elf(struct injection *injection)
+{
+    if (!find_source(injection))
+        return false;
+    if (!injection->source.elf) {
+        tool_complain(injection->request->argument,
+                      "a raw note, not an ELF file: --note takes such a note");
+        return false;
+    }
+    return injection->request->force || check_build_ids(injection);
+}
+
+/* Encode a map to the new note; the map is freed. */
+static bool encode(struct injection *injection, struct bat_map *map, const char *file)
+{
+    struct bat_error error;
+    enum bat_code code = bat_encode(map, &injection->encoded, &injection->note_size, &error);
+    injection->tables = bat_map_tables(map);
+    injection->note = injection->encoded;
+    bat_map_free(map);
+    return code == BAT_OK || report(file, &error);
+}
+
+static bool note_from_json(struct injection *injection)
+{
+    const char *path = injection->request->argument;
+    const char *name = is_dash(path) ? "standard input" : path;
+    int file = is_dash(path) ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0) {
+        tool_complain(path, "cannot be opened: %m");
+        return false;
+    }
+    struct bat_error error;
+    struct bat_map *map = NULL;
+    enum bat_code code = json_note_read(file, &map, &error);
+    if (file != STDIN_FILENO)
+        close(file);
+    return code == BAT_OK ? encode(injection, map, name) : report(name, &error);
+}
+
+/* The file's own note in canonical form. done is set to NULL if it has that form already. */
+static bool note_repaired(struct injection *injection)
+{
+    const char *path = injection->request->file;
+    struct bat_error error;
+    struct bat_binary *source = &injection->source;
+    if (bat_binary_open(path, source, &error) != BAT_OK)
+        return report(path, &error);
+    if (source->map->hot_index_ambiguous && source->map->hot_index == BAT_HOT_INDEX_MERGED) {
+        tool_complain(path, "the note's hot indices can be read in two ways, and no symbols tell "
+                            "which is meant: not repaired");
+        return false;
+    }
+    bat_map_canonicalize(source->map);
+    struct bat_map *map = source->map;
+    source->map = NULL;
+    if (!encode(injection, map, path))
+        return false;
+    if (injection->note_size == source->note_size &&
+        memcmp(injection->note, source->note, source->note_size) == 0)
+        injection->done = NULL;
+    return true;
+}
+
+/* --- Is it sound? ------------------------------------------------------------------------- */
+
+/* What is printed of the findings. */
+struct findings {
+    const char *file;
+    uint64_t shown;
+};
+
+static void show_finding(const struct bat_finding *finding, void *context)
+{
+    struct findings *findings = context;
+    if (finding->severity == BAT_NOTE || findings->shown++ >= FINDINGS_SHOWN)
+        return;
+    char place[64] = BAT_SECTION_NAME;
+    if (finding->offset != BAT_NO_OFFSET)
+        snprintf(place, sizeof(place), "%s+0x%" PRIx64, BAT_SECTION_NAME, finding->offset);
+    tool_complain(findings->file, "%s: %s: %s: %s", place, bat_severity_name(finding->severity),
+                  finding->check, finding->message);
+}
+
+/* Check the new note as part of the file. */
+static bool validate(struct bat_binary *binary, const char *file)
+{
+    struct bat_error error;
+    struct bat_verdict verdict = {0};
+    struct findings findings = {.file = file};
+    if (bat_validate(binary, NULL, show_finding, &findings, &verdict, &error) != BAT_OK)
+        return report(file, &error);
+    if (findings.shown > FINDINGS_SHOWN)
+        tool_complain(file, "and %" PRIu64 " more like these", findings.shown - FINDINGS_SHOWN);
+    if (verdict.errors == 0)
+        return true;
+    tool_complain(file,
+                  "nothing written: the new note has %" PRIu64 " error%s (--no-check writes "
+                  "it all the same)",
+                  verdict.errors, verdict.errors == 1 ? "" : "s");
+    return false;
+}
+
+static bool check(struct injection *injection)
+{
+    const struct inject_request *request = injection->request;
+    struct bat_error error;
+    struct bat_binary binary = {
+        .elf = injection->elf, .note = injection->note, .note_size = injection->note_size};
+    bool fine = bat_binary_decode(&binary, &error) == BAT_OK;
+    if (fine) {
+        injection->tables = bat_map_tables(binary.map);
+        fine = validate(&binary, request->file);
+    } else {
+        tool_report(request->file, &error);
+        tool_complain(request->file, "nothing written: the new note cannot be decoded (--no-check "
+                                     "writes it all the same)");
+    }
+    bat_map_free(binary.map);
+    return fine;
+}
+
+/* --- Writing ------------------------------------------------------------------------------ */
+
+static void tell_done(const struct injection *injection)
+{
+    const struct inject_request *request = injection->request;
+    if (request->quiet)
+        return;
+    printf("%s: %s: ", target(request), injection->done);
+    if (injection->tables != BAT_NONE)
+        printf("%" PRIu32 " table%s, ", injection->tables, injection->tables == 1 ? "" : "s");
+    printf("%zu bytes\n", injection->note_size);
+}
+
+static bool write_note(const struct injection *injection)
+{
+    struct bat_error error;
+    const struct inject_request *request = injection->request;
+    if (bat_elf_write_note(request->file, target(request), injection->note, injection->note_size,
+                           &error) != BAT_OK)
+        return report(request->file, &error);
+    tell_done(injection);
+    return true;
+}
+
+/* Get the note from where it comes from. */
+static bool get_note(struct injection *injection)
+{
+    switch (injection->request->action) {
+    case INJECT_NOTE:
+        return note_from_raw(injection);
+    case INJECT_JSON:
+        return note_from_json(injection);
+    case INJECT_FROM:
+        return note_from_elf(injection);
+    default:
+        return note_repaired(injection);
+    }
+}
+
+/* What will be told when the note is written. */
+static const char *describe(const struct injection *injection)
+{
+    const uint8_t *note = NULL;
+    size_t size = 0;
+    if (injection->request->action == INJECT_REPAIR)
+        return "note repaired";
+    bool is_there = bat_elf_note(injection->elf, &note, &size, NULL, NULL) != BAT_ERR_NO_NOTE;
+    return is_there ? "note replaced" : "note added";
+}
+
+/* A note that is canonical already is only written if another file is asked for. */
+static bool leave_canonical(struct injection *injection)
+{
+    const struct inject_request *request = injection->request;
+    if (request->output) {
+        injection->done = "note copied, nothing needed repair";
+        return write_note(injection);
+    }
+    if (!request->quiet)
+        printf("%s: nothing needed repair: the note is in canonical form\n", request->file);
+    return true;
+}
+
+static bool inject(struct injection *injection)
+{
+    const struct inject_request *request = injection->request;
+    struct bat_error error;
+    if (bat_elf_open(request->file, &injection->elf, &error) != BAT_OK)
+        return report(request->file, &error);
+    injection->done = describe(injection);
+    if (!get_note(injection))
+        return false;
+    if (!injection->done)
+        return leave_canonical(injection);
+    return (request->no_check || check(injection)) && write_note(injection);
+}
+
+static bool run_inject(const struct inject_request *request)
+{
+    struct injection injection = {.request = request, .tables = BAT_NONE};
+    bool fine = inject(&injection);
+    bat_binary_close(&injection.source);
+    bat_elf_close(injection.elf);
+    free(injection.encoded);
+    return fine;
+}
+
+/* --- Removing and extracting -------------------------------------------------------------- */
+
+static bool run_remove(const struct inject_request *request)
+{
+    struct bat_error error;
+    struct bat_elf *elf = NULL;
+    const uint8_t *note = NULL;
+    struct injection injection = {.request = request, .tables = BAT_NONE, .done = "note removed"};
+    if (bat_elf_open(request->file, &elf, &error) != BAT_OK)
+        return report(request->file, &error);
+    /* A note that cannot be read, a compressed one say, can still be removed. */
+    bat_elf_note(elf, &note, &injection.note_size, NULL, NULL);
+    bat_elf_close(elf);
+    if (bat_elf_remove_note(request->file, target(request), &error) != BAT_OK)
+        return report(request->file, &error);
+    tell_done(&injection);
+    return true;
+}
+
+/* Write the note out. On standard output nothing else is printed. */
+static bool extract_to(const struct inject_request *request, const uint8_t *note, size_t size)
+{
+    struct bat_error error;
+    if (is_dash(request->argument)) {
+        fwrite(note, 1, size, stdout);
+        return true;
+    }
+    if (bat_write_file(request->argument, note, size, &error) != BAT_OK)
+        return report(request->file, &error);
+    if (!request->quiet)
+        printf("%s: note extracted: %zu bytes\n", request->argument, size);
+    return true;
+}
+
+static bool run_extract(const struct inject_request *request)
+{
+    struct bat_error error;
+    struct bat_elf *elf = NULL;
+    const uint8_t *note = NULL;
+    size_t size = 0;
+    if (bat_elf_open(request->file, &elf, &error) != BAT_OK)
+        return report(request->file, &error);
+    enum bat_code code = bat_elf_note(elf, &note, &size, NULL, &error);
+    bool fine = code == BAT_OK ? extract_to(request, note, size) : report(request->file, &error);
+    bat_elf_close(elf);
+    return fine;
+}
+
+enum tool_exit inject_run(const struct inject_request *request)
+{
+    bool fine = false;
+    if (request->action == INJECT_REMOVE)
+        fine = run_remove(request);
+    else if (request->action == INJECT_EXTRACT)
+        fine = run_extract(request);
+    else
+        fine = run_inject(request);
+    return fine ? TOOL_FINE : TOOL_BAD;
+}

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "json_tables.h"
+
+#include <inttypes.h>
+#include <search.h>
+#include <stdlib.h>
+
+/* A table that was added, found by its address. */
+struct known_table {
+    uint64_t address;
+    uint32_t handle; /* in the builder; BAT_NONE while it waits for its parent */
+    bool is_cold;
+    struct json_place place;
+};
+
+static enum bat_code fail_memory(struct bat_error *error)
+{
+    return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for the tables");
+}
+
+/* Say where in the text a failure of the builder comes from. */
+static enum bat_code at_table(enum bat_code code, const struct json_table *table,
+                              struct bat_error *error)
+{
+    if (code != BAT_OK && error) {
+        error->place = BAT_PLACE_TEXT;
+        error->line = table->place.line;
+        error->column = table->place.column;
+    }
+    return code;
+}
+
+/* Room for one more item of size bytes behind count ones. */
+static bool reserve(void **items, size_t count, size_t *capacity, size_t size)
+{
+    if (count < *capacity)
+        return true;
+    size_t more = *capacity + *capacity / 2 + 16;
+    void *grown = more <= SIZE_MAX / size ? realloc(*items, more * size) : NULL;
+    if (!grown)
+        return false;
+    *items = grown;
+    *capacity = more;
+    return true;
+}
+
+/* --- One table ---------------------------------------------------------------------------- */
+
+bool json_table_add_entry(struct json_table *table, struct json_entry entry)
+{
+    void *items = table->entries;
+    bool fine = reserve(&items, table->entry_count, &table->entry_capacity, sizeof(entry));
+    table->entries = items;
+    if (fine)
+        table->entries[table->entry_count++] = entry;
+    return fine;
+}
+
+bool json_table_add_secondary(struct json_table *table, uint32_t offset)
+{
+    void *items = table->secondary_entries;
+    bool fine = reserve(&items, table->secondary_count, &table->secondary_capacity, sizeof(offset));
+    table->secondary_entries = items;
+    if (fine)
+        table->secondary_entries[table->secondary_count++] = offset;
+    return fine;
+}
+
+void json_table_reset(struct json_table *table)
+{
+    *table = (struct json_table){
+        .entries = table->entries,
+        .entry_capacity = table->entry_capacity,
+        .secondary_entries = table->secondary_entries,
+        .secondary_capacity = table->secondary_capacity,
+    };
+}
+
+void json_table_free(struct json_table *table)
+{
+    free(table->entries);
+    free(table->secondary_entries);
+    *table = (struct json_table){.entries = NULL};
+}
+
+/* --- Tables by address -------------------------------------------------------------------- */
+
+static int compare_addresses(const void *left, const void *right)
+{
+    uint64_t a = ((const struct known_table *)left)->address;
+    uint64_t b = ((const struct known_table *)right)->address;
+    return (a > b) - (a < b);
+}
+
+static struct known_table *find(const struct json_tables *tables, uint64_t address)
+{
+    struct known_table wanted = {.address = address};
+    struct known_table **found = tfind(&wanted, &tables->by_address, compare_addresses);
+    return found ? *found : NULL;
+}
+
+/* Enter a table that is new. */
+static enum bat_code enter(struct json_tables *tables, const struct json_table *table,
+                           struct known_table **entered, struct bat_error *error)
+{
+    struct known_table *known = find(tables, table->address);
+    if (known)
+        return bat_fail_text(error, BAT_ERR_SYNTAX, table->place.line, table->place.column,
+                             "address 0x%" PRIx64 " is that of the table at %" PRIu64 ":%" PRIu64
+                             " already",
+                             table->address, known->place.line, known->place.column);
+    known = malloc(sizeof(*known));
+    if (!known)
+        return fail_memory(error);
+    *known = (struct known_table){table->address, BAT_NONE, table->is_cold, table->place};
+    if (!tsearch(known, &tables->by_address, compare_addresses)) {
+        free(known);
+        return fail_memory(error);
+    }
+    *entered = known;
+    return BAT_OK;
+}
+
+/* --- Into the builder --------------------------------------------------------------------- */
+
+static enum bat_code build_entries(struct bat_builder *builder, const struct json_table *table,
+                                   uint32_t handle, struct bat_error *error)
+{
+    enum bat_code code = BAT_OK;
+    for (size_t i = 0; i < table->entry_count && code == BAT_OK; i++) {
+        const struct json_entry *entry = &table->entries[i];
+        if (entry->is_branch)
+            code = bat_builder_add_branch(builder, handle, entry->output, entry->input, error);
+        else
+            code = bat_builder_add_block(builder, handle, entry->output, entry->input, entry->hash,
+                                         entry->index, error);
+    }
+    for (size_t i = 0; i < table->secondary_count && code == BAT_OK; i++)
+        code = bat_builder_add_secondary(builder, handle, table->secondary_entries[i], error);
+    return code;
+}
+
+/* Build a table whose parent, if it needs one, is built. */
+static enum bat_code build(struct json_tables *tables, const struct json_table *table,
+                           struct known_table *known, struct bat_error *error)
+{
+    enum bat_code code = BAT_OK;
+    if (table->is_cold)
+        code = bat_builder_add_fragment(tables->builder, table->address,
+                                        find(tables, table->parent)->handle, &known->handle, error);
+    else
+        code = bat_builder_add_function(tables->builder, table->address, table->hash,
+                                        table->num_blocks, &known->handle, error);
+    if (code == BAT_OK)
+        code = build_entries(tables->builder, table, known->handle, error);
+    return at_table(code, table, error);
+}
+
+/* Keep a fragment for later, and its arrays with it. */
+static enum bat_code wait_for_parent(struct json_tables *tables, struct json_table *table,
+                                     struct bat_error *error)
+{
+    void *items = tables->waiting;
+    bool fine = reserve(&items, tables->waiting_count, &tables->waiting_capacity, sizeof(*table));
+    tables->waiting = items;
+    if (!fine)
+        return fail_memory(error);
+    tables->waiting[tables->waiting_count++] = *table;
+    *table = (struct json_table){.entries = NULL};
+    return BAT_OK;
+}
+
+/* A parent that is there has to be a hot function. */
+static enum bat_code check_parent(const struct json_table *table, const struct known_table *parent,
+                                  struct bat_error *error)
+{
+    if (!parent)
+        return bat_fail_text(error, BAT_ERR_SYNTAX, table->place.line, table->place.column,
+                             "fragment at 0x%" PRIx64 ": its parent, 0x%" PRIx64
+                             ", is no table of this note",
+                             table->address, table->parent);
+    if (parent->is_cold)
+        return bat_fail_text(error, BAT_ERR_SYNTAX, table->place.line, table->place.column,
+                             "fragment at 0x%" PRIx64 ": its parent, 0x%" PRIx64
+                             ", is a fragment too: expected a hot function",
+                             table->address, table->parent);
+    return BAT_OK;
+}
+
+enum bat_code json_tables_begin(struct json_tables *tables, struct bat_error *error)
+{
+    *tables = (struct json_tables){.builder = bat_builder_new()};
+    return tables->builder ? BAT_OK : fail_memory(error);
+}
+
+enum bat_code json_tables_add(struct json_tables *tables, struct json_table *table,
+                              struct bat_error *error)
+{
+    struct known_table *known = NULL;
+    enum bat_code code = enter(tables, table, &known, error);
+    if (code != BAT_OK)
+        return code;
+    const struct known_table *parent = table->is_cold ? find(tables, table->parent) : NULL;
+    if (table->is_cold && !parent)
+        return wait_for_parent(tables, table, error);
+    if (table->is_cold)
+        code = check_parent(table, parent, error);
+    return code == BAT_OK ? build(tables, table, known, error) : code;
+}
+
+enum bat_code json_tables_finish(struct json_tables *tables, enum bat_hot_index hot_index,
+                                 struct bat_map **map, struct bat_error *error)
+{
+    for (size_t i = 0; i < tables->waiting_count; i++) {
+        struct json_table *table = &tables->waiting[i];
+        enum bat_code code = check_parent(table, find(tables, table->parent), error);
+        if (code == BAT_OK)
+            code = build(tables, table, find(tables, table->address), error);
+        if (code != BAT_OK)
+            return code;
+        json_table_free(table);
+    }
+    return bat_builder_finish(tables->builder, hot_index, map, error);
+}
+
+void json_tables_free(struct json_tables *tables)
+{
+    for (size_t i = 0; i < tables->waiting_count; i++)
+        json_table_free(&tables->waiting[i]);
+    free(tables->waiting);
+    tdestroy(tables->by_address, free);
+    bat_builder_free(tables->builder);
+    *tables = (struct json_tables){.builder = NULL};
+}
