@@ -66,7 +66,7 @@ enum bat_code bat_reader_sleb(struct bat_reader *reader, const char *what, int64
 enum bat_code bat_reader_uleb32(struct bat_reader *reader, const char *what, uint32_t *value)
 {
     const uint8_t *at = reader->cursor;
-    uint64_t wide;
+    uint64_t wide = 0;
     enum bat_code code = bat_reader_uleb(reader, what, &wide);
     if (code != BAT_OK)
         return code;
@@ -83,7 +83,7 @@ enum bat_code bat_reader_count(struct bat_reader *reader, const char *what, size
                                uint32_t *value)
 {
     const uint8_t *at = reader->cursor;
-    uint64_t count;
+    uint64_t count = 0;
     enum bat_code code = bat_reader_uleb(reader, what, &count);
     if (code != BAT_OK)
         return code;

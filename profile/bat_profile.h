@@ -47,7 +47,7 @@ struct bat_profile;
 BAT_API struct bat_profile *bat_profile_new(const struct bat_profile_target *target);
 BAT_API void bat_profile_free(struct bat_profile *profile);
 
-/* How far reading has come; called from the reading thread now and then. */
+/* bytes more were read; called from every reading thread now and then. */
 typedef void bat_progress_fn(uint64_t bytes, void *context);
 
 struct bat_read_options {
@@ -68,8 +68,22 @@ BAT_API enum bat_code bat_profile_read(struct bat_profile *profile, const char *
 
 BAT_API struct bat_profile_counters bat_profile_counters(const struct bat_profile *profile);
 
+/*
+ * The object that locations other than the binary's most often name: a build-id or "X". NULL if
+ * there are none. Owned by the profile.
+ */
+BAT_API const char *bat_profile_foreign_id(const struct bat_profile *profile);
+
 /* Distinct traces and sampled addresses. */
 BAT_API uint64_t bat_profile_distinct(const struct bat_profile *profile);
+
+enum bat_profile_kind {
+    BAT_PROFILE_BRANCHES, /* traces; basic samples are left out */
+    BAT_PROFILE_SAMPLES,  /* basic samples; traces are left out */
+};
+
+/* SAMPLES for a profile that holds basic samples alone, else BRANCHES. */
+BAT_API enum bat_profile_kind bat_profile_main_kind(const struct bat_profile *profile);
 
 /* --- What it says of the input binary ----------------------------------------------------- */
 
@@ -87,11 +101,6 @@ struct bat_translate_counters {
     uint64_t without_table; /* samples in functions that have no BAT table */
     uint64_t functions;     /* distinct functions with samples */
     uint64_t functions_without_table;
-};
-
-enum bat_profile_kind {
-    BAT_PROFILE_BRANCHES, /* traces; basic samples are left out */
-    BAT_PROFILE_SAMPLES,  /* basic samples; traces are left out */
 };
 
 /*

@@ -16,7 +16,22 @@ static enum bat_code merge_strings(struct bat_strings *strings, const struct bat
     return code;
 }
 
-/* Add fdata records, whose words in the positions of `name_words` hold names by number. */
+static enum bat_code merge_foreign(struct bat_profile *profile, const struct bat_profile *from)
+{
+    enum bat_code code = BAT_OK;
+    for (uint32_t i = 0; i < from->foreign_counts.count && code == BAT_OK; i++) {
+        const uint64_t *item = bat_counts_item(&from->foreign_counts, i);
+        const char *name = bat_strings_get(&from->foreign_names, (uint32_t)item[0]);
+        uint32_t number;
+        code = bat_strings_add(&profile->foreign_names, name, strlen(name), &number);
+        const uint64_t key = number;
+        if (code == BAT_OK)
+            code = bat_counts_add(&profile->foreign_counts, &key, item[1], 0);
+    }
+    return code;
+}
+
+/* Add fdata records; every other word of their keys, from the first, holds a name by number. */
 static enum bat_code merge_records(struct bat_counts *counts, const struct bat_counts *from,
                                    const uint32_t *numbers)
 {
@@ -101,6 +116,8 @@ enum bat_code bat_profile_merge(struct bat_profile *profile, const struct bat_pr
         code = bat_counts_merge(&profile->returns, &from->returns);
     if (code == BAT_OK)
         code = merge_strings(&profile->events, &from->events);
+    if (code == BAT_OK)
+        code = merge_foreign(profile, from);
     merge_counters(&profile->counters, &from->counters);
     if (code == BAT_ERR_RANGE)
         return bat_fail(error, code,

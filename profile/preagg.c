@@ -53,12 +53,32 @@ static bool is_own_build_id(const struct bat_profile *profile, const uint8_t *na
     return true;
 }
 
+/* Remember which other objects a profile names, for whoever wonders why nothing fits. */
+static enum bat_code count_foreign(struct bat_profile *profile, const struct preagg_line *line,
+                                   size_t size)
+{
+    if (memchr(line->at, '\0', size))
+        return fail(line, line->at, "a build-id");
+    uint32_t number;
+    enum bat_code code =
+        bat_strings_add(&profile->foreign_names, (const char *)line->at, size, &number);
+    const uint64_t key = number;
+    if (code == BAT_OK)
+        code = bat_counts_add(&profile->foreign_counts, &key, 1, 0);
+    return code == BAT_OK ? BAT_OK : bat_lines_fail_add(line->lines, code);
+}
+
 /* A location with a colon in it: X:address or build-id:offset. */
 static enum bat_code read_object_location(struct bat_profile *profile, struct preagg_line *line,
                                           const uint8_t *colon, struct location *location)
 {
     size_t size = (size_t)(colon - line->at);
     location->is_foreign = !is_own_build_id(profile, line->at, size);
+    if (location->is_foreign) {
+        enum bat_code code = count_foreign(profile, line, size);
+        if (code != BAT_OK)
+            return code;
+    }
     const uint8_t *at = colon + 1;
     if (!read_constant(&at, &location->address) && !bat_read_hex(&at, &location->address))
         return fail(line, colon + 1, "a hexadecimal address behind the colon");

@@ -30,6 +30,7 @@ struct bat_profile *bat_profile_new(const struct bat_profile_target *target)
     profile->traces = bat_counts_new(3);
     profile->samples = bat_counts_new(1);
     profile->returns = bat_counts_new(1);
+    profile->foreign_counts = bat_counts_new(1);
     profile->fdata.branches = bat_counts_new(4);
     profile->fdata.samples = bat_counts_new(2);
     if (target->build_id_size == 0)
@@ -53,6 +54,8 @@ void bat_profile_free(struct bat_profile *profile)
     bat_counts_free(&profile->samples);
     bat_counts_free(&profile->returns);
     bat_strings_free(&profile->events);
+    bat_strings_free(&profile->foreign_names);
+    bat_counts_free(&profile->foreign_counts);
     bat_strings_free(&profile->fdata.names);
     bat_counts_free(&profile->fdata.branches);
     bat_counts_free(&profile->fdata.samples);
@@ -68,6 +71,24 @@ uint64_t bat_profile_distinct(const struct bat_profile *profile)
 {
     return (uint64_t)profile->traces.count + profile->samples.count +
            profile->fdata.branches.count + profile->fdata.samples.count;
+}
+
+const char *bat_profile_foreign_id(const struct bat_profile *profile)
+{
+    const uint64_t *most = NULL;
+    for (uint32_t i = 0; i < profile->foreign_counts.count; i++) {
+        const uint64_t *item = bat_counts_item(&profile->foreign_counts, i);
+        if (!most || item[1] > most[1])
+            most = item;
+    }
+    return most ? bat_strings_get(&profile->foreign_names, (uint32_t)most[0]) : NULL;
+}
+
+enum bat_profile_kind bat_profile_main_kind(const struct bat_profile *profile)
+{
+    bool has_branches = profile->traces.count != 0 || profile->fdata.branches.count != 0;
+    bool has_samples = profile->samples.count != 0 || profile->fdata.no_lbr;
+    return has_samples && !has_branches ? BAT_PROFILE_SAMPLES : BAT_PROFILE_BRANCHES;
 }
 
 /* An empty profile for the same target, to be merged later. */
@@ -140,7 +161,7 @@ static enum bat_code read_block(struct stretch *stretch, const uint8_t *text, si
     stretch->profile->counters.bytes += size;
     const struct bat_read_options *options = stretch->options;
     if (code == BAT_OK && options->progress)
-        options->progress(stretch->profile->counters.bytes, options->progress_context);
+        options->progress(size, options->progress_context);
     return code;
 }
 

@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "records.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "escape_name.h"
+#include "profile.h"
+
+void bat_records_free(struct bat_records *records)
+{
+    if (!records)
+        return;
+    bat_functions_free(records->functions);
+    free(records->tables);
+    bat_strings_free(&records->extra_names);
+    bat_strings_free(&records->events);
+    bat_counts_free(&records->branches);
+    bat_counts_free(&records->samples);
+    free(records);
+}
+
+struct bat_translate_counters bat_records_counters(const struct bat_records *records)
+{
+    return records->counters;
+}
+
+uint64_t bat_records_count(const struct bat_records *records)
+{
+    return records->kind == BAT_PROFILE_BRANCHES ? records->branches.count : records->samples.count;
+}
+
+const char *bat_records_name(const struct bat_records *records, uint32_t name, bool *is_escaped)
+{
+    *is_escaped = false;
+    if (name == BAT_NAME_UNKNOWN)
+        return "[unknown]";
+    if (name < records->function_count)
+        return records->symbols[name].name;
+    *is_escaped = true;
+    return bat_strings_get(&records->extra_names, name - records->function_count);
+}
+
+/* --- fdata inputs ------------------------------------------------------------------------- */
+
+/* The binary's functions by escaped name. */
+struct name_index {
+    struct bat_strings names;
+    uint32_t *functions; /* of the names, by number: the first function called so */
+};
+
+static void free_index(struct name_index *index)
+{
+    bat_strings_free(&index->names);
+    free(index->functions);
+}
+
+static enum bat_code index_names(const struct bat_records *records, struct name_index *index)
+{
+    index->functions = malloc(((size_t)records->function_count + 1) * sizeof(*index->functions));
+    char *buffer = NULL;
+    size_t capacity = 0;
+    enum bat_code code = index->functions ? BAT_OK : BAT_ERR_MEMORY;
+    for (uint32_t i = 0; i < records->function_count && code == BAT_OK; i++) {
+        const char *name = records->symbols[i].name;
+        size_t needed = 2 * strlen(name) + 1;
+        if (needed > capacity) {
+            char *grown = realloc(buffer, needed * 2);
+            if (!grown) {
+                code = BAT_ERR_MEMORY;
+                break;
+            }
+            buffer = grown;
+            capacity = needed * 2;
+        }
+        uint32_t before = index->names.count;
+        uint32_t number;
+        size_t size = (size_t)(bat_escape_name(buffer, name) - buffer);
+        code = bat_strings_add(&index->names, buffer, size, &number);
+        if (code == BAT_OK && number == before)
+            index->functions[number] = i;
+    }
+    free(buffer);
+    return code;
+}
+
+/* For each name in an fdata input, its name in the records. */
+static enum bat_code map_names(struct bat_records *records, const struct bat_strings *names,
+                               const struct name_index *index, uint32_t *numbers)
+{
+    enum bat_code code = BAT_OK;
+    for (uint32_t i = 0; i < names->count && code == BAT_OK; i++) {
+        const char *name = bat_strings_get(names, i);
+        uint32_t known = bat_strings_find(&index->names, name, strlen(name));
+        if (known != BAT_NONE) {
+            numbers[i] = index->functions[known];
+        } else if (strcmp(name, "[unknown]") == 0) {
+            numbers[i] = BAT_NAME_UNKNOWN;
+        } else {
+            code = bat_strings_add(&records->extra_names, name, strlen(name), &numbers[i]);
+            numbers[i] += records->function_count;
+        }
+    }
+    return code;
+}
+
+static enum bat_code add_renamed(struct bat_counts *counts, const struct bat_counts *from,
+                                 const uint32_t *numbers)
+{
+    enum bat_code code = BAT_OK;
+    for (uint32_t i = 0; i < from->count && code == BAT_OK; i++) {
+        const uint64_t *item = bat_counts_item(from, i);
+        uint64_t key[BAT_COUNTS_MAX_WORDS];
+        for (uint32_t word = 0; word < from->words; word += 2) {
+            key[word] = bat_fdata_word((uint32_t)(item[word] >> 32), numbers[(uint32_t)item[word]]);
+            key[word + 1] = item[word + 1];
+        }
+        code = bat_counts_add(counts, key, item[from->words], item[from->words + 1]);
+    }
+    return code;
+}
+
+/* Records join others only if they are of the same sort. */
+static enum bat_code check_header(const struct bat_records *records, const struct bat_fdata *fdata,
+                                  struct bat_error *error)
+{
+    if (!fdata->bolted)
+        return bat_fail(
+            error, BAT_ERR_MISMATCH,
+            "expected fdata of a BOLTed binary (\"boltedcollection\" in its first line), "
+            "found fdata without it");
+    if (fdata->no_lbr != (records->kind == BAT_PROFILE_SAMPLES))
+        return bat_fail(error, BAT_ERR_MISMATCH, "expected fdata of %s, found %s",
+                        fdata->no_lbr ? "branches" : "basic samples (no_lbr)",
+                        fdata->no_lbr ? "basic samples (no_lbr)" : "branches");
+    return BAT_OK;
+}
+
+enum bat_code bat_records_add_fdata(struct bat_records *records, const struct bat_profile *profile,
+                                    struct bat_error *error)
+{
+    const struct bat_fdata *fdata = &profile->fdata;
+    if (!fdata->seen)
+        return BAT_OK;
+    enum bat_code code = check_header(records, fdata, error);
+    if (code != BAT_OK)
+        return code;
+    struct name_index index = {0};
+    uint32_t *numbers = malloc(((size_t)fdata->names.count + 1) * sizeof(*numbers));
+    code = numbers ? index_names(records, &index) : BAT_ERR_MEMORY;
+    if (code == BAT_OK)
+        code = map_names(records, &fdata->names, &index, numbers);
+    if (code == BAT_OK)
+        code = add_renamed(&records->branches, &fdata->branches, numbers);
+    if (code == BAT_OK)
+        code = add_renamed(&records->samples, &fdata->samples, numbers);
+    free(numbers);
+    free_index(&index);
+    if (code == BAT_ERR_RANGE)
+        return bat_fail(error, code,
+                        "expected counts that add up to less than 2^64 for each record, found "
+                        "more");
+    if (code != BAT_OK)
+        return bat_fail(error, code, "not enough memory for the fdata records");
+    return BAT_OK;
+}

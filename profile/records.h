@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* What a profile says of the input binary, before it is written. Internal to the library. */
+#ifndef BAT_PROFILE_RECORDS_H
+#define BAT_PROFILE_RECORDS_H
+
+#include "bat_profile.h"
+#include "counts.h"
+#include "functions.h"
+#include "string_table.h"
+
+/* The kinds of ends (the digit that fdata puts first) that translation makes. */
+#define BAT_KIND_UNKNOWN 0u
+#define BAT_KIND_SYMBOL 1u
+
+/* The name of an end that is in no function: "[unknown]". */
+#define BAT_NAME_UNKNOWN BAT_NONE
+
+/*
+ * Ends are words like bat_fdata_word()'s, a kind and a name. Names below function_count are
+ * functions of the binary, by index; the others, less function_count, are extra_names: what fdata
+ * inputs name and the binary does not have.
+ */
+struct bat_records {
+    struct bat_binary *binary;
+    struct bat_functions *functions;
+    const struct bat_function_symbol *symbols; /* function_count */
+    uint32_t function_count;
+    uint32_t *tables; /* of each function: its BAT table, or BAT_NONE */
+    struct bat_strings extra_names;
+
+    enum bat_profile_kind kind;
+    struct bat_counts branches; /* from, offset, to, offset: count, mispredictions */
+    struct bat_counts samples;  /* name, offset: count */
+    struct bat_strings events;
+    struct bat_translate_counters counters;
+};
+
+/* The name of an end: a C string without escapes for functions, escaped for extra names. */
+const char *bat_records_name(const struct bat_records *records, uint32_t name, bool *is_escaped);
+
+/* Add a profile's fdata records; their names become the binary's where it has them. */
+enum bat_code bat_records_add_fdata(struct bat_records *records, const struct bat_profile *profile,
+                                    struct bat_error *error);
+
+#endif

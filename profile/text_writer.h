@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Text into a file that appears when it is complete, or not at all; into standard output, or into
+ * a device or pipe, as it comes. Internal to the library.
+ */
+#ifndef BAT_PROFILE_TEXT_WRITER_H
+#define BAT_PROFILE_TEXT_WRITER_H
+
+#include <string.h>
+
+#include "bat.h"
+#include "replacement.h"
+
+#define BAT_TEXT_BUFFER ((size_t)1 << 17)
+
+/* Errors are kept until bat_text_finish(). */
+struct bat_text_writer {
+    const char *path;
+    struct replacement replacement;
+    bool is_replacement;
+    int file; /* if it is no replacement */
+    bool closes_file;
+    uint64_t offset;
+    char *buffer;
+    size_t used;
+    enum bat_code code;
+    struct bat_error *error;
+};
+
+/* Begin to write path, "-" being standard output. After success bat_text_finish() must follow. */
+enum bat_code bat_text_begin(struct bat_text_writer *writer, const char *path,
+                             struct bat_error *error);
+
+/*
+ * Write out what is left, put the file in its place if code is BAT_OK and all was well, or else
+ * remove what was written. Returns code, or what went wrong here.
+ */
+enum bat_code bat_text_finish(struct bat_text_writer *writer, enum bat_code code);
+
+void bat_text_flush(struct bat_text_writer *writer);
+
+/* Room for size bytes, at most BAT_TEXT_BUFFER; what was put there is handed over with _end(). */
+static inline char *bat_text_room(struct bat_text_writer *writer, size_t size)
+{
+    if (BAT_TEXT_BUFFER - writer->used < size)
+        bat_text_flush(writer);
+    return writer->buffer + writer->used;
+}
+
+static inline void bat_text_end(struct bat_text_writer *writer, const char *at)
+{
+    writer->used = (size_t)(at - writer->buffer);
+}
+
+/* Any number of bytes. */
+void bat_text_bytes(struct bat_text_writer *writer, const char *bytes, size_t size);
+
+static inline void bat_text_string(struct bat_text_writer *writer, const char *string)
+{
+    bat_text_bytes(writer, string, strlen(string));
+}
+
+/* Put text or a number at `at`, which has room for it (20 bytes for a number); return the end. */
+static inline char *bat_put_text(char *at, const char *text)
+{
+    size_t size = strlen(text);
+    memcpy(at, text, size);
+    return at + size;
+}
+
+static inline char *bat_put_number(char *at, uint64_t value, unsigned base, const char *digits)
+{
+    char reversed[64];
+    size_t size = 0;
+    do
+        reversed[size++] = digits[value % base];
+    while ((value /= base) != 0);
+    while (size != 0)
+        *at++ = reversed[--size];
+    return at;
+}
+
+static inline char *bat_put_hex(char *at, uint64_t value)
+{
+    return bat_put_number(at, value, 16, "0123456789abcdef");
+}
+
+static inline char *bat_put_upper_hex(char *at, uint64_t value)
+{
+    return bat_put_number(at, value, 16, "0123456789ABCDEF");
+}
+
+static inline char *bat_put_decimal(char *at, uint64_t value)
+{
+    return bat_put_number(at, value, 10, "0123456789");
+}
+
+#endif

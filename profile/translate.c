@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* From samples of a BOLTed binary to records of its input binary: spec/profiles.md 2. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bat_decoder.h"
+#include "instructions.h"
+#include "profile.h"
+#include "records.h"
+#include "uncovered.h"
+
+struct translation {
+    const struct bat_profile *profile;
+    struct bat_records *records;
+    struct bat_uncovered uncovered; /* functions without a table that traces run through */
+    uint8_t *touched;               /* for each function: has samples */
+    struct bat_error *error;
+};
+
+/* An address as the input binary has it. */
+struct place {
+    uint32_t function; /* fragments are their parents; BAT_NONE outside */
+    uint64_t offset;   /* in that function of the input binary; 0 outside */
+};
+
+/* --- Addresses ---------------------------------------------------------------------------- */
+
+static const struct bat_map *map_of(const struct translation *translation)
+{
+    return translation->records->binary->map;
+}
+
+static uint32_t find_function(const struct translation *translation, uint64_t address)
+{
+    return bat_functions_find(translation->records->functions, address);
+}
+
+/* The function that a fragment belongs to; any other function itself. */
+static uint32_t parent_function(const struct translation *translation, uint32_t function)
+{
+    const struct bat_map *map = map_of(translation);
+    uint32_t table = translation->records->tables[function];
+    if (table == BAT_NONE || map->functions[table].parent == table)
+        return function;
+    uint64_t parent = map->functions[map->functions[table].parent].address;
+    uint32_t found = find_function(translation, parent);
+    return found == BAT_NONE ? function : found;
+}
+
+static struct place translate(const struct translation *translation, uint64_t address,
+                              bool is_branch_source)
+{
+    const struct bat_records *records = translation->records;
+    uint32_t function = find_function(translation, address);
+    if (function == BAT_NONE)
+        return (struct place){.function = BAT_NONE};
+    uint64_t offset = bat_translate(map_of(translation), records->tables[function],
+                                    address - records->symbols[function].address, is_branch_source);
+    return (struct place){.function = parent_function(translation, function), .offset = offset};
+}
+
+static void touch(struct translation *translation, uint32_t function, uint64_t count)
+{
+    struct bat_records *records = translation->records;
+    bool has_table = records->tables[function] != BAT_NONE;
+    if (!has_table)
+        records->counters.without_table += count;
+    if (translation->touched[function])
+        return;
+    translation->touched[function] = 1;
+    records->counters.functions++;
+    records->counters.functions_without_table += !has_table;
+}
+
+/* --- Records ------------------------------------------------------------------------------ */
+
+static enum bat_code fail_add(struct bat_error *error, enum bat_code code)
+{
+    if (code == BAT_ERR_RANGE)
+        return bat_fail(error, code,
+                        "expected counts that add up to less than 2^64 for each record, found "
+                        "more");
+    return bat_fail(error, code, "not enough memory for the translated profile");
+}
+
+static enum bat_code add_branch(struct translation *translation, struct place from, struct place to,
+                                uint64_t count, uint64_t mispredictions)
+{
+    const uint64_t unknown = bat_fdata_word(BAT_KIND_UNKNOWN, BAT_NAME_UNKNOWN);
+    const uint64_t key[4] = {
+        from.function == BAT_NONE ? unknown : bat_fdata_word(BAT_KIND_SYMBOL, from.function),
+        from.offset,
+        to.function == BAT_NONE ? unknown : bat_fdata_word(BAT_KIND_SYMBOL, to.function),
+        to.offset,
+    };
+    enum bat_code code =
+        bat_counts_add(&translation->records->branches, key, count, mispredictions);
+    return code == BAT_OK ? BAT_OK : fail_add(translation->error, code);
+}
+
+/* --- Traces ------------------------------------------------------------------------------- */
+
+/* One trace with its counters, as an item of the profile's table. */
+struct trace {
+    uint64_t branch;
+    uint64_t from;
+    uint64_t to;
+    uint64_t count;
+    uint64_t mispredictions;
+};
+
+/* True if the instruction at this address of the binary is a return. */
+static bool is_return_instruction(const struct translation *translation, uint64_t address)
+{
+    if (find_function(translation, address) == BAT_NONE)
+        return false;
+    const struct bat_elf *elf = translation->records->binary->elf;
+    uint64_t available;
+    const uint8_t *bytes = bat_elf_at_address(elf, address, &available);
+    return bytes && bat_is_return(bat_elf_machine(elf), bytes, (size_t)available);
+}
+
+static bool is_return(const struct translation *translation, uint64_t branch)
+{
+    if (branch >= BAT_TRACE_EXTERNAL_RETURN || branch == BAT_ADDRESS_EXTERNAL)
+        return branch == BAT_TRACE_EXTERNAL_RETURN;
+    return bat_counts_find(&translation->profile->returns, &branch) != NULL ||
+           is_return_instruction(translation, branch);
+}
+
+/* The branch of a trace: from its source to where the fall-through starts. */
+static enum bat_code translate_branch(struct translation *translation, const struct trace *trace)
+{
+    struct bat_translate_counters *counters = &translation->records->counters;
+    struct place from = translate(translation, trace->branch, true);
+    struct place to = translate(translation, trace->from, false);
+    if (from.function == BAT_NONE && to.function == BAT_NONE) {
+        counters->external += trace->count;
+        return BAT_OK;
+    }
+    counters->inside += trace->count;
+    if (from.function != BAT_NONE)
+        touch(translation, from.function, trace->count);
+    else
+        touch(translation, to.function, trace->count);
+    if (to.function != BAT_NONE)
+        touch(translation, to.function, 0);
+    return add_branch(translation, from, to, trace->count, trace->mispredictions);
+}
+
+/* Fall-throughs in a function that has a table. A return's begins in the block of its call. */
+static enum bat_code translate_by_table(struct translation *translation, uint32_t function,
+                                        const struct trace *trace, bool returned)
+{
+    const struct bat_records *records = translation->records;
+    uint64_t start = records->symbols[function].address;
+    uint64_t from = trace->from - start;
+    if (returned) {
+        /* Nothing comes before a function's start to return from. */
+        if (from == 0)
+            return BAT_OK;
+        from--;
+    }
+    uint32_t parent = parent_function(translation, function);
+    struct bat_fallthrough_walk walk =
+        bat_fallthroughs(map_of(translation), records->tables[function], from, trace->to - start);
+    struct bat_fallthrough pair;
+    enum bat_code code = BAT_OK;
+    while (code == BAT_OK && bat_fallthrough_next(&walk, &pair))
+        code = add_branch(translation, (struct place){parent, pair.from},
+                          (struct place){parent, pair.to}, trace->count, 0);
+    return code;
+}
+
+/* What the blocks of a function left in place need to know of where a trace came from. */
+static unsigned trace_source(const struct bat_function_symbol *symbol, const struct trace *trace,
+                             bool returned)
+{
+    bool is_inside =
+        trace->branch == BAT_TRACE_FALLTHROUGH_ONLY ||
+        (trace->branch >= symbol->address && trace->branch - symbol->address < symbol->size);
+    return (is_inside ? BAT_TRACE_INSIDE : BAT_TRACE_OUTSIDE) |
+           (returned ? BAT_TRACE_RETURN : BAT_TRACE_INSIDE);
+}
+
+/* Fall-throughs in a function that BOLT left in place: by its instructions. */
+static enum bat_code translate_by_code(struct translation *translation, uint32_t function,
+                                       const struct trace *trace, bool returned)
+{
+    const struct bat_function_symbol *symbol = &translation->records->symbols[function];
+    if (symbol->flags & BAT_FUNCTION_PLT)
+        return BAT_OK;
+    const struct bat_code_blocks *blocks;
+    enum bat_code code =
+        bat_uncovered_blocks(&translation->uncovered, function, &blocks, translation->error);
+    if (code != BAT_OK)
+        return code;
+    struct bat_code_fallthroughs found;
+    if (!bat_code_fallthroughs(blocks, trace->from - symbol->address, trace->to - symbol->address,
+                               trace_source(symbol, trace, returned), &found)) {
+        translation->records->counters.invalid += trace->count;
+        return BAT_OK;
+    }
+    for (uint32_t i = found.first; i < found.end && code == BAT_OK; i++)
+        code = add_branch(translation, (struct place){function, blocks->all[i].last},
+                          (struct place){function, blocks->all[i + 1].start}, trace->count, 0);
+    return code;
+}
+
+/*
+ * The function that a fall-through runs through, or BAT_NONE if there is none or it is not one:
+ * *is_invalid tells which.
+ */
+static uint32_t fallthrough_function(const struct translation *translation,
+                                     const struct trace *trace, bool *is_invalid)
+{
+    uint32_t from = find_function(translation, trace->from);
+    uint32_t to = find_function(translation, trace->to);
+    *is_invalid = from != BAT_NONE && to != BAT_NONE && from != to;
+    return from == to ? from : BAT_NONE;
+}
+
+/* The fall-through of a trace, from where its branch went to where the next one was taken. */
+static enum bat_code translate_fallthrough(struct translation *translation,
+                                           const struct trace *trace, bool returned)
+{
+    struct bat_translate_counters *counters = &translation->records->counters;
+    bool is_invalid;
+    uint32_t function = fallthrough_function(translation, trace, &is_invalid);
+    counters->fallthroughs += trace->count;
+    if (function == BAT_NONE) {
+        counters->invalid += is_invalid ? trace->count : 0;
+        counters->out_of_range += is_invalid ? 0 : trace->count;
+        return BAT_OK;
+    }
+    touch(translation, parent_function(translation, function), 0);
+    if (translation->records->tables[function] != BAT_NONE)
+        return translate_by_table(translation, function, trace, returned);
+    return translate_by_code(translation, function, trace, returned);
+}
+
+static enum bat_code translate_trace(struct translation *translation, const struct trace *trace)
+{
+    struct bat_translate_counters *counters = &translation->records->counters;
+    counters->samples += trace->count;
+    bool returned = is_return(translation, trace->branch);
+    bool has_branch = trace->branch < BAT_TRACE_EXTERNAL_RETURN;
+    enum bat_code code = BAT_OK;
+    if (returned || !has_branch) {
+        counters->returns += returned ? trace->count : 0;
+        uint32_t function = find_function(translation, trace->from);
+        if (function == BAT_NONE) {
+            counters->external += trace->count;
+        } else {
+            counters->inside += trace->count;
+            touch(translation, parent_function(translation, function), trace->count);
+        }
+    } else {
+        code = translate_branch(translation, trace);
+    }
+    if (code == BAT_OK && trace->to != BAT_TRACE_BRANCH_ONLY)
+        code = translate_fallthrough(translation, trace, returned);
+    return code;
+}
+
+static struct trace trace_at(const struct translation *translation, uint32_t i)
+{
+    const uint64_t *item = bat_counts_item(&translation->profile->traces, i);
+    return (struct trace){.branch = item[0],
+                          .from = item[1],
+                          .to = item[2],
+                          .count = item[3],
+                          .mispredictions = item[4]};
+}
+
+/* Find out which functions' instructions will be asked for: they are read together. */
+static enum bat_code open_uncovered(struct translation *translation, struct bat_elf *symbols)
+{
+    const struct bat_records *records = translation->records;
+    uint8_t *wanted = calloc((size_t)records->function_count + 1, 1);
+    if (!wanted)
+        return fail_add(translation->error, BAT_ERR_MEMORY);
+    for (uint32_t i = 0; i < translation->profile->traces.count; i++) {
+        struct trace trace = trace_at(translation, i);
+        bool is_invalid;
+        uint32_t function = trace.to == BAT_TRACE_BRANCH_ONLY
+                                ? BAT_NONE
+                                : fallthrough_function(translation, &trace, &is_invalid);
+        if (function != BAT_NONE && records->tables[function] == BAT_NONE &&
+            !(records->symbols[function].flags & BAT_FUNCTION_PLT))
+            wanted[function] = 1;
+    }
+    enum bat_code code = bat_uncovered_open(&translation->uncovered, records->binary->elf, symbols,
+                                            records->functions, wanted, translation->error);
+    free(wanted);
+    return code;
+}
+
+static enum bat_code translate_traces(struct translation *translation, struct bat_elf *symbols)
+{
+    enum bat_code code = open_uncovered(translation, symbols);
+    for (uint32_t i = 0; i < translation->profile->traces.count && code == BAT_OK; i++) {
+        struct trace trace = trace_at(translation, i);
+        code = translate_trace(translation, &trace);
+    }
+    return code;
+}
+
+/* --- Basic samples ------------------------------------------------------------------------ */
+
+static enum bat_code translate_samples(struct translation *translation)
+{
+    const struct bat_counts *samples = &translation->profile->samples;
+    struct bat_records *records = translation->records;
+    for (uint32_t i = 0; i < samples->count; i++) {
+        const uint64_t *item = bat_counts_item(samples, i);
+        struct place place = translate(translation, item[0], false);
+        records->counters.samples += item[1];
+        if (place.function == BAT_NONE) {
+            records->counters.external += item[1];
+            continue;
+        }
+        records->counters.inside += item[1];
+        touch(translation, place.function, item[1]);
+        const uint64_t key[2] = {bat_fdata_word(BAT_KIND_SYMBOL, place.function), place.offset};
+        enum bat_code code = bat_counts_add(&records->samples, key, item[1], 0);
+        if (code != BAT_OK)
+            return fail_add(translation->error, code);
+    }
+    return BAT_OK;
+}
+
+/* --- All of it ---------------------------------------------------------------------------- */
+
+/* The BAT table that starts where each function does. Both ascend by address. */
+static enum bat_code find_tables(struct bat_records *records)
+{
+    const struct bat_map *map = records->binary->map;
+    records->tables = malloc(((size_t)records->function_count + 1) * sizeof(*records->tables));
+    if (!records->tables)
+        return BAT_ERR_MEMORY;
+    uint32_t next = 0;
+    for (uint32_t i = 0; i < records->function_count; i++) {
+        uint64_t address = records->symbols[i].address;
+        while (next < bat_map_tables(map) &&
+               map->functions[map->by_address[next]].address < address)
+            next++;
+        bool found =
+            next < bat_map_tables(map) && map->functions[map->by_address[next]].address == address;
+        records->tables[i] = found ? map->by_address[next] : BAT_NONE;
+    }
+    return BAT_OK;
+}
+
+static enum bat_code copy_events(struct bat_records *records, const struct bat_profile *profile)
+{
+    enum bat_code code = BAT_OK;
+    for (uint32_t i = 0; i < profile->events.count && code == BAT_OK; i++) {
+        const char *event = bat_strings_get(&profile->events, i);
+        uint32_t ignored;
+        code = bat_strings_add(&records->events, event, strlen(event), &ignored);
+    }
+    return code;
+}
+
+static enum bat_code fill_records(struct translation *translation, struct bat_elf *symbols)
+{
+    struct bat_records *records = translation->records;
+    struct bat_elf *elf = records->binary->elf;
+    enum bat_code code =
+        bat_functions_create(elf, symbols, &records->functions, translation->error);
+    if (code != BAT_OK)
+        return code;
+    records->symbols = bat_functions_all(records->functions, &records->function_count);
+    translation->touched = calloc((size_t)records->function_count + 1, 1);
+    if (!translation->touched || find_tables(records) != BAT_OK ||
+        copy_events(records, translation->profile) != BAT_OK)
+        return fail_add(translation->error, BAT_ERR_MEMORY);
+    if (records->kind == BAT_PROFILE_BRANCHES)
+        code = translate_traces(translation, symbols);
+    else
+        code = translate_samples(translation);
+    if (code == BAT_OK)
+        code = bat_records_add_fdata(records, translation->profile, translation->error);
+    return code;
+}
+
+enum bat_code bat_profile_translate(const struct bat_profile *profile, struct bat_binary *binary,
+                                    struct bat_elf *symbols, enum bat_profile_kind kind,
+                                    struct bat_records **records, struct bat_error *error)
+{
+    *records = NULL;
+    if (!binary->elf)
+        return bat_fail(error, BAT_ERR_ARGUMENT, "expected an ELF file, found a raw note");
+    struct translation translation = {
+        .profile = profile, .records = calloc(1, sizeof(struct bat_records)), .error = error};
+    if (!translation.records)
+        return fail_add(error, BAT_ERR_MEMORY);
+    translation.records->binary = binary;
+    translation.records->kind = kind;
+    translation.records->branches = bat_counts_new(4);
+    translation.records->samples = bat_counts_new(2);
+    enum bat_code code = fill_records(&translation, symbols);
+    bat_uncovered_close(&translation.uncovered);
+    free(translation.touched);
+    if (code != BAT_OK) {
+        bat_records_free(translation.records);
+        return code;
+    }
+    bat_counts_sort(&translation.records->branches);
+    bat_counts_sort(&translation.records->samples);
+    *records = translation.records;
+    return BAT_OK;
+}

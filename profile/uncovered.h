@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * The functions without a BAT table that a profile's traces run through, and their blocks, read
+ * when first asked for. Internal to the library.
+ */
+#ifndef BAT_PROFILE_UNCOVERED_H
+#define BAT_PROFILE_UNCOVERED_H
+
+#include "code_blocks.h"
+
+struct bat_uncovered {
+    struct bat_code_reader *reader;
+    uint32_t *functions; /* indices, ascending */
+    uint32_t count;
+    struct bat_code_blocks *blocks; /* of functions[i], if is_read[i] */
+    uint8_t *is_read;
+};
+
+/*
+ * Prepare for those functions whose byte in wanted (one for each function of the table) is not 0.
+ * uncovered must be all zero; free it with bat_uncovered_close(), also after a failure.
+ */
+enum bat_code bat_uncovered_open(struct bat_uncovered *uncovered, const struct bat_elf *elf,
+                                 const struct bat_elf *symbols,
+                                 const struct bat_functions *functions, const uint8_t *wanted,
+                                 struct bat_error *error);
+void bat_uncovered_close(struct bat_uncovered *uncovered);
+
+/* The blocks of a function that was wanted; owned by uncovered. */
+enum bat_code bat_uncovered_blocks(struct bat_uncovered *uncovered, uint32_t function,
+                                   const struct bat_code_blocks **blocks, struct bat_error *error);
+
+#endif

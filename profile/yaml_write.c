@@ -1,0 +1,405 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* BOLT's YAML profile: spec/profiles.md 4. */
+#include <stdlib.h>
+
+#include "bat_decoder.h"
+#include "profile.h"
+#include "records.h"
+#include "text_writer.h"
+
+/* What is known of one block of a function while it is written. */
+struct yaml_block {
+    uint64_t hash;
+    uint64_t exec;
+    uint32_t index;
+    uint32_t first; /* records from it, as positions in order */
+    uint32_t count;
+};
+
+struct yaml_writer {
+    struct bat_text_writer text;
+    const struct bat_records *records;
+    const struct bat_map *map;
+    uint32_t *entries; /* records that enter another function, or theirs at 0: by target */
+    uint32_t entry_count;
+    struct bat_block *blocks;
+    struct yaml_block *yaml_blocks;
+    uint32_t block_capacity;
+    struct bat_error *error;
+};
+
+static const uint64_t *record(const struct yaml_writer *writer, uint32_t i)
+{
+    return bat_counts_item(&writer->records->branches, i);
+}
+
+static bool is_function(const struct yaml_writer *writer, uint64_t word)
+{
+    return word >> 32 == BAT_KIND_SYMBOL && (uint32_t)word < writer->records->function_count;
+}
+
+/* Memory accesses have no place in YAML. */
+static bool is_branch(const uint64_t *item)
+{
+    return item[0] >> 32 <= BAT_KIND_SYMBOL && item[2] >> 32 <= BAT_KIND_SYMBOL;
+}
+
+/* A branch inside a function; one to its own start is a call of itself. */
+static bool is_inside(const uint64_t *item)
+{
+    return item[0] == item[2] && item[3] != 0;
+}
+
+static enum bat_code fail_memory(struct bat_error *error)
+{
+    return bat_fail(error, BAT_ERR_MEMORY, "not enough memory to write YAML");
+}
+
+/* --- Entries by target -------------------------------------------------------------------- */
+
+static int compare_targets(const void *left_pointer, const void *right_pointer, void *records)
+{
+    const uint64_t *left = bat_counts_item(records, *(const uint32_t *)left_pointer);
+    const uint64_t *right = bat_counts_item(records, *(const uint32_t *)right_pointer);
+    if (left[2] != right[2])
+        return left[2] < right[2] ? -1 : 1;
+    if (left[3] != right[3])
+        return left[3] < right[3] ? -1 : 1;
+    return 0;
+}
+
+static enum bat_code sort_entries(struct yaml_writer *writer)
+{
+    struct bat_counts branches = writer->records->branches;
+    writer->entries = malloc(((size_t)branches.count + 1) * sizeof(*writer->entries));
+    if (!writer->entries)
+        return fail_memory(writer->error);
+    for (uint32_t i = 0; i < branches.count; i++) {
+        const uint64_t *item = record(writer, i);
+        if (is_branch(item) && is_function(writer, item[2]) && !is_inside(item))
+            writer->entries[writer->entry_count++] = i;
+    }
+    if (writer->entry_count > 1)
+        qsort_r(writer->entries, writer->entry_count, sizeof(*writer->entries), compare_targets,
+                &branches);
+    return BAT_OK;
+}
+
+/* --- One function ------------------------------------------------------------------------- */
+
+/* The records of one function: as a source, and as a target. */
+struct function_records {
+    uint32_t function;
+    uint32_t first; /* positions in records->branches */
+    uint32_t end;
+    uint32_t first_entry; /* positions in writer->entries */
+    uint32_t end_entry;
+};
+
+static uint64_t executions(const struct yaml_writer *writer, const struct function_records *of)
+{
+    uint64_t count = 0;
+    for (uint32_t i = of->first_entry; i < of->end_entry; i++) {
+        const uint64_t *item = record(writer, writer->entries[i]);
+        if (item[3] == 0)
+            count += item[4];
+    }
+    return count;
+}
+
+/* A name between single quotes, those in it doubled. */
+static void write_quoted(struct bat_text_writer *text, const char *name)
+{
+    bat_text_string(text, "'");
+    for (const char *quote; (quote = strchr(name, '\'')) != NULL; name = quote + 1) {
+        bat_text_bytes(text, name, (size_t)(quote - name));
+        bat_text_string(text, "''");
+    }
+    bat_text_string(text, name);
+    bat_text_string(text, "'");
+}
+
+static void write_number(struct bat_text_writer *text, const char *before, uint64_t value)
+{
+    bat_text_string(text, before);
+    char *at = bat_text_room(text, 32);
+    bat_text_end(text, bat_put_decimal(at, value));
+}
+
+static void write_hash(struct bat_text_writer *text, const char *before, uint64_t value)
+{
+    bat_text_string(text, before);
+    char *at = bat_text_room(text, 32);
+    at = bat_put_text(at, "0x");
+    bat_text_end(text, bat_put_upper_hex(at, value));
+}
+
+/* Numbers of functions in the file: 0 stands for one that is not known. */
+static uint32_t function_id(const struct yaml_writer *writer, uint64_t word)
+{
+    return is_function(writer, word) ? (uint32_t)word + 1 : 0;
+}
+
+static void write_function_head(struct yaml_writer *writer, const struct function_records *of,
+                                uint64_t hash, uint32_t block_count)
+{
+    struct bat_text_writer *text = &writer->text;
+    bat_text_string(text, "  - name:            ");
+    write_quoted(text, writer->records->symbols[of->function].name);
+    write_number(text, "\n    fid:             ", of->function + 1u);
+    write_hash(text, "\n    hash:            ", hash);
+    write_number(text, "\n    exec:            ", executions(writer, of));
+    write_number(text, "\n    nblocks:         ", block_count);
+    bat_text_string(text, "\n");
+}
+
+/* The secondary entry point that a call goes to: its id, or 0. */
+static uint32_t call_discriminator(const struct yaml_writer *writer, const uint64_t *item)
+{
+    if (!is_function(writer, item[2]))
+        return 0;
+    uint32_t table = writer->records->tables[(uint32_t)item[2]];
+    return table == BAT_NONE ? 0 : bat_secondary_id(writer->map, table, item[3]);
+}
+
+static void write_successors(struct yaml_writer *writer, const struct yaml_block *block,
+                             uint32_t block_count)
+{
+    struct bat_text_writer *text = &writer->text;
+    const char *separator = "        succ:            [ ";
+    for (uint32_t i = block->first; i < block->first + block->count; i++) {
+        const uint64_t *item = record(writer, i);
+        if (!is_branch(item) || !is_inside(item))
+            continue;
+        uint32_t to = bat_block_at(writer->blocks, block_count, item[3]);
+        bat_text_string(text, separator);
+        write_number(text, "{ bid: ", to == BAT_NONE ? 0 : writer->blocks[to].index);
+        write_number(text, ", cnt: ", item[4]);
+        if (item[5] != 0)
+            write_number(text, ", mis: ", item[5]);
+        bat_text_string(text, " }");
+        separator = ", ";
+    }
+    if (separator[0] == ',')
+        bat_text_string(text, " ]\n");
+}
+
+static void write_calls(struct yaml_writer *writer, const struct yaml_block *block,
+                        uint64_t block_offset)
+{
+    struct bat_text_writer *text = &writer->text;
+    const char *separator = "        calls:           [ ";
+    for (uint32_t i = block->first; i < block->first + block->count; i++) {
+        const uint64_t *item = record(writer, i);
+        if (!is_branch(item) || is_inside(item))
+            continue;
+        bat_text_string(text, separator);
+        write_hash(text, "{ off: ", item[1] - block_offset);
+        write_number(text, ", fid: ", function_id(writer, item[2]));
+        uint32_t discriminator = call_discriminator(writer, item);
+        if (discriminator != 0)
+            write_number(text, ", disc: ", discriminator);
+        write_number(text, ", cnt: ", item[4]);
+        if (item[5] != 0)
+            write_number(text, ", mis: ", item[5]);
+        bat_text_string(text, " }");
+        separator = ", ";
+    }
+    if (separator[0] == ',')
+        bat_text_string(text, " ]\n");
+}
+
+/* True if any record from the block was counted. */
+static bool has_counts(const struct yaml_writer *writer, const struct yaml_block *block)
+{
+    for (uint32_t i = block->first; i < block->first + block->count; i++)
+        if (is_branch(record(writer, i)) && record(writer, i)[4] != 0)
+            return true;
+    return block->exec != 0;
+}
+
+static void write_block(struct yaml_writer *writer, uint32_t block, uint32_t block_count)
+{
+    struct bat_text_writer *text = &writer->text;
+    const struct yaml_block *yaml = &writer->yaml_blocks[block];
+    write_number(text, "      - bid:             ", yaml->index);
+    bat_text_string(text, "\n        insns:           0");
+    write_hash(text, "\n        hash:            ", yaml->hash);
+    if (yaml->exec != 0)
+        write_number(text, "\n        exec:            ", yaml->exec);
+    bat_text_string(text, "\n");
+    write_successors(writer, yaml, block_count);
+    write_calls(writer, yaml, writer->blocks[block].input_offset);
+}
+
+/* The function's blocks, into writer->blocks; *count may be 0. */
+static enum bat_code load_blocks(struct yaml_writer *writer, uint32_t table, uint32_t *count)
+{
+    *count = bat_blocks(writer->map, table, writer->blocks, writer->block_capacity);
+    if (*count <= writer->block_capacity)
+        return BAT_OK;
+    uint32_t capacity = *count;
+    free(writer->blocks);
+    free(writer->yaml_blocks);
+    writer->blocks = malloc((size_t)capacity * sizeof(*writer->blocks));
+    writer->yaml_blocks = malloc((size_t)capacity * sizeof(*writer->yaml_blocks));
+    writer->block_capacity = capacity;
+    if (!writer->blocks || !writer->yaml_blocks)
+        return fail_memory(writer->error);
+    *count = bat_blocks(writer->map, table, writer->blocks, capacity);
+    return BAT_OK;
+}
+
+/* Give each block its records and its executions. Records ascend by offset, as blocks do. */
+static void fill_blocks(struct yaml_writer *writer, const struct function_records *of,
+                        uint32_t block_count)
+{
+    for (uint32_t i = 0; i < block_count; i++)
+        writer->yaml_blocks[i] = (struct yaml_block){
+            .hash = writer->blocks[i].hash, .index = writer->blocks[i].index, .first = of->first};
+    for (uint32_t i = of->first; i < of->end; i++) {
+        uint32_t block = bat_block_at(writer->blocks, block_count, record(writer, i)[1]);
+        if (block == BAT_NONE)
+            continue;
+        if (writer->yaml_blocks[block].count++ == 0)
+            writer->yaml_blocks[block].first = i;
+    }
+    for (uint32_t i = of->first_entry; i < of->end_entry; i++) {
+        const uint64_t *item = record(writer, writer->entries[i]);
+        uint32_t block = bat_block_at(writer->blocks, block_count, item[3]);
+        if (block != BAT_NONE && writer->blocks[block].input_offset == item[3])
+            writer->yaml_blocks[block].exec += item[4];
+    }
+}
+
+static enum bat_code write_function(struct yaml_writer *writer, const struct function_records *of)
+{
+    uint32_t table = writer->records->tables[of->function];
+    if (table == BAT_NONE) {
+        write_function_head(writer, of, 0, 0);
+        return BAT_OK;
+    }
+    const struct bat_function *function = &writer->map->functions[table];
+    uint32_t count;
+    enum bat_code code = load_blocks(writer, table, &count);
+    if (code != BAT_OK)
+        return code;
+    write_function_head(writer, of, function->hash, function->input_block_count);
+    fill_blocks(writer, of, count);
+    bool is_first = true;
+    for (uint32_t i = 0; i < count; i++) {
+        if (!has_counts(writer, &writer->yaml_blocks[i]))
+            continue;
+        if (is_first)
+            bat_text_string(&writer->text, "    blocks:\n");
+        is_first = false;
+        write_block(writer, i, count);
+    }
+    if (is_first)
+        bat_text_string(&writer->text, "    blocks:          []\n");
+    return BAT_OK;
+}
+
+/* --- The file ----------------------------------------------------------------------------- */
+
+/* Functions with a table, or those without: of those that any record names. */
+static enum bat_code write_functions(struct yaml_writer *writer, bool with_table)
+{
+    const struct bat_records *records = writer->records;
+    uint32_t next = 0;
+    uint32_t next_entry = 0;
+    for (uint32_t i = 0; i < records->function_count; i++) {
+        uint64_t word = bat_fdata_word(BAT_KIND_SYMBOL, i);
+        struct function_records of = {.function = i};
+        while (next < records->branches.count && record(writer, next)[0] < word)
+            next++;
+        of.first = next;
+        while (next < records->branches.count && record(writer, next)[0] == word)
+            next++;
+        of.end = next;
+        of.first_entry = next_entry;
+        while (next_entry < writer->entry_count &&
+               record(writer, writer->entries[next_entry])[2] == word)
+            next_entry++;
+        of.end_entry = next_entry;
+        bool is_named = of.first != of.end || of.first_entry != of.end_entry;
+        if (!is_named || (records->tables[i] != BAT_NONE) != with_table)
+            continue;
+        enum bat_code code = write_function(writer, &of);
+        if (code != BAT_OK)
+            return code;
+    }
+    return BAT_OK;
+}
+
+static void write_build_id(struct bat_text_writer *text, struct bat_elf *elf)
+{
+    size_t size;
+    const uint8_t *id = bat_elf_build_id(elf, &size);
+    if (!id || size > 256) {
+        bat_text_string(text, "'<unknown>'");
+        return;
+    }
+    /* Quoted, because an id of decimal digits alone would be a number. */
+    char *at = bat_text_room(text, 2 * size + 2);
+    *at++ = '\'';
+    for (size_t i = 0; i < size; i++) {
+        *at++ = "0123456789abcdef"[id[i] >> 4];
+        *at++ = "0123456789abcdef"[id[i] & 15];
+    }
+    *at++ = '\'';
+    bat_text_end(text, at);
+}
+
+static void write_header(struct yaml_writer *writer)
+{
+    struct bat_text_writer *text = &writer->text;
+    const struct bat_records *records = writer->records;
+    bat_text_string(text, "---\nheader:\n  profile-version: 1\n  binary-name:     ");
+    write_quoted(text, bat_elf_path(records->binary->elf));
+    bat_text_string(text, "\n  binary-build-id: ");
+    write_build_id(text, records->binary->elf);
+    bat_text_string(text, records->kind == BAT_PROFILE_BRANCHES
+                              ? "\n  profile-flags:   [ lbr ]"
+                              : "\n  profile-flags:   [ sample ]");
+    bat_text_string(text, "\n  profile-origin:  battranslate\n  profile-events:  '");
+    for (uint32_t i = 0; i < records->events.count; i++) {
+        bat_text_string(text, i ? "," : "");
+        bat_text_string(text, bat_strings_get(&records->events, i));
+    }
+    bat_text_string(text, "'\n  dfs-order:       false\n  hash-func:       xxh3\n");
+}
+
+static enum bat_code write_file(struct yaml_writer *writer)
+{
+    write_header(writer);
+    /* BOLT's YAML has no form for basic samples of a BOLTed binary: its list stays empty. */
+    if (writer->records->kind == BAT_PROFILE_SAMPLES) {
+        bat_text_string(&writer->text, "functions:       []\n...\n");
+        return BAT_OK;
+    }
+    enum bat_code code = sort_entries(writer);
+    if (code != BAT_OK)
+        return code;
+    bat_text_string(&writer->text,
+                    bat_records_count(writer->records) ? "functions:\n" : "functions:       []\n");
+    code = write_functions(writer, false);
+    if (code == BAT_OK)
+        code = write_functions(writer, true);
+    bat_text_string(&writer->text, "...\n");
+    return code;
+}
+
+enum bat_code bat_records_write_yaml(const struct bat_records *records, const char *path,
+                                     struct bat_error *error)
+{
+    struct yaml_writer writer = {.records = records, .map = records->binary->map, .error = error};
+    enum bat_code code = bat_text_begin(&writer.text, path, error);
+    if (code != BAT_OK)
+        return code;
+    code = bat_text_finish(&writer.text, write_file(&writer));
+    free(writer.entries);
+    free(writer.blocks);
+    free(writer.yaml_blocks);
+    return code;
+}

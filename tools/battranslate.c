@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* battranslate: a profile of a BOLTed binary becomes a profile of its input binary. */
+#include <argp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bat_binary.h"
+#include "bat_profile.h"
+#include "progress.h"
+#include "tool.h"
+#include "translate_report.h"
+
+enum option_key {
+    KEY_YAML = 'w',
+    KEY_FORMAT = 0x100,
+    KEY_PREAGGREGATED,
+    KEY_SAMPLES,
+    KEY_SYMBOLS,
+    KEY_NOTE,
+    KEY_IGNORE_BUILD_ID,
+    KEY_REPORT,
+    KEY_THREADS,
+};
+
+struct arguments {
+    const char *binary;
+    const char **profiles;
+    size_t profile_count;
+    const char *output;
+    const char *yaml;
+    const char *symbols;
+    const char *note;
+    unsigned threads;
+    bool output_is_yaml;
+    bool basic_samples;
+    bool ignore_build_id;
+    bool quiet;
+    bool json_report;
+};
+
+/* perf2bolt takes "-o=FILE" as well as "-o FILE". */
+static const char *file_argument(const char *argument)
+{
+    return argument[0] == '=' ? argument + 1 : argument;
+}
+
+static void add_profile(struct arguments *arguments, struct argp_state *state, const char *path)
+{
+    const char **grown =
+        realloc(arguments->profiles, (arguments->profile_count + 1) * sizeof(*grown));
+    if (!grown)
+        argp_failure(state, TOOL_BAD, 0, "not enough memory");
+    arguments->profiles = grown;
+    arguments->profiles[arguments->profile_count++] = path;
+}
+
+static unsigned parse_threads(const char *text, struct argp_state *state)
+{
+    char *end;
+    unsigned long threads = strtoul(text, &end, 10);
+    if (text[0] < '0' || text[0] > '9' || *end || threads > 64)
+        argp_error(state, "--threads: expected a number from 0 to 64, found \"%s\"", text);
+    return (unsigned)threads;
+}
+
+static error_t parse_file_option(int key, char *argument, struct argp_state *state)
+{
+    struct arguments *arguments = state->input;
+    switch (key) {
+    case 'p':
+        add_profile(arguments, state, file_argument(argument));
+        return 0;
+    case 'o':
+        arguments->output = file_argument(argument);
+        return 0;
+    case KEY_YAML:
+        arguments->yaml = file_argument(argument);
+        return 0;
+    case KEY_SYMBOLS:
+        arguments->symbols = argument;
+        return 0;
+    case KEY_NOTE:
+        arguments->note = argument;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static error_t check_arguments(const struct arguments *arguments, struct argp_state *state)
+{
+    if (!arguments->binary)
+        argp_error(state, "expected the BOLTed BINARY, found no argument");
+    if (arguments->profile_count == 0)
+        argp_error(state, "expected a profile (-p FILE), found none");
+    if (!arguments->output && !arguments->yaml)
+        argp_error(state, "expected an output file (-o FILE or -w FILE), found none");
+    if (arguments->output && arguments->yaml && strcmp(arguments->output, arguments->yaml) == 0)
+        argp_error(state, "expected two different files for -o and -w, found \"%s\" twice",
+                   arguments->output);
+    return 0;
+}
+
+static error_t parse_option(int key, char *argument, struct argp_state *state)
+{
+    struct arguments *arguments = state->input;
+    switch (key) {
+    case KEY_FORMAT:
+        if (strcmp(argument, "fdata") != 0 && strcmp(argument, "yaml") != 0)
+            argp_error(state, "--profile-format: expected fdata or yaml, found \"%s\"", argument);
+        arguments->output_is_yaml = argument[0] == 'y';
+        return 0;
+    case KEY_PREAGGREGATED:
+        return 0;
+    case KEY_SAMPLES:
+        arguments->basic_samples = true;
+        return 0;
+    case KEY_IGNORE_BUILD_ID:
+        arguments->ignore_build_id = true;
+        return 0;
+    case 'q':
+        arguments->quiet = true;
+        return 0;
+    case KEY_REPORT:
+        if (strcmp(argument, "text") != 0 && strcmp(argument, "json") != 0)
+            argp_error(state, "--report: expected text or json, found \"%s\"", argument);
+        arguments->json_report = argument[0] == 'j';
+        return 0;
+    case KEY_THREADS:
+        arguments->threads = parse_threads(argument, state);
+        return 0;
+    case ARGP_KEY_ARG:
+        if (arguments->binary)
+            argp_error(state, "expected one BINARY, found \"%s\" too", argument);
+        arguments->binary = argument;
+        return 0;
+    case ARGP_KEY_END:
+        return check_arguments(arguments, state);
+    default:
+        return parse_file_option(key, argument, state);
+    }
+}
+
+static const struct argp_option options[] = {
+    {"perfdata", 'p', "FILE", 0,
+     "A profile of BINARY: pre-aggregated, or fdata of an earlier run; - is standard input. May be "
+     "given many times: all are added up",
+     1},
+    {NULL, 'o', "FILE", 0, "Write the translated profile to FILE; - is standard output", 1},
+    {NULL, KEY_YAML, "FILE", 0, "Write it as YAML to FILE, too", 1},
+    {"profile-format", KEY_FORMAT, "fdata|yaml", 0, "What -o writes (default: fdata)", 1},
+    {"pa", KEY_PREAGGREGATED, NULL, 0, "Accepted for perf2bolt's sake: forms are recognised", 2},
+    {"basic-events", KEY_SAMPLES, NULL, 0,
+     "Translate basic samples (S records) and leave branches out; the default where there are no "
+     "branches",
+     2},
+    {"ba", KEY_SAMPLES, NULL, OPTION_ALIAS, NULL, 2},
+    {"nl", KEY_SAMPLES, NULL, OPTION_ALIAS, NULL, 2},
+    {"symbols", KEY_SYMBOLS, "FILE", 0,
+     "Take symbols from FILE, an unstripped copy of BINARY with the same build-id", 3},
+    {"note", KEY_NOTE, "FILE", 0,
+     "Take the BAT note from FILE, as batinject --extract wrote it, not from BINARY", 3},
+    {"ignore-build-id", KEY_IGNORE_BUILD_ID, NULL, 0,
+     "Take every build-id in a profile, and the one of --symbols, for BINARY's", 3},
+    {"threads", KEY_THREADS, "N", 0, "Read large profiles with N threads (default: all there are)",
+     4},
+    {"report", KEY_REPORT, "text|json", 0, "How to report at the end (default: text)", 4},
+    {NULL, 'q', NULL, 0, "Print no report", 4},
+    {0},
+};
+
+static const char documentation[] =
+    "Translate a profile sampled on BINARY, which llvm-bolt wrote with --enable-bat, into a "
+    "profile of the binary that llvm-bolt read, for its -data option."
+    "\vOptions may be spelled with one dash, as perf2bolt's: battranslate BINARY -p x.preagg -pa "
+    "-o x.fdata -w x.yaml\n\nExit status: 0 fine, 1 bad input, 2 wrong usage. Output files are "
+    "written completely or not at all.";
+
+/* --- Work --------------------------------------------------------------------------------- */
+
+/* All that is open while a profile is translated. */
+struct work {
+    const struct arguments *arguments;
+    struct bat_binary binary;
+    struct bat_elf *symbols; /* NULL: the binary's own */
+    struct bat_profile *profile;
+    struct bat_records *records;
+    struct bat_error error;
+};
+
+static enum tool_exit fail(struct work *work, const char *file)
+{
+    tool_report(file, &work->error);
+    return TOOL_BAD;
+}
+
+/* The binary without its note, and the note from a file of its own. */
+static enum tool_exit open_with_note(struct work *work)
+{
+    const char *path = work->arguments->note;
+    struct bat_elf *elf;
+    if (bat_elf_open(work->arguments->binary, &elf, &work->error) != BAT_OK)
+        return fail(work, work->arguments->binary);
+    enum bat_code code = bat_binary_find_note(path, &work->binary, &work->error);
+    if (code == BAT_OK && work->binary.elf)
+        code = bat_fail(&work->error, BAT_ERR_MISMATCH,
+                        "expected a BAT note alone (see batinject --extract), found an ELF file");
+    bat_elf_close(work->binary.elf);
+    work->binary.elf = elf;
+    if (code == BAT_OK)
+        code = bat_binary_decode(&work->binary, &work->error);
+    return code == BAT_OK ? TOOL_FINE : fail(work, path);
+}
+
+static enum tool_exit open_binary(struct work *work)
+{
+    const char *path = work->arguments->binary;
+    if (work->arguments->note)
+        return open_with_note(work);
+    enum bat_code code = bat_binary_open(path, &work->binary, &work->error);
+    if (code == BAT_OK && !work->binary.elf)
+        code = bat_fail(&work->error, BAT_ERR_MISMATCH,
+                        "expected an ELF file (a BAT note goes with --note), found a BAT note");
+    return code == BAT_OK ? TOOL_FINE : fail(work, path);
+}
+
+static enum tool_exit open_symbols(struct work *work)
+{
+    const char *path = work->arguments->symbols;
+    if (!path)
+        return TOOL_FINE;
+    if (bat_elf_open(path, &work->symbols, &work->error) != BAT_OK)
+        return fail(work, path);
+    size_t own_size;
+    size_t size;
+    const uint8_t *own = bat_elf_build_id(work->binary.elf, &own_size);
+    const uint8_t *id = bat_elf_build_id(work->symbols, &size);
+    if (work->arguments->ignore_build_id ||
+        (id && own && size == own_size && memcmp(id, own, size) == 0))
+        return TOOL_FINE;
+    char own_text[64];
+    char text[64];
+    report_build_id(work->binary.elf, own_text, sizeof(own_text));
+    report_build_id(work->symbols, text, sizeof(text));
+    tool_complain(path,
+                  "expected the build-id of %s, %s, found %s (--ignore-build-id takes it all the "
+                  "same)",
+                  work->arguments->binary, own_text, text);
+    return TOOL_BAD;
+}
+
+static enum tool_exit check_symbols(struct work *work)
+{
+    struct bat_elf *elf = work->symbols ? work->symbols : work->binary.elf;
+    const struct bat_symbol *symbols;
+    size_t count;
+    const char *path = work->symbols ? work->arguments->symbols : work->arguments->binary;
+    if (bat_elf_symbols(elf, false, &symbols, &count, &work->error) != BAT_OK)
+        return fail(work, path);
+    if (count != 0)
+        return TOOL_FINE;
+    tool_complain(path, "expected a symbol table, found a stripped file: give an unstripped copy "
+                        "with --symbols=FILE");
+    return TOOL_BAD;
+}
+
+static enum tool_exit read_profiles(struct work *work)
+{
+    const struct arguments *arguments = work->arguments;
+    size_t size;
+    struct bat_profile_target target = {.ignore_build_id = arguments->ignore_build_id};
+    target.build_id = bat_elf_build_id(work->binary.elf, &size);
+    target.build_id_size = size;
+    target.base_address =
+        report_is_relocatable(work->binary.elf) ? bat_elf_base_address(work->binary.elf) : 0;
+    work->profile = bat_profile_new(&target);
+    if (!work->profile) {
+        tool_complain(NULL, "not enough memory");
+        return TOOL_BAD;
+    }
+    struct progress progress;
+    progress_begin(&progress, arguments->profiles, arguments->profile_count, arguments->quiet);
+    enum tool_exit status = TOOL_FINE;
+    for (size_t i = 0; i < arguments->profile_count && status == TOOL_FINE; i++) {
+        struct bat_read_options read_options = {.threads = arguments->threads,
+                                                .progress = progress_update,
+                                                .progress_context = &progress};
+        progress_file(&progress, arguments->profiles[i]);
+        if (bat_profile_read(work->profile, arguments->profiles[i], &read_options, &work->error) !=
+            BAT_OK) {
+            progress_end(&progress);
+            status = fail(work, arguments->profiles[i]);
+        }
+    }
+    progress_end(&progress);
+    return status;
+}
+
+static enum tool_exit translate(struct work *work)
+{
+    enum bat_profile_kind kind =
+        work->arguments->basic_samples ? BAT_PROFILE_SAMPLES : bat_profile_main_kind(work->profile);
+    if (bat_profile_translate(work->profile, &work->binary, work->symbols, kind, &work->records,
+                              &work->error) != BAT_OK)
+        return fail(work, work->arguments->binary);
+    return report_check(work->arguments->binary, work->binary.elf, work->profile, work->records);
+}
+
+/* Both files or none: where the second fails, the first does not stay alone. */
+static enum tool_exit write_output(struct work *work)
+{
+    const struct arguments *arguments = work->arguments;
+    enum bat_code code = BAT_OK;
+    if (arguments->yaml) {
+        code = bat_records_write_yaml(work->records, arguments->yaml, &work->error);
+        if (code != BAT_OK)
+            return fail(work, arguments->yaml);
+    }
+    if (!arguments->output)
+        return TOOL_FINE;
+    code = arguments->output_is_yaml
+               ? bat_records_write_yaml(work->records, arguments->output, &work->error)
+               : bat_records_write_fdata(work->records, arguments->output, &work->error);
+    if (code == BAT_OK)
+        return TOOL_FINE;
+    if (arguments->yaml && strcmp(arguments->yaml, "-") != 0)
+        unlink(arguments->yaml);
+    return fail(work, arguments->output);
+}
+
+static enum tool_exit run(struct work *work)
+{
+    enum tool_exit status = open_binary(work);
+    if (status == TOOL_FINE)
+        status = open_symbols(work);
+    if (status == TOOL_FINE)
+        status = check_symbols(work);
+    if (status == TOOL_FINE)
+        status = read_profiles(work);
+    if (status == TOOL_FINE)
+        status = translate(work);
+    if (status == TOOL_FINE)
+        status = write_output(work);
+    if (status == TOOL_FINE && !work->arguments->quiet) {
+        const struct arguments *arguments = work->arguments;
+        bool output_taken = (arguments->output && strcmp(arguments->output, "-") == 0) ||
+                            (arguments->yaml && strcmp(arguments->yaml, "-") == 0);
+        report_print(output_taken ? stderr : stdout, arguments->json_report, work->profile,
+                     work->records);
+    }
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    tool_begin("battranslate");
+    static const struct argp argp = {
+        options, parse_option, "BINARY -p PROFILE... -o OUT", documentation, NULL, NULL, NULL};
+    struct arguments arguments = {0};
+    argp_parse(&argp, argc, argv, ARGP_LONG_ONLY, NULL, &arguments);
+
+    struct work work = {.arguments = &arguments};
+    enum tool_exit status = run(&work);
+    bat_records_free(work.records);
+    bat_profile_free(work.profile);
+    bat_elf_close(work.symbols);
+    bat_binary_close(&work.binary);
+    free(arguments.profiles);
+    return tool_end(status);
+}

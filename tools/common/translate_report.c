@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "translate_report.h"
+
+#include <elf.h>
+#include <inttypes.h>
+#include <string.h>
+
+/* Share of traces that do not fit the code from which on binary and profile are doubted. */
+#define MISMATCH_PERCENT 10.0
+
+void report_build_id(const struct bat_elf *elf, char *buffer, size_t size)
+{
+    size_t bytes;
+    const uint8_t *id = bat_elf_build_id(elf, &bytes);
+    if (!id) {
+        snprintf(buffer, size, "none");
+        return;
+    }
+    buffer[0] = '\0';
+    for (size_t i = 0; i < bytes && 2 * i + 3 <= size; i++)
+        snprintf(buffer + 2 * i, 3, "%02x", id[i]);
+}
+
+bool report_is_relocatable(const struct bat_elf *elf)
+{
+    return bat_elf_type(elf) == ET_DYN;
+}
+
+static double percent(uint64_t part, uint64_t whole)
+{
+    return whole ? 100.0 * (double)part / (double)whole : 0.0;
+}
+
+/* "build-id X; the profile names Y most often", as far as is known. */
+static void describe_ids(const struct bat_elf *elf, const struct bat_profile *profile, char *buffer,
+                         size_t size)
+{
+    char own[64];
+    report_build_id(elf, own, sizeof(own));
+    const char *foreign = bat_profile_foreign_id(profile);
+    if (foreign)
+        snprintf(buffer, size, "the binary's build-id is %s, most other locations are of %s", own,
+                 foreign);
+    else
+        snprintf(buffer, size, "the binary's build-id is %s, the profile names none", own);
+}
+
+enum tool_exit report_check(const char *path, const struct bat_elf *elf,
+                            const struct bat_profile *profile, const struct bat_records *records)
+{
+    struct bat_translate_counters counters = bat_records_counters(records);
+    struct bat_profile_counters read = bat_profile_counters(profile);
+    char ids[512];
+    describe_ids(elf, profile, ids, sizeof(ids));
+    if (counters.inside == 0 && bat_records_count(records) == 0) {
+        if (read.trace_records + read.sample_records + read.fdata_records == 0)
+            tool_complain(path, "expected a profile with records, found none in it");
+        else if (counters.samples == 0)
+            tool_complain(path, "expected %s, found none in the profile",
+                          "basic samples (S records)");
+        else
+            tool_complain(
+                path, "expected samples in functions of the binary, found none of %" PRIu64 ": %s",
+                counters.samples, ids);
+        return TOOL_BAD;
+    }
+    uint64_t misfits = counters.invalid + counters.out_of_range;
+    if (percent(misfits, counters.fallthroughs) > MISMATCH_PERCENT)
+        tool_complain(path,
+                      "warning: %.1f%% of the traces do not fit the binary's code; is the profile "
+                      "of another build? %s",
+                      percent(misfits, counters.fallthroughs), ids);
+    return TOOL_FINE;
+}
+
+/* --- At the end --------------------------------------------------------------------------- */
+
+struct figure {
+    const char *key;   /* in JSON */
+    const char *label; /* for people */
+    uint64_t value;
+    uint64_t whole; /* of which value is a part; 0 for none */
+};
+
+#define FIGURES_MAX 16u
+
+static size_t gather(const struct bat_profile *profile, const struct bat_records *records,
+                     struct figure *figures)
+{
+    struct bat_profile_counters read = bat_profile_counters(profile);
+    struct bat_translate_counters done = bat_records_counters(records);
+    const struct figure all[] = {
+        {"lines", "lines read", read.lines, 0},
+        {"distinct", "distinct records", bat_profile_distinct(profile), 0},
+        {"foreign_locations", "locations of other objects", read.foreign_locations, 0},
+        {"samples", "samples", done.samples, 0},
+        {"inside", "in the binary", done.inside, done.samples},
+        {"external", "outside of it", done.external, done.samples},
+        {"without_table", "in functions without a BAT table", done.without_table, done.samples},
+        {"traces", "fall-throughs", done.fallthroughs, 0},
+        {"invalid", "not one run of code", done.invalid, done.fallthroughs},
+        {"out_of_range", "in no function", done.out_of_range, done.fallthroughs},
+        {"functions", "functions with samples", done.functions, 0},
+        {"functions_without_table", "without a BAT table", done.functions_without_table,
+         done.functions},
+        {"records", "records written", bat_records_count(records), 0},
+    };
+    memcpy(figures, all, sizeof(all));
+    return sizeof(all) / sizeof(all[0]);
+}
+
+void report_print(FILE *file, bool as_json, const struct bat_profile *profile,
+                  const struct bat_records *records)
+{
+    struct figure figures[FIGURES_MAX];
+    size_t count = gather(profile, records, figures);
+    if (as_json) {
+        for (size_t i = 0; i < count; i++)
+            fprintf(file, "%s\"%s\":%" PRIu64, i ? "," : "{", figures[i].key, figures[i].value);
+        fputs("}\n", file);
+        return;
+    }
+    for (size_t i = 0; i < count; i++) {
+        const struct figure *figure = &figures[i];
+        int indent = figure->whole ? 2 : 0;
+        fprintf(file, "%*s%-*s %14" PRIu64, indent, "", 36 - indent, figure->label, figure->value);
+        if (figure->whole)
+            fprintf(file, "  %5.1f%%", percent(figure->value, figure->whole));
+        fputc('\n', file);
+    }
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* What battranslate says of its work. */
+#ifndef BAT_TRANSLATE_REPORT_H
+#define BAT_TRANSLATE_REPORT_H
+
+#include <stdio.h>
+
+#include "bat_profile.h"
+#include "tool.h"
+
+/* A build-id in hexadecimal, or "none". */
+void report_build_id(const struct bat_elf *elf, char *buffer, size_t size);
+
+/* True if the file is loaded at an address chosen at run time. */
+bool report_is_relocatable(const struct bat_elf *elf);
+
+/*
+ * Say what speaks against profile and binary belonging together. TOOL_BAD if nothing of the
+ * profile is of the binary.
+ */
+enum tool_exit report_check(const char *path, const struct bat_elf *elf,
+                            const struct bat_profile *profile, const struct bat_records *records);
+
+/* The report at the end: for people, or as one JSON object. */
+void report_print(FILE *file, bool as_json, const struct bat_profile *profile,
+                  const struct bat_records *records);
+
+#endif
