@@ -16,7 +16,7 @@ static uint64_t sleb128_size(int64_t value)
 {
     /* One bit more than the value needs, for the sign. */
     uint64_t magnitude = (uint64_t)value ^ (uint64_t)(value >> 63);
-    unsigned bits = 65 - (unsigned)__builtin_clzll(magnitude | 1) - (magnitude == 0);
+    unsigned bits = 65 - (unsigned)__builtin_clzll(magnitude | 1);
     return (bits + 6) / 7;
 }
 

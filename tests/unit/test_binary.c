@@ -378,7 +378,7 @@ static void test_fragment_names(void **state)
 static const struct test_table of_f[] = {{0x1000, -1}, {0x2000, -1}, {0x3000, -1}, {0x1800, 1}};
 static const struct test_symbol f_symbols[] = {
     {"first", 0x1000, 0x40, STT_FUNC, STB_GLOBAL}, {"f", 0x2000, 0x40, STT_FUNC, STB_LOCAL},
-    {"g", 0x3000, 0x40, STT_FUNC, STB_GLOBAL},     {"f.cold.0", 0x1800, 0x40, STT_FUNC, STB_LOCAL},
+    {"ff", 0x3000, 0x40, STT_FUNC, STB_GLOBAL},    {"f.cold.0", 0x1800, 0x40, STT_FUNC, STB_LOCAL},
     {"alias", 0x2000, 0x40, STT_FUNC, STB_GLOBAL},
 };
 static const struct test_symbol g_symbols[] = {
