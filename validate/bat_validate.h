@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * What a sound note fulfils beyond being decodable, checked against itself, against the binary
- * that carries it, and against the binary that BOLT read.
+ * that carries it, and against the binary that BOLT read. spec/checks.md tells each check.
  */
 #ifndef BAT_VALIDATE_H
 #define BAT_VALIDATE_H
@@ -20,10 +20,10 @@ enum bat_severity {
 
 struct bat_finding {
     enum bat_severity severity;
-    const char *check;     /* stable id, for example "hot-index"; static */
-    uint32_t table;        /* index in map->functions, or BAT_NONE */
-    uint32_t entry;        /* position in the map's entry arrays, or BAT_NONE */
-    uint64_t offset;       /* byte offset in the section, or BAT_NO_OFFSET */
+    const char *check;              /* stable id, for example "hot-index"; static */
+    uint32_t table;                 /* index in map->functions, or BAT_NONE */
+    uint32_t entry;                 /* position in the map's entry arrays, or BAT_NONE */
+    uint64_t offset;                /* byte offset in the section, or BAT_NO_OFFSET */
     char message[BAT_MESSAGE_SIZE]; /* a sentence that names the table's address */
 };
 
@@ -38,19 +38,42 @@ struct bat_verdict {
 };
 
 struct bat_validate_options {
-    bool round_trip;             /* encode again and compare with the bytes */
-    struct bat_elf *original;    /* the binary that BOLT read, or NULL */
+    bool round_trip;          /* encode again and compare with the bytes */
+    struct bat_elf *original; /* the binary that BOLT read, or NULL */
 };
 
 /*
- * Run every check on an opened binary whose note may or may not decode (bat_binary_find_note()):
- * a note that does not decode is one finding. finding may be NULL. Returns BAT_OK whatever is
- * found; anything else (BAT_ERR_MEMORY, a damaged symbol table) means the checks did not end.
+ * Run every check on an opened binary. Its note may still have to be decoded (as
+ * bat_binary_find_note() leaves it): one that does not decode is one finding. A map that is
+ * there already is taken as it is; where binary->note is NULL then, findings have no offset, and
+ * nothing is compared with bytes.
+ *
+ * A check finds at most one fault in a function or fragment, the first; the message says how many
+ * more there are. finding may be NULL; findings come check by check, in order of tables. options
+ * may be NULL: no round trip, no original.
+ *
+ * Returns BAT_OK whatever is found; anything else (BAT_ERR_MEMORY, a damaged symbol table) means
+ * that the checks did not end. Time is n log n in entries and symbols; memory, beside the map,
+ * 24 bytes for each block of the largest function, 8 for each table and for each symbol.
+ * No global state.
  */
 BAT_API enum bat_code bat_validate(struct bat_binary *binary,
                                    const struct bat_validate_options *options,
                                    bat_finding_fn *finding, void *context,
                                    struct bat_verdict *verdict, struct bat_error *error);
+
+/* A check that bat_validate() makes. */
+struct bat_check {
+    const char *id;             /* what bat_finding.check says */
+    enum bat_severity severity; /* of its findings */
+    const char *summary;        /* what a sound note fulfils, in a few words */
+};
+
+/* All checks, in the order in which they are made; static. */
+BAT_API const struct bat_check *bat_checks(size_t *count);
+
+/* "note", "warning" or "error"; static. */
+BAT_API const char *bat_severity_name(enum bat_severity severity);
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,695 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * validate/: a sound map has no findings; each fault put into it gives the finding that it should,
+ * and no other. Checks that need a binary are tested in tests/e2e/test_batvalidate.py.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "bat_decoder.h"
+#include "bat_encoder.h"
+#include "bat_validate.h"
+
+/* --- Findings --------------------------------------------------------------------------------- */
+
+#define MOST_FINDINGS 64u
+
+struct findings {
+    struct bat_finding all[MOST_FINDINGS];
+    size_t count;
+    struct bat_verdict verdict;
+};
+
+static void receive(const struct bat_finding *finding, void *context)
+{
+    struct findings *findings = context;
+    assert_true(findings->count < MOST_FINDINGS);
+    findings->all[findings->count++] = *finding;
+}
+
+static void validate_binary(struct bat_binary *binary, bool round_trip, struct findings *findings)
+{
+    struct bat_validate_options options = {.round_trip = round_trip};
+    struct bat_error error;
+    findings->count = 0;
+    assert_int_equal(bat_validate(binary, &options, receive, findings, &findings->verdict, &error),
+                     BAT_OK);
+    assert_int_equal(findings->verdict.errors + findings->verdict.warnings +
+                         findings->verdict.notes,
+                     findings->count);
+}
+
+static void validate_map(struct bat_map *map, struct findings *findings)
+{
+    struct bat_binary binary = {.map = map};
+    validate_binary(&binary, false, findings);
+}
+
+/* The one finding that there is, which must be of this check. */
+static const struct bat_finding *only(const struct findings *findings, const char *check)
+{
+    for (size_t i = 0; i < findings->count; i++)
+        if (strcmp(findings->all[i].check, check) != 0)
+            fail_msg("unexpected finding %s: %s", findings->all[i].check, findings->all[i].message);
+    assert_int_equal(findings->count, 1);
+    return &findings->all[0];
+}
+
+static void assert_mentions(const struct bat_finding *finding, const char *text)
+{
+    if (!strstr(finding->message, text))
+        fail_msg("\"%s\" is not in \"%s\"", text, finding->message);
+}
+
+/* --- A sound map ------------------------------------------------------------------------------ */
+
+/*
+ * A function of five blocks at 0x1000, one of two blocks at 0x1100, and two fragments of the
+ * first, at 0x2000 and 0x2100. A block's hash is 0xb00000 with its index and its input offset.
+ *
+ * Block at 0x00, branch at 0x08 and block at 0x10 of the first function are where they were; block
+ * 4 (input 0x50) follows at output 0x18. Blocks 2 (0x20) and 3 (0x40) are in the fragments.
+ */
+enum { FIRST, SECOND, FRAGMENT, OTHER_FRAGMENT };
+
+static void add_block(struct bat_builder *builder, uint32_t table, uint32_t output, uint32_t input,
+                      uint32_t index)
+{
+    uint64_t hash = 0xb00000 | index << 16 | input;
+    assert_int_equal(bat_builder_add_block(builder, table, output, input, hash, index, NULL),
+                     BAT_OK);
+}
+
+static void add_branch(struct bat_builder *builder, uint32_t table, uint32_t output, uint32_t input)
+{
+    assert_int_equal(bat_builder_add_branch(builder, table, output, input, NULL), BAT_OK);
+}
+
+static void add_hot(struct bat_builder *builder, uint32_t *first)
+{
+    uint32_t second;
+    assert_int_equal(bat_builder_add_function(builder, 0x1000, 0xf1, 5, first, NULL), BAT_OK);
+    assert_int_equal(bat_builder_add_function(builder, 0x1100, 0xf2, 2, &second, NULL), BAT_OK);
+    add_block(builder, *first, 0x00, 0x00, 0);
+    add_branch(builder, *first, 0x08, 0x08);
+    add_block(builder, *first, 0x10, 0x10, 1);
+    add_block(builder, *first, 0x18, 0x50, 4);
+    assert_int_equal(bat_builder_add_secondary(builder, *first, 0x40, NULL), BAT_OK);
+    add_block(builder, second, 0x00, 0x00, 0);
+    add_block(builder, second, 0x30, 0x28, 1);
+}
+
+static struct bat_map *new_map(enum bat_hot_index hot_index)
+{
+    struct bat_builder *builder = bat_builder_new();
+    assert_non_null(builder);
+    uint32_t first;
+    uint32_t fragment;
+    uint32_t other;
+    add_hot(builder, &first);
+    assert_int_equal(bat_builder_add_fragment(builder, 0x2000, first, &fragment, NULL), BAT_OK);
+    add_block(builder, fragment, 0x00, 0x20, 2);
+    add_branch(builder, fragment, 0x0a, 0x2a);
+    assert_int_equal(bat_builder_add_fragment(builder, 0x2100, first, &other, NULL), BAT_OK);
+    add_block(builder, other, 0x00, 0x40, 3);
+    struct bat_map *map = NULL;
+    assert_int_equal(bat_builder_finish(builder, hot_index, &map, NULL), BAT_OK);
+    bat_builder_free(builder);
+    return map;
+}
+
+/* Position of entry number `number` of a table. */
+static uint32_t entry_of(const struct bat_map *map, uint32_t table, uint32_t number)
+{
+    return map->functions[table].first_entry + number;
+}
+
+/* Position of block number `number` of a table. */
+static uint32_t block_of(const struct bat_map *map, uint32_t table, uint32_t number)
+{
+    return map->functions[table].first_block + number;
+}
+
+static void test_sound_map(void **state)
+{
+    (void)state;
+    struct bat_map *map = new_map(BAT_HOT_INDEX_TABLE);
+    struct findings findings;
+    validate_map(map, &findings);
+    assert_int_equal(findings.count, 0);
+    bat_map_free(map);
+}
+
+static void test_sound_empty_map(void **state)
+{
+    (void)state;
+    struct bat_builder *builder = bat_builder_new();
+    struct bat_map *map = NULL;
+    assert_int_equal(bat_builder_finish(builder, BAT_HOT_INDEX_TABLE, &map, NULL), BAT_OK);
+    bat_builder_free(builder);
+    struct findings findings;
+    validate_map(map, &findings);
+    assert_int_equal(findings.count, 0);
+    bat_map_free(map);
+}
+
+static void test_no_receiver(void **state)
+{
+    (void)state;
+    struct bat_map *map = new_map(BAT_HOT_INDEX_TABLE);
+    map->functions[FRAGMENT].skew = 0x1f;
+    map->functions[FRAGMENT].equal_count = 0;
+    struct bat_binary binary = {.map = map};
+    struct bat_verdict verdict;
+    assert_int_equal(bat_validate(&binary, NULL, NULL, NULL, &verdict, NULL), BAT_OK);
+    assert_int_equal(verdict.warnings, 1);
+    assert_int_equal(verdict.errors, 0);
+    bat_map_free(map);
+}
+
+/* --- Faults of single tables ------------------------------------------------------------------ */
+
+static void test_prefix_short(void **state)
+{
+    (void)state;
+    struct bat_map *map = new_map(BAT_HOT_INDEX_TABLE);
+    assert_int_equal(map->functions[FIRST].equal_count, 3);
+    map->functions[FIRST].equal_count = 2;
+    struct findings findings;
+    validate_map(map, &findings);
+    const struct bat_finding *finding = only(&findings, "prefix-short");
+    assert_int_equal(finding->severity, BAT_WARNING);
+    assert_int_equal(finding->table, FIRST);
+    assert_mentions(finding, "0x1000");
+    bat_map_free(map);
+}
+
+static void test_skew(void **state)
+{
+    (void)state;
+    struct bat_map *map = new_map(BAT_HOT_INDEX_TABLE);
+    map->functions[OTHER_FRAGMENT].skew = 0x3f;
+    map->functions[OTHER_FRAGMENT].equal_count = 0;
+    struct findings findings;
+    validate_map(map, &findings);
+    const struct bat_finding *finding = only(&findings, "skew");
+    assert_int_equal(finding->severity, BAT_WARNING);
+    assert_int_equal(finding->table, OTHER_FRAGMENT);
+    assert_mentions(finding, "0x40");
+    assert_mentions(finding, "0x3f");
+    bat_map_free(map);
+}
+
+/* The last entry of the first function is a block; move it. */
+static void move_last(struct bat_map *map, uint32_t output)
+{
+    map->output_offsets[entry_of(map, FIRST, 3)] = output;
+}
+
+static void test_deleted_block_at_next_table(void **state)
+{
+    (void)state;
+    struct bat_map *map = new_map(BAT_HOT_INDEX_TABLE);
+    move_last(map, 0x100);
+    struct findings findings;
+    validate_map(map, &findings);
+    assert_int_equal(findings.count, 0);
+    bat_map_free(map);
+}
+
+static void test_overlap(void **state)
+{
+    (void)state;
+    struct bat_map *map = new_map(BAT_HOT_INDEX_TABLE);
+    move_last(map, 0x101);
+    struct findings findings;
+    validate_map(map, &findings);
+    const struct bat_finding *finding = only(&findings, "overlap");
+    assert_int_equal(finding->severity, BAT_ERROR);
+    assert_int_equal(finding->table, FIRST);
+    assert_int_equal(finding->entry, entry_of(map, FIRST, 3));
+    assert_mentions(finding, "0x101");
+    bat_map_free(map);
+}
+
+/* A block in another part of the function: only branches wander so. */
+static void test_overlap_block_in_fragment(void **state)
+{
+    (void)state;
+    struct bat_map *map = new_map(BAT_HOT_INDEX_TABLE);
+    move_last(map, 0x100a);
+    struct findings findings;
+    validate_map(map, &findings);
+    only(&findings, "overlap");
+    bat_map_free(map);
+}
+
+/* Put a branch of the fragment at 0x2000 to another output offset. */
+static void move_fragment_branch(struct bat_map *map, uint32_t output)
+{
+    map->output_offsets[entry_of(map, FRAGMENT, 1)] = output;
+    map->functions[FRAGMENT].equal_count = 1;
+}
+
+/* Above, in the other fragment; below, in the hot part, modulo 2^32. */
+static void test_branch_gone_to_sibling(void **state)
+{
+    (void)state;
+    const uint32_t outputs[] = {0x104, 0u - 0x1000, 0u - 0xff8, 0u - 0xf00 - 1};
+    for (size_t i = 0; i < sizeof(outputs) / sizeof(outputs[0]); i++) {
+        struct bat_map *map = new_map(BAT_HOT_INDEX_TABLE);
+        move_fragment_branch(map, outputs[i]);
+        struct findings findings;
+        validate_map(map, &findings);
+        assert_int_equal(findings.count, 0);
+        bat_map_free(map);
+    }
+}
+
+/* A stray branch may belong to the equal prefix, modulo 2^32 (BAT.md 6.2). */
+static void test_stray_branch_in_prefix(void **state)
+{
+    (void)state;
+    struct bat_builder *builder = bat_builder_new();
+    uint32_t function;
+    uint32_t fragment;
+    assert_int_equal(bat_builder_add_function(builder, 0x1000, 0xf1, 2, &function, NULL), BAT_OK);
+    add_block(builder, function, 0, 0, 0);
+    add_branch(builder, function, 8, 0x38);
+    assert_int_equal(bat_builder_add_fragment(builder, 0x1010, function, &fragment, NULL), BAT_OK);
+    add_block(builder, fragment, 0, 0x40, 1);
+    add_branch(builder, fragment, 0u - 8, 0x38);
+    struct bat_map *map = NULL;
+    assert_int_equal(bat_builder_finish(builder, BAT_HOT_INDEX_TABLE, &map, NULL), BAT_OK);
+    bat_builder_free(builder);
+    map->functions[1].equal_count = 2;
+    struct findings findings;
+    validate_map(map, &findings);
+    assert_int_equal(findings.count, 0);
+    map->functions[1].equal_count = 1;
+    validate_map(map, &findings);
+    assert_int_equal(only(&findings, "prefix-short")->table, 1);
+    bat_map_free(map);
+}
+
+/* Into the second function; below all tables; further than branches reach. */
+static void test_branch_gone_astray(void **state)
+{
+    (void)state;
+    const uint32_t outputs[] = {0u - 0xf00, 0u - 0x1001, 0x80000000};
+    for (size_t i = 0; i < sizeof(outputs) / sizeof(outputs[0]); i++) {
+        struct bat_map *map = new_map(BAT_HOT_INDEX_TABLE);
+        move_fragment_branch(map, outputs[i]);
+        struct findings findings;
+        validate_map(map, &findings);
+        const struct bat_finding *finding = only(&findings, "overlap");
+        assert_int_equal(finding->table, FRAGMENT);
+        assert_int_equal(finding->entry, entry_of(map, FRAGMENT, 1));
+        bat_map_free(map);
+    }
+}
+
+/* --- Faults between the tables of a function -------------------------------------------------- */
+
+/* Make block 4 of the hot part a second entry for the fragment's block 2. */
+static void repeat_fragment_block(struct bat_map *map)
+{
+    map->input_offsets[entry_of(map, FIRST, 3)] = 0x20 << 1;
+    map->block_hashes[block_of(map, FIRST, 2)] = 0xb20020;
+    map->block_indices[block_of(map, FIRST, 2)] = 2;
+}
+
+static void test_repeated_block(void **state)
+{
+    (void)state;
+    struct bat_map *map = new_map(BAT_HOT_INDEX_TABLE);
+    repeat_fragment_block(map);
+    struct findings findings;
+    validate_map(map, &findings);
+    assert_int_equal(findings.count, 0);
+    bat_map_free(map);
+}
+
+static void test_hash_offset(void **state)
+{
+    (void)state;
+    struct bat_map *map = new_map(BAT_HOT_INDEX_TABLE);
+    map->block_hashes[block_of(map, OTHER_FRAGMENT, 0)] = 0xb30041;
+    struct findings findings;
+    validate_map(map, &findings);
+    const struct bat_finding *finding = only(&findings, "hash-offset");
+    assert_int_equal(finding->severity, BAT_WARNING);
+    assert_int_equal(finding->table, OTHER_FRAGMENT);
+    assert_mentions(finding, "0xb30041");
+    bat_map_free(map);
+}
+
+/* Only 16 bits of the offset are in the hash. */
+static void test_hash_of_far_block(void **state)
+{
+    (void)state;
+    struct bat_map *map = new_map(BAT_HOT_INDEX_TABLE);
+    map->input_offsets[entry_of(map, FIRST, 3)] = 0x70050 << 1;
+    struct findings findings;
+    validate_map(map, &findings);
+    assert_int_equal(findings.count, 0);
+    bat_map_free(map);
+}
+
+static void test_block_hash(void **state)
+{
+    (void)state;
+    struct bat_map *map = new_map(BAT_HOT_INDEX_TABLE);
+    repeat_fragment_block(map);
+    map->block_hashes[block_of(map, FRAGMENT, 0)] = 0xbad0020;
+    struct findings findings;
+    validate_map(map, &findings);
+    const struct bat_finding *finding = only(&findings, "block-hash");
+    assert_int_equal(finding->severity, BAT_ERROR);
+    assert_int_equal(finding->table, FRAGMENT);
+    assert_int_equal(finding->entry, entry_of(map, FRAGMENT, 0));
+    assert_mentions(finding, "0xb20020");
+    assert_mentions(finding, "0xbad0020");
+    bat_map_free(map);
+}
+
+static void test_block_index(void **state)
+{
+    (void)state;
+    struct bat_map *map = new_map(BAT_HOT_INDEX_TABLE);
+    repeat_fragment_block(map);
+    map->block_indices[block_of(map, FRAGMENT, 0)] = 4;
+    struct findings findings;
+    validate_map(map, &findings);
+    const struct bat_finding *finding = only(&findings, "block-index");
+    assert_int_equal(finding->severity, BAT_ERROR);
+    assert_int_equal(finding->table, FRAGMENT);
+    bat_map_free(map);
+}
+
+/* A block that the input function has in one table, and has not in another. */
+static void test_block_and_none(void **state)
+{
+    (void)state;
+    struct bat_map *map = new_map(BAT_HOT_INDEX_TABLE);
+    repeat_fragment_block(map);
+    map->block_hashes[block_of(map, FRAGMENT, 0)] = 0;
+    map->block_indices[block_of(map, FRAGMENT, 0)] = 0;
+    struct findings findings;
+    validate_map(map, &findings);
+    assert_int_equal(findings.count, 2);
+    assert_string_equal(findings.all[0].check, "block-hash");
+    assert_string_equal(findings.all[1].check, "block-index");
+    bat_map_free(map);
+}
+
+static void test_block_order(void **state)
+{
+    (void)state;
+    struct bat_map *map = new_map(BAT_HOT_INDEX_TABLE);
+    map->block_indices[block_of(map, FRAGMENT, 0)] = 1;
+    struct findings findings;
+    validate_map(map, &findings);
+    const struct bat_finding *finding = only(&findings, "block-order");
+    assert_int_equal(finding->severity, BAT_ERROR);
+    assert_int_equal(finding->table, FRAGMENT);
+    assert_mentions(finding, "0x20");
+    bat_map_free(map);
+}
+
+/* Entries for what was no block of the input function have neither hash nor index. */
+static void test_entry_for_no_block(void **state)
+{
+    (void)state;
+    struct bat_map *map = new_map(BAT_HOT_INDEX_TABLE);
+    map->block_hashes[block_of(map, FRAGMENT, 0)] = 0;
+    map->block_indices[block_of(map, FRAGMENT, 0)] = 0;
+    struct findings findings;
+    validate_map(map, &findings);
+    assert_int_equal(findings.count, 0);
+    bat_map_free(map);
+}
+
+static void test_block_count(void **state)
+{
+    (void)state;
+    struct bat_map *map = new_map(BAT_HOT_INDEX_TABLE);
+    map->functions[FIRST].input_block_count = 4;
+    struct findings findings;
+    validate_map(map, &findings);
+    const struct bat_finding *finding = only(&findings, "block-count");
+    assert_int_equal(finding->severity, BAT_ERROR);
+    assert_int_equal(finding->table, FIRST);
+    assert_int_equal(finding->entry, entry_of(map, FIRST, 3));
+    bat_map_free(map);
+}
+
+/* Real notes have functions with more blocks than the note tells of. */
+static void test_more_blocks_than_told(void **state)
+{
+    (void)state;
+    struct bat_map *map = new_map(BAT_HOT_INDEX_TABLE);
+    map->functions[FIRST].input_block_count = 99;
+    struct findings findings;
+    validate_map(map, &findings);
+    assert_int_equal(findings.count, 0);
+    bat_map_free(map);
+}
+
+static void test_secondary(void **state)
+{
+    (void)state;
+    const uint32_t offsets[] = {0x41, 0x08, 0xffffffff};
+    for (size_t i = 0; i < sizeof(offsets) / sizeof(offsets[0]); i++) {
+        struct bat_map *map = new_map(BAT_HOT_INDEX_TABLE);
+        map->secondary_entries[0] = offsets[i];
+        struct findings findings;
+        validate_map(map, &findings);
+        const struct bat_finding *finding = only(&findings, "secondary");
+        assert_int_equal(finding->severity, BAT_ERROR);
+        assert_int_equal(finding->table, FIRST);
+        bat_map_free(map);
+    }
+}
+
+/* Many faults of one kind in one function are one finding that says how many. */
+static void test_faults_are_counted(void **state)
+{
+    (void)state;
+    struct bat_map *map = new_map(BAT_HOT_INDEX_TABLE);
+    map->functions[FIRST].input_block_count = 2;
+    struct findings findings;
+    validate_map(map, &findings);
+    assert_mentions(only(&findings, "block-count"), "the first of 3");
+    bat_map_free(map);
+}
+
+static void test_merged_hot_index(void **state)
+{
+    (void)state;
+    struct bat_map *map = new_map(BAT_HOT_INDEX_MERGED);
+    struct findings findings;
+    validate_map(map, &findings);
+    const struct bat_finding *finding = only(&findings, "hot-index-merged");
+    assert_int_equal(finding->severity, BAT_WARNING);
+    assert_mentions(finding, "batinject --repair");
+    bat_map_free(map);
+}
+
+/* --- Bytes ------------------------------------------------------------------------------------ */
+
+static void validate_bytes(const uint8_t *note, size_t size, bool round_trip,
+                           struct findings *findings)
+{
+    struct bat_binary binary = {.note = note, .note_size = size};
+    validate_binary(&binary, round_trip, findings);
+    bat_map_free(binary.map);
+}
+
+static void put_u32(uint8_t *at, uint32_t value)
+{
+    for (unsigned i = 0; i < 4; i++)
+        at[i] = (uint8_t)(value >> 8 * i);
+}
+
+/* A note around a description; returns its size. */
+static size_t make_note(uint8_t *note, const uint8_t *description, size_t size)
+{
+    size_t padded = (size + 3) / 4 * 4;
+    memset(note, 0, 20 + padded);
+    put_u32(note, 5);
+    put_u32(note + 4, (uint32_t)size);
+    put_u32(note + 8, 1);
+    memcpy(note + 12, "BOLT", 4);
+    memcpy(note + 20, description, size);
+    return 20 + padded;
+}
+
+struct bad_description {
+    const char *check;
+    uint64_t offset; /* where the finding must be */
+    size_t size;
+    uint8_t bytes[48];
+};
+
+#define HASH 1, 2, 3, 4, 5, 6, 7, 8
+
+/* Hot table: address, hash, blocks, secondary entries, entries, equal ones. Then the cold one. */
+static const struct bad_description bad_descriptions[] = {
+    {"truncated", 34, 16, {1, 0x10, HASH, 1, 0, 0, 0, 0x80, 0x80, 0x80, 0x80}},
+    {"trailing", 35, 17, {1, 0x10, HASH, 1, 0, 0, 0, 0, 7, 7}},
+    {"leb128", 21, 16, {1, 0x90, 0x00, HASH, 1, 0, 0, 0, 0}},
+    {"count", 20, 3, {100, 0, 0}},
+    {"range", 30, 19, {1, 0x10, HASH, 0xff, 0xff, 0xff, 0xff, 0x1f, 0, 0, 0, 0}},
+    {"order", 34, 28, {2, 0x10, HASH, 1, 0, 0, 0, 0x00, HASH, 1, 0, 0, 0, 0}},
+    {"prefix", 33, 19, {1, 0x10, HASH, 1, 0, 1, 2, 0, 0, 0, 0}},
+    {"hot-index", 36, 20, {1, 0x10, HASH, 1, 0, 0, 0, 1, 0x10, 2, 0, 0, 0}},
+    {"version", 20, 28, {1, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0, 0,
+                         1, 0, 0, 0, 8, 0, 0, 0, 8, 0, 0, 0x80}},
+};
+
+static void test_bytes_that_do_not_decode(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(bad_descriptions) / sizeof(bad_descriptions[0]); i++) {
+        const struct bad_description *bad = &bad_descriptions[i];
+        uint8_t note[128];
+        struct findings findings;
+        validate_bytes(note, make_note(note, bad->bytes, bad->size), false, &findings);
+        const struct bat_finding *finding = only(&findings, bad->check);
+        assert_int_equal(finding->severity, BAT_ERROR);
+        assert_int_equal(finding->table, BAT_NONE);
+        if (finding->offset != bad->offset)
+            fail_msg("%s at %d: %s", bad->check, (int)finding->offset, finding->message);
+    }
+}
+
+static void test_bad_container(void **state)
+{
+    (void)state;
+    uint8_t note[64];
+    size_t size = make_note(note, (const uint8_t[]){0, 0}, 2);
+    struct findings findings;
+    validate_bytes(note, size, true, &findings);
+    assert_int_equal(findings.count, 0);
+    note[8] = 2; /* the type */
+    validate_bytes(note, size, false, &findings);
+    assert_int_equal(only(&findings, "container")->severity, BAT_ERROR);
+}
+
+/*
+ * The note of new_map() by hand, field after field as BAT.md has them, with two faults: too few
+ * blocks told of the first function, and a skew of 0x3f in the other fragment.
+ */
+static const uint8_t note_with_faults[] = {
+    2,                                                 /* hot functions */
+    0x80, 0x20, HASH, 2,    1, 4,    3, 2,             /* 0x1000, 2 blocks (5 are right) */
+    0x00, 0,    0,    0xb0, 0, 0,    0, 0, 0, 0,       /* 0x00 block 0 */
+    0x08,                                              /* 0x08 branch */
+    0x08, 0x10, 0,    0xb1, 0, 0,    0, 0, 0, 1,       /* 0x10 block 1 */
+    0x08, 0x80, 0x01, 0x50, 0, 0xb4, 0, 0, 0, 0, 0, 3, /* 0x18 block 4, input 0x50 */
+    0x40,                                              /* secondary entry point */
+    0xe8, 0x01, HASH, 2,    0, 2,    1, 0,             /* 0x1100 */
+    0x00, 0,    0,    0xb0, 0, 0,    0, 0, 0, 0,       /* 0x00 block 0 */
+    0x30, 0xd0, 0x00, 0x28, 0, 0xb1, 0, 0, 0, 0, 0, 1, /* 0x30 block 1, input 0x28 */
+    2,                                                 /* fragments */
+    0xd0, 0x1d, 0,    0x20, 2, 2,    2,                /* 0x2000, skew 0x20 */
+    0x00, 0x20, 0,    0xb2, 0, 0,    0, 0, 0, 2,       /* 0x00 block 2 */
+    0x0a,                                              /* 0x0a branch */
+    0xf6, 0x01, 0,    0x3f, 1, 0,                      /* 0x2100, skew 0x3f (0x40 is right) */
+    0x00, 0x80, 0x01, 0x40, 0, 0xb3, 0, 0, 0, 0, 0, 3, /* 0x00 block 3, input 0x40 */
+};
+
+/* Findings say where the table's record starts in the section. */
+static void test_places(void **state)
+{
+    (void)state;
+    uint8_t note[256];
+    size_t size = make_note(note, note_with_faults, sizeof(note_with_faults));
+    struct findings findings;
+    validate_bytes(note, size, true, &findings);
+    assert_int_equal(findings.count, 2);
+    assert_string_equal(findings.all[0].check, "skew");
+    assert_int_equal(findings.all[0].table, OTHER_FRAGMENT);
+    /* Behind header, hot functions of 49 and 37 bytes with their number, and a fragment of 18. */
+    assert_int_equal(findings.all[0].offset, 20 + 1 + 49 + 37 + 1 + 18);
+    assert_string_equal(findings.all[1].check, "block-count");
+    assert_int_equal(findings.all[1].table, FRAGMENT);
+    assert_int_equal(findings.all[1].offset, 20 + 1 + 49 + 37 + 1);
+}
+
+static void test_round_trip_differs(void **state)
+{
+    (void)state;
+    struct bat_map *map = new_map(BAT_HOT_INDEX_TABLE);
+    uint8_t *note = NULL;
+    size_t size = 0;
+    assert_int_equal(bat_encode(map, &note, &size, NULL), BAT_OK);
+    /* A map that these bytes do not decode to stands in for a codec that is wrong. */
+    map->functions[SECOND].hash = 0xf3;
+    struct bat_binary binary = {.map = map, .note = note, .note_size = size};
+    struct findings findings;
+    validate_binary(&binary, false, &findings);
+    assert_int_equal(findings.count, 0);
+    validate_binary(&binary, true, &findings);
+    assert_int_equal(only(&findings, "round-trip")->severity, BAT_ERROR);
+    free(note);
+    bat_map_free(map);
+}
+
+static void test_list_of_checks(void **state)
+{
+    (void)state;
+    size_t count = 0;
+    const struct bat_check *checks = bat_checks(&count);
+    assert_true(count > 20);
+    for (size_t i = 0; i < count; i++) {
+        assert_non_null(checks[i].id);
+        assert_true(strlen(checks[i].summary) > 10);
+        for (size_t j = 0; j < i; j++)
+            assert_string_not_equal(checks[i].id, checks[j].id);
+    }
+    assert_string_equal(bat_severity_name(BAT_WARNING), "warning");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_sound_map),
+        cmocka_unit_test(test_sound_empty_map),
+        cmocka_unit_test(test_no_receiver),
+        cmocka_unit_test(test_prefix_short),
+        cmocka_unit_test(test_skew),
+        cmocka_unit_test(test_deleted_block_at_next_table),
+        cmocka_unit_test(test_overlap),
+        cmocka_unit_test(test_overlap_block_in_fragment),
+        cmocka_unit_test(test_branch_gone_to_sibling),
+        cmocka_unit_test(test_stray_branch_in_prefix),
+        cmocka_unit_test(test_branch_gone_astray),
+        cmocka_unit_test(test_repeated_block),
+        cmocka_unit_test(test_hash_offset),
+        cmocka_unit_test(test_hash_of_far_block),
+        cmocka_unit_test(test_block_hash),
+        cmocka_unit_test(test_block_index),
+        cmocka_unit_test(test_block_and_none),
+        cmocka_unit_test(test_block_order),
+        cmocka_unit_test(test_entry_for_no_block),
+        cmocka_unit_test(test_block_count),
+        cmocka_unit_test(test_more_blocks_than_told),
+        cmocka_unit_test(test_secondary),
+        cmocka_unit_test(test_faults_are_counted),
+        cmocka_unit_test(test_merged_hot_index),
+        cmocka_unit_test(test_bytes_that_do_not_decode),
+        cmocka_unit_test(test_bad_container),
+        cmocka_unit_test(test_places),
+        cmocka_unit_test(test_round_trip_differs),
+        cmocka_unit_test(test_list_of_checks),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* The tables beside what the binary says of itself: sections, symbols, frame descriptions. */
+#include <elf.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "bat_decoder.h"
+#include "checking.h"
+#include "frames.h"
+#include "names.h"
+#include "places.h"
+
+/* --- Executable sections -------------------------------------------------------------------- */
+
+struct interval {
+    uint64_t start;
+    uint64_t end;
+};
+
+static int compare_intervals(const void *left_pointer, const void *right_pointer)
+{
+    const struct interval *left = left_pointer;
+    const struct interval *right = right_pointer;
+    return (left->start > right->start) - (left->start < right->start);
+}
+
+/* The addresses of all executable sections, ascending; *intervals is to be freed. */
+static enum bat_code collect_executable(struct bat_checking *checking, struct interval **intervals,
+                                        size_t *count)
+{
+    const uint64_t wanted = SHF_ALLOC | SHF_EXECINSTR;
+    size_t sections_count = 0;
+    const struct bat_section *sections = bat_elf_sections(checking->binary->elf, &sections_count);
+    *count = 0;
+    *intervals = malloc((sections_count + 1) * sizeof(**intervals));
+    if (!*intervals)
+        return bat_fail(checking->error, BAT_ERR_MEMORY, "not enough memory for %zu sections",
+                        sections_count);
+    for (size_t i = 0; i < sections_count; i++) {
+        const struct bat_section *section = &sections[i];
+        if ((section->flags & wanted) == wanted && section->size != 0 &&
+            section->size <= UINT64_MAX - section->address)
+            (*intervals)[(*count)++] =
+                (struct interval){section->address, section->address + section->size};
+    }
+    qsort(*intervals, *count, sizeof(**intervals), compare_intervals);
+    return BAT_OK;
+}
+
+/* Tables and sections both ascend, so one walk sees to all. */
+static enum bat_code check_executable(struct bat_checking *checking)
+{
+    const struct bat_map *map = checking->map;
+    struct interval *intervals = NULL;
+    size_t count = 0;
+    enum bat_code code = collect_executable(checking, &intervals, &count);
+    size_t next = 0;
+    uint64_t end = 0; /* the furthest of the sections that start at or below the table */
+    for (uint32_t rank = 0; code == BAT_OK && rank < bat_map_tables(map); rank++) {
+        uint32_t table = map->by_address[rank];
+        uint64_t address = map->functions[table].address;
+        for (; next < count && intervals[next].start <= address; next++)
+            if (intervals[next].end > end)
+                end = intervals[next].end;
+        if (address >= end)
+            bat_checking_find(checking, CHECK_EXECUTABLE, table, BAT_NONE,
+                              "table at 0x%" PRIx64
+                              ": expected an address in an executable section, found none there",
+                              address);
+    }
+    free(intervals);
+    return code;
+}
+
+/* --- Functions ------------------------------------------------------------------------------ */
+
+/* What symbols and frame descriptions say of the address of a table. */
+struct start {
+    bool is_known;        /* a function starts there */
+    const char *end_told; /* by what size is known: "symbol"; NULL if it is not */
+    uint64_t size;
+};
+
+/*
+ * Symbols first. BOLT also moves functions that have none, and that it knows from their frame
+ * description alone; in a stripped binary that is all there is.
+ */
+static struct start find_start(const struct bat_names *names, const struct bat_frames *frames,
+                               uint64_t address)
+{
+    struct start start = {0};
+    size_t first = 0;
+    size_t count = bat_names_at(names, address, &first);
+    for (size_t i = first; i < first + count; i++)
+        if (names->symbols[i]->size > start.size)
+            start.size = names->symbols[i]->size;
+    start.is_known = count != 0;
+    start.end_told = start.size ? "symbol" : NULL;
+    if (count == 0) {
+        start.is_known = bat_frames_at(frames, address, &start.size);
+        start.end_told = start.size ? "frame description" : NULL;
+    }
+    return start;
+}
+
+static void check_size(struct bat_checking *checking, uint32_t index, const struct start *start)
+{
+    const struct bat_map *map = checking->map;
+    const struct bat_function *table = &map->functions[index];
+    struct bat_fault fault = bat_fault_none(CHECK_SIZE);
+    for (uint32_t i = bat_first_beyond(map, table, start->size); i < table->entry_count; i++) {
+        uint32_t entry = table->first_entry + i;
+        if (!bat_is_stray(map, index, entry))
+            bat_fault_add(&fault, index, entry,
+                          "table at 0x%" PRIx64 ": expected entries within 0x%" PRIx64
+                          " bytes (size by its %s), found one at 0x%" PRIx32,
+                          table->address, start->size, start->end_told, map->output_offsets[entry]);
+    }
+    bat_fault_tell(checking, &fault, "entries");
+}
+
+/* True if a symbol at the fragment is called after one at its parent. */
+static bool has_parents_name(const struct bat_names *names, size_t first, size_t count,
+                             uint64_t parent)
+{
+    for (size_t i = first; i < first + count; i++) {
+        const char *name = names->symbols[i]->name;
+        size_t stem = bat_name_stem(name);
+        if (stem != 0 && bat_names_have(names, parent, name, stem))
+            return true;
+    }
+    return false;
+}
+
+/* A function's fragments, as far as they have symbols, are called after it. */
+static void check_fragment_names(struct bat_checking *checking, uint32_t hot)
+{
+    const struct bat_map *map = checking->map;
+    const struct bat_names *names = &checking->names;
+    uint64_t parent = map->functions[hot].address;
+    const struct bat_symbol *of_parent = NULL; /* wanted for messages only, and searched once */
+    for (uint32_t i = map->fragment_start[hot]; i < map->fragment_start[hot + 1]; i++) {
+        uint64_t address = map->functions[map->fragments[i]].address;
+        size_t first = 0;
+        size_t count = bat_names_at(names, address, &first);
+        if (count == 0 || has_parents_name(names, first, count, parent))
+            continue;
+        of_parent = of_parent ? of_parent : bat_names_best(names, parent);
+        bat_checking_find(checking, CHECK_FRAGMENT_NAME, map->fragments[i], BAT_NONE,
+                          "table at 0x%" PRIx64 ": expected a fragment of \"%.100s\" at 0x%" PRIx64
+                          ", found one called \"%.100s\"",
+                          address, of_parent ? of_parent->name : "", parent,
+                          bat_names_best(names, address)->name);
+    }
+}
+
+static void check_table(struct bat_checking *checking, const struct bat_frames *frames,
+                        uint32_t table, bool must_be_known)
+{
+    const struct bat_map *map = checking->map;
+    uint64_t address = map->functions[table].address;
+    struct start start = find_start(&checking->names, frames, address);
+    if (!start.is_known && must_be_known)
+        bat_checking_find(checking, CHECK_START, table, BAT_NONE,
+                          "table at 0x%" PRIx64 ": expected a %s to start there, found neither "
+                          "symbol nor frame description",
+                          address, table < map->hot_count ? "function" : "fragment");
+    if (start.end_told)
+        check_size(checking, table, &start);
+}
+
+/*
+ * Without a symbol table (a shared library's exported symbols, which say where few functions
+ * are, do not count) a table may well start where nothing is known to start.
+ */
+static void tell_no_symbols(struct bat_checking *checking, const struct bat_frames *frames)
+{
+    bat_checking_find(checking, CHECK_NO_SYMBOLS, BAT_NONE, BAT_NONE,
+                      "the binary has no symbol table: only %s where functions are, and nothing "
+                      "whose fragments are whose",
+                      frames->count ? "frame descriptions and exported symbols tell"
+                                    : "exported symbols, if any, tell");
+}
+
+static enum bat_code check_functions(struct bat_checking *checking)
+{
+    const struct bat_map *map = checking->map;
+    struct bat_elf *elf = checking->binary->elf;
+    const struct bat_symbol *symbols = NULL;
+    size_t symbol_count = 0;
+    struct bat_frames frames;
+    enum bat_code code = bat_elf_symbols(elf, false, &symbols, &symbol_count, checking->error);
+    if (code == BAT_OK)
+        code = bat_frames_collect(elf, &frames, checking->error);
+    if (code != BAT_OK)
+        return code;
+    if (symbol_count == 0)
+        tell_no_symbols(checking, &frames);
+    for (uint32_t i = 0; i < bat_map_tables(map); i++)
+        check_table(checking, &frames, i, symbol_count != 0);
+    for (uint32_t hot = 0; hot < map->hot_count; hot++)
+        check_fragment_names(checking, hot);
+    bat_frames_free(&frames);
+    return BAT_OK;
+}
+
+enum bat_code bat_check_binary(struct bat_checking *checking)
+{
+    if (!checking->binary->elf)
+        return BAT_OK;
+    enum bat_code code = check_executable(checking);
+    if (code == BAT_OK)
+        code = check_functions(checking);
+    return code;
+}

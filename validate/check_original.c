@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* The tables beside the functions of the binary that BOLT read. */
+#include <elf.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bat_decoder.h"
+#include "checking.h"
+
+/* --- Functions of the original by name -------------------------------------------------------- */
+
+/* A name, and the size of the largest function called so: local functions may share names. */
+struct original {
+    const char *name;
+    uint64_t size;
+};
+
+struct originals {
+    struct original *functions; /* by name, each once */
+    size_t count;
+};
+
+static int compare_originals(const void *left_pointer, const void *right_pointer)
+{
+    const struct original *left = left_pointer;
+    const struct original *right = right_pointer;
+    return strcmp(left->name, right->name);
+}
+
+/* The end of the section that holds the symbol; the symbol's own address if there is none. */
+static uint64_t section_end(const struct bat_elf *elf, const struct bat_symbol *symbol)
+{
+    size_t count = 0;
+    const struct bat_section *sections = bat_elf_sections(elf, &count);
+    if (symbol->section >= count)
+        return symbol->address;
+    const struct bat_section *section = &sections[symbol->section];
+    bool is_inside =
+        symbol->address >= section->address && symbol->address - section->address < section->size;
+    return is_inside ? section->address + section->size : symbol->address;
+}
+
+/* What the symbols of one address, [first, behind), say together. */
+struct group {
+    uint64_t size; /* the largest */
+    uint64_t end;  /* of the section */
+    bool is_function;
+};
+
+static struct group join_symbols(const struct bat_elf *elf, const struct bat_names *names,
+                                 size_t first, size_t behind)
+{
+    struct group group = {0};
+    for (size_t i = first; i < behind; i++) {
+        const struct bat_symbol *symbol = names->symbols[i];
+        uint64_t end = section_end(elf, symbol);
+        group.size = symbol->size > group.size ? symbol->size : group.size;
+        group.end = end > group.end ? end : group.end;
+        group.is_function = group.is_function || symbol->type != STT_NOTYPE;
+    }
+    return group;
+}
+
+/*
+ * Fill functions[] with every symbol and the size of what it names: what the largest symbol at its
+ * address says, or, if none does, the bytes up to the next function or the section's end.
+ */
+static void measure_functions(const struct bat_elf *elf, const struct bat_names *names,
+                              struct original *functions)
+{
+    uint64_t next = UINT64_MAX; /* where the function above starts */
+    size_t first = 0;
+    for (size_t behind = names->count; behind > 0; behind = first) {
+        uint64_t address = names->symbols[behind - 1]->address;
+        for (first = behind - 1; first > 0; first--)
+            if (names->symbols[first - 1]->address != address)
+                break;
+        struct group group = join_symbols(elf, names, first, behind);
+        uint64_t end = group.end < next ? group.end : next;
+        uint64_t size = group.size ? group.size : end - address;
+        for (size_t i = first; i < behind; i++)
+            functions[i] = (struct original){names->symbols[i]->name, size};
+        next = group.is_function ? address : next;
+    }
+}
+
+/* Sort by name, and make one of functions that share it. */
+static void merge_names(struct originals *originals)
+{
+    struct original *functions = originals->functions;
+    qsort(functions, originals->count, sizeof(*functions), compare_originals);
+    size_t kept = 0;
+    for (size_t i = 0; i < originals->count; i++) {
+        if (kept == 0 || strcmp(functions[kept - 1].name, functions[i].name) != 0)
+            functions[kept++] = functions[i];
+        else if (functions[i].size > functions[kept - 1].size)
+            functions[kept - 1].size = functions[i].size;
+    }
+    originals->count = kept;
+}
+
+static enum bat_code collect_originals(struct bat_checking *checking, struct originals *originals)
+{
+    *originals = (struct originals){0};
+    struct bat_elf *elf = checking->options->original;
+    const struct bat_binary binary = {.elf = elf};
+    struct bat_names names;
+    enum bat_code code = bat_names_collect(&binary, &names, checking->error);
+    if (code != BAT_OK)
+        return code;
+    originals->count = names.count;
+    originals->functions = malloc((names.count + 1) * sizeof(*originals->functions));
+    if (originals->functions) {
+        measure_functions(elf, &names, originals->functions);
+        merge_names(originals);
+    } else {
+        code = bat_fail(checking->error, BAT_ERR_MEMORY, "not enough memory for %zu symbols",
+                        names.count);
+    }
+    bat_names_free(&names);
+    return code;
+}
+
+/* --- One function --------------------------------------------------------------------------- */
+
+/* The function's largest input offset among all its entries, and where it stands. */
+struct largest {
+    uint32_t offset;
+    uint32_t table;
+    uint32_t entry; /* BAT_NONE if it has none */
+};
+
+static void find_largest(const struct bat_map *map, uint32_t table, struct largest *largest)
+{
+    const struct bat_function *function = &map->functions[table];
+    for (uint32_t i = 0; i < function->entry_count; i++) {
+        uint32_t entry = function->first_entry + i;
+        uint32_t offset = map->input_offsets[entry] >> 1;
+        if (largest->entry == BAT_NONE || offset > largest->offset)
+            *largest = (struct largest){offset, table, entry};
+    }
+}
+
+static void check_offsets(struct bat_checking *checking, uint32_t hot,
+                          const struct original *original)
+{
+    const struct bat_map *map = checking->map;
+    struct largest largest = {.entry = BAT_NONE};
+    find_largest(map, hot, &largest);
+    for (uint32_t i = map->fragment_start[hot]; i < map->fragment_start[hot + 1]; i++)
+        find_largest(map, map->fragments[i], &largest);
+    if (largest.entry != BAT_NONE && largest.offset >= original->size)
+        bat_checking_find(checking, CHECK_ORIGINAL_OFFSET, largest.table, largest.entry,
+                          "table at 0x%" PRIx64 ": expected input offsets below 0x%" PRIx64
+                          " (size of \"%.100s\" in the original), found 0x%" PRIx32,
+                          map->functions[largest.table].address, original->size, original->name,
+                          largest.offset);
+}
+
+static void check_secondary(struct bat_checking *checking, uint32_t hot,
+                            const struct original *original)
+{
+    const struct bat_map *map = checking->map;
+    const struct bat_function *function = &map->functions[hot];
+    struct bat_fault fault = bat_fault_none(CHECK_ORIGINAL_SECONDARY);
+    for (uint32_t i = 0; i < function->secondary_count; i++) {
+        uint32_t offset = map->secondary_entries[function->first_secondary + i];
+        if (offset >= original->size)
+            bat_fault_add(&fault, hot, BAT_NONE,
+                          "table at 0x%" PRIx64 ": expected secondary entry points below 0x%" PRIx64
+                          " (size of \"%.100s\" in the original), found 0x%" PRIx32,
+                          function->address, original->size, original->name, offset);
+    }
+    bat_fault_tell(checking, &fault, "entry points");
+}
+
+/*
+ * The largest original function of all that the table is called; identical code folding gives a
+ * table the names of many. NULL if there is none.
+ */
+static const struct original *find_original(const struct bat_names *names,
+                                            const struct originals *originals, size_t first,
+                                            size_t count)
+{
+    const struct original *found = NULL;
+    for (size_t i = first; i < first + count; i++) {
+        struct original wanted = {names->symbols[i]->name, 0};
+        const struct original *original = bsearch(&wanted, originals->functions, originals->count,
+                                                  sizeof(wanted), compare_originals);
+        if (original && (!found || original->size > found->size))
+            found = original;
+    }
+    return found;
+}
+
+/* What the symbols do not name cannot be found in the original either. */
+static void check_function(struct bat_checking *checking, uint32_t hot,
+                           const struct originals *originals)
+{
+    const struct bat_names *names = &checking->names;
+    uint64_t address = checking->map->functions[hot].address;
+    size_t first = 0;
+    size_t count = bat_names_at(names, address, &first);
+    if (count == 0)
+        return;
+    const struct original *original = find_original(names, originals, first, count);
+    if (!original) {
+        bat_checking_find(checking, CHECK_ORIGINAL_FUNCTION, hot, BAT_NONE,
+                          "table at 0x%" PRIx64
+                          ": expected a function \"%.200s\" in the original, found none",
+                          address, bat_names_best(names, address)->name);
+        return;
+    }
+    check_offsets(checking, hot, original);
+    check_secondary(checking, hot, original);
+}
+
+/* --- All ------------------------------------------------------------------------------------ */
+
+/* BOLT flips the last bit of the build-id that it read. */
+static void check_build(struct bat_checking *checking)
+{
+    size_t size = 0;
+    size_t original_size = 0;
+    const uint8_t *id = bat_elf_build_id(checking->binary->elf, &size);
+    const uint8_t *original = bat_elf_build_id(checking->options->original, &original_size);
+    if (!id || !original || size == 0)
+        return;
+    bool same = size == original_size && memcmp(id, original, size - 1) == 0 &&
+                (id[size - 1] | 1) == (original[size - 1] | 1);
+    if (!same)
+        bat_checking_find(checking, CHECK_ORIGINAL_BUILD, BAT_NONE, BAT_NONE,
+                          "expected the original's build-id to be the binary's but for the last "
+                          "bit, found another: \"%.200s\" is not the file that BOLT read",
+                          bat_elf_path(checking->options->original));
+}
+
+enum bat_code bat_check_original(struct bat_checking *checking)
+{
+    if (!checking->options->original)
+        return BAT_OK;
+    if (checking->binary->elf)
+        check_build(checking);
+    struct originals originals;
+    enum bat_code code = collect_originals(checking, &originals);
+    if (code != BAT_OK)
+        return code;
+    bool is_nameless = checking->names.count == 0;
+    if (is_nameless || originals.count == 0) {
+        bat_checking_find(checking, CHECK_ORIGINAL_NAMES, BAT_NONE, BAT_NONE,
+                          "expected function symbols to find the original's functions by, found "
+                          "none in the %s",
+                          is_nameless ? "BOLTed file" : "original");
+    } else {
+        for (uint32_t hot = 0; hot < checking->map->hot_count; hot++)
+            check_function(checking, hot, &originals);
+    }
+    free(originals.functions);
+    return BAT_OK;
+}

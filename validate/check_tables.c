@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Each table for itself, and beside the table that follows it in memory. */
+#include <inttypes.h>
+
+#include "bat_decoder.h"
+#include "checking.h"
+#include "places.h"
+
+/* The most entries that qualify for the equal prefix (BAT.md 6.2). */
+static uint32_t longest_equal_prefix(const struct bat_map *map, const struct bat_function *table)
+{
+    const uint32_t *outputs = map->output_offsets + table->first_entry;
+    const uint32_t *inputs = map->input_offsets + table->first_entry;
+    uint32_t length = 0;
+    while (length < table->entry_count && outputs[length] + table->skew == inputs[length] >> 1)
+        length++;
+    return length;
+}
+
+static void check_prefix(struct bat_checking *checking, uint32_t index)
+{
+    const struct bat_map *map = checking->map;
+    const struct bat_function *table = &map->functions[index];
+    uint32_t longest = longest_equal_prefix(map, table);
+    if (table->equal_count < longest)
+        bat_checking_find(checking, CHECK_PREFIX_SHORT, index, table->first_entry + longest - 1,
+                          "table at 0x%" PRIx64 ": expected an equal prefix of %" PRIu32
+                          " entries (as many qualify), found %" PRIu32,
+                          table->address, longest, table->equal_count);
+}
+
+static void check_skew(struct bat_checking *checking, uint32_t index)
+{
+    const struct bat_map *map = checking->map;
+    const struct bat_function *table = &map->functions[index];
+    uint32_t expected = 0;
+    if (table->entry_count != 0)
+        expected = map->input_offsets[table->first_entry] >> 1;
+    if (table->skew != expected)
+        bat_checking_find(checking, CHECK_SKEW, index,
+                          table->entry_count ? table->first_entry : BAT_NONE,
+                          "table at 0x%" PRIx64 ": expected a skew of 0x%" PRIx32
+                          " (input offset of the first entry), found 0x%" PRIx32,
+                          table->address, expected, table->skew);
+}
+
+/* Entries beyond `room` bytes. */
+static void check_room(struct bat_checking *checking, uint32_t index, uint64_t room)
+{
+    const struct bat_map *map = checking->map;
+    const struct bat_function *table = &map->functions[index];
+    struct bat_fault fault = bat_fault_none(CHECK_OVERLAP);
+    for (uint32_t i = bat_first_beyond(map, table, room); i < table->entry_count; i++) {
+        uint32_t entry = table->first_entry + i;
+        if (!bat_is_stray(map, index, entry))
+            bat_fault_add(&fault, index, entry,
+                          "table at 0x%" PRIx64 ": expected entries within 0x%" PRIx64
+                          " bytes (where the next table starts), found one at 0x%" PRIx32,
+                          table->address, room, map->output_offsets[entry]);
+    }
+    bat_fault_tell(checking, &fault, "entries");
+}
+
+enum bat_code bat_check_tables(struct bat_checking *checking)
+{
+    const struct bat_map *map = checking->map;
+    uint32_t tables = bat_map_tables(map);
+    for (uint32_t i = 0; i < tables; i++) {
+        check_prefix(checking, i);
+        if (i >= map->hot_count)
+            check_skew(checking, i);
+    }
+    for (uint32_t rank = 0; rank + 1 < tables; rank++) {
+        uint32_t table = map->by_address[rank];
+        uint32_t next = map->by_address[rank + 1];
+        check_room(checking, table, map->functions[next].address - map->functions[table].address);
+    }
+    return BAT_OK;
+}

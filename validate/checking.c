@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* How findings reach the caller. */
+#include "checking.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static void deliver(struct bat_checking *checking, const struct bat_finding *finding)
+{
+    struct bat_verdict *verdict = checking->verdict;
+    switch (finding->severity) {
+    case BAT_NOTE:
+        verdict->notes++;
+        break;
+    case BAT_WARNING:
+        verdict->warnings++;
+        break;
+    case BAT_ERROR:
+        verdict->errors++;
+        break;
+    }
+    if (checking->receive)
+        checking->receive(finding, checking->context);
+}
+
+static struct bat_finding new_finding(struct bat_checking *checking, enum bat_check_id check,
+                                      uint32_t table, uint32_t entry)
+{
+    const struct bat_check *of = bat_check_of(check);
+    struct bat_finding finding = {
+        .severity = of->severity,
+        .check = of->id,
+        .table = table,
+        .entry = entry,
+        .offset = BAT_NO_OFFSET,
+    };
+    if (table != BAT_NONE) {
+        bat_checking_locate(checking);
+        if (checking->table_offsets)
+            finding.offset = checking->table_offsets[table];
+    }
+    return finding;
+}
+
+void bat_checking_find(struct bat_checking *checking, enum bat_check_id check, uint32_t table,
+                       uint32_t entry, const char *format, ...)
+{
+    struct bat_finding finding = new_finding(checking, check, table, entry);
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(finding.message, sizeof(finding.message), format, arguments);
+    va_end(arguments);
+    deliver(checking, &finding);
+}
+
+void bat_checking_find_undecodable(struct bat_checking *checking, const struct bat_error *error)
+{
+    struct bat_finding finding = {
+        .severity = BAT_ERROR,
+        .check = bat_code_name(error->code),
+        .table = BAT_NONE,
+        .entry = BAT_NONE,
+        .offset = error->place == BAT_PLACE_SECTION ? error->offset : BAT_NO_OFFSET,
+    };
+    snprintf(finding.message, sizeof(finding.message), "%s", error->message);
+    deliver(checking, &finding);
+}
+
+void bat_fault_add(struct bat_fault *fault, uint32_t table, uint32_t entry, const char *format, ...)
+{
+    if (fault->count++ != 0)
+        return;
+    fault->table = table;
+    fault->entry = entry;
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(fault->message, sizeof(fault->message), format, arguments);
+    va_end(arguments);
+}
+
+void bat_fault_tell(struct bat_checking *checking, const struct bat_fault *fault, const char *thing)
+{
+    if (fault->count == 0)
+        return;
+    if (fault->count == 1)
+        bat_checking_find(checking, fault->check, fault->table, fault->entry, "%s", fault->message);
+    else
+        bat_checking_find(checking, fault->check, fault->table, fault->entry,
+                          "%s (the first of %" PRIu64 " such %s)", fault->message, fault->count,
+                          thing);
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* One run of the checks, and how they tell what they find. Internal to validate/. */
+#ifndef BAT_VALIDATE_CHECKING_H
+#define BAT_VALIDATE_CHECKING_H
+
+#include "bat_validate.h"
+
+/* All checks. The first ones are the decoder's: their ids are what bat_code_name() says. */
+enum bat_check_id {
+    CHECK_CONTAINER,
+    CHECK_TRUNCATED,
+    CHECK_TRAILING,
+    CHECK_LEB128,
+    CHECK_COUNT,
+    CHECK_RANGE,
+    CHECK_ORDER,
+    CHECK_PREFIX,
+    CHECK_HOT_INDEX,
+    CHECK_VERSION,
+    CHECK_HOT_INDEX_MERGED,
+    CHECK_ROUND_TRIP,
+    CHECK_PREFIX_SHORT,
+    CHECK_SKEW,
+    CHECK_OVERLAP,
+    CHECK_HASH_OFFSET,
+    CHECK_BLOCK_HASH,
+    CHECK_BLOCK_INDEX,
+    CHECK_BLOCK_ORDER,
+    CHECK_BLOCK_COUNT,
+    CHECK_SECONDARY,
+    CHECK_NO_SYMBOLS,
+    CHECK_EXECUTABLE,
+    CHECK_START,
+    CHECK_SIZE,
+    CHECK_FRAGMENT_NAME,
+    CHECK_ORIGINAL_NAMES,
+    CHECK_ORIGINAL_BUILD,
+    CHECK_ORIGINAL_FUNCTION,
+    CHECK_ORIGINAL_OFFSET,
+    CHECK_ORIGINAL_SECONDARY,
+    CHECK_IDS
+};
+
+/* The id and severity of a check. */
+const struct bat_check *bat_check_of(enum bat_check_id check);
+
+struct bat_checking {
+    struct bat_binary *binary;
+    const struct bat_map *map;
+    const struct bat_validate_options *options;
+    bat_finding_fn *receive;
+    void *context;
+    struct bat_verdict *verdict;
+    struct bat_error *error;
+    struct bat_names names;  /* of the binary's functions; none for a raw note */
+    uint64_t *table_offsets; /* where each table stands in the section; NULL until wanted */
+    bool is_located;         /* that was tried */
+};
+
+/* Tell a finding. table and entry may be BAT_NONE. */
+void bat_checking_find(struct bat_checking *checking, enum bat_check_id check, uint32_t table,
+                       uint32_t entry, const char *format, ...) BAT_PRINTF(5, 6);
+
+/* Tell that the note does not decode. */
+void bat_checking_find_undecodable(struct bat_checking *checking, const struct bat_error *error);
+
+/* The faults that one check finds in one function: the first is told, the others counted. */
+struct bat_fault {
+    enum bat_check_id check;
+    uint32_t table;
+    uint32_t entry;
+    uint64_t count;
+    char message[BAT_MESSAGE_SIZE - 64]; /* of the first */
+};
+
+static inline struct bat_fault bat_fault_none(enum bat_check_id check)
+{
+    struct bat_fault fault;
+    fault.check = check;
+    fault.count = 0;
+    return fault;
+}
+
+void bat_fault_add(struct bat_fault *fault, uint32_t table, uint32_t entry, const char *format, ...)
+    BAT_PRINTF(4, 5);
+
+/* Tell the faults, if there are any; thing is what they are, in the plural. */
+void bat_fault_tell(struct bat_checking *checking, const struct bat_fault *fault,
+                    const char *thing);
+
+/* Fill checking->table_offsets from the note's bytes, as far as there are any. */
+void bat_checking_locate(struct bat_checking *checking);
+
+/* --- The checks, each group in a file of its name ------------------------------------------- */
+
+/* Bytes: check_bytes.c. */
+enum bat_code bat_check_round_trip(struct bat_checking *checking);
+
+/* Each table for itself and beside its neighbours: check_tables.c. */
+enum bat_code bat_check_tables(struct bat_checking *checking);
+
+/* What a function's tables say of its blocks: check_blocks.c. */
+enum bat_code bat_check_blocks(struct bat_checking *checking);
+
+/* The tables against sections and symbols: check_binary.c. */
+enum bat_code bat_check_binary(struct bat_checking *checking);
+
+/* The tables against the binary that BOLT read: check_original.c. */
+enum bat_code bat_check_original(struct bat_checking *checking);
+
+#endif

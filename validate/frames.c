@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "frames.h"
+
+#include <stdlib.h>
+
+#include "eh_frame.h"
+
+static int compare_frames(const void *left_pointer, const void *right_pointer)
+{
+    const struct bat_frame *left = left_pointer;
+    const struct bat_frame *right = right_pointer;
+    if (left->address != right->address)
+        return left->address < right->address ? -1 : 1;
+    return (left->size > right->size) - (left->size < right->size);
+}
+
+static bool append(struct bat_frames *frames, size_t *capacity, struct bat_frame frame)
+{
+    if (frames->count == *capacity) {
+        size_t larger = *capacity ? *capacity * 2 : 256;
+        struct bat_frame *grown = realloc(frames->frames, larger * sizeof(*grown));
+        if (!grown)
+            return false;
+        frames->frames = grown;
+        *capacity = larger;
+    }
+    frames->frames[frames->count++] = frame;
+    return true;
+}
+
+enum bat_code bat_frames_collect(const struct bat_elf *elf, struct bat_frames *frames,
+                                 struct bat_error *error)
+{
+    *frames = (struct bat_frames){0};
+    size_t capacity = 0;
+    struct bat_fde_walk walk;
+    bat_fde_begin(&walk, elf);
+    for (;;) {
+        struct bat_fde fde;
+        bool found = false;
+        if (bat_fde_next(&walk, &fde, &found, NULL) != BAT_OK || !found)
+            break;
+        if (!append(frames, &capacity, (struct bat_frame){fde.address, fde.size})) {
+            bat_frames_free(frames);
+            return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for the frame descriptions");
+        }
+    }
+    if (frames->count != 0)
+        qsort(frames->frames, frames->count, sizeof(*frames->frames), compare_frames);
+    return BAT_OK;
+}
+
+void bat_frames_free(struct bat_frames *frames)
+{
+    free(frames->frames);
+    *frames = (struct bat_frames){0};
+}
+
+bool bat_frames_at(const struct bat_frames *frames, uint64_t address, uint64_t *size)
+{
+    size_t low = 0;
+    size_t high = frames->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (frames->frames[middle].address <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == 0 || frames->frames[low - 1].address != address)
+        return false;
+    *size = frames->frames[low - 1].size;
+    return true;
+}

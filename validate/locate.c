@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Where each table stands in the note. Decoding does not keep that; only findings want it, so
+ * that the bytes are walked a second time when there are findings. The steps are
+ * decoder/decode.c's, with the map's numbers in place of the note's.
+ */
+#include <stdlib.h>
+
+#include "bat_decoder.h"
+#include "checking.h"
+#include "reader.h"
+
+static bool skip_numbers(struct bat_reader *reader, uint32_t count)
+{
+    uint64_t ignored;
+    for (uint32_t i = 0; i < count; i++)
+        if (bat_reader_uleb(reader, "number", &ignored) != BAT_OK)
+            return false;
+    return true;
+}
+
+static bool skip_bytes(struct bat_reader *reader, size_t size)
+{
+    const uint8_t *ignored;
+    return bat_reader_bytes(reader, "bytes", size, &ignored) == BAT_OK;
+}
+
+static bool skip_entries(struct bat_reader *reader, const struct bat_map *map,
+                         const struct bat_function *table)
+{
+    const uint32_t *inputs = map->input_offsets + table->first_entry;
+    if (!skip_bytes(reader, ((size_t)table->equal_count + 7) / 8))
+        return false;
+    for (uint32_t i = 0; i < table->entry_count; i++) {
+        int64_t ignored;
+        if (!skip_numbers(reader, 1))
+            return false;
+        if (i >= table->equal_count && bat_reader_sleb(reader, "number", &ignored) != BAT_OK)
+            return false;
+        if (!(inputs[i] & BAT_BRANCH_ENTRY) && !(skip_bytes(reader, 8) && skip_numbers(reader, 1)))
+            return false;
+    }
+    return true;
+}
+
+static bool skip_table(struct bat_reader *reader, const struct bat_map *map, uint32_t table)
+{
+    const struct bat_function *function = &map->functions[table];
+    bool is_hot = table < map->hot_count;
+    /* Address; hash, blocks, secondary entries, or hot index, skew; entries, equal ones. */
+    bool header =
+        skip_numbers(reader, 1) &&
+        (is_hot ? skip_bytes(reader, 8) && skip_numbers(reader, 2) : skip_numbers(reader, 2)) &&
+        skip_numbers(reader, 2);
+    return header && skip_entries(reader, map, function) &&
+           skip_numbers(reader, function->secondary_count);
+}
+
+/* Both tables; false if the map is not the one that these bytes decode to. */
+static bool walk_tables(struct bat_reader *reader, const struct bat_map *map, uint64_t *offsets)
+{
+    uint32_t tables = bat_map_tables(map);
+    bool fits = skip_numbers(reader, 1);
+    for (uint32_t i = 0; fits && i < tables; i++) {
+        if (i == map->hot_count)
+            fits = skip_numbers(reader, 1);
+        offsets[i] = (uint64_t)(reader->cursor - reader->start);
+        fits = fits && skip_table(reader, map, i);
+    }
+    return fits;
+}
+
+void bat_checking_locate(struct bat_checking *checking)
+{
+    if (checking->is_located)
+        return;
+    checking->is_located = true;
+    const struct bat_binary *binary = checking->binary;
+    struct bat_reader reader = {.start = binary->note};
+    size_t size = 0;
+    if (!binary->note || bat_note_description(binary->note, binary->note_size, &reader.cursor,
+                                              &size, NULL) != BAT_OK)
+        return;
+    reader.end = reader.cursor + size;
+    uint64_t *offsets = malloc(((size_t)bat_map_tables(checking->map) + 1) * sizeof(*offsets));
+    /* Without memory, findings do without their place. */
+    if (offsets && walk_tables(&reader, checking->map, offsets))
+        checking->table_offsets = offsets;
+    else
+        free(offsets);
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "places.h"
+
+#include "bat_decoder.h"
+
+uint32_t bat_first_beyond(const struct bat_map *map, const struct bat_function *table,
+                          uint64_t size)
+{
+    const uint32_t *outputs = map->output_offsets + table->first_entry;
+    uint32_t low = 0;
+    uint32_t high = table->entry_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (outputs[middle] <= size)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* True if the address lies in another part of the function that table belongs to. */
+static bool is_in_sibling(const struct bat_map *map, uint32_t table, uint64_t address)
+{
+    uint32_t other = bat_map_table_containing(map, address);
+    return other != BAT_NONE && other != table && bat_parent(map, other) == bat_parent(map, table);
+}
+
+bool bat_is_stray(const struct bat_map *map, uint32_t table, uint32_t entry)
+{
+    if (!(map->input_offsets[entry] & BAT_BRANCH_ENTRY))
+        return false;
+    /* Parts of a function are less than 2^31 bytes apart: branches do not reach further. */
+    int64_t distance = (int32_t)map->output_offsets[entry];
+    uint64_t start = map->functions[table].address;
+    uint64_t address = start + (uint64_t)distance;
+    bool wraps = distance < 0 ? address > start : address < start;
+    return !wraps && is_in_sibling(map, table, address);
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include <stdlib.h>
+
+#include "bat_decoder.h"
+#include "checking.h"
+
+/* True for what a note can be to blame for, not the system. */
+static bool is_about_note(enum bat_code code)
+{
+    switch (code) {
+    case BAT_ERR_CONTAINER:
+    case BAT_ERR_TRUNCATED:
+    case BAT_ERR_TRAILING:
+    case BAT_ERR_LEB128:
+    case BAT_ERR_COUNT:
+    case BAT_ERR_RANGE:
+    case BAT_ERR_ORDER:
+    case BAT_ERR_PREFIX:
+    case BAT_ERR_HOT_INDEX:
+    case BAT_ERR_VERSION:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* Decode the note if need be. *decoded is false if it cannot be, and that has been told. */
+static enum bat_code decode(struct bat_checking *checking, bool *decoded)
+{
+    *decoded = true;
+    if (checking->binary->map)
+        return BAT_OK;
+    struct bat_error error;
+    enum bat_code code = bat_binary_decode(checking->binary, &error);
+    *decoded = code == BAT_OK;
+    if (code == BAT_OK)
+        return BAT_OK;
+    if (is_about_note(code)) {
+        bat_checking_find_undecodable(checking, &error);
+        return BAT_OK;
+    }
+    if (checking->error)
+        *checking->error = error;
+    return code;
+}
+
+static enum bat_code check_hot_index_form(struct bat_checking *checking)
+{
+    if (checking->map->hot_index == BAT_HOT_INDEX_MERGED)
+        bat_checking_find(checking, CHECK_HOT_INDEX_MERGED, BAT_NONE, BAT_NONE,
+                          "expected hot indices that count in the hot table, found BOLT 19's, "
+                          "which count hot and cold tables together and crash perf2bolt; "
+                          "\"batinject --repair\" rewrites them");
+    return BAT_OK;
+}
+
+static enum bat_code run_checks(struct bat_checking *checking)
+{
+    static enum bat_code (*const groups[])(struct bat_checking *) = {
+        check_hot_index_form, bat_check_round_trip, bat_check_tables,
+        bat_check_blocks,     bat_check_binary,     bat_check_original,
+    };
+    enum bat_code code = BAT_OK;
+    for (size_t i = 0; code == BAT_OK && i < sizeof(groups) / sizeof(groups[0]); i++)
+        code = groups[i](checking);
+    return code;
+}
+
+enum bat_code bat_validate(struct bat_binary *binary, const struct bat_validate_options *options,
+                           bat_finding_fn *finding, void *context, struct bat_verdict *verdict,
+                           struct bat_error *error)
+{
+    static const struct bat_validate_options no_options = {0};
+    *verdict = (struct bat_verdict){0};
+    struct bat_checking checking = {
+        .binary = binary,
+        .options = options ? options : &no_options,
+        .receive = finding,
+        .context = context,
+        .verdict = verdict,
+        .error = error,
+    };
+    bool decoded = false;
+    enum bat_code code = decode(&checking, &decoded);
+    if (code != BAT_OK || !decoded)
+        return code;
+    checking.map = binary->map;
+    code = bat_names_collect(binary, &checking.names, error);
+    if (code == BAT_OK)
+        code = run_checks(&checking);
+    bat_names_free(&checking.names);
+    free(checking.table_offsets);
+    return code;
+}
