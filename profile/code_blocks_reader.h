@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* What a code reader holds, and how its parts are filled. Internal to code_blocks*.c. */
+#ifndef BAT_PROFILE_CODE_BLOCKS_READER_H
+#define BAT_PROFILE_CODE_BLOCKS_READER_H
+
+#include "code_blocks.h"
+#include "instructions.h"
+
+/* A function whose blocks may be asked for. */
+struct code_wanted {
+    uint64_t lsda; /* address of its exception table; 0 if there is none */
+    uint32_t function;
+    bool is_split;
+};
+
+/* AArch64: from this address on there is code, or data. */
+struct code_marker {
+    uint64_t address;
+    bool is_data;
+};
+
+struct code_addresses {
+    uint64_t *all;
+    uint32_t count;
+    uint32_t capacity;
+};
+
+struct bat_code_reader {
+    const struct bat_elf *elf;
+    const struct bat_functions *functions;
+    const struct bat_function_symbol *all; /* of functions */
+    uint32_t function_count;
+    uint16_t machine;
+
+    struct code_wanted *wanted; /* ascending by function */
+    uint32_t wanted_count;
+    const struct bat_section **sections; /* those in memory, ascending by address */
+    size_t section_count;
+    struct code_marker *markers; /* ascending by address, no two at the same */
+    uint32_t marker_count;
+    struct code_addresses entries; /* where other functions enter wanted ones; ascending */
+};
+
+/* Append an address. */
+enum bat_code code_addresses_add(struct code_addresses *addresses, uint64_t address,
+                                 struct bat_error *error);
+
+/* The wanted function of that index, or NULL. */
+struct code_wanted *code_find_wanted(const struct bat_code_reader *reader, uint32_t function);
+
+/* The section in memory that holds address, or NULL. */
+const struct bat_section *code_section_at(const struct bat_code_reader *reader, uint64_t address);
+
+/*
+ * Up to size bytes at address that are in the file; *size becomes their number, 0 with NULL.
+ */
+const uint8_t *code_bytes(const struct bat_code_reader *reader, uint64_t address, uint64_t *size);
+
+/*
+ * If address is data inside code (AArch64), the address where code goes on, at most end; otherwise
+ * address.
+ */
+uint64_t code_skip_data(const struct bat_code_reader *reader, uint64_t address, uint64_t end);
+
+/* Fill markers and is_split (code_blocks_symbols.c). */
+enum bat_code code_read_symbols(struct bat_code_reader *reader, const struct bat_elf *symbols,
+                                struct bat_error *error);
+
+/* Fill entries (code_blocks_entries.c). */
+enum bat_code code_find_entries(struct bat_code_reader *reader, struct bat_error *error);
+
+static inline bool code_contains(const struct bat_function_symbol *function, uint64_t address)
+{
+    return address - function->address < function->size;
+}
+
+#endif

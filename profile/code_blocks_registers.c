@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "code_blocks_sweep.h"
+#include "instructions_x86.h"
+
+/*
+ * Jumps through a register lead to a table if the instructions before have one of these forms:
+ *
+ *     mov table(,%index,8), %r              lea table(%rip), %a
+ *     jmp *%r                               movslq (%a,%index,4), %b
+ *                                           add %a, %b   (or %b, %a)
+ *                                           jmp *%b      (or %a)
+ *
+ * with any others in between that do not write the registers %r, %a, %b. perf2bolt looks backwards
+ * from the jump, in the order of the code; here, for each register, what was last written to it is
+ * kept while going forward, which takes linear time.
+ */
+
+#define REGISTERS 16u
+#define NO_REGISTER 0xffu
+
+enum meaning {
+    MEANING_UNKNOWN,
+    MEANING_TARGET,          /* mov table(,%index,8): an entry of the table */
+    MEANING_ADDRESS,         /* lea table(%rip) */
+    MEANING_DISTANCE,        /* movslq (%base,%index,4) */
+    MEANING_RELATIVE_TARGET, /* the sum of the last two */
+};
+
+/* What a register was last written. */
+struct content {
+    enum meaning meaning;
+    uint64_t table;   /* TARGET, ADDRESS, RELATIVE_TARGET, DISTANCE if base_is_table */
+    uint32_t written; /* index of the instruction */
+    uint8_t base;     /* DISTANCE: register number */
+    bool base_is_table;
+};
+
+struct tracker {
+    ZydisDecoder decoder;
+    struct content registers[REGISTERS];
+};
+
+/* The number of the 64-bit register that holds this one, or NO_REGISTER. */
+static uint8_t number_of(ZydisRegister reg)
+{
+    ZydisRegister whole = ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, reg);
+    if (whole < ZYDIS_REGISTER_RAX || whole > ZYDIS_REGISTER_R15)
+        return NO_REGISTER;
+    return (uint8_t)(whole - ZYDIS_REGISTER_RAX);
+}
+
+static bool is_whole_register(const ZydisDecodedOperand *operand)
+{
+    return operand->type == ZYDIS_OPERAND_TYPE_REGISTER &&
+           operand->reg.value >= ZYDIS_REGISTER_RAX && operand->reg.value <= ZYDIS_REGISTER_R15;
+}
+
+/* --- The four instructions ---------------------------------------------------------------- */
+
+static struct content content_of_mov(const ZydisDecodedInstruction *decoded,
+                                     const ZydisDecodedOperand *memory)
+{
+    struct content content = {0};
+    bool is_indexed = memory->mem.base == ZYDIS_REGISTER_NONE &&
+                      memory->mem.index != ZYDIS_REGISTER_NONE && memory->mem.scale == 8;
+    if (decoded->opcode == 0x8b && is_indexed && !x86_has_segment_prefix(decoded)) {
+        content.meaning = MEANING_TARGET;
+        content.table = (uint64_t)memory->mem.disp.value;
+    }
+    return content;
+}
+
+static struct content content_of_lea(const ZydisDecodedInstruction *decoded,
+                                     const ZydisDecodedOperand *operands, uint64_t next)
+{
+    struct content content = {0};
+    if (is_whole_register(&operands[0]) && operands[1].mem.base == ZYDIS_REGISTER_RIP &&
+        !x86_has_segment_prefix(decoded)) {
+        content.meaning = MEANING_ADDRESS;
+        content.table = next + (uint64_t)operands[1].mem.disp.value;
+    }
+    return content;
+}
+
+static struct content content_of_movsxd(const struct tracker *tracker,
+                                        const ZydisDecodedInstruction *decoded,
+                                        const ZydisDecodedOperand *operands)
+{
+    struct content content = {0};
+    const ZydisDecodedOperand *memory = &operands[1];
+    if (!is_whole_register(&operands[0]) || memory->type != ZYDIS_OPERAND_TYPE_MEMORY ||
+        memory->mem.index == ZYDIS_REGISTER_NONE || memory->mem.scale != 4 ||
+        memory->mem.disp.value != 0 || decoded->address_width != 64 ||
+        x86_has_segment_prefix(decoded))
+        return content;
+    content.base = number_of(memory->mem.base);
+    if (content.base == NO_REGISTER)
+        return content;
+    content.meaning = MEANING_DISTANCE;
+    const struct content *base = &tracker->registers[content.base];
+    content.base_is_table = base->meaning == MEANING_ADDRESS;
+    content.table = base->table;
+    return content;
+}
+
+/* Of the two registers, the one written last must hold a distance from what the other holds. */
+static struct content content_of_add(const struct tracker *tracker,
+                                     const ZydisDecodedInstruction *decoded,
+                                     const ZydisDecodedOperand *operands)
+{
+    struct content content = {0};
+    if (decoded->opcode != 0x01 || !is_whole_register(&operands[0]) ||
+        !is_whole_register(&operands[1]))
+        return content;
+    uint8_t one = number_of(operands[0].reg.value);
+    uint8_t other = number_of(operands[1].reg.value);
+    if (one == other)
+        return content;
+    if (tracker->registers[one].written < tracker->registers[other].written) {
+        uint8_t swapped = one;
+        one = other;
+        other = swapped;
+    }
+    const struct content *last = &tracker->registers[one];
+    if (last->meaning != MEANING_DISTANCE || last->base != other || !last->base_is_table)
+        return content;
+    content.meaning = MEANING_RELATIVE_TARGET;
+    content.table = last->table;
+    return content;
+}
+
+static struct content content_of(const struct tracker *tracker,
+                                 const ZydisDecodedInstruction *decoded,
+                                 const ZydisDecodedOperand *operands, uint64_t next)
+{
+    switch (decoded->mnemonic) {
+    case ZYDIS_MNEMONIC_MOV:
+        if (operands[1].type == ZYDIS_OPERAND_TYPE_MEMORY)
+            return content_of_mov(decoded, &operands[1]);
+        break;
+    case ZYDIS_MNEMONIC_LEA:
+        return content_of_lea(decoded, operands, next);
+    case ZYDIS_MNEMONIC_MOVSXD:
+        return content_of_movsxd(tracker, decoded, operands);
+    case ZYDIS_MNEMONIC_ADD:
+        return content_of_add(tracker, decoded, operands);
+    default:
+        break;
+    }
+    return (struct content){0};
+}
+
+/* --- Going through the function ------------------------------------------------------------- */
+
+static void write_registers(struct tracker *tracker, const ZydisDecodedInstruction *decoded,
+                            const ZydisDecodedOperand *operands, uint64_t next, uint32_t index)
+{
+    /* LLVM does not know that SYSCALL writes RCX and R11. */
+    if (decoded->mnemonic == ZYDIS_MNEMONIC_SYSCALL)
+        return;
+    struct content content = content_of(tracker, decoded, operands, next);
+    content.written = index;
+    for (ZyanU8 i = 0; i < decoded->operand_count; i++) {
+        if (operands[i].type != ZYDIS_OPERAND_TYPE_REGISTER ||
+            !(operands[i].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE))
+            continue;
+        uint8_t number = number_of(operands[i].reg.value);
+        if (number != NO_REGISTER)
+            tracker->registers[number] = content;
+    }
+}
+
+static enum bat_code use_register(struct code_sweep *sweep, const struct content *content,
+                                  uint32_t jump, struct bat_error *error)
+{
+    switch (content->meaning) {
+    case MEANING_TARGET:
+        return code_add_table(sweep, content->table, jump, false, error);
+    case MEANING_RELATIVE_TARGET:
+        return code_add_table(sweep, content->table, jump, true, error);
+    default:
+        return BAT_OK;
+    }
+}
+
+enum bat_code code_find_register_tables(struct code_sweep *sweep, struct bat_error *error)
+{
+    struct tracker tracker = {0};
+    ZydisDecoderInit(&tracker.decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+    for (uint32_t i = 0; i < sweep->count; i++) {
+        uint32_t offset = sweep->all[i].offset;
+        ZydisDecodedInstruction decoded;
+        ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
+        if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&tracker.decoder, sweep->bytes + offset,
+                                                 sweep->size - offset, &decoded, operands)))
+            return BAT_OK;
+        if (sweep->all[i].jump == BAT_JUMP_REGISTER &&
+            operands[0].type == ZYDIS_OPERAND_TYPE_REGISTER) {
+            uint8_t number = number_of(operands[0].reg.value);
+            enum bat_code code = number == NO_REGISTER
+                                     ? BAT_OK
+                                     : use_register(sweep, &tracker.registers[number], i, error);
+            if (code)
+                return code;
+        }
+        write_registers(&tracker, &decoded, operands,
+                        sweep->function->address + offset + decoded.length, i);
+    }
+    return BAT_OK;
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * One function's instructions, decoded from its first byte to its last, and what is marked among
+ * them on the way to its blocks. Internal to code_blocks*.c.
+ */
+#ifndef BAT_PROFILE_CODE_BLOCKS_SWEEP_H
+#define BAT_PROFILE_CODE_BLOCKS_SWEEP_H
+
+#include "code_blocks_reader.h"
+
+/* A target that is not in the function. */
+#define CODE_OUTSIDE UINT32_MAX
+
+struct code_instruction {
+    uint32_t offset;   /* from the function's start, as all offsets here */
+    uint32_t target;   /* of a direct branch or call: its offset, or CODE_OUTSIDE */
+    uint8_t kind;      /* enum bat_instruction_kind */
+    uint8_t jump;      /* enum bat_indirect_jump */
+    bool reaches_next; /* an indirect jump whose table leads to the next instruction */
+};
+
+/* Bits for each byte of the function. */
+enum code_mark {
+    CODE_MARK_INSTRUCTION = 1, /* one starts here */
+    CODE_MARK_LABEL = 2,       /* a block starts here */
+    CODE_MARK_ENTRY = 4,
+    CODE_MARK_LANDING_PAD = 8,
+    CODE_MARK_TABLE = 16, /* the table that is being looked at leads here */
+};
+
+/* A jump table of x86-64, or what may be one. */
+struct code_table {
+    uint64_t address;
+    uint32_t jump;    /* index of the instruction that uses it */
+    bool is_relative; /* four-byte distances from the table's start; else eight-byte addresses */
+};
+
+struct code_sweep {
+    const struct bat_code_reader *reader;
+    const struct bat_function_symbol *function;
+    const uint8_t *bytes;
+    uint32_t size;
+
+    struct code_instruction *all;
+    uint32_t count;
+    uint32_t capacity;
+    uint8_t *marks; /* size of them */
+
+    struct code_table *tables;
+    uint32_t table_count;
+    uint32_t table_capacity;
+    bool has_register_jump; /* a jump whose target is in a register */
+
+    enum bat_code_obstacle obstacle;
+};
+
+/* Make an instruction's start a label, and an entry if is_entry. An offset beyond is passed over.
+ */
+static inline void code_mark(struct code_sweep *sweep, uint64_t offset, uint8_t marks)
+{
+    if (offset < sweep->size)
+        sweep->marks[offset] |= marks;
+}
+
+/* Remember a table that the instruction last added may use. */
+enum bat_code code_add_table(struct code_sweep *sweep, uint64_t address, uint32_t jump,
+                             bool is_relative, struct bat_error *error);
+
+/* Add the tables of those jumps that take their target from a register (..._registers.c). */
+enum bat_code code_find_register_tables(struct code_sweep *sweep, struct bat_error *error);
+
+/* Keep those tables that are some, and mark where they lead (..._tables.c). */
+void code_read_tables(struct code_sweep *sweep);
+
+/* Jumps through a constant slot: make them direct jumps where BOLT does (..._tables.c). */
+void code_read_slot(struct code_sweep *sweep, struct code_instruction *jump, uint64_t slot);
+
+/* The blocks between the labels (..._flow.c). */
+enum bat_code code_build_blocks(const struct code_sweep *sweep, struct bat_code_blocks *blocks,
+                                struct bat_error *error);
+
+static inline bool code_is_call(const struct code_instruction *instruction)
+{
+    return instruction->kind == BAT_INSTRUCTION_CALL ||
+           instruction->kind == BAT_INSTRUCTION_INDIRECT_CALL;
+}
+
+/* A branch that leaves the function. */
+static inline bool code_is_tail_call(const struct code_instruction *instruction, uint8_t kind)
+{
+    return instruction->kind == kind && instruction->target == CODE_OUTSIDE;
+}
+
+#endif

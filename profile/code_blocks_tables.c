@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include <elf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "code_blocks_sweep.h"
+
+/*
+ * Jump tables of x86-64. Without relocations, a table is what an indirect jump refers to and what
+ * holds addresses in the function that jumps; it ends where that is no longer so, at the function's
+ * next table, or with its section. AArch64's tables perf2bolt does not read.
+ */
+
+#define RELATIVE_SIZE 4u
+#define ADDRESS_SIZE 8u
+
+/* The bytes from a table's start to the end of its section; *size is 0 if it can be no table. */
+static const uint8_t *table_bytes(const struct bat_code_reader *reader, uint64_t address,
+                                  uint64_t *size)
+{
+    const struct bat_section *section = code_section_at(reader, address);
+    *size = 0;
+    if (!section || (section->flags & SHF_EXECINSTR))
+        return NULL;
+    uint64_t section_size;
+    const uint8_t *bytes = bat_elf_section_bytes(reader->elf, section, &section_size);
+    uint64_t offset = address - section->address;
+    if (!bytes || offset >= section_size)
+        return NULL;
+    *size = section_size - offset;
+    return bytes + offset;
+}
+
+static uint64_t entry_at(const struct code_table *table, const uint8_t *bytes, uint64_t index)
+{
+    if (table->is_relative) {
+        int32_t distance;
+        memcpy(&distance, bytes + index * RELATIVE_SIZE, sizeof(distance));
+        return table->address + (uint64_t)(int64_t)distance;
+    }
+    uint64_t address;
+    memcpy(&address, bytes + index * ADDRESS_SIZE, sizeof(address));
+    return address;
+}
+
+/*
+ * Two entries inside the function make a table, or one if another leads to its start or its end
+ * (which is what __builtin_unreachable() leaves). *steps is what may still be spent on looking.
+ */
+static bool is_table(const struct code_sweep *sweep, const struct code_table *table,
+                     uint64_t *steps)
+{
+    uint64_t size;
+    const uint8_t *bytes = table_bytes(sweep->reader, table->address, &size);
+    uint64_t count = size / (table->is_relative ? RELATIVE_SIZE : ADDRESS_SIZE);
+    uint64_t inside = 0;
+    uint64_t special = 0;
+    for (uint64_t i = 0; i<count && * steps> 0; i++, --*steps) {
+        uint64_t offset = entry_at(table, bytes, i) - sweep->function->address;
+        if (offset == 0 || offset == sweep->size)
+            special = 1;
+        else if (offset < sweep->size)
+            inside++;
+        else
+            return false;
+        if (inside + special >= 2)
+            return true;
+    }
+    return false;
+}
+
+/* What the jump takes it for must be what it looks like; distances are tried first. */
+static bool fits_jump(const struct code_sweep *sweep, const struct code_table *table,
+                      uint64_t *steps)
+{
+    struct code_table other = *table;
+    other.is_relative = true;
+    bool looks_relative = is_table(sweep, &other, steps);
+    if (table->is_relative || looks_relative)
+        return table->is_relative && looks_relative;
+    return is_table(sweep, table, steps);
+}
+
+static int by_address(const void *left, const void *right)
+{
+    const struct code_table *a = left;
+    const struct code_table *b = right;
+    if (a->address != b->address)
+        return a->address < b->address ? -1 : 1;
+    return (a->jump > b->jump) - (a->jump < b->jump);
+}
+
+/* Set or clear a mark at all places that a table leads to; limit is the next table's address. */
+static void mark_entries(struct code_sweep *sweep, const struct code_table *table, uint64_t limit,
+                         bool is_set)
+{
+    uint64_t size;
+    const uint8_t *bytes = table_bytes(sweep->reader, table->address, &size);
+    if (size > limit - table->address)
+        size = limit - table->address;
+    uint64_t count = size / (table->is_relative ? RELATIVE_SIZE : ADDRESS_SIZE);
+    for (uint64_t i = 0; i < count; i++) {
+        uint64_t offset = entry_at(table, bytes, i) - sweep->function->address;
+        if (offset == sweep->size)
+            continue;
+        if (offset > sweep->size || !(sweep->marks[offset] & CODE_MARK_INSTRUCTION))
+            return;
+        if (is_set)
+            sweep->marks[offset] |= CODE_MARK_TABLE | CODE_MARK_LABEL;
+        else
+            sweep->marks[offset] &= (uint8_t)~CODE_MARK_TABLE;
+    }
+}
+
+/* Several jumps may use one table. */
+static void lead_jumps(struct code_sweep *sweep, uint32_t first, uint32_t end)
+{
+    for (uint32_t i = first; i < end; i++) {
+        uint32_t next = sweep->tables[i].jump + 1;
+        if (next < sweep->count && (sweep->marks[sweep->all[next].offset] & CODE_MARK_TABLE))
+            sweep->all[next - 1].reaches_next = true;
+    }
+}
+
+void code_read_tables(struct code_sweep *sweep)
+{
+    /* Tables end soon; this bounds the time that a malicious file can take. */
+    uint64_t steps = 4096 + UINT64_C(8) * sweep->size;
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < sweep->table_count; i++)
+        if (fits_jump(sweep, &sweep->tables[i], &steps))
+            sweep->tables[kept++] = sweep->tables[i];
+    sweep->table_count = kept;
+    if (kept > 1)
+        qsort(sweep->tables, kept, sizeof(*sweep->tables), by_address);
+
+    uint32_t end;
+    for (uint32_t first = 0; first < kept; first = end) {
+        const struct code_table *table = &sweep->tables[first];
+        for (end = first + 1; end < kept && sweep->tables[end].address == table->address;)
+            end++;
+        uint64_t limit = end < kept ? sweep->tables[end].address : UINT64_MAX;
+        mark_entries(sweep, table, limit, true);
+        lead_jumps(sweep, first, end);
+        mark_entries(sweep, table, limit, false);
+    }
+}
+
+/* A pointer that cannot change, and leads into the function, makes the jump a direct one. */
+void code_read_slot(struct code_sweep *sweep, struct code_instruction *jump, uint64_t slot)
+{
+    const struct bat_section *section = code_section_at(sweep->reader, slot);
+    if (!section || (section->flags & SHF_WRITE))
+        return;
+    uint64_t size;
+    const uint8_t *bytes = bat_elf_section_bytes(sweep->reader->elf, section, &size);
+    uint64_t offset = slot - section->address;
+    if (!bytes || offset > size || size - offset < ADDRESS_SIZE)
+        return;
+    uint64_t target;
+    memcpy(&target, bytes + offset, sizeof(target));
+    target -= sweep->function->address;
+    if (target >= sweep->size)
+        return;
+    jump->kind = BAT_INSTRUCTION_JUMP;
+    jump->target = (uint32_t)target;
+    code_mark(sweep, target, CODE_MARK_LABEL | CODE_MARK_ENTRY);
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * What a machine instruction does to the flow of control, for x86-64 and AArch64.
+ *
+ * Kinds are those of BOLT, whose blocks these decide: a call does not end a block, UD2 and HLT do,
+ * SYSCALL and INT3 are like any other instruction. x86-64 is decoded with Zydis; of AArch64 only
+ * the branches and what names an address relative to its own are told apart.
+ *
+ * All functions are safe on any bytes, hold no state and take constant time.
+ */
+#ifndef BAT_PROFILE_INSTRUCTIONS_H
+#define BAT_PROFILE_INSTRUCTIONS_H
+
+#include "bat.h"
+
+enum bat_instruction_kind {
+    BAT_INSTRUCTION_OTHER,
+    BAT_INSTRUCTION_NOP,
+    BAT_INSTRUCTION_CONDITIONAL,   /* a branch that may fall through; to target */
+    BAT_INSTRUCTION_JUMP,          /* to target */
+    BAT_INSTRUCTION_INDIRECT_JUMP, /* see jump */
+    BAT_INSTRUCTION_CALL,          /* to target */
+    BAT_INSTRUCTION_INDIRECT_CALL,
+    BAT_INSTRUCTION_RETURN, /* from a function or an exception */
+    BAT_INSTRUCTION_TRAP,   /* nothing follows: UD1, UD2, HLT; UDF, BRK */
+};
+
+/* Where an x86-64 indirect jump takes its target from. */
+enum bat_indirect_jump {
+    BAT_JUMP_UNKNOWN,  /* memory that depends on registers; always so for AArch64 */
+    BAT_JUMP_REGISTER, /* the register number, 0 (RAX) to 15 (R15) */
+    BAT_JUMP_SLOT,     /* the 8 bytes at the constant address slot */
+    BAT_JUMP_TABLE,    /* slot + 8 * register */
+};
+
+struct bat_instruction {
+    uint64_t target;    /* CONDITIONAL, JUMP, CALL */
+    uint64_t reference; /* if has_reference */
+    uint64_t slot;      /* INDIRECT_JUMP by BAT_JUMP_SLOT or BAT_JUMP_TABLE */
+    uint8_t length;     /* bytes */
+    uint8_t kind;       /* enum bat_instruction_kind */
+    uint8_t jump;       /* enum bat_indirect_jump, for INDIRECT_JUMP */
+    uint8_t register_number;
+    bool has_reference;   /* an operand names an address relative to the instruction's own:
+                             memory on x86-64; ADR and literal loads on AArch64 */
+    bool is_short_branch; /* LOOP, JRCXZ: BOLT gives a function with these up */
+};
+
+/*
+ * Decode the instruction at bytes, of which size may be read, for the machine EM_X86_64 or
+ * EM_AARCH64. address is its own. False if there is no instruction (an invalid or truncated one,
+ * another machine); *instruction is untouched then.
+ */
+bool bat_instruction_decode(uint16_t machine, const uint8_t *bytes, size_t size, uint64_t address,
+                            struct bat_instruction *instruction);
+
+/*
+ * True if the instruction at bytes is a return: RET (with prefixes, near or far, with or without
+ * an operand), IRET; AArch64's RET, RETAA, RETAB, ERET, ERETAA, ERETAB, DRPS.
+ */
+bool bat_is_return(uint16_t machine, const uint8_t *bytes, size_t size);
+
+/* One instruction of each machine: what bat_instruction_decode() chooses between. */
+bool instruction_decode_x86(const uint8_t *bytes, size_t size, uint64_t address,
+                            struct bat_instruction *instruction);
+bool instruction_decode_aarch64(const uint8_t *bytes, size_t size, uint64_t address,
+                                struct bat_instruction *instruction);
+
+#endif

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "instructions.h"
+
+#include "instructions_x86.h"
+
+/* ModRM and SIB values with a meaning of their own (Intel SDM, volume 2, tables 2-2 and 2-3). */
+enum {
+    MOD_REGISTER = 3, /* the operand is a register, not memory */
+    RM_SIB = 4,       /* a SIB byte follows */
+    RM_RIP = 5,       /* with mod 0: relative to the next instruction */
+    SIB_NO_INDEX = 4, /* unless REX.X is set */
+    SIB_NO_BASE = 5,  /* with mod 0, whatever REX.B is */
+    SIB_SCALE_8 = 8,
+};
+
+static uint8_t branch_kind(const ZydisDecodedInstruction *decoded)
+{
+    bool is_direct = decoded->raw.imm[0].is_relative;
+    switch (decoded->meta.category) {
+    case ZYDIS_CATEGORY_COND_BR:
+        return BAT_INSTRUCTION_CONDITIONAL;
+    case ZYDIS_CATEGORY_UNCOND_BR: /* XABORT is one as well, but goes on if there is nothing to
+                                      abort */
+        if (decoded->mnemonic != ZYDIS_MNEMONIC_JMP)
+            return BAT_INSTRUCTION_OTHER;
+        return is_direct ? BAT_INSTRUCTION_JUMP : BAT_INSTRUCTION_INDIRECT_JUMP;
+    case ZYDIS_CATEGORY_CALL:
+        return is_direct ? BAT_INSTRUCTION_CALL : BAT_INSTRUCTION_INDIRECT_CALL;
+    case ZYDIS_CATEGORY_RET:
+        return BAT_INSTRUCTION_RETURN;
+    case ZYDIS_CATEGORY_NOP:
+    case ZYDIS_CATEGORY_WIDENOP:
+        return BAT_INSTRUCTION_NOP;
+    default:
+        return BAT_INSTRUCTION_OTHER;
+    }
+}
+
+static bool is_short_branch(ZydisMnemonic mnemonic)
+{
+    switch (mnemonic) {
+    case ZYDIS_MNEMONIC_LOOP:
+    case ZYDIS_MNEMONIC_LOOPE:
+    case ZYDIS_MNEMONIC_LOOPNE:
+    case ZYDIS_MNEMONIC_JCXZ:
+    case ZYDIS_MNEMONIC_JECXZ:
+    case ZYDIS_MNEMONIC_JRCXZ:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static uint8_t kind_of(const ZydisDecodedInstruction *decoded)
+{
+    switch (decoded->mnemonic) {
+    case ZYDIS_MNEMONIC_UD1:
+    case ZYDIS_MNEMONIC_UD2:
+    case ZYDIS_MNEMONIC_HLT:
+        return BAT_INSTRUCTION_TRAP;
+    default:
+        return branch_kind(decoded);
+    }
+}
+
+/* Where an indirect jump goes, as far as its own bytes tell. */
+static void read_jump(const ZydisDecodedInstruction *decoded, uint64_t next,
+                      struct bat_instruction *instruction)
+{
+    uint8_t mod = decoded->raw.modrm.mod;
+    uint8_t rm = decoded->raw.modrm.rm;
+    uint64_t displacement = (uint64_t)decoded->raw.disp.value;
+    instruction->jump = BAT_JUMP_UNKNOWN;
+    if (decoded->meta.branch_type != ZYDIS_BRANCH_TYPE_NEAR)
+        return;
+    if (mod == MOD_REGISTER) {
+        instruction->jump = BAT_JUMP_REGISTER;
+        instruction->register_number = (uint8_t)(rm | decoded->raw.rex.B << 3);
+    } else if (x86_has_segment_prefix(decoded)) {
+        return;
+    } else if (mod == 0 && rm == RM_RIP) {
+        instruction->jump = BAT_JUMP_SLOT;
+        instruction->slot = next + displacement;
+    } else if (mod == 0 && rm == RM_SIB && decoded->raw.sib.base == SIB_NO_BASE) {
+        bool has_index = decoded->raw.sib.index != SIB_NO_INDEX || decoded->raw.rex.X;
+        if (has_index && 1u << decoded->raw.sib.scale != SIB_SCALE_8)
+            return;
+        instruction->jump = has_index ? BAT_JUMP_TABLE : BAT_JUMP_SLOT;
+        instruction->slot = displacement;
+    }
+}
+
+bool instruction_decode_x86(const uint8_t *bytes, size_t size, uint64_t address,
+                            struct bat_instruction *instruction)
+{
+    ZydisDecoder decoder;
+    ZydisDecodedInstruction decoded;
+    ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+    if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&decoder, NULL, bytes, size, &decoded)))
+        return false;
+    uint64_t next = address + decoded.length;
+    *instruction = (struct bat_instruction){
+        .length = decoded.length,
+        .kind = kind_of(&decoded),
+        .is_short_branch = is_short_branch(decoded.mnemonic),
+    };
+    if (decoded.raw.imm[0].is_relative)
+        instruction->target = next + (uint64_t)decoded.raw.imm[0].value.s;
+    if ((decoded.attributes & ZYDIS_ATTRIB_HAS_MODRM) && decoded.raw.modrm.mod == 0 &&
+        decoded.raw.modrm.rm == RM_RIP && decoded.address_width == 64) {
+        instruction->has_reference = true;
+        instruction->reference = next + (uint64_t)decoded.raw.disp.value;
+    }
+    if (instruction->kind == BAT_INSTRUCTION_INDIRECT_JUMP)
+        read_jump(&decoded, next, instruction);
+    return true;
+}
