@@ -98,12 +98,14 @@ enum bat_code bat_names_collect(const struct bat_binary *binary, struct bat_name
     if (code != BAT_OK || count == 0)
         return code;
 
+    /* NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers is meant. */
     names->symbols = malloc(count * sizeof(*names->symbols));
     if (!names->symbols)
         return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %zu symbols", count);
     for (size_t i = 0; i < count; i++)
         if (names_a_function(&symbols[i]))
             names->symbols[names->count++] = &symbols[i];
+    /* NOLINTNEXTLINE(bugprone-sizeof-expression) */
     qsort(names->symbols, names->count, sizeof(*names->symbols), compare_symbols);
     return BAT_OK;
 }

@@ -26,14 +26,16 @@ static enum bat_code fail_io(struct bat_error *error, const char *what)
     return bat_fail(error, BAT_ERR_IO, "%s: %s", what, strerror(errno));
 }
 
-/* Make room for at least one more byte than there is. */
+/* Make room for capacity bytes in all. */
 static enum bat_code grow(struct intake *intake, size_t capacity, struct bat_error *error)
 {
     if (capacity <= intake->capacity)
         return BAT_OK;
     uint8_t *bytes = realloc(intake->bytes, capacity);
-    if (!bytes)
-        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %zu bytes of note", capacity);
+    if (!bytes) {
+        bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %zu bytes of note", capacity);
+        return BAT_ERR_MEMORY;
+    }
     intake->bytes = bytes;
     intake->capacity = capacity;
     return BAT_OK;
