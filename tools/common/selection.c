@@ -99,7 +99,9 @@ static bool select_name(struct selection *selection, const char *path,
     bool found = false;
     for (size_t i = 0; i < names->count; i++) {
         const struct bat_symbol *symbol = names->symbols[i];
-        if (strcmp(symbol->name, name) != 0)
+        bool same_place = i > 0 && names->symbols[i - 1]->address == symbol->address;
+        if (strcmp(symbol->name, name) != 0 ||
+            (same_place && strcmp(names->symbols[i - 1]->name, name) == 0))
             continue;
         known = true;
         uint32_t table = bat_binary_table_containing(binary, names, symbol->address);
