@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "functions.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "functions_draft.h"
@@ -20,7 +21,15 @@ struct bat_functions {
     uint64_t *entry_points;
     uint32_t *first_entry_point; /* count + 1: indices into entry_points */
     char *text;
+    const struct bat_elf *elf;
+    _Atomic(uint8_t) *padding; /* enum padding: what is known of it, found when asked for */
     bool have_symbols;
+};
+
+enum padding {
+    PADDING_UNKNOWN,
+    PADDING_ONLY, /* nothing but padding stands between size and extent */
+    PADDING_NOT,
 };
 
 void bat_functions_free(struct bat_functions *functions)
@@ -33,6 +42,7 @@ void bat_functions_free(struct bat_functions *functions)
     free(functions->entry_points);
     free(functions->first_entry_point);
     free(functions->text);
+    free((void *)functions->padding);
     free(functions);
 }
 
@@ -83,7 +93,7 @@ static enum bat_code find_functions(struct draft *draft, const struct bat_elf *s
     if (!code)
         code = draft_add_fdes(draft, error);
     if (!code)
-        code = draft_set_extents(draft, error);
+        code = draft_set_sizes(draft, error);
     return code;
 }
 
@@ -93,9 +103,10 @@ static enum bat_code fill_functions(struct bat_functions *functions, struct draf
     uint32_t count = draft->functions.count;
     functions->all = malloc(((size_t)count + 1) * sizeof(*functions->all));
     functions->starts = malloc(((size_t)count + 1) * sizeof(*functions->starts));
+    functions->padding = calloc((size_t)count + 1, sizeof(*functions->padding));
     const char **names = malloc(((size_t)count + 1) * sizeof(*names));
     enum bat_code code = BAT_OK;
-    if (!functions->all || !functions->starts || !names)
+    if (!functions->all || !functions->starts || !functions->padding || !names)
         code = bat_fail(error, BAT_ERR_MEMORY, "out of memory for the table of functions");
     if (!code)
         code = draft_write_names(draft, names, &functions->text, error);
@@ -110,6 +121,7 @@ static enum bat_code fill_functions(struct bat_functions *functions, struct draf
             .flags = from->flags,
         };
     }
+    functions->elf = draft->elf;
     functions->count = count;
     functions->have_symbols = draft->symbols.found;
     free(names);
@@ -159,6 +171,24 @@ static enum bat_code fill_buckets(struct bat_functions *functions, struct bat_er
     return BAT_OK;
 }
 
+/*
+ * Whether a function is followed by padding alone. Two threads may find out at the same time:
+ * both find the same.
+ */
+static bool is_padded(const struct bat_functions *functions, uint32_t index)
+{
+    const struct bat_function_symbol *function = &functions->all[index];
+    enum padding known = atomic_load_explicit(&functions->padding[index], memory_order_relaxed);
+    if (known == PADDING_UNKNOWN) {
+        known = draft_is_padding(functions->elf, function->address + function->size,
+                                 function->extent - function->size)
+                    ? PADDING_ONLY
+                    : PADDING_NOT;
+        atomic_store_explicit(&functions->padding[index], (uint8_t)known, memory_order_relaxed);
+    }
+    return known == PADDING_ONLY;
+}
+
 uint32_t bat_functions_find(const struct bat_functions *functions, uint64_t address)
 {
     if (functions->count == 0 || address < functions->starts[0])
@@ -177,7 +207,10 @@ uint32_t bat_functions_find(const struct bat_functions *functions, uint64_t addr
             high = middle;
     }
     const struct bat_function_symbol *function = &functions->all[low - 1];
-    return address - function->address < function->extent ? low - 1 : BAT_NONE;
+    uint64_t offset = address - function->address;
+    bool is_inside =
+        offset < function->size || (offset < function->extent && is_padded(functions, low - 1));
+    return is_inside ? low - 1 : BAT_NONE;
 }
 
 const struct bat_function_symbol *bat_functions_all(const struct bat_functions *functions,

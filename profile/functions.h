@@ -18,8 +18,10 @@
  * "f@PLT", a PLT section's start "__BOLT_PSEUDO_.plt", code known from .eh_frame alone
  * "__BOLT_FDE_FUNCat<hex address>".
  *
- * How far it reaches: look-ups count what follows a function's last byte as part of it, up to the
- * next function, the next symbol that cannot be a label of this one, or the section's end.
+ * How far it reaches: as many bytes as the largest of its symbols and its FDE say, and on over
+ * padding (no-operations, breakpoints, zeros) if nothing else follows up to the next function, the
+ * next symbol that cannot be a label of this one, or the section's end. Where no size is known, or
+ * where a symbol lies inside an FDE's code, up to there in any case.
  */
 #ifndef BAT_PROFILE_FUNCTIONS_H
 #define BAT_PROFILE_FUNCTIONS_H
@@ -37,13 +39,13 @@ enum bat_function_flag {
 
 struct bat_function_symbol {
     uint64_t address;
-    uint64_t size;    /* bytes of code: of the symbol or FDE, whichever is more */
-    uint64_t extent;  /* bytes that look-ups count as its own; at least size */
+    uint64_t size;    /* bytes of code; a damaged file's may reach into the next function */
+    uint64_t extent;  /* bytes up to what follows, at least size: code or padding */
     const char *name; /* owned by the table or by an ELF file that it was built from */
     uint32_t flags;
 };
 
-/* All functions of a file. It is not changed by look-ups: threads may share one. */
+/* All functions of a file. Threads may share one for look-ups. */
 struct bat_functions;
 
 /*
@@ -71,8 +73,10 @@ const struct bat_function_symbol *bat_functions_all(const struct bat_functions *
 bool bat_functions_have_symbols(const struct bat_functions *functions);
 
 /*
- * The function whose [address, address + extent) holds this address, as an index into
- * bat_functions_all(), or BAT_NONE. At most logarithmic, mostly constant.
+ * The last function that starts at or below this address, as an index into bat_functions_all(),
+ * if the address is one of its size bytes, or of its extent and all behind size is padding; else
+ * BAT_NONE. At most logarithmic, mostly constant; the first look-up in a function's padding takes
+ * time linear in that.
  */
 uint32_t bat_functions_find(const struct bat_functions *functions, uint64_t address);
 

@@ -136,13 +136,13 @@ struct draft {
     struct draft_entries entries; /* ascending by address */
 };
 
-/* Find all functions: functions_discover.c, functions_others.c (PLT, FDEs), functions_extent.c. */
+/* Find all functions: functions_discover.c, functions_others.c (PLT, FDEs), functions_size.c. */
 enum bat_code draft_read_sections(struct draft *draft, struct bat_error *error);
 enum bat_code draft_read_fdes(struct draft *draft, struct bat_error *error);
 enum bat_code draft_discover(struct draft *draft, struct bat_error *error);
 enum bat_code draft_add_plt(struct draft *draft, struct bat_error *error);
 enum bat_code draft_add_fdes(struct draft *draft, struct bat_error *error);
-enum bat_code draft_set_extents(struct draft *draft, struct bat_error *error);
+enum bat_code draft_set_sizes(struct draft *draft, struct bat_error *error);
 
 /* The section in memory that holds address, or NULL. */
 const struct bat_section *draft_section_at(const struct draft *draft, uint64_t address);
@@ -165,5 +165,14 @@ enum bat_code draft_append(struct draft_functions *functions, const struct draft
  */
 enum bat_code draft_write_names(struct draft *draft, const char **names, char **text,
                                 struct bat_error *error);
+
+/* --- Padding (functions_padding.c) -------------------------------------------------------- */
+
+/*
+ * True if the bytes from address on, size of them, up to what follows a function, are only
+ * padding: breakpoints, or no-operations, zeros and, on x86-64, jumps forward over them. False
+ * too if they are not in the file.
+ */
+bool draft_is_padding(const struct bat_elf *elf, uint64_t address, uint64_t size);
 
 #endif

@@ -3,7 +3,7 @@
  * functions_at BINARY [SYMBOLS]: for each address on standard input, in hexadecimal, a line with
  * the function that perf2bolt would report for it and the offset in that function's input,
  * translated by the binary's BAT note if it has one; "[unknown] 0" outside of all functions.
- * With -l instead of SYMBOLS: all functions, a line "address size extent flags name" each.
+ * With -l instead of SYMBOLS: all functions, a line "address size flags name" each.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -44,8 +44,8 @@ static void print_all(const struct bat_functions *functions)
     uint32_t count;
     const struct bat_function_symbol *all = bat_functions_all(functions, &count);
     for (uint32_t i = 0; i < count; i++)
-        printf("%" PRIx64 " %" PRIx64 " %" PRIx64 " %" PRIx32 " %s\n", all[i].address,
-               all[i].size, all[i].extent, all[i].flags, all[i].name);
+        printf("%" PRIx64 " %" PRIx64 " %" PRIx32 " %s\n", all[i].address, all[i].size,
+               all[i].flags, all[i].name);
 }
 
 static void print_at(const struct bat_functions *functions, const struct bat_map *map,
