@@ -56,7 +56,7 @@ static char *resolve_new(const struct replacement *replacement, struct bat_error
     const char *slash = strrchr(replacement->path, '/');
     const char *name = slash ? slash + 1 : replacement->path;
     if (!name[0]) {
-        bat_fail(error, BAT_ERR_IO, "cannot write '%s': this names no file", replacement->path);
+        bat_fail(error, BAT_ERR_IO, "cannot write %s: this names no file", replacement->path);
         return NULL;
     }
     if (lstat(replacement->path, &status) == 0) {

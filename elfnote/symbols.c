@@ -202,7 +202,7 @@ static bool table_refers_to(const struct bat_elf *elf, const struct bat_section 
 
 bool elf_is_referenced(const struct bat_elf *elf, uint32_t index)
 {
-    for (size_t i = 0; i < elf->section_count; i++) {
+    for (size_t i = 1; i < elf->section_count; i++) {
         const struct bat_section *section = &elf->sections[i];
         bool info_is_section = section->type == SHT_RELA || section->type == SHT_REL ||
                                (section->flags & SHF_INFO_LINK) != 0;

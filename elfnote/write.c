@@ -140,7 +140,8 @@ static bool names_are_shared(const struct bat_elf *elf)
     const struct bat_section *names = &elf->sections[elf->names_index];
     if ((names->flags & SHF_ALLOC) != 0)
         return true;
-    for (size_t i = 0; i < elf->section_count; i++) {
+    /* Section 0 may have the names' index where others have a link: see make_elf_header(). */
+    for (size_t i = 1; i < elf->section_count; i++) {
         if (elf->sections[i].link == names->index && i != names->index)
             return true;
     }

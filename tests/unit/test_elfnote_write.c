@@ -1,0 +1,1006 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * elfnote/: adding, replacing and removing the note. What has to stay the same in any file is
+ * checked by assert_only_note_changed(), on files made for one case each and on random ones.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include <dirent.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <utime.h>
+
+#include "elf_file.h"
+#include "elf_image.h"
+
+#define NOTE_NAME ".note.bolt_bat"
+
+static const uint8_t note_a[] = "first note, of twenty-six";
+static const uint8_t note_b[] = "second note, which is a good deal longer than the first one is";
+static const uint8_t note_c[] = "third";
+
+/* --- A file taken apart ------------------------------------------------------------------- */
+
+/* An ELF file as the bytes say, numbers that do not fit in the ELF header resolved. */
+struct parsed {
+    struct loaded file;
+    Elf64_Ehdr header;
+    Elf64_Shdr *sections; /* a copy: the table may stand anywhere */
+    size_t section_count;
+    size_t names_index;
+};
+
+static struct parsed parse(const char *path)
+{
+    struct parsed parsed = {.file = load(path)};
+    memcpy(&parsed.header, parsed.file.bytes, sizeof(parsed.header));
+    Elf64_Shdr first;
+    memcpy(&first, parsed.file.bytes + parsed.header.e_shoff, sizeof(first));
+    parsed.section_count = parsed.header.e_shnum ? parsed.header.e_shnum : first.sh_size;
+    parsed.names_index =
+        parsed.header.e_shstrndx == SHN_XINDEX ? first.sh_link : parsed.header.e_shstrndx;
+    size_t size = parsed.section_count * sizeof(Elf64_Shdr);
+    assert_true(parsed.header.e_shoff + size <= parsed.file.size);
+    parsed.sections = image_grow(NULL, size);
+    memcpy(parsed.sections, parsed.file.bytes + parsed.header.e_shoff, size);
+    return parsed;
+}
+
+static void parsed_free(struct parsed *parsed)
+{
+    free(parsed->file.bytes);
+    free(parsed->sections);
+}
+
+static const char *name_of(const struct parsed *parsed, size_t index)
+{
+    const Elf64_Shdr *names = &parsed->sections[parsed->names_index];
+    assert_true(parsed->sections[index].sh_name < names->sh_size);
+    const uint8_t *name = parsed->file.bytes + names->sh_offset + parsed->sections[index].sh_name;
+    assert_non_null(memchr(name, '\0', names->sh_size - parsed->sections[index].sh_name));
+    return (const char *)name;
+}
+
+/* The section called .note.bolt_bat; 0 if there is none. */
+static size_t find_note(const struct parsed *parsed)
+{
+    size_t found = 0;
+    for (size_t i = 1; i < parsed->section_count; i++) {
+        if (strcmp(name_of(parsed, i), NOTE_NAME) != 0)
+            continue;
+        assert_int_equal(found, 0);
+        found = i;
+    }
+    return found;
+}
+
+static bool has_bytes(const Elf64_Shdr *section)
+{
+    return section->sh_type != SHT_NULL && section->sh_type != SHT_NOBITS && section->sh_size > 0;
+}
+
+/* --- What may not change -------------------------------------------------------------------- */
+
+/* Every byte that a program header maps, but for three fields of the ELF header. */
+static void assert_segments_same(const struct parsed *before, const struct parsed *after)
+{
+    assert_int_equal(before->header.e_phoff, after->header.e_phoff);
+    assert_int_equal(before->header.e_phnum, after->header.e_phnum);
+    const Elf64_Phdr *segments = (const void *)(before->file.bytes + before->header.e_phoff);
+    for (size_t i = 0; i < before->header.e_phnum; i++) {
+        for (uint64_t at = segments[i].p_offset; at < segments[i].p_offset + segments[i].p_filesz;
+             at++) {
+            if (at >= sizeof(Elf64_Ehdr) && before->file.bytes[at] != after->file.bytes[at])
+                fail_msg("segment %zu changed at offset 0x%lx", i, (unsigned long)at);
+        }
+    }
+    Elf64_Ehdr expected = before->header;
+    expected.e_shoff = after->header.e_shoff;
+    expected.e_shnum = after->header.e_shnum;
+    expected.e_shstrndx = after->header.e_shstrndx;
+    assert_memory_equal(&expected, &after->header, sizeof(expected));
+}
+
+/* A section that is neither note nor section names: header, name, content. */
+static void assert_section_same(const struct parsed *before, const struct parsed *after,
+                                size_t index)
+{
+    const Elf64_Shdr *section = &before->sections[index];
+    assert_memory_equal(section, &after->sections[index], sizeof(*section));
+    assert_string_equal(name_of(before, index), name_of(after, index));
+    if (has_bytes(section))
+        assert_memory_equal(before->file.bytes + section->sh_offset,
+                            after->file.bytes + section->sh_offset, section->sh_size);
+}
+
+/* Nothing overlaps the pieces that are new. */
+static void assert_apart(const struct parsed *parsed, uint64_t start, uint64_t size, size_t except)
+{
+    assert_true(start >= sizeof(Elf64_Ehdr) && start + size <= parsed->file.size);
+    for (size_t i = 1; i < parsed->section_count; i++) {
+        const Elf64_Shdr *section = &parsed->sections[i];
+        if (i != except && has_bytes(section))
+            assert_true(section->sh_offset + section->sh_size <= start ||
+                        start + size <= section->sh_offset);
+    }
+}
+
+/*
+ * Compare a file before and after a change. expected is the note that it has to have now, NULL for
+ * none. Sections have kept their indices, unless the last one was the note that went.
+ */
+static void assert_only_note_changed(const char *before_path, const char *after_path,
+                                     const void *expected, size_t expected_size)
+{
+    struct parsed before = parse(before_path);
+    struct parsed after = parse(after_path);
+    size_t old_note = find_note(&before);
+    size_t new_note = find_note(&after);
+    assert_segments_same(&before, &after);
+    for (size_t i = 1; i < before.section_count; i++) {
+        if (i == old_note || i == before.names_index)
+            continue;
+        assert_true(i < after.section_count);
+        assert_section_same(&before, &after, i);
+    }
+    assert_apart(&after, after.header.e_shoff, after.section_count * sizeof(Elf64_Shdr), 0);
+    assert_apart(&after, after.sections[after.names_index].sh_offset,
+                 after.sections[after.names_index].sh_size, after.names_index);
+
+    if (expected) {
+        assert_true(new_note != 0);
+        const Elf64_Shdr *note = &after.sections[new_note];
+        const Elf64_Shdr header = {.sh_name = note->sh_name,
+                                   .sh_type = SHT_NOTE,
+                                   .sh_offset = note->sh_offset,
+                                   .sh_size = expected_size,
+                                   .sh_addralign = 1};
+        assert_memory_equal(note, &header, sizeof(header));
+        assert_memory_equal(after.file.bytes + note->sh_offset, expected, expected_size);
+        assert_apart(&after, note->sh_offset, note->sh_size, new_note);
+    } else {
+        assert_int_equal(new_note, 0);
+    }
+    parsed_free(&before);
+    parsed_free(&after);
+}
+
+static void assert_same_files(const char *path, const char *other)
+{
+    struct loaded a = load(path);
+    struct loaded b = load(other);
+    assert_int_equal(a.size, b.size);
+    assert_memory_equal(a.bytes, b.bytes, a.size);
+    free(a.bytes);
+    free(b.bytes);
+}
+
+/* --- A file and its changes ------------------------------------------------------------------- */
+
+/* A folder with the file to be changed and the result of the last change. */
+struct place {
+    char *folder;
+    char *before;
+    char *after;
+};
+
+static struct place place_of(struct image *image)
+{
+    struct place place = {.folder = make_folder()};
+    place.before = path_in(place.folder, "before");
+    place.after = path_in(place.folder, "after");
+    save(place.before, image->bytes, image->size);
+    image_free(image);
+    return place;
+}
+
+static void place_free(struct place *place)
+{
+    remove_folder(place->folder);
+    free(place->before);
+    free(place->after);
+}
+
+static void write_note(const struct place *place, const void *note, size_t size)
+{
+    struct bat_error error = {.message = ""};
+    enum bat_code code = note ? bat_elf_write_note(place->before, place->after, note, size, &error)
+                              : bat_elf_remove_note(place->before, place->after, &error);
+    if (code != BAT_OK)
+        fail_msg("%s", error.message);
+    assert_only_note_changed(place->before, place->after, note, size);
+}
+
+/* Go on from the result of the last change. */
+static void go_on(const struct place *place)
+{
+    assert_int_equal(rename(place->after, place->before), 0);
+}
+
+static void assert_refused(struct place *place, const void *note, enum bat_code code,
+                           const char *message)
+{
+    struct bat_error error = {.message = ""};
+    enum bat_code found = note ? bat_elf_write_note(place->before, place->after, note, 4, &error)
+                               : bat_elf_remove_note(place->before, place->after, &error);
+    assert_int_equal(found, code);
+    assert_string_equal(error.message, message);
+    assert_int_equal(access(place->after, F_OK), -1);
+    place_free(place);
+}
+
+static size_t count_sections(const char *path)
+{
+    struct parsed parsed = parse(path);
+    size_t count = parsed.section_count;
+    parsed_free(&parsed);
+    return count;
+}
+
+static Elf64_Shdr section_of(const char *path, size_t index)
+{
+    struct parsed parsed = parse(path);
+    assert_true(index < parsed.section_count);
+    Elf64_Shdr section = parsed.sections[index];
+    parsed_free(&parsed);
+    return section;
+}
+
+/* --- Layouts ------------------------------------------------------------------------------------
+ */
+
+/* As linkers write: section names, then the table. Everything is where it is expected. */
+static void test_add_to_linker_output(void **state)
+{
+    (void)state;
+    struct image image = image_new();
+    image_section(&image, ".text", SHT_PROGBITS, "text", 4);
+    image_append_names(&image);
+    uint64_t names = image.sections[2].sh_offset;
+    uint64_t names_size = image.names_size;
+    image_finish_at_end(&image);
+    struct place place = place_of(&image);
+    write_note(&place, note_a, sizeof(note_a));
+
+    struct parsed after = parse(place.after);
+    assert_int_equal(after.section_count, 4);
+    assert_int_equal(after.names_index, 2);
+    assert_int_equal(after.sections[2].sh_offset, names);
+    assert_int_equal(after.sections[2].sh_size, names_size + sizeof(NOTE_NAME));
+    assert_int_equal(after.sections[3].sh_offset, names + names_size + sizeof(NOTE_NAME));
+    uint64_t end = after.sections[3].sh_offset + sizeof(note_a);
+    assert_int_equal(after.header.e_shoff, (end + 7) / 8 * 8);
+    assert_int_equal(after.file.size, after.header.e_shoff + 4 * sizeof(Elf64_Shdr));
+    parsed_free(&after);
+    place_free(&place);
+}
+
+/* As BOLT writes: section names, its two notes, the table, aligned to 8 or, by BOLT 16, to 64. */
+static struct image bolt_image(const void *note, size_t size, size_t alignment)
+{
+    struct image image = image_new();
+    image_section(&image, ".text", SHT_PROGBITS, "text!", 5);
+    image_segment(&image, PT_LOAD, PF_R | PF_X, 0, image.size);
+    image_name(&image, NOTE_NAME);
+    image_name(&image, ".note.bolt_info");
+    image_append_names(&image);
+    image_section(&image, ".note.bolt_info", SHT_NOTE, "information", 11);
+    image_section(&image, NOTE_NAME, SHT_NOTE, note, size);
+    image_align(&image, alignment);
+    uint64_t table = image_append(&image, NULL, image.section_count * sizeof(Elf64_Shdr));
+    image_finish(&image, table);
+    return image;
+}
+
+static void test_remove_and_put_back(void **state)
+{
+    (void)state;
+    static const size_t alignments[] = {8, 64};
+    for (size_t a = 0; a < 2; a++) {
+        /* All sizes modulo the alignment, so that the padding has all sizes too. The larger ones
+         * leave no doubt which of the two alignments it is. */
+        for (size_t size = 1; size <= 64; size++) {
+            uint8_t note[64];
+            memset(note, (int)size, size);
+            struct image image = bolt_image(note, size, alignments[a]);
+            size_t with_8 = (image.sections[4].sh_offset + size + 7) / 8 * 8;
+            size_t with_64 = (image.sections[4].sh_offset + size + 63) / 64 * 64;
+            size_t without_8 = (image.sections[4].sh_offset + 7) / 8 * 8;
+            size_t without_64 = (image.sections[4].sh_offset + 63) / 64 * 64;
+            if (alignments[a] == 64 && (with_8 == with_64 || without_8 == without_64)) {
+                image_free(&image);
+                continue;
+            }
+            struct place place = place_of(&image);
+            char *original = path_in(place.folder, "original");
+            assert_int_equal(link(place.before, original), 0);
+            write_note(&place, NULL, 0);
+            assert_int_equal(count_sections(place.after), 4);
+            go_on(&place);
+            write_note(&place, note, size);
+            assert_same_files(place.after, original);
+            go_on(&place);
+            write_note(&place, note_b, sizeof(note_b));
+            go_on(&place);
+            write_note(&place, note, size);
+            assert_same_files(place.after, original);
+            free(original);
+            place_free(&place);
+        }
+    }
+}
+
+/* Bytes behind everything, which no header knows: an archive, a signature. */
+static void test_overlay(void **state)
+{
+    (void)state;
+    struct image image = bolt_image(note_a, sizeof(note_a), 8);
+    uint64_t overlay = image_append(&image, "overlay", 7);
+    uint64_t old_note = image.sections[4].sh_offset;
+    struct place place = place_of(&image);
+    /* A longer note goes behind the overlay, where the old one was is zeros. */
+    write_note(&place, note_b, sizeof(note_b));
+    struct parsed after = parse(place.after);
+    assert_memory_equal(after.file.bytes + overlay, "overlay", 7);
+    assert_int_equal(after.sections[4].sh_offset, overlay + 7);
+    for (size_t i = 0; i < sizeof(note_a); i++)
+        assert_int_equal(after.file.bytes[old_note + i], 0);
+    parsed_free(&after);
+
+    /* A shorter one stays in the old one's place, and so does the table. */
+    write_note(&place, note_c, sizeof(note_c));
+    after = parse(place.after);
+    assert_int_equal(after.file.size, overlay + 7);
+    assert_memory_equal(after.file.bytes + overlay, "overlay", 7);
+    assert_int_equal(after.sections[4].sh_offset, old_note);
+    for (size_t i = sizeof(note_c); i < sizeof(note_a); i++)
+        assert_int_equal(after.file.bytes[old_note + i], 0);
+    parsed_free(&after);
+
+    write_note(&place, NULL, 0);
+    after = parse(place.after);
+    assert_int_equal(after.file.size, overlay + 7);
+    assert_memory_equal(after.file.bytes + overlay, "overlay", 7);
+    for (size_t i = 0; i < sizeof(note_a); i++)
+        assert_int_equal(after.file.bytes[old_note + i], 0);
+    parsed_free(&after);
+    place_free(&place);
+}
+
+/* What separates the table from the rest is only padding if it looks like it. */
+static void test_bytes_before_table_stay(void **state)
+{
+    (void)state;
+    static const char *const unknown[] = {"\1", "\0\0\0\1", "unknown bytes"};
+    for (size_t u = 0; u < 3; u++) {
+        struct image image = image_new();
+        image_append_names(&image);
+        image_align(&image, 8);
+        uint64_t start = image_append(&image, unknown[u], u == 1 ? 4 : strlen(unknown[u]));
+        uint64_t size = image.size - start;
+        image_finish_at_end(&image);
+        struct place place = place_of(&image);
+        write_note(&place, note_a, sizeof(note_a));
+        struct parsed after = parse(place.after);
+        assert_memory_equal(after.file.bytes + start, unknown[u], size);
+        assert_true(after.sections[2].sh_offset >= start + size);
+        parsed_free(&after);
+        place_free(&place);
+    }
+}
+
+/* The note is not the last section: those behind it keep their indices. */
+static void test_remove_from_the_middle(void **state)
+{
+    (void)state;
+    struct image image = image_new();
+    image_section(&image, NOTE_NAME, SHT_NOTE, note_a, sizeof(note_a));
+    image_section(&image, ".comment", SHT_PROGBITS, "comment", 7);
+    image_append_names(&image);
+    image_finish_at_end(&image);
+    struct place place = place_of(&image);
+    write_note(&place, NULL, 0);
+    struct parsed after = parse(place.after);
+    assert_int_equal(after.section_count, 4);
+    const Elf64_Shdr nothing = {.sh_type = SHT_NULL};
+    assert_memory_equal(&after.sections[1], &nothing, sizeof(nothing));
+    parsed_free(&after);
+
+    go_on(&place);
+    write_note(&place, note_a, sizeof(note_a));
+    assert_int_equal(section_of(place.after, 4).sh_size, sizeof(note_a));
+    place_free(&place);
+}
+
+/* A last section whose index is in use elsewhere keeps its header too. */
+static void test_remove_what_is_referenced(void **state)
+{
+    (void)state;
+    for (int by_symbol = 0; by_symbol < 2; by_symbol++) {
+        struct image image = image_new();
+        const Elf64_Sym symbols[] = {
+            {0}, {.st_info = ELF64_ST_INFO(STB_LOCAL, STT_SECTION), .st_shndx = by_symbol ? 5 : 1}};
+        image_section(&image, ".symtab", SHT_SYMTAB, symbols, sizeof(symbols));
+        image.sections[1].sh_entsize = sizeof(Elf64_Sym);
+        image.sections[1].sh_link = 2;
+        image_section(&image, ".strtab", SHT_STRTAB, "", 1);
+        image_section(&image, ".linked", SHT_PROGBITS, "", 1)->sh_link = by_symbol ? 0 : 5;
+        image_name(&image, NOTE_NAME);
+        image_append_names(&image);
+        image_section(&image, NOTE_NAME, SHT_NOTE, note_a, sizeof(note_a));
+        image_finish_at_end(&image);
+        struct place place = place_of(&image);
+        write_note(&place, NULL, 0);
+        assert_int_equal(section_of(place.after, 5).sh_type, SHT_NULL);
+        place_free(&place);
+    }
+}
+
+/* The table in front of everything, in the middle, and where a segment maps it. */
+static void test_table_anywhere(void **state)
+{
+    (void)state;
+    for (int mapped = 0; mapped < 2; mapped++) {
+        struct image image = image_new();
+        uint64_t table = image_append(&image, NULL, 5 * sizeof(Elf64_Shdr));
+        image_section(&image, ".text", SHT_PROGBITS, "text", 4);
+        if (mapped)
+            image_segment(&image, PT_LOAD, PF_R, 0, image.size);
+        image_name(&image, ".last");
+        image_name(&image, NOTE_NAME);
+        image_append_names(&image);
+        image_section(&image, ".last", SHT_PROGBITS, "last", 4);
+        image_section(&image, NOTE_NAME, SHT_NOTE, note_a, sizeof(note_a));
+        image_finish(&image, table);
+        struct place place = place_of(&image);
+        /* As many sections as before: the table can stay, but not if it is mapped. */
+        write_note(&place, note_b, sizeof(note_b));
+        struct parsed after = parse(place.after);
+        if (mapped)
+            assert_true(after.header.e_shoff > after.sections[4].sh_offset);
+        else
+            assert_int_equal(after.header.e_shoff, table);
+        parsed_free(&after);
+        write_note(&place, NULL, 0);
+        go_on(&place);
+        write_note(&place, note_a, sizeof(note_a));
+        after = parse(place.after);
+        assert_true(after.header.e_shoff > after.sections[4].sh_offset);
+        parsed_free(&after);
+        place_free(&place);
+    }
+}
+
+/* Section names that a segment maps, or that are symbol names too, get a longer copy. */
+static void test_names_that_cannot_grow(void **state)
+{
+    (void)state;
+    for (int mapped = 0; mapped < 2; mapped++) {
+        struct image image = image_new();
+        image_append_names(&image);
+        if (mapped)
+            image_segment(&image, PT_LOAD, PF_R, image.sections[1].sh_offset + 3, 2);
+        image_section(&image, ".x", SHT_PROGBITS, "x", 1);
+        image.sections[2].sh_name = 1;
+        if (!mapped) {
+            image_section(&image, ".y", SHT_SYMTAB, NULL, 0)->sh_link = 1;
+            image.sections[3].sh_name = 1;
+        }
+        image_finish_at_end(&image);
+        struct place place = place_of(&image);
+        struct parsed before = parse(place.before);
+        write_note(&place, note_a, sizeof(note_a));
+        struct parsed after = parse(place.after);
+        assert_int_equal(after.section_count, before.section_count + 2);
+        assert_int_equal(after.names_index, before.section_count);
+        assert_memory_equal(&after.sections[1], &before.sections[1], sizeof(Elf64_Shdr));
+        assert_int_equal(after.sections[after.names_index].sh_type, SHT_STRTAB);
+        assert_int_equal(after.sections[after.names_index].sh_size,
+                         before.sections[1].sh_size + sizeof(NOTE_NAME));
+        parsed_free(&before);
+        parsed_free(&after);
+
+        /* The copy is the file's own: it needs no further one. */
+        go_on(&place);
+        write_note(&place, NULL, 0);
+        go_on(&place);
+        write_note(&place, note_b, sizeof(note_b));
+        assert_int_equal(section_of(place.after, mapped ? 4 : 5).sh_size, sizeof(note_b));
+        place_free(&place);
+    }
+}
+
+/* Section names whose last terminator is missing: the new name starts behind one. */
+static void test_names_without_terminator(void **state)
+{
+    (void)state;
+    struct image image = image_new();
+    image_append_names(&image);
+    image_append(&image, "!", 1);
+    image.sections[1].sh_size += 1;
+    image_finish_at_end(&image);
+    struct place place = place_of(&image);
+    write_note(&place, note_a, sizeof(note_a));
+    place_free(&place);
+}
+
+/* A note that was found by its owner gets the name by which BOLT finds it. */
+static void test_note_gets_its_name(void **state)
+{
+    (void)state;
+    static const uint8_t note[] = "\5\0\0\0\4\0\0\0\1\0\0\0BOLT\0\0\0\0desc";
+    struct image image = image_new();
+    image_section(&image, ".odd", SHT_NOTE, note, sizeof(note) - 1);
+    image_append_names(&image);
+    image_finish_at_end(&image);
+    struct place place = place_of(&image);
+    struct bat_error error;
+    assert_int_equal(bat_elf_write_note(place.before, place.after, note_b, sizeof(note_b), &error),
+                     BAT_OK);
+    struct parsed after = parse(place.after);
+    assert_int_equal(after.section_count, 3);
+    assert_int_equal(find_note(&after), 1);
+    parsed_free(&after);
+    place_free(&place);
+}
+
+/* A note that a segment maps stays where it is; the new one is another. */
+static void test_mapped_note(void **state)
+{
+    (void)state;
+    struct image image = image_new();
+    image_section(&image, NOTE_NAME, SHT_NOTE, note_a, sizeof(note_a))->sh_flags = SHF_ALLOC;
+    image_segment(&image, PT_NOTE, PF_R, image.sections[1].sh_offset, sizeof(note_a));
+    image_append_names(&image);
+    image_finish_at_end(&image);
+    struct place place = place_of(&image);
+    write_note(&place, note_c, sizeof(note_c));
+    write_note(&place, NULL, 0);
+    place_free(&place);
+}
+
+/* --- Many sections -------------------------------------------------------------------------- */
+
+/* count sections, the names in the last or the second one. */
+static struct image image_with_sections(size_t count, bool names_last)
+{
+    struct image image = image_new();
+    image_name(&image, ".s");
+    if (!names_last)
+        image_append_names(&image);
+    while (image.section_count < count - names_last)
+        image_header(&image, ".s", SHT_PROGBITS, sizeof(Elf64_Ehdr), 1)->sh_info =
+            (uint32_t)image.section_count;
+    if (names_last)
+        image_append_names(&image);
+    image_finish_at_end(&image);
+    return image;
+}
+
+static void test_extended_section_count(void **state)
+{
+    (void)state;
+    struct image image = image_with_sections(SHN_LORESERVE - 1, false);
+    struct place place = place_of(&image);
+    write_note(&place, note_a, sizeof(note_a));
+    struct parsed after = parse(place.after);
+    assert_int_equal(after.header.e_shnum, 0);
+    assert_int_equal(after.sections[0].sh_size, SHN_LORESERVE);
+    assert_int_equal(after.header.e_shstrndx, 1);
+    parsed_free(&after);
+
+    struct bat_elf *elf = NULL;
+    assert_int_equal(bat_elf_open(place.after, &elf, NULL), BAT_OK);
+    const struct bat_section *section = bat_elf_section(elf, NOTE_NAME);
+    assert_int_equal(section->index, SHN_LORESERVE - 1);
+    bat_elf_close(elf);
+
+    /* And back: one section less fits in the ELF header again. */
+    go_on(&place);
+    write_note(&place, NULL, 0);
+    after = parse(place.after);
+    assert_int_equal(after.header.e_shnum, SHN_LORESERVE - 1);
+    assert_int_equal(after.sections[0].sh_size, 0);
+    parsed_free(&after);
+    place_free(&place);
+}
+
+static void test_extended_names_index(void **state)
+{
+    (void)state;
+    struct image image = image_with_sections(SHN_LORESERVE + 1, true);
+    struct place place = place_of(&image);
+    write_note(&place, note_a, sizeof(note_a));
+    struct parsed after = parse(place.after);
+    assert_int_equal(after.header.e_shstrndx, SHN_XINDEX);
+    assert_int_equal(after.sections[0].sh_link, SHN_LORESERVE);
+    assert_int_equal(after.section_count, SHN_LORESERVE + 2);
+    parsed_free(&after);
+    place_free(&place);
+
+    /* Names that get a section of their own may be the first beyond the limit. */
+    image = image_with_sections(SHN_LORESERVE, false);
+    image.sections[1].sh_flags = SHF_ALLOC;
+    image_finish(&image, image.size - SHN_LORESERVE * sizeof(Elf64_Shdr));
+    place = place_of(&image);
+    write_note(&place, note_a, sizeof(note_a));
+    after = parse(place.after);
+    assert_int_equal(after.header.e_shstrndx, SHN_XINDEX);
+    assert_int_equal(after.names_index, SHN_LORESERVE);
+    parsed_free(&after);
+    place_free(&place);
+}
+
+/* --- What is refused -------------------------------------------------------------------------- */
+
+static void test_refused(void **state)
+{
+    (void)state;
+    struct image image = image_new();
+    image_append_names(&image);
+    image_finish_at_end(&image)->e_shoff = 0;
+    struct place place = place_of(&image);
+    assert_refused(&place, note_a, BAT_ERR_UNSUPPORTED,
+                   "no section header table: there is nowhere to enter a .note.bolt_bat section");
+
+    image = image_new();
+    image_append_names(&image);
+    image_finish_at_end(&image)->e_shstrndx = 0;
+    place = place_of(&image);
+    assert_refused(&place, note_a, BAT_ERR_UNSUPPORTED,
+                   "no section name table: there is nowhere to enter the name .note.bolt_bat");
+
+    image = image_new();
+    image_append_names(&image);
+    image_finish_at_end(&image);
+    place = place_of(&image);
+    assert_refused(&place, NULL, BAT_ERR_NO_NOTE,
+                   "no BOLT note, neither .note.bolt_bat nor .note.bolt_info: not a BOLTed binary "
+                   "(llvm-bolt --enable-bat writes the note)");
+
+    image = image_new();
+    image_section(&image, NOTE_NAME, SHT_NOTE, "a", 1);
+    image_section(&image, NOTE_NAME, SHT_NOTE, "b", 1);
+    image_append_names(&image);
+    image_finish_at_end(&image);
+    place = place_of(&image);
+    assert_refused(&place, note_a, BAT_ERR_UNSUPPORTED,
+                   "sections 1 and 2 are both called .note.bolt_bat: which one is meant?");
+
+    image = image_new();
+    image_name(&image, NOTE_NAME);
+    image_append_names(&image)->sh_name = 1;
+    image_finish_at_end(&image);
+    place = place_of(&image);
+    assert_refused(&place, note_a, BAT_ERR_ELF,
+                   "section 1, called .note.bolt_bat, is no note but part of the section headers' "
+                   "own structure");
+}
+
+static void test_shared_section_refused(void **state)
+{
+    (void)state;
+    static const uint8_t notes[] = "\5\0\0\0\4\0\0\0\1\0\0\0BOLT\0\0\0\0desc"
+                                   "\4\0\0\0\4\0\0\0\1\0\0\0GNU\0desc";
+    struct image image = image_new();
+    image_section(&image, ".odd", SHT_NOTE, notes, sizeof(notes) - 1);
+    image_append_names(&image);
+    image_finish_at_end(&image);
+    struct place place = place_of(&image);
+    assert_refused(&place, note_a, BAT_ERR_UNSUPPORTED,
+                   "section 1 (.odd) holds other notes beside the BAT note: only a section of its "
+                   "own can be replaced or removed");
+}
+
+static void test_empty_note_refused(void **state)
+{
+    (void)state;
+    struct bat_error error;
+    assert_int_equal(bat_elf_write_note("/nonexistent", "/nonexistent", "", 0, &error),
+                     BAT_ERR_ARGUMENT);
+    assert_string_equal(error.message, "an empty note cannot be written");
+}
+
+/* --- The file that is replaced ---------------------------------------------------------------- */
+
+static struct place bolt_place(void)
+{
+    struct image image = bolt_image(note_a, sizeof(note_a), 8);
+    return place_of(&image);
+}
+
+/* How many files a folder has: no temporary one may be left. */
+static unsigned count_files(const char *folder)
+{
+    unsigned count = 0;
+    DIR *directory = opendir(folder);
+    assert_non_null(directory);
+    while (readdir(directory))
+        count++;
+    closedir(directory);
+    return count - 2; /* "." and ".." */
+}
+
+static void test_in_place(void **state)
+{
+    (void)state;
+    struct place place = bolt_place();
+    char *copy = path_in(place.folder, "copy");
+    assert_int_equal(chmod(place.before, 04751), 0);
+    assert_int_equal(link(place.before, copy), 0);
+    assert_int_equal(bat_elf_write_note(place.before, place.before, note_b, sizeof(note_b), NULL),
+                     BAT_OK);
+    assert_only_note_changed(copy, place.before, note_b, sizeof(note_b));
+    struct stat status;
+    assert_int_equal(stat(place.before, &status), 0);
+    assert_int_equal(status.st_mode & 07777, 04751);
+    assert_int_equal(count_files(place.folder), 2);
+    free(copy);
+    place_free(&place);
+}
+
+static void test_symbolic_link(void **state)
+{
+    (void)state;
+    struct place place = bolt_place();
+    char *link_path = path_in(place.folder, "link");
+    assert_int_equal(symlink("before", link_path), 0);
+    assert_int_equal(bat_elf_remove_note(place.before, link_path, NULL), BAT_OK);
+    struct stat status;
+    assert_int_equal(lstat(link_path, &status), 0);
+    assert_true(S_ISLNK(status.st_mode));
+    assert_int_equal(count_sections(place.before), 4);
+
+    struct bat_error error;
+    char *dangling = path_in(place.folder, "dangling");
+    assert_int_equal(symlink("nowhere", dangling), 0);
+    assert_int_equal(bat_write_file(dangling, "x", 1, &error), BAT_ERR_IO);
+    assert_non_null(strstr(error.message, "it is a symbolic link to a file that does not exist"));
+    free(dangling);
+    free(link_path);
+    place_free(&place);
+}
+
+static void assert_cannot_write(const char *path, const char *reason)
+{
+    char message[300];
+    struct bat_error error;
+    assert_int_equal(bat_write_file(path, "x", 1, &error), BAT_ERR_IO);
+    snprintf(message, sizeof(message), "cannot write %s: %s", path, reason);
+    assert_string_equal(error.message, message);
+}
+
+static void test_no_regular_file(void **state)
+{
+    (void)state;
+    char *folder = make_folder();
+    char *fifo = path_in(folder, "fifo");
+    char *nowhere = path_in(folder, "no/where");
+    char *nothing = path_in(folder, "nothing/");
+    assert_int_equal(mkfifo(fifo, 0600), 0);
+    assert_cannot_write(fifo, "it is a pipe or a device, not a regular file");
+    assert_cannot_write(folder, "it is a directory, not a regular file");
+    assert_cannot_write("/dev/null", "it is a pipe or a device, not a regular file");
+    assert_cannot_write(nowhere, "No such file or directory");
+    assert_cannot_write(nothing, "this names no file");
+    assert_cannot_write("", "this names no file");
+    assert_int_equal(count_files(folder), 1);
+    free(fifo);
+    free(nowhere);
+    free(nothing);
+    remove_folder(folder);
+}
+
+static void test_write_file(void **state)
+{
+    (void)state;
+    char *folder = make_folder();
+    char *path = path_in(folder, "file");
+    mode_t mask = umask(027);
+    assert_int_equal(bat_write_file(path, "first", 5, NULL), BAT_OK);
+    umask(mask);
+    struct stat status;
+    assert_int_equal(stat(path, &status), 0);
+    assert_int_equal(status.st_mode & 07777, 0640);
+    assert_int_equal(chmod(path, 0604), 0);
+    assert_int_equal(bat_write_file(path, "second", 6, NULL), BAT_OK);
+    assert_int_equal(stat(path, &status), 0);
+    assert_int_equal(status.st_mode & 07777, 0604);
+    struct loaded loaded = load(path);
+    assert_int_equal(loaded.size, 6);
+    assert_memory_equal(loaded.bytes, "second", 6);
+    free(loaded.bytes);
+    assert_int_equal(count_files(folder), 1);
+    free(path);
+    remove_folder(folder);
+}
+
+/* As on a full disk: the system refuses bytes in the middle. */
+static void test_no_room(void **state)
+{
+    (void)state;
+    struct place place = bolt_place();
+    struct rlimit limit;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    struct rlimit small = {.rlim_cur = 600, .rlim_max = limit.rlim_max};
+    struct loaded before = load(place.before);
+    void (*handler)(int) = signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    struct bat_error error;
+    enum bat_code code =
+        bat_elf_write_note(place.before, place.before, note_b, sizeof(note_b), &error);
+    enum bat_code other = bat_write_file(place.after, before.bytes, before.size, NULL);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    signal(SIGXFSZ, handler);
+    assert_int_equal(code, BAT_ERR_IO);
+    assert_int_equal(other, BAT_ERR_IO);
+    char message[300];
+    snprintf(message, sizeof(message), "cannot write %s: File too large", place.before);
+    assert_string_equal(error.message, message);
+    struct loaded after = load(place.before);
+    assert_int_equal(after.size, before.size);
+    assert_memory_equal(after.bytes, before.bytes, before.size);
+    assert_int_equal(count_files(place.folder), 1);
+    free(before.bytes);
+    free(after.bytes);
+    place_free(&place);
+}
+
+/* Someone else writes to the file after it was opened, or replaces it. */
+static void test_changed_meanwhile(void **state)
+{
+    (void)state;
+    for (int how = 0; how < 3; how++) {
+        struct place place = bolt_place();
+        struct bat_elf *elf = NULL;
+        struct bat_error error;
+        assert_int_equal(bat_elf_open(place.before, &elf, NULL), BAT_OK);
+        if (how == 0) {
+            const struct utimbuf times = {.actime = 1, .modtime = 1};
+            assert_int_equal(utime(place.before, &times), 0);
+        } else if (how == 1) {
+            int file = open(place.before, O_WRONLY | O_APPEND | O_CLOEXEC);
+            assert_int_equal(write(file, "x", 1), 1);
+            close(file);
+        } else {
+            struct loaded copy = load(place.before);
+            char *other = path_in(place.folder, "other");
+            save(other, copy.bytes, copy.size);
+            assert_int_equal(rename(other, place.before), 0);
+            free(other);
+            free(copy.bytes);
+        }
+        struct loaded before = load(place.before);
+        assert_int_equal(elf_rewrite(elf, place.before, note_b, sizeof(note_b), &error),
+                         BAT_ERR_IO);
+        assert_string_equal(error.message, "was changed by someone else while it was copied");
+        struct loaded after = load(place.before);
+        assert_int_equal(after.size, before.size);
+        assert_memory_equal(after.bytes, before.bytes, before.size);
+        assert_int_equal(count_files(place.folder), 1);
+        free(before.bytes);
+        free(after.bytes);
+        bat_elf_close(elf);
+        place_free(&place);
+    }
+}
+
+/* --- Random files -------------------------------------------------------------------------------
+ */
+
+static uint32_t random_state;
+
+/* Below limit. The same numbers in every run. */
+static uint32_t random_below(uint32_t limit)
+{
+    random_state = random_state * 1664525u + 1013904223u;
+    return (uint32_t)(((uint64_t)random_state * limit) >> 32);
+}
+
+static void append_noise(struct image *image, size_t size)
+{
+    for (size_t i = 0; i < size; i++) {
+        uint8_t byte = (uint8_t)random_below(256);
+        image_append(image, &byte, 1);
+    }
+}
+
+/* Pieces in any order, with gaps, segments over any of them, and bytes that nobody knows. */
+static struct image random_image(void)
+{
+    struct image image = image_new();
+    size_t count = 3 + random_below(4);
+    size_t note = random_below(2) ? 1 + random_below((uint32_t)count) : 0;
+    size_t names = 1 + random_below((uint32_t)count);
+    size_t table_after = random_below((uint32_t)count + 1);
+    uint64_t table = 0;
+    bool note_is_named = random_below(4) != 0;
+    names = names == note ? (names % count) + 1 : names;
+    image_name(&image, ".s");
+    if (note || note_is_named)
+        image_name(&image, NOTE_NAME);
+    for (size_t i = 1; i <= count; i++) {
+        append_noise(&image, random_below(3) ? 0 : random_below(12));
+        if (i == names) {
+            image_append_names(&image);
+        } else {
+            uint64_t start = image.size;
+            append_noise(&image, random_below(40));
+            image_header(&image, i == note ? NOTE_NAME : ".s", i == note ? SHT_NOTE : SHT_PROGBITS,
+                         start, image.size - start);
+        }
+        if (i == table_after) {
+            image_align(&image, (size_t)1 << random_below(7));
+            table = image_append(&image, NULL, (count + 1) * sizeof(Elf64_Shdr));
+        }
+    }
+    if (table == 0) {
+        image_align(&image, (size_t)1 << random_below(7));
+        table = image_append(&image, NULL, (count + 1) * sizeof(Elf64_Shdr));
+    }
+    append_noise(&image, random_below(3) ? 0 : random_below(20));
+    for (uint32_t i = random_below(3); i > 0; i--) {
+        uint64_t start = random_below((uint32_t)image.size);
+        image_segment(&image, PT_LOAD, PF_R, start, random_below((uint32_t)(image.size - start)));
+    }
+    image_finish(&image, table);
+    return image;
+}
+
+static void test_random_files(void **state)
+{
+    (void)state;
+    for (uint32_t seed = 1; seed <= 300; seed++) {
+        random_state = seed;
+        struct image image = random_image();
+        struct place place = place_of(&image);
+        struct parsed parsed = parse(place.before);
+        bool is_there = find_note(&parsed) != 0;
+        parsed_free(&parsed);
+        for (int change = 0; change < 4; change++) {
+            if (is_there && random_below(3) == 0) {
+                write_note(&place, NULL, 0);
+                is_there = false;
+            } else {
+                write_note(&place, note_b, 1 + random_below(sizeof(note_b)));
+                is_there = true;
+            }
+            go_on(&place);
+        }
+        place_free(&place);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_add_to_linker_output),
+        cmocka_unit_test(test_remove_and_put_back),
+        cmocka_unit_test(test_overlay),
+        cmocka_unit_test(test_bytes_before_table_stay),
+        cmocka_unit_test(test_remove_from_the_middle),
+        cmocka_unit_test(test_remove_what_is_referenced),
+        cmocka_unit_test(test_table_anywhere),
+        cmocka_unit_test(test_names_that_cannot_grow),
+        cmocka_unit_test(test_names_without_terminator),
+        cmocka_unit_test(test_note_gets_its_name),
+        cmocka_unit_test(test_mapped_note),
+        cmocka_unit_test(test_extended_section_count),
+        cmocka_unit_test(test_extended_names_index),
+        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_shared_section_refused),
+        cmocka_unit_test(test_empty_note_refused),
+        cmocka_unit_test(test_in_place),
+        cmocka_unit_test(test_symbolic_link),
+        cmocka_unit_test(test_no_regular_file),
+        cmocka_unit_test(test_write_file),
+        cmocka_unit_test(test_no_room),
+        cmocka_unit_test(test_changed_meanwhile),
+        cmocka_unit_test(test_random_files),
+    };
+    return cmocka_run_group_tests_name("elfnote, writing", tests, NULL, NULL);
+}
