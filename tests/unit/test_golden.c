@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * The notes that ship in tests/data: those in good/ decode, and encode to the same bytes; those in
+ * bad/ are refused with the code and at the place that bad/expected.txt tells.
+ */
+#include <dirent.h>
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "bat_decoder.h"
+#include "bat_encoder.h"
+
+static uint8_t *read_file(const char *folder, const char *name, size_t *size)
+{
+    char path[512];
+    snprintf(path, sizeof(path), "%s/%s/%s", TEST_DATA, folder, name);
+    FILE *file = fopen(path, "rb");
+    if (!file)
+        fail_msg("cannot open %s", path);
+    uint8_t *bytes = malloc(65536);
+    assert_non_null(bytes);
+    *size = fread(bytes, 1, 65536, file);
+    assert_in_range(*size, 0, 65535); /* all of the file fitted */
+    fclose(file);
+    return bytes;
+}
+
+static void check_good(const char *name)
+{
+    size_t size;
+    uint8_t *bytes = read_file("good", name, &size);
+    struct bat_map *map;
+    struct bat_error error;
+    if (bat_decode(bytes, size, BAT_HOT_INDEX_AUTO, &map, &error) != BAT_OK)
+        fail_msg("%s: %s", name, error.message);
+    bool merged = strstr(name, "atend-19") != NULL;
+    assert_int_equal(map->hot_index, merged ? BAT_HOT_INDEX_MERGED : BAT_HOT_INDEX_TABLE);
+    uint8_t *again;
+    size_t again_size;
+    if (bat_encode(map, &again, &again_size, &error) != BAT_OK)
+        fail_msg("%s: %s", name, error.message);
+    assert_int_equal(again_size, size);
+    assert_memory_equal(again, bytes, size);
+    free(again);
+    bat_map_free(map);
+    free(bytes);
+}
+
+static void good_notes_round_trip(void **state)
+{
+    (void)state;
+    DIR *folder = opendir(TEST_DATA "/good");
+    assert_non_null(folder);
+    unsigned checked = 0;
+    for (struct dirent *entry; (entry = readdir(folder)) != NULL;) {
+        if (entry->d_name[0] == '.')
+            continue;
+        check_good(entry->d_name);
+        checked++;
+    }
+    closedir(folder);
+    assert_in_range(checked, 10, 1000);
+}
+
+static void check_bad(const char *name, const char *code, const char *offset)
+{
+    size_t size;
+    uint8_t *bytes = read_file("bad", name, &size);
+    struct bat_map *map = (struct bat_map *)bytes; /* anything but NULL */
+    struct bat_error error = {.code = BAT_OK};
+    enum bat_code result = bat_decode(bytes, size, BAT_HOT_INDEX_AUTO, &map, &error);
+    if (result == BAT_OK)
+        fail_msg("%s was decoded", name);
+    assert_null(map);
+    assert_int_equal(error.code, result);
+    if (strcmp(bat_code_name(result), code) != 0)
+        fail_msg("%s: %s instead of %s: %s", name, bat_code_name(result), code, error.message);
+    if (*offset != '-' && error.offset != strtoull(offset, NULL, 10))
+        fail_msg("%s: at %" PRIu64 " instead of %s: %s", name, error.offset, offset, error.message);
+    assert_int_equal(error.place, BAT_PLACE_SECTION);
+    assert_non_null(strstr(error.message, "expected"));
+    assert_non_null(strstr(error.message, "found"));
+    free(bytes);
+}
+
+static void bad_notes_are_refused(void **state)
+{
+    (void)state;
+    FILE *list = fopen(TEST_DATA "/bad/expected.txt", "r");
+    assert_non_null(list);
+    char line[256];
+    unsigned checked = 0;
+    while (fgets(line, sizeof(line), list)) {
+        char name[64], code[32], offset[32];
+        if (line[0] == '#')
+            continue;
+        assert_int_equal(sscanf(line, "%63s %31s %31s", name, code, offset), 3);
+        check_bad(name, code, offset);
+        checked++;
+    }
+    fclose(list);
+    assert_in_range(checked, 30, 1000);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(good_notes_round_trip),
+        cmocka_unit_test(bad_notes_are_refused),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
