@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "layout.h"
 
-/* Alignments of section header tables, as writers of ELF files choose them: BOLT 22 uses the
- * first, BOLT 16 the second. A note and section names need none. */
-#define TABLE_ALIGNMENT 8u
+/*
+ * Alignments of section header tables, as writers of ELF files choose them; BOLT 19 and 22 use
+ * the first, BOLT 16 the last. Where several explain a table's offset the first counts, so that a
+ * note can be put back as BOLT had it. A note and section names need none.
+ */
+static const uint64_t table_alignments[] = {16, 8, 32, 64};
+#define TABLE_ALIGNMENTS (sizeof(table_alignments) / sizeof(table_alignments[0]))
 #define TABLE_ALIGNMENT_MAX 64u
 
 static bool is_empty(const struct layout_extent *extent)
@@ -63,9 +67,9 @@ static uint64_t table_alignment(uint64_t end, uint64_t offset, const uint8_t *by
         if (i - end >= TABLE_ALIGNMENT_MAX || bytes[i] != 0)
             return 1;
     }
-    for (uint64_t alignment = TABLE_ALIGNMENT; alignment <= TABLE_ALIGNMENT_MAX; alignment *= 2) {
-        if (align_up(end, alignment) == offset)
-            return alignment;
+    for (size_t i = 0; i < TABLE_ALIGNMENTS; i++) {
+        if (align_up(end, table_alignments[i]) == offset)
+            return table_alignments[i];
     }
     return 1;
 }
@@ -100,7 +104,7 @@ static uint64_t take_off(struct layout *layout, const struct layout_extent *othe
         if (alignment > 1)
             layout->kept = end;
     }
-    return alignment > 1 ? alignment : TABLE_ALIGNMENT;
+    return alignment > 1 ? alignment : table_alignments[0];
 }
 
 /* True if a piece that was not taken can stay where it is. */

@@ -279,7 +279,7 @@ static void test_add_to_linker_output(void **state)
     place_free(&place);
 }
 
-/* As BOLT writes: section names, its two notes, the table, aligned to 8 or, by BOLT 16, to 64. */
+/* As BOLT writes: section names, its two notes, the table, aligned to 16 or, by BOLT 16, to 64. */
 static struct image bolt_image(const void *note, size_t size, size_t alignment)
 {
     struct image image = image_new();
@@ -299,7 +299,7 @@ static struct image bolt_image(const void *note, size_t size, size_t alignment)
 static void test_remove_and_put_back(void **state)
 {
     (void)state;
-    static const size_t alignments[] = {8, 64};
+    static const size_t alignments[] = {16, 64};
     for (size_t a = 0; a < 2; a++) {
         /* All sizes modulo the alignment, so that the padding has all sizes too. The larger ones
          * leave no doubt which of the two alignments it is. */
@@ -307,11 +307,11 @@ static void test_remove_and_put_back(void **state)
             uint8_t note[64];
             memset(note, (int)size, size);
             struct image image = bolt_image(note, size, alignments[a]);
-            size_t with_8 = (image.sections[4].sh_offset + size + 7) / 8 * 8;
+            size_t with_16 = (image.sections[4].sh_offset + size + 15) / 16 * 16;
             size_t with_64 = (image.sections[4].sh_offset + size + 63) / 64 * 64;
-            size_t without_8 = (image.sections[4].sh_offset + 7) / 8 * 8;
+            size_t without_16 = (image.sections[4].sh_offset + 15) / 16 * 16;
             size_t without_64 = (image.sections[4].sh_offset + 63) / 64 * 64;
-            if (alignments[a] == 64 && (with_8 == with_64 || without_8 == without_64)) {
+            if (alignments[a] == 64 && (with_16 == with_64 || without_16 == without_64)) {
                 image_free(&image);
                 continue;
             }
