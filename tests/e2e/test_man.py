@@ -1,0 +1,84 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The manual pages: they have the options that the tools have, and their examples work."""
+
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+import fixtures
+
+BIN = pathlib.Path(os.environ["BATKIT_BIN"])
+PAGES = sorted((pathlib.Path(__file__).resolve().parents[2] / "man").glob("*.1"))
+
+
+def examples(page):
+    """The commands under EXAMPLES."""
+    text = page.read_text(encoding="utf-8").split("\n.Sh EXAMPLES\n")[1].split("\n.Sh ")[0]
+    return re.findall(r"^\$ (.*)$", text, re.M)
+
+
+class Pages(unittest.TestCase):
+    """Each page against its tool."""
+
+    def test_options(self):
+        self.assertTrue(PAGES)
+        for page in PAGES:
+            with self.subTest(page.stem):
+                text = page.read_text(encoding="utf-8")
+                items = "\n".join(re.findall(r"^\.It (.*)$", text, re.M))
+                documented = set(re.findall(r"Fl Fl ([a-z][a-z-]*)", items))
+                shown = subprocess.run([BIN / page.stem, "--help"], stdout=subprocess.PIPE,
+                                       check=True, text=True).stdout
+                offered = set(re.findall(r"^ .{1,5}--([a-z][a-z-]*)", shown, re.M))
+                self.assertIn("help", offered)
+                self.assertEqual(documented, offered)
+
+    def test_synopsis_names_every_option(self):
+        for page in PAGES:
+            with self.subTest(page.stem):
+                text = page.read_text(encoding="utf-8")
+                synopsis = text.split("\n.Sh SYNOPSIS\n")[1].split("\n.Sh ")[0]
+                items = "\n".join(re.findall(r"^\.It (.*)$", text, re.M))
+                long_options = set(re.findall(r"Fl Fl ([a-z][a-z-]*)", items))
+                for name in long_options - {"help", "usage", "version", "output", "quiet"}:
+                    self.assertIn(f"Fl Fl {name}", synopsis)
+
+    def test_examples(self):
+        fixture = fixtures.get("sqlite-fixed-profile2-22")
+        older = fixtures.get("sqlite-fixed-atend-19")
+        environment = dict(os.environ, PATH=f"{BIN}:{os.environ['PATH']}")
+        for page in PAGES:
+            folder = pathlib.Path(tempfile.mkdtemp(prefix="test_man."))
+            self.addCleanup(shutil.rmtree, folder)
+            shutil.copy(fixture.input, folder / "sqlite3")
+            shutil.copy(fixture.bolted, folder / "sqlite3.bolt")
+            shutil.copy(older.bolted, folder / "sqlite3.bolt19")
+            commands = examples(page)
+            self.assertTrue(commands)
+            for command in commands:
+                with self.subTest(page.stem, command=command):
+                    done = subprocess.run(["bash", "-o", "pipefail", "-c", command], cwd=folder,
+                                          env=environment, stdout=subprocess.PIPE,
+                                          stderr=subprocess.PIPE, check=False)
+                    self.assertEqual((done.returncode, done.stderr), (0, b""))
+            if page.stem == "batinject":
+                self.check_injected(folder, fixture, older)
+
+    def check_injected(self, folder, fixture, older):
+        """What the examples of batinject leave behind."""
+        bolted = pathlib.Path(fixture.bolted).read_bytes()
+        for name in ["sqlite3.bolt", "sqlite3.again", "sqlite3.shipped"]:
+            self.assertEqual((folder / name).read_bytes() == bolted, True, name)
+        self.assertEqual((folder / "sqlite3.note").read_bytes() ==
+                         pathlib.Path(fixture.note).read_bytes(), True)
+        self.assertNotEqual((folder / "sqlite3.bolt19").read_bytes() ==
+                            pathlib.Path(older.bolted).read_bytes(), True)
+
+
+if __name__ == "__main__":
+    unittest.main()
