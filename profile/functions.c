@@ -11,9 +11,14 @@
  * as many as there are functions. starts_below[b] is the number of functions that start below
  * bucket b, so that only those that start in an address's own bucket are searched.
  */
+struct span {
+    uint64_t start;
+    uint64_t size;
+};
+
 struct bat_functions {
     struct bat_function_symbol *all;
-    uint64_t *starts; /* the same as all[].address, for the search */
+    struct span *spans; /* what a search needs of all[] */
     uint32_t count;
     uint32_t *starts_below; /* bucket_count + 1 */
     uint64_t bucket_count;
@@ -37,7 +42,7 @@ void bat_functions_free(struct bat_functions *functions)
     if (!functions)
         return;
     free(functions->all);
-    free(functions->starts);
+    free(functions->spans);
     free(functions->starts_below);
     free(functions->entry_points);
     free(functions->first_entry_point);
@@ -102,30 +107,24 @@ static enum bat_code fill_functions(struct bat_functions *functions, struct draf
 {
     uint32_t count = draft->functions.count;
     functions->all = malloc(((size_t)count + 1) * sizeof(*functions->all));
-    functions->starts = malloc(((size_t)count + 1) * sizeof(*functions->starts));
+    functions->spans = malloc(((size_t)count + 1) * sizeof(*functions->spans));
     functions->padding = calloc((size_t)count + 1, sizeof(*functions->padding));
-    const char **names = malloc(((size_t)count + 1) * sizeof(*names));
-    enum bat_code code = BAT_OK;
-    if (!functions->all || !functions->starts || !functions->padding || !names)
-        code = bat_fail(error, BAT_ERR_MEMORY, "out of memory for the table of functions");
-    if (!code)
-        code = draft_write_names(draft, names, &functions->text, error);
-    for (uint32_t i = 0; i < count && !code; i++) {
+    if (!functions->all || !functions->spans || !functions->padding)
+        return bat_fail(error, BAT_ERR_MEMORY, "out of memory for the table of functions");
+    for (uint32_t i = 0; i < count; i++) {
         const struct draft_function *from = &draft->functions.all[i];
-        functions->starts[i] = from->address;
+        functions->spans[i] = (struct span){.start = from->address, .size = from->size};
         functions->all[i] = (struct bat_function_symbol){
             .address = from->address,
             .size = from->size,
             .extent = from->extent,
-            .name = names[i],
             .flags = from->flags,
         };
     }
     functions->elf = draft->elf;
     functions->count = count;
     functions->have_symbols = draft->symbols.found;
-    free(names);
-    return code;
+    return draft_write_names(draft, functions->all, &functions->text, error);
 }
 
 static enum bat_code fill_entry_points(struct bat_functions *functions, const struct draft *draft,
@@ -153,7 +152,7 @@ static enum bat_code fill_entry_points(struct bat_functions *functions, const st
 static enum bat_code fill_buckets(struct bat_functions *functions, struct bat_error *error)
 {
     uint32_t count = functions->count;
-    uint64_t range = count ? functions->starts[count - 1] - functions->starts[0] : 0;
+    uint64_t range = count ? functions->spans[count - 1].start - functions->spans[0].start : 0;
     while (range >> functions->shift > count)
         functions->shift++;
     functions->bucket_count = (range >> functions->shift) + 1;
@@ -163,8 +162,8 @@ static enum bat_code fill_buckets(struct bat_functions *functions, struct bat_er
         return bat_fail(error, BAT_ERR_MEMORY, "out of memory for the table of functions");
     uint32_t below = 0;
     for (uint64_t bucket = 0; bucket <= functions->bucket_count; bucket++) {
-        while (below < count &&
-               (functions->starts[below] - functions->starts[0]) >> functions->shift < bucket)
+        while (below < count && (functions->spans[below].start - functions->spans[0].start) >>
+                                    functions->shift < bucket)
             below++;
         functions->starts_below[bucket] = below;
     }
@@ -191,9 +190,9 @@ static bool is_padded(const struct bat_functions *functions, uint32_t index)
 
 uint32_t bat_functions_find(const struct bat_functions *functions, uint64_t address)
 {
-    if (functions->count == 0 || address < functions->starts[0])
+    if (functions->count == 0 || address < functions->spans[0].start)
         return BAT_NONE;
-    uint64_t bucket = (address - functions->starts[0]) >> functions->shift;
+    uint64_t bucket = (address - functions->spans[0].start) >> functions->shift;
     if (bucket >= functions->bucket_count)
         bucket = functions->bucket_count - 1;
     /* All that start below the bucket start at or below the address, at least function 0. */
@@ -201,16 +200,17 @@ uint32_t bat_functions_find(const struct bat_functions *functions, uint64_t addr
     uint32_t high = functions->starts_below[bucket + 1];
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
-        if (functions->starts[middle] <= address)
+        if (functions->spans[middle].start <= address)
             low = middle + 1;
         else
             high = middle;
     }
-    const struct bat_function_symbol *function = &functions->all[low - 1];
-    uint64_t offset = address - function->address;
-    bool is_inside =
-        offset < function->size || (offset < function->extent && is_padded(functions, low - 1));
-    return is_inside ? low - 1 : BAT_NONE;
+    uint32_t index = low - 1;
+    uint64_t offset = address - functions->spans[index].start;
+    if (offset < functions->spans[index].size)
+        return index;
+    bool is_padding = offset < functions->all[index].extent && is_padded(functions, index);
+    return is_padding ? index : BAT_NONE;
 }
 
 const struct bat_function_symbol *bat_functions_all(const struct bat_functions *functions,

@@ -67,9 +67,10 @@ const struct bat_section *draft_section_at(const struct draft *draft, uint64_t a
 static bool is_in_code(const struct draft_symbol *symbol)
 {
     const struct bat_section *in = symbol->in;
-    return in && (in->flags & SHF_EXECINSTR) && symbol->address != in->address + in->size &&
-           strcmp(symbol->name, "__bolt_reserved_start") != 0 &&
-           strcmp(symbol->name, "__bolt_reserved_end") != 0;
+    if (!in || !(in->flags & SHF_EXECINSTR) || symbol->address == in->address + in->size)
+        return false;
+    return symbol->length < 19 || (strcmp(symbol->name, "__bolt_reserved_start") != 0 &&
+                                   strcmp(symbol->name, "__bolt_reserved_end") != 0);
 }
 
 bool draft_tolerates(const struct draft_function *function, const struct draft_symbol *symbol)
@@ -94,30 +95,6 @@ static bool belongs_to(struct draft_function *last, struct draft_symbol *symbol)
     return true;
 }
 
-/* f.cold, f.warm, f.cold.N, f.warm.N */
-static bool is_fragment_name(const char *name, size_t length)
-{
-    size_t end = length;
-    while (end > 0 && name[end - 1] >= '0' && name[end - 1] <= '9')
-        end--;
-    if (end < length) {
-        if (end == 0 || name[end - 1] != '.')
-            return false;
-        end--;
-    }
-    return end > 5 &&
-           (memcmp(name + end - 5, ".cold", 5) == 0 || memcmp(name + end - 5, ".warm", 5) == 0);
-}
-
-/* Up to two. */
-static unsigned slashes(const char *name)
-{
-    const char *first = strchr(name, '/');
-    if (!first)
-        return 0;
-    return strchr(first + 1, '/') ? 2 : 1;
-}
-
 /*
  * Let the function bear the symbol's name if it has none (is_first), or if this is the first of
  * its names with two slashes.
@@ -129,7 +106,7 @@ static void offer_name(const struct draft_symbols *symbols, struct draft_functio
     if (function->has_final_name)
         return;
     bool is_local = symbol->binding == STB_LOCAL;
-    bool is_final = slashes(symbol->name) + is_local >= 2;
+    bool is_final = symbol->slashes + is_local >= 2;
     if (!is_first && !is_final && !symbol->file)
         return;
     function->symbol = index;
@@ -169,10 +146,6 @@ static enum bat_code add_symbol(struct draft *draft, uint32_t index, size_t *nex
 {
     const struct draft_symbol *symbol = &draft->symbols.all[index];
     struct draft_functions *functions = &draft->functions;
-    size_t length = strlen(symbol->name);
-    enum bat_code code = draft_symbols_spend(&draft->symbols, length + 1, error);
-    if (code)
-        return code;
     uint64_t size;
     bool conflict;
     ask_fdes(draft, next_fde, symbol, &size, &conflict);
@@ -189,14 +162,14 @@ static enum bat_code add_symbol(struct draft *draft, uint32_t index, size_t *nex
             .first = index,
             .flags = conflict ? BAT_FUNCTION_CONFLICT : 0,
         };
-        code = draft_append(functions, &function, error);
+        enum bat_code code = draft_append(functions, &function, error);
         if (code)
             return code;
     }
     struct draft_function *function = &functions->all[functions->count - 1];
     if (size > function->size)
         function->size = size;
-    if (is_fragment_name(symbol->name, length))
+    if (symbol->is_fragment)
         function->flags |= BAT_FUNCTION_FRAGMENT;
     offer_name(&draft->symbols, function, index, is_first);
     return BAT_OK;
@@ -214,6 +187,9 @@ static bool is_plt_symbol(const struct draft *draft, const struct draft_symbol *
 enum bat_code draft_discover(struct draft *draft, struct bat_error *error)
 {
     size_t next_fde = 0;
+    enum bat_code enough = draft_reserve(&draft->functions, draft->symbols.count, error);
+    if (enough)
+        return enough;
     for (uint32_t i = 0; i < draft->symbols.count; i++) {
         struct draft_symbol *symbol = &draft->symbols.all[i];
         struct draft_functions *functions = &draft->functions;

@@ -16,7 +16,6 @@
 struct draft_key {
     uint64_t address;
     uint32_t index;
-    uint32_t extra;
 };
 
 /*
@@ -34,11 +33,15 @@ struct draft_symbol {
     const char *name;             /* of a nameless section symbol: the section's */
     const char *file;             /* of the FILE symbol above a local function symbol; or NULL */
     const struct bat_section *in; /* NULL for an absolute symbol */
+    uint64_t hash;                /* of a local symbol's name */
+    uint32_t length;              /* of the name */
     uint32_t number;              /* N of a local symbol's "f/N", from 1; of a symbol without name
                                      its position among these, from 1; else 0 */
     uint32_t file_number;         /* N of its "f/file.c/N"; 0 if it has no such name */
     uint8_t type;                 /* STT_* */
     uint8_t binding;              /* STB_* */
+    uint8_t slashes;              /* in the name, up to 2 */
+    bool is_fragment;             /* called f.cold, f.warm, f.cold.N or f.warm.N */
     bool is_entry_point;          /* lies inside a function, which it gives another entry */
 };
 
@@ -47,6 +50,7 @@ struct draft_symbols {
     struct draft_symbol *all;
     uint32_t count;
     bool found;         /* there is a symbol table */
+    uint64_t seed;      /* of all hashes: not known to whoever made the file */
     uint64_t text_left; /* bytes of names that may still be read or written */
 };
 
@@ -102,8 +106,8 @@ struct draft_function {
     uint32_t first;               /* the symbol that made it a function; else BAT_NONE */
     uint32_t number;              /* PLT: N, or 0 */
     uint32_t flags;               /* enum bat_function_flag */
-    enum draft_name name;
-    bool has_final_name; /* a name with two slashes: no other can replace it */
+    uint8_t name;                 /* enum draft_name */
+    bool has_final_name;          /* a name with two slashes: no other can replace it */
 };
 
 /* Functions, ascending by address, no two at the same. */
@@ -155,15 +159,19 @@ static inline bool draft_contains(const struct draft_function *function, uint64_
     return address - function->address < function->size;
 }
 
+/* Make room for as many functions altogether. */
+enum bat_code draft_reserve(struct draft_functions *functions, uint64_t capacity,
+                            struct bat_error *error);
+
 /* Append a function; addresses must ascend. */
 enum bat_code draft_append(struct draft_functions *functions, const struct draft_function *function,
                            struct bat_error *error);
 
 /*
- * Write the names (functions_text.c): names[i] is function i's, in *text or in the file. *text is
- * to be freed with free(), also on failure.
+ * Write the names (functions_text.c) into to[], one for each function: they are in *text or in
+ * the file. *text is to be freed with free(), also on failure.
  */
-enum bat_code draft_write_names(struct draft *draft, const char **names, char **text,
+enum bat_code draft_write_names(struct draft *draft, struct bat_function_symbol *to, char **text,
                                 struct bat_error *error);
 
 /* --- Padding (functions_padding.c) -------------------------------------------------------- */

@@ -28,7 +28,7 @@ static bool has_name(const struct draft_symbol *symbol, bool by_file)
 
 static bool same_string(const char *left, const char *right)
 {
-    return left == right || strcmp(left, right) == 0;
+    return left == right || strcmp(left, right) == 0; /* linkers write equal names once */
 }
 
 static bool same_name(const struct counters *counters, const struct draft_symbol *left,
@@ -38,28 +38,23 @@ static bool same_name(const struct counters *counters, const struct draft_symbol
            (!counters->by_file || same_string(left->file, right->file));
 }
 
-/*
- * The hash of a symbol's name. What seeds it is where the table happens to lie: not known to
- * whoever made the file, who so cannot fill it with colliding names.
- */
 static enum bat_code hash_name(struct counters *counters, struct draft_symbols *symbols,
                                const struct draft_symbol *symbol, uint64_t *hash,
                                struct bat_error *error)
 {
-    uint64_t seed = (uint64_t)(uintptr_t)counters->places;
-    size_t length = strlen(symbol->name);
-    uint64_t work = length + 1;
-    if (counters->by_file && counters->file != symbol->file) {
-        size_t file_length = strlen(symbol->file);
+    *hash = symbol->hash;
+    if (!counters->by_file)
+        return BAT_OK;
+    if (counters->file != symbol->file) {
+        size_t length = strlen(symbol->file);
+        enum bat_code code = draft_symbols_spend(symbols, length + 1, error);
+        if (code)
+            return code;
         counters->file = symbol->file;
-        counters->file_hash = XXH3_64bits_withSeed(symbol->file, file_length, seed);
-        work += file_length;
+        counters->file_hash = XXH3_64bits_withSeed(symbol->file, length, symbols->seed);
     }
-    enum bat_code code = draft_symbols_spend(symbols, work, error);
-    if (code)
-        return code;
-    *hash =
-        XXH3_64bits_withSeed(symbol->name, length, counters->by_file ? counters->file_hash : seed);
+    uint64_t both[2] = {symbol->hash, counters->file_hash};
+    *hash = XXH3_64bits(both, sizeof(both));
     return BAT_OK;
 }
 

@@ -9,29 +9,31 @@
 
 /* Functions that have no symbol: entries of the PLT, and code that only .eh_frame describes. */
 
+enum bat_code draft_reserve(struct draft_functions *functions, uint64_t capacity,
+                            struct bat_error *error)
+{
+    if (capacity <= functions->capacity)
+        return BAT_OK;
+    struct draft_function *grown = NULL;
+    if (capacity < BAT_NONE)
+        grown = realloc(functions->all, capacity * sizeof(*grown));
+    if (!grown)
+        return bat_fail(error, BAT_ERR_MEMORY, "out of memory for %" PRIu64 " functions", capacity);
+    functions->all = grown;
+    functions->capacity = (uint32_t)capacity;
+    return BAT_OK;
+}
+
 enum bat_code draft_append(struct draft_functions *functions, const struct draft_function *function,
                            struct bat_error *error)
 {
     if (functions->count == functions->capacity) {
-        uint64_t capacity = functions->capacity ? 2 * (uint64_t)functions->capacity : 1024;
-        if (capacity > BAT_NONE)
-            capacity = BAT_NONE;
-        struct draft_function *grown = NULL;
-        if (capacity > functions->count)
-            grown = realloc(functions->all, capacity * sizeof(*grown));
-        if (!grown)
-            return bat_fail(error, BAT_ERR_MEMORY, "out of memory for %" PRIu32 " functions",
-                            functions->count);
-        functions->all = grown;
-        functions->capacity = (uint32_t)capacity;
+        enum bat_code code = draft_reserve(functions, 2 * (uint64_t)functions->count + 64, error);
+        if (code)
+            return code;
     }
     functions->all[functions->count++] = *function;
     return BAT_OK;
-}
-
-static const struct draft_function *last_of(const struct draft_functions *functions)
-{
-    return functions->count ? &functions->all[functions->count - 1] : NULL;
 }
 
 /* --- PLT ---------------------------------------------------------------------------------- */
@@ -170,29 +172,34 @@ static int by_address(const void *left, const void *right)
     return (a->name > b->name) - (a->name < b->name);
 }
 
-/* Merge more, sorted, into functions; at one address the first stays. */
+/*
+ * Merge more, sorted, into functions: from the end, so that they need no second array. No two
+ * have the same address.
+ */
 static enum bat_code merge(struct draft_functions *functions, const struct draft_functions *more,
                            struct bat_error *error)
 {
-    struct draft_functions merged = {0};
-    enum bat_code code = BAT_OK;
-    uint32_t i = 0;
-    uint32_t j = 0;
-    while ((i < functions->count || j < more->count) && !code) {
-        bool is_old = j == more->count ||
-                      (i < functions->count && functions->all[i].address <= more->all[j].address);
-        const struct draft_function *next = is_old ? &functions->all[i++] : &more->all[j++];
-        const struct draft_function *last = last_of(&merged);
-        if (!last || last->address != next->address)
-            code = draft_append(&merged, next, error);
-    }
-    if (code) {
-        free(merged.all);
+    enum bat_code code = draft_reserve(functions, (uint64_t)functions->count + more->count, error);
+    if (code)
         return code;
+    uint32_t i = functions->count;
+    uint32_t j = more->count;
+    functions->count += more->count;
+    for (uint32_t to = functions->count; j > 0; to--) {
+        bool is_old = i > 0 && functions->all[i - 1].address > more->all[j - 1].address;
+        functions->all[to - 1] = is_old ? functions->all[--i] : more->all[--j];
     }
-    free(functions->all);
-    *functions = merged;
     return BAT_OK;
+}
+
+/* Of several at the same address keep the first. */
+static void drop_repeated(struct draft_functions *functions)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < functions->count; i++)
+        if (kept == 0 || functions->all[kept - 1].address != functions->all[i].address)
+            functions->all[kept++] = functions->all[i];
+    functions->count = kept;
 }
 
 enum bat_code draft_add_plt(struct draft *draft, struct bat_error *error)
@@ -203,6 +210,7 @@ enum bat_code draft_add_plt(struct draft *draft, struct bat_error *error)
         code = collect_plt_starts(draft, &found, error);
     if (!code && found.count) {
         qsort(found.all, found.count, sizeof(*found.all), by_address);
+        drop_repeated(&found);
         code = merge(&draft->functions, &found, error);
     }
     free(found.all);
@@ -276,45 +284,50 @@ enum bat_code draft_read_fdes(struct draft *draft, struct bat_error *error)
     return code;
 }
 
-/* Make the FDE a function, if it starts inside none and lies in a section. */
-static enum bat_code add_fde(const struct draft *draft, const struct bat_fde *fde,
-                             struct draft_functions *functions, struct bat_error *error)
+/* True if the function starts with the FDE, or before it and reaches over its start. */
+static bool covers(const struct draft_function *function, const struct bat_fde *fde)
 {
-    const struct draft_function *last = last_of(functions);
-    if (last && (last->address == fde->address || draft_contains(last, fde->address)))
-        return BAT_OK;
-    const struct bat_section *in = draft_section_at(draft, fde->address);
-    if (!in)
-        return BAT_OK;
-    struct draft_function function = {
-        .address = fde->address,
-        .size = fde->size,
-        .in = in,
-        .first = BAT_NONE,
-        .flags = BAT_FUNCTION_FDE,
-        .name = DRAFT_NAME_FDE,
-    };
-    return draft_append(functions, &function, error);
+    return function->address == fde->address || draft_contains(function, fde->address);
+}
+
+/* The FDEs that start in no function, and in no such FDE before, and lie in a section. */
+static enum bat_code collect_new(const struct draft *draft, struct draft_functions *found,
+                                 struct bat_error *error)
+{
+    const struct draft_functions *functions = &draft->functions;
+    uint32_t next = 0; /* the first function above the FDE's start */
+    for (size_t i = 0; i < draft->fde_count; i++) {
+        const struct bat_fde *fde = &draft->fdes[i];
+        while (next < functions->count && functions->all[next].address <= fde->address)
+            next++;
+        const struct draft_function *before = next ? &functions->all[next - 1] : NULL;
+        const struct draft_function *last = found->count ? &found->all[found->count - 1] : NULL;
+        if (last && (!before || last->address > before->address))
+            before = last;
+        if (before && covers(before, fde))
+            continue;
+        const struct bat_section *in = draft_section_at(draft, fde->address);
+        struct draft_function function = {
+            .address = fde->address,
+            .size = fde->size,
+            .in = in,
+            .first = BAT_NONE,
+            .flags = BAT_FUNCTION_FDE,
+            .name = DRAFT_NAME_FDE,
+        };
+        enum bat_code code = in ? draft_append(found, &function, error) : BAT_OK;
+        if (code)
+            return code;
+    }
+    return BAT_OK;
 }
 
 enum bat_code draft_add_fdes(struct draft *draft, struct bat_error *error)
 {
-    struct draft_functions merged = {0};
-    enum bat_code code = BAT_OK;
-    uint32_t i = 0;
-    size_t j = 0;
-    while ((i < draft->functions.count || j < draft->fde_count) && !code) {
-        bool is_function =
-            j == draft->fde_count || (i < draft->functions.count &&
-                                      draft->functions.all[i].address <= draft->fdes[j].address);
-        code = is_function ? draft_append(&merged, &draft->functions.all[i++], error)
-                           : add_fde(draft, &draft->fdes[j++], &merged, error);
-    }
-    if (code) {
-        free(merged.all);
-        return code;
-    }
-    free(draft->functions.all);
-    draft->functions = merged;
-    return BAT_OK;
+    struct draft_functions found = {0};
+    enum bat_code code = collect_new(draft, &found, error);
+    if (!code)
+        code = merge(&draft->functions, &found, error);
+    free(found.all);
+    return code;
 }

@@ -4,6 +4,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 
 /*
  * The symbol table as it lies in the file. bat_elf_symbols() is for people's eyes and leaves out
@@ -112,46 +114,88 @@ static bool is_marker(const struct table *table, const Elf64_Sym *symbol, const 
     return (name[1] == 'x' || name[1] == 'd') && (name[2] == '\0' || name[2] == '.');
 }
 
-static bool counts(const struct table *table, uint32_t index, const Elf64_Sym *symbol)
+static bool counts(const struct table *table, uint32_t index, const Elf64_Sym *symbol,
+                   const struct bat_section **in)
 {
-    const struct bat_section *in;
-    if (symbol->st_value == 0 || ELF64_ST_TYPE(symbol->st_info) == STT_FILE ||
-        !symbol_section(table, index, symbol, &in))
+    if (symbol->st_value == 0 || !symbol_section(table, index, symbol, in))
         return false;
     const char *name = table->strings + symbol->st_name;
-    return strcmp(name, "__hot_start") != 0 && strcmp(name, "__hot_end") != 0 &&
-           !is_marker(table, symbol, name);
+    bool is_hot_marker = name[0] == '_' && name[1] == '_' &&
+                         (strcmp(name, "__hot_start") == 0 || strcmp(name, "__hot_end") == 0);
+    return !is_hot_marker && !is_marker(table, symbol, name);
 }
 
-/* --- Sorting ------------------------------------------------------------------------------ */
+/* --- One symbol --------------------------------------------------------------------------- */
 
-/* At one address, functions come before all others, sections behind them. */
-static unsigned rank(const Elf64_Sym *symbol)
+static bool is_fragment_name(const char *name, size_t length)
 {
-    switch (ELF64_ST_TYPE(symbol->st_info)) {
-    case STT_FUNC:
-    case STT_GNU_IFUNC:
-        return 0;
-    case STT_SECTION:
-        return 2;
-    default:
-        return 1;
+    size_t end = length;
+    while (end > 0 && name[end - 1] >= '0' && name[end - 1] <= '9')
+        end--;
+    if (end < length) {
+        if (end == 0 || name[end - 1] != '.')
+            return false;
+        end--;
     }
+    return end > 5 &&
+           (memcmp(name + end - 5, ".cold", 5) == 0 || memcmp(name + end - 5, ".warm", 5) == 0);
 }
 
-#define RANKS 3u
+static uint8_t slashes_in(const char *name, size_t length)
+{
+    const char *first = memchr(name, '/', length);
+    if (!first)
+        return 0;
+    return memchr(first + 1, '/', length - (size_t)(first + 1 - name)) ? 2 : 1;
+}
+
+/* All that names are asked for is found here, while they come in the order of the file. */
+static enum bat_code describe_name(struct draft_symbols *symbols, struct draft_symbol *symbol,
+                                   struct bat_error *error)
+{
+    size_t length = strlen(symbol->name);
+    enum bat_code code = draft_symbols_spend(symbols, length + 1, error);
+    if (code)
+        return code;
+    if (length > UINT32_MAX)
+        return bat_fail(error, BAT_ERR_ELF, "a symbol's name is longer than 4 GB");
+    symbol->length = (uint32_t)length;
+    symbol->slashes = slashes_in(symbol->name, length);
+    symbol->is_fragment = is_fragment_name(symbol->name, length);
+    if (symbol->binding == STB_LOCAL)
+        symbol->hash = XXH3_64bits_withSeed(symbol->name, length, symbols->seed);
+    return BAT_OK;
+}
+
+static enum bat_code make_symbol(const struct table *table, const Elf64_Sym *from, uint32_t file,
+                                 const struct bat_section *in, struct draft_symbols *symbols,
+                                 struct bat_error *error)
+{
+    struct draft_symbol *symbol = &symbols->all[symbols->count++];
+    *symbol = (struct draft_symbol){
+        .address = from->st_value,
+        .size = from->st_size,
+        .name = table->strings + from->st_name,
+        .in = in,
+        .type = ELF64_ST_TYPE(from->st_info),
+        .binding = ELF64_ST_BIND(from->st_info),
+    };
+    if (symbol->type == STT_SECTION && !*symbol->name && in)
+        symbol->name = in->name;
+    if (symbol->binding == STB_LOCAL && draft_is_function(symbol) && *symbol->name &&
+        file != NO_FILE)
+        symbol->file = table->strings + file;
+    return describe_name(symbols, symbol, error);
+}
 
 /*
- * The keys of all symbols that count, in the table's order; a key's extra is the offset of the
- * name of the FILE symbol above. ld-temp.o is the name that link-time optimisation leaves:
- * perf2bolt passes over it.
+ * All symbols that count, in the table's order. ld-temp.o is a FILE symbol that link-time
+ * optimisation leaves: perf2bolt passes over it.
  */
-static enum bat_code collect_keys(const struct table *table, struct draft_key *keys,
-                                  uint32_t *count, uint32_t rank_counts[RANKS],
+static enum bat_code make_symbols(const struct table *table, struct draft_symbols *symbols,
                                   struct bat_error *error)
 {
     uint32_t file = NO_FILE;
-    *count = 0;
     for (uint32_t i = 1; i < table->count; i++) {
         Elf64_Sym symbol = symbol_at(table, i);
         if (symbol.st_name >= table->strings_size)
@@ -159,70 +203,70 @@ static enum bat_code collect_keys(const struct table *table, struct draft_key *k
                             "the name of symbol %" PRIu32 " lies at %" PRIu32
                             ", beyond the %" PRIu64 " bytes of strings",
                             i, symbol.st_name, table->strings_size);
-        if (ELF64_ST_TYPE(symbol.st_info) == STT_FILE && symbol.st_shndx != SHN_UNDEF) {
+        if (ELF64_ST_TYPE(symbol.st_info) == STT_FILE) {
             if (strcmp(table->strings + symbol.st_name, "ld-temp.o") != 0)
                 file = table->strings[symbol.st_name] ? symbol.st_name : NO_FILE;
             continue;
         }
-        if (!counts(table, i, &symbol))
+        const struct bat_section *in;
+        if (!counts(table, i, &symbol, &in))
             continue;
-        keys[(*count)++] =
-            (struct draft_key){.address = symbol.st_value, .index = i, .extra = file};
-        rank_counts[rank(&symbol)]++;
+        enum bat_code code = make_symbol(table, &symbol, file, in, symbols, error);
+        if (code)
+            return code;
     }
     return BAT_OK;
 }
 
-/* Bring the keys into order of rank; sorting by address then keeps it. */
-static void order_by_rank(const struct table *table, const struct draft_key *keys, uint32_t count,
-                          const uint32_t rank_counts[RANKS], struct draft_key *to)
+/* --- Sorting ------------------------------------------------------------------------------ */
+
+/* At one address, functions come before all others, sections behind them. */
+static unsigned rank(const struct draft_symbol *symbol)
 {
-    uint32_t next[RANKS] = {0, rank_counts[0], rank_counts[0] + rank_counts[1]};
-    for (uint32_t i = 0; i < count; i++) {
-        Elf64_Sym symbol = symbol_at(table, keys[i].index);
-        to[next[rank(&symbol)]++] = keys[i];
-    }
+    if (draft_is_function(symbol))
+        return 0;
+    return symbol->type == STT_SECTION ? 2 : 1;
 }
 
-/* --- Symbols ------------------------------------------------------------------------------ */
-
-static struct draft_symbol make_symbol(const struct table *table, const struct draft_key *key)
+/* Put the symbols in order into sorted; keys has room for twice as many as there are. */
+static void sort_symbols(const struct draft_symbols *symbols, struct draft_key *keys,
+                         struct draft_symbol *sorted)
 {
-    Elf64_Sym symbol = symbol_at(table, key->index);
-    struct draft_symbol result = {
-        .address = symbol.st_value,
-        .size = symbol.st_size,
-        .name = table->strings + symbol.st_name,
-        .type = ELF64_ST_TYPE(symbol.st_info),
-        .binding = ELF64_ST_BIND(symbol.st_info),
-    };
-    symbol_section(table, key->index, &symbol, &result.in);
-    if (result.type == STT_SECTION && !*result.name && result.in)
-        result.name = result.in->name;
-    if (result.binding == STB_LOCAL && draft_is_function(&result) && *result.name &&
-        key->extra != NO_FILE)
-        result.file = table->strings + key->extra;
-    return result;
+    uint32_t count = 0;
+    for (unsigned wanted = 0; wanted <= 2; wanted++)
+        for (uint32_t i = 0; i < symbols->count; i++)
+            if (rank(&symbols->all[i]) == wanted)
+                keys[count++] = (struct draft_key){.address = symbols->all[i].address, .index = i};
+    const struct draft_key *in_order = draft_sort(keys, keys + count, count);
+    for (uint32_t i = 0; i < count; i++)
+        sorted[i] = symbols->all[in_order[i].index];
 }
 
 static enum bat_code read_symbols(const struct table *table, struct draft_symbols *symbols,
-                                  struct draft_key *keys, struct bat_error *error)
+                                  struct bat_error *error)
 {
-    uint32_t count;
-    uint32_t rank_counts[RANKS] = {0};
-    struct draft_key *spare = keys + table->count;
-    enum bat_code code = collect_keys(table, keys, &count, rank_counts, error);
+    symbols->all = malloc(((size_t)table->count + 1) * sizeof(*symbols->all));
+    if (!symbols->all)
+        return bat_fail(error, BAT_ERR_MEMORY, "out of memory for %" PRIu32 " symbols",
+                        table->count);
+    symbols->seed = (uint64_t)(uintptr_t)symbols->all;
+    enum bat_code code = make_symbols(table, symbols, error);
     if (code)
         return code;
-    order_by_rank(table, keys, count, rank_counts, spare);
-    keys = draft_sort(spare, keys, count);
-    symbols->all = malloc((size_t)count * sizeof(*symbols->all) + 1);
-    if (!symbols->all)
-        return bat_fail(error, BAT_ERR_MEMORY, "out of memory for %" PRIu32 " symbols", count);
-    for (uint32_t i = 0; i < count; i++)
-        symbols->all[i] = make_symbol(table, &keys[i]);
-    symbols->count = count;
-    return BAT_OK;
+    struct draft_key *keys = malloc(2 * ((size_t)symbols->count + 1) * sizeof(*keys));
+    struct draft_symbol *sorted = malloc(((size_t)symbols->count + 1) * sizeof(*sorted));
+    if (keys && sorted) {
+        sort_symbols(symbols, keys, sorted);
+        free(symbols->all);
+        symbols->all = sorted;
+        sorted = NULL;
+    } else {
+        code = bat_fail(error, BAT_ERR_MEMORY, "out of memory for %" PRIu32 " symbols",
+                        symbols->count);
+    }
+    free(keys);
+    free(sorted);
+    return code;
 }
 
 enum bat_code draft_symbols_read(const struct bat_elf *elf, struct draft_symbols *symbols,
@@ -239,13 +283,7 @@ enum bat_code draft_symbols_read(const struct bat_elf *elf, struct draft_symbols
         return code;
 
     symbols->found = true;
-    struct draft_key *keys = malloc(2 * (size_t)table.count * sizeof(*keys) + 1);
-    if (!keys)
-        return bat_fail(error, BAT_ERR_MEMORY, "out of memory for %" PRIu32 " symbols",
-                        table.count);
-    code = read_symbols(&table, symbols, keys, error);
-    free(keys);
-    return code;
+    return read_symbols(&table, symbols, error);
 }
 
 uint32_t draft_symbols_from(const struct draft_symbols *symbols, uint64_t address)

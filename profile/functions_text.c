@@ -39,8 +39,7 @@ static size_t string_size(const struct draft *draft, const struct draft_function
         *is_made = function->name != DRAFT_NAME_PLAIN || *prefix_of(symbol->name);
         if (!*is_made)
             return 0;
-        return strlen(symbol->name) +
-               (function->name == DRAFT_NAME_FILE ? strlen(symbol->file) : 0);
+        return symbol->length + (function->name == DRAFT_NAME_FILE ? strlen(symbol->file) : 0);
     }
     case DRAFT_NAME_PLT:
         return strlen(function->text);
@@ -75,6 +74,13 @@ static char *put_string(char *at, const char *string)
     return stpcpy(at, string);
 }
 
+static char *put_symbol(char *at, const struct draft_symbol *symbol)
+{
+    at = put_string(at, prefix_of(symbol->name));
+    memcpy(at, symbol->name, symbol->length + (size_t)1);
+    return at + symbol->length;
+}
+
 static char *put_digits(char *at, uint64_t value, unsigned base)
 {
     char digits[20]; /* as many as 2^64 has with base 10 */
@@ -102,7 +108,7 @@ static char *put_name(const struct draft *draft, const struct draft_function *fu
     case DRAFT_NAME_LOCAL:
     case DRAFT_NAME_FILE:
         symbol = &draft->symbols.all[function->symbol];
-        at = put_string(put_string(at, prefix_of(symbol->name)), symbol->name);
+        at = put_symbol(at, symbol);
         if (function->name == DRAFT_NAME_PLAIN)
             return at;
         if (function->name == DRAFT_NAME_LOCAL)
@@ -125,7 +131,7 @@ static char *put_name(const struct draft *draft, const struct draft_function *fu
     return at;
 }
 
-enum bat_code draft_write_names(struct draft *draft, const char **names, char **text,
+enum bat_code draft_write_names(struct draft *draft, struct bat_function_symbol *to, char **text,
                                 struct bat_error *error)
 {
     size_t size;
@@ -143,11 +149,11 @@ enum bat_code draft_write_names(struct draft *draft, const char **names, char **
         if (function->name == DRAFT_NAME_PLAIN) {
             const char *name = draft->symbols.all[function->symbol].name;
             if (!*prefix_of(name)) {
-                names[i] = name;
+                to[i].name = name;
                 continue;
             }
         }
-        names[i] = at;
+        to[i].name = at;
         at = put_name(draft, function, at) + 1;
     }
     return BAT_OK;
