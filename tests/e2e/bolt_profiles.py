@@ -1,0 +1,153 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Profiles of fixtures' real executions, and what perf2bolt makes of them, kept in the store.
+
+    reference = bolt_profiles.reference(fixture)
+    reference.profile("T")           # path of the pre-aggregated profile
+    reference.fdata("T")             # path of what perf2bolt-22 -o wrote for it
+    reference.yaml("T")              # path of what perf2bolt-22 -w wrote for it
+
+and readers of both forms into python values that can be compared as sets.
+"""
+
+import collections
+import functools
+import inspect
+import re
+
+import fixtures
+
+FORMS = ("T", "TR", "BF", "Bfr", "S")
+SAMPLE_EVERY = 7
+
+
+class Reference:
+    """The recorded execution of one fixture, translated by perf2bolt."""
+
+    def __init__(self, folder):
+        self.folder = folder
+
+    def profile(self, form):
+        """The path of the pre-aggregated profile."""
+        return str(self.folder / f"{form}.preagg")
+
+    def fdata(self, form):
+        """The path of perf2bolt's fdata."""
+        return str(self.folder / f"{form}.fdata")
+
+    def yaml(self, form):
+        """The path of perf2bolt's YAML."""
+        return str(self.folder / f"{form}.yaml")
+
+    def log(self, form):
+        """What perf2bolt printed."""
+        return (self.folder / f"{form}.log").read_text(encoding="utf-8")
+
+
+def perf2bolt(binary, profile, fdata, yaml=None, basic=False, folder="."):
+    """Run perf2bolt-22 on a pre-aggregated profile. Returns what it printed."""
+    command = ["perf2bolt-22", binary, "-p", profile, "--pa", "-o", fdata]
+    command += ["-w", yaml] if yaml else []
+    command += ["--ba"] if basic else []
+    return fixtures.run(command, folder)
+
+
+def make_reference(fixture, folder):
+    """Record the fixture's run and let perf2bolt translate it."""
+    execution = fixture.record()
+    if execution.output != fixture.expected_output:
+        raise fixtures.BuildError("the recorded run printed something else than the program does")
+    sampled = fixture.record(every=SAMPLE_EVERY)
+    for form in FORMS:
+        source = sampled if form == "S" else execution
+        source.write(folder / f"{form}.preagg", form)
+        log = perf2bolt(fixture.bolted, folder / f"{form}.preagg", folder / f"{form}.fdata",
+                        folder / f"{form}.yaml", basic=form == "S", folder=folder)
+        (folder / f"{form}.log").write_text(log, encoding="utf-8")
+
+
+@functools.lru_cache(maxsize=None)
+def reference(fixture):
+    """The fixture's Reference, made if need be."""
+    ingredients = [fixture.folder.name, fixtures.version("perf2bolt-22"),
+                   inspect.getsource(make_reference), inspect.getsource(fixtures.qemu_trace)]
+    step = fixtures.Step("profile", fixture.name, ingredients,
+                         functools.partial(make_reference, fixture))
+    return Reference(step.folder())
+
+
+# --- fdata -------------------------------------------------------------------------------------
+
+def read_fdata(path):
+    """(set of header lines, {record: [mispredictions, count]}) of an fdata file.
+
+    A record is all of its line but the counts; records that stand twice are an error.
+    """
+    headers, records = set(), {}
+    with open(path, encoding="utf-8") as file:
+        for line in file.read().splitlines():
+            if line == "boltedcollection" or line.startswith("no_lbr"):
+                headers.add(line)
+                continue
+            fields = re.split(r"(?<!\\) ", line)
+            ends = 6 if len(fields) > 4 else 3
+            key = tuple(fields[:ends])
+            if key in records:
+                raise ValueError(f"{path}: {line}: a record that was there before")
+            records[key] = tuple(int(f) for f in fields[ends:])
+    return headers, records
+
+
+# --- YAML --------------------------------------------------------------------------------------
+
+Function = collections.namedtuple("Function", "hash exec nblocks blocks")
+
+
+def _number(text, default="0"):
+    return int(text if text is not None else default, 0)
+
+
+def _field(text, name):
+    match = re.search(rf"\b{name}:\s+(\S+?),?(?:\s|$)", text)
+    return match.group(1) if match else None
+
+
+def _list(text, name):
+    """The { ... } of a list, each as text."""
+    match = re.search(rf"\b{name}:\s+\[(.*?)\]", text, re.S)
+    return re.findall(r"\{(.*?)\}", match.group(1), re.S) if match else []
+
+
+def _name(text):
+    match = re.match(r"\s*'((?:[^']|'')*)'\s*\n", text)
+    return match.group(1).replace("''", "'") if match else text.split("\n", 1)[0].strip()
+
+
+def _block(text, names):
+    succ = sorted((_number(_field(s, "bid")), _number(_field(s, "cnt")), _number(_field(s, "mis")))
+                  for s in _list(text, "succ"))
+    calls = sorted((_number(_field(c, "off")), names.get(_field(c, "fid"), "?"),
+                    _number(_field(c, "disc")), _number(_field(c, "cnt")),
+                    _number(_field(c, "mis"))) for c in _list(text, "calls"))
+    return (_number(_field(text, "hash")), _number(_field(text, "exec")), tuple(succ),
+            tuple(calls))
+
+
+def read_yaml(path):
+    """(header text, {name: Function}) of a YAML profile; callees by name, None where unknown.
+
+    Not a YAML reader: it knows the layout that LLVM writes, and nothing else.
+    """
+    with open(path, encoding="utf-8") as file:
+        header, _, rest = file.read().partition("\nfunctions:")
+    parts = re.split(r"\n  - name:", rest)[1:]
+    names = {_field(part, "fid"): _name(part) for part in parts}
+    names["0"] = None
+    functions = {}
+    for part in parts:
+        head, *blocks = re.split(r"\n      - bid:", part)
+        body = {_number(b.split()[0]): _block(b, names) for b in blocks}
+        functions[_name(part)] = Function(_number(_field(head, "hash")),
+                                          _number(_field(head, "exec")),
+                                          _number(_field(head, "nblocks")), body)
+    return header, functions

@@ -1,0 +1,198 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""battranslate against perf2bolt-22, on real executions of every kind of fixture.
+
+The records must be the same sets with the same counts. Where perf2bolt is wrong in a known way, what
+it should have said is worked out here from the note by tests/e2e/batnote.py, and counted by cause:
+the causes are printed, and a difference without a cause fails the test.
+"""
+
+import bisect
+import collections
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import batnote
+import bolt_profiles
+import fixtures
+
+BIN = pathlib.Path(os.environ["BATKIT_BIN"])
+MASK = (1 << 64) - 1
+
+# BOLT 19's merged hot indices crash perf2bolt-22, so only fixtures whose readings agree compare.
+NAMES = fixtures.names(bolt=22) + fixtures.names(variant=["nosplit", "profile2", "icf"], bolt=19)
+
+
+def translate(fixture, profile, folder, *options):
+    """battranslate's fdata and YAML for a profile."""
+    fdata, yaml = pathlib.Path(folder, "our.fdata"), pathlib.Path(folder, "our.yaml")
+    done = subprocess.run([BIN / "battranslate", fixture.bolted, "-p", profile, "--pa", "-o", fdata,
+                           "-w", yaml, *options], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise AssertionError(f"{fixture.name}: exit status {done.returncode}: {done.stderr}")
+    return fdata, yaml
+
+
+class Differences:
+    """Records that differ, by cause."""
+
+    def __init__(self):
+        self.by_cause = collections.Counter()
+
+    def report(self):
+        """The causes on one line."""
+        return ", ".join(f"{cause}: {n}" for cause, n in sorted(self.by_cause.items())) or "none"
+
+
+def difference(theirs, ours):
+    """What two dictionaries do not share, in a form to read; None if they are equal."""
+    if theirs == ours:
+        return None
+    lines = [f"only perf2bolt: {k} {theirs[k]}" for k in sorted(theirs.keys() - ours.keys())]
+    lines += [f"only battranslate: {k} {ours[k]}" for k in sorted(ours.keys() - theirs.keys())]
+    lines += [f"{k}: {theirs[k]} by perf2bolt, {ours[k]} by battranslate"
+              for k in sorted(theirs.keys() & ours.keys()) if theirs[k] != ours[k]]
+    return f"{len(lines)} differences\n" + "\n".join(lines[:10])
+
+
+class Table:
+    """Look-ups in one of batnote's tables: BAT.md 8.1."""
+
+    def __init__(self, table):
+        self.table = table
+        self.outputs = [e.output for e in table.entries]
+
+    def translate(self, offset):
+        """The input offset for an output offset (which may be any 64-bit number)."""
+        i = bisect.bisect_right(self.outputs, offset & 0xffffffff) - 1
+        if i < 0:
+            return offset
+        return self.table.entries[i].input + offset - self.table.entries[i].output
+
+
+class CorrectedSamples:
+    """perf2bolt's basic samples, those in cold fragments put right."""
+
+    def __init__(self, fixture, reference, folder):
+        self.fixture = fixture
+        self.note = batnote.decode(pathlib.Path(fixture.note).read_bytes(),
+                                   batnote.symbol_names(batnote.elffile.Elf(fixture.bolted)))
+        self.tables = {t.address: Table(t) for t in self.note.hot + self.note.cold}
+        self.starts = sorted(self.tables)
+        self.profile = reference.profile("S")
+        self.base = 0
+        self.names = self._parent_names(folder)
+
+    def _parent_names(self, folder):
+        """How perf2bolt calls each hot function: by one sample at its start, told by its count."""
+        hot = [t.address for t in self.note.hot]
+        profile = pathlib.Path(folder, "starts.preagg")
+        profile.write_text("".join(f"S {a - self.base:x} {i + 1}\n" for i, a in enumerate(hot)),
+                           encoding="ascii")
+        out = pathlib.Path(folder, "starts.fdata")
+        bolt_profiles.perf2bolt(self.fixture.bolted, profile, out, basic=True, folder=folder)
+        _, records = bolt_profiles.read_fdata(out)
+        return {hot[count - 1]: key[1] for key, (count,) in records.items()}
+
+    def apply(self, records, differences):
+        """Move the samples of cold fragments from where perf2bolt put them to where they belong."""
+        moved = collections.Counter({k: v[0] for k, v in records.items()})
+        with open(self.profile, encoding="ascii") as file:
+            samples = [line.split() for line in file]
+        for _, location, count in samples:
+            if location.startswith("X:"):
+                continue
+            address = int(location, 16) + self.base
+            i = bisect.bisect_right(self.starts, address) - 1
+            table = self.tables[self.starts[i]] if i >= 0 else None
+            if table is None or table.table.hot or not self._inside(table, address):
+                continue
+            parent = table.table.parent.address
+            wrong = self.tables[parent].translate((address - parent) & MASK) & MASK
+            right = table.translate(address - table.table.address)
+            if wrong != right:
+                differences.by_cause["basic samples in cold fragments"] += 1
+            name = self.names[parent]
+            moved[("1", name, f"{wrong:x}")] -= int(count)
+            moved[("1", name, f"{right:x}")] += int(count)
+        return {k: (v,) for k, v in moved.items() if v}
+
+    def _inside(self, table, address):
+        """True unless the address lies behind the fragment, in code without a table."""
+        return any(s.address <= address < s.address + s.size
+                   for s in self._symbols().get(table.table.address, ()))
+
+    def _symbols(self):
+        if not hasattr(self, "_by_address"):
+            self._by_address = collections.defaultdict(list)
+            for symbol in batnote.elffile.Elf(self.fixture.bolted).functions():
+                self._by_address[symbol.address].append(symbol)
+        return self._by_address
+
+
+class Parity(unittest.TestCase):
+    """One test a fixture; see load_tests()."""
+
+    def __init__(self, name):
+        super().__init__("check")
+        self.name = name
+
+    def id(self):
+        return f"Parity.{self.name}"
+
+    __str__ = id
+
+    def check(self):
+        """All forms of the fixture's execution."""
+        fixture = fixtures.get(self.name)
+        reference = bolt_profiles.reference(fixture)
+        differences = Differences()
+        records = 0
+        for form in bolt_profiles.FORMS:
+            with tempfile.TemporaryDirectory() as folder:
+                fdata, yaml = translate(fixture, reference.profile(form), folder)
+                records += self.compare_fdata(fixture, reference, form, fdata, differences, folder)
+                self.compare_yaml(reference, form, yaml)
+        print(f"{self.name}: {records} records; different by cause: {differences.report()}",
+              file=sys.stderr)
+
+    def compare_fdata(self, fixture, reference, form, path, differences, folder):
+        """The set of records, and the header."""
+        headers, ours = bolt_profiles.read_fdata(path)
+        their_headers, theirs = bolt_profiles.read_fdata(reference.fdata(form))
+        self.assertGreater(len(theirs), 10, "an execution leaves more records than that")
+        self.assertEqual(their_headers, headers)
+        if form == "S":
+            theirs = CorrectedSamples(fixture, reference, folder).apply(theirs, differences)
+        problem = difference(theirs, ours)
+        self.assertIsNone(problem, f"{self.name} {form}: {problem}")
+        return len(ours)
+
+    def compare_yaml(self, reference, form, path):
+        """What YAML says of functions that have a table; of others only their number is known."""
+        _, theirs = bolt_profiles.read_yaml(reference.yaml(form))
+        header, ours = bolt_profiles.read_yaml(path)
+        self.assertIn("profile-version: 1", header)
+        self.assertEqual(set(theirs), set(ours), f"{self.name} {form}: functions")
+        for name, function in ours.items():
+            self.assertEqual(theirs[name].exec, function.exec, f"{self.name} {form}: {name}")
+            if function.nblocks == 0:
+                continue
+            self.assertEqual(theirs[name][:3], function[:3], f"{self.name} {form}: {name}")
+            problem = difference(theirs[name].blocks, function.blocks)
+            self.assertIsNone(problem, f"{self.name} {form}: {name}: {problem}")
+
+
+def load_tests(_loader, _tests, _pattern):
+    """A test for each fixture, so that a failure names it."""
+    return unittest.TestSuite(Parity(name) for name in NAMES)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 1 and sys.argv[1] in NAMES:
+        NAMES[:] = [sys.argv.pop(1)]
+    unittest.main()
