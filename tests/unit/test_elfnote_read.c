@@ -81,6 +81,7 @@ static struct image sound_image(void)
         symbol(NAME_G, STB_LOCAL, STT_OBJECT, SHN_ABS, 0x400104),
         symbol(0, STB_LOCAL, STT_FILE, SHN_ABS, 0),
         symbol(NAME_H, STB_LOCAL, STT_FUNC, TEXT, 0x400108),
+        symbol(NAME_A_C, STB_LOCAL, STT_FILE, SHN_ABS, 0),
         symbol(NAME_MAIN, STB_GLOBAL, STT_FUNC, SHN_UNDEF, 0),
     };
     image_align(&image, 8);
@@ -533,6 +534,9 @@ static void test_no_note(void **state)
     /* The right type of another owner, the right owner with another type. */
     note_section(&image, ".note.a", "BOLTX", 1, "x", 1);
     note_section(&image, ".note.b", "BOLT", 3, "x", 1);
+    /* An owner that has more behind its terminator, and one without any terminator. */
+    image_section(&image, ".note.c", SHT_NOTE, "\6\0\0\0\0\0\0\0\1\0\0\0BOLT\0x\0\0", 20);
+    image_section(&image, ".note.d", SHT_NOTE, "\4\0\0\0\0\0\0\0\1\0\0\0BOLT", 16);
     image_append_names(&image);
     image_finish_at_end(&image);
     assert_no_note(&image, BAT_ERR_NO_NOTE,
@@ -567,7 +571,7 @@ static void test_symbols(void **state)
     assert_symbol(&symbols[0], "f", "a.c", 0x400100, TEXT, 2);
     assert_symbol(&symbols[1], "g", "b.c", 0x400104, SHN_ABS, 5);
     assert_symbol(&symbols[2], "h", NULL, 0x400108, TEXT, 7);
-    assert_symbol(&symbols[3], "main", NULL, 0, SHN_UNDEF, 8);
+    assert_symbol(&symbols[3], "main", NULL, 0, SHN_UNDEF, 9);
     assert_int_equal(symbols[1].type, STT_OBJECT);
     assert_int_equal(symbols[3].binding, STB_GLOBAL);
     assert_int_equal(symbols[3].size, 4);
@@ -592,6 +596,9 @@ static struct image image_with_index_table(uint32_t index, bool with_table)
     image.sections[1].sh_entsize = sizeof(Elf64_Sym);
     image.sections[1].sh_link = 2;
     image_section(&image, ".dynstr", SHT_STRTAB, "\0f", 3);
+    /* One that belongs to another symbol table, and would give a wrong answer. */
+    image_align(&image, 4);
+    image_section(&image, ".other", SHT_SYMTAB_SHNDX, "\1\0\0\0\1\0\0", 8)->sh_link = 2;
     if (with_table) {
         image_align(&image, 4);
         image_section(&image, ".shndx", SHT_SYMTAB_SHNDX, indices, sizeof(indices))->sh_link = 1;
@@ -628,13 +635,34 @@ static void test_symbols_with_index_table(void **state)
     bat_elf_close(elf);
     image_free(&image);
 
-    image = image_with_index_table(5, true);
+    image = image_with_index_table(6, true);
     assert_bad_symbols(&image, true,
-                       "dynamic symbol table: symbol 1 is in section 5, but there are 5 sections");
+                       "dynamic symbol table: symbol 1 is in section 6, but there are 6 sections");
     image = image_with_index_table(0, false);
     assert_bad_symbols(&image, true,
                        "dynamic symbol table: symbol 1 has its section index in a table that is "
                        "not there");
+}
+
+/* A table of no named symbol needs no names. */
+static void test_symbols_without_names(void **state)
+{
+    (void)state;
+    struct image image = image_new();
+    const Elf64_Sym symbols[] = {symbol(0, 0, 0, 0, 0), symbol(0, STB_LOCAL, STT_FUNC, 1, 4)};
+    image_section(&image, ".symtab", SHT_SYMTAB, symbols, sizeof(symbols));
+    image.sections[1].sh_entsize = sizeof(Elf64_Sym);
+    image.sections[1].sh_link = 2;
+    image_section(&image, ".strtab", SHT_STRTAB, NULL, 0);
+    image_append_names(&image);
+    image_finish_at_end(&image);
+    struct bat_elf *elf = open_good(&image);
+    const struct bat_symbol *found = NULL;
+    size_t count = 1;
+    assert_int_equal(bat_elf_symbols(elf, false, &found, &count, NULL), BAT_OK);
+    assert_int_equal(count, 0);
+    bat_elf_close(elf);
+    image_free(&image);
 }
 
 static void test_damaged_symbols(void **state)
@@ -658,7 +686,7 @@ static void test_damaged_symbols(void **state)
     image.sections[SYMTAB].sh_size -= 1;
     image_finish(&image, table);
     assert_bad_symbols(&image, false,
-                       "symbol table of 215 bytes with entries of 24: expected a "
+                       "symbol table of 239 bytes with entries of 24: expected a "
                        "multiple of 24 bytes");
 
     image = sound_image();
@@ -781,6 +809,7 @@ int main(void)
         cmocka_unit_test(test_no_note),
         cmocka_unit_test(test_symbols),
         cmocka_unit_test(test_symbols_with_index_table),
+        cmocka_unit_test(test_symbols_without_names),
         cmocka_unit_test(test_damaged_symbols),
         cmocka_unit_test(test_every_prefix),
         cmocka_unit_test(test_every_byte_changed),

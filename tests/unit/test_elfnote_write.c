@@ -12,7 +12,6 @@
 #include <dirent.h>
 #include <signal.h>
 #include <sys/resource.h>
-#include <utime.h>
 
 #include "elf_file.h"
 #include "elf_image.h"
@@ -368,6 +367,25 @@ static void test_overlay(void **state)
     for (size_t i = 0; i < sizeof(note_a); i++)
         assert_int_equal(after.file.bytes[old_note + i], 0);
     parsed_free(&after);
+    place_free(&place);
+}
+
+/* An overlay that is a hole, as long as many a file: it stays one. */
+static void test_hole(void **state)
+{
+    (void)state;
+    const uint64_t hole = 64 << 20;
+    struct image image = bolt_image(note_a, sizeof(note_a), 8);
+    uint64_t size = image.size;
+    struct place place = place_of(&image);
+    assert_int_equal(truncate(place.before, (off_t)(size + hole)), 0);
+    write_note(&place, note_c, sizeof(note_c));
+    struct stat status;
+    assert_int_equal(stat(place.after, &status), 0);
+    assert_int_equal(status.st_size, size + hole);
+    assert_in_range(status.st_blocks * 512, 0, hole / 8);
+    write_note(&place, note_b, sizeof(note_b));
+    assert_true(section_of(place.after, 4).sh_offset == size + hole);
     place_free(&place);
 }
 
@@ -854,23 +872,29 @@ static void test_no_room(void **state)
 static void test_changed_meanwhile(void **state)
 {
     (void)state;
-    for (int how = 0; how < 3; how++) {
+    for (int how = 0; how < 4; how++) {
         struct place place = bolt_place();
         struct bat_elf *elf = NULL;
         struct bat_error error;
         assert_int_equal(bat_elf_open(place.before, &elf, NULL), BAT_OK);
+        struct timespec times[2] = {elf->status.st_atim, elf->status.st_mtim};
         if (how == 0) {
-            const struct utimbuf times = {.actime = 1, .modtime = 1};
-            assert_int_equal(utime(place.before, &times), 0);
+            times[1].tv_sec -= 1;
+            assert_int_equal(utimensat(AT_FDCWD, place.before, times, 0), 0);
         } else if (how == 1) {
+            times[1].tv_nsec ^= 1;
+            assert_int_equal(utimensat(AT_FDCWD, place.before, times, 0), 0);
+        } else if (how == 2) {
             int file = open(place.before, O_WRONLY | O_APPEND | O_CLOEXEC);
             assert_int_equal(write(file, "x", 1), 1);
+            assert_int_equal(futimens(file, times), 0);
             close(file);
         } else {
             struct loaded copy = load(place.before);
             char *other = path_in(place.folder, "other");
             save(other, copy.bytes, copy.size);
             assert_int_equal(rename(other, place.before), 0);
+            assert_int_equal(utimensat(AT_FDCWD, place.before, times, 0), 0);
             free(other);
             free(copy.bytes);
         }
@@ -981,6 +1005,7 @@ int main(void)
         cmocka_unit_test(test_add_to_linker_output),
         cmocka_unit_test(test_remove_and_put_back),
         cmocka_unit_test(test_overlay),
+        cmocka_unit_test(test_hole),
         cmocka_unit_test(test_bytes_before_table_stay),
         cmocka_unit_test(test_remove_from_the_middle),
         cmocka_unit_test(test_remove_what_is_referenced),
