@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Notes written down byte by byte in tests, and what decoding them gives. Nothing here uses the
+ * library's own encoder. To be included behind cmocka.h.
+ */
+#ifndef TESTS_UNIT_NOTE_BYTES_H
+#define TESTS_UNIT_NOTE_BYTES_H
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bat_decoder.h"
+
+#define NOTE_BYTES_MAX 8192u
+
+/* The bytes of a section being put together. */
+struct note_bytes {
+    uint8_t bytes[NOTE_BYTES_MAX];
+    size_t size;
+};
+
+static inline void put_byte(struct note_bytes *note, unsigned byte)
+{
+    assert_true(note->size < NOTE_BYTES_MAX);
+    note->bytes[note->size++] = (uint8_t)byte;
+}
+
+static inline unsigned hex_digit(char digit)
+{
+    const char *digits = "0123456789abcdef";
+    const char *found = digit ? strchr(digits, digit) : NULL;
+    assert_non_null(found);
+    return (unsigned)(found - digits);
+}
+
+/* Bytes as pairs of hexadecimal digits, in lower case; blanks are passed over. */
+static inline void put_hex(struct note_bytes *note, const char *hex)
+{
+    for (; *hex; hex++) {
+        if (*hex == ' ')
+            continue;
+        put_byte(note, hex_digit(hex[0]) << 4 | hex_digit(hex[1]));
+        hex++;
+    }
+}
+
+static inline void put_bytes(struct note_bytes *note, const void *bytes, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        put_byte(note, ((const uint8_t *)bytes)[i]);
+}
+
+/* size bytes of a number, the lowest first. */
+static inline void put_word(struct note_bytes *note, uint64_t value, unsigned size)
+{
+    for (unsigned i = 0; i < size; i++)
+        put_byte(note, (unsigned)(value >> (8 * i)) & 0xff);
+}
+
+/* BAT.md 3: groups of seven bits, lowest first. */
+static inline void put_uleb(struct note_bytes *note, uint64_t value)
+{
+    for (; value > 127; value /= 128)
+        put_byte(note, (unsigned)(value % 128) + 128);
+    put_byte(note, (unsigned)value);
+}
+
+/* An empty section with room for the note header, which finish_note() fills in. */
+static inline void start_note(struct note_bytes *note)
+{
+    note->size = 0;
+    put_word(note, 0, 8);
+    put_word(note, 0, 8);
+    put_word(note, 0, 4);
+}
+
+/* BAT.md 2: the note header in front of, and the padding behind the description. */
+static inline void finish_note(struct note_bytes *note)
+{
+    size_t description = note->size - 20;
+    while (note->size % 4 != 0)
+        put_byte(note, 0);
+    size_t size = note->size;
+    note->size = 0;
+    put_hex(note, "05000000");
+    put_word(note, description, 4);
+    put_hex(note, "01000000 424f4c5400000000");
+    note->size = size;
+}
+
+/* The whole section of a description in hexadecimal. */
+static inline struct note_bytes note_of(const char *description)
+{
+    struct note_bytes note;
+    start_note(&note);
+    put_hex(&note, description);
+    finish_note(&note);
+    return note;
+}
+
+static inline struct note_bytes note_from_file(const char *path)
+{
+    struct note_bytes note;
+    FILE *file = fopen(path, "rb");
+    if (!file)
+        fail_msg("%s: cannot be opened", path);
+    note.size = fread(note.bytes, 1, sizeof(note.bytes), file);
+    assert_true(feof(file));
+    fclose(file);
+    return note;
+}
+
+/* Decode from a block of exactly these bytes, so that a byte too many is found out. */
+static inline enum bat_code decode_copy(const void *bytes, size_t size,
+                                        enum bat_hot_index hot_index, struct bat_map **map,
+                                        struct bat_error *error)
+{
+    uint8_t *copy = malloc(size ? size : 1);
+    assert_non_null(copy);
+    if (size != 0)
+        memcpy(copy, bytes, size);
+    /* What stands here before must not be what is found after a failure. */
+    *map = (struct bat_map *)copy;
+    enum bat_code code = bat_decode(copy, size, hot_index, map, error);
+    free(copy);
+    if (code != BAT_OK)
+        assert_null(*map);
+    return code;
+}
+
+static inline struct bat_map *decode_note(const struct note_bytes *note,
+                                          enum bat_hot_index hot_index)
+{
+    struct bat_map *map;
+    struct bat_error error;
+    if (decode_copy(note->bytes, note->size, hot_index, &map, &error) != BAT_OK)
+        fail_msg("offset 0x%llx: %s", (unsigned long long)error.offset, error.message);
+    assert_non_null(map);
+    return map;
+}
+
+static inline struct bat_map *decode_description(const char *description)
+{
+    struct note_bytes note = note_of(description);
+    return decode_note(&note, BAT_HOT_INDEX_AUTO);
+}
+
+/* Check that decoding fails with this code at this offset in the section, and says something. */
+static inline void assert_note_fails(const struct note_bytes *note, enum bat_hot_index hot_index,
+                                     enum bat_code code, uint64_t offset)
+{
+    struct bat_map *map;
+    struct bat_error error = {0};
+    enum bat_code got = decode_copy(note->bytes, note->size, hot_index, &map, &error);
+    if (got == BAT_OK)
+        bat_map_free(map);
+    if (got != code || (got != BAT_OK && error.offset != offset))
+        fail_msg("expected %s at 0x%llx, got %s at 0x%llx: %s", bat_code_name(code),
+                 (unsigned long long)offset, bat_code_name(got), (unsigned long long)error.offset,
+                 error.message);
+    assert_int_equal(error.code, code);
+    assert_int_equal(error.place, BAT_PLACE_SECTION);
+    assert_non_null(strstr(error.message, "expected "));
+    assert_non_null(strstr(error.message, "found "));
+    /* The same without anybody to tell. */
+    assert_int_equal(decode_copy(note->bytes, note->size, hot_index, &map, NULL), code);
+}
+
+#endif
