@@ -23,7 +23,8 @@ extern "C" {
  *
  * On success *map is a new map, to be freed with bat_map_free(), and BAT_OK is returned. On
  * failure *map is NULL and error (may be NULL) has the code, the byte offset in the section, and
- * the sentence. Notes of versions 1 and 2 fail with BAT_ERR_VERSION.
+ * the sentence. Notes of versions 1 and 2 fail with BAT_ERR_VERSION; BAT_ERR_ARGUMENT is for a
+ * hot_index that is none of the three.
  * Time is linear in size; memory at most 16 bytes for each byte of the note is touched.
  */
 BAT_API enum bat_code bat_decode(const void *section, size_t size, enum bat_hot_index hot_index,

@@ -294,6 +294,10 @@ enum bat_code bat_decode(const void *section, size_t size, enum bat_hot_index ho
                          struct bat_map **map, struct bat_error *error)
 {
     *map = NULL;
+    if ((unsigned)hot_index > BAT_HOT_INDEX_MERGED)
+        return bat_fail(error, BAT_ERR_ARGUMENT,
+                        "expected hot indices to be read as AUTO, TABLE or MERGED, found %d",
+                        (int)hot_index);
     const uint8_t *description;
     size_t description_size;
     enum bat_code code =

@@ -159,7 +159,8 @@ static enum bat_code careful_entry(struct bat_reader *reader, struct entry_curso
                                cursor->entry, cursor->output, delta);
     uint64_t output = cursor->output + delta;
 
-    const uint8_t *at = reader->cursor;
+    /* In the prefix there is no input side to point at: the output offset is what leads too far. */
+    const uint8_t *at = branch_bits ? cursor->at : reader->cursor;
     uint64_t input = 0;
     if (branch_bits)
         input = equal_input(output, skew) | is_branch_in_prefix(branch_bits, cursor->entry);

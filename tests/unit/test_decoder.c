@@ -1,0 +1,1308 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * decoder/: notes to maps. All notes here are real ones of BAT.md 13 or were put down byte by
+ * byte by the rules of BAT.md, and what they must decode to was worked out by hand.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "worked_example.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/* --- The container: BAT.md 2 --------------------------------------------------------------- */
+
+static void test_no_tables(void **state)
+{
+    (void)state;
+    /* BAT.md 4: "a note without tables is the two bytes 00 00". */
+    struct bat_map *map = decode_description("0000");
+    assert_int_equal(map->version, BAT_VERSION_3);
+    assert_int_equal(map->hot_index, BAT_HOT_INDEX_TABLE);
+    assert_false(map->hot_index_ambiguous);
+    assert_int_equal(map->hot_count, 0);
+    assert_int_equal(map->cold_count, 0);
+    assert_int_equal(map->entry_count, 0);
+    assert_int_equal(map->block_count, 0);
+    assert_int_equal(map->secondary_count, 0);
+    assert_map_is_sound(map);
+    bat_map_free(map);
+}
+
+/* Descriptions of all four lengths modulo 4: the padding is 0 to 3 bytes. */
+static void test_padding(void **state)
+{
+    (void)state;
+    static const char *const descriptions[] = {
+        "01 00 0000000000000000 00 00 0000 00",       /* 15 bytes, padding 1 */
+        "01 8001 0000000000000000 00 00 0000 00",     /* 16, none */
+        "01 808001 0000000000000000 00 00 0000 00",   /* 17, 3 */
+        "01 80808001 0000000000000000 00 00 0000 00", /* 18, 2 */
+    };
+    static const uint64_t addresses[] = {0, 1 << 7, 1 << 14, 1 << 21};
+    static const size_t sizes[] = {15, 16, 17, 18};
+    for (size_t i = 0; i < COUNT(descriptions); i++) {
+        struct note_bytes note = note_of(descriptions[i]);
+        assert_int_equal(note.size, 20 + (sizes[i] + 3) / 4 * 4);
+        struct bat_map *map = decode_note(&note, BAT_HOT_INDEX_AUTO);
+        assert_int_equal(map->hot_count, 1);
+        assert_int_equal(map->functions[0].address, addresses[i]);
+        bat_map_free(map);
+
+        const uint8_t *description = NULL;
+        size_t size = 0;
+        assert_int_equal(bat_note_description(note.bytes, note.size, &description, &size, NULL),
+                         BAT_OK);
+        assert_ptr_equal(description, note.bytes + 20);
+        assert_int_equal(size, sizes[i]);
+    }
+}
+
+/* Check that a section of these bytes fails so, both in decoding and asked for its description. */
+static void assert_container_fails(const struct note_bytes *note, enum bat_code code,
+                                   uint64_t offset)
+{
+    assert_note_fails(note, BAT_HOT_INDEX_AUTO, code, offset);
+    struct bat_error error = {0};
+    const uint8_t *description;
+    size_t size;
+    assert_int_equal(bat_note_description(note->bytes, note->size, &description, &size, &error),
+                     code);
+    assert_int_equal(error.offset, offset);
+}
+
+static void test_section_too_short(void **state)
+{
+    (void)state;
+    struct note_bytes note = note_of("0000");
+    for (note.size = 0; note.size < 20; note.size++)
+        assert_container_fails(&note, BAT_ERR_TRUNCATED, 0);
+}
+
+static void test_note_header(void **state)
+{
+    (void)state;
+    const struct note_bytes sound = note_of("0000");
+    struct note_bytes note = sound;
+    for (unsigned i = 0; i < 4; i++) { /* namesz is 5 */
+        note = sound;
+        note.bytes[i] ^= 4;
+        assert_container_fails(&note, BAT_ERR_CONTAINER, 0);
+    }
+    for (unsigned i = 8; i < 12; i++) { /* type is 1 */
+        note = sound;
+        note.bytes[i] ^= 1;
+        assert_container_fails(&note, BAT_ERR_CONTAINER, 8);
+    }
+    for (unsigned i = 12; i < 20; i++) { /* "BOLT", a zero, and three of padding */
+        note = sound;
+        note.bytes[i] ^= 0x20;
+        assert_container_fails(&note, BAT_ERR_CONTAINER, 12);
+    }
+}
+
+static void test_description_size(void **state)
+{
+    (void)state;
+    const struct note_bytes sound = note_of("01 00 0000000000000000 00 00 0000 00");
+    assert_int_equal(sound.bytes[4], 15);
+    struct note_bytes note = sound;
+    note.bytes[4] = 17; /* with its padding it would take 20 bytes; there are 16 */
+    assert_container_fails(&note, BAT_ERR_TRUNCATED, 4);
+    memset(note.bytes + 4, 0xff, 4); /* padded: 2^32 */
+    assert_container_fails(&note, BAT_ERR_TRUNCATED, 4);
+    note = sound;
+    note.bytes[4] = 12; /* the section should end at 32 */
+    assert_container_fails(&note, BAT_ERR_TRAILING, 32);
+    note.bytes[4] = 0;
+    assert_container_fails(&note, BAT_ERR_TRAILING, 20);
+    note.size = 20; /* no description at all: its first field is cut off */
+    assert_note_fails(&note, BAT_HOT_INDEX_AUTO, BAT_ERR_TRUNCATED, 20);
+    note = sound;
+    put_byte(&note, 0);
+    assert_container_fails(&note, BAT_ERR_TRAILING, 36);
+}
+
+static void test_padding_is_zeros(void **state)
+{
+    (void)state;
+    struct note_bytes note = note_of("01 808001 0000000000000000 00 00 0000 00");
+    assert_int_equal(note.size, 40);
+    for (unsigned i = 37; i < 40; i++) {
+        note.bytes[i] = 1;
+        assert_container_fails(&note, BAT_ERR_CONTAINER, i);
+        note.bytes[i] = 0;
+    }
+    bat_map_free(decode_note(&note, BAT_HOT_INDEX_AUTO));
+}
+
+/* --- The notes of BAT.md 13 ---------------------------------------------------------------- */
+
+static void assert_header(const struct bat_function *table, const struct bat_function *expected)
+{
+    assert_int_equal(table->address, expected->address);
+    assert_int_equal(table->hash, expected->hash);
+    assert_int_equal(table->input_block_count, expected->input_block_count);
+    assert_int_equal(table->secondary_count, expected->secondary_count);
+    assert_int_equal(table->entry_count, expected->entry_count);
+    assert_int_equal(table->equal_count, expected->equal_count);
+    assert_int_equal(table->skew, expected->skew);
+    assert_int_equal(table->parent, expected->parent);
+}
+
+static void assert_worked_example(const struct bat_map *map)
+{
+    static const struct bat_function headers[] = {
+        [LEAF] = {.address = 0x800000,
+                  .hash = 0x96a1c40a63f0b78d,
+                  .input_block_count = 1,
+                  .entry_count = 2,
+                  .equal_count = 2,
+                  .parent = LEAF},
+        [WORK] = {.address = 0x800004,
+                  .hash = 0x11aec73d9a8017aa,
+                  .input_block_count = 12,
+                  .secondary_count = 2,
+                  .entry_count = 16,
+                  .equal_count = 2,
+                  .parent = WORK},
+        [START] = {.address = 0x800040,
+                   .hash = 0xd03ca07f366e290f,
+                   .input_block_count = 3,
+                   .entry_count = 9,
+                   .equal_count = 9,
+                   .parent = START},
+        [WORK_COLD] =
+            {.address = 0x6001c0, .skew = 0x27, .entry_count = 3, .equal_count = 3, .parent = WORK},
+    };
+    static const uint32_t by_address[] = {WORK_COLD, LEAF, WORK, START};
+    assert_int_equal(map->version, BAT_VERSION_3);
+    assert_int_equal(map->hot_count, 3);
+    assert_int_equal(map->cold_count, 1);
+    for (uint32_t i = 0; i < 4; i++) {
+        assert_header(&map->functions[i], &headers[i]);
+        assert_int_equal(map->by_address[i], by_address[i]);
+    }
+    assert_entries(map, LEAF, leaf_entries, COUNT(leaf_entries));
+    assert_entries(map, WORK, work_entries, COUNT(work_entries));
+    assert_entries(map, START, start_entries, COUNT(start_entries));
+    assert_entries(map, WORK_COLD, work_cold_entries, COUNT(work_cold_entries));
+    assert_int_equal(map->secondary_count, 2);
+    assert_int_equal(map->secondary_entries[0], 0x1e);
+    assert_int_equal(map->secondary_entries[1], 0x22);
+    assert_map_is_sound(map);
+}
+
+static void test_worked_example(void **state)
+{
+    (void)state;
+    struct note_bytes note = note_from_file(EXAMPLE_NOTE);
+    struct bat_map *map = decode_note(&note, BAT_HOT_INDEX_AUTO);
+    assert_worked_example(map);
+    /* Index 1 is `work` in the table; in the merged list it is `leaf`: both fit. */
+    assert_int_equal(map->hot_index, BAT_HOT_INDEX_TABLE);
+    assert_true(map->hot_index_ambiguous);
+    bat_map_free(map);
+}
+
+/* BAT.md 13.4: index 2 is `_start` in the table, and `work` in the merged list, which is right. */
+static void test_worked_example_by_bolt_19(void **state)
+{
+    (void)state;
+    struct note_bytes note = note_from_file(EXAMPLE_NOTE_BOLT_19);
+    assert_int_equal(note.bytes[0x109], 2);
+    struct bat_map *map = decode_note(&note, BAT_HOT_INDEX_AUTO);
+    assert_worked_example(map);
+    assert_int_equal(map->hot_index, BAT_HOT_INDEX_MERGED);
+    assert_true(map->hot_index_ambiguous);
+    bat_map_free(map);
+
+    map = decode_note(&note, BAT_HOT_INDEX_TABLE);
+    assert_int_equal(map->functions[WORK_COLD].parent, START);
+    assert_int_equal(map->hot_index, BAT_HOT_INDEX_TABLE);
+    bat_map_free(map);
+}
+
+/* BAT.md 13.5: the last entry lies below the fragment, and is equal modulo 2^32. */
+static void test_stray_entry(void **state)
+{
+    (void)state;
+    static const struct expected_entry entries[] = {
+        {0x0, 0x3b, false, 0x973a14a02b62003b, 5},
+        {0xc, 0x47, false, 0x004d9587ec260047, 6},
+        {0x11, 0x4c, true, 0, 0},
+        {0xffffffd0, 0xb, true, 0, 0},
+    };
+    struct note_bytes note = note_from_file(STRAY_ENTRY_NOTE);
+    struct bat_map *map = decode_note(&note, BAT_HOT_INDEX_AUTO);
+    assert_int_equal(map->hot_count, 3);
+    assert_int_equal(map->cold_count, 1);
+    const struct bat_function *fragment = &map->functions[3];
+    assert_int_equal(fragment->address, 0x800040);
+    assert_int_equal(fragment->skew, 0x3b);
+    assert_int_equal(fragment->equal_count, 4);
+    assert_int_equal(fragment->parent, 1);
+    assert_entries(map, 3, entries, COUNT(entries));
+    assert_map_is_sound(map);
+    bat_map_free(map);
+}
+
+/* --- A note with one of everything, field by field ----------------------------------------- */
+
+enum field_kind { UNSIGNED, SIGNED, HASH, BITS, COUNT_OF_13, COUNT_OF_5, COUNT_OF_1 };
+
+struct field {
+    const char *bytes;
+    enum field_kind kind;
+};
+
+/*
+ * Two hot functions and a fragment of the first.
+ *
+ * 0x1000: 0 -> 0 block 0, 5 -> 5 branch (these two equal), 8 -> 7 block 2, 0xc -> 4 branch;
+ *         secondary entry points at 7 and 9.
+ * 0x1020: 0 -> 0 block 0.
+ * 0x2000: 0 -> 0x20 block 1 (equal), 6 -> 0x26 branch.
+ */
+static const struct field everything[] = {
+    {"02", COUNT_OF_13},        /* NumFuncs */
+    {"8020", UNSIGNED},         /* Address: 0x1000 */
+    {"1111111111111181", HASH}, /* FuncHash */
+    {"03", UNSIGNED},           /* NumBlocks */
+    {"02", COUNT_OF_1},         /* NumSecEntryPoints */
+    {"04", COUNT_OF_1},         /* NumEntries */
+    {"02", UNSIGNED},           /* EqualElems */
+    {"02", BITS},               /* BranchEntries: entry 1 */
+    {"00", UNSIGNED},           /* entry 0: output 0 */
+    {"2222222222222282", HASH},
+    {"00", UNSIGNED}, /* index 0 */
+    {"05", UNSIGNED}, /* entry 1: output 5, input side 0xb */
+    {"03", UNSIGNED}, /* entry 2: output 8 */
+    {"03", SIGNED},   /* 0xb + 3 = 0xe: input 7, a block */
+    {"3333333333333383", HASH},
+    {"02", UNSIGNED}, /* index 2 */
+    {"04", UNSIGNED}, /* entry 3: output 0xc */
+    {"7b", SIGNED},   /* 0xe - 5 = 9: input 4, a branch */
+    {"07", UNSIGNED}, /* secondary entry points */
+    {"02", UNSIGNED},
+    {"14", UNSIGNED}, /* Address: 0x100c + 0x14 = 0x1020 */
+    {"4444444444444484", HASH},
+    {"01", UNSIGNED},   /* NumBlocks */
+    {"00", COUNT_OF_1}, /* NumSecEntryPoints */
+    {"01", COUNT_OF_1}, /* NumEntries */
+    {"00", UNSIGNED},   /* EqualElems; no BranchEntries */
+    {"00", UNSIGNED},   /* entry 0 */
+    {"00", SIGNED},
+    {"5555555555555585", HASH},
+    {"00", UNSIGNED},
+    {"01", COUNT_OF_5}, /* NumFuncs of the cold fragments */
+    {"e01f", UNSIGNED}, /* Address: 0x1020 + 0xfe0 = 0x2000 */
+    {"00", UNSIGNED},   /* HotIndex */
+    {"20", UNSIGNED},   /* ColdInputSkew */
+    {"02", COUNT_OF_1}, /* NumEntries */
+    {"01", UNSIGNED},   /* EqualElems */
+    {"00", BITS},       /* BranchEntries */
+    {"00", UNSIGNED},   /* entry 0: output 0, input 0x20, side 0x40 */
+    {"6666666666666686", HASH},
+    {"01", UNSIGNED}, /* index 1 */
+    {"06", UNSIGNED}, /* entry 1: output 6 */
+    {"0d", SIGNED},   /* 0x40 + 0xd = 0x4d: input 0x26, a branch */
+};
+
+#define COLD_COUNT_FIELD 30u
+
+/* A second fragment, far above, that leaves enough bytes behind all others: 64 branches. */
+static void put_filler_entries(struct note_bytes *note)
+{
+    put_hex(note, "40 40 ffffffffffffffff");
+    for (unsigned i = 0; i < 64; i++)
+        put_hex(note, "01");
+}
+
+static void put_filler_fragment(struct note_bytes *note)
+{
+    put_hex(note, "ffffffff7f 00 00"); /* Address: 35 ones on; parent as before; no skew */
+    put_filler_entries(note);
+}
+
+/*
+ * The note, with another text in the place of one field (BAT_NONE for none), and with many bytes
+ * behind it or none. *offsets gets the fields' places in the section.
+ */
+static struct note_bytes everything_but(uint32_t replaced, const char *by, bool with_filler,
+                                        size_t *offsets)
+{
+    struct note_bytes note;
+    start_note(&note);
+    for (uint32_t i = 0; i < COUNT(everything); i++) {
+        offsets[i] = note.size;
+        if (i == replaced)
+            put_hex(&note, by);
+        else
+            put_hex(&note, with_filler && i == COLD_COUNT_FIELD ? "02" : everything[i].bytes);
+    }
+    if (with_filler)
+        put_filler_fragment(&note);
+    finish_note(&note);
+    return note;
+}
+
+static void assert_everything(const struct bat_map *map)
+{
+    static const struct bat_function headers[] = {
+        {.address = 0x1000,
+         .hash = 0x8111111111111111,
+         .input_block_count = 3,
+         .secondary_count = 2,
+         .entry_count = 4,
+         .equal_count = 2,
+         .parent = 0},
+        {.address = 0x1020,
+         .hash = 0x8444444444444444,
+         .input_block_count = 1,
+         .entry_count = 1,
+         .equal_count = 0,
+         .parent = 1},
+        {.address = 0x2000, .skew = 0x20, .entry_count = 2, .equal_count = 1, .parent = 0},
+    };
+    static const struct expected_entry first[] = {
+        {0x0, 0x0, false, 0x8222222222222222, 0},
+        {0x5, 0x5, true, 0, 0},
+        {0x8, 0x7, false, 0x8333333333333333, 2},
+        {0xc, 0x4, true, 0, 0},
+    };
+    static const struct expected_entry second[] = {{0x0, 0x0, false, 0x8555555555555555, 0}};
+    static const struct expected_entry fragment[] = {
+        {0x0, 0x20, false, 0x8666666666666666, 1},
+        {0x6, 0x26, true, 0, 0},
+    };
+    assert_int_equal(map->hot_count, 2);
+    for (uint32_t i = 0; i < 3; i++)
+        assert_header(&map->functions[i], &headers[i]);
+    assert_entries(map, 0, first, COUNT(first));
+    assert_entries(map, 1, second, COUNT(second));
+    assert_entries(map, 2, fragment, COUNT(fragment));
+    assert_int_equal(map->secondary_entries[0], 7);
+    assert_int_equal(map->secondary_entries[1], 9);
+    assert_map_is_sound(map);
+}
+
+static void test_everything(void **state)
+{
+    (void)state;
+    size_t offsets[COUNT(everything)];
+    struct note_bytes note = everything_but(BAT_NONE, NULL, false, offsets);
+    struct bat_map *map = decode_note(&note, BAT_HOT_INDEX_AUTO);
+    assert_int_equal(map->cold_count, 1);
+    assert_everything(map);
+    bat_map_free(map);
+
+    note = everything_but(BAT_NONE, NULL, true, offsets);
+    map = decode_note(&note, BAT_HOT_INDEX_AUTO);
+    assert_int_equal(map->cold_count, 2);
+    assert_everything(map);
+    /* The running address went on from 0x2006 (BAT.md 4). */
+    assert_int_equal(map->functions[3].address, 0x2006 + 0x7ffffffffULL);
+    assert_int_equal(map->functions[3].entry_count, 64);
+    bat_map_free(map);
+}
+
+/* Any number of more bytes than it needs, or of more than 64 bits, is refused where it stands. */
+static void test_number_forms(void **state)
+{
+    (void)state;
+    size_t offsets[COUNT(everything)];
+    for (uint32_t i = 0; i < COUNT(everything); i++) {
+        if (everything[i].kind == HASH || everything[i].kind == BITS)
+            continue;
+        /* The same number, with a last byte that adds nothing to it. */
+        struct note_bytes number = {.size = 0};
+        put_hex(&number, everything[i].bytes);
+        char padded[16];
+        int length = snprintf(padded, sizeof(padded), "%s", everything[i].bytes);
+        bool is_negative = everything[i].kind == SIGNED && number.bytes[number.size - 1] & 0x40;
+        snprintf(padded + length - 2, sizeof(padded) - (size_t)length + 2, "%02x%s",
+                 number.bytes[number.size - 1] | 0x80U, is_negative ? "7f" : "00");
+        for (int with_filler = 0; with_filler <= 1; with_filler++) {
+            struct note_bytes note = everything_but(i, padded, with_filler, offsets);
+            assert_note_fails(&note, BAT_HOT_INDEX_AUTO, BAT_ERR_LEB128, offsets[i]);
+            note = everything_but(i, "80808080808080808002", with_filler, offsets);
+            assert_note_fails(&note, BAT_HOT_INDEX_AUTO, BAT_ERR_LEB128, offsets[i]);
+            note = everything_but(i, "8080808080808080808001", with_filler, offsets);
+            assert_note_fails(&note, BAT_HOT_INDEX_AUTO, BAT_ERR_LEB128, offsets[i]);
+        }
+    }
+}
+
+/* The bytes that one unit of a count takes at least, or 0 for a field that is no count. */
+static size_t unit_of(enum field_kind kind)
+{
+    switch (kind) {
+    case COUNT_OF_13:
+        return 13;
+    case COUNT_OF_5:
+        return 5;
+    case COUNT_OF_1:
+        return 1;
+    default:
+        return 0;
+    }
+}
+
+/*
+ * What is wrong with the first `size` bytes of the section, by BAT.md 12: the first field that is
+ * cut, or the first count that the bytes left cannot hold.
+ */
+static enum bat_code fault_of_cut(const struct note_bytes *whole, const size_t *offsets,
+                                  size_t size, size_t *offset)
+{
+    for (uint32_t i = 0; i < COUNT(everything); i++) {
+        struct note_bytes field = {.size = 0};
+        put_hex(&field, everything[i].bytes);
+        size_t end = offsets[i] + field.size;
+        *offset = offsets[i];
+        if (end > size)
+            return BAT_ERR_TRUNCATED;
+        if (whole->bytes[offsets[i]] * unit_of(everything[i].kind) > size - end)
+            return BAT_ERR_COUNT;
+    }
+    return BAT_OK;
+}
+
+/* The description ends after any of its bytes: always an error, at a field inside of it. */
+static void test_truncated_everywhere(void **state)
+{
+    (void)state;
+    size_t offsets[COUNT(everything)];
+    const struct note_bytes whole = everything_but(BAT_NONE, NULL, false, offsets);
+    const size_t end = offsets[COUNT(everything) - 1] + 1;
+    unsigned truncated = 0;
+    unsigned counts = 0;
+    for (size_t size = 20; size < end; size++) {
+        struct note_bytes note = whole;
+        note.size = size;
+        finish_note(&note);
+        size_t offset;
+        enum bat_code code = fault_of_cut(&whole, offsets, size, &offset);
+        truncated += code == BAT_ERR_TRUNCATED;
+        counts += code == BAT_ERR_COUNT;
+        assert_true(offset <= size);
+        assert_note_fails(&note, BAT_HOT_INDEX_AUTO, code, offset);
+    }
+    assert_int_equal(truncated + counts, end - 20);
+    assert_true(truncated > 40 && counts > 10);
+}
+
+/* Cuts of the real notes: an error inside of the section, whatever it is called. */
+static void test_real_notes_truncated(void **state)
+{
+    (void)state;
+    static const char *const paths[] = {EXAMPLE_NOTE, EXAMPLE_NOTE_BOLT_19, STRAY_ENTRY_NOTE,
+                                        VERSION_1_NOTE};
+    for (size_t i = 0; i < COUNT(paths); i++) {
+        const struct note_bytes whole = note_from_file(paths[i]);
+        size_t description = whole.bytes[4] | (size_t)whole.bytes[5] << 8;
+        for (size_t size = 20; size < 20 + description; size++) {
+            struct note_bytes note = whole;
+            note.size = size;
+            finish_note(&note);
+            struct bat_map *map;
+            struct bat_error error = {0};
+            enum bat_code code =
+                decode_copy(note.bytes, note.size, BAT_HOT_INDEX_AUTO, &map, &error);
+            if (code == BAT_OK || code == BAT_ERR_VERSION)
+                fail_msg("%s cut to %zu bytes gives %s", paths[i], size, bat_code_name(code));
+            assert_int_equal(error.code, code);
+            assert_int_equal(error.place, BAT_PLACE_SECTION);
+            assert_in_range(error.offset, 20, size);
+        }
+        /* The section itself cut: the description is longer than what is there. */
+        for (size_t size = 20; size < whole.size; size++) {
+            struct note_bytes note = whole;
+            note.size = size;
+            assert_note_fails(&note, BAT_HOT_INDEX_AUTO, BAT_ERR_TRUNCATED, 4);
+        }
+    }
+}
+
+static void test_trailing_bytes(void **state)
+{
+    (void)state;
+    size_t offsets[COUNT(everything)];
+    struct note_bytes note = everything_but(BAT_NONE, NULL, false, offsets);
+    note.size = offsets[COUNT(everything) - 1] + 1;
+    size_t end = note.size;
+    put_hex(&note, "00");
+    finish_note(&note);
+    assert_note_fails(&note, BAT_HOT_INDEX_AUTO, BAT_ERR_TRAILING, end);
+    note = note_of("0000 00");
+    assert_note_fails(&note, BAT_HOT_INDEX_AUTO, BAT_ERR_TRAILING, 22);
+}
+
+/* --- Limits of headers ---------------------------------------------------------------------- */
+
+static void assert_description_fails(const char *description, enum bat_code code,
+                                     uint64_t offset_in_description)
+{
+    struct note_bytes note = note_of(description);
+    assert_note_fails(&note, BAT_HOT_INDEX_AUTO, code, 20 + offset_in_description);
+}
+
+static void test_counts_of_tables(void **state)
+{
+    (void)state;
+    /* One hot function takes 13 bytes: with 12 left the count is refused, with 13 it is not. */
+    assert_description_fails("01 000000000000000000000000", BAT_ERR_COUNT, 0);
+    assert_description_fails("01 00000000000000000000000000", BAT_ERR_TRUNCATED, 14);
+    assert_description_fails("02 00000000000000000000000000 000000000000000000000000",
+                             BAT_ERR_COUNT, 0);
+    assert_description_fails("ffffffff0f 00", BAT_ERR_COUNT, 0);
+    assert_description_fails("ffffffffffffffffff01 00", BAT_ERR_COUNT, 0);
+    /* A fragment takes 5. Hot index 0 of no hot function comes to nothing only behind that. */
+    assert_description_fails("00 01 00000000", BAT_ERR_COUNT, 1);
+    assert_description_fails("00 01 0000000000", BAT_ERR_HOT_INDEX, 3);
+    assert_description_fails("00 ffffffffffffffffff01", BAT_ERR_COUNT, 1);
+}
+
+/* A hot function, up to the field in question. */
+#define HOT "01 00 0000000000000000 "
+
+static void test_counts_in_headers(void **state)
+{
+    (void)state;
+    /* NumSecEntryPoints: as many as there are bytes left, one more, 2^32, 2^64 - 1. */
+    assert_description_fails(HOT "00 04 00 00 00 00", BAT_ERR_TRUNCATED, 16);
+    assert_description_fails(HOT "00 04 00 00 00", BAT_ERR_COUNT, 11);
+    assert_description_fails(HOT "00 8080808010 00 00 00", BAT_ERR_COUNT, 11);
+    assert_description_fails(HOT "00 ffffffffffffffffff01 00 00 00", BAT_ERR_COUNT, 11);
+    /* NumEntries, EqualElems being the first of the bytes left. */
+    assert_description_fails(HOT "00 00 02 00 00", BAT_ERR_TRUNCATED, 15);
+    assert_description_fails(HOT "00 00 03 00 00", BAT_ERR_COUNT, 12);
+    assert_description_fails(HOT "00 00 8080808010 00 00", BAT_ERR_COUNT, 12);
+    assert_description_fails(HOT "00 00 ffffffffffffffffff01 00 00", BAT_ERR_COUNT, 12);
+}
+
+static void test_number_of_blocks(void **state)
+{
+    (void)state;
+    struct bat_map *map = decode_description(HOT "ffffffff0f 00 00 00 00");
+    assert_int_equal(map->functions[0].input_block_count, UINT32_MAX);
+    bat_map_free(map);
+    assert_description_fails(HOT "8080808010 00 00 00 00", BAT_ERR_RANGE, 10);
+    assert_description_fails(HOT "ffffffffffffffffff01 00 00 00 00", BAT_ERR_RANGE, 10);
+}
+
+/* BAT.md 6.4: differences are taken modulo 2^32, and -3 is fd ff ff ff 0f. */
+static void test_secondary_entry_points(void **state)
+{
+    (void)state;
+    struct bat_map *map = decode_description(HOT "00 05 00 00 1e fdffffff0f 00 e4ffffff0f "
+                                                 "ffffffff0f 00");
+    static const uint32_t expected[] = {0x1e, 0x1b, 0x1b, 0xffffffff, 0xfffffffe};
+    assert_int_equal(map->functions[0].secondary_count, 5);
+    assert_memory_equal(map->secondary_entries, expected, sizeof(expected));
+    bat_map_free(map);
+    assert_description_fails(HOT "00 02 00 00 1e 8080808010 00", BAT_ERR_RANGE, 15);
+    /* -3 modulo 2^64 is not meant. */
+    assert_description_fails(HOT "00 02 00 00 1e fdffffffffffffffff01 00", BAT_ERR_RANGE, 15);
+}
+
+/* Many secondary entry points, in several functions: each gets its own. */
+static void test_many_secondary_entry_points(void **state)
+{
+    (void)state;
+    struct note_bytes note;
+    start_note(&note);
+    put_hex(&note, "03");
+    for (unsigned table = 0; table < 3; table++) {
+        put_hex(&note, "01 0000000000000000 00");
+        put_uleb(&note, 100 + table);
+        put_hex(&note, "00 00");
+        for (unsigned i = 0; i < 100 + table; i++)
+            put_uleb(&note, table + 1);
+    }
+    put_hex(&note, "00");
+    finish_note(&note);
+    struct bat_map *map = decode_note(&note, BAT_HOT_INDEX_AUTO);
+    assert_int_equal(map->secondary_count, 303);
+    for (uint32_t table = 0; table < 3; table++) {
+        assert_int_equal(map->functions[table].secondary_count, 100 + table);
+        for (uint32_t i = 0; i < 100 + table; i++)
+            assert_int_equal(map->secondary_entries[map->functions[table].first_secondary + i],
+                             (table + 1) * (i + 1));
+    }
+    assert_map_is_sound(map);
+    bat_map_free(map);
+}
+
+#define EMPTY_HOT "0000000000000000 00 00 00 00 "
+
+/* BAT.md 4: one running address through all tables, modulo 2^64. */
+static void test_addresses(void **state)
+{
+    (void)state;
+    /* The largest address there is, and a cold fragment below: -0x7fffffff, in ten bytes. */
+    struct bat_map *map = decode_description("01 ffffffffffffffffff01 " EMPTY_HOT
+                                             "01 81808080f8ffffffff01 00 00 00 00");
+    assert_int_equal(map->functions[0].address, UINT64_MAX);
+    assert_int_equal(map->functions[1].address, UINT64_MAX - 0x7fffffff);
+    assert_int_equal(map->by_address[0], 1);
+    assert_int_equal(map->by_address[1], 0);
+    bat_map_free(map);
+
+    /*
+     * A stray entry leads past the end of the address space: 2^64 - 0x100 + 0x200 is 0x100. From
+     * there the next hot function is 0x180 further back (80 fd ff ... 01), at 2^64 - 0x80, and the
+     * fragment 0x82 further on, at 2.
+     */
+    map = decode_description("02 80feffffffffffffff01 0000000000000000 00 00 01 01 01 8004 "
+                             "80fdffffffffffffff01 " EMPTY_HOT "01 8201 00 00 00 00");
+    assert_int_equal(map->functions[0].address, UINT64_MAX - 0xff);
+    assert_int_equal(map->output_offsets[0], 0x200);
+    assert_int_equal(map->functions[1].address, UINT64_MAX - 0x7f);
+    assert_int_equal(map->functions[2].address, 2);
+    assert_map_is_sound(map);
+    bat_map_free(map);
+}
+
+static void test_order_of_tables(void **state)
+{
+    (void)state;
+    /* Hot functions at 0x10 and again, or 1 below (the delta being -1 modulo 2^64). */
+    assert_description_fails("02 10 " EMPTY_HOT "00 " EMPTY_HOT "00", BAT_ERR_ORDER, 14);
+    assert_description_fails("02 10 " EMPTY_HOT "ffffffffffffffffff01 " EMPTY_HOT "00",
+                             BAT_ERR_ORDER, 14);
+    /* Fragments alike; the first of them may lie below the hot ones. */
+    assert_description_fails(
+        "01 10 " EMPTY_HOT "02 f8ffffffffffffffff01 00 00 00 00 00 00 00 00 00", BAT_ERR_ORDER, 29);
+    assert_description_fails(
+        "01 10 " EMPTY_HOT "02 08 00 00 00 00 f8ffffffffffffffff01 00 00 00 00", BAT_ERR_ORDER, 20);
+    /* The running address counts, not the table before: entry at 8, then 8 back. */
+    assert_description_fails("02 10 0000000000000000 00 00 01 01 01 08 "
+                             "f8ffffffffffffffff01 " EMPTY_HOT "00",
+                             BAT_ERR_ORDER, 16);
+    /* The same address in both lists stands at no one place. */
+    struct note_bytes note = note_of("02 10 " EMPTY_HOT "08 " EMPTY_HOT "01 00 00 00 00 00");
+    assert_note_fails(&note, BAT_HOT_INDEX_AUTO, BAT_ERR_ORDER, BAT_NO_OFFSET);
+    note = note_of("02 10 " EMPTY_HOT "08 " EMPTY_HOT "01 f8ffffffffffffffff01 00 00 00 00");
+    assert_note_fails(&note, BAT_HOT_INDEX_AUTO, BAT_ERR_ORDER, BAT_NO_OFFSET);
+}
+
+static void test_skew(void **state)
+{
+    (void)state;
+    /* Any skew of 32 bits, also where there is no prefix for it (BAT.md 7.1). */
+    struct bat_map *map = decode_description("01 00 " EMPTY_HOT "01 01 00 ffffffff0f 00 00");
+    assert_int_equal(map->functions[1].skew, UINT32_MAX);
+    bat_map_free(map);
+    assert_description_fails("01 00 " EMPTY_HOT "01 01 00 8080808010 00 00", BAT_ERR_RANGE, 17);
+}
+
+/* BAT.md 7.2: differences of hot indices are taken modulo 2^64. */
+static void test_hot_index_deltas(void **state)
+{
+    (void)state;
+    static const uint32_t parents[] = {1, 0, 2, 2, 0};
+    struct note_bytes note;
+    start_note(&note);
+    put_hex(&note, "03");
+    for (unsigned i = 0; i < 3; i++)
+        put_hex(&note, "10 " EMPTY_HOT);
+    put_hex(&note, "05 10 01 00 00 00"                   /* 1 */
+                   "   10 ffffffffffffffffff01 00 00 00" /* -1 */
+                   "   10 02 00 00 00"                   /* 2 */
+                   "   10 00 00 00 00"                   /* 0 */
+                   "   10 feffffffffffffffff01 00 00 00" /* -2 */);
+    finish_note(&note);
+    struct bat_map *map = decode_note(&note, BAT_HOT_INDEX_AUTO);
+    for (uint32_t i = 0; i < COUNT(parents); i++)
+        assert_int_equal(map->functions[3 + i].parent, parents[i]);
+    /* All fragments lie above: the merged reading gives the same, so there is no doubt. */
+    assert_false(map->hot_index_ambiguous);
+    assert_map_is_sound(map);
+    bat_map_free(map);
+}
+
+static void test_hot_index_beyond_all_tables(void **state)
+{
+    (void)state;
+    /* Two tables in all: 1 may be one of a merged list, 2 is nothing, nor is -1. */
+    assert_description_fails("01 00 " EMPTY_HOT "01 01 02 00 00 00", BAT_ERR_HOT_INDEX, 16);
+    assert_description_fails("01 00 " EMPTY_HOT "01 01 ffffffffffffffffff01 00 00 00",
+                             BAT_ERR_HOT_INDEX, 16);
+    assert_description_fails("01 00 " EMPTY_HOT "01 01 8080808010 00 00 00", BAT_ERR_HOT_INDEX, 16);
+    /* 1 is the fragment itself in the merged list. */
+    assert_description_fails("01 00 " EMPTY_HOT "01 01 01 00 00 00", BAT_ERR_HOT_INDEX, 16);
+}
+
+/* --- Entries, by both readers ---------------------------------------------------------------- */
+
+/*
+ * A note with one table to look at: hot, or a fragment with this skew of an empty hot function.
+ * `body` is all from NumEntries on. With filler, a second table of the kind stands behind it, so
+ * that the table is read by the fast reader; without, by the careful one, if it is short.
+ */
+static struct note_bytes table_note(const char *skew, const char *body, bool with_filler,
+                                    size_t *body_offset)
+{
+    struct note_bytes note;
+    start_note(&note);
+    if (skew) {
+        put_hex(&note, "01 00 " EMPTY_HOT);
+        put_hex(&note, with_filler ? "02 8020 00" : "01 8020 00");
+        put_hex(&note, skew);
+    } else {
+        put_hex(&note,
+                with_filler ? "02 00 0000000000000000 00 00" : "01 00 0000000000000000 00 00");
+    }
+    *body_offset = note.size;
+    put_hex(&note, body);
+    if (with_filler && !skew) {
+        put_hex(&note, "ffffffff7f 0000000000000000 00 00");
+        put_filler_entries(&note);
+    }
+    if (with_filler && skew)
+        put_filler_fragment(&note);
+    if (!skew)
+        put_hex(&note, "00");
+    finish_note(&note);
+    return note;
+}
+
+static void assert_table(const char *skew, const char *body, const struct expected_entry *expected,
+                         uint32_t count)
+{
+    for (int with_filler = 0; with_filler <= 1; with_filler++) {
+        size_t ignored;
+        struct note_bytes note = table_note(skew, body, with_filler, &ignored);
+        struct bat_map *map = decode_note(&note, BAT_HOT_INDEX_AUTO);
+        assert_entries(map, skew ? 1 : 0, expected, count);
+        assert_map_is_sound(map);
+        bat_map_free(map);
+    }
+}
+
+static void assert_table_fails(const char *skew, const char *body, enum bat_code code,
+                               size_t offset_in_body)
+{
+    for (int with_filler = 0; with_filler <= 1; with_filler++) {
+        size_t offset;
+        struct note_bytes note = table_note(skew, body, with_filler, &offset);
+        assert_note_fails(&note, BAT_HOT_INDEX_AUTO, code, offset + offset_in_body);
+    }
+}
+
+#define H "0000000000000000 " /* a hash */
+
+static void test_output_offsets(void **state)
+{
+    (void)state;
+    /* BAT.md 6.1: 32 bits, and they may repeat. */
+    static const struct expected_entry largest[] = {{0xffffffff, 0, true, 0, 0}};
+    assert_table(NULL, "01 00 ffffffff0f 01", largest, 1);
+    static const struct expected_entry repeated[] = {
+        {0xfffffffe, 0, true, 0, 0},
+        {0xffffffff, 0, true, 0, 0},
+        {0xffffffff, 0, true, 0, 0},
+    };
+    assert_table(NULL, "03 00 feffffff0f 01 01 00 00 00", repeated, 3);
+    assert_table_fails(NULL, "01 00 8080808010 01", BAT_ERR_RANGE, 2);
+    assert_table_fails(NULL, "02 00 feffffff0f 01 02 00", BAT_ERR_RANGE, 8);
+    /* Back, by 1 modulo 2^64; and from the start. */
+    assert_table_fails(NULL, "02 00 05 01 ffffffffffffffffff01 00", BAT_ERR_RANGE, 4);
+    assert_table_fails(NULL, "01 00 ffffffffffffffffff01 00", BAT_ERR_RANGE, 2);
+    /* In the prefix too. */
+    assert_table_fails(NULL, "02 02 03 05 ffffffffffffffffff01", BAT_ERR_RANGE, 4);
+}
+
+static void test_input_offsets(void **state)
+{
+    (void)state;
+    /* 31 bits: input side 0xfffffffe is the largest block, 0xffffffff the largest branch. */
+    static const struct expected_entry largest[] = {
+        {0, 0x7fffffff, false, 0, 0},
+        {0, 0x7fffffff, true, 0, 0},
+        {0, 0, false, 0, 0},
+        {0, 0x7fffffff, true, 0, 0},
+    };
+    /* fe ff ff ff 0f is 2^32 - 2; 81 80 80 80 70 is -(2^32 - 1). */
+    assert_table(NULL, "04 00 00 feffffff0f " H "00 00 01 00 8180808070 " H "00 00 ffffffff0f",
+                 largest, 4);
+    assert_table_fails(NULL, "01 00 00 8080808010" H "00", BAT_ERR_RANGE, 3); /* 2^32 */
+    assert_table_fails(NULL, "01 00 00 7f", BAT_ERR_RANGE, 3);                /* -1 */
+    assert_table_fails(NULL, "02 00 00 ffffffff0f 00 01" H "00", BAT_ERR_RANGE, 9);
+    assert_table_fails(NULL, "02 00 00 05 00 7a", BAT_ERR_RANGE, 5); /* 5 - 6 */
+    /* The extremes of 64 bits, in nine and ten bytes. */
+    assert_table_fails(NULL, "01 00 00 ffffffffffffffffff00", BAT_ERR_RANGE, 3);
+    assert_table_fails(NULL, "01 00 00 8080808080808080807f", BAT_ERR_RANGE, 3);
+    assert_table_fails(NULL, "02 00 00 05 00 8080808080808080807f", BAT_ERR_RANGE, 5);
+    assert_table_fails(NULL, "01 00 00 ffffffffffffffff3f", BAT_ERR_RANGE, 3);
+}
+
+static void test_prefix(void **state)
+{
+    (void)state;
+    /* Equal modulo 2^32 (BAT.md 6.2): 0xfffffff0 + 0x20 is 0x10. */
+    static const struct expected_entry stray[] = {
+        {0, 0x20, true, 0, 0},
+        {0xfffffff0, 0x10, true, 0, 0},
+    };
+    assert_table("20", "02 02 03 00 f0ffffff0f", stray, 2);
+    /* The largest skew: 0 + 0xffffffff is too large, 1 + 0xffffffff is 0. */
+    static const struct expected_entry wrapped[] = {{1, 0, true, 0, 0}};
+    assert_table("ffffffff0f", "01 01 01 01", wrapped, 1);
+    assert_table_fails("ffffffff0f", "01 01 01 00", BAT_ERR_RANGE, 3);
+    /* 31 bits of input offset: the output offset that leads beyond them is what is wrong. */
+    static const struct expected_entry largest[] = {{0x7fffffff, 0x7fffffff, true, 0, 0}};
+    assert_table(NULL, "01 01 01 ffffffff07", largest, 1);
+    assert_table_fails(NULL, "01 01 01 8080808008", BAT_ERR_RANGE, 3);
+    assert_table_fails("01", "01 01 01 ffffffff07", BAT_ERR_RANGE, 3);
+    /* The input side runs on through the prefix: 5 << 1 | 1 = 11, and -1 gives a block at 5. */
+    static const struct expected_entry behind[] = {
+        {5, 5, true, 0, 0},
+        {6, 5, false, 0, 0},
+    };
+    assert_table(NULL, "02 01 01 05 01 7f" H "00", behind, 2);
+}
+
+static void test_prefix_length(void **state)
+{
+    (void)state;
+    /* EqualElems: at most NumEntries, and of 32 bits. */
+    assert_table_fails(NULL, "01 02 03 00 00", BAT_ERR_PREFIX, 1);
+    assert_table_fails(NULL, "00 01 00", BAT_ERR_PREFIX, 1);
+    assert_table_fails(NULL, "01 ffffffff0f 00 00", BAT_ERR_PREFIX, 1);
+    assert_table_fails(NULL, "01 8080808010 00 00", BAT_ERR_RANGE, 1);
+    assert_table_fails(NULL, "01 ffffffffffffffffff01 00 00", BAT_ERR_RANGE, 1);
+}
+
+/* BAT.md 6.2: entry i is bit i mod 8 of byte i / 8, and bits behind the prefix are 0. */
+static void test_branch_bits(void **state)
+{
+    (void)state;
+    for (unsigned count = 1; count <= 17; count++) {
+        for (unsigned bit = 0; bit < (count + 7) / 8 * 8; bit++) {
+            /* All entries are branches but this one, whose bit alone is clear. */
+            char body[256];
+            int length = snprintf(body, sizeof(body), "%02x%02x", count, count);
+            for (unsigned byte = 0; byte * 8 < count; byte++) {
+                unsigned bits = count - byte * 8 >= 8 ? 0xff : (1U << (count - byte * 8)) - 1;
+                if (bit / 8 == byte)
+                    bits ^= 1U << bit % 8; /* clears it, or sets one too many */
+                length += snprintf(body + length, sizeof(body) - (size_t)length, "%02x", bits);
+            }
+            struct expected_entry expected[17];
+            for (unsigned i = 0; i < count; i++) {
+                length += snprintf(body + length, sizeof(body) - (size_t)length, "%s",
+                                   i == bit ? "01 0807060504030201 09" : "01");
+                expected[i] = (struct expected_entry){.output = i + 1,
+                                                      .input = i + 1,
+                                                      .is_branch = i != bit,
+                                                      .hash = 0x0102030405060708,
+                                                      .index = 9};
+            }
+            if (bit < count)
+                assert_table(NULL, body, expected, count);
+            else
+                assert_table_fails(NULL, body, BAT_ERR_PREFIX, 2 + (count + 7) / 8 - 1);
+        }
+    }
+}
+
+static void test_block_indices(void **state)
+{
+    (void)state;
+    /* 32 bits, modulo 2^64: 2^32 - 1, then back to 2, then 0. */
+    static const struct expected_entry entries[] = {
+        {0, 0, false, 0, 0xffffffff},
+        {0, 0, false, 0, 2},
+        {0, 0, false, 0, 0},
+    };
+    assert_table(NULL,
+                 "03 00 00 00" H "ffffffff0f"
+                 " 00 00" H "83808080f0ffffffff01"
+                 " 00 00" H "feffffffffffffffff01",
+                 entries, 3);
+    assert_table_fails(NULL, "01 00 00 00" H "8080808010", BAT_ERR_RANGE, 12);
+    assert_table_fails(NULL, "01 00 00 00" H "ffffffffffffffffff01", BAT_ERR_RANGE, 12);
+    assert_table_fails(NULL, "02 00 00 00" H "ffffffff0f 00 00" H "01", BAT_ERR_RANGE, 27);
+    assert_table_fails(NULL, "02 00 00 00" H "03 00 00" H "fcffffffffffffffff01", BAT_ERR_RANGE,
+                       23);
+    /* In the prefix too. */
+    assert_table_fails(NULL, "01 01 00 00" H "8080808010", BAT_ERR_RANGE, 12);
+}
+
+/* The running index starts anew with each table, and so does the input side. */
+static void test_tables_start_anew(void **state)
+{
+    (void)state;
+    struct bat_map *map = decode_description("02 00 0000000000000000 00 00"
+                                             "   01 00 00 14" H "07"
+                                             "   10 0000000000000000 00 00"
+                                             "   01 00 00 14" H "07"
+                                             "01 10 01 05 01 00 00 14" H "07");
+    for (uint32_t i = 0; i < 3; i++) {
+        assert_int_equal(map->input_offsets[i], 0x14);
+        assert_int_equal(map->block_indices[i], 7);
+    }
+    bat_map_free(map);
+}
+
+/* --- Entries at random, against the rules ----------------------------------------------------- */
+
+/* A table being made up, and what the rules say of it. */
+struct random_table {
+    struct note_bytes body;
+    struct expected_entry entries[8];
+    uint32_t count;
+    uint32_t equal;
+    uint64_t skew;
+    enum bat_code code;
+    size_t offset; /* of the first fault, in body */
+};
+
+static uint64_t next_random(uint64_t *state)
+{
+    /* Steele and others' SplitMix64: all seeds are good. */
+    uint64_t mixed = *state += 0x9e3779b97f4a7c15;
+    mixed = (mixed ^ mixed >> 30) * 0xbf58476d1ce4e5b9;
+    mixed = (mixed ^ mixed >> 27) * 0x94d049bb133111eb;
+    return mixed ^ mixed >> 31;
+}
+
+/* Numbers of any size, small ones and those around powers of two more often than others. */
+static uint64_t random_number(uint64_t *state)
+{
+    uint64_t kind = next_random(state) % 16;
+    if (kind < 10)
+        return next_random(state) % 200;
+    uint64_t power = (uint64_t)1 << next_random(state) % (kind < 15 ? 33 : 64);
+    return power + next_random(state) % 3 - 1;
+}
+
+static void put_random_sleb(struct note_bytes *note, int64_t value)
+{
+    /* The shortest form: as many groups of seven bits as hold the value with its sign. */
+    unsigned groups = 1;
+    while (groups < 10 &&
+           (value < -((int64_t)1 << (7 * groups - 1)) || value >= (int64_t)1 << (7 * groups - 1)))
+        groups++;
+    for (unsigned i = 0; i < groups; i++) {
+        unsigned bits = i < 9 ? (unsigned)((uint64_t)value >> (7 * i)) & 127 : (value < 0) * 127U;
+        put_byte(note, i + 1 < groups ? bits | 128 : bits);
+    }
+}
+
+static void fault(struct random_table *table, enum bat_code code, size_t offset)
+{
+    if (table->code != BAT_OK)
+        return;
+    table->code = code;
+    table->offset = offset;
+}
+
+/* The input side of the next entry; what is stored of it goes into the body. */
+static uint64_t random_input(struct random_table *table, uint32_t i, uint64_t before, uint64_t bit,
+                             uint64_t *state, size_t entry_offset)
+{
+    if (i < table->equal) {
+        uint64_t input = (table->entries[i].output + table->skew) % 0x100000000;
+        if (input > 0x7fffffff)
+            fault(table, BAT_ERR_RANGE, entry_offset);
+        return input * 2 + bit;
+    }
+    uint64_t wanted = random_number(state);
+    /* Half of them go back. */
+    int64_t step = (int64_t)(next_random(state) % 2 ? wanted : 0 - wanted);
+    size_t offset = table->body.size;
+    put_random_sleb(&table->body, step);
+    __int128 input = (__int128)before + step;
+    if (input < 0 || input > 0xffffffff)
+        fault(table, BAT_ERR_RANGE, offset);
+    return (uint64_t)input;
+}
+
+static void random_block(struct random_table *table, uint32_t i, uint64_t *index, uint64_t *state)
+{
+    table->entries[i].hash = next_random(state);
+    put_word(&table->body, table->entries[i].hash, 8);
+    uint64_t delta = random_number(state);
+    if (next_random(state) % 2)
+        delta = 0 - delta;
+    size_t offset = table->body.size;
+    put_uleb(&table->body, delta);
+    *index += delta;
+    if (*index > 0xffffffff)
+        fault(table, BAT_ERR_RANGE, offset);
+    table->entries[i].index = (uint32_t)*index;
+}
+
+static void random_entries(struct random_table *table, uint64_t bits, uint64_t *state)
+{
+    uint64_t output = 0;
+    uint64_t input = 0;
+    uint64_t index = 0;
+    for (uint32_t i = 0; i < table->count && table->code == BAT_OK; i++) {
+        size_t offset = table->body.size;
+        uint64_t delta = random_number(state);
+        put_uleb(&table->body, delta);
+        if (delta > 0xffffffff - output) {
+            fault(table, BAT_ERR_RANGE, offset);
+            return;
+        }
+        output += delta;
+        table->entries[i].output = (uint32_t)output;
+        input = random_input(table, i, input, bits >> i & 1, state, offset);
+        if (table->code != BAT_OK)
+            return;
+        table->entries[i].input = (uint32_t)(input / 2);
+        table->entries[i].is_branch = input % 2;
+        if (input % 2 == 0)
+            random_block(table, i, &index, state);
+    }
+}
+
+static void random_table(struct random_table *table, uint64_t *state)
+{
+    *table = (struct random_table){.code = BAT_OK};
+    table->count = (uint32_t)(next_random(state) % 8);
+    table->equal = (uint32_t)(next_random(state) % (table->count + 1));
+    table->skew = random_number(state) % 0x100000000;
+    put_uleb(&table->body, table->count);
+    put_uleb(&table->body, table->equal);
+    uint64_t bits = next_random(state) % 256;
+    if (table->equal != 0)
+        put_byte(&table->body, (unsigned)bits & ((1U << table->equal) - 1));
+    random_entries(table, bits, state);
+    /* What stands behind a fault must not be what is told, least of all that there is no more. */
+    if (table->code != BAT_OK)
+        for (unsigned i = 0; i < 16; i++)
+            put_byte(&table->body, 0);
+}
+
+/* The table as a fragment, with a tail of no, some or many bytes behind it. */
+static void check_random_table(const struct random_table *table, unsigned tail)
+{
+    struct note_bytes note;
+    start_note(&note);
+    put_hex(&note, "01 00 " EMPTY_HOT);
+    put_hex(&note, tail ? "02 8020 00" : "01 8020 00");
+    put_uleb(&note, table->skew);
+    size_t offset = note.size;
+    put_bytes(&note, table->body.bytes, table->body.size);
+    if (tail) {
+        put_hex(&note, "ffffffff7f 00 00");
+        put_uleb(&note, tail); /* branches at equal places */
+        put_hex(&note, "00");
+        for (unsigned i = 0; i < tail; i++)
+            put_hex(&note, i == 0 ? "00 01" : "00 00");
+    }
+    finish_note(&note);
+    if (table->code != BAT_OK) {
+        assert_note_fails(&note, BAT_HOT_INDEX_AUTO, table->code, offset + table->offset);
+        return;
+    }
+    struct bat_map *map = decode_note(&note, BAT_HOT_INDEX_AUTO);
+    assert_int_equal(map->functions[1].equal_count, table->equal);
+    assert_entries(map, 1, table->entries, table->count);
+    bat_map_free(map);
+}
+
+static void test_random_tables(void **state)
+{
+    (void)state;
+    uint64_t seed = 20240607;
+    unsigned sound = 0;
+    for (unsigned i = 0; i < 6000; i++) {
+        struct random_table table;
+        random_table(&table, &seed);
+        sound += table.code == BAT_OK;
+        check_random_table(&table, 0);
+        check_random_table(&table, 1 + i % 20);
+        check_random_table(&table, 40);
+    }
+    assert_in_range(sound, 1000, 5000);
+}
+
+/* --- Versions 1 and 2: BAT.md 9 to 11 --------------------------------------------------------- */
+
+static void assert_version(const struct note_bytes *note, const char *named)
+{
+    assert_note_fails(note, BAT_HOT_INDEX_AUTO, BAT_ERR_VERSION, 20);
+    struct bat_map *map;
+    struct bat_error error = {0};
+    decode_copy(note->bytes, note->size, BAT_HOT_INDEX_AUTO, &map, &error);
+    if (!strstr(error.message, named))
+        fail_msg("\"%s\" is not in \"%s\"", named, error.message);
+}
+
+static void test_version_1(void **state)
+{
+    (void)state;
+    struct note_bytes note = note_from_file(VERSION_1_NOTE);
+    assert_version(&note, "version 1, written by BOLT 17 or earlier");
+    note = note_of("0000000000000000"); /* BAT.md 11: the empty description */
+    assert_version(&note, "version 1");
+    /* A table of one entry and one fragment. */
+    note = note_of("01000000 0010000000000000 01000000 0000000000000080"
+                   "01000000 0020000000000000 0010000000000000");
+    assert_version(&note, "version 1");
+    note.size--; /* and a byte too few: then it is nothing but a damaged version 3 */
+    note.bytes[4]--;
+    put_byte(&note, 0);
+    struct bat_map *map;
+    enum bat_code code = decode_copy(note.bytes, note.size, BAT_HOT_INDEX_AUTO, &map, NULL);
+    assert_true(code != BAT_OK && code != BAT_ERR_VERSION);
+}
+
+/* A table count or entry count of version 1 that leads beyond the description, by far. */
+static void test_version_1_counts(void **state)
+{
+    (void)state;
+    static const char *const notes[] = {
+        "ffffffff 00000000",
+        "01000000 0010000000000000 ffffffff 00000000",
+        "01000000 0010000000000000 00000020 00000000", /* 2^29 entries: 2^32 bytes */
+        "00000000 ffffffff 00000000",
+        "00000000 00000000 00",
+        "01000000 0010000000000000 00000000 000000",
+    };
+    for (size_t i = 0; i < COUNT(notes); i++) {
+        struct note_bytes note = note_of(notes[i]);
+        struct bat_map *map;
+        enum bat_code code = decode_copy(note.bytes, note.size, BAT_HOT_INDEX_AUTO, &map, NULL);
+        assert_true(code != BAT_OK && code != BAT_ERR_VERSION);
+    }
+}
+
+/* BAT.md 9: no hashes and indices, and no prefix in fragments. */
+#define VERSION_2_HOT "01 8020 03 02 02 00 05 03 03 "
+#define VERSION_2_COLD "01 e01f 00 02 00 40 05 0b"
+
+static void test_version_2(void **state)
+{
+    (void)state;
+    struct note_bytes note = note_of(VERSION_2_HOT VERSION_2_COLD);
+    assert_version(&note, "version 2, written by BOLT 18");
+    note = note_of(VERSION_2_HOT "00");
+    assert_version(&note, "version 2");
+}
+
+static void test_version_2_damaged(void **state)
+{
+    (void)state;
+    static const char *const notes[] = {
+        VERSION_2_HOT VERSION_2_COLD "00",             /* a byte too many */
+        VERSION_2_HOT "01 e01f 00 02 00 40 05",        /* one too few */
+        "01 8020 01 02 02 00 05 00",                   /* a prefix longer than the table */
+        "01 8020 03 02 02 00 05 03 8300 00",           /* a padded number */
+        "01 8020 03 ffffffffffffffffff01 02 00 05 00", /* a prefix of 2^64 - 1 */
+        "01 8020 ffffffffffffffffff01 00 00 00",
+        "ffffffffffffffffff01 00",
+    };
+    for (size_t i = 0; i < COUNT(notes); i++) {
+        struct note_bytes note = note_of(notes[i]);
+        struct bat_map *map;
+        struct bat_error error = {0};
+        enum bat_code code = decode_copy(note.bytes, note.size, BAT_HOT_INDEX_AUTO, &map, &error);
+        assert_true(code != BAT_OK && code != BAT_ERR_VERSION);
+        assert_in_range(error.offset, 20, note.size);
+    }
+}
+
+/* --- The caller's part ------------------------------------------------------------------------ */
+
+static void test_hot_index_argument(void **state)
+{
+    (void)state;
+    struct note_bytes note = note_of("01 00 " EMPTY_HOT "01 01 00 00 00 00");
+    for (unsigned form = BAT_HOT_INDEX_MERGED + 1; form < 5; form++) {
+        struct bat_map *map;
+        struct bat_error error = {0};
+        assert_int_equal(decode_copy(note.bytes, note.size, (enum bat_hot_index)form, &map, &error),
+                         BAT_ERR_ARGUMENT);
+        assert_int_equal(error.code, BAT_ERR_ARGUMENT);
+        assert_int_equal(error.place, BAT_PLACE_NONE);
+    }
+}
+
+/* The error is left alone where there is none. */
+static void test_error_untouched(void **state)
+{
+    (void)state;
+    struct note_bytes note = note_of("0000");
+    struct bat_error error;
+    memset(&error, 0x5a, sizeof(error));
+    struct bat_error before = error;
+    struct bat_map *map;
+    assert_int_equal(decode_copy(note.bytes, note.size, BAT_HOT_INDEX_AUTO, &map, &error), BAT_OK);
+    assert_memory_equal(&error, &before, sizeof(error));
+    bat_map_free(map);
+    bat_map_free(NULL);
+}
+
+/* Inside a table the message names it. */
+static void test_message_names_the_table(void **state)
+{
+    (void)state;
+    struct note_bytes note = note_of("01 8020 0000000000000000 00 00 01 00 00 7f 00");
+    struct bat_map *map;
+    struct bat_error error = {0};
+    assert_int_equal(decode_copy(note.bytes, note.size, BAT_HOT_INDEX_AUTO, &map, &error),
+                     BAT_ERR_RANGE);
+    assert_non_null(strstr(error.message, "table at 0x1000: expected the input offset of entry 0"));
+    note = note_of("01 8020 " EMPTY_HOT "8000");
+    assert_int_equal(decode_copy(note.bytes, note.size, BAT_HOT_INDEX_AUTO, &map, &error),
+                     BAT_ERR_LEB128);
+    assert_null(strstr(error.message, "table at"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_no_tables),
+        cmocka_unit_test(test_padding),
+        cmocka_unit_test(test_section_too_short),
+        cmocka_unit_test(test_note_header),
+        cmocka_unit_test(test_description_size),
+        cmocka_unit_test(test_padding_is_zeros),
+        cmocka_unit_test(test_worked_example),
+        cmocka_unit_test(test_worked_example_by_bolt_19),
+        cmocka_unit_test(test_stray_entry),
+        cmocka_unit_test(test_everything),
+        cmocka_unit_test(test_number_forms),
+        cmocka_unit_test(test_truncated_everywhere),
+        cmocka_unit_test(test_real_notes_truncated),
+        cmocka_unit_test(test_trailing_bytes),
+        cmocka_unit_test(test_counts_of_tables),
+        cmocka_unit_test(test_counts_in_headers),
+        cmocka_unit_test(test_number_of_blocks),
+        cmocka_unit_test(test_secondary_entry_points),
+        cmocka_unit_test(test_many_secondary_entry_points),
+        cmocka_unit_test(test_addresses),
+        cmocka_unit_test(test_order_of_tables),
+        cmocka_unit_test(test_skew),
+        cmocka_unit_test(test_hot_index_deltas),
+        cmocka_unit_test(test_hot_index_beyond_all_tables),
+        cmocka_unit_test(test_output_offsets),
+        cmocka_unit_test(test_input_offsets),
+        cmocka_unit_test(test_prefix),
+        cmocka_unit_test(test_prefix_length),
+        cmocka_unit_test(test_branch_bits),
+        cmocka_unit_test(test_block_indices),
+        cmocka_unit_test(test_tables_start_anew),
+        cmocka_unit_test(test_random_tables),
+        cmocka_unit_test(test_version_1),
+        cmocka_unit_test(test_version_1_counts),
+        cmocka_unit_test(test_version_2),
+        cmocka_unit_test(test_version_2_damaged),
+        cmocka_unit_test(test_hot_index_argument),
+        cmocka_unit_test(test_error_untouched),
+        cmocka_unit_test(test_message_names_the_table),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
