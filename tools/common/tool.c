@@ -39,7 +39,11 @@ void tool_report(const char *file, const struct bat_error *error)
 {
     char text[BAT_MESSAGE_SIZE + 64];
     bat_error_text(error, text, sizeof(text));
-    tool_complain(file, "%s", text);
+    /* Lines and columns stand right behind the file, where editors look for them. */
+    if (file && error->place == BAT_PLACE_TEXT)
+        tool_complain(NULL, "%s:%s", file, text);
+    else
+        tool_complain(file, "%s", text);
 }
 
 enum tool_exit tool_end(enum tool_exit status)
