@@ -15,7 +15,7 @@
 #include "json_note.h"
 
 /* A bad note may have a fault in each of its tables: nobody reads them all. */
-#define FINDINGS_SHOWN 20u
+#define FINDINGS_SHOWN 10u
 
 /* The file and the note that it is to get. */
 struct injection {

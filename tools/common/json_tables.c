@@ -8,14 +8,15 @@
 /* A table that was added, found by its address. */
 struct known_table {
     uint64_t address;
-    uint32_t handle; /* in the builder; BAT_NONE while it waits for its parent */
+    uint32_t handle; /* in the builder, of a hot function */
     bool is_cold;
     struct json_place place;
 };
 
 static enum bat_code fail_memory(struct bat_error *error)
 {
-    return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for the tables");
+    bat_fail(error, BAT_ERR_MEMORY, "not enough memory for the tables");
+    return BAT_ERR_MEMORY;
 }
 
 /* Say where in the text a failure of the builder comes from. */
@@ -104,11 +105,13 @@ static enum bat_code enter(struct json_tables *tables, const struct json_table *
                            struct known_table **entered, struct bat_error *error)
 {
     struct known_table *known = find(tables, table->address);
-    if (known)
-        return bat_fail_text(error, BAT_ERR_SYNTAX, table->place.line, table->place.column,
-                             "address 0x%" PRIx64 " is that of the table at %" PRIu64 ":%" PRIu64
-                             " already",
-                             table->address, known->place.line, known->place.column);
+    if (known) {
+        bat_fail_text(error, BAT_ERR_SYNTAX, table->place.line, table->place.column,
+                      "address 0x%" PRIx64 " is that of the table at %" PRIu64 ":%" PRIu64
+                      " already",
+                      table->address, known->place.line, known->place.column);
+        return BAT_ERR_SYNTAX;
+    }
     known = malloc(sizeof(*known));
     if (!known)
         return fail_memory(error);
@@ -140,19 +143,20 @@ static enum bat_code build_entries(struct bat_builder *builder, const struct jso
     return code;
 }
 
-/* Build a table whose parent, if it needs one, is built. */
+/* Build a hot function, or a fragment of parent, which is built. *handle gets the builder's. */
 static enum bat_code build(struct json_tables *tables, const struct json_table *table,
-                           struct known_table *known, struct bat_error *error)
+                           const struct known_table *parent, uint32_t *handle,
+                           struct bat_error *error)
 {
     enum bat_code code = BAT_OK;
-    if (table->is_cold)
-        code = bat_builder_add_fragment(tables->builder, table->address,
-                                        find(tables, table->parent)->handle, &known->handle, error);
+    if (parent)
+        code = bat_builder_add_fragment(tables->builder, table->address, parent->handle, handle,
+                                        error);
     else
         code = bat_builder_add_function(tables->builder, table->address, table->hash,
-                                        table->num_blocks, &known->handle, error);
+                                        table->num_blocks, handle, error);
     if (code == BAT_OK)
-        code = build_entries(tables->builder, table, known->handle, error);
+        code = build_entries(tables->builder, table, *handle, error);
     return at_table(code, table, error);
 }
 
@@ -205,7 +209,7 @@ enum bat_code json_tables_add(struct json_tables *tables, struct json_table *tab
         return wait_for_parent(tables, table, error);
     if (table->is_cold)
         code = check_parent(table, parent, error);
-    return code == BAT_OK ? build(tables, table, known, error) : code;
+    return code == BAT_OK ? build(tables, table, parent, &known->handle, error) : code;
 }
 
 enum bat_code json_tables_finish(struct json_tables *tables, enum bat_hot_index hot_index,
@@ -213,9 +217,11 @@ enum bat_code json_tables_finish(struct json_tables *tables, enum bat_hot_index 
 {
     for (size_t i = 0; i < tables->waiting_count; i++) {
         struct json_table *table = &tables->waiting[i];
-        enum bat_code code = check_parent(table, find(tables, table->parent), error);
+        const struct known_table *parent = find(tables, table->parent);
+        uint32_t handle = BAT_NONE;
+        enum bat_code code = check_parent(table, parent, error);
         if (code == BAT_OK)
-            code = build(tables, table, find(tables, table->address), error);
+            code = build(tables, table, parent, &handle, error);
         if (code != BAT_OK)
             return code;
         json_table_free(table);

@@ -4,11 +4,7 @@
 #define BAT_JSON_TABLES_H
 
 #include "bat_encoder.h"
-
-struct json_place {
-    uint64_t line;
-    uint64_t column;
-};
+#include "json_text.h"
 
 struct json_entry {
     uint64_t hash;

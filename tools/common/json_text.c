@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "json_text.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define CHUNK_SIZE ((size_t)128 << 10)
+
+struct json_place json_text_place(struct json_text *text, size_t length)
+{
+    /* At the end the parser has been given a space that is not in the file. */
+    uint64_t end = text->chunk_start + (text->at_end ? 0 : yajl_get_bytes_consumed(text->parser));
+    uint64_t start = end > length ? end - length : 0;
+    while (text->counted < start) {
+        const unsigned char *from = text->chunk + (text->counted - text->chunk_start);
+        const unsigned char *newline = memchr(from, '\n', (size_t)(start - text->counted));
+        if (!newline) {
+            text->counted = start;
+            break;
+        }
+        text->counted += (uint64_t)(newline - from) + 1;
+        text->line++;
+        text->line_start = text->counted;
+    }
+    return (struct json_place){text->line, start - text->line_start + 1};
+}
+
+int json_text_stop(struct json_text *text, enum bat_code code, struct json_place place,
+                   const char *format, ...)
+{
+    char message[BAT_MESSAGE_SIZE];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(message, sizeof(message), format, arguments);
+    va_end(arguments);
+    text->code = code;
+    bat_fail_text(text->error, code, place.line, place.column, "%s", message);
+    return 0;
+}
+
+/* What the parser says of text that is no JSON, at the place where it stopped. */
+static enum bat_code fail_syntax(struct json_text *text)
+{
+    unsigned char *reason = yajl_get_error(text->parser, 0, NULL, 0);
+    size_t length = reason ? strcspn((const char *)reason, "\n") : 0;
+    json_text_stop(text, BAT_ERR_SYNTAX, json_text_place(text, 0), "not JSON: %.*s", (int)length,
+                   reason ? (const char *)reason : "");
+    if (reason)
+        yajl_free_error(text->parser, reason);
+    return text->code;
+}
+
+static enum bat_code check_status(struct json_text *text, yajl_status status)
+{
+    if (status == yajl_status_ok)
+        return BAT_OK;
+    return status == yajl_status_client_canceled ? text->code : fail_syntax(text);
+}
+
+static enum bat_code parse_chunk(struct json_text *text, size_t size)
+{
+    enum bat_code code = check_status(text, yajl_parse(text->parser, text->chunk, size));
+    if (code != BAT_OK)
+        return code;
+    json_text_place(text, 0); /* count the lines of what goes away now */
+    text->chunk_start += size;
+    return BAT_OK;
+}
+
+static enum bat_code parse_chunks(struct json_text *text, int file, unsigned char *chunk)
+{
+    text->chunk = chunk;
+    for (;;) {
+        ssize_t size = read(file, chunk, CHUNK_SIZE);
+        if (size < 0 && errno == EINTR)
+            continue;
+        if (size < 0)
+            return bat_fail(text->error, BAT_ERR_IO, "cannot be read: %m");
+        if (size == 0)
+            break;
+        enum bat_code code = parse_chunk(text, (size_t)size);
+        if (code != BAT_OK)
+            return code;
+    }
+    text->at_end = true;
+    return check_status(text, yajl_complete_parse(text->parser));
+}
+
+enum bat_code json_text_parse(struct json_text *text, int file, const yajl_callbacks *callbacks,
+                              void *context, struct bat_error *error)
+{
+    *text = (struct json_text){.line = 1, .error = error};
+    unsigned char *chunk = malloc(CHUNK_SIZE);
+    text->parser = yajl_alloc(callbacks, NULL, context);
+    enum bat_code code = BAT_OK;
+    if (chunk && text->parser)
+        code = parse_chunks(text, file, chunk);
+    else
+        code = bat_fail(error, BAT_ERR_MEMORY, "not enough memory to read JSON");
+    if (text->parser)
+        yajl_free(text->parser);
+    free(chunk);
+    return code;
+}
