@@ -66,6 +66,19 @@ static inline void put_uleb(struct note_bytes *note, uint64_t value)
     put_byte(note, (unsigned)value);
 }
 
+/* The shortest form: as many groups of seven bits as hold the value with its sign. */
+static inline void put_sleb(struct note_bytes *note, int64_t value)
+{
+    unsigned groups = 1;
+    while (groups < 10 &&
+           (value < -((int64_t)1 << (7 * groups - 1)) || value >= (int64_t)1 << (7 * groups - 1)))
+        groups++;
+    for (unsigned i = 0; i < groups; i++) {
+        unsigned bits = i < 9 ? (unsigned)((uint64_t)value >> (7 * i)) & 127 : (value < 0) * 127U;
+        put_byte(note, i + 1 < groups ? bits | 128 : bits);
+    }
+}
+
 /* An empty section with room for the note header, which finish_note() fills in. */
 static inline void start_note(struct note_bytes *note)
 {

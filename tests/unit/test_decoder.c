@@ -984,19 +984,6 @@ static uint64_t random_number(uint64_t *state)
     return power + next_random(state) % 3 - 1;
 }
 
-static void put_random_sleb(struct note_bytes *note, int64_t value)
-{
-    /* The shortest form: as many groups of seven bits as hold the value with its sign. */
-    unsigned groups = 1;
-    while (groups < 10 &&
-           (value < -((int64_t)1 << (7 * groups - 1)) || value >= (int64_t)1 << (7 * groups - 1)))
-        groups++;
-    for (unsigned i = 0; i < groups; i++) {
-        unsigned bits = i < 9 ? (unsigned)((uint64_t)value >> (7 * i)) & 127 : (value < 0) * 127U;
-        put_byte(note, i + 1 < groups ? bits | 128 : bits);
-    }
-}
-
 static void fault(struct random_table *table, enum bat_code code, size_t offset)
 {
     if (table->code != BAT_OK)
@@ -1019,7 +1006,7 @@ static uint64_t random_input(struct random_table *table, uint32_t i, uint64_t be
     /* Half of them go back. */
     int64_t step = (int64_t)(next_random(state) % 2 ? wanted : 0 - wanted);
     size_t offset = table->body.size;
-    put_random_sleb(&table->body, step);
+    put_sleb(&table->body, step);
     __int128 input = (__int128)before + step;
     if (input < 0 || input > 0xffffffff)
         fault(table, BAT_ERR_RANGE, offset);

@@ -47,6 +47,26 @@ static inline void assert_entries(const struct bat_map *map, uint32_t table,
     assert_int_equal(function->block_count, block - function->first_block);
 }
 
+/* A table's entries, from NumEntries on, without an equal prefix (BAT.md 6). */
+static inline void put_entries(struct note_bytes *note, const struct expected_entry *entries,
+                               uint32_t count)
+{
+    put_uleb(note, count);
+    put_uleb(note, 0);
+    for (uint32_t i = 0, output = 0, input = 0, index = 0; i < count; i++) {
+        uint32_t side = entries[i].input * 2 + entries[i].is_branch;
+        put_uleb(note, entries[i].output - output);
+        put_sleb(note, (int64_t)side - input);
+        output = entries[i].output;
+        input = side;
+        if (entries[i].is_branch)
+            continue;
+        put_word(note, entries[i].hash, 8);
+        put_uleb(note, (uint64_t)entries[i].index - index);
+        index = entries[i].index;
+    }
+}
+
 /* BAT.md 13.2, the rows "entry 0" and on of each table. */
 static const struct expected_entry leaf_entries[] = {
     {0x0, 0x0, false, 0xbd78ee300000, 0},

@@ -1,0 +1,574 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * decoder/lookup.c and blocks.c: questions to a map (BAT.md 8). The answers are those of the
+ * tables in BAT.md 13.3, or follow from 8.1 to 8.3 by hand.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "worked_example.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/* --- Maps to ask ------------------------------------------------------------------------------ */
+
+static struct bat_map *worked_example(void)
+{
+    struct note_bytes note = note_from_file(EXAMPLE_NOTE);
+    return decode_note(&note, BAT_HOT_INDEX_TABLE);
+}
+
+/* A map of one hot function at address 0 with these entries. */
+static struct bat_map *map_of_entries(const struct expected_entry *entries, uint32_t count)
+{
+    struct note_bytes note;
+    start_note(&note);
+    put_hex(&note, "01 00 0000000000000000 00 00");
+    put_entries(&note, entries, count);
+    put_hex(&note, "00");
+    finish_note(&note);
+    return decode_note(&note, BAT_HOT_INDEX_TABLE);
+}
+
+/* --- Tables by address ------------------------------------------------------------------------ */
+
+static void test_tables_by_address(void **state)
+{
+    (void)state;
+    struct bat_map *map = worked_example();
+    static const struct {
+        uint64_t address;
+        uint32_t at;
+        uint32_t containing;
+    } cases[] = {
+        {0, BAT_NONE, BAT_NONE},          {0x6001bf, BAT_NONE, BAT_NONE},
+        {0x6001c0, WORK_COLD, WORK_COLD}, {0x6001c1, BAT_NONE, WORK_COLD},
+        {0x7fffff, BAT_NONE, WORK_COLD},  {0x800000, LEAF, LEAF},
+        {0x800003, BAT_NONE, LEAF},       {0x800004, WORK, WORK},
+        {0x80003f, BAT_NONE, WORK},       {0x800040, START, START},
+        {0x800041, BAT_NONE, START},      {UINT64_MAX, BAT_NONE, START},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        assert_int_equal(bat_map_table_at(map, cases[i].address), cases[i].at);
+        assert_int_equal(bat_map_table_containing(map, cases[i].address), cases[i].containing);
+    }
+    bat_map_free(map);
+}
+
+static void test_tables_at_the_extremes(void **state)
+{
+    (void)state;
+    struct bat_map *map = decode_description("0000");
+    assert_int_equal(bat_map_table_at(map, 0), BAT_NONE);
+    assert_int_equal(bat_map_table_containing(map, UINT64_MAX), BAT_NONE);
+    bat_map_free(map);
+
+    /* Tables at 0 and at 2^64 - 1. */
+    map = decode_description("02 00 0000000000000000 00 00 00 00"
+                             "ffffffffffffffffff01 0000000000000000 00 00 00 00 00");
+    assert_int_equal(bat_map_table_at(map, 0), 0);
+    assert_int_equal(bat_map_table_containing(map, UINT64_MAX - 1), 0);
+    assert_int_equal(bat_map_table_at(map, UINT64_MAX - 1), BAT_NONE);
+    assert_int_equal(bat_map_table_at(map, UINT64_MAX), 1);
+    assert_int_equal(bat_map_table_containing(map, UINT64_MAX), 1);
+    bat_map_free(map);
+}
+
+static void test_parent(void **state)
+{
+    (void)state;
+    struct bat_map *map = worked_example();
+    assert_int_equal(bat_parent(map, LEAF), LEAF);
+    assert_int_equal(bat_parent(map, WORK), WORK);
+    assert_int_equal(bat_parent(map, WORK_COLD), WORK);
+    bat_map_free(map);
+}
+
+/* --- Translate: BAT.md 8.1 -------------------------------------------------------------------- */
+
+static void test_translate_worked_example(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t table;
+        uint64_t offset;
+        bool is_branch_source;
+        uint64_t input_offset;
+    } cases[] = {
+        /* The table of 13.3, row by row. */
+        {WORK, 0x15, true, 0x11},
+        {WORK, 0x1a, false, 0x1b},
+        {WORK, 0x26, true, 0x13},
+        {WORK, 0x26, false, 0x17},
+        {WORK, 0x27, false, 0x25},
+        {WORK_COLD, 0x5, true, 0x2c},
+        {WORK_COLD, 0x7, false, 0x2e},
+        {BAT_NONE, 0x9, false, 0x9},
+        /* And the same questions the other way. */
+        {WORK, 0x1a, true, 0x1a},
+        {WORK, 0x27, true, 0x25},
+        {WORK_COLD, 0x7, true, 0x2c},
+        {BAT_NONE, 0x9, true, 0x9},
+        /* Far behind the last entry: 0x25 + (2^64 - 1 - 0x27), and 0x25. */
+        {WORK, UINT64_MAX, false, UINT64_MAX - 2},
+        {WORK, UINT64_MAX, true, 0x25},
+        {WORK, 0x100000000, false, 0xfffffffe}, /* 0x25 + (2^32 - 0x27) */
+        {WORK, 0x100000000, true, 0x25},
+    };
+    struct bat_map *map = worked_example();
+    for (size_t i = 0; i < COUNT(cases); i++)
+        assert_int_equal(
+            bat_translate(map, cases[i].table, cases[i].offset, cases[i].is_branch_source),
+            cases[i].input_offset);
+    bat_map_free(map);
+}
+
+static void test_translate_below_first_entry(void **state)
+{
+    (void)state;
+    static const struct expected_entry entries[] = {{8, 0x20, false, 1, 1}, {9, 0x30, true, 0, 0}};
+    struct bat_map *map = map_of_entries(entries, COUNT(entries));
+    assert_int_equal(bat_translate(map, 0, 7, false), 7);
+    assert_int_equal(bat_translate(map, 0, 7, true), 7);
+    assert_int_equal(bat_translate(map, 0, 0, false), 0);
+    assert_int_equal(bat_translate(map, 0, 8, false), 0x20);
+    assert_int_equal(bat_translate(map, 0, 9, true), 0x30);
+    bat_map_free(map);
+    map = map_of_entries(entries, 0);
+    assert_int_equal(bat_translate(map, 0, 5, true), 5);
+    bat_map_free(map);
+}
+
+static void test_translate_equal_offsets(void **state)
+{
+    (void)state;
+    /* BAT.md 6.1: of entries at one offset it is the last that is wanted. */
+    static const struct expected_entry entries[] = {
+        {0, 0x1, false, 1, 1},  {4, 0x10, false, 1, 1}, {4, 0x5, true, 0, 0},
+        {4, 0x30, false, 1, 1}, {9, 0x2, true, 0, 0},   {9, 0x7fffffff, true, 0, 0},
+    };
+    struct bat_map *map = map_of_entries(entries, COUNT(entries));
+    assert_int_equal(bat_translate(map, 0, 3, false), 0x4);
+    assert_int_equal(bat_translate(map, 0, 4, false), 0x30);
+    assert_int_equal(bat_translate(map, 0, 4, true), 0x30);
+    assert_int_equal(bat_translate(map, 0, 8, false), 0x34);
+    assert_int_equal(bat_translate(map, 0, 9, true), 0x7fffffff);
+    assert_int_equal(bat_translate(map, 0, 10, false), 0x80000000);
+    bat_map_free(map);
+}
+
+/* BAT.md 13.5: the stray entry does not get in the way of the fragment's own addresses. */
+static void test_translate_stray_entry(void **state)
+{
+    (void)state;
+    struct note_bytes note = note_from_file(STRAY_ENTRY_NOTE);
+    struct bat_map *map = decode_note(&note, BAT_HOT_INDEX_TABLE);
+    assert_int_equal(bat_translate(map, 3, 0x11, true), 0x4c);
+    assert_int_equal(bat_translate(map, 3, 0x20, false), 0x5b);
+    assert_int_equal(bat_translate(map, 3, 0xffffffcf, true), 0x4c);
+    assert_int_equal(bat_translate(map, 3, 0xffffffd0, true), 0xb);
+    bat_map_free(map);
+}
+
+/* --- Fall-throughs: BAT.md 8.2 ---------------------------------------------------------------- */
+
+/* Check that a trace has these fall-throughs, as pairs of input offsets, and no more. */
+static void assert_fallthroughs(const struct bat_map *map, uint32_t table, uint64_t from,
+                                uint64_t to, const uint32_t (*pairs)[2], size_t count)
+{
+    struct bat_fallthrough_walk walk = bat_fallthroughs(map, table, from, to);
+    struct bat_fallthrough pair;
+    for (size_t i = 0; i < count; i++) {
+        assert_true(bat_fallthrough_next(&walk, &pair));
+        assert_int_equal(pair.from, pairs[i][0]);
+        assert_int_equal(pair.to, pairs[i][1]);
+    }
+    assert_false(bat_fallthrough_next(&walk, &pair));
+    /* And it stays at the end. */
+    assert_false(bat_fallthrough_next(&walk, &pair));
+}
+
+static void test_fallthroughs_worked_example(void **state)
+{
+    (void)state;
+    static const uint32_t first[][2] = {{0x4, 0x6}, {0x6, 0xc}};
+    static const uint32_t second[][2] = {{0x6, 0xc}, {0xc, 0x18}, {0x18, 0x1a}, {0x1a, 0x1e}};
+    struct bat_map *map = worked_example();
+    assert_fallthroughs(map, WORK, 0x8, 0x15, first, 2);
+    assert_fallthroughs(map, WORK, 0xc, 0x1f, second, 4);
+    assert_fallthroughs(map, WORK, 0x10, 0x15, NULL, 0);
+    assert_fallthroughs(map, WORK, 0x15, 0x8, NULL, 0);
+    assert_fallthroughs(map, WORK_COLD, 0x0, 0xa, NULL, 0);
+    bat_map_free(map);
+}
+
+/*
+ * Blocks A to F at their hundreds, with branches in between, before and behind them:
+ *
+ *     output   0     2     4     6    6    8     8     10    12
+ *            branch  A  branch   B    C  branch  D  branch   E
+ */
+enum { A = 0x100, B = 0x200, C = 0x300, D = 0x400, E = 0x500 };
+
+static const struct expected_entry blocks_and_branches[] = {
+    {0, 0x10, true, 0, 0}, {2, A, false, 1, 1},     {4, 0x120, true, 0, 0},
+    {6, B, false, 1, 2},   {6, C, false, 1, 3},     {8, 0x320, true, 0, 0},
+    {8, D, false, 1, 4},   {10, 0x410, true, 0, 0}, {12, E, false, 1, 5},
+};
+
+static const struct {
+    uint64_t from;
+    uint64_t to;
+    uint32_t pairs[4][2];
+    size_t count;
+} traces[] = {
+    /* from >= to: none. */
+    {2, 2, {{0}}, 0},
+    {7, 6, {{0}}, 0},
+    {UINT64_MAX, 0, {{0}}, 0},
+    /* No block entry at or below from, but a branch: none. */
+    {0, 12, {{0}}, 0},
+    {1, 12, {{0}}, 0},
+    /* The whole way; to beyond the last entry. */
+    {2, 12, {{A, B}, {B, C}, {C, D}, {D, E}}, 4},
+    {2, 100, {{A, B}, {B, C}, {C, D}, {D, E}}, 4},
+    {3, UINT64_MAX, {{A, B}, {B, C}, {C, D}, {D, E}}, 4},
+    /* from behind a branch entry of the block: still that block. */
+    {4, 6, {{A, B}, {B, C}}, 2},
+    {5, 7, {{A, B}, {B, C}}, 2},
+    /* Of blocks at one offset the last is where the trace begins. */
+    {6, 8, {{C, D}}, 1},
+    {7, 8, {{C, D}}, 1},
+    /* The trace ends at a branch entry: with the block that it is in. */
+    {2, 5, {{0}}, 0},
+    {2, 4, {{0}}, 0},
+    {6, 7, {{0}}, 0},
+    {2, 11, {{A, B}, {B, C}, {C, D}}, 3},
+    {2, 10, {{A, B}, {B, C}, {C, D}}, 3},
+    /* Nothing but one block, or none, between both ends. */
+    {8, 9, {{0}}, 0},
+    {8, 11, {{0}}, 0},
+    {8, 12, {{D, E}}, 1},
+    {10, 12, {{D, E}}, 1},
+    {12, 13, {{0}}, 0},
+    {200, 300, {{0}}, 0},
+};
+
+static void test_fallthroughs(void **state)
+{
+    (void)state;
+    struct bat_map *map = map_of_entries(blocks_and_branches, COUNT(blocks_and_branches));
+    for (size_t i = 0; i < COUNT(traces); i++)
+        assert_fallthroughs(map, 0, traces[i].from, traces[i].to, traces[i].pairs, traces[i].count);
+    assert_fallthroughs(map, BAT_NONE, 2, 12, NULL, 0);
+    bat_map_free(map);
+}
+
+/* "None if output offset of first >= output offset of last." */
+static void test_fallthroughs_at_one_offset(void **state)
+{
+    (void)state;
+    /* From 4, the last block is at 4, and the last entry up to 5 is a branch at the same place. */
+    static const struct expected_entry entries[] = {
+        {0, A, false, 1, 0}, {4, B, false, 1, 1}, {4, 0x210, true, 0, 0}, {6, C, false, 1, 2}};
+    static const uint32_t to_b[][2] = {{A, B}};
+    static const uint32_t to_c[][2] = {{B, C}};
+    struct bat_map *map = map_of_entries(entries, COUNT(entries));
+    assert_fallthroughs(map, 0, 4, 5, NULL, 0);
+    assert_fallthroughs(map, 0, 0, 4, to_b, 1);
+    assert_fallthroughs(map, 0, 4, 6, to_c, 1);
+    bat_map_free(map);
+
+    /* The block before, when several branches stand at the offset of both ends. */
+    static const struct expected_entry branches[] = {
+        {0, A, false, 1, 0}, {4, 0x110, true, 0, 0}, {4, 0x120, true, 0, 0}};
+    map = map_of_entries(branches, COUNT(branches));
+    assert_fallthroughs(map, 0, 4, 8, NULL, 0);
+    bat_map_free(map);
+}
+
+static void test_fallthroughs_without_blocks(void **state)
+{
+    (void)state;
+    static const struct expected_entry branches[] = {{0, 1, true, 0, 0}, {4, 5, true, 0, 0}};
+    struct bat_map *map = map_of_entries(branches, COUNT(branches));
+    assert_fallthroughs(map, 0, 0, 8, NULL, 0);
+    bat_map_free(map);
+    map = map_of_entries(branches, 0);
+    assert_fallthroughs(map, 0, 0, 8, NULL, 0);
+    bat_map_free(map);
+}
+
+/* A table's walk neither starts in the table before nor goes on into the next. */
+static void test_fallthroughs_stay_in_the_table(void **state)
+{
+    (void)state;
+    static const struct expected_entry first[] = {{0, A, false, 1, 0}};
+    static const struct expected_entry second[] = {{0, 0x9, true, 0, 0}, {2, B, false, 1, 0}};
+    struct note_bytes note;
+    start_note(&note);
+    put_hex(&note, "02 10 0000000000000000 00 00");
+    put_entries(&note, first, COUNT(first));
+    put_hex(&note, "10 0000000000000000 00 00");
+    put_entries(&note, second, COUNT(second));
+    put_hex(&note, "00");
+    finish_note(&note);
+    struct bat_map *map = decode_note(&note, BAT_HOT_INDEX_TABLE);
+    assert_fallthroughs(map, 1, 0, 8, NULL, 0);
+    assert_fallthroughs(map, 0, 0, UINT64_MAX, NULL, 0);
+    bat_map_free(map);
+}
+
+/* All traces over small tables of every kind, against 8.2 taken literally. */
+static size_t fallthroughs_by_the_text(const struct expected_entry *entries, uint32_t count,
+                                       uint32_t from, uint32_t to, uint32_t (*pairs)[2])
+{
+    const struct expected_entry *first = NULL;
+    const struct expected_entry *last = NULL;
+    for (uint32_t i = 0; i < count; i++) {
+        if (entries[i].output <= from && !entries[i].is_branch)
+            first = &entries[i];
+        if (entries[i].output <= to)
+            last = &entries[i];
+    }
+    if (from >= to || !first || !last || first->output >= last->output)
+        return 0;
+    size_t found = 0;
+    uint32_t before = first->input;
+    for (const struct expected_entry *entry = first + 1; entry <= last; entry++) {
+        if (entry->is_branch)
+            continue;
+        pairs[found][0] = before;
+        pairs[found++][1] = entry->input;
+        before = entry->input;
+    }
+    return found;
+}
+
+static void test_fallthroughs_of_all_small_tables(void **state)
+{
+    (void)state;
+    /* Four entries; of each, 0 to 2 bytes on from the one before, and block or branch. */
+    for (unsigned kind = 0; kind < 6 * 6 * 6 * 6; kind++) {
+        struct expected_entry entries[4];
+        unsigned rest = kind;
+        for (uint32_t i = 0, output = 0; i < 4; i++, rest /= 6) {
+            output += rest % 3;
+            entries[i] = (struct expected_entry){
+                .output = output, .input = 0x10 * (i + 1), .is_branch = rest % 6 >= 3, .hash = 1};
+        }
+        struct bat_map *map = map_of_entries(entries, 4);
+        for (uint32_t from = 0; from < 10; from++) {
+            for (uint32_t to = 0; to < 10; to++) {
+                uint32_t pairs[4][2];
+                size_t count = fallthroughs_by_the_text(entries, 4, from, to, pairs);
+                assert_fallthroughs(map, 0, from, to, (const uint32_t(*)[2])pairs, count);
+            }
+        }
+        bat_map_free(map);
+    }
+}
+
+/* --- Blocks: BAT.md 8.3 ----------------------------------------------------------------------- */
+
+/* From 13.3: input offset and index, with the hashes of 13.2. */
+static const struct bat_block work_blocks[] = {
+    {0x6c001431ea2d0000, 0x00, 0}, {0x0d4ce23152370004, 0x04, 1},  {0xdffec8401d920006, 0x06, 2},
+    {0x7e0d06e88b7e000c, 0x0c, 3}, {0xee97bcee4d0a0013, 0x13, 4},  {0xee977982580a0018, 0x18, 5},
+    {0x161164be0f48001a, 0x1a, 6}, {0x4beee7150f48001e, 0x1e, 7},  {0x00ee16f5f3af0022, 0x22, 8},
+    {0x00ee3623240f0023, 0x23, 9}, {0x00ee3623240f0025, 0x25, 10}, {0x004cf6804b9e0027, 0x27, 11},
+};
+
+static void assert_blocks(const struct bat_map *map, uint32_t table,
+                          const struct bat_block *expected, uint32_t count)
+{
+    struct bat_block blocks[32];
+    assert_int_equal(bat_blocks(map, table, blocks, COUNT(blocks)), count);
+    for (uint32_t i = 0; i < count; i++) {
+        assert_int_equal(blocks[i].input_offset, expected[i].input_offset);
+        assert_int_equal(blocks[i].index, expected[i].index);
+        assert_int_equal(blocks[i].hash, expected[i].hash);
+    }
+}
+
+static void test_blocks_worked_example(void **state)
+{
+    (void)state;
+    static const struct bat_block leaf[] = {{0xbd78ee300000, 0, 0}};
+    struct bat_map *map = worked_example();
+    assert_blocks(map, WORK, work_blocks, COUNT(work_blocks));
+    /* Asked for by way of the fragment they are the same. */
+    assert_blocks(map, WORK_COLD, work_blocks, COUNT(work_blocks));
+    assert_blocks(map, LEAF, leaf, COUNT(leaf));
+    bat_map_free(map);
+}
+
+static void test_blocks_capacity(void **state)
+{
+    (void)state;
+    struct bat_map *map = worked_example();
+    struct bat_block blocks[COUNT(work_blocks)];
+    for (uint32_t capacity = 0; capacity < COUNT(work_blocks); capacity++) {
+        /* Exactly as much memory as is told, so that a block too many is found out. */
+        struct bat_block *few = capacity ? malloc(capacity * sizeof(*few)) : NULL;
+        uint32_t needed = bat_blocks(map, WORK, few, capacity);
+        free(few);
+        assert_true(needed > capacity);
+        assert_true(needed >= COUNT(work_blocks));
+    }
+    assert_int_equal(bat_blocks(map, WORK, blocks, COUNT(work_blocks)), COUNT(work_blocks));
+    bat_map_free(map);
+}
+
+/*
+ * Two functions with two fragments each, their blocks scattered over the tables, some of them
+ * twice; entries of hash 0 and index 0 are none, save at offset 0 (BAT.md 6.3).
+ */
+static struct bat_map *scattered_blocks(void)
+{
+    static const struct expected_entry tables[][4] = {
+        {{0, 0, false, 0, 0},
+         {1, 0x30, false, 0xa3, 3},
+         {2, 0x15, false, 0, 0},
+         {3, 0x10, false, 0xa1, 1}},
+        {{0, 0, false, 0xb0, 0},
+         {1, 0x15, false, 0xb1, 1},
+         {2, 0x16, true, 0, 0},
+         {3, 0x20, false, 0xb2, 2}},
+        {{0, 0x40, false, 0xb4, 4},
+         {1, 0x20, false, 0xb2, 2},
+         {2, 0, false, 0xb0, 0},
+         {3, 0x48, true, 0, 0}},
+        {{0, 0x20, false, 0xa2, 2},
+         {1, 0x28, true, 0, 0},
+         {2, 0x10, false, 0xa1, 1},
+         {3, 0x50, false, 0, 5}},
+        {{0, 0x30, false, 0xb3, 3},
+         {1, 0x38, true, 0, 0},
+         {2, 0x60, false, 0, 0},
+         {3, 0x61, true, 0, 0}},
+        {{0, 0x40, false, 0xa4, 0},
+         {1, 0x48, true, 0, 0},
+         {2, 0x49, true, 0, 0},
+         {3, 0x4a, true, 0, 0}},
+    };
+    static const char *const parents[] = {"01", "ffffffffffffffffff01", "01",
+                                          "ffffffffffffffffff01"}; /* 1, 0, 1, 0 */
+    struct note_bytes note;
+    start_note(&note);
+    put_hex(&note, "02");
+    for (unsigned i = 0; i < 6; i++) {
+        if (i == 2)
+            put_hex(&note, "04");
+        put_hex(&note, "8001");
+        put_hex(&note, i < 2 ? "0000000000000000 0f 00" : parents[i - 2]);
+        if (i >= 2)
+            put_hex(&note, "00");
+        put_entries(&note, tables[i], 4);
+    }
+    finish_note(&note);
+    return decode_note(&note, BAT_HOT_INDEX_TABLE);
+}
+
+static void test_blocks_over_fragments(void **state)
+{
+    (void)state;
+    static const struct bat_block first[] = {
+        {0, 0x00, 0},    {0xa1, 0x10, 1}, {0xa2, 0x20, 2},
+        {0xa3, 0x30, 3}, {0xa4, 0x40, 0}, {0, 0x50, 5}, /* one of hash and index is enough */
+    };
+    static const struct bat_block second[] = {
+        {0xb0, 0x00, 0}, {0xb1, 0x15, 1}, {0xb2, 0x20, 2}, {0xb3, 0x30, 3}, {0xb4, 0x40, 4},
+    };
+    struct bat_map *map = scattered_blocks();
+    assert_blocks(map, 0, first, COUNT(first));
+    assert_blocks(map, 3, first, COUNT(first));
+    assert_blocks(map, 5, first, COUNT(first));
+    assert_blocks(map, 1, second, COUNT(second));
+    assert_blocks(map, 2, second, COUNT(second));
+    assert_blocks(map, 4, second, COUNT(second));
+    bat_map_free(map);
+}
+
+static void test_no_blocks(void **state)
+{
+    (void)state;
+    static const struct expected_entry branches[] = {{0, 1, true, 0, 0}};
+    struct bat_map *map = map_of_entries(branches, 1);
+    assert_int_equal(bat_blocks(map, 0, NULL, 0), 0);
+    bat_map_free(map);
+}
+
+static void test_block_at(void **state)
+{
+    (void)state;
+    const uint32_t count = COUNT(work_blocks);
+    assert_int_equal(bat_block_at(work_blocks, count, 0), 0);
+    assert_int_equal(bat_block_at(work_blocks, count, 3), 0);
+    assert_int_equal(bat_block_at(work_blocks, count, 4), 1);
+    assert_int_equal(bat_block_at(work_blocks, count, 0x24), 9);
+    assert_int_equal(bat_block_at(work_blocks, count, 0x27), 11);
+    assert_int_equal(bat_block_at(work_blocks, count, UINT64_MAX), 11);
+    /* 2^32 is no wrap to 0. */
+    assert_int_equal(bat_block_at(work_blocks, count, 0x100000000), 11);
+    assert_int_equal(bat_block_at(work_blocks + 1, count - 1, 3), BAT_NONE);
+    assert_int_equal(bat_block_at(NULL, 0, 0), BAT_NONE);
+}
+
+/* --- Secondary entry points: BAT.md 6.4 ------------------------------------------------------- */
+
+static void test_secondary_id(void **state)
+{
+    (void)state;
+    struct bat_map *map = worked_example();
+    assert_int_equal(bat_secondary_id(map, WORK, 0x1e), 1);
+    assert_int_equal(bat_secondary_id(map, WORK, 0x22), 2);
+    assert_int_equal(bat_secondary_id(map, WORK_COLD, 0x22), 2);
+    assert_int_equal(bat_secondary_id(map, WORK, 0), 0);
+    assert_int_equal(bat_secondary_id(map, WORK, 0x1f), 0);
+    assert_int_equal(bat_secondary_id(map, WORK, 0x10000001e), 0);
+    assert_int_equal(bat_secondary_id(map, LEAF, 0x1e), 0);
+    assert_int_equal(bat_secondary_id(map, START, 0x1e), 0);
+    bat_map_free(map);
+
+    /* Two functions: each has its own, and of repeated ones the first counts. */
+    map = decode_description("02 01 0000000000000000 00 02 00 00 05 05"
+                             "   01 0000000000000000 00 03 00 00 07 fbffffff0f 05 00");
+    assert_int_equal(bat_secondary_id(map, 0, 5), 1);
+    assert_int_equal(bat_secondary_id(map, 0, 10), 2);
+    assert_int_equal(bat_secondary_id(map, 0, 7), 0);
+    assert_int_equal(bat_secondary_id(map, 1, 7), 1);
+    assert_int_equal(bat_secondary_id(map, 1, 2), 2);
+    assert_int_equal(bat_secondary_id(map, 1, 10), 0);
+    bat_map_free(map);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_tables_by_address),
+        cmocka_unit_test(test_tables_at_the_extremes),
+        cmocka_unit_test(test_parent),
+        cmocka_unit_test(test_translate_worked_example),
+        cmocka_unit_test(test_translate_below_first_entry),
+        cmocka_unit_test(test_translate_equal_offsets),
+        cmocka_unit_test(test_translate_stray_entry),
+        cmocka_unit_test(test_fallthroughs_worked_example),
+        cmocka_unit_test(test_fallthroughs),
+        cmocka_unit_test(test_fallthroughs_at_one_offset),
+        cmocka_unit_test(test_fallthroughs_without_blocks),
+        cmocka_unit_test(test_fallthroughs_stay_in_the_table),
+        cmocka_unit_test(test_fallthroughs_of_all_small_tables),
+        cmocka_unit_test(test_blocks_worked_example),
+        cmocka_unit_test(test_blocks_capacity),
+        cmocka_unit_test(test_blocks_over_fragments),
+        cmocka_unit_test(test_no_blocks),
+        cmocka_unit_test(test_block_at),
+        cmocka_unit_test(test_secondary_id),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
