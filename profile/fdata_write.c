@@ -47,6 +47,7 @@ static void write_end(struct bat_text_writer *writer, const struct bat_records *
 
 static void write_branches(struct bat_text_writer *writer, const struct bat_records *records)
 {
+    bat_text_string(writer, "boltedcollection\n");
     const struct bat_counts *branches = &records->branches;
     for (uint32_t i = 0; i < branches->count; i++) {
         const uint64_t *item = bat_counts_item(branches, i);
@@ -63,6 +64,7 @@ static void write_branches(struct bat_text_writer *writer, const struct bat_reco
     }
 }
 
+/* llvm-bolt reads the two lines of the header in this order only; perf2bolt writes the other. */
 static void write_samples(struct bat_text_writer *writer, const struct bat_records *records)
 {
     bat_text_string(writer, "no_lbr");
@@ -70,7 +72,7 @@ static void write_samples(struct bat_text_writer *writer, const struct bat_recor
         bat_text_string(writer, " ");
         bat_text_string(writer, bat_strings_get(&records->events, i));
     }
-    bat_text_string(writer, "\n");
+    bat_text_string(writer, "\nboltedcollection\n");
     for (uint32_t i = 0; i < records->samples.count; i++) {
         const uint64_t *item = bat_counts_item(&records->samples, i);
         write_end(writer, records, item[0], item[1]);
@@ -88,7 +90,6 @@ enum bat_code bat_records_write_fdata(const struct bat_records *records, const c
     enum bat_code code = bat_text_begin(&writer, path, error);
     if (code != BAT_OK)
         return code;
-    bat_text_string(&writer, "boltedcollection\n");
     if (records->kind == BAT_PROFILE_BRANCHES)
         write_branches(&writer, records);
     else

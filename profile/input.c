@@ -57,10 +57,10 @@ static size_t bytes_before_stop(const struct bat_input *input)
 {
     size_t available = input->end - input->start;
     uint64_t position = input->offset - available;
-    if (input->stop - position >= available)
-        return available;
     if (position >= input->stop)
         return 0;
+    if (input->stop - position >= available)
+        return available;
     /* The line that holds the byte before stop starts before stop, and is ours to its end. */
     const uint8_t *from = input->buffer + input->start + (size_t)(input->stop - position) - 1;
     const uint8_t *newline = memchr(from, '\n', (size_t)(input->buffer + input->end - from));

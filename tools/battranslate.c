@@ -40,10 +40,29 @@ struct arguments {
     bool json_report;
 };
 
-/* perf2bolt takes "-o=FILE" as well as "-o FILE". */
-static const char *file_argument(const char *argument)
+/*
+ * perf2bolt takes "-o=FILE" as well as "-o FILE", which getopt would read as a file "=FILE" or as
+ * the start of a long option: such an argument is split in two. Returns the new arguments, to be
+ * freed, or NULL.
+ */
+static char **split_arguments(int *argc, char **argv)
 {
-    return argument[0] == '=' ? argument + 1 : argument;
+    char **split = calloc((size_t)*argc * 2 + 1, sizeof(*split));
+    if (!split)
+        return NULL;
+    int count = 0;
+    for (int i = 0; i < *argc; i++) {
+        bool is_short = i > 0 && argv[i][0] == '-' && argv[i][1] && strchr("pow", argv[i][1]);
+        if (!is_short || argv[i][2] != '=') {
+            split[count++] = argv[i];
+            continue;
+        }
+        static char options_alone[3][3] = {"-p", "-o", "-w"};
+        split[count++] = options_alone[argv[i][1] == 'p' ? 0 : argv[i][1] == 'o' ? 1 : 2];
+        split[count++] = argv[i] + 3;
+    }
+    *argc = count;
+    return split;
 }
 
 static void add_profile(struct arguments *arguments, struct argp_state *state, const char *path)
@@ -70,13 +89,13 @@ static error_t parse_file_option(int key, char *argument, struct argp_state *sta
     struct arguments *arguments = state->input;
     switch (key) {
     case 'p':
-        add_profile(arguments, state, file_argument(argument));
+        add_profile(arguments, state, argument);
         return 0;
     case 'o':
-        arguments->output = file_argument(argument);
+        arguments->output = argument;
         return 0;
     case KEY_YAML:
-        arguments->yaml = file_argument(argument);
+        arguments->yaml = argument;
         return 0;
     case KEY_SYMBOLS:
         arguments->symbols = argument;
@@ -148,8 +167,8 @@ static const struct argp_option options[] = {
      "A profile of BINARY: pre-aggregated, or fdata of an earlier run; - is standard input. May be "
      "given many times: all are added up",
      1},
-    {NULL, 'o', "FILE", 0, "Write the translated profile to FILE; - is standard output", 1},
-    {NULL, KEY_YAML, "FILE", 0, "Write it as YAML to FILE, too", 1},
+    {"output", 'o', "FILE", 0, "Write the translated profile to FILE; - is standard output", 1},
+    {"yaml", KEY_YAML, "FILE", 0, "Write it as YAML to FILE, too", 1},
     {"profile-format", KEY_FORMAT, "fdata|yaml", 0, "What -o writes (default: fdata)", 1},
     {"pa", KEY_PREAGGREGATED, NULL, 0, "Accepted for perf2bolt's sake: forms are recognised", 2},
     {"basic-events", KEY_SAMPLES, NULL, 0,
@@ -359,7 +378,12 @@ int main(int argc, char **argv)
     static const struct argp argp = {
         options, parse_option, "BINARY -p PROFILE... -o OUT", documentation, NULL, NULL, NULL};
     struct arguments arguments = {0};
-    argp_parse(&argp, argc, argv, ARGP_LONG_ONLY, NULL, &arguments);
+    char **split = split_arguments(&argc, argv);
+    if (!split) {
+        tool_complain(NULL, "not enough memory");
+        return TOOL_BAD;
+    }
+    argp_parse(&argp, argc, split, ARGP_LONG_ONLY, NULL, &arguments);
 
     struct work work = {.arguments = &arguments};
     enum tool_exit status = run(&work);
@@ -368,5 +392,6 @@ int main(int argc, char **argv)
     bat_elf_close(work.symbols);
     bat_binary_close(&work.binary);
     free(arguments.profiles);
+    free(split);
     return tool_end(status);
 }
