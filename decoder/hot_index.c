@@ -181,8 +181,8 @@ enum bat_code bat_hot_index_resolve(struct bat_map *map, const struct bat_raw_ho
         }
     }
     if (!(form == BAT_HOT_INDEX_TABLE ? table_fits : merged_fits)) {
-        /* Where neither fits, the documented reading's misfit is the one to tell. */
-        *misfit = table_fits ? merged_misfit : table_misfit;
+        /* Where any would have done and none does, the documented one's misfit is to be told. */
+        *misfit = wanted == BAT_HOT_INDEX_MERGED ? merged_misfit : table_misfit;
         return BAT_ERR_HOT_INDEX;
     }
     apply_reading(map, raw, form);

@@ -1,0 +1,496 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* decoder/hot_index.c: what hot indices count in, by the rules of BAT.md 7.2. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "worked_example.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/* --- Notes with tables where they are wanted ---------------------------------------------------
+ */
+
+#define MOST_TABLES 16u
+
+struct wanted_table {
+    uint64_t address;
+    uint64_t number; /* NumBlocks of a hot function, HotIndex of a fragment */
+    struct expected_entry entries[3];
+    uint32_t count;
+};
+
+/* index_offsets (may be NULL) gets the places of the fragments' HotIndex fields. */
+static struct note_bytes note_of_tables(const struct wanted_table *hot, uint32_t hot_count,
+                                        const struct wanted_table *cold, uint32_t cold_count,
+                                        size_t *index_offsets)
+{
+    struct note_bytes note;
+    start_note(&note);
+    uint64_t address = 0;
+    uint64_t index = 0;
+    put_uleb(&note, hot_count);
+    for (uint32_t i = 0; i <= hot_count + cold_count; i++) {
+        if (i == hot_count)
+            put_uleb(&note, cold_count);
+        if (i == hot_count + cold_count)
+            break;
+        bool is_hot = i < hot_count;
+        const struct wanted_table *table = is_hot ? &hot[i] : &cold[i - hot_count];
+        put_uleb(&note, table->address - address);
+        if (is_hot) {
+            put_word(&note, 0x8877665544332211, 8); /* no note of version 2 has such bytes */
+            put_uleb(&note, table->number);
+            put_hex(&note, "00");
+        } else {
+            if (index_offsets)
+                index_offsets[i - hot_count] = note.size;
+            put_uleb(&note, table->number - index);
+            index = table->number;
+            put_hex(&note, "00");
+        }
+        put_entries(&note, table->entries, table->count);
+        address = table->address + (table->count ? table->entries[table->count - 1].output : 0);
+    }
+    finish_note(&note);
+    return note;
+}
+
+/* --- Which readings fit ------------------------------------------------------------------------
+ */
+
+/*
+ * Two hot functions above a fragment with this hot index: by address the tables are the fragment,
+ * hot function 0, hot function 1.
+ */
+static struct note_bytes fragment_below(uint64_t index, size_t *index_offset)
+{
+    static const struct wanted_table hot[] = {{.address = 0x1000}, {.address = 0x2000}};
+    const struct wanted_table cold = {.address = 0x100, .number = index};
+    return note_of_tables(hot, 2, &cold, 1, index_offset);
+}
+
+static void assert_reading(const struct note_bytes *note, enum bat_hot_index wanted,
+                           enum bat_hot_index form, bool is_ambiguous, uint32_t parent)
+{
+    struct bat_map *map = decode_note(note, wanted);
+    assert_int_equal(map->hot_index, form);
+    assert_int_equal(map->hot_index_ambiguous, is_ambiguous);
+    assert_int_equal(map->functions[map->hot_count].parent, parent);
+    assert_map_is_sound(map);
+    bat_map_free(map);
+}
+
+static void test_only_table_fits(void **state)
+{
+    (void)state;
+    /* Index 0 is hot function 0, and in the merged list the fragment itself. */
+    size_t offset;
+    struct note_bytes note = fragment_below(0, &offset);
+    assert_reading(&note, BAT_HOT_INDEX_AUTO, BAT_HOT_INDEX_TABLE, false, 0);
+    assert_reading(&note, BAT_HOT_INDEX_TABLE, BAT_HOT_INDEX_TABLE, false, 0);
+    assert_note_fails(&note, BAT_HOT_INDEX_MERGED, BAT_ERR_HOT_INDEX, offset);
+}
+
+static void test_only_merged_fits(void **state)
+{
+    (void)state;
+    /* There is no hot function 2, but hot function 1 is number 2 in the merged list. */
+    size_t offset;
+    struct note_bytes note = fragment_below(2, &offset);
+    assert_reading(&note, BAT_HOT_INDEX_AUTO, BAT_HOT_INDEX_MERGED, false, 1);
+    assert_reading(&note, BAT_HOT_INDEX_MERGED, BAT_HOT_INDEX_MERGED, false, 1);
+    assert_note_fails(&note, BAT_HOT_INDEX_TABLE, BAT_ERR_HOT_INDEX, offset);
+}
+
+static void test_both_fit(void **state)
+{
+    (void)state;
+    size_t offset;
+    struct note_bytes note = fragment_below(1, &offset);
+    assert_reading(&note, BAT_HOT_INDEX_TABLE, BAT_HOT_INDEX_TABLE, false, 1);
+    assert_reading(&note, BAT_HOT_INDEX_MERGED, BAT_HOT_INDEX_MERGED, false, 0);
+    /* With nothing in the tables that speaks for either, the documented one. */
+    assert_reading(&note, BAT_HOT_INDEX_AUTO, BAT_HOT_INDEX_TABLE, true, 1);
+}
+
+static void test_none_fits(void **state)
+{
+    (void)state;
+    size_t offset;
+    struct note_bytes note = fragment_below(3, &offset);
+    assert_note_fails(&note, BAT_HOT_INDEX_AUTO, BAT_ERR_HOT_INDEX, offset);
+
+    /*
+     * By address: two fragments, two hot functions. Index 0 is no merged one, index 3 none of the
+     * table; each reading has its own culprit, and it is the table's that is told of.
+     */
+    static const struct wanted_table hot[] = {{.address = 0x1000}, {.address = 0x2000}};
+    static const struct wanted_table cold[] = {{.address = 0x100, .number = 0},
+                                               {.address = 0x200, .number = 3}};
+    size_t offsets[2];
+    note = note_of_tables(hot, 2, cold, 2, offsets);
+    assert_note_fails(&note, BAT_HOT_INDEX_AUTO, BAT_ERR_HOT_INDEX, offsets[1]);
+    assert_note_fails(&note, BAT_HOT_INDEX_TABLE, BAT_ERR_HOT_INDEX, offsets[1]);
+    assert_note_fails(&note, BAT_HOT_INDEX_MERGED, BAT_ERR_HOT_INDEX, offsets[0]);
+}
+
+static void test_both_the_same(void **state)
+{
+    (void)state;
+    /* All cold code above all hot code: nothing to decide. */
+    static const struct wanted_table hot[] = {{.address = 0x1000}, {.address = 0x2000}};
+    static const struct wanted_table cold[] = {{.address = 0x3000, .number = 1},
+                                               {.address = 0x4000, .number = 0}};
+    struct note_bytes note = note_of_tables(hot, 2, cold, 2, NULL);
+    assert_reading(&note, BAT_HOT_INDEX_AUTO, BAT_HOT_INDEX_TABLE, false, 1);
+    assert_reading(&note, BAT_HOT_INDEX_MERGED, BAT_HOT_INDEX_MERGED, false, 1);
+
+    /* No fragments at all. */
+    note = note_of_tables(hot, 2, NULL, 0, NULL);
+    struct bat_map *map = decode_note(&note, BAT_HOT_INDEX_AUTO);
+    assert_int_equal(map->hot_index, BAT_HOT_INDEX_TABLE);
+    assert_false(map->hot_index_ambiguous);
+    bat_map_free(map);
+}
+
+/* --- Both fit: what the blocks say -------------------------------------------------------------
+ */
+
+/*
+ * As fragment_below(1): the table reading makes hot function 1 the parent, the merged one hot
+ * function 0. `tables` are hot function 0, hot function 1, fragment.
+ */
+static void assert_blocks_speak_for(const struct wanted_table *tables, enum bat_hot_index form)
+{
+    struct wanted_table placed[3] = {tables[0], tables[1], tables[2]};
+    placed[0].address = 0x1000;
+    placed[1].address = 0x2000;
+    placed[2].address = 0x100;
+    placed[2].number = 1;
+    struct note_bytes note = note_of_tables(placed, 2, placed + 2, 1, NULL);
+    assert_reading(&note, BAT_HOT_INDEX_AUTO, form, true, form == BAT_HOT_INDEX_TABLE);
+}
+
+#define BLOCK(offset, block_hash, block_index)                                                     \
+    {                                                                                              \
+        .input = (offset), .hash = (block_hash), .index = (block_index)                            \
+    }
+
+static void test_number_of_blocks_decides(void **state)
+{
+    (void)state;
+    /* Block 1 is beyond a function of one block. */
+    struct wanted_table tables[] = {
+        {.number = 2, .entries = {BLOCK(0, 0xa, 0)}, .count = 1},
+        {.number = 1, .entries = {BLOCK(0, 0xb, 0)}, .count = 1},
+        {.entries = {BLOCK(0x20, 0xc, 1)}, .count = 1},
+    };
+    assert_blocks_speak_for(tables, BAT_HOT_INDEX_MERGED);
+    tables[0].number = 1;
+    tables[1].number = 2;
+    assert_blocks_speak_for(tables, BAT_HOT_INDEX_TABLE);
+    /* Beyond both, or below both: the documented reading. */
+    tables[1].number = 1;
+    assert_blocks_speak_for(tables, BAT_HOT_INDEX_TABLE);
+    tables[0].number = tables[1].number = 2;
+    assert_blocks_speak_for(tables, BAT_HOT_INDEX_TABLE);
+}
+
+static void test_order_of_blocks_decides(void **state)
+{
+    (void)state;
+    /* In function 1 the fragment's block 2 at 0x20 comes before block 1 at 0x40. */
+    struct wanted_table tables[] = {
+        {.number = 3, .entries = {BLOCK(0, 0xa, 0), BLOCK(0x10, 0xa, 1)}, .count = 2},
+        {.number = 3, .entries = {BLOCK(0, 0xb, 0), BLOCK(0x40, 0xb, 1)}, .count = 2},
+        {.entries = {BLOCK(0x20, 0xc, 2)}, .count = 1},
+    };
+    assert_blocks_speak_for(tables, BAT_HOT_INDEX_MERGED);
+    tables[1].entries[1].input = 0x18; /* now it comes behind */
+    assert_blocks_speak_for(tables, BAT_HOT_INDEX_TABLE);
+    /* Two offsets with one index. */
+    tables[1].entries[1].index = 2;
+    assert_blocks_speak_for(tables, BAT_HOT_INDEX_MERGED);
+}
+
+static void test_block_in_two_tables_decides(void **state)
+{
+    (void)state;
+    struct wanted_table tables[] = {
+        {.number = 2, .entries = {BLOCK(0, 0xa, 0)}, .count = 1},
+        {.number = 2, .entries = {BLOCK(0, 0xb, 0), BLOCK(0x20, 0xb2, 1)}, .count = 2},
+        {.entries = {BLOCK(0x20, 0xc, 1)}, .count = 1},
+    };
+    /* The same offset in two tables has the same hash and index. */
+    assert_blocks_speak_for(tables, BAT_HOT_INDEX_MERGED);
+    tables[1].entries[1].hash = 0xc;
+    assert_blocks_speak_for(tables, BAT_HOT_INDEX_TABLE);
+    tables[0].number = tables[1].number = 3;
+    tables[1].entries[1].index = 2;
+    assert_blocks_speak_for(tables, BAT_HOT_INDEX_MERGED);
+}
+
+static void test_entries_that_are_no_blocks(void **state)
+{
+    (void)state;
+    /* Neither hash and index 0 (BAT.md 6.3) nor a branch say anything. */
+    struct wanted_table tables[] = {
+        {.number = 2, .entries = {BLOCK(0, 0xa, 0)}, .count = 1},
+        {.number = 2, .entries = {BLOCK(0, 0xb, 0), BLOCK(0x20, 0xb2, 1)}, .count = 2},
+        {.entries = {BLOCK(0x20, 0, 0), {.input = 0x20, .is_branch = true}}, .count = 2},
+    };
+    assert_blocks_speak_for(tables, BAT_HOT_INDEX_TABLE);
+}
+
+static void test_fewer_contradictions_win(void **state)
+{
+    (void)state;
+    /* Block 5 is beyond both functions; in function 1 there is a block 4 behind it, too. */
+    struct wanted_table tables[] = {
+        {.number = 2, .entries = {BLOCK(0, 0xa, 0)}, .count = 1},
+        {.number = 5, .entries = {BLOCK(0, 0xb, 0), BLOCK(0x40, 0xb, 4)}, .count = 2},
+        {.entries = {BLOCK(0x20, 0xc, 5)}, .count = 1},
+    };
+    assert_blocks_speak_for(tables, BAT_HOT_INDEX_MERGED);
+    /* With one behind it in function 0 as well they are even. */
+    tables[0].entries[1] = (struct expected_entry)BLOCK(0x40, 0xa, 1);
+    tables[0].count = 2;
+    assert_blocks_speak_for(tables, BAT_HOT_INDEX_TABLE);
+}
+
+/* Contradictions within a function are there under both readings, and weigh nothing. */
+static void test_contradiction_within_a_function(void **state)
+{
+    (void)state;
+    const struct wanted_table tables[] = {
+        {.number = 2, .entries = {BLOCK(0, 0xa, 0)}, .count = 1},
+        {.number = 2, .entries = {BLOCK(0, 0xb, 1), BLOCK(0x10, 0xb, 0)}, .count = 2},
+        {.entries = {BLOCK(0x20, 0xc, 1)}, .count = 1},
+    };
+    assert_blocks_speak_for(tables, BAT_HOT_INDEX_TABLE);
+}
+
+/* The last block of one function and the first of the next have nothing to do with each other. */
+static void test_functions_are_apart(void **state)
+{
+    (void)state;
+    const struct wanted_table tables[] = {
+        {.number = 2}, /* all its blocks are in the fragment */
+        {.number = 1, .entries = {BLOCK(0, 0xb, 0)}, .count = 1},
+        {.entries = {BLOCK(0x20, 0xc, 1)}, .count = 1},
+    };
+    assert_blocks_speak_for(tables, BAT_HOT_INDEX_MERGED);
+}
+
+/* --- The other way afterwards ------------------------------------------------------------------
+ */
+
+static void assert_fragments_of(const struct bat_map *map, uint32_t hot, const uint32_t *fragments,
+                                uint32_t count)
+{
+    assert_int_equal(map->fragment_start[hot + 1] - map->fragment_start[hot], count);
+    for (uint32_t i = 0; i < count; i++)
+        assert_int_equal(map->fragments[map->fragment_start[hot] + i], fragments[i]);
+}
+
+static void test_set_back_and_forth(void **state)
+{
+    (void)state;
+    /* By address: fragment 2, hot 0, hot 1, fragment 3. Hot indices 1 and 2 ... */
+    static const struct wanted_table hot[] = {{.address = 0x1000}, {.address = 0x2000}};
+    static const struct wanted_table cold[] = {{.address = 0x100, .number = 1},
+                                               {.address = 0x3000, .number = 1}};
+    static const uint32_t both[] = {2, 3};
+    struct note_bytes note = note_of_tables(hot, 2, cold, 2, NULL);
+    struct bat_map *map = decode_note(&note, BAT_HOT_INDEX_TABLE);
+    for (int round = 0; round < 3; round++) {
+        /* ... are hot function 1, twice, and in the merged list hot function 0. */
+        assert_int_equal(bat_map_set_hot_index(map, BAT_HOT_INDEX_TABLE, NULL), BAT_OK);
+        assert_int_equal(map->hot_index, BAT_HOT_INDEX_TABLE);
+        assert_fragments_of(map, 0, NULL, 0);
+        assert_fragments_of(map, 1, both, 2);
+        assert_map_is_sound(map);
+        assert_int_equal(bat_map_set_hot_index(map, BAT_HOT_INDEX_MERGED, NULL), BAT_OK);
+        assert_int_equal(map->hot_index, BAT_HOT_INDEX_MERGED);
+        assert_int_equal(bat_map_set_hot_index(map, BAT_HOT_INDEX_MERGED, NULL), BAT_OK);
+        assert_fragments_of(map, 0, both, 2);
+        assert_fragments_of(map, 1, NULL, 0);
+        assert_map_is_sound(map);
+    }
+    bat_map_free(map);
+}
+
+static void assert_set_fails(struct bat_map *map, unsigned form, enum bat_code code)
+{
+    const enum bat_hot_index before = map->hot_index;
+    const uint32_t parent = map->functions[map->hot_count].parent;
+    struct bat_error error = {0};
+    assert_int_equal(bat_map_set_hot_index(map, (enum bat_hot_index)form, &error), code);
+    assert_int_equal(error.code, code);
+    assert_non_null(strstr(error.message, "expected "));
+    assert_int_equal(bat_map_set_hot_index(map, (enum bat_hot_index)form, NULL), code);
+    assert_int_equal(map->hot_index, before);
+    assert_int_equal(map->functions[map->hot_count].parent, parent);
+    assert_map_is_sound(map);
+}
+
+static void test_set_what_does_not_fit(void **state)
+{
+    (void)state;
+    struct note_bytes note = fragment_below(0, NULL);
+    struct bat_map *map = decode_note(&note, BAT_HOT_INDEX_AUTO);
+    assert_set_fails(map, BAT_HOT_INDEX_MERGED, BAT_ERR_HOT_INDEX);
+    assert_set_fails(map, BAT_HOT_INDEX_AUTO, BAT_ERR_ARGUMENT);
+    assert_set_fails(map, 3, BAT_ERR_ARGUMENT);
+    bat_map_free(map);
+
+    note = fragment_below(2, NULL);
+    map = decode_note(&note, BAT_HOT_INDEX_AUTO);
+    assert_set_fails(map, BAT_HOT_INDEX_TABLE, BAT_ERR_HOT_INDEX);
+    bat_map_free(map);
+}
+
+/* The worked example of BOLT 19 (BAT.md 13.4): `_start` is the wrong parent, `work` the right. */
+static void test_set_in_worked_example(void **state)
+{
+    (void)state;
+    struct note_bytes note = note_from_file(EXAMPLE_NOTE_BOLT_19);
+    struct bat_map *map = decode_note(&note, BAT_HOT_INDEX_AUTO);
+    struct bat_block blocks[16];
+    assert_int_equal(bat_blocks(map, WORK, blocks, 16), 12);
+    assert_int_equal(bat_map_set_hot_index(map, BAT_HOT_INDEX_TABLE, NULL), BAT_OK);
+    assert_int_equal(bat_parent(map, WORK_COLD), START);
+    assert_int_equal(bat_blocks(map, WORK, blocks, 16), 11);
+    assert_int_equal(bat_map_set_hot_index(map, BAT_HOT_INDEX_MERGED, NULL), BAT_OK);
+    assert_int_equal(bat_parent(map, WORK_COLD), WORK);
+    assert_int_equal(bat_blocks(map, WORK, blocks, 16), 12);
+    bat_map_free(map);
+}
+
+/* --- Layouts at random, against the text --------------------------------------------------------
+ */
+
+/* Tables at 0x10, 0x20 and so on, each hot or cold; and the fragments' indices. */
+struct layout {
+    struct wanted_table hot[MOST_TABLES];
+    struct wanted_table cold[MOST_TABLES];
+    uint32_t hot_count;
+    uint32_t cold_count;
+    uint32_t merged[MOST_TABLES]; /* by position: index of the hot function, or BAT_NONE */
+};
+
+static uint32_t parent_by_the_text(const struct layout *layout, enum bat_hot_index form,
+                                   uint64_t index)
+{
+    if (form == BAT_HOT_INDEX_TABLE)
+        return index < layout->hot_count ? (uint32_t)index : BAT_NONE;
+    return layout->merged[index];
+}
+
+static bool fits_by_the_text(const struct layout *layout, enum bat_hot_index form)
+{
+    for (uint32_t i = 0; i < layout->cold_count; i++)
+        if (parent_by_the_text(layout, form, layout->cold[i].number) == BAT_NONE)
+            return false;
+    return true;
+}
+
+static struct layout random_layout(uint32_t *seed)
+{
+    struct layout layout = {.hot_count = 0};
+    uint32_t tables = 0;
+    for (; tables < 8; tables++) {
+        *seed = *seed * 1664525 + 1013904223;
+        bool is_hot = *seed >> 30 != 0;
+        layout.merged[tables] = is_hot ? layout.hot_count : BAT_NONE;
+        uint64_t address = 0x10 * (tables + 1);
+        if (is_hot)
+            layout.hot[layout.hot_count++].address = address;
+        else
+            layout.cold[layout.cold_count++].address = address;
+    }
+    for (uint32_t i = 0; i < layout.cold_count; i++) {
+        *seed = *seed * 1664525 + 1013904223;
+        layout.cold[i].number = (*seed >> 16) % tables;
+    }
+    return layout;
+}
+
+static void assert_parents(const struct layout *layout, const struct bat_map *map,
+                           enum bat_hot_index form)
+{
+    assert_int_equal(map->hot_index, form);
+    for (uint32_t i = 0; i < layout->cold_count; i++)
+        assert_int_equal(map->functions[map->hot_count + i].parent,
+                         parent_by_the_text(layout, form, layout->cold[i].number));
+    assert_map_is_sound(map);
+}
+
+static void check_layout(const struct layout *layout, unsigned *kinds)
+{
+    struct note_bytes note =
+        note_of_tables(layout->hot, layout->hot_count, layout->cold, layout->cold_count, NULL);
+    static const enum bat_hot_index forms[] = {BAT_HOT_INDEX_TABLE, BAT_HOT_INDEX_MERGED};
+    bool fits[2];
+    for (unsigned i = 0; i < 2; i++) {
+        fits[i] = fits_by_the_text(layout, forms[i]);
+        struct bat_map *map;
+        enum bat_code code = decode_copy(note.bytes, note.size, forms[i], &map, NULL);
+        assert_int_equal(code, fits[i] ? BAT_OK : BAT_ERR_HOT_INDEX);
+        if (code != BAT_OK)
+            continue;
+        assert_parents(layout, map, forms[i]);
+        enum bat_code other = bat_map_set_hot_index(map, forms[1 - i], NULL);
+        bool other_fits = fits_by_the_text(layout, forms[1 - i]);
+        assert_int_equal(other, other_fits ? BAT_OK : BAT_ERR_HOT_INDEX);
+        assert_parents(layout, map, forms[other_fits ? 1 - i : i]);
+        bat_map_free(map);
+    }
+    struct bat_map *map;
+    enum bat_code code = decode_copy(note.bytes, note.size, BAT_HOT_INDEX_AUTO, &map, NULL);
+    assert_int_equal(code, fits[0] || fits[1] ? BAT_OK : BAT_ERR_HOT_INDEX);
+    if (code == BAT_OK) /* the tables are empty, so nothing speaks against the first */
+        assert_parents(layout, map, forms[fits[0] ? 0 : 1]);
+    bat_map_free(map);
+    kinds[fits[0] + 2 * fits[1]]++;
+}
+
+static void test_random_layouts(void **state)
+{
+    (void)state;
+    uint32_t seed = 7;
+    unsigned kinds[4] = {0};
+    for (unsigned i = 0; i < 2000; i++) {
+        struct layout layout = random_layout(&seed);
+        check_layout(&layout, kinds);
+    }
+    for (unsigned i = 0; i < 4; i++) /* none, either, both */
+        assert_true(kinds[i] > 50);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_only_table_fits),
+        cmocka_unit_test(test_only_merged_fits),
+        cmocka_unit_test(test_both_fit),
+        cmocka_unit_test(test_none_fits),
+        cmocka_unit_test(test_both_the_same),
+        cmocka_unit_test(test_number_of_blocks_decides),
+        cmocka_unit_test(test_order_of_blocks_decides),
+        cmocka_unit_test(test_block_in_two_tables_decides),
+        cmocka_unit_test(test_entries_that_are_no_blocks),
+        cmocka_unit_test(test_fewer_contradictions_win),
+        cmocka_unit_test(test_contradiction_within_a_function),
+        cmocka_unit_test(test_functions_are_apart),
+        cmocka_unit_test(test_set_back_and_forth),
+        cmocka_unit_test(test_set_what_does_not_fit),
+        cmocka_unit_test(test_set_in_worked_example),
+        cmocka_unit_test(test_random_layouts),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
