@@ -188,10 +188,7 @@ static enum bat_code make_symbol(const struct table *table, const Elf64_Sym *fro
     return describe_name(symbols, symbol, error);
 }
 
-/*
- * All symbols that count, in the table's order. ld-temp.o is a FILE symbol that link-time
- * optimisation leaves: perf2bolt passes over it.
- */
+/* All symbols that count, in the table's order. */
 static enum bat_code make_symbols(const struct table *table, struct draft_symbols *symbols,
                                   struct bat_error *error)
 {
@@ -204,8 +201,7 @@ static enum bat_code make_symbols(const struct table *table, struct draft_symbol
                             ", beyond the %" PRIu64 " bytes of strings",
                             i, symbol.st_name, table->strings_size);
         if (ELF64_ST_TYPE(symbol.st_info) == STT_FILE) {
-            if (strcmp(table->strings + symbol.st_name, "ld-temp.o") != 0)
-                file = table->strings[symbol.st_name] ? symbol.st_name : NO_FILE;
+            file = table->strings[symbol.st_name] ? symbol.st_name : NO_FILE;
             continue;
         }
         const struct bat_section *in;
