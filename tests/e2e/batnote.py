@@ -285,7 +285,8 @@ def best_names(elf):
     """{address: name} as the JSON form has it: sized before unsized, global, weak, local."""
     rank = {1: 0, 2: 1, 0: 2}
     best = {}
-    for order, symbol in enumerate(elf.functions()):
+    functions = [s for s in elf.symbols() if s.type in elffile.FUNCTION_TYPES and s.section != 0]
+    for order, symbol in enumerate(functions):
         key = (symbol.size == 0, rank.get(symbol.binding, 3), order)
         if symbol.name and (symbol.address not in best or key < best[symbol.address][0]):
             best[symbol.address] = (key, symbol.name)

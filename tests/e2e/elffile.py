@@ -15,6 +15,8 @@ SHT_SYMTAB = 2
 SHT_NOBITS = 8
 STT_FUNC = 2
 STT_FILE = 4
+STT_GNU_IFUNC = 10
+FUNCTION_TYPES = (STT_FUNC, STT_GNU_IFUNC)
 
 Section = collections.namedtuple(
     "Section", "name type flags address offset size link info alignment entry_size")

@@ -1,0 +1,89 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Notes of real BOLTs encode to the same bytes again, by two ways, and validate cleanly.
+
+Only BOLT 19's merged hot indices draw a finding: a warning, which names the remedy. Which notes
+have them is told by the independent decoder.
+"""
+
+import os
+import pathlib
+import tempfile
+import unittest
+
+import batnote
+import elffile
+import fixtures
+import toolbox
+
+MERGED = "hot-index-merged"
+
+
+def note_of(name):
+    """A fixture's note as decoded by the independent decoder, which may look at symbols."""
+    fixture = fixtures.get(name)
+    elf = elffile.Elf(fixture.bolted)
+    return batnote.decode(elf.note(), batnote.symbol_names(elf))
+
+
+class RoundTrip(unittest.TestCase):
+    """All fixtures."""
+
+    @classmethod
+    def setUpClass(cls):
+        failed = fixtures.build(fixtures.names())
+        if failed:
+            raise AssertionError("\n".join(f"{n}: {e}" for n, e in failed.items()))
+
+    def check_findings(self, merged, status, file, strict):
+        """What batvalidate said about one note."""
+        findings = [(f["check"], f["severity"]) for f in file["findings"]]
+        self.assertEqual(findings, [(MERGED, "warning")] if merged else [])
+        self.assertEqual((file["errors"], file["warnings"]), (0, 1 if merged else 0))
+        self.assertEqual(status, 1 if merged and strict else 0)
+        for finding in file["findings"]:
+            self.assertIn("--repair", finding["message"])
+
+    def test_validation(self):
+        merged_names = []
+        for name in fixtures.names():
+            with self.subTest(name):
+                fixture = fixtures.get(name)
+                merged = note_of(name).merged
+                if merged:
+                    merged_names.append(name)
+                for strict in ([], ["--strict"]):
+                    status, [file] = toolbox.validate("--round-trip", *strict,
+                                                      f"--original={fixture.input}", fixture.bolted)
+                    self.check_findings(merged, status, file, bool(strict))
+        # The warning is not for everything, and not for nothing.
+        self.assertTrue(all(n.endswith("-19") for n in merged_names), merged_names)
+        self.assertGreater(set(merged_names), set(fixtures.names(variant="atend", bolt=19)))
+
+    def test_raw_notes(self):
+        names = fixtures.names()
+        status, files = toolbox.validate("--round-trip", *(fixtures.get(n).note for n in names))
+        self.assertEqual(status, 0)
+        self.assertEqual(len(files), len(names))
+        for name, file in zip(names, files):
+            with self.subTest(name):
+                self.check_findings(note_of(name).merged, 0, file, False)
+
+    def test_by_way_of_json(self):
+        """batdump --json and batinject --json together lose nothing either."""
+        with tempfile.TemporaryDirectory() as folder:
+            folder = pathlib.Path(folder)
+            for name in fixtures.names():
+                with self.subTest(name):
+                    fixture = fixtures.get(name)
+                    with open(folder / "json", "wb") as file:
+                        file.write(toolbox.fine("batdump", "--json", fixture.bolted, text=False))
+                    toolbox.fine("batinject", "-q", f"--json={folder / 'json'}", fixture.bolted,
+                                 "-o", folder / "bolted")
+                    self.assertEqual(elffile.Elf(folder / "bolted").note(),
+                                     pathlib.Path(fixture.note).read_bytes())
+                    os.unlink(folder / "bolted")
+
+
+if __name__ == "__main__":
+    unittest.main()
