@@ -26,9 +26,13 @@ static enum bat_code read_sections(struct bat_code_reader *reader, struct bat_er
     reader->sections = malloc((count + 1) * sizeof(*reader->sections));
     if (!reader->sections)
         return bat_fail(error, BAT_ERR_MEMORY, "out of memory for %zu sections", count);
-    for (size_t i = 0; i < count; i++)
+    reader->is_static = true;
+    for (size_t i = 0; i < count; i++) {
+        if (sections[i].type == SHT_DYNAMIC)
+            reader->is_static = false;
         if ((sections[i].flags & SHF_ALLOC) && sections[i].address != 0 && sections[i].size > 0)
             reader->sections[reader->section_count++] = &sections[i];
+    }
     qsort(reader->sections, reader->section_count, sizeof(*reader->sections), by_address);
     return BAT_OK;
 }

@@ -7,9 +7,10 @@
  * A block starts at the function's first instruction; where a direct branch or a call inside the
  * function goes; where a recognized jump table leads; at landing pads of exceptions; at secondary
  * entry points: symbols inside the function, places that branches and calls of other functions go
- * to, and places whose address the function itself takes relative to the instruction; and behind
- * each branch, jump, return and trap, with one exception: an unconditional jump that directly
- * follows another branch stays in its block, unless it starts one for another reason.
+ * to, that relocations of the loader put into data, and whose address the function itself takes
+ * relative to the instruction; and behind each branch, jump, return and trap, with one exception:
+ * an unconditional jump that directly follows another branch stays in its block, unless it starts
+ * one for another reason.
  *
  * Some functions have no blocks, and then no trace in them is valid: see enum bat_code_obstacle.
  */
@@ -40,6 +41,7 @@ enum bat_code_obstacle {
     BAT_CODE_CLEAR,       /* it has */
     BAT_CODE_SPLIT,       /* a fragment (f.cold), or a function that has one */
     BAT_CODE_CONFLICT,    /* overlaps another symbol or FDE; a PLT entry */
+    BAT_CODE_PASSED_OVER, /* _init of a static executable */
     BAT_CODE_UNDECODABLE, /* bytes that are no instruction, an unsupported one, or no bytes */
     BAT_CODE_MISALIGNED,  /* a branch, entry point or symbol leads to no instruction's start */
 };

@@ -7,7 +7,8 @@
 #include "code_blocks_reader.h"
 
 /*
- * Which places inside the wanted functions do other functions branch to or call? Compilers make no
+ * Which places inside the wanted functions do other functions branch to or call, and which does
+ * the loader write addresses of? Compilers make no
  * such branches, except between the parts of a split function; assembly code does. To decode all
  * code for it would take long. So it is searched for byte sequences that would be such a branch if
  * an instruction began there. There are hardly any others, and only functions that have one are
@@ -204,6 +205,32 @@ static enum bat_code search_aarch64(const struct search *search, struct bat_erro
     return BAT_OK;
 }
 
+/* --- Relocations -------------------------------------------------------------------------- */
+
+/*
+ * A relocation of the loader may put an address of code into data: a label's, for example. Tables
+ * of packed ones (SHT_RELR) perf2bolt does not look at.
+ */
+static enum bat_code search_relocations(const struct search *search,
+                                        const struct bat_section *section, struct bat_error *error)
+{
+    uint32_t relative =
+        search->reader->machine == EM_X86_64 ? R_X86_64_RELATIVE : R_AARCH64_RELATIVE;
+    uint64_t size;
+    const uint8_t *bytes = bat_elf_section_bytes(search->reader->elf, section, &size);
+    for (uint64_t at = 0; bytes && size - at >= sizeof(Elf64_Rela); at += sizeof(Elf64_Rela)) {
+        Elf64_Rela relocation;
+        memcpy(&relocation, bytes + at, sizeof(relocation));
+        uint64_t address = (uint64_t)relocation.r_addend;
+        if (ELF64_R_TYPE(relocation.r_info) != relative || !enters_wanted(search, address))
+            continue;
+        enum bat_code code = code_addresses_add(&search->reader->entries, address, error);
+        if (code)
+            return code;
+    }
+    return BAT_OK;
+}
+
 /* --- The whole file ----------------------------------------------------------------------- */
 
 static int by_value(const void *left, const void *right)
@@ -247,6 +274,10 @@ enum bat_code code_find_entries(struct bat_code_reader *reader, struct bat_error
     enum bat_code code = mark_granules(reader, &search.granules, error);
     for (uint32_t i = 0; i < reader->function_count && !code; i++)
         code = search_function(&search, i, error);
+    search.source = BAT_NONE;
+    for (size_t i = 0; i < reader->section_count && !code; i++)
+        if (reader->sections[i]->type == SHT_RELA)
+            code = search_relocations(&search, reader->sections[i], error);
     sort_and_unite(&reader->entries);
     free(search.granules.bits);
     return code;

@@ -31,6 +31,7 @@ struct bat_code_reader {
     const struct bat_function_symbol *all; /* of functions */
     uint32_t function_count;
     uint16_t machine;
+    bool is_static; /* without .dynamic */
 
     struct code_wanted *wanted; /* ascending by function */
     uint32_t wanted_count;

@@ -189,6 +189,8 @@ enum bat_code code_find_register_tables(struct code_sweep *sweep, struct bat_err
     ZydisDecoderInit(&tracker.decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
     for (uint32_t i = 0; i < sweep->count; i++) {
         uint32_t offset = sweep->all[i].offset;
+        if (sweep->bytes[offset] == X86_LOCK_PREFIX)
+            continue;
         ZydisDecodedInstruction decoded;
         ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
         if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&tracker.decoder, sweep->bytes + offset,

@@ -292,6 +292,8 @@ static enum bat_code_obstacle obstacle_before(const struct bat_code_reader *read
         return BAT_CODE_SPLIT;
     if (function->flags & (BAT_FUNCTION_CONFLICT | BAT_FUNCTION_PLT))
         return BAT_CODE_CONFLICT;
+    if (reader->is_static && strcmp(function->name, "_init") == 0)
+        return BAT_CODE_PASSED_OVER;
     uint64_t size = function->size;
     const uint8_t *bytes = code_bytes(reader, function->address, &size);
     if (!bytes || size == 0 || size != function->size || size >= CODE_OUTSIDE)

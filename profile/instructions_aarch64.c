@@ -77,6 +77,8 @@ static uint8_t other_kind(uint32_t word)
 {
     if ((word & 0xfe000000) == 0xd6000000)
         return register_branch_kind(word);
+    if ((word & 0xffc0001f) == 0x5500001f) /* RETAASPPC, RETABSPPC */
+        return BAT_INSTRUCTION_RETURN;
     if ((word & 0xffff0000) == 0 ||        /* UDF */
         (word & 0xffe0001f) == 0xd4200000) /* BRK */
         return BAT_INSTRUCTION_TRAP;

@@ -17,8 +17,8 @@ static uint8_t branch_kind(const ZydisDecodedInstruction *decoded)
 {
     bool is_direct = decoded->raw.imm[0].is_relative;
     switch (decoded->meta.category) {
-    case ZYDIS_CATEGORY_COND_BR:
-        return BAT_INSTRUCTION_CONDITIONAL;
+    case ZYDIS_CATEGORY_COND_BR: /* XEND is one as well, but goes nowhere */
+        return is_direct ? BAT_INSTRUCTION_CONDITIONAL : BAT_INSTRUCTION_OTHER;
     case ZYDIS_CATEGORY_UNCOND_BR: /* XABORT is one as well, but goes on if there is nothing to
                                       abort */
         if (decoded->mnemonic != ZYDIS_MNEMONIC_JMP)
@@ -93,6 +93,10 @@ static void read_jump(const ZydisDecodedInstruction *decoded, uint64_t next,
 bool instruction_decode_x86(const uint8_t *bytes, size_t size, uint64_t address,
                             struct bat_instruction *instruction)
 {
+    if (size > 0 && bytes[0] == X86_LOCK_PREFIX) {
+        *instruction = (struct bat_instruction){.length = 1};
+        return true;
+    }
     ZydisDecoder decoder;
     ZydisDecodedInstruction decoded;
     ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);

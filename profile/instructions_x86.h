@@ -6,6 +6,9 @@
 #include <Zydis/Zydis.h>
 #include <stdbool.h>
 
+/* LLVM takes a LOCK prefix that comes first for an instruction of its own. */
+#define X86_LOCK_PREFIX 0xf0
+
 /*
  * True if there is a segment prefix, also one that means nothing in 64-bit mode or is NOTRACK:
  * BOLT recognizes no jump table behind them.
