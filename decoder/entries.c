@@ -15,101 +15,147 @@
 /* Output delta, input delta, hash, index delta. */
 #define ENTRY_MAX (3 * BAT_LEB128_MAX + 8)
 
-/* Where the next entry of a table stands, and what its deltas count from. */
+/* Where the next entry of a table stands, where it goes, and what its deltas count from. */
 struct entry_cursor {
     const uint8_t *at;
+    uint32_t *outputs; /* room for the next entry in the map's arrays */
+    uint32_t *inputs;
+    uint64_t *hashes; /* and for the next block */
+    uint32_t *indices;
     uint64_t output; /* offset of the entry before, 0 for the first */
     uint64_t input;  /* its input side: offset << 1 | branch bit */
     uint64_t index;  /* index of the last block */
-    uint32_t entry;  /* entries read */
-    uint32_t block;  /* blocks read */
 };
 
-/* The arrays of one table. */
-struct entry_arrays {
-    uint32_t *output;
-    uint32_t *input;
-    uint64_t *hash;
-    uint32_t *index;
+/* The equal prefix of a table. */
+struct equal_prefix {
+    const uint8_t *branch_bits;
+    const uint32_t *start; /* its first entry's place among the output offsets */
+    uint64_t skew;
 };
 
-static bool is_branch_in_prefix(const uint8_t *branch_bits, uint32_t entry)
+/* The input side of the next entry, which has this output offset. Equal means equal modulo 2^32
+ * (BAT.md 6.2): an entry may lie below its fragment's start. */
+static inline uint64_t equal_input(const struct equal_prefix *prefix,
+                                   const struct entry_cursor *cursor, uint64_t output)
 {
-    return (branch_bits[entry >> 3] >> (entry & 7)) & 1;
+    size_t entry = (size_t)(cursor->outputs - prefix->start);
+    uint64_t branch_bit = (prefix->branch_bits[entry / 8] >> (entry % 8)) & 1;
+    return (uint64_t)(uint32_t)(output + prefix->skew) << 1 | branch_bit;
+}
+
+/* What the bytes of an entry up to its offsets say. */
+struct fast_offsets {
+    const uint8_t *next; /* the byte behind them; NULL if they are not as they should be */
+    uint64_t delta;      /* of the output offset */
+    uint64_t step;       /* of the input side */
+    uint64_t parity;     /* a number with the step's lowest bit */
+};
+
+/* Deltas of any length. */
+static BAT_NOINLINE struct fast_offsets long_offsets(const uint8_t *at)
+{
+    struct fast_offsets offsets = {0};
+    int64_t step = 0;
+    at = bat_uleb128_fast(at, &offsets.delta);
+    if (at)
+        offsets.next = bat_sleb128_fast(at, &step);
+    offsets.step = (uint64_t)step;
+    offsets.parity = offsets.step;
+    return offsets;
+}
+
+/* The common forms: one byte of output delta, one or two of input delta. */
+static inline struct fast_offsets fast_offsets(const uint8_t *at)
+{
+    uint64_t word = bat_load64(at);
+    if ((word & 0x8080) == 0) {
+        int64_t step = (int64_t)(word << 49) >> 57;
+        return (struct fast_offsets){
+            .next = at + 2, .delta = word & 0x7f, .step = (uint64_t)step, .parity = word >> 8};
+    }
+    int64_t step = (int64_t)(((word & 0x7f0000) | (word & 0x7f00) << 1) << 41) >> 50;
+    bool is_padded = (uint64_t)step + 0x40 < 0x80;
+    if ((word & 0x800080) == 0 && !is_padded)
+        return (struct fast_offsets){
+            .next = at + 3, .delta = word & 0x7f, .step = (uint64_t)step, .parity = word >> 8};
+    return long_offsets(at);
 }
 
 /*
- * The input side of an entry of the equal prefix, without its branch bit. Equal means equal modulo
- * 2^32 (BAT.md 6.2): an entry may lie below its fragment's start.
+ * The rest of an entry whose offsets have been read: hash and index delta if it is a block, at
+ * `at`. False if anything is not as it should be; *now has not moved then.
+ *
+ * Which entries are blocks no processor can guess, and a wrong guess costs more than an entry: so
+ * every entry is read as if it were a block, and one that is none moves neither the cursor nor
+ * the place in the arrays, where the next block overwrites what it wrote.
  */
-static uint64_t equal_input(uint64_t output, uint64_t skew)
+static inline bool finish_entry(struct entry_cursor *now, const uint8_t *at, uint64_t is_block,
+                                uint64_t delta, uint64_t output, uint64_t input)
 {
-    return (uint64_t)(uint32_t)(output + skew) << 1;
-}
-
-/* Hash and index delta of a block, written to position block; NULL if not as it should be. */
-static inline const uint8_t *fast_block(const uint8_t *at, const struct entry_arrays *arrays,
-                                        uint32_t block, uint64_t *index)
-{
-    arrays->hash[block] = bat_load64(at);
-    uint64_t delta;
-    at = bat_uleb128_fast(at + 8, &delta);
-    uint64_t sum = *index + delta;
-    if (!at || sum > UINT32_MAX)
-        return NULL;
-    arrays->index[block] = (uint32_t)sum;
-    *index = sum;
-    return at;
+    *now->hashes = bat_load64(at);
+    uint64_t index_delta = at[8] & (0 - is_block);
+    const uint8_t *next = at + 9 * is_block;
+    if (index_delta >= 0x80) {
+        next = bat_uleb128_fast(at + 8, &index_delta);
+        if (!next)
+            return false;
+    }
+    uint64_t index = now->index + index_delta;
+    /* Deltas may be any 64-bit number, so that the output offset may wrap: test both. */
+    if ((delta | output | input | index) >> 32)
+        return false;
+    *now->indices = (uint32_t)index;
+    *now->outputs++ = (uint32_t)output;
+    *now->inputs++ = (uint32_t)input;
+    now->hashes += is_block;
+    now->indices += is_block;
+    now->at = next;
+    now->output = output;
+    now->input = input;
+    now->index = index;
+    return true;
 }
 
 /*
- * Read entries up to number `until`, all of the equal prefix or all behind it, while they are as
- * they should be and ENTRY_MAX bytes are left before end.
+ * The two fast loops: entries up to the one that goes to `until`, while they are as they should
+ * be. ENTRY_MAX bytes must be left for each of them.
  */
-static inline void fast_entries(struct entry_cursor *cursor, const struct entry_arrays *arrays,
-                                const uint8_t *end, uint32_t until, const uint8_t *branch_bits,
-                                uint64_t skew)
+static BAT_NOINLINE void fast_prefix(struct entry_cursor *cursor, const uint32_t *until,
+                                     const struct equal_prefix *prefix)
 {
     struct entry_cursor now = *cursor;
-    const uint8_t *last = end - ENTRY_MAX;
-    while (now.entry < until && now.at <= last) {
+    const struct equal_prefix equal = *prefix;
+    while (now.outputs < until) {
         uint64_t delta;
         const uint8_t *at = bat_uleb128_fast(now.at, &delta);
         uint64_t output = now.output + delta;
-        uint64_t input;
-        /* The first entry's delta may be any 64-bit number, so the sum may wrap: test both. */
-        if (!at || ((delta | output) >> 32))
+        uint64_t input = equal_input(&equal, &now, output);
+        if (!at || !finish_entry(&now, at, ~input & BAT_BRANCH_ENTRY, delta, output, input))
             break;
-        if (branch_bits) {
-            input = equal_input(output, skew) | is_branch_in_prefix(branch_bits, now.entry);
-        } else {
-            int64_t step;
-            at = bat_sleb128_fast(at, &step);
-            if (!at)
-                break;
-            input = now.input + (uint64_t)step;
-        }
-        if (input >> 32)
+    }
+    *cursor = now;
+}
+
+static BAT_NOINLINE void fast_entries(struct entry_cursor *cursor, const uint32_t *until)
+{
+    struct entry_cursor now = *cursor;
+    while (now.outputs < until) {
+        struct fast_offsets offsets = fast_offsets(now.at);
+        if (!offsets.next)
             break;
-        if (!(input & BAT_BRANCH_ENTRY)) {
-            at = fast_block(at, arrays, now.block, &now.index);
-            if (!at)
-                break;
-            now.block++;
-        }
-        arrays->output[now.entry] = (uint32_t)output;
-        arrays->input[now.entry] = (uint32_t)input;
-        now.output = output;
-        now.input = input;
-        now.at = at;
-        now.entry++;
+        /* The same as the sum's lowest bit, but sooner: everything waits for it. */
+        uint64_t is_block = (~now.input ^ offsets.parity) & BAT_BRANCH_ENTRY;
+        if (!finish_entry(&now, offsets.next, is_block, offsets.delta, now.output + offsets.delta,
+                          now.input + offsets.step))
+            break;
     }
     *cursor = now;
 }
 
 /* One block's hash and index, with every field asked for. */
 static enum bat_code careful_block(struct bat_reader *reader, struct entry_cursor *cursor,
-                                   const struct entry_arrays *arrays)
+                                   uint32_t entry)
 {
     uint64_t hash;
     uint64_t delta;
@@ -124,10 +170,10 @@ static enum bat_code careful_block(struct bat_reader *reader, struct entry_curso
         return bat_reader_fail(reader, BAT_ERR_RANGE, at,
                                "expected the block index of entry %" PRIu32
                                " to fit 32 bits, found 0x%" PRIx64,
-                               cursor->entry, cursor->index);
+                               entry, cursor->index);
     /* Only now has the block taken the bytes that the arrays' size was reckoned with. */
-    arrays->hash[cursor->block] = hash;
-    arrays->index[cursor->block++] = (uint32_t)cursor->index;
+    *cursor->hashes++ = hash;
+    *cursor->indices++ = (uint32_t)cursor->index;
     return BAT_OK;
 }
 
@@ -142,10 +188,9 @@ static enum bat_code careful_input(struct bat_reader *reader, struct entry_curso
     return code;
 }
 
-/* One entry, with every field asked for. branch_bits is NULL behind the equal prefix. */
+/* One entry, with every field asked for. prefix is NULL behind the equal prefix. */
 static enum bat_code careful_entry(struct bat_reader *reader, struct entry_cursor *cursor,
-                                   const struct entry_arrays *arrays, const uint8_t *branch_bits,
-                                   uint64_t skew)
+                                   uint32_t entry, const struct equal_prefix *prefix)
 {
     reader->cursor = cursor->at;
     uint64_t delta;
@@ -156,14 +201,14 @@ static enum bat_code careful_entry(struct bat_reader *reader, struct entry_curso
         return bat_reader_fail(reader, BAT_ERR_RANGE, cursor->at,
                                "expected the output offset of entry %" PRIu32 " between 0x%" PRIx64
                                " and 32 bits, found 0x%" PRIx64 " beyond it",
-                               cursor->entry, cursor->output, delta);
+                               entry, cursor->output, delta);
     uint64_t output = cursor->output + delta;
 
     /* In the prefix there is no input side to point at: the output offset is what leads too far. */
-    const uint8_t *at = branch_bits ? cursor->at : reader->cursor;
+    const uint8_t *at = prefix ? cursor->at : reader->cursor;
     uint64_t input = 0;
-    if (branch_bits)
-        input = equal_input(output, skew) | is_branch_in_prefix(branch_bits, cursor->entry);
+    if (prefix)
+        input = equal_input(prefix, cursor, output);
     else
         code = careful_input(reader, cursor, &input);
     if (code != BAT_OK)
@@ -172,36 +217,39 @@ static enum bat_code careful_entry(struct bat_reader *reader, struct entry_curso
         return bat_reader_fail(reader, BAT_ERR_RANGE, at,
                                "expected the input offset of entry %" PRIu32
                                " to fit 31 bits, found 0x%" PRIx64,
-                               cursor->entry, input >> 1);
+                               entry, input >> 1);
     if (!(input & BAT_BRANCH_ENTRY))
-        code = careful_block(reader, cursor, arrays);
+        code = careful_block(reader, cursor, entry);
     if (code != BAT_OK)
         return code;
-    arrays->output[cursor->entry] = (uint32_t)output;
-    arrays->input[cursor->entry] = (uint32_t)input;
+    *cursor->outputs++ = (uint32_t)output;
+    *cursor->inputs++ = (uint32_t)input;
     cursor->output = output;
     cursor->input = input;
     cursor->at = reader->cursor;
-    cursor->entry++;
     return BAT_OK;
 }
 
-/* Entries up to number `until`: fast where that can be, careful where it must. */
-static enum bat_code decode_until(struct bat_reader *reader, struct entry_cursor *cursor,
-                                  const struct entry_arrays *arrays, uint32_t until,
-                                  const uint8_t *branch_bits, uint64_t skew)
+/*
+ * count entries of the equal prefix, or behind it (prefix NULL): fast as far as there are bytes
+ * for the longest of entries, careful where the fast loop stops.
+ */
+static enum bat_code decode_part(struct bat_reader *reader, struct entry_cursor *cursor,
+                                 uint32_t first, uint32_t count, const struct equal_prefix *prefix)
 {
-    while (cursor->entry < until) {
-        if (reader->end - cursor->at >= (ptrdiff_t)ENTRY_MAX) {
-            /* Two calls, so that each gets a loop without the other's case. */
-            if (branch_bits)
-                fast_entries(cursor, arrays, reader->end, until, branch_bits, skew);
-            else
-                fast_entries(cursor, arrays, reader->end, until, NULL, 0);
-            if (cursor->entry == until)
-                break;
-        }
-        enum bat_code code = careful_entry(reader, cursor, arrays, branch_bits, skew);
+    const uint32_t *end = cursor->outputs + count;
+    while (cursor->outputs < end) {
+        size_t left = (size_t)(end - cursor->outputs);
+        size_t safe = (size_t)(reader->end - cursor->at) / ENTRY_MAX;
+        const uint32_t *until = safe < left ? cursor->outputs + safe : end;
+        if (prefix)
+            fast_prefix(cursor, until, prefix);
+        else
+            fast_entries(cursor, until);
+        if (cursor->outputs == end)
+            break;
+        uint32_t entry = first + count - (uint32_t)(end - cursor->outputs);
+        enum bat_code code = careful_entry(reader, cursor, entry, prefix);
         if (code != BAT_OK)
             return code;
     }
@@ -232,27 +280,29 @@ enum bat_code bat_decode_entries(struct bat_decoding *decoding, struct bat_funct
     struct bat_map *map = decoding->map;
     table->first_entry = map->entry_count;
     table->first_block = map->block_count;
-    const struct entry_arrays arrays = {
-        .output = map->output_offsets + map->entry_count,
-        .input = map->input_offsets + map->entry_count,
-        .hash = map->block_hashes + map->block_count,
-        .index = map->block_indices + map->block_count,
-    };
-    const uint8_t *branch_bits = NULL;
+    struct equal_prefix prefix = {.start = map->output_offsets + map->entry_count,
+                                  .skew = table->skew};
     enum bat_code code = BAT_OK;
     if (table->equal_count != 0)
-        code = read_branch_bits(reader, table->equal_count, &branch_bits);
-    struct entry_cursor cursor = {.at = reader->cursor};
+        code = read_branch_bits(reader, table->equal_count, &prefix.branch_bits);
+    struct entry_cursor cursor = {
+        .at = reader->cursor,
+        .outputs = map->output_offsets + map->entry_count,
+        .inputs = map->input_offsets + map->entry_count,
+        .hashes = map->block_hashes + map->block_count,
+        .indices = map->block_indices + map->block_count,
+    };
     if (code == BAT_OK)
-        code = decode_until(reader, &cursor, &arrays, table->equal_count, branch_bits, table->skew);
+        code = decode_part(reader, &cursor, 0, table->equal_count, &prefix);
     if (code == BAT_OK)
-        code = decode_until(reader, &cursor, &arrays, table->entry_count, NULL, 0);
+        code = decode_part(reader, &cursor, table->equal_count,
+                           table->entry_count - table->equal_count, NULL);
     if (code != BAT_OK)
         return code;
     reader->cursor = cursor.at;
-    table->block_count = cursor.block;
-    map->entry_count += cursor.entry;
-    map->block_count += cursor.block;
+    map->entry_count += table->entry_count;
+    map->block_count = (uint32_t)(cursor.hashes - map->block_hashes);
+    table->block_count = map->block_count - table->first_block;
     decoding->address = table->address + cursor.output;
     return BAT_OK;
 }

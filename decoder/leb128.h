@@ -10,6 +10,12 @@
 #include <stdint.h>
 #include <string.h>
 
+#if defined(__GNUC__)
+#define BAT_NOINLINE __attribute__((noinline))
+#else
+#define BAT_NOINLINE
+#endif
+
 #define BAT_LEB128_MAX 10u /* bytes of the longest number of 64 bits */
 
 enum bat_leb128_form {
@@ -93,12 +99,11 @@ static inline uint64_t bat_leb128_close_up(uint64_t word)
  * number, or NULL for one that is not in the shortest form or not of 64 bits; the careful reader
  * then says what is wrong. Signed numbers beyond eight bytes are left to the careful reader too.
  */
-static inline const uint8_t *bat_uleb128_fast(const uint8_t *at, uint64_t *value)
+
+/* A number of several bytes. No inline function: in a loop where most numbers take one byte it
+ * would cost the registers that those need. */
+static BAT_NOINLINE const uint8_t *bat_uleb128_long(const uint8_t *at, uint64_t *value)
 {
-    if (at[0] < 0x80) {
-        *value = at[0];
-        return at + 1;
-    }
     uint64_t word = bat_load64(at);
     uint64_t stops = ~word & 0x8080808080808080;
     if (stops) {
@@ -118,6 +123,19 @@ static inline const uint8_t *bat_uleb128_fast(const uint8_t *at, uint64_t *value
         return NULL;
     *value = low | (uint64_t)(at[8] & 0x7f) << 56 | (uint64_t)1 << 63;
     return at + 10;
+}
+
+static inline const uint8_t *bat_uleb128_fast(const uint8_t *at, uint64_t *value)
+{
+    if (at[0] < 0x80) {
+        *value = at[0];
+        return at + 1;
+    }
+    /* A variable of its own, so that the caller's can stay in a register. */
+    uint64_t number = 0;
+    at = bat_uleb128_long(at, &number);
+    *value = number;
+    return at;
 }
 
 static inline const uint8_t *bat_sleb128_fast(const uint8_t *at, int64_t *value)

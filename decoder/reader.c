@@ -43,7 +43,7 @@ static enum bat_code fail_leb128(const struct bat_reader *reader, const char *wh
     }
 }
 
-enum bat_code bat_reader_uleb(struct bat_reader *reader, const char *what, uint64_t *value)
+enum bat_code bat_reader_uleb_long(struct bat_reader *reader, const char *what, uint64_t *value)
 {
     const uint8_t *cursor = reader->cursor;
     enum bat_leb128_form form = bat_uleb128_read(&cursor, reader->end, value);
@@ -63,7 +63,7 @@ enum bat_code bat_reader_sleb(struct bat_reader *reader, const char *what, int64
     return BAT_OK;
 }
 
-enum bat_code bat_reader_uleb32(struct bat_reader *reader, const char *what, uint32_t *value)
+enum bat_code bat_reader_uleb32_long(struct bat_reader *reader, const char *what, uint32_t *value)
 {
     const uint8_t *at = reader->cursor;
     uint64_t wide = 0;
@@ -79,8 +79,8 @@ enum bat_code bat_reader_uleb32(struct bat_reader *reader, const char *what, uin
     return BAT_OK;
 }
 
-enum bat_code bat_reader_count(struct bat_reader *reader, const char *what, size_t unit_size,
-                               uint32_t *value)
+enum bat_code bat_reader_count_long(struct bat_reader *reader, const char *what, size_t unit_size,
+                                    uint32_t *value)
 {
     const uint8_t *at = reader->cursor;
     uint64_t count = 0;
@@ -106,7 +106,7 @@ enum bat_code bat_reader_u64(struct bat_reader *reader, const char *what, uint64
 {
     const uint8_t *bytes = NULL;
     enum bat_code code = bat_reader_bytes(reader, what, 8, &bytes);
-    if (code == BAT_OK)
+    if (bytes)
         *value = bat_load64(bytes);
     return code;
 }

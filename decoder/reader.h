@@ -24,19 +24,65 @@ static inline size_t bat_reader_left(const struct bat_reader *reader)
 /* All of these name what they read in the error that they fill, and leave the cursor where it
  * was when they fail. */
 
-/* Unsigned and signed LEB128, at most 64 bits, in the shortest form only (BAT.md 3). */
-enum bat_code bat_reader_uleb(struct bat_reader *reader, const char *what, uint64_t *value);
+/* Signed LEB128, at most 64 bits, in the shortest form only (BAT.md 3). */
 enum bat_code bat_reader_sleb(struct bat_reader *reader, const char *what, int64_t *value);
 
+/* What the three functions below do with numbers of any length; they spare it those of one byte,
+ * which most numbers of a table's header are. */
+enum bat_code bat_reader_uleb_long(struct bat_reader *reader, const char *what, uint64_t *value);
+enum bat_code bat_reader_uleb32_long(struct bat_reader *reader, const char *what, uint32_t *value);
+enum bat_code bat_reader_count_long(struct bat_reader *reader, const char *what, size_t unit_size,
+                                    uint32_t *value);
+
+/* True if a ULEB128 number of one byte comes next; it is passed over then. */
+static inline bool bat_reader_byte(struct bat_reader *reader, uint8_t *value)
+{
+    if (reader->cursor == reader->end || *reader->cursor >= 0x80)
+        return false;
+    *value = *reader->cursor++;
+    return true;
+}
+
+/* Unsigned LEB128, at most 64 bits, in the shortest form only (BAT.md 3). */
+static inline enum bat_code bat_reader_uleb(struct bat_reader *reader, const char *what,
+                                            uint64_t *value)
+{
+    uint8_t byte;
+    if (!bat_reader_byte(reader, &byte))
+        return bat_reader_uleb_long(reader, what, value);
+    *value = byte;
+    return BAT_OK;
+}
+
 /* A ULEB128 number that must fit 32 bits. */
-enum bat_code bat_reader_uleb32(struct bat_reader *reader, const char *what, uint32_t *value);
+static inline enum bat_code bat_reader_uleb32(struct bat_reader *reader, const char *what,
+                                              uint32_t *value)
+{
+    uint8_t byte;
+    if (!bat_reader_byte(reader, &byte))
+        return bat_reader_uleb32_long(reader, what, value);
+    *value = byte;
+    return BAT_OK;
+}
 
 /*
  * A ULEB128 count of things that take at least unit_size bytes each (0: no bytes of their own,
  * only the 32 bits of the value are checked).
  */
-enum bat_code bat_reader_count(struct bat_reader *reader, const char *what, size_t unit_size,
-                               uint32_t *value);
+static inline enum bat_code bat_reader_count(struct bat_reader *reader, const char *what,
+                                             size_t unit_size, uint32_t *value)
+{
+    const uint8_t *at = reader->cursor;
+    uint8_t byte;
+    if (bat_reader_byte(reader, &byte)) {
+        if (byte * unit_size <= bat_reader_left(reader)) {
+            *value = byte;
+            return BAT_OK;
+        }
+        reader->cursor = at;
+    }
+    return bat_reader_count_long(reader, what, unit_size, value);
+}
 
 /* Eight bytes, little-endian. */
 enum bat_code bat_reader_u64(struct bat_reader *reader, const char *what, uint64_t *value);
