@@ -10,6 +10,7 @@ import subprocess
 import tempfile
 import unittest
 
+import bolt_profiles
 import fixtures
 
 BIN = pathlib.Path(os.environ["BATKIT_BIN"])
@@ -17,9 +18,9 @@ PAGES = sorted((pathlib.Path(__file__).resolve().parents[2] / "man").glob("*.1")
 
 
 def examples(page):
-    """The commands under EXAMPLES."""
+    """The commands under EXAMPLES; a backslash at the end of a line continues it."""
     text = page.read_text(encoding="utf-8").split("\n.Sh EXAMPLES\n")[1].split("\n.Sh ")[0]
-    return re.findall(r"^\$ (.*)$", text, re.M)
+    return re.findall(r"^\$ (.*)$", text.replace("\\e\n", ""), re.M)
 
 
 class Pages(unittest.TestCase):
@@ -58,6 +59,7 @@ class Pages(unittest.TestCase):
             shutil.copy(fixture.input, folder / "sqlite3")
             shutil.copy(fixture.bolted, folder / "sqlite3.bolt")
             shutil.copy(older.bolted, folder / "sqlite3.bolt19")
+            shutil.copy(bolt_profiles.reference(fixture).profile("T"), folder / "sqlite3.preagg")
             commands = examples(page)
             self.assertTrue(commands)
             for command in commands:
@@ -68,6 +70,8 @@ class Pages(unittest.TestCase):
                     self.assertEqual((done.returncode, done.stderr), (0, b""))
             if page.stem == "batinject":
                 self.check_injected(folder, fixture, older)
+            if page.stem == "battranslate":
+                self.check_translated(folder, fixture)
 
     def check_injected(self, folder, fixture, older):
         """What the examples of batinject leave behind."""
@@ -78,6 +82,15 @@ class Pages(unittest.TestCase):
                          pathlib.Path(fixture.note).read_bytes(), True)
         self.assertNotEqual((folder / "sqlite3.bolt19").read_bytes() ==
                             pathlib.Path(older.bolted).read_bytes(), True)
+
+    def check_translated(self, folder, fixture):
+        """What the examples of battranslate leave behind: a profile once, twice and three times."""
+        _, once = bolt_profiles.read_fdata(bolt_profiles.reference(fixture).fdata("T"))
+        for name, times in [("sqlite3.fdata", 1), ("day1.fdata", 2), ("day2.fdata", 3)]:
+            _, records = bolt_profiles.read_fdata(folder / name)
+            self.assertEqual({k: (m * times, c * times) for k, (m, c) in once.items()}, records, name)
+        functions = re.findall("^  - name:", (folder / "sqlite3.yaml").read_text("utf-8"), re.M)
+        self.assertGreater(len(functions), 0)
 
 
 if __name__ == "__main__":
