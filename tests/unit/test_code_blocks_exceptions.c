@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* profile/exceptions: call sites of exception tables written by hand. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "exceptions.h"
+
+#define TABLE 0x403000u    /* address of the table */
+#define FUNCTION 0x401000u /* of the function it belongs to */
+
+/* As GCC writes them: no LPStart, types by way of pointers, numbers as ULEB128. */
+static const uint8_t gcc_table[] = {
+    0xff,                   /* LPStart: omitted, the function's start */
+    0x9b, 0x19,             /* types: indirect, pcrel, sdata4; how far behind they are */
+    0x01, 0x0d,             /* call sites: ULEB128, 13 bytes of them */
+    0x10, 0x05, 0x80, 1, 1, /* 0x10 .. 0x15 lands at 0x80, action 1 */
+    0x15, 0x30, 0x00, 0,    /* 0x15 .. 0x45 lands nowhere */
+    0x45, 0x05, 0x60, 0,    /* 0x45 .. 0x4a lands at 0x60 */
+    0x01, 0x00,             /* an action */
+};
+
+/* As BOLT writes them: landing pads count from an LPStart, numbers as 32 bits. */
+static const uint8_t bolt_table[] = {
+    0x1b, 0xff, 0xdf, 0xff, 0xff, /* LPStart: pcrel, sdata4; here - 0x2001 = FUNCTION */
+    0xff,                         /* no types */
+    0x03, 0x0d,                   /* call sites: udata4, 13 bytes of them */
+    0x20, 0,    0,    0,    0x04, 0, 0, 0, 0x08, 0, 0, 0, 0,
+};
+
+static void call_sites_are_read(void **state)
+{
+    (void)state;
+    struct bat_call_site_walk walk;
+    struct bat_call_site site;
+    assert_true(bat_call_site_begin(&walk, gcc_table, sizeof(gcc_table), TABLE, FUNCTION));
+    assert_true(bat_call_site_next(&walk, &site));
+    assert_int_equal(site.start, 0x10);
+    assert_int_equal(site.end, 0x15);
+    assert_int_equal(site.landing_pad, 0x80);
+    assert_true(bat_call_site_next(&walk, &site));
+    assert_int_equal(site.start, 0x15);
+    assert_int_equal(site.end, 0x45);
+    assert_int_equal(site.landing_pad, BAT_NO_OFFSET);
+    assert_true(bat_call_site_next(&walk, &site));
+    assert_int_equal(site.landing_pad, 0x60);
+    assert_false(bat_call_site_next(&walk, &site));
+}
+
+static void landing_pads_count_from_their_start(void **state)
+{
+    (void)state;
+    struct bat_call_site_walk walk;
+    struct bat_call_site site;
+    assert_true(bat_call_site_begin(&walk, bolt_table, sizeof(bolt_table), TABLE, FUNCTION));
+    assert_true(bat_call_site_next(&walk, &site));
+    assert_int_equal(site.start, 0x20);
+    assert_int_equal(site.end, 0x24);
+    /* LPStart stands one byte into the table: TABLE + 1 - 0x2001 is the function's start. */
+    assert_int_equal(site.landing_pad, 8);
+    assert_false(bat_call_site_next(&walk, &site));
+}
+
+/* Wherever the table is cut off, fewer call sites are found, and nothing beyond is read. */
+static void a_table_that_is_cut_off_ends_early(void **state)
+{
+    (void)state;
+    for (size_t size = 0; size <= sizeof(gcc_table); size++) {
+        uint8_t *bytes = test_malloc(size + 1);
+        memcpy(bytes + 1, gcc_table, size);
+        struct bat_call_site_walk walk;
+        struct bat_call_site site;
+        /* The header says that there are 13 bytes of call sites. */
+        bool begins = bat_call_site_begin(&walk, bytes + 1, size, TABLE, FUNCTION);
+        assert_int_equal(begins, size >= 5 + 13);
+        unsigned found = 0;
+        while (bat_call_site_next(&walk, &site))
+            found++;
+        assert_int_equal(found, begins ? 3 : 0);
+        test_free(bytes);
+    }
+}
+
+static void a_damaged_call_site_ends_the_walk(void **state)
+{
+    (void)state;
+    uint8_t bytes[sizeof(gcc_table)];
+    struct bat_call_site_walk walk;
+    struct bat_call_site site;
+    memcpy(bytes, gcc_table, sizeof(bytes));
+    bytes[4] = 0x0c; /* one byte less: the last call site has no action */
+    assert_true(bat_call_site_begin(&walk, bytes, sizeof(bytes), TABLE, FUNCTION));
+    assert_true(bat_call_site_next(&walk, &site));
+    assert_true(bat_call_site_next(&walk, &site));
+    assert_false(bat_call_site_next(&walk, &site));
+    assert_false(bat_call_site_next(&walk, &site));
+
+    memcpy(bytes, gcc_table, sizeof(bytes));
+    bytes[3] = 0x31; /* numbers relative to a base that is not known here */
+    assert_true(bat_call_site_begin(&walk, bytes, sizeof(bytes), TABLE, FUNCTION));
+    assert_false(bat_call_site_next(&walk, &site));
+}
+
+static void unknown_encodings_are_refused(void **state)
+{
+    (void)state;
+    uint8_t bytes[sizeof(bolt_table)];
+    struct bat_call_site_walk walk;
+    struct bat_call_site site;
+    static const uint8_t encodings[] = {0x3b, 0x9b, 0x17};
+    for (size_t i = 0; i < sizeof(encodings); i++) {
+        memcpy(bytes, bolt_table, sizeof(bytes));
+        bytes[0] = encodings[i];
+        assert_false(bat_call_site_begin(&walk, bytes, sizeof(bytes), TABLE, FUNCTION));
+        assert_false(bat_call_site_next(&walk, &site));
+    }
+}
+
+/* A range beyond 64 bits ends with them. */
+static void a_huge_range_does_not_wrap(void **state)
+{
+    (void)state;
+    static const uint8_t table[] = {
+        0xff, 0xff, 0x04, 0x19, /* udata8, 25 bytes */
+        0x10, 0,    0,    0,    0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0xff,
+        0xff, 0xff, 0xff, 0x20, 0, 0, 0, 0, 0,    0,    0,    0,
+    };
+    struct bat_call_site_walk walk;
+    struct bat_call_site site;
+    assert_true(bat_call_site_begin(&walk, table, sizeof(table), TABLE, FUNCTION));
+    assert_true(bat_call_site_next(&walk, &site));
+    assert_int_equal(site.end, UINT64_MAX);
+    assert_int_equal(site.landing_pad, 0x20);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(call_sites_are_read),
+        cmocka_unit_test(landing_pads_count_from_their_start),
+        cmocka_unit_test(a_table_that_is_cut_off_ends_early),
+        cmocka_unit_test(a_damaged_call_site_ends_the_walk),
+        cmocka_unit_test(unknown_encodings_are_refused),
+        cmocka_unit_test(a_huge_range_does_not_wrap),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

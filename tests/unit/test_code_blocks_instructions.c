@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* profile/instructions*: what instructions of known bytes do, as their manuals say. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <elf.h>
+
+#include "instructions.h"
+
+#define ADDRESS 0x401000u
+
+#define BYTES(string) (const uint8_t *)(string), sizeof(string) - 1
+
+enum {
+    OTHER = BAT_INSTRUCTION_OTHER,
+    NOP = BAT_INSTRUCTION_NOP,
+    CONDITIONAL = BAT_INSTRUCTION_CONDITIONAL,
+    JUMP = BAT_INSTRUCTION_JUMP,
+    INDIRECT_JUMP = BAT_INSTRUCTION_INDIRECT_JUMP,
+    CALL = BAT_INSTRUCTION_CALL,
+    INDIRECT_CALL = BAT_INSTRUCTION_INDIRECT_CALL,
+    RETURN = BAT_INSTRUCTION_RETURN,
+    TRAP = BAT_INSTRUCTION_TRAP,
+};
+
+/* --- x86-64 ------------------------------------------------------------------------------- */
+
+struct x86_case {
+    const char *text;
+    const uint8_t *bytes;
+    size_t size; /* the instruction's length too */
+    uint8_t kind;
+    uint64_t target; /* of direct branches, from ADDRESS */
+};
+
+static const struct x86_case x86_cases[] = {
+    {"xor %ecx,%ecx", BYTES("\x31\xc9"), OTHER, 0},
+    {"nop", BYTES("\x90"), NOP, 0},
+    {"nopw %cs:0x0(%rax,%rax,1)", BYTES("\x66\x2e\x0f\x1f\x84\x00\x00\x00\x00\x00"), NOP, 0},
+    {"pause", BYTES("\xf3\x90"), OTHER, 0},
+    {"endbr64", BYTES("\xf3\x0f\x1e\xfa"), OTHER, 0},
+    {"je +0x10", BYTES("\x74\x0e"), CONDITIONAL, 0x10},
+    {"jne -0x100", BYTES("\x0f\x85\xfa\xfe\xff\xff"), CONDITIONAL, (uint64_t)-0x100},
+    {"jne,pt +3", BYTES("\x3e\x75\x00"), CONDITIONAL, 3},
+    {"xbegin +6", BYTES("\xc7\xf8\x00\x00\x00\x00"), CONDITIONAL, 6},
+    {"xend", BYTES("\x0f\x01\xd5"), OTHER, 0},
+    {"xabort $1", BYTES("\xc6\xf8\x01"), OTHER, 0},
+    {"loop +2", BYTES("\xe2\x00"), CONDITIONAL, 2},
+    {"jmp +2", BYTES("\xeb\x00"), JUMP, 2},
+    {"jmp -5", BYTES("\xe9\xf6\xff\xff\xff"), JUMP, (uint64_t)-5},
+    {"bnd jmp +6", BYTES("\xf2\xe9\x00\x00\x00\x00"), JUMP, 6},
+    {"jmp *%rax", BYTES("\xff\xe0"), INDIRECT_JUMP, 0},
+    {"notrack jmp *%rax", BYTES("\x3e\xff\xe0"), INDIRECT_JUMP, 0},
+    {"jmp *(%rax)", BYTES("\xff\x20"), INDIRECT_JUMP, 0},
+    {"ljmp *(%rax)", BYTES("\xff\x28"), INDIRECT_JUMP, 0},
+    {"call +0x1005", BYTES("\xe8\x00\x10\x00\x00"), CALL, 0x1005},
+    {"data16 data16 rex.W call", BYTES("\x66\x66\x48\xe8\x00\x00\x00\x00"), CALL, 8},
+    {"call *%r11", BYTES("\x41\xff\xd3"), INDIRECT_CALL, 0},
+    {"call *(%rax)", BYTES("\xff\x10"), INDIRECT_CALL, 0},
+    {"lcall *(%rax)", BYTES("\xff\x18"), INDIRECT_CALL, 0},
+    {"ret", BYTES("\xc3"), RETURN, 0},
+    {"ret $8", BYTES("\xc2\x08\x00"), RETURN, 0},
+    {"repz ret", BYTES("\xf3\xc3"), RETURN, 0},
+    {"bnd ret", BYTES("\xf2\xc3"), RETURN, 0},
+    {"lret", BYTES("\xcb"), RETURN, 0},
+    {"iretq", BYTES("\x48\xcf"), RETURN, 0},
+    {"syscall", BYTES("\x0f\x05"), OTHER, 0},
+    {"sysretq", BYTES("\x48\x0f\x07"), OTHER, 0},
+    {"ud2", BYTES("\x0f\x0b"), TRAP, 0},
+    {"ud1 %eax,%eax", BYTES("\x0f\xb9\xc0"), TRAP, 0},
+    {"hlt", BYTES("\xf4"), TRAP, 0},
+    {"int3", BYTES("\xcc"), OTHER, 0},
+    {"int $0x80", BYTES("\xcd\x80"), OTHER, 0},
+    {"vaddph %zmm1,%zmm2,%zmm3", BYTES("\x62\xf5\x6c\x48\x58\xd9"), OTHER, 0},
+};
+
+static bool has_target(uint8_t kind)
+{
+    return kind == CONDITIONAL || kind == JUMP || kind == CALL;
+}
+
+static void x86_instructions_are_told_apart(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(x86_cases) / sizeof(*x86_cases); i++) {
+        const struct x86_case *wanted = &x86_cases[i];
+        struct bat_instruction found;
+        if (!bat_instruction_decode(EM_X86_64, wanted->bytes, wanted->size, ADDRESS, &found))
+            fail_msg("%s is not decoded", wanted->text);
+        if (found.kind != wanted->kind || found.length != wanted->size)
+            fail_msg("%s: expected kind %d of %zu bytes, found %d of %d", wanted->text,
+                     wanted->kind, wanted->size, found.kind, found.length);
+        if (has_target(wanted->kind) && found.target != ADDRESS + wanted->target)
+            fail_msg("%s: goes to 0x%llx", wanted->text, (unsigned long long)found.target);
+        assert_int_equal(found.is_short_branch, strncmp(wanted->text, "loop", 4) == 0);
+    }
+}
+
+/* Every instruction needs all of its bytes. */
+static void x86_instructions_are_not_read_beyond_the_end(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(x86_cases) / sizeof(*x86_cases); i++) {
+        for (size_t size = 0; size < x86_cases[i].size; size++) {
+            struct bat_instruction found;
+            /* On the heap, where a sanitizer sees what is read. */
+            uint8_t *bytes = test_malloc(size + 1);
+            memcpy(bytes + 1, x86_cases[i].bytes, size);
+            if (bat_instruction_decode(EM_X86_64, bytes + 1, size, ADDRESS, &found))
+                fail_msg("%zu bytes of %s are decoded", size, x86_cases[i].text);
+            assert_false(bat_is_return(EM_X86_64, bytes + 1, size));
+            test_free(bytes);
+        }
+    }
+}
+
+struct jump_case {
+    const char *text;
+    const uint8_t *bytes;
+    size_t size;
+    uint8_t jump;
+    uint8_t register_number;
+    uint64_t slot;
+};
+
+static const struct jump_case jumps[] = {
+    {"jmp *%rdx", BYTES("\xff\xe2"), BAT_JUMP_REGISTER, 2, 0},
+    {"jmp *%r15", BYTES("\x41\xff\xe7"), BAT_JUMP_REGISTER, 15, 0},
+    {"notrack jmp *%rcx", BYTES("\x3e\xff\xe1"), BAT_JUMP_REGISTER, 1, 0},
+    {"jmp *0x10(%rip)", BYTES("\xff\x25\x10\x00\x00\x00"), BAT_JUMP_SLOT, 0, ADDRESS + 0x16},
+    {"bnd jmp *-7(%rip)", BYTES("\xf2\xff\x25\xf9\xff\xff\xff"), BAT_JUMP_SLOT, 0, ADDRESS},
+    {"jmp *0x402000", BYTES("\xff\x24\x25\x00\x20\x40\x00"), BAT_JUMP_SLOT, 0, 0x402000},
+    {"jmp *0x402000(,%rax,8)", BYTES("\xff\x24\xc5\x00\x20\x40\x00"), BAT_JUMP_TABLE, 0, 0x402000},
+    {"jmp *0x402000(,%r12,8)", BYTES("\x42\xff\x24\xe5\x00\x20\x40\x00"), BAT_JUMP_TABLE, 0,
+     0x402000},
+    {"jmp *0x402000(,%rax,4)", BYTES("\xff\x24\x85\x00\x20\x40\x00"), BAT_JUMP_UNKNOWN, 0, 0},
+    {"jmp *%gs:0x402000(,%rax,8)", BYTES("\x65\xff\x24\xc5\x00\x20\x40\x00"), BAT_JUMP_UNKNOWN, 0,
+     0},
+    {"jmp *(%rax,%rcx,8)", BYTES("\xff\x24\xc8"), BAT_JUMP_UNKNOWN, 0, 0},
+    {"jmp *8(%rax)", BYTES("\xff\x60\x08"), BAT_JUMP_UNKNOWN, 0, 0},
+    {"ljmp *0x10(%rip)", BYTES("\xff\x2d\x10\x00\x00\x00"), BAT_JUMP_UNKNOWN, 0, 0},
+};
+
+static void indirect_jumps_name_their_slot(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(jumps) / sizeof(*jumps); i++) {
+        struct bat_instruction found;
+        if (!bat_instruction_decode(EM_X86_64, jumps[i].bytes, jumps[i].size, ADDRESS, &found))
+            fail_msg("%s is not decoded", jumps[i].text);
+        if (found.kind != INDIRECT_JUMP || found.jump != jumps[i].jump)
+            fail_msg("%s: found kind %d, jump %d", jumps[i].text, found.kind, found.jump);
+        if (found.register_number != jumps[i].register_number || found.slot != jumps[i].slot)
+            fail_msg("%s: found register %d, slot 0x%llx", jumps[i].text, found.register_number,
+                     (unsigned long long)found.slot);
+    }
+}
+
+static void a_lock_prefix_stands_alone(void **state)
+{
+    (void)state;
+    struct bat_instruction found;
+    assert_true(bat_instruction_decode(EM_X86_64, BYTES("\xf0\x83\x00\x01"), ADDRESS, &found));
+    assert_int_equal(found.length, 1);
+    assert_int_equal(found.kind, OTHER);
+}
+
+static void x86_memory_relative_to_the_instruction_is_named(void **state)
+{
+    (void)state;
+    struct bat_instruction found;
+    /* lea 0x10(%rip),%rax; cmpb $3,-9(%rip): the immediate stands behind the distance */
+    assert_true(
+        bat_instruction_decode(EM_X86_64, BYTES("\x48\x8d\x05\x10\x00\x00\x00"), ADDRESS, &found));
+    assert_true(found.has_reference);
+    assert_int_equal(found.reference, ADDRESS + 0x17);
+    assert_true(
+        bat_instruction_decode(EM_X86_64, BYTES("\x80\x3d\xf7\xff\xff\xff\x03"), ADDRESS, &found));
+    assert_true(found.has_reference);
+    assert_int_equal(found.reference, ADDRESS - 2);
+    /* lea 0x10(%rax),%rax; lea 0x10(%eip),%eax */
+    assert_true(bat_instruction_decode(EM_X86_64, BYTES("\x48\x8d\x40\x10"), ADDRESS, &found));
+    assert_false(found.has_reference);
+    assert_true(
+        bat_instruction_decode(EM_X86_64, BYTES("\x67\x8d\x05\x10\x00\x00\x00"), ADDRESS, &found));
+    assert_false(found.has_reference);
+}
+
+static void bytes_that_are_no_instruction_are_not_decoded(void **state)
+{
+    (void)state;
+    struct bat_instruction found;
+    assert_false(bat_instruction_decode(EM_X86_64, BYTES("\x06"), ADDRESS, &found));
+    assert_false(bat_instruction_decode(EM_X86_64, BYTES("\x0f\x04"), ADDRESS, &found));
+    assert_false(bat_instruction_decode(EM_RISCV, BYTES("\x82\x80\x00\x00"), ADDRESS, &found));
+}
+
+/* --- AArch64 ------------------------------------------------------------------------------ */
+
+struct aarch64_case {
+    const char *text;
+    uint32_t word;
+    uint8_t kind;
+    uint64_t target; /* of direct branches, from ADDRESS */
+};
+
+static const struct aarch64_case aarch64_cases[] = {
+    {"mov x3, x3", 0xaa0303e3, OTHER, 0},
+    {"nop", 0xd503201f, NOP, 0},
+    {"b .+8", 0x14000002, JUMP, 8},
+    {"b .-4", 0x17ffffff, JUMP, (uint64_t)-4},
+    {"bl .+0x1000", 0x94000400, CALL, 0x1000},
+    {"b.ne .-8", 0x54ffffc1, CONDITIONAL, (uint64_t)-8},
+    {"bc.eq .+12", 0x54000070, CONDITIONAL, 12},
+    {"cbz x1, .+12", 0xb4000061, CONDITIONAL, 12},
+    {"cbnz w1, .-4", 0x35ffffe1, CONDITIONAL, (uint64_t)-4},
+    {"tbz x1, #3, .+12", 0x36180061, CONDITIONAL, 12},
+    {"tbnz w1, #3, .-4", 0x371fffe1, CONDITIONAL, (uint64_t)-4},
+    {"cbgt w1, w2, .+12", 0x74020061, CONDITIONAL, 12},
+    {"br x1", 0xd61f0020, INDIRECT_JUMP, 0},
+    {"braaz x1", 0xd61f083f, INDIRECT_JUMP, 0},
+    {"braa x1, x2", 0xd71f0822, INDIRECT_JUMP, 0},
+    {"blr x1", 0xd63f0020, INDIRECT_CALL, 0},
+    {"blraa x1, x2", 0xd73f0822, INDIRECT_CALL, 0},
+    {"ret", 0xd65f03c0, RETURN, 0},
+    {"ret x1", 0xd65f0020, RETURN, 0},
+    {"retaa", 0xd65f0bff, RETURN, 0},
+    {"retab", 0xd65f0fff, RETURN, 0},
+    {"eret", 0xd69f03e0, RETURN, 0},
+    {"eretaa", 0xd69f0bff, RETURN, 0},
+    {"drps", 0xd6bf03e0, RETURN, 0},
+    {"brk #1", 0xd4200020, TRAP, 0},
+    {"udf #1", 0x00000001, TRAP, 0},
+    {"hlt #1", 0xd4400020, OTHER, 0},
+    {"svc #0", 0xd4000001, OTHER, 0},
+};
+
+static void put_word(uint8_t bytes[4], uint32_t word)
+{
+    for (unsigned i = 0; i < 4; i++)
+        bytes[i] = (uint8_t)(word >> (8 * i));
+}
+
+static void aarch64_instructions_are_told_apart(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(aarch64_cases) / sizeof(*aarch64_cases); i++) {
+        const struct aarch64_case *wanted = &aarch64_cases[i];
+        struct bat_instruction found;
+        uint8_t bytes[4];
+        put_word(bytes, wanted->word);
+        if (!bat_instruction_decode(EM_AARCH64, bytes, 4, ADDRESS, &found))
+            fail_msg("%s is not decoded", wanted->text);
+        if (found.kind != wanted->kind || found.length != 4)
+            fail_msg("%s: expected kind %d, found %d of %d bytes", wanted->text, wanted->kind,
+                     found.kind, found.length);
+        if (has_target(wanted->kind) && found.target != ADDRESS + wanted->target)
+            fail_msg("%s: goes to 0x%llx", wanted->text, (unsigned long long)found.target);
+        assert_false(found.has_reference);
+        assert_false(bat_instruction_decode(EM_AARCH64, bytes, 3, ADDRESS, &found));
+    }
+}
+
+static void aarch64_addresses_relative_to_the_instruction_are_named(void **state)
+{
+    (void)state;
+    static const struct {
+        uint32_t word;
+        uint64_t reference;
+    } wanted[] = {
+        {0x30000060, 13},           /* adr x0, .+13 */
+        {0x70ffffe0, (uint64_t)-1}, /* adr x0, .-1 */
+        {0x58000060, 12},           /* ldr x0, .+12 */
+        {0x18ffffe0, (uint64_t)-4}, /* ldr w0, .-4 */
+        {0x9c000060, 12},           /* ldr q0, .+12 */
+        {0x98000060, 12},           /* ldrsw x0, .+12 */
+    };
+    struct bat_instruction found;
+    uint8_t bytes[4];
+    for (size_t i = 0; i < sizeof(wanted) / sizeof(*wanted); i++) {
+        put_word(bytes, wanted[i].word);
+        assert_true(bat_instruction_decode(EM_AARCH64, bytes, 4, ADDRESS, &found));
+        assert_true(found.has_reference);
+        assert_int_equal(found.reference, ADDRESS + wanted[i].reference);
+    }
+    put_word(bytes, 0xb0000000); /* adrp x0, .+0x1000: a page, no address */
+    assert_true(bat_instruction_decode(EM_AARCH64, bytes, 4, ADDRESS, &found));
+    assert_false(found.has_reference);
+}
+
+/* --- Returns ------------------------------------------------------------------------------ */
+
+/* bat_is_return() takes a short cut; it must say the same as the decoder. */
+static void returns_are_what_the_decoder_says(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(x86_cases) / sizeof(*x86_cases); i++)
+        if (bat_is_return(EM_X86_64, x86_cases[i].bytes, x86_cases[i].size) !=
+            (x86_cases[i].kind == RETURN))
+            fail_msg("%s", x86_cases[i].text);
+    for (size_t i = 0; i < sizeof(aarch64_cases) / sizeof(*aarch64_cases); i++) {
+        uint8_t bytes[4];
+        put_word(bytes, aarch64_cases[i].word);
+        if (bat_is_return(EM_AARCH64, bytes, 4) != (aarch64_cases[i].kind == RETURN))
+            fail_msg("%s", aarch64_cases[i].text);
+    }
+    assert_true(bat_is_return(EM_X86_64, BYTES("\x66\xf3\xc3")));
+    assert_false(bat_is_return(EM_X86_64, BYTES("\xf0\xc3")));
+    /* Fifteen bytes are the longest instruction there is. */
+    assert_true(bat_is_return(
+        EM_X86_64, BYTES("\x66\x66\x66\x66\x66\x66\x66\x66\x66\x66\x66\x66\x66\x66\xc3")));
+    assert_false(bat_is_return(
+        EM_X86_64, BYTES("\x66\x66\x66\x66\x66\x66\x66\x66\x66\x66\x66\x66\x66\x66\x66\xc3")));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(x86_instructions_are_told_apart),
+        cmocka_unit_test(x86_instructions_are_not_read_beyond_the_end),
+        cmocka_unit_test(indirect_jumps_name_their_slot),
+        cmocka_unit_test(a_lock_prefix_stands_alone),
+        cmocka_unit_test(x86_memory_relative_to_the_instruction_is_named),
+        cmocka_unit_test(bytes_that_are_no_instruction_are_not_decoded),
+        cmocka_unit_test(aarch64_instructions_are_told_apart),
+        cmocka_unit_test(aarch64_addresses_relative_to_the_instruction_are_named),
+        cmocka_unit_test(returns_are_what_the_decoder_says),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
