@@ -112,6 +112,12 @@ class Elf:
         return [s for s in self.symbols() if s.type == STT_FUNC and s.section != 0]
 
     def loaded_bytes(self):
-        """[(address, bytes)] of every PT_LOAD segment's file content."""
-        return [(s.address, self.data[s.offset:s.offset + s.file_size]) for s in self.segments
+        """[(address, bytes)] of every PT_LOAD segment's file content.
+
+        The ELF header is loaded too; its fields about the section header table count as zeros.
+        """
+        data = bytearray(self.data)
+        data[0x28:0x30] = bytes(8)   # e_shoff
+        data[0x3c:0x40] = bytes(4)   # e_shnum, e_shstrndx
+        return [(s.address, bytes(data[s.offset:s.offset + s.file_size])) for s in self.segments
                 if s.type == PT_LOAD]
