@@ -149,11 +149,13 @@ static bool note_repaired(struct injection *injection)
     struct bat_binary *source = &injection->source;
     if (bat_binary_open(path, source, &error) != BAT_OK)
         return report(path, &error);
-    if (source->map->hot_index_ambiguous && source->map->hot_index == BAT_HOT_INDEX_MERGED) {
-        tool_complain(path, "the note's hot indices can be read in two ways, and no symbols tell "
-                            "which is meant: not repaired");
-        return false;
-    }
+    if (source->map->hot_index_ambiguous)
+        tool_complain(path,
+                      "warning: the note's hot indices can be read in two ways, and no "
+                      "symbols tell which is meant: taken to count %s",
+                      source->map->hot_index == BAT_HOT_INDEX_MERGED
+                          ? "hot and cold tables together, as BOLT 19's may"
+                          : "in the hot table");
     bat_map_canonicalize(source->map);
     struct bat_map *map = source->map;
     source->map = NULL;

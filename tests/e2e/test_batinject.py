@@ -1,0 +1,738 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""batinject from outside: real notes taken out, put back, replaced, mended and taken through JSON.
+
+What is expected comes from the files that BOLT wrote, from batnote.py, or from perf2bolt-22.
+"""
+
+import functools
+import json
+import os
+import pathlib
+import random
+import re
+import resource
+import shutil
+import signal
+import stat
+import subprocess
+import tempfile
+import unittest
+
+import batnote
+import elffile
+import fixtures
+import toolbox
+
+SMALL = "small-fixed-profile2-22"
+NOBODY = 65534
+
+# One of each kind that a note's way could depend on.
+SAMPLE = [SMALL, "sqlite-fixed-profile2-22", "sqlite-fixed-profile2-19", "sqlite-pie-cdsplit-22",
+          "sqlite-shared-all-22", "sqlite-fixed-atend-22", "sqlite-fixed-oldtext-22",
+          "sqlite-aarch64-profile2-22", "sqlite-aarch64static-profile2-22", "sqlite-fixed-icf-19",
+          "secondary-fixed-all-22", "exceptions-pie-eh-22", "samename-fixed-all-22"]
+
+# Notes of BOLT 19 with hot indices that perf2bolt-22 does not understand, and crashes of.
+CRASHING = ["sqlite-fixed-atend-19", "sqlite-fixed-all-19", "sqlite-fixed-randomN-19"]
+
+
+def parsed_entries(binary, folder):
+    """The number of BAT entries that perf2bolt-22 finds in a binary."""
+    address = next(s.address for s in elffile.Elf(binary).functions() if s.size)
+    profile = pathlib.Path(folder) / "profile.pre"
+    profile.write_text(f"B {address:x} {address:x} 1 0\n", encoding="utf-8")
+    log = fixtures.run(["perf2bolt-22", binary, "--pa", "-p", profile, "-o", "profile.fdata"], folder)
+    return int(re.search(r"^BOLT-INFO: Parsed (\d+) BAT entries$", log, re.MULTILINE).group(1))
+
+
+@functools.lru_cache(maxsize=None)
+def expected_entries(name):
+    """What perf2bolt-22 finds in the binary that BOLT wrote."""
+    with tempfile.TemporaryDirectory() as folder:
+        return parsed_entries(fixtures.get(name).bolted, folder)
+
+
+def table_count(note):
+    """How many tables a note has."""
+    return len(batnote.decode(note).tables())
+
+
+def describe(tables, **members):
+    """A whole description."""
+    return {"format": "batkit-note", "schema": 1, "version": 3, **members, "functions": tables}
+
+
+class Scratch(unittest.TestCase):
+    """A folder for each test, and what all of them ask."""
+
+    def setUp(self):
+        self.folder = pathlib.Path(tempfile.mkdtemp())
+        self.addCleanup(shutil.rmtree, self.folder)
+
+    def path(self, name):
+        """The path of a file in the folder."""
+        return self.folder / name
+
+    def copy(self, name, as_name="file"):
+        """A copy of a fixture's binary."""
+        return pathlib.Path(shutil.copy(fixtures.get(name).bolted, self.path(as_name)))
+
+    def save(self, name, content):
+        """A file of these bytes or this text."""
+        self.path(name).write_bytes(content if isinstance(content, bytes) else content.encode())
+        return self.path(name)
+
+    def assert_same(self, path, other):
+        """The same bytes."""
+        self.assertTrue(pathlib.Path(path).read_bytes() == pathlib.Path(other).read_bytes(),
+                        f"{path} is not {other}")
+
+    def assert_loaded_same(self, path, other):
+        """The same segments with the same content, but for the section headers' place."""
+        elf, before = elffile.Elf(path), elffile.Elf(other)
+        self.assertEqual(elf.segments, before.segments)
+        for (address, data), (_, expected) in zip(elf.loaded_bytes(), before.loaded_bytes()):
+            start = 64 if expected.startswith(b"\x7fELF") else 0
+            self.assertTrue(data[start:] == expected[start:], f"segment at 0x{address:x}")
+
+    def assert_fails(self, message, *arguments, **options):
+        """Exit status 1 and this line alone on standard error, behind the tool's name."""
+        done = toolbox.run("batinject", *arguments, **options)
+        self.assertEqual((done.returncode, done.stdout, done.stderr),
+                         (1, "", f"batinject: {message}\n"))
+
+    def assert_alone(self, *names):
+        """These files are all that the folder holds: nothing temporary is left."""
+        self.assertEqual(sorted(os.listdir(self.folder)), sorted(names))
+
+
+# --- Real notes ----------------------------------------------------------------------------------
+
+
+class RealNotes(Scratch):
+    """Each way of a note out of a binary and back into it."""
+
+    def test_extract(self):
+        for name in SAMPLE:
+            with self.subTest(name):
+                fixture, output = fixtures.get(name), self.path("note")
+                size = os.path.getsize(fixture.note)
+                self.assertEqual(toolbox.fine("batinject", fixture.bolted, f"--extract={output}"),
+                                 f"{output}: note extracted: {size} bytes\n")
+                self.assert_same(output, fixture.note)
+                self.assertEqual(toolbox.fine("batinject", fixture.bolted, "--extract=-",
+                                              text=False), output.read_bytes())
+
+    def test_remove_and_put_back(self):
+        for name in SAMPLE:
+            with self.subTest(name):
+                fixture, file = fixtures.get(name), self.copy(name)
+                note = pathlib.Path(fixture.note).read_bytes()
+                self.assertEqual(toolbox.fine("batinject", "--remove", file),
+                                 f"{file}: note removed: {len(note)} bytes\n")
+                self.assertIsNone(elffile.Elf(file).note())
+                self.assert_loaded_same(file, fixture.bolted)
+                fixture.check_runs(file)
+                self.assertEqual(toolbox.fine("batinject", f"--note={fixture.note}", file),
+                                 f"{file}: note added: {table_count(note)} tables, "
+                                 f"{len(note)} bytes\n")
+                self.assert_same(file, fixture.bolted)
+
+    def test_replace(self):
+        """By a note that is shorter, and by the first one again."""
+        for name in SAMPLE:
+            with self.subTest(name):
+                fixture, file = fixtures.get(name), self.copy(name)
+                note = batnote.decode(pathlib.Path(fixture.note).read_bytes())
+                table = next(t for t in note.tables() if "secondary_entry_points" not in t)
+                description = self.save("json", json.dumps(describe([table])))
+                out = toolbox.fine("batinject", f"--json={description}", file)
+                self.assertRegex(out, rf"^{re.escape(str(file))}: note replaced: 1 table, \d+ "
+                                      r"bytes\n$")
+                self.assertEqual(parsed_entries(file, self.folder), 1)
+                self.assert_loaded_same(file, fixture.bolted)
+                fixture.check_runs(file)
+                toolbox.fine("batinject", f"--from={fixture.bolted}", file)
+                self.assert_same(file, fixture.bolted)
+
+    def test_through_json(self):
+        """batdump --json | batinject --json, into the binary without note."""
+        for name in SAMPLE:
+            with self.subTest(name):
+                fixture, file = fixtures.get(name), self.copy(name)
+                toolbox.fine("batinject", "-q", "--remove", file)
+                description = toolbox.fine("batdump", "--json", fixture.bolted)
+                toolbox.fine("batinject", "--json=-", file, input=description)
+                self.assert_same(file, fixture.bolted)
+                fixture.check_runs(file)
+                self.assertEqual(parsed_entries(file, self.folder), expected_entries(name))
+
+    def test_json_in_any_order(self):
+        """Tables, members and entries shuffled; fragments before their parents; spread over lines.
+        Entries of equal output offset keep their order, which is part of the note."""
+        shuffled = random.Random(1)
+        for name in SAMPLE:
+            with self.subTest(name):
+                fixture, file = fixtures.get(name), self.copy(name)
+                tables = batnote.decode(pathlib.Path(fixture.note).read_bytes()).tables()
+                for table in tables:
+                    order = {e["output"]: shuffled.random() for e in table["entries"]}
+                    table["entries"].sort(key=lambda e, order=order: order[e["output"]])
+                    table["x-own"] = [{"kind": [None, True, 1.5e3, "\\"]}, "x"]
+                tables = [dict(shuffled.sample(list(t.items()), len(t))) for t in tables[::-1]]
+                members = list(describe(tables, hot_index="table").items())
+                shuffled.shuffle(members)
+                self.save("json", json.dumps(dict(members), indent=shuffled.randrange(3)))
+                toolbox.fine("batinject", f"--json={self.path('json')}", file)
+                self.assert_same(file, fixture.bolted)
+
+    def test_standard_input(self):
+        fixture, file = fixtures.get(SMALL), self.copy(SMALL)
+        note = pathlib.Path(fixture.note).read_bytes()
+        toolbox.fine("batinject", "--remove", file)
+        toolbox.fine("batinject", "--note=-", file, input=note, text=False)
+        self.assert_same(file, fixture.bolted)
+
+    def test_output_elsewhere(self):
+        fixture, output = fixtures.get(SMALL), self.path("output")
+        file = self.copy(SMALL)
+        size = os.path.getsize(fixture.note)
+        self.assertEqual(toolbox.fine("batinject", "--remove", file, "-o", output),
+                         f"{output}: note removed: {size} bytes\n")
+        self.assert_same(file, fixture.bolted)
+        self.assertIsNone(elffile.Elf(output).note())
+        self.assertEqual(toolbox.fine("batinject", f"--output={output}", "-q", "--from", file, file),
+                         "")
+        self.assert_same(output, fixture.bolted)
+
+
+class Repair(Scratch):
+    """BOLT 19's hot indices, and notes that are fine."""
+
+    def test_crashing(self):
+        """perf2bolt-22 crashes of the note, and reads it afterwards."""
+        for name in CRASHING:
+            with self.subTest(name):
+                fixture, file = fixtures.get(name), self.copy(name)
+                self.save("profile.pre", "B 800000 800000 1 0\n")
+                crashed = subprocess.run(["perf2bolt-22", file, "--pa", "-p", "profile.pre", "-o",
+                                          "fdata"], cwd=self.folder, stdout=subprocess.DEVNULL,
+                                         stderr=subprocess.DEVNULL, check=False, timeout=300)
+                self.assertEqual(crashed.returncode, -signal.SIGSEGV)
+
+                elf = elffile.Elf(file)
+                before = batnote.decode(elf.note(), batnote.symbol_names(elf))
+                self.assertTrue(before.merged)
+                out = toolbox.fine("batinject", "--repair", file)
+                after = elffile.Elf(file).note()
+                self.assertEqual(out, f"{file}: note repaired: {len(before.tables())} tables, "
+                                      f"{len(after)} bytes\n")
+                repaired = batnote.decode(after)
+                self.assertFalse(repaired.merged)
+                self.assertEqual(repaired.tables(), before.tables())
+                self.assertEqual(parsed_entries(file, self.folder), len(before.tables()))
+                self.assert_loaded_same(file, fixture.bolted)
+                fixture.check_runs(file)
+                self.assertIn("nothing needed repair",
+                              toolbox.fine("batinject", "--repair", file))
+
+    def test_merged_through_json(self):
+        """Without repair the same bytes come back."""
+        fixture, file = fixtures.get(CRASHING[0]), self.copy(CRASHING[0])
+        description = toolbox.fine("batdump", "--json", file)
+        self.assertEqual(json.loads(description)["hot_index"], "merged")
+        done = toolbox.run("batinject", "--json=-", file, input=description)
+        self.assertEqual(done.returncode, 0)
+        self.assertRegex(done.stderr, r"\Abatinject: .*: \.note\.bolt_bat: warning: "
+                                      r"hot-index-merged: .*--repair.*\n\Z")
+        self.assert_same(file, fixture.bolted)
+
+    def test_nothing_to_repair(self):
+        for name in SAMPLE:
+            with self.subTest(name):
+                file = self.copy(name)
+                inode = file.stat().st_ino
+                self.assertEqual(toolbox.fine("batinject", "--repair", file),
+                                 f"{file}: nothing needed repair: the note is in canonical form\n")
+                self.assertEqual(file.stat().st_ino, inode)
+        output = self.path("output")
+        note = pathlib.Path(fixtures.get(SAMPLE[-1]).note).read_bytes()
+        self.assertEqual(toolbox.fine("batinject", "--repair", file, "-o", output),
+                         f"{output}: note copied, nothing needed repair: {table_count(note)} "
+                         f"tables, {len(note)} bytes\n")
+        self.assert_same(output, file)
+
+    def test_short_prefix(self):
+        """A note with an equal prefix that could be longer is brought into BOLT's form."""
+        fixture, file = fixtures.get(SMALL), self.copy(SMALL)
+        note = bytearray(pathlib.Path(fixture.note).read_bytes())
+        fields = batnote.fields(note)
+        equal = next(i for i, f in enumerate(fields) if f.name == "EqualElems" and f.value == 1)
+        first = next(f for f in fields[equal:] if f.name == "OutputOffset")
+        mask = fields[equal + 1]
+        # The one entry of the prefix, at offsets 0, is told in full: 0, and its branch bit.
+        self.assertEqual((mask.name, mask.size), ("BranchEntries", 1))
+        end = first.offset + first.size
+        changed = (note[:fields[equal].offset] + b"\0" + note[first.offset:end]
+                   + bytes([mask.value[0] & 1])
+                   + note[end:batnote.description_range(bytes(note))[1]])
+        changed[4:8] = (len(changed) - 20).to_bytes(4, "little")
+        changed += bytes(-len(changed) % 4)
+        self.save("note", bytes(changed))
+        toolbox.fine("batinject", "--no-check", f"--note={self.path('note')}", file)
+        self.assertFalse(file.read_bytes() == pathlib.Path(fixture.bolted).read_bytes())
+        self.assertIn("note repaired", toolbox.fine("batinject", "--repair", file))
+        self.assert_same(file, fixture.bolted)
+
+
+# --- Notes described by hand -----------------------------------------------------------------------
+
+
+class Descriptions(Scratch):
+    """JSON: what may be written, and what is said of the rest."""
+
+    def inject(self, text, *arguments):
+        """The tables of the note that a description makes."""
+        file = self.copy(SMALL)
+        self.save("json", text)
+        toolbox.fine("batinject", "--no-check", f"--json={self.path('json')}", file, *arguments)
+        return batnote.decode(elffile.Elf(file).note())
+
+    def test_forms(self):
+        """Numbers as hexadecimal strings, "branch" false, members that are only looked at."""
+        tables = [{"kind": "cold", "address": "0x2000", "parent": "0xABCD", "name": "f.cold.0",
+                   "skew": 99, "equal_prefix": "0x7", "num_entries": 5, "entries": [
+                       {"input": "0x20", "output": "0x0", "branch": False, "hash": "0X0F",
+                        "index": "0xa"},
+                       {"input": 2**31 - 1, "output": 2**32 - 1, "branch": True}]},
+                  {"kind": "hot", "address": "0xabcd", "hash": "0xffffffffffffffff",
+                   "num_blocks": "0x10", "secondary_entry_points": [8, "0x4", 4294967295],
+                   "entries": []}]
+        note = self.inject(json.dumps(describe(tables, build_id="00", bolt_info="\u20ac")))
+        self.assertEqual(note.tables(), [
+            {"kind": "hot", "address": "0xabcd", "hash": "0xffffffffffffffff", "num_blocks": 16,
+             "secondary_entry_points": [8, 4, 4294967295], "entries": []},
+            {"kind": "cold", "address": "0x2000", "parent": "0xabcd", "skew": 32,
+             "equal_prefix": 1, "entries": [
+                 {"output": 0, "input": 32, "hash": "0xf", "index": 10},
+                 {"output": 2**32 - 1, "input": 2**31 - 1, "branch": True}]}])
+
+    def test_empty(self):
+        self.assertEqual(self.inject(json.dumps(describe([]))).tables(), [])
+
+    def test_large_line(self):
+        """Beyond what is read at once: places are still right."""
+        lines = ['{"format":"batkit-note","schema":1,"version":3,"functions":[']
+        for i in range(40000):
+            lines.append(f'{{"kind":"hot","address":"{hex(16 * i)}","hash":"0x1","num_blocks":1,'
+                         f'"entries":[{{"output":0,"input":0,"hash":"0x1","index":0}}]}},')
+        lines[-1] = lines[-1][:-1]
+        self.assertEqual(len(self.inject("\n".join(lines + ["]}"])).hot), 40000)
+        broken = lines[39000].replace('"index":0', '"index":-1')
+        lines[39000] = broken
+        column = broken.index("-1") + 1
+        self.assert_refused("\n".join(lines + ["]}"]), 39001, column,
+                            '"index": expected a whole number, found -1')
+        text = "".join(lines + ["]}"])
+        self.assert_refused(text, 1, text.index("-1") + 1,
+                            '"index": expected a whole number, found -1')
+
+    def assert_refused(self, text, line, column, message):
+        """The error, and the file as it was."""
+        file = self.copy(SMALL)
+        before = file.read_bytes()
+        path = self.save("json", text)
+        self.assert_fails(f"{path}:{line}:{column}: {message}", f"--json={path}", file)
+        self.assertTrue(file.read_bytes() == before)
+
+    def test_syntax(self):
+        for text, line, column, message in [
+                ("", 1, 1, "not JSON: parse error: premature EOF"),
+                ('{"format":\n', 2, 1, "not JSON: parse error: premature EOF"),
+                ('{"format" "x"}', 1, 14, "not JSON: parse error: object key and value must be "
+                                          "separated by a colon (':')"),
+                ('{\n "format":"\x01"}', 2, 12,
+                 "not JSON: lexical error: invalid character inside string."),
+                (json.dumps(describe([])) + "\n{}", 2, 2,
+                 "not JSON: parse error: trailing garbage")]:
+            with self.subTest(text):
+                self.assert_refused(text, line, column, message)
+
+    def test_values(self):
+        entry = '{"functions":[{"entries":[\n{%s}]}]}'
+        for text, line, column, message in [
+                ("[]", 1, 1, "expected an object, found an array"),
+                ('"x"', 1, 1, "expected an object, found a string"),
+                (" 12", 1, 2, "expected an object, found a number"),
+                ("\n\n  null", 3, 3, "expected an object, found null"),
+                ('{"format":"x"}', 1, 11, '"format": expected "batkit-note", found "x"'),
+                ('{"hot_index":"hot"}', 1, 14, '"hot_index": expected "table" or "merged", found '
+                                               '"hot"'),
+                ('{"schema":true}', 1, 11, '"schema": expected a whole number, found true'),
+                ('{"functions":{}}', 1, 14, '"functions": expected an array, found an object'),
+                ('{"functions":[1]}', 1, 15, 'expected an object for each table in "functions", '
+                                             'found a number'),
+                ('{"functions":[\n{"entries":[[]]}]}', 2, 13,
+                 'expected an object for each entry in "entries", found an array'),
+                ('{"functions":[{"kind":"warm"}]}', 1, 23,
+                 '"kind": expected "hot" or "cold", found "warm"'),
+                ('{"functions":[{"kind":"hot", "address":4194304}]}', 1, 40,
+                 '"address": expected a string such as "0x4005d0", found a number'),
+                ('{"functions":[{"address":"400000"}]}', 1, 26,
+                 '"address": expected "0x" and hexadecimal digits, found "400000"'),
+                ('{"functions":[{"address":"0x"}]}', 1, 26,
+                 '"address": expected "0x" and hexadecimal digits, found "0x"'),
+                ('{"functions":[{"hash":"0x10000000000000000"}]}', 1, 23,
+                 '"hash": 0x10000000000000000 is beyond the largest, 0xffffffffffffffff'),
+                ('{"functions":[{"num_blocks":4294967296}]}', 1, 29,
+                 '"num_blocks": 4294967296 is beyond the largest, 4294967295'),
+                ('{"functions":[{"secondary_entry_points":[\n1, "x"]}]}', 2, 4,
+                 '"secondary_entry_points": expected "0x" and hexadecimal digits, found "x"'),
+                ('{"functions":[{"secondary_entry_points":[\n1, {}]}]}', 2, 4,
+                 '"secondary_entry_points": expected a whole number, found an object'),
+                (entry % '"output":1.0', 2, 11, '"output": expected a whole number, found 1.0'),
+                (entry % '"output":4294967296', 2, 11,
+                 '"output": 4294967296 is beyond the largest, 4294967295'),
+                (entry % '"input": "0x80000000"', 2, 11,
+                 '"input": 0x80000000 is beyond the largest, 0x7fffffff'),
+                (entry % '"branch":1', 2, 11, '"branch": expected true or false, found a number'),
+                (entry % '"index":1e3', 2, 10, '"index": expected a whole number, found 1e3'),
+                (entry % '"index":99999999999999999999999', 2, 10,
+                 '"index": 99999999999999999999999 is beyond the largest, 4294967295'),
+        ]:
+            with self.subTest(text):
+                self.assert_refused(text, line, column, message)
+
+    def test_members(self):
+        start = '{"format":"batkit-note","schema":1,"version":3,"functions":['
+        block = '{"output":0,"input":0,"hash":"0x1","index":0}'
+        for text, line, column, message in [
+                ("{}", 1, 1, 'a note without "format"'),
+                ('{"format":"batkit-note","version":3,"functions":[]}', 1, 1,
+                 'a note without "schema"'),
+                ('{"format":"batkit-note","schema":1,"functions":[]}', 1, 1,
+                 'a note without "version"'),
+                ('{"format":"batkit-note","schema":1,"version":3}', 1, 1,
+                 'a note without "functions"'),
+                ('{"format":"batkit-note","schema":2,"version":3,"functions":[]}', 1, 1,
+                 '"schema" is 2: expected 1, the one that is known here'),
+                ('{"format":"batkit-note","schema":1,"version":1,"functions":[]}', 1, 1,
+                 '"version" is 1: expected 3, the one that can be written'),
+                ('{"format":"batkit-note",\n"format":"batkit-note"}', 2, 1,
+                 'second "format" in one object'),
+                ('{"x-a":1,"x-a":[{}],"formats":1}', 1, 21,
+                 'unknown member "formats": names of one\'s own have to begin with "x-"'),
+                ('{"a\\u001bb":1}', 1, 7,
+                 'unknown member "a?b": names of one\'s own have to begin with "x-"'),
+                (start + "{}]}", 1, 61, 'a table without "kind"'),
+                (start + '\n{"kind":"hot"}]}', 2, 1, 'a hot function without "address"'),
+                (start + '{"kind":"hot","address":"0x1","hash":"0x1","num_blocks":1}]}', 1, 61,
+                 'a hot function without "entries"'),
+                (start + '{"kind":"hot","address":"0x1","num_blocks":1,"entries":[]}]}', 1, 61,
+                 'a hot function without "hash"'),
+                (start + '{"kind":"hot","address":"0x1","hash":"0x1","entries":[]}]}', 1, 61,
+                 'a hot function without "num_blocks"'),
+                (start + '{"kind":"hot","address":"0x1","hash":"0x1","num_blocks":1,"entries":[],'
+                 '"parent":"0x1"}]}', 1, 61, 'a hot function cannot have "parent"'),
+                (start + '{"kind":"cold","address":"0x1","entries":[]}]}', 1, 61,
+                 'a cold fragment without "parent"'),
+                (start + '{"kind":"cold","address":"0x1","parent":"0x2","entries":[],'
+                 '"hash":"0x1"}]}', 1, 61, 'a cold fragment cannot have "hash"'),
+                (start + '{"kind":"cold","address":"0x1","parent":"0x2","entries":[],'
+                 '"secondary_entry_points":[]}]}', 1, 61,
+                 'a cold fragment cannot have "secondary_entry_points"'),
+                (start + '{"entries":[' + block + ',\n{"output":0,"hash":"0x1","index":0}]}]}', 2, 1,
+                 'a block entry without "input"'),
+                (start + '{"entries":[{"output":0,"input":0,"index":0}]}]}', 1, 73,
+                 'a block entry without "hash"'),
+                (start + '{"entries":[{"output":0,"input":0,"branch":true,"index":0}]}]}', 1, 73,
+                 'a branch entry cannot have "index"'),
+                (start + '{"entries":[{"branch":true,"input":0}]}]}', 1, 73,
+                 'a branch entry without "output"'),
+        ]:
+            with self.subTest(text):
+                self.assert_refused(text, line, column, message)
+
+    def test_tables(self):
+        start = '{"format":"batkit-note","schema":1,"version":3,"functions":['
+        hot = '\n{"kind":"hot","address":"%s","hash":"0x1","num_blocks":1,"entries":[]}'
+        cold = '\n{"kind":"cold","address":"%s","parent":"%s","entries":[]}'
+        for text, line, column, message in [
+                (start + hot % "0x10" + "," + hot % "0x010" + "]}", 3, 1,
+                 "address 0x10 is that of the table at 2:1 already"),
+                (start + cold % ("0x10", "0x20") + "," + hot % "0x10" + "]}", 3, 1,
+                 "address 0x10 is that of the table at 2:1 already"),
+                (start + cold % ("0x10", "0x20") + "]}", 2, 1,
+                 "fragment at 0x10: its parent, 0x20, is no table of this note"),
+                (start + cold % ("0x10", "0x10") + "]}", 2, 1,
+                 "fragment at 0x10: its parent, 0x10, is a fragment too: expected a hot function"),
+                (start + hot % "0x30" + "," + cold % ("0x20", "0x30") + "," + cold % ("0x10", "0x20")
+                 + "]}", 4, 1,
+                 "fragment at 0x10: its parent, 0x20, is a fragment too: expected a hot function"),
+        ]:
+            with self.subTest(text):
+                self.assert_refused(text, line, column, message)
+
+    def test_depth(self):
+        """What is skipped may not nest without end."""
+        self.assert_refused('{"x-deep":' + "[" * 1000, 1, 111,
+                            "more than 100 arrays and objects inside each other")
+
+    def test_not_there(self):
+        file = self.copy(SMALL)
+        self.assert_fails("/nonexistent: cannot be opened: No such file or directory",
+                          "--json=/nonexistent", file)
+        self.assert_fails(f"{self.folder}: cannot be read: Is a directory",
+                          f"--json={self.folder}", file)
+
+
+# --- What is refused -------------------------------------------------------------------------------
+
+
+class Checks(Scratch):
+    """Notes that do not fit the binary."""
+
+    def test_other_binary(self):
+        """The note of another program has addresses that this one has not."""
+        file, other = self.copy(SMALL), fixtures.get("sqlite-fixed-profile2-22")
+        before = file.read_bytes()
+        done = toolbox.run("batinject", f"--note={other.note}", file)
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        lines = done.stderr.splitlines()
+        self.assertRegex(lines[0], rf"^batinject: {re.escape(str(file))}: "
+                                   r"\.note\.bolt_bat\+0x[0-9a-f]+: error: [a-z-]+: ")
+        # Not thousands of lines: nobody reads them all.
+        self.assertEqual(len(lines), 12)
+        self.assertRegex(lines[-2], r"and \d+ more like these$")
+        self.assertRegex(lines[-1], r": nothing written: the new note has \d+ errors \(--no-check "
+                                    r"writes it all the same\)$")
+        self.assertTrue(file.read_bytes() == before)
+        toolbox.fine("batinject", "--no-check", f"--note={other.note}", file)
+        self.assertEqual(elffile.Elf(file).note(), pathlib.Path(other.note).read_bytes())
+
+    def test_one_error(self):
+        """A function whose only fault is that it stands nowhere."""
+        file = self.copy(SMALL)
+        tables = [{"kind": "hot", "address": "0x1", "hash": "0x1", "num_blocks": 1, "entries": [
+            {"output": 0, "input": 0, "hash": "0x1", "index": 0}]}]
+        self.save("json", json.dumps(describe(tables)))
+        done = toolbox.run("batinject", f"--json={self.path('json')}", file)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("executable", done.stderr)
+        self.assertRegex(done.stderr.splitlines()[-1], r": nothing written: the new note has \d+ "
+                                                       r"errors? \(--no-check ")
+        self.assert_same(file, fixtures.get(SMALL).bolted)
+
+    def test_not_decodable(self):
+        file = self.copy(SMALL)
+        note = pathlib.Path(fixtures.get(SMALL).note).read_bytes()
+        path = self.save("note", note[:-4])
+        done = toolbox.run("batinject", f"--note={path}", file)
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        first, last = done.stderr.splitlines()
+        self.assertRegex(first, rf"^batinject: {re.escape(str(file))}: \.note\.bolt_bat\+0x")
+        self.assertEqual(last, f"batinject: {file}: nothing written: the new note cannot be decoded "
+                               "(--no-check writes it all the same)")
+        self.assert_same(file, fixtures.get(SMALL).bolted)
+        self.assertEqual(toolbox.fine("batinject", "--no-check", f"--note={path}", file),
+                         f"{file}: note replaced: {len(note) - 4} bytes\n")
+        self.assertEqual(elffile.Elf(file).note(), note[:-4])
+
+    def test_kinds_of_files(self):
+        """Each option says what the file is that it was given."""
+        fixture, file = fixtures.get(SMALL), self.copy(SMALL)
+        self.assert_fails(f"{fixture.bolted}: an ELF file, not a raw note: --from takes the note "
+                          "of one", f"--note={fixture.bolted}", file)
+        self.assert_fails(f"{fixture.note}: a raw note, not an ELF file: --note takes such a note",
+                          f"--from={fixture.note}", file)
+        self.assert_fails(f"{fixture.input}: no BOLT note, neither .note.bolt_bat nor "
+                          ".note.bolt_info: not a BOLTed binary (llvm-bolt --enable-bat writes the "
+                          "note)", f"--from={fixture.input}", file)
+        self.assert_fails("/nonexistent: cannot be opened: No such file or directory",
+                          "--note=/nonexistent", file)
+        toolbox.fine("batinject", "-q", "--remove", file)
+        for action in ("--remove", "--repair", f"--extract={self.path('note')}"):
+            self.assert_fails(f"{file}: no .note.bolt_bat section: BOLT has processed this file "
+                              "without --enable-bat", action, file)
+        self.assertFalse(self.path("note").exists())
+
+    def test_build_ids(self):
+        fixture = fixtures.get(SMALL)
+        file, other = self.copy(SMALL), self.copy(SMALL, "other")
+        elf = elffile.Elf(file)
+        section = elf.section(".note.gnu.build-id")
+        data = bytearray(elf.data)
+        data[section.offset + 16] ^= 1
+        other.write_bytes(data)
+        toolbox.fine("batinject", "-q", "--remove", file)
+        message = (f"{file}: its build-id is not that of {other}, so the note describes another "
+                   "binary (--force copies it all the same)")
+        self.assert_fails(message, f"--from={other}", file)
+        self.assert_fails(message, f"--from={other}", "--no-check", file)
+        toolbox.fine("batinject", "--force", f"--from={other}", file)
+        self.assert_same(file, fixture.bolted)
+
+        data[section.offset + 8] = 99  # the note's type: no build-id any more
+        other.write_bytes(data)
+        self.assert_fails(f"{file}: this file has a build-id and {other} has none, so the note may "
+                          "describe another binary (--force copies it all the same)",
+                          f"--from={other}", file)
+        self.assert_fails(f"{other}: {file} has a build-id and this file has none, so the note may "
+                          "describe another binary (--force copies it all the same)",
+                          f"--from={file}", other)
+        done = toolbox.run("batinject", f"--from={other}", other)
+        self.assertEqual((done.returncode, done.stderr),
+                         (0, f"batinject: {other}: warning: neither this file nor {other} has a "
+                             "build-id: whether the note belongs here is not known\n"))
+
+
+class Usage(Scratch):
+    """Wrong usage: exit status 2, and nothing is touched."""
+
+    def test_wrong(self):
+        file = self.copy(SMALL)
+        for arguments, message in [
+                ([], "expected a FILE"),
+                (["--remove"], "expected a FILE"),
+                ([file], "expected one of --note, --json, --from, --remove, --extract and "
+                         "--repair"),
+                (["--remove", "--repair", file], "expected exactly one of --note, --json, --from, "
+                                                 "--remove, --extract and --repair, found two"),
+                (["--note=x", "--note=y", file], "expected exactly one of --note, --json, --from, "
+                                                 "--remove, --extract and --repair, found two"),
+                (["--remove", file, file], f'expected one FILE, found "{file}" and "{file}"'),
+                (["--remove", "--force", file], "--force only goes with --from"),
+                (["--extract=-", "-o", "x", file], "-o does not go with --extract, which changes no "
+                                                   "binary")]:
+            with self.subTest(arguments):
+                done = toolbox.run("batinject", *arguments)
+                self.assertEqual((done.returncode, done.stdout), (2, ""))
+                self.assertEqual(done.stderr.splitlines()[0], f"batinject: {message}")
+        self.assertEqual(toolbox.run("batinject", "--nonsense", file).returncode, 2)
+        self.assert_same(file, fixtures.get(SMALL).bolted)
+
+    def test_help(self):
+        help_text = toolbox.fine("batinject", "--help")
+        for option in ("--note", "--json", "--from", "--remove", "--extract", "--repair", "--force",
+                       "--no-check", "--output", "--quiet"):
+            self.assertIn(option, help_text)
+        self.assertRegex(toolbox.fine("batinject", "--version"), r"^batinject \(batkit\) \d+\.")
+
+
+# --- Files -----------------------------------------------------------------------------------------
+
+
+class Files(Scratch):
+    """The file that is replaced: mode, owner, links, and what happens when it cannot be."""
+
+    def test_mode_and_owner(self):
+        file = self.copy(SMALL)
+        is_root = os.geteuid() == 0
+        owner = (12345, 23456) if is_root else (os.getuid(), os.getgid())
+        os.chown(file, *owner)
+        file.chmod(0o6751)
+        toolbox.fine("batinject", "--remove", file)
+        status = file.stat()
+        self.assertEqual((status.st_uid, status.st_gid), owner)
+        self.assertEqual(stat.S_IMODE(status.st_mode), 0o6751)
+        toolbox.fine("batinject", f"--note={fixtures.get(SMALL).note}", file, "-o",
+                     self.path("output"))
+        status = self.path("output").stat()
+        self.assertEqual((status.st_uid, status.st_gid), owner)
+        self.assertEqual(stat.S_IMODE(status.st_mode), 0o6751)
+        self.assert_alone("file", "output")
+
+    def as_nobody(self, *arguments):
+        """Run a copy of batinject without any privilege, in the folder, where nobody may read."""
+        tool = shutil.copy(toolbox.BIN / "batinject", self.path("tool"))
+        self.folder.chmod(self.folder.stat().st_mode | 0o555)
+        other = {"user": NOBODY, "group": NOBODY, "extra_groups": []} if os.geteuid() == 0 else {}
+        return subprocess.run([tool, *map(str, arguments)], stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, check=False, text=True, timeout=300, **other)
+
+    def test_owner_that_cannot_be_kept(self):
+        """What belongs to another does not hand its set-id bits on to who copies it. Only root can
+        have a file of another here: for anyone else it is the user's own, and keeps them."""
+        is_root = os.geteuid() == 0
+        inner = self.path("inner")
+        inner.mkdir()
+        file = self.copy(SMALL, "inner/file")
+        if is_root:
+            os.chown(inner, NOBODY, NOBODY)
+        file.chmod(0o6755)
+        done = self.as_nobody("--remove", file)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        status = file.stat()
+        self.assertEqual((status.st_uid, stat.S_IMODE(status.st_mode)),
+                         (NOBODY, 0o755) if is_root else (os.getuid(), 0o6755))
+
+    def test_folder_without_permission(self):
+        inner = self.path("inner")
+        inner.mkdir()
+        file = self.copy(SMALL, "inner/file")
+        if os.geteuid() == 0:
+            os.chown(inner, NOBODY, NOBODY)
+            os.chown(file, NOBODY, NOBODY)
+        inner.chmod(0o555)
+        done = self.as_nobody("--remove", file)
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertEqual(done.stderr, f"batinject: {file}: cannot write {file}: no temporary file "
+                                      f"in {inner}: Permission denied\n")
+        self.assert_same(file, fixtures.get(SMALL).bolted)
+        self.assertEqual(os.listdir(inner), ["file"])
+        inner.chmod(0o755)
+
+    def test_links(self):
+        file, link, hard = self.copy(SMALL), self.path("link"), self.path("hard")
+        link.symlink_to("file")
+        os.link(file, hard)
+        toolbox.fine("batinject", "--remove", link)
+        self.assertEqual(os.readlink(link), "file")
+        self.assertIsNone(elffile.Elf(file).note())
+        self.assert_same(hard, fixtures.get(SMALL).bolted)
+
+    def test_unwritable_outputs(self):
+        file = self.copy(SMALL)
+        os.mkfifo(self.path("fifo"))
+        self.path("dangling").symlink_to("nowhere")
+        for output, message in [
+                (self.path("fifo"), "it is a pipe or a device, not a regular file"),
+                ("/dev/null", "it is a pipe or a device, not a regular file"),
+                (self.folder, "it is a directory, not a regular file"),
+                (self.path("no/where"), "No such file or directory"),
+                (self.path("file/x"), "Not a directory"),
+                (self.path("dangling"), "it is a symbolic link to a file that does not exist")]:
+            with self.subTest(output):
+                self.assert_fails(f"{file}: cannot write {output}: {message}", "--remove", file,
+                                  "-o", output)
+                self.assert_fails(f"{file}: cannot write {output}: {message}", file,
+                                  f"--extract={output}")
+        self.assert_alone("file", "fifo", "dangling")
+
+    def test_no_room(self):
+        """The disk gets full, here: files may not be that large."""
+        file = self.copy(SMALL)
+        for limit in (100, 4096, 4 << 20):
+            def limit_size(limit=limit):
+                resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+
+            with self.subTest(limit):
+                self.assertGreater(file.stat().st_size, limit)
+                self.assert_fails(f"{file}: cannot write {file}: File too large", "--remove", file,
+                                  preexec_fn=limit_size)
+                self.assert_same(file, fixtures.get(SMALL).bolted)
+                self.assert_alone("file")
+
+    def test_standard_output(self):
+        """Bytes that nobody takes are an error."""
+        file = self.copy(SMALL)
+        with open("/dev/full", "wb") as full:
+            done = subprocess.run([toolbox.BIN / "batinject", file, "--extract=-"], stdout=full,
+                                  stderr=subprocess.PIPE, check=False, text=True, timeout=300)
+        self.assertEqual((done.returncode, done.stderr),
+                         (1, "batinject: standard output: No space left on device\n"))
+
+
+if __name__ == "__main__":
+    unittest.main()
