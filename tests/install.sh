@@ -1,49 +1,84 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Install what is missing on Debian 12: "sh tests/install.sh build" for building the tools,
-# "sh tests/install.sh tests" for running the tests as well. Says what it does; does nothing, and needs
-# no rights, if all is there.
-set -eu
+# Installs what is missing to build batkit, or to build and to test it, from Debian's packages.
+#
+#   sh tests/install.sh [build|test]
+#
+# Does nothing, and needs neither root nor network, where nothing is missing. Exit status 1, with the
+# packages' names, where something is missing and cannot be installed.
+set -u
 
-build="gcc libc6-dev cmake ninja-build pkg-config libelf-dev libxxhash-dev libzydis-dev libyajl-dev"
-tests="g++ clang clang-format clang-tidy clang-tools libclang-rt-14-dev libcmocka-dev libdw-dev
- python3 git binutils file man-db mandoc qemu-user gcc-aarch64-linux-gnu libc6-dev-arm64-cross
- bolt-16 bolt-19 bolt-22 libbolt-22-dev"
+# Package, and a command or a file that is there when the package is.
+build_needs='
+gcc                     gcc
+libc6-dev               /usr/include/stdio.h
+binutils                nm
+cmake                   cmake
+ninja-build             ninja
+pkg-config              pkg-config
+libelf-dev              /usr/include/libelf.h
+libxxhash-dev           /usr/include/xxhash.h
+libzydis-dev            /usr/include/Zydis/Zydis.h
+libyajl-dev             /usr/include/yajl/yajl_parse.h
+'
+test_needs='
+g++                     g++
+python3                 python3
+libcmocka-dev           /usr/include/cmocka.h
+clang                   clang
+libclang-rt-14-dev      /usr/share/doc/libclang-rt-14-dev
+clang-format            clang-format
+clang-tidy              clang-tidy
+bolt-22                 llvm-bolt-22
+bolt-19                 llvm-bolt-19
+qemu-user               qemu-aarch64
+gcc-aarch64-linux-gnu   aarch64-linux-gnu-gcc
+libc6-dev-arm64-cross   /usr/aarch64-linux-gnu/include/stdio.h
+npm                     npm
+ca-certificates         /etc/ssl/certs/ca-certificates.crt
+man-db                  man
+'
 
-case ${1:-} in
-build) wanted=$build ;;
-tests) wanted="$build $tests" ;;
+case ${1:-test} in
+build) needs=$build_needs ;;
+test) needs=$build_needs$test_needs ;;
 *)
-    echo "usage: sh tests/install.sh build|tests" >&2
+    echo "usage: sh tests/install.sh [build|test]" >&2
     exit 2
     ;;
 esac
 
-missing=
-for package in $wanted; do
-    state=$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null || true)
-    [ "$state" = installed ] || missing="$missing $package"
-done
-# npm fetches SQLite's source for the tests; it may have come another way than as a package.
-if [ "$1" = tests ] && ! command -v npm >/dev/null; then
-    missing="$missing npm"
-fi
-[ -n "$missing" ] || exit 0
+# The packages whose command or file is not there.
+missing_packages() {
+    printf '%s' "$needs" | while read -r package sign; do
+        case $sign in
+        "") ;;
+        /*) [ -e "$sign" ] || echo "$package" ;;
+        *) command -v "$sign" >/dev/null 2>&1 || echo "$package" ;;
+        esac
+    done
+}
 
-if ! command -v apt-get >/dev/null; then
-    echo "install.sh: missing:$missing; there is no apt-get here to install them with" >&2
+cannot_install() {
+    echo "install.sh: $1; please install: $(echo "$missing" | tr '\n' ' ')" >&2
     exit 1
-fi
+}
+
+missing=$(missing_packages)
+[ -n "$missing" ] || exit 0
+command -v apt-get >/dev/null 2>&1 || cannot_install "there is no apt-get here (this is for Debian 12)"
 as_root=
-if [ "$(id -u)" != 0 ]; then
-    if ! command -v sudo >/dev/null; then
-        echo "install.sh: missing:$missing; run this as root or install sudo" >&2
-        exit 1
-    fi
+if [ "$(id -u)" -ne 0 ]; then
+    command -v sudo >/dev/null 2>&1 || cannot_install "packages are missing, and this is neither root nor has it sudo"
     as_root=sudo
 fi
-echo "Installing:$missing"
-$as_root apt-get update -q >/dev/null
+
+echo "Installing: $(echo "$missing" | tr '\n' ' ')"
+export DEBIAN_FRONTEND=noninteractive
+$as_root apt-get -q -q update || cannot_install "apt-get update failed"
+# $missing is a list of words.
 # shellcheck disable=SC2086
-$as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends $missing \
-    >/dev/null
+$as_root apt-get -q -q install -y --no-install-recommends $missing ||
+    cannot_install "apt-get install failed"
+missing=$(missing_packages)
+[ -z "$missing" ] || cannot_install "packages were installed, but what they should bring is not there"

@@ -136,9 +136,9 @@ int main(int argc, char **argv)
     for (unsigned round = 1; round <= rounds; round++) {
         /* counts down from `round` and squares what is left of a sum */
         const struct instruction code[] = {
-            {PUSH, 7},     {PUSH, round}, {SWAP, 0}, {PUSH, 3}, {MULTIPLY, 0}, {SWAP, 0},
-            {PUSH, ~0u},   {ADD, 0},      {JUMP_IF, 2}, {DROP, 0},  {DUPLICATE, 0}, {MULTIPLY, 0},
-            {HALT, 0},
+            {PUSH, 7},      {PUSH, round}, {SWAP, 0}, {PUSH, 3},    {MULTIPLY, 0},
+            {SWAP, 0},      {PUSH, ~0u},   {ADD, 0},  {JUMP_IF, 2}, {DROP, 0},
+            {DUPLICATE, 0}, {MULTIPLY, 0}, {HALT, 0},
         };
         struct machine machine = {.depth = 0};
         unsigned seed = interpret(&machine, code);

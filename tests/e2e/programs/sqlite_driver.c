@@ -48,8 +48,10 @@ int driver_main(int argc, char **argv)
 {
     static const char *const queries[] = {
         "select substr(name, 1, 6), sum(price), count(*) from item group by 1 order by 2 desc",
-        "select a.name from item a join item b on a.name = b.name where b.id % 3 = 1 order by a.price",
-        "select max(price), min(name), avg(id) from item where name like '%1%' or price between 2 and 9",
+        "select a.name from item a join item b on a.name = b.name where b.id % 3 = 1 order by "
+        "a.price",
+        "select max(price), min(name), avg(id) from item where name like '%1%' or price between 2 "
+        "and 9",
         "update item set price = price * 2 where id % 2 = 0",
         "delete from item where id in (select id from item where price > 20 limit 5)",
         "with recursive n(i) as (select 1 union all select i + 1 from n where i < 40) "
@@ -64,8 +66,9 @@ int driver_main(int argc, char **argv)
         return 1;
     /* VACUUM gives a temporary database a random name: let every run have the same one. */
     sqlite3_test_control(SQLITE_TESTCTRL_PRNG_SEED, 1, NULL);
-    run(db, &sum, "create table item (id integer primary key, name text, price real);"
-                  "create index item_name on item (name); begin");
+    run(db, &sum,
+        "create table item (id integer primary key, name text, price real);"
+        "create index item_name on item (name); begin");
     insert_rows(db, rows);
     run(db, &sum, "commit");
     for (size_t i = 0; i < sizeof queries / sizeof *queries; i++)

@@ -1,0 +1,121 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# Runs every test: builds with gcc and clang, with and without sanitizers; unit and end-to-end tests
+# on both; fuzzing for a short while; formatting and static checks; installation.
+#
+#   sh tests/run.sh
+#
+# On a fresh Debian 12 it first installs what is missing. With CI=true in the environment it does not
+# start unless all is there; otherwise what cannot run fails, and the rest is run. Logs are kept in
+# build/logs. The last line reads "N passed, N failed", ctest's tests and the other steps together.
+set -u
+
+root=$(cd "$(dirname "$0")/.." && pwd)
+cd "$root" || exit 1
+logs=$root/build/logs
+mkdir -p "$logs"
+jobs=$(nproc)
+passed=0
+failed=0
+export BATKIT_FIXTURES="$root/build/fixtures"
+
+# Run a step: name, command. What it prints goes to a log, which is shown if it fails.
+step() {
+    name=$1
+    shift
+    start=$(date +%s)
+    if "$@" >"$logs/$name.log" 2>&1; then
+        passed=$((passed + 1))
+        echo "ok      $name ($(($(date +%s) - start)) s)"
+    else
+        failed=$((failed + 1))
+        echo "FAILED  $name ($(($(date +%s) - start)) s), the end of $logs/$name.log:"
+        tail -n 100 "$logs/$name.log" | sed 's/^/    /'
+    fi
+}
+
+build_preset() {
+    cmake --preset "$1" -DBATKIT_WERROR=ON && cmake --build --preset "$1" --parallel "$jobs"
+}
+
+build_clang() {
+    cmake -S . -B build-clang -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_C_COMPILER=clang \
+        -DBATKIT_WERROR=ON && cmake --build build-clang --parallel "$jobs"
+}
+
+# C and C++ files of the project itself, one a line.
+sources() {
+    find . -path './build*' -prune -o -path './.git' -prune -o \
+        -type f \( -name '*.c' -o -name '*.h' -o -name '*.cc' \) -print
+}
+
+check_format() {
+    sources | xargs clang-format --dry-run -Werror
+}
+
+check_tidy() {
+    sed -n 's/^ *"file": "\(.*\)",*$/\1/p' build-clang/compile_commands.json | sort -u |
+        xargs -n 4 -P "$jobs" clang-tidy --quiet -p build-clang
+}
+
+# All of ctest in one build folder; its tests are counted one by one.
+run_ctest() {
+    name=$1
+    folder=$2
+    log=$logs/$name.log
+    start=$(date +%s)
+    ctest --test-dir "$folder" --parallel "$jobs" --output-on-failure >"$log" 2>&1
+    total=$(sed -n 's/^.* tests failed out of \([0-9]*\)$/\1/p' "$log")
+    bad=$(sed -n 's/^.*, \([0-9]*\) tests failed out of [0-9]*$/\1/p' "$log")
+    if [ -z "$total" ] || [ "$total" -eq 0 ]; then
+        echo "FAILED  $name: ctest ran no tests, the end of $log:"
+        tail -n 20 "$log" | sed 's/^/    /'
+        failed=$((failed + 1))
+        return
+    fi
+    passed=$((passed + total - bad))
+    failed=$((failed + bad))
+    if [ "$bad" -eq 0 ]; then
+        echo "ok      $name ($(($(date +%s) - start)) s)"
+    else
+        echo "FAILED  $name ($(($(date +%s) - start)) s), from $log:"
+        grep -v '   Passed  ' "$log" | tail -n 300 | sed 's/^/    /'
+    fi
+    summaries="$summaries$(summary "$name" "$folder")
+"
+}
+
+# One line: ctest's counts, and those of the cmocka and python tests that ctest ran.
+summary() {
+    last=$2/Testing/Temporary/LastTest.log
+    echo "$1: ctest: $(grep ' tests failed out of ' "$logs/$1.log");" \
+        "cmocka: $(sum_of '\[  PASSED  \] [0-9]* test' "$last") passed," \
+        "$(sum_of '\[  FAILED  \] [0-9]* test' "$last") failed;" \
+        "python: $(sum_of 'Ran [0-9]* test' "$last") run"
+}
+
+# The numbers in all places of a file that look like $1, added up.
+sum_of() {
+    grep -ao "$1" "$2" | grep -o '[0-9]*' | awk '{ n += $1 } END { print n + 0 }'
+}
+
+if ! sh tests/install.sh test; then
+    [ "${CI:-}" != true ] || exit 1
+    echo "run.sh: going on without: what needs it will fail" >&2
+fi
+
+summaries=
+step build-release build_preset release
+step build-sanitize build_preset sanitize
+step build-clang build_clang
+step format check_format
+step tidy check_tidy
+step fixtures python3 tests/e2e/fixtures.py --all
+run_ctest release build
+run_ctest sanitize build-sanitize
+step fuzz sh tests/fuzz/run.sh 20
+
+echo
+printf '%s' "$summaries"
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]
