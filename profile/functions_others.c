@@ -278,6 +278,10 @@ enum bat_code draft_read_fdes(struct draft *draft, struct bat_error *error)
     struct bat_fde *fdes;
     size_t count;
     enum bat_code code = collect_fdes(draft->elf, &fdes, &count, error);
+    const struct bat_section *frames = bat_elf_section(draft->elf, ".eh_frame");
+    if (frames)
+        bat_elf_release(draft->elf, bat_elf_section_bytes(draft->elf, frames, &(uint64_t){0}),
+                        frames->size);
     if (!code)
         code = sort_fdes(draft, fdes, count, error);
     free(fdes);

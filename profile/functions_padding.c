@@ -12,11 +12,11 @@ enum kind {
     KIND_JUMP_FORWARD, /* past its own end, at most to the end of the bytes */
 };
 
+/* 90 and 0F 1F, with what prefixes and operands ever. */
 static bool is_nop(const ZydisDecodedInstruction *decoded)
 {
     return decoded->mnemonic == ZYDIS_MNEMONIC_NOP &&
-           ((decoded->opcode_map == ZYDIS_OPCODE_MAP_DEFAULT && decoded->opcode == 0x90) ||
-            (decoded->opcode_map == ZYDIS_OPCODE_MAP_0F && decoded->opcode == 0x1f));
+           (decoded->opcode == 0x90 || decoded->opcode == 0x1f);
 }
 
 static enum kind decode(const ZydisDecoder *decoder, const uint8_t *bytes, uint64_t left,
@@ -31,8 +31,8 @@ static enum kind decode(const ZydisDecoder *decoder, const uint8_t *bytes, uint6
     if (decoded.mnemonic == ZYDIS_MNEMONIC_INT3)
         return KIND_BREAKPOINT;
     if (decoded.mnemonic == ZYDIS_MNEMONIC_JMP && decoded.raw.imm[0].is_relative) {
-        int64_t distance = decoded.raw.imm[0].value.s;
-        if (distance >= 0 && (uint64_t)distance <= left - decoded.length)
+        uint64_t distance = decoded.raw.imm[0].value.u; /* one backwards is huge */
+        if (distance <= left - decoded.length)
             return KIND_JUMP_FORWARD;
     }
     return KIND_OTHER;

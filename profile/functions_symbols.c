@@ -224,18 +224,37 @@ static unsigned rank(const struct draft_symbol *symbol)
     return symbol->type == STT_SECTION ? 2 : 1;
 }
 
-/* Put the symbols in order into sorted; keys has room for twice as many as there are. */
-static void sort_symbols(const struct draft_symbols *symbols, struct draft_key *keys,
-                         struct draft_symbol *sorted)
+/*
+ * Put symbol order[i].index at place i, for all i, without a second array: along each cycle of the
+ * exchange. order is used up.
+ */
+static void permute(struct draft_symbol *symbols, struct draft_key *order, uint32_t count)
+{
+    for (uint32_t start = 0; start < count; start++) {
+        if (order[start].index == start)
+            continue;
+        struct draft_symbol first = symbols[start];
+        uint32_t place = start;
+        while (order[place].index != start) {
+            uint32_t from = order[place].index;
+            symbols[place] = symbols[from];
+            order[place].index = place;
+            place = from;
+        }
+        symbols[place] = first;
+        order[place].index = place;
+    }
+}
+
+/* Put the symbols in order; keys has room for twice as many as there are. */
+static void sort_symbols(struct draft_symbols *symbols, struct draft_key *keys)
 {
     uint32_t count = 0;
     for (unsigned wanted = 0; wanted <= 2; wanted++)
         for (uint32_t i = 0; i < symbols->count; i++)
             if (rank(&symbols->all[i]) == wanted)
                 keys[count++] = (struct draft_key){.address = symbols->all[i].address, .index = i};
-    const struct draft_key *in_order = draft_sort(keys, keys + count, count);
-    for (uint32_t i = 0; i < count; i++)
-        sorted[i] = symbols->all[in_order[i].index];
+    permute(symbols->all, draft_sort(keys, keys + count, count), count);
 }
 
 static enum bat_code read_symbols(const struct table *table, struct draft_symbols *symbols,
@@ -250,19 +269,12 @@ static enum bat_code read_symbols(const struct table *table, struct draft_symbol
     if (code)
         return code;
     struct draft_key *keys = malloc(2 * ((size_t)symbols->count + 1) * sizeof(*keys));
-    struct draft_symbol *sorted = malloc(((size_t)symbols->count + 1) * sizeof(*sorted));
-    if (keys && sorted) {
-        sort_symbols(symbols, keys, sorted);
-        free(symbols->all);
-        symbols->all = sorted;
-        sorted = NULL;
-    } else {
-        code = bat_fail(error, BAT_ERR_MEMORY, "out of memory for %" PRIu32 " symbols",
+    if (!keys)
+        return bat_fail(error, BAT_ERR_MEMORY, "out of memory for %" PRIu32 " symbols",
                         symbols->count);
-    }
+    sort_symbols(symbols, keys);
     free(keys);
-    free(sorted);
-    return code;
+    return BAT_OK;
 }
 
 enum bat_code draft_symbols_read(const struct bat_elf *elf, struct draft_symbols *symbols,
@@ -279,7 +291,9 @@ enum bat_code draft_symbols_read(const struct bat_elf *elf, struct draft_symbols
         return code;
 
     symbols->found = true;
-    return read_symbols(&table, symbols, error);
+    code = read_symbols(&table, symbols, error);
+    bat_elf_release(elf, bat_elf_section_bytes(elf, symtab, &(uint64_t){0}), symtab->size);
+    return code;
 }
 
 uint32_t draft_symbols_from(const struct draft_symbols *symbols, uint64_t address)

@@ -132,13 +132,15 @@ static inline void add_relocation(struct program *program, uint64_t slot, uint64
 /* --- FDEs --------------------------------------------------------------------------------- */
 
 /* A CIE of augmentation "zR", addresses as 32 bits relative to their own place. */
+/* clang-format off */
 static const uint8_t plain_cie[] = {
-    0x10, 0,    0,   0,              /* length */
-    0,    0,    0,   0,              /* this is a CIE */
-    1,    'z',  'R', 0, 1, 0x78, 16, /* version, augmentation, alignment factors, return register */
-    1,    0x1b,                      /* augmentation data */
-    0,    0,    0,                   /* DW_CFA_nop */
+    0x10, 0, 0, 0,               /* length */
+    0, 0, 0, 0,                  /* this is a CIE */
+    1, 'z', 'R', 0, 1, 0x78, 16, /* version, augmentation, alignments, return address */
+    1, 0x1b,                     /* augmentation data */
+    0, 0, 0,                     /* padding: DW_CFA_nop */
 };
+/* clang-format on */
 
 /* Append an FDE of plain_cie, which comes before the first. */
 static inline void add_fde(struct program *program, uint64_t address, uint32_t size)

@@ -119,6 +119,9 @@ static void test_local_names_have_file_and_number(void **state)
     add_local(program, "f", TEXT + 0x00, 4);
     add_file(program, "");
     add_local(program, "no_file", TEXT + 0x30, 4);
+    add_file(program, "c.c");
+    program->symbols.all[program->symbols.count - 1].st_name += 3; /* empty, but not offset 0 */
+    add_local(program, "no_file", TEXT + 0x60, 4);
     add_global(program, "f", TEXT + 0x50, 4);
     struct table table = table_of(program);
     assert_at(&table, TEXT + 0x00, "f/dir/a.c/1"); /* by address, not by place in the table */
@@ -127,6 +130,7 @@ static void test_local_names_have_file_and_number(void **state)
     assert_at(&table, TEXT + 0x30, "no_file/1");
     assert_at(&table, TEXT + 0x40, "no_file/2");
     assert_at(&table, TEXT + 0x50, "f"); /* a FILE symbol is for local ones alone */
+    assert_at(&table, TEXT + 0x60, "no_file/3");
     close_table(&table);
 }
 
@@ -184,6 +188,17 @@ static void test_odd_names(void **state)
     assert_at(&table, TEXT + 0x10, "ANONYMOUS.0");
     assert_at(&table, TEXT + 0x20, "ANONYMOUS.1");
     assert_at(&table, OTHER, ".other/1");
+    close_table(&table);
+}
+
+static void test_section_symbols_come_last(void **state)
+{
+    (void)state;
+    struct program *program = new_program(EM_X86_64);
+    add_symbol(&program->symbols, "", STT_SECTION, STB_LOCAL, IN_OTHER, OTHER, 0);
+    add_symbol(&program->symbols, "start", STT_NOTYPE, STB_GLOBAL, IN_OTHER, OTHER, 0);
+    struct table table = table_of(program);
+    assert_at(&table, OTHER, "start");
     close_table(&table);
 }
 
@@ -253,13 +268,15 @@ static void test_untyped_symbols(void **state)
     struct program *program = new_program(EM_X86_64);
     add_untyped(program, "assembly", STB_GLOBAL, TEXT, 0);
     add_untyped(program, "label", STB_LOCAL, TEXT + 8, 0); /* in a function without size */
+    add_untyped(program, "another", STB_GLOBAL, TEXT + 0x10, 0);
     add_global(program, "sized", TEXT + 0x20, 0x10);
     add_untyped(program, "inside", STB_GLOBAL, TEXT + 0x28, 4);
     add_untyped(program, "behind", STB_LOCAL, TEXT + 0x30, 0);
     struct table table = table_of(program);
-    assert_int_equal(count_of(&table), 3);
+    assert_int_equal(count_of(&table), 4);
     assert_at(&table, TEXT, "assembly");
-    assert_at(&table, TEXT + 8, "assembly");
+    assert_at(&table, TEXT + 0xf, "assembly");
+    assert_at(&table, TEXT + 0x10, "another");
     assert_at(&table, TEXT + 0x2f, "sized");
     assert_at(&table, TEXT + 0x30, "behind/1");
     close_table(&table);
@@ -331,6 +348,7 @@ static void test_the_largest_of_all_sizes_counts(void **state)
     struct program *program = new_program(EM_X86_64);
     add_global(program, "small", TEXT, 4);
     add_global(program, "large", TEXT, 8);
+    add_global(program, "medium", TEXT, 6);
     add_global(program, "by_fde", TEXT + 0x20, 4);
     add_fde(program, TEXT + 0x20, 0x10);
     add_global(program, "fde_is_less", TEXT + 0x40, 8);
@@ -366,6 +384,7 @@ static void test_padding_belongs_to_the_function_before(void **state)
         {"\xeb\x06\x90\x90\x90\x90\x90\x90", true},  /* to the end */
         {"\xeb\x07\x90\x90\x90\x90\x90\x90", false}, /* beyond */
         {"\xeb\xfe\x90\x90\x90\x90\x90\x90", false}, /* to itself */
+        {"\x0f\x19\xc0\x90\x90\x90\x90\x90", false}, /* reserved, not the usual one */
         {"\xf3\x90\x90\x90\x90\x90\x90\x90", false}, /* PAUSE */
         {"\x90\x90\x90\x90\x90\x90\x90\xc3", false},
         {"\x90\x90\x90\x90\x90\x90\x90\x0f", false}, /* cut short */
@@ -475,7 +494,13 @@ static void test_symbol_in_the_middle_of_an_fde(void **state)
     add_fde(program, TEXT, 0x10);
     add_global(program, "f", TEXT + 4, 0);
     add_fde(program, TEXT + 0x20, 8);
+    add_global(program, "sized", TEXT + 0x24, 2);
+    add_fde(program, TEXT + 0x40, 8);
+    add_global(program, "in_last", TEXT + 0x44, 2); /* perf2bolt does not ask the last FDE */
     struct table table = table_of(program);
+    assert_at(&table, TEXT + 0x3f, "sized");
+    assert_at(&table, TEXT + 0x45, "in_last");
+    assert_nothing_at(&table, TEXT + 0x46);
     const struct bat_function_symbol *function = function_at(&table, TEXT + 4);
     assert_non_null(function);
     assert_string_equal(function->name, "f");
@@ -597,6 +622,7 @@ int main(void)
         cmocka_unit_test(test_objects_count_in_numbers_without_file),
         cmocka_unit_test(test_of_several_names_two_slashes_win),
         cmocka_unit_test(test_odd_names),
+        cmocka_unit_test(test_section_symbols_come_last),
         cmocka_unit_test(test_fragments_are_told_by_name),
         cmocka_unit_test(test_symbols_that_are_no_functions),
         cmocka_unit_test(test_section_index_of_its_own_table),

@@ -56,91 +56,20 @@ static void assert_fails(const uint8_t *bytes, size_t size, const char *message)
 }
 
 /* What GCC writes for C++: a personality, LSDAs, everything relative to its own place. */
+/* clang-format off */
 static const uint8_t cxx[] = {
-    /* CIE at 0x00 */
-    0x1c,
-    0,
-    0,
-    0,
-    0,
-    0,
-    0,
-    0,
-    1,
-    'z',
-    'P',
-    'L',
-    'R',
-    0,
-    1,
-    0x78,
-    16,
-    7,
-    0x9b,
-    0x11,
-    0x22,
-    0x33,
-    0x44,
-    0x1b,
-    0x1b, /* augmentation: P, L, R */
-    0x0c,
-    7,
-    8,
-    0x90,
-    1,
-    0,
-    0,
-    /* FDE at 0x20: code at 0x28 - 0x1000, LSDA at 0x31 + 0x100 */
-    0x14,
-    0,
-    0,
-    0,
-    0x24,
-    0,
-    0,
-    0,
-    0x00,
-    0xf0,
-    0xff,
-    0xff,
-    0x34,
-    0x12,
-    0,
-    0,
-    4,
-    0x00,
-    0x01,
-    0,
-    0,
-    0,
-    0,
-    0,
-    /* FDE at 0x38: no LSDA */
-    0x14,
-    0,
-    0,
-    0,
-    0x3c,
-    0,
-    0,
-    0,
-    0x00,
-    0x10,
-    0,
-    0,
-    0x05,
-    0,
-    0,
-    0,
-    4,
-    0,
-    0,
-    0,
-    0,
-    0,
-    0,
-    0,
+    /* 0x00: a CIE */
+    0x1c, 0, 0, 0, 0, 0, 0, 0, 1, 'z', 'P', 'L', 'R', 0, 1, 0x78, 16,
+    7, 0x9b, 0x11, 0x22, 0x33, 0x44, 0x1b, 0x1b, /* augmentation data: P, L, R */
+    0x0c, 7, 8, 0x90, 1, 0, 0,
+    /* 0x20: an FDE for code at 0x28 - 0x1000 with an LSDA at 0x31 + 0x100 */
+    0x14, 0, 0, 0, 0x24, 0, 0, 0, 0x00, 0xf0, 0xff, 0xff, 0x34, 0x12, 0, 0,
+    4, 0x00, 0x01, 0, 0, 0, 0, 0,
+    /* 0x38: one without LSDA */
+    0x14, 0, 0, 0, 0x3c, 0, 0, 0, 0x00, 0x10, 0, 0, 0x05, 0, 0, 0,
+    4, 0, 0, 0, 0, 0, 0, 0,
 };
+/* clang-format on */
 
 static void test_relative_addresses_and_lsdas(void **state)
 {
@@ -260,6 +189,29 @@ static void test_versions_and_augmentations(void **state)
     assert_next(&walk, 0x10, 0x20, 0);
 }
 
+/* FDEs that take turns between two common entries. */
+static void test_several_common_entries(void **state)
+{
+    (void)state;
+    struct frame frame = {.size = 0};
+    add_cie(&frame, 1, "zR", "\x02", 1);
+    uint32_t second = (uint32_t)frame.size;
+    add_cie(&frame, 1, "zR", "\x03", 1);
+    for (int i = 0; i < 4; i++) {
+        bool is_first = i % 2 == 0;
+        add_fde(&frame, is_first ? "\x01\0\x02\0\0" : "\x03\0\0\0\x04\0\0\0\0", is_first ? 5 : 9);
+        if (!is_first)
+            frame.bytes[frame.fde + 4] = (uint8_t)(frame.bytes[frame.fde + 4] - second);
+    }
+    struct bat_fde_walk walk;
+    begin(&walk, frame.bytes, frame.size);
+    for (int i = 0; i < 2; i++) {
+        assert_next(&walk, 1, 2, 0);
+        assert_next(&walk, 3, 4, 0);
+    }
+    assert_end(&walk);
+}
+
 static void test_long_entries_and_the_terminator(void **state)
 {
     (void)state;
@@ -374,6 +326,7 @@ int main(void)
         cmocka_unit_test(test_relative_addresses_and_lsdas),
         cmocka_unit_test(test_encodings),
         cmocka_unit_test(test_versions_and_augmentations),
+        cmocka_unit_test(test_several_common_entries),
         cmocka_unit_test(test_long_entries_and_the_terminator),
         cmocka_unit_test(test_errors_say_where),
         cmocka_unit_test(test_any_bytes_are_safe),

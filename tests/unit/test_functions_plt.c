@@ -145,7 +145,7 @@ static void test_functions_of_the_file_itself(void **state)
 {
     (void)state;
     struct program *program = new_program(EM_X86_64);
-    for (uint64_t i = 0; i < 4; i++) {
+    for (uint64_t i = 0; i < 5; i++) {
         add_jump(&program->plt, PLT, "\xff\x25", 2, GOT + 8 * i);
         add_bytes(&program->plt, "\x68\0\0\0\0\xe9\0\0\0\0", 10);
     }
@@ -161,13 +161,14 @@ static void test_functions_of_the_file_itself(void **state)
     add_relocation(program, GOT + 8, symbol, R_X86_64_JUMP_SLOT, 0);
     add_relocation(program, GOT + 16, 0, R_X86_64_IRELATIVE, TEXT + 0x20);
     add_relocation(program, GOT + 24, 0, R_X86_64_IRELATIVE, TEXT + 0x21); /* no function */
+    add_relocation(program, GOT + 32, 0, R_X86_64_RELATIVE, TEXT + 0x20);  /* no resolver */
     struct opened opened = open_and_free(program);
     assert_functions(&opened, "401000 4 alias/1\n"
                               "401010 4 known_as@@V1\n"
                               "401020 4 resolver/a.c/1\n"
                               "402000 10 alias/1@PLT\n"
                               "402010 10 known_as@PLT\n"
-                              "402020 20 resolver/1@PLT\n");
+                              "402020 30 resolver/1@PLT\n");
     close_opened(&opened);
 }
 
@@ -177,11 +178,15 @@ static void test_symbol_at_an_entry(void **state)
     struct program *program = new_program(EM_X86_64);
     add_jump(&program->plt, PLT, "\xff\x25", 2, GOT);
     add_bytes(&program->plt, "\x68\0\0\0\0\xe9\0\0\0\0", 10);
+    add_jump(&program->plt, PLT, "\xff\x25", 2, GOT);
+    add_bytes(&program->plt, "\x68\0\0\0\0\xe9\0\0\0\0", 10);
     size_t symbol = add_symbol(&program->dynamic, "open", STT_FUNC, STB_GLOBAL, 0, 0, 0);
     add_relocation(program, GOT, symbol, R_X86_64_JUMP_SLOT, 0);
-    add_symbol(&program->symbols, "trampoline", STT_FUNC, STB_GLOBAL, IN_PLT, PLT, 8);
+    add_symbol(&program->symbols, "first", STT_FUNC, STB_GLOBAL, IN_PLT, PLT, 8);
+    add_symbol(&program->symbols, "second", STT_FUNC, STB_GLOBAL, IN_PLT, PLT + 16, 8);
     struct opened opened = open_and_free(program);
-    assert_functions(&opened, "402000 8 trampoline\n");
+    assert_functions(&opened, "402000 8 first\n"
+                              "402010 8 second\n");
     close_opened(&opened);
 }
 
@@ -214,13 +219,13 @@ static void test_aarch64_entries(void **state)
     add_bytes(&program->plt, &bti, 4);
     add_aarch64(program, GOT + 32); /* at 0x2c */
     add_bytes(&program->plt, &nop, 4);
-    add_aarch64(program, GOT - 0x2000); /* at 0x44, the other direction */
+    add_aarch64(program, TEXT + 8); /* at 0x44, the other direction */
     size_t symbol = add_symbol(&program->dynamic, "puts", STT_FUNC, STB_GLOBAL, 0, 0, 0);
     add_relocation(program, GOT + 24, symbol, R_AARCH64_JUMP_SLOT, 0);
     symbol = add_symbol(&program->dynamic, "exit", STT_FUNC, STB_GLOBAL, 0, 0, 0);
     add_relocation(program, GOT + 32, symbol, R_AARCH64_JUMP_SLOT, 0);
     symbol = add_symbol(&program->dynamic, "read", STT_FUNC, STB_GLOBAL, 0, 0, 0);
-    add_relocation(program, GOT - 0x2000, symbol, R_AARCH64_JUMP_SLOT, 0);
+    add_relocation(program, TEXT + 8, symbol, R_AARCH64_JUMP_SLOT, 0);
     struct opened opened = open_and_free(program);
     assert_functions(&opened, "402000 1c __BOLT_PSEUDO_.plt\n"
                               "40201c 10 puts@PLT\n"
@@ -229,15 +234,17 @@ static void test_aarch64_entries(void **state)
     close_opened(&opened);
 }
 
-/* Nothing here leads to a slot; what matters is that it ends, and reads nothing it should not. */
+/* What looks like an entry and is none; and reads nothing it should not. */
 static void test_other_instructions_make_no_entries(void **state)
 {
     (void)state;
     static const char *const codes[] = {
         "\xff\xe0\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90", /* JMP RAX */
-        "\x06\x06\x06\x06\x06\x06\x06\x06\x06\x06\x06\x06\x06\x06\x06\x06", /* no instruction */
-        "\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\xff\x25\x00", /* cut short */
         "\xff\x20\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90", /* JMP [RAX] */
+        "\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\xff\x25\x00", /* reaches over */
+        "\x10\x00\x00\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90",
+        "\xff\x25\xfa\xff\xff\xff\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90", /* no such symbol */
+        "\x06\x06\x06\x06\x06\x06\x06\x06\x06\x06\x06\x06\x06\x06\x06\x06", /* no instruction */
     };
     for (int is_arm = 0; is_arm < 2; is_arm++) {
         struct program *program = new_program(is_arm ? EM_AARCH64 : EM_X86_64);
@@ -246,10 +253,14 @@ static void test_other_instructions_make_no_entries(void **state)
         uint32_t jump = 0xd61f0220; /* BR X17 without the rest, for AArch64 */
         add_bytes(&program->plt, &jump, 4);
         add_bytes(&program->second_plt, "\xf3\x0f\x1e\xfa\xff\x25\0\0", 8); /* ends in an entry */
-        add_relocation(program, GOT, 1000, R_X86_64_JUMP_SLOT, 0);          /* no such symbol */
+        size_t symbol = add_symbol(&program->dynamic, "f", STT_FUNC, STB_GLOBAL, 0, 0, 0);
+        /* What a careless reader would take for slots. */
+        add_relocation(program, PLT + 0x12, symbol, R_X86_64_JUMP_SLOT, 0);
+        add_relocation(program, PLT + 0x33 + 0x1000, symbol, R_X86_64_JUMP_SLOT, 0);
+        add_relocation(program, PLT + 0x40, 1000, R_X86_64_JUMP_SLOT, 0);
         struct opened opened = open_and_free(program);
-        assert_functions(&opened, is_arm ? "402000 44 __BOLT_PSEUDO_.plt\n"
-                                         : "402000 44 __BOLT_PSEUDO_.plt\n"
+        assert_functions(&opened, is_arm ? "402000 64 __BOLT_PSEUDO_.plt\n"
+                                         : "402000 64 __BOLT_PSEUDO_.plt\n"
                                            "403000 8 __BOLT_PSEUDO_.plt.sec\n");
         close_opened(&opened);
     }
