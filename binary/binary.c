@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "bat_decoder.h"
+#include "decoding.h"
 #include "raw_note.h"
 #include "reading.h"
 
@@ -26,10 +27,19 @@ enum bat_code bat_binary_find_note(const char *path, struct bat_binary *binary,
     return code;
 }
 
+/* The map holds what the decoder has passed: the mapped note need not stay in memory with it. */
+static void release_passed(const uint8_t *bytes, size_t size, void *elf)
+{
+    bat_elf_release(elf, bytes, size);
+}
+
 enum bat_code bat_binary_decode(struct bat_binary *binary, struct bat_error *error)
 {
     enum bat_code code =
-        bat_decode(binary->note, binary->note_size, BAT_HOT_INDEX_AUTO, &binary->map, error);
+        bat_decode_passing(binary->note, binary->note_size, BAT_HOT_INDEX_AUTO,
+                           binary->elf ? release_passed : NULL, binary->elf, &binary->map, error);
+    if (binary->elf)
+        bat_elf_release(binary->elf, binary->note, binary->note_size);
     if (code != BAT_OK || !binary->map->hot_index_ambiguous)
         return code;
     code = bat_binary_choose_reading(binary, error);

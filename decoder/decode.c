@@ -168,6 +168,18 @@ static enum bat_code decode_table_body(struct bat_decoding *decoding, struct bat
     return bat_decode_entries(decoding, table);
 }
 
+/* Bytes that passed() is told of at once. */
+#define PASSED_MIN ((ptrdiff_t)4 << 20)
+
+static void tell_passed(struct bat_decoding *decoding)
+{
+    const uint8_t *cursor = decoding->reader.cursor;
+    if (!decoding->passed || cursor - decoding->kept < PASSED_MIN)
+        return;
+    decoding->passed(decoding->kept, (size_t)(cursor - decoding->kept), decoding->passed_context);
+    decoding->kept = cursor;
+}
+
 static enum bat_code decode_hot_tables(struct bat_decoding *decoding)
 {
     struct bat_map *map = decoding->map;
@@ -191,6 +203,7 @@ static enum bat_code decode_hot_tables(struct bat_decoding *decoding)
         decoding->reader.table = NULL;
         if (code != BAT_OK)
             return code;
+        tell_passed(decoding);
     }
     return BAT_OK;
 }
@@ -290,8 +303,9 @@ static enum bat_code name_older_version(const uint8_t *description, size_t size,
                        (int)version, version == BAT_VERSION_1 ? "17 or earlier" : "18");
 }
 
-enum bat_code bat_decode(const void *section, size_t size, enum bat_hot_index hot_index,
-                         struct bat_map **map, struct bat_error *error)
+enum bat_code bat_decode_passing(const void *section, size_t size, enum bat_hot_index hot_index,
+                                 bat_passed_fn *passed, void *passed_context, struct bat_map **map,
+                                 struct bat_error *error)
 {
     *map = NULL;
     if ((unsigned)hot_index > BAT_HOT_INDEX_MERGED)
@@ -306,6 +320,9 @@ enum bat_code bat_decode(const void *section, size_t size, enum bat_hot_index ho
         return code;
 
     struct bat_decoding decoding = {
+        .passed = passed,
+        .passed_context = passed_context,
+        .kept = section,
         .reader = {.start = section,
                    .cursor = description,
                    .end = description + description_size,
@@ -323,4 +340,10 @@ enum bat_code bat_decode(const void *section, size_t size, enum bat_hot_index ho
     }
     *map = decoding.map;
     return BAT_OK;
+}
+
+enum bat_code bat_decode(const void *section, size_t size, enum bat_hot_index hot_index,
+                         struct bat_map **map, struct bat_error *error)
+{
+    return bat_decode_passing(section, size, hot_index, NULL, NULL, map, error);
 }

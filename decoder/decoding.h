@@ -12,8 +12,14 @@ struct bat_raw_hot_index {
     uint32_t index;
 };
 
+/* Told of bytes that will only be read again if the note turns out to be wrong. */
+typedef void bat_passed_fn(const uint8_t *bytes, size_t size, void *context);
+
 /* A note being decoded. */
 struct bat_decoding {
+    bat_passed_fn *passed; /* or NULL */
+    void *passed_context;
+    const uint8_t *kept; /* passed() was told of all before this */
     struct bat_reader reader;
     struct bat_map *map;
     uint64_t address; /* the running output address (BAT.md 4) */
@@ -37,5 +43,10 @@ enum bat_code bat_hot_index_resolve(struct bat_map *map, const struct bat_raw_ho
  * read as that version, come out even to the last one; else BAT_VERSION_3 (BAT.md 11).
  */
 enum bat_version bat_legacy_recognise(const uint8_t *description, size_t size);
+
+/* bat_decode() with passed() called now and then, for a note that is mapped from a file. */
+enum bat_code bat_decode_passing(const void *section, size_t size, enum bat_hot_index hot_index,
+                                 bat_passed_fn *passed, void *passed_context, struct bat_map **map,
+                                 struct bat_error *error);
 
 #endif

@@ -40,6 +40,12 @@ BAT_API const char *bat_elf_path(const struct bat_elf *elf);
 /* The file's bytes, mapped; valid until bat_elf_close(). */
 BAT_API const uint8_t *bat_elf_bytes(const struct bat_elf *elf, uint64_t *size);
 
+/*
+ * Say that these bytes of the file's mapping will not be needed for now: the memory that they take is
+ * given back, and reading them again brings them back from the file. Any range will do.
+ */
+BAT_API void bat_elf_release(const struct bat_elf *elf, const uint8_t *bytes, uint64_t size);
+
 /* The address of the first PT_LOAD segment; 0 if there is none. */
 BAT_API uint64_t bat_elf_base_address(const struct bat_elf *elf);
 

@@ -231,6 +231,20 @@ const char *bat_elf_path(const struct bat_elf *elf)
     return elf->path;
 }
 
+void bat_elf_release(const struct bat_elf *elf, const uint8_t *bytes, uint64_t size)
+{
+    if (!bytes || bytes < elf->bytes || bytes > elf->bytes + elf->size)
+        return;
+    uint64_t first = (uint64_t)(bytes - elf->bytes);
+    uint64_t end = first + (size < elf->size - first ? size : elf->size - first);
+    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+    /* Whole pages: what else is on the first and last one may be in use. */
+    first = (first + page - 1) / page * page;
+    end = end / page * page;
+    if (first < end)
+        madvise(elf->bytes + first, (size_t)(end - first), MADV_DONTNEED);
+}
+
 const uint8_t *bat_elf_bytes(const struct bat_elf *elf, uint64_t *size)
 {
     *size = elf->size;

@@ -106,7 +106,9 @@ struct bat_translate_counters {
 /*
  * Translate a profile of binary into records of the input binary. symbols is the ELF file to take
  * symbols from: binary's own, or an unstripped copy of it. The profile may hold fdata records too;
- * they join the translated ones. binary and symbols must outlive the records.
+ * they join the translated ones. binary and symbols must outlive the records. A binary whose note
+ * was found but not decoded (bat_binary_find_note()) is decoded here, beside other work; errors in
+ * its note have BAT_PLACE_SECTION.
  */
 BAT_API enum bat_code bat_profile_translate(const struct bat_profile *profile,
                                             struct bat_binary *binary, struct bat_elf *symbols,

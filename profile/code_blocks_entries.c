@@ -268,12 +268,35 @@ static enum bat_code search_function(struct search *search, uint32_t index, stru
                                                 : search_aarch64(search, error);
 }
 
+/* The code passes by once: it is not kept in memory behind the search. */
+#define RELEASE_EVERY (UINT64_C(4) << 20)
+
+static enum bat_code search_functions(struct search *search, struct bat_error *error)
+{
+    const uint8_t *kept = NULL;
+    enum bat_code code = BAT_OK;
+    for (uint32_t i = 0; i < search->reader->function_count && !code; i++) {
+        search->bytes = NULL;
+        code = search_function(search, i, error);
+        if (!search->bytes)
+            continue;
+        if (!kept || search->bytes < kept)
+            kept = search->bytes;
+        uint64_t passed = (uint64_t)(search->bytes - kept);
+        if (passed >= RELEASE_EVERY) {
+            bat_elf_release(search->reader->elf, kept, passed);
+            kept = search->bytes;
+        }
+    }
+    return code;
+}
+
 enum bat_code code_find_entries(struct bat_code_reader *reader, struct bat_error *error)
 {
     struct search search = {.reader = reader};
     enum bat_code code = mark_granules(reader, &search.granules, error);
-    for (uint32_t i = 0; i < reader->function_count && !code; i++)
-        code = search_function(&search, i, error);
+    if (!code)
+        code = search_functions(&search, error);
     search.source = BAT_NONE;
     for (size_t i = 0; i < reader->section_count && !code; i++)
         if (reader->sections[i]->type == SHT_RELA)

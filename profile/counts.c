@@ -150,6 +150,16 @@ enum bat_code bat_counts_flush(struct bat_counts *counts, struct bat_counts_batc
     return code;
 }
 
+enum bat_code bat_counts_take(struct bat_counts *counts, struct bat_counts *from)
+{
+    if (counts->count != 0)
+        return bat_counts_merge(counts, from);
+    bat_counts_free(counts);
+    *counts = *from;
+    *from = bat_counts_new(from->words);
+    return BAT_OK;
+}
+
 enum bat_code bat_counts_merge(struct bat_counts *counts, const struct bat_counts *from)
 {
     for (uint32_t i = 0; i < from->count; i++) {

@@ -65,6 +65,9 @@ static inline enum bat_code bat_counts_add_later(struct bat_counts *counts,
 /* Add all of from's. Same errors; what was added before the error stays. */
 enum bat_code bat_counts_merge(struct bat_counts *counts, const struct bat_counts *from);
 
+/* The same; from may be empty afterwards: an empty table takes over what from has allocated. */
+enum bat_code bat_counts_take(struct bat_counts *counts, struct bat_counts *from);
+
 /* The item of a key, or NULL. */
 const uint64_t *bat_counts_find(const struct bat_counts *counts, const uint64_t *key);
 

@@ -98,8 +98,8 @@ static void merge_counters(struct bat_profile_counters *counters,
     counters->foreign_locations += from->foreign_locations;
 }
 
-enum bat_code bat_profile_merge(struct bat_profile *profile, const struct bat_profile *from,
-                                struct bat_error *error)
+enum bat_code bat_profile_take(struct bat_profile *profile, struct bat_profile *from,
+                               struct bat_error *error)
 {
     enum bat_code code = BAT_OK;
     if (from->fdata.seen) {
@@ -109,11 +109,11 @@ enum bat_code bat_profile_merge(struct bat_profile *profile, const struct bat_pr
         code = merge_fdata(&profile->fdata, &from->fdata);
     }
     if (code == BAT_OK)
-        code = bat_counts_merge(&profile->traces, &from->traces);
+        code = bat_counts_take(&profile->traces, &from->traces);
     if (code == BAT_OK)
-        code = bat_counts_merge(&profile->samples, &from->samples);
+        code = bat_counts_take(&profile->samples, &from->samples);
     if (code == BAT_OK)
-        code = bat_counts_merge(&profile->returns, &from->returns);
+        code = bat_counts_take(&profile->returns, &from->returns);
     if (code == BAT_OK)
         code = merge_strings(&profile->events, &from->events);
     if (code == BAT_OK)

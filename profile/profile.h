@@ -62,8 +62,8 @@ enum bat_code bat_lines_fail(const struct bat_lines *lines, const uint8_t *start
 /* The same for a total that does not fit, or no memory: what bat_counts_add() gave. */
 enum bat_code bat_lines_fail_add(const struct bat_lines *lines, enum bat_code code);
 
-/* Add all that from holds to profile. */
-enum bat_code bat_profile_merge(struct bat_profile *profile, const struct bat_profile *from,
-                                struct bat_error *error);
+/* Add all that from holds to profile; from is only good for bat_profile_free() afterwards. */
+enum bat_code bat_profile_take(struct bat_profile *profile, struct bat_profile *from,
+                               struct bat_error *error);
 
 #endif

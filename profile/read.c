@@ -248,7 +248,7 @@ static enum bat_code gather_stretches(struct bat_profile *profile, struct stretc
         struct stretch *stretch = &stretches[i];
         code = stretch->code;
         if (code == BAT_OK) {
-            code = bat_profile_merge(profile, stretch->profile, error);
+            code = bat_profile_take(profile, stretch->profile, error);
         } else {
             if (stretch->error.place == BAT_PLACE_TEXT && i != 0)
                 stretch->error.line += lines_before(stretch);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* From samples of a BOLTed binary to records of its input binary: spec/profiles.md 2. */
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,6 +15,7 @@ struct translation {
     const struct bat_profile *profile;
     struct bat_records *records;
     struct bat_uncovered uncovered; /* functions without a table that traces run through */
+    struct bat_counts_batch batch;  /* not yet in records->branches */
     uint8_t *touched;               /* for each function: has samples */
     struct bat_error *error;
 };
@@ -94,8 +96,8 @@ static enum bat_code add_branch(struct translation *translation, struct place fr
         to.function == BAT_NONE ? unknown : bat_fdata_word(BAT_KIND_SYMBOL, to.function),
         to.offset,
     };
-    enum bat_code code =
-        bat_counts_add(&translation->records->branches, key, count, mispredictions);
+    enum bat_code code = bat_counts_add_later(&translation->records->branches, &translation->batch,
+                                              key, count, mispredictions);
     return code == BAT_OK ? BAT_OK : fail_add(translation->error, code);
 }
 
@@ -304,7 +306,10 @@ static enum bat_code translate_traces(struct translation *translation, struct ba
         struct trace trace = trace_at(translation, i);
         code = translate_trace(translation, &trace);
     }
-    return code;
+    if (code != BAT_OK)
+        return code;
+    code = bat_counts_flush(&translation->records->branches, &translation->batch);
+    return code == BAT_OK ? BAT_OK : fail_add(translation->error, code);
 }
 
 /* --- Basic samples ------------------------------------------------------------------------ */
@@ -364,12 +369,46 @@ static enum bat_code copy_events(struct bat_records *records, const struct bat_p
     return code;
 }
 
+/* The note is decoded by a thread of its own while this one finds the functions. */
+struct decoding_thread {
+    struct bat_binary *binary;
+    enum bat_code code;
+    struct bat_error error;
+};
+
+static void *run_decoding(void *context)
+{
+    struct decoding_thread *decoding = context;
+    decoding->code = bat_binary_decode(decoding->binary, &decoding->error);
+    return NULL;
+}
+
+/* Functions and map of the binary; each may have been missing, each may fail. */
+static enum bat_code load_binary(struct translation *translation, struct bat_elf *symbols)
+{
+    struct bat_records *records = translation->records;
+    struct decoding_thread decoding = {.binary = records->binary};
+    pthread_t thread;
+    bool is_started =
+        !records->binary->map && pthread_create(&thread, NULL, run_decoding, &decoding) == 0;
+    if (!is_started && !records->binary->map)
+        run_decoding(&decoding);
+    enum bat_code code = bat_functions_create(records->binary->elf, symbols, &records->functions,
+                                              translation->error);
+    if (is_started)
+        pthread_join(thread, NULL);
+    if (code == BAT_OK && decoding.code != BAT_OK) {
+        code = decoding.code;
+        if (translation->error)
+            *translation->error = decoding.error;
+    }
+    return code;
+}
+
 static enum bat_code fill_records(struct translation *translation, struct bat_elf *symbols)
 {
     struct bat_records *records = translation->records;
-    struct bat_elf *elf = records->binary->elf;
-    enum bat_code code =
-        bat_functions_create(elf, symbols, &records->functions, translation->error);
+    enum bat_code code = load_binary(translation, symbols);
     if (code != BAT_OK)
         return code;
     records->symbols = bat_functions_all(records->functions, &records->function_count);

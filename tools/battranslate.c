@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* battranslate: a profile of a BOLTed binary becomes a profile of its input binary. */
 #include <argp.h>
+#include <elf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -228,8 +229,6 @@ static enum tool_exit open_with_note(struct work *work)
                         "expected a BAT note alone (see batinject --extract), found an ELF file");
     bat_elf_close(work->binary.elf);
     work->binary.elf = elf;
-    if (code == BAT_OK)
-        code = bat_binary_decode(&work->binary, &work->error);
     return code == BAT_OK ? TOOL_FINE : fail(work, path);
 }
 
@@ -238,7 +237,7 @@ static enum tool_exit open_binary(struct work *work)
     const char *path = work->arguments->binary;
     if (work->arguments->note)
         return open_with_note(work);
-    enum bat_code code = bat_binary_open(path, &work->binary, &work->error);
+    enum bat_code code = bat_binary_find_note(path, &work->binary, &work->error);
     if (code == BAT_OK && !work->binary.elf)
         code = bat_fail(&work->error, BAT_ERR_MISMATCH,
                         "expected an ELF file (a BAT note goes with --note), found a BAT note");
@@ -273,13 +272,12 @@ static enum tool_exit open_symbols(struct work *work)
 static enum tool_exit check_symbols(struct work *work)
 {
     struct bat_elf *elf = work->symbols ? work->symbols : work->binary.elf;
-    const struct bat_symbol *symbols;
     size_t count;
+    const struct bat_section *sections = bat_elf_sections(elf, &count);
     const char *path = work->symbols ? work->arguments->symbols : work->arguments->binary;
-    if (bat_elf_symbols(elf, false, &symbols, &count, &work->error) != BAT_OK)
-        return fail(work, path);
-    if (count != 0)
-        return TOOL_FINE;
+    for (size_t i = 0; i < count; i++)
+        if (sections[i].type == SHT_SYMTAB && sections[i].size != 0)
+            return TOOL_FINE;
     tool_complain(path, "expected a symbol table, found a stripped file: give an unstripped copy "
                         "with --symbols=FILE");
     return TOOL_BAD;
@@ -323,7 +321,9 @@ static enum tool_exit translate(struct work *work)
         work->arguments->basic_samples ? BAT_PROFILE_SAMPLES : bat_profile_main_kind(work->profile);
     if (bat_profile_translate(work->profile, &work->binary, work->symbols, kind, &work->records,
                               &work->error) != BAT_OK)
-        return fail(work, work->arguments->binary);
+        return fail(work, work->error.place == BAT_PLACE_SECTION && work->arguments->note
+                              ? work->arguments->note
+                              : work->arguments->binary);
     return report_check(work->arguments->binary, work->binary.elf, work->profile, work->records);
 }
 
