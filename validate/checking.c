@@ -44,13 +44,20 @@ static struct bat_finding new_finding(struct bat_checking *checking, enum bat_ch
     return finding;
 }
 
+/* arguments is used up. */
+static BAT_PRINTF(3, 0) void fill_message(char *message, size_t size, const char *format,
+                                          va_list arguments)
+{
+    vsnprintf(message, size, format, arguments);
+}
+
 void bat_checking_find(struct bat_checking *checking, enum bat_check_id check, uint32_t table,
                        uint32_t entry, const char *format, ...)
 {
     struct bat_finding finding = new_finding(checking, check, table, entry);
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(finding.message, sizeof(finding.message), format, arguments);
+    fill_message(finding.message, sizeof(finding.message), format, arguments);
     va_end(arguments);
     deliver(checking, &finding);
 }
@@ -76,7 +83,7 @@ void bat_fault_add(struct bat_fault *fault, uint32_t table, uint32_t entry, cons
     fault->entry = entry;
     va_list arguments;
     va_start(arguments, format);
-    vsnprintf(fault->message, sizeof(fault->message), format, arguments);
+    fill_message(fault->message, sizeof(fault->message), format, arguments);
     va_end(arguments);
 }
 

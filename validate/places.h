@@ -15,8 +15,9 @@ uint32_t bat_first_beyond(const struct bat_map *map, const struct bat_function *
 
 /*
  * True if an entry that lies outside its table is a stray one (BAT.md 6.1), which BOLT writes: a
- * branch that later passes took to another part of the function. Its offset still counts from
- * the table's start, modulo 2^32. Logarithmic.
+ * branch that later passes took to another part of the function, or something that has no output
+ * address, for which BOLT takes 0 (a function of nops alone that stays where it was). Its offset
+ * still counts from the table's start, modulo 2^32. Logarithmic.
  */
 bool bat_is_stray(const struct bat_map *map, uint32_t table, uint32_t entry);
 

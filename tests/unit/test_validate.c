@@ -272,6 +272,24 @@ static void test_branch_gone_to_sibling(void **state)
     }
 }
 
+/* BOLT takes 0 for the output address of a block that it did not emit. */
+static void test_block_at_address_0(void **state)
+{
+    (void)state;
+    const uint32_t outputs[] = {0u - 0x1000, 0u - 0x1000 + 1};
+    for (size_t i = 0; i < sizeof(outputs) / sizeof(outputs[0]); i++) {
+        struct bat_map *map = new_map(BAT_HOT_INDEX_TABLE);
+        move_last(map, outputs[i]);
+        struct findings findings;
+        validate_map(map, &findings);
+        if (i == 0)
+            assert_int_equal(findings.count, 0);
+        else
+            assert_int_equal(only(&findings, "overlap")->table, FIRST);
+        bat_map_free(map);
+    }
+}
+
 /* A stray branch may belong to the equal prefix, modulo 2^32 (BAT.md 6.2). */
 static void test_stray_branch_in_prefix(void **state)
 {
@@ -670,6 +688,7 @@ int main(void)
         cmocka_unit_test(test_overlap),
         cmocka_unit_test(test_overlap_block_in_fragment),
         cmocka_unit_test(test_branch_gone_to_sibling),
+        cmocka_unit_test(test_block_at_address_0),
         cmocka_unit_test(test_stray_branch_in_prefix),
         cmocka_unit_test(test_branch_gone_astray),
         cmocka_unit_test(test_repeated_block),
