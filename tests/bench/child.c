@@ -19,6 +19,11 @@ static _Noreturn void give_up(const char *what)
     exit(1);
 }
 
+static double seconds_of(struct timeval time)
+{
+    return (double)time.tv_sec + (double)time.tv_usec * 1e-6;
+}
+
 static uint64_t count_bytes(int descriptor)
 {
     static char buffer[1 << 16];
@@ -78,6 +83,7 @@ struct child_cost child_run(char *const argv[], const char *output_path)
     if (wait4(child, &status, 0, &usage) != child)
         give_up("wait4");
     cost.seconds = stopwatch_now() - start;
+    cost.cpu_seconds = seconds_of(usage.ru_utime) + seconds_of(usage.ru_stime);
     cost.peak_memory = (uint64_t)usage.ru_maxrss * 1024;
     if (counted >= 0)
         close(counted);

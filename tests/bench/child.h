@@ -7,6 +7,7 @@
 
 struct child_cost {
     double seconds;
+    double cpu_seconds;   /* of all threads, in the kernel too */
     uint64_t peak_memory; /* bytes resident at most, mapped files included */
     uint64_t output_size; /* bytes of standard output, if they were counted */
 };

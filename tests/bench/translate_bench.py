@@ -1,0 +1,211 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""How fast battranslate is and how much memory it takes, next to perf2bolt-22.
+
+    python3 translate_bench.py BIN_DIR MEASURE [--large=FOLDER] [--runs=N] [--megabytes=N]
+
+First SQLite, and a program of clang's size if FOLDER holds what large/make.sh leaves there: both
+tools translate the same profile to fdata and YAML, in turns, each a few times; what counts is the
+median. The records must be the same.
+
+Then profiles of N megabytes and of twice as many, made by repeating SQLite's records in a random
+order: bytes a second of one core, how time grows, and that memory does not.
+
+Goals that are missed are told and do not fail the benchmark; records that differ do.
+"""
+
+import argparse
+import os
+import pathlib
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
+
+import bolt_profiles  # noqa: E402
+import fixtures  # noqa: E402
+
+LARGE_RUNS_MAX = 3  # perf2bolt takes half a minute each time
+
+
+class Tool:
+    """A program that translates, what it wrote, and what its runs cost."""
+
+    def __init__(self, measure, name, command, folder):
+        self.measure = measure
+        self.name = name
+        self.fdata = pathlib.Path(folder, f"{name}.fdata")
+        self.yaml = pathlib.Path(folder, f"{name}.yaml")
+        self.command = [str(c) for c in command] + ["-o", str(self.fdata), "-w", str(self.yaml)]
+        self.wall, self.cpu, self.memory = [], [], []
+
+    def run(self):
+        """Run once from a quiet disk, measured."""
+        os.sync()
+        done = subprocess.run([self.measure, *self.command], capture_output=True, text=True,
+                              check=False)
+        if done.returncode != 0:
+            sys.exit(f"translate_bench.py: this failed: {' '.join(self.command)}\n{done.stderr}")
+        wall, cpu, memory = done.stdout.split()
+        self.wall.append(float(wall))
+        self.cpu.append(float(cpu))
+        self.memory.append(int(memory))
+
+    def warm_up(self):
+        """Run once, so that the files are in memory, without counting it."""
+        self.run()
+        self.wall, self.cpu, self.memory = [], [], []
+
+    def seconds(self):
+        """The median of the wall times."""
+        return statistics.median(self.wall)
+
+    def cpu_seconds(self):
+        """The median of the processor times: less disturbed by others than wall times are."""
+        return statistics.median(self.cpu)
+
+    def row(self):
+        """A line of the table."""
+        return (f"  {self.name:<20} {self.seconds():>10.3f} {min(self.wall):>10.3f} "
+                f"{self.cpu_seconds():>10.3f} {max(self.memory) / 1e6:>10.1f}")
+
+
+def race(tools, runs):
+    """Run the tools in turns."""
+    for _ in range(runs):
+        for tool in tools:
+            tool.run()
+
+
+def table(title, tools):
+    """What the runs cost."""
+    print(f"\n{title}\n  {'':<20} {'median s':>10} {'best s':>10} {'CPU s':>10} {'MB':>10}")
+    for tool in tools:
+        print(tool.row())
+
+
+def goal(what, found, wanted, at_least):
+    """A figure next to what it should be."""
+    reached = found >= wanted if at_least else found <= wanted
+    print(f"  {what:<42} {found:>9.2f}   ({'at least' if at_least else 'at most'} {wanted:g}: "
+          f"{'reached' if reached else 'MISSED'})")
+
+
+# --- Side by side --------------------------------------------------------------------------------
+
+
+def pair(programs, binary, profile, folder, options=()):
+    """battranslate and perf2bolt for one profile."""
+    ours = [programs.bin_dir / "battranslate", binary, "-p", profile, *options]
+    theirs = ["perf2bolt-22", binary, "-p", profile, "--pa"]
+    return (Tool(programs.measure, "battranslate", ours, folder),
+            Tool(programs.measure, "perf2bolt-22", theirs, folder))
+
+
+def check_records(ours, theirs):
+    """The fdata of both, as sets. Returns how many records differ."""
+    _, mine = bolt_profiles.read_fdata(ours.fdata)
+    _, others = bolt_profiles.read_fdata(theirs.fdata)
+    different = [k for k in mine.keys() | others.keys() if mine.get(k) != others.get(k)]
+    print(f"  {len(mine)} records, {len(different)} of them not as perf2bolt's")
+    for key in sorted(different)[:10]:
+        print(f"    {' '.join(key)}: {others.get(key)} by perf2bolt, {mine.get(key)} by battranslate")
+    return len(different)
+
+
+def side_by_side(title, programs, binary, profile, runs, goals):
+    """Both tools on one binary. Returns how many records differ."""
+    with tempfile.TemporaryDirectory(dir=".") as folder:
+        ours, theirs = pair(programs, binary, profile, folder)
+        ours.warm_up()
+        race([theirs, ours], runs)
+        table(f"{title}: {os.path.getsize(binary) / 1e6:.1f} MB, profile of "
+              f"{os.path.getsize(profile) / 1e6:.1f} MB", [theirs, ours])
+        different = check_records(ours, theirs)
+        faster = theirs.seconds() / ours.seconds()
+        smaller = max(theirs.memory) / max(ours.memory)
+        if goals:
+            goal("times faster", faster, 50, True)
+            goal("times less memory", smaller, 14, True)
+        else:
+            print(f"  {faster:.1f} times faster, {smaller:.1f} times less memory")
+        print(f"  {theirs.cpu_seconds() / ours.cpu_seconds():.1f} times less processor time")
+        return different
+
+
+# --- Long profiles -------------------------------------------------------------------------------
+
+
+def repeat(profile, path, megabytes):
+    """Write at least so many megabytes of the profile's lines, each time in another order."""
+    lines = pathlib.Path(profile).read_bytes().splitlines(keepends=True)
+    order = random.Random(1)
+    size = 0
+    with open(path, "wb") as file:
+        while size < megabytes * 1000000:
+            order.shuffle(lines)
+            size += file.write(b"".join(lines))
+    return size
+
+
+def long_profiles(programs, binary, profile, runs, megabytes):
+    """One core's throughput; twice the lines."""
+    with tempfile.TemporaryDirectory(dir=".") as folder:
+        sizes, ours = [], []
+        for name, factor in (("once", 1), ("twice", 2)):
+            path = pathlib.Path(folder, f"{name}.preagg")
+            sizes.append(repeat(profile, path, megabytes * factor))
+            place = pathlib.Path(folder, name)
+            place.mkdir()
+            ours.append(pair(programs, binary, path, place, ["--threads=1"]))
+            ours[-1][0].name = f"battranslate, {name}"
+        once, twice = ours[0][0], ours[1][0]
+        once.warm_up()
+        ours[0][1].run()
+        race([once, twice], runs)
+        table(f"{sizes[0] / 1e6:.0f} MB and {sizes[1] / 1e6:.0f} MB of pre-aggregated text, "
+              "one thread", [ours[0][1], once, twice])
+        theirs = ours[0][1]
+        print(f"  perf2bolt: {sizes[0] / theirs.seconds() / 1e6:.0f} MB/s, by processor time "
+              f"{sizes[0] / theirs.cpu_seconds() / 1e6:.0f}; battranslate by processor time: "
+              f"{sizes[1] / twice.cpu_seconds() / 1e6:.0f}")
+        goal("MB/s", sizes[1] / twice.seconds() / 1e6, 300, True)
+        goal("time for twice the lines, times", twice.seconds() / once.seconds(), 2, False)
+        print(f"  memory for twice the lines: {max(twice.memory) / max(once.memory):.3f} times")
+
+
+def main():
+    """The command line."""
+    parser = argparse.ArgumentParser(description="Measure battranslate next to perf2bolt-22.")
+    parser.add_argument("bin_dir", type=lambda path: pathlib.Path(path).absolute(),
+                        help="the folder that battranslate is in")
+    parser.add_argument("measure", help="the program bat_bench_measure")
+    parser.add_argument("--large", metavar="FOLDER", help="what large/make.sh made")
+    parser.add_argument("--runs", type=int, default=5, metavar="N", help="runs of each (default 5)")
+    parser.add_argument("--megabytes", type=int, default=200, metavar="N",
+                        help="length of the long profiles; the second is twice as long")
+    arguments = parser.parse_args()
+    fixture = fixtures.get("sqlite-fixed-profile2-22")
+    profile = bolt_profiles.reference(fixture).profile("T")
+    different = side_by_side("SQLite", arguments, fixture.bolted, profile, arguments.runs,
+                             goals=False)
+    large = pathlib.Path(arguments.large or "").absolute()
+    if arguments.large and (large / "cc.bolt.preagg").exists():
+        different += side_by_side("Clang's size", arguments, large / "cc.bolt",
+                                  large / "cc.bolt.preagg", min(arguments.runs, LARGE_RUNS_MAX),
+                                  goals=True)
+    else:
+        print("\nno program of clang's size: sh tests/bench/large/make.sh "
+              f"{arguments.large or 'FOLDER'} makes one")
+    long_profiles(arguments, fixture.bolted, profile, arguments.runs, arguments.megabytes)
+    return 1 if different else 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except fixtures.BuildError as error:
+        sys.exit(f"translate_bench.py: {error}")
