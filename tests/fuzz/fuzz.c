@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "fuzz.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+void fuzz_expect(bool holds, const char *sentence)
+{
+    if (holds)
+        return;
+    fprintf(stderr, "expected that %s, found otherwise\n", sentence);
+    abort();
+}
+
+void fuzz_expect_error(enum bat_code code, const struct bat_error *error, uint64_t size)
+{
+    fuzz_expect(error->code == code, "the error has the code that was returned");
+    fuzz_expect(code > BAT_OK && code < BAT_ERR_CODES, "the code is a known one");
+    size_t length = strnlen(error->message, sizeof(error->message));
+    fuzz_expect(length > 0 && length < sizeof(error->message), "the error has a sentence");
+    /* What is beyond the end of a file is told with the place where it should be. */
+    if (error->place == BAT_PLACE_SECTION)
+        fuzz_expect(error->offset == BAT_NO_OFFSET || error->offset <= size,
+                    "the error's place lies inside the input");
+    if (error->place == BAT_PLACE_TEXT)
+        fuzz_expect(error->line >= 1 && error->column >= 1, "lines and columns count from 1");
+}
+
+static bool same(const void *left, const void *right, uint64_t count, size_t size)
+{
+    return count == 0 || memcmp(left, right, (size_t)count * size) == 0;
+}
+
+/* Where a range starts that has no elements is left open. */
+static struct bat_function without_empty_ranges(struct bat_function table)
+{
+    if (table.entry_count == 0)
+        table.first_entry = 0;
+    if (table.block_count == 0)
+        table.first_block = 0;
+    if (table.secondary_count == 0)
+        table.first_secondary = 0;
+    return table;
+}
+
+static bool same_tables(const struct bat_function *left, const struct bat_function *right)
+{
+    struct bat_function a = without_empty_ranges(*left);
+    struct bat_function b = without_empty_ranges(*right);
+    return memcmp(&a, &b, sizeof(a)) == 0;
+}
+
+void fuzz_expect_equal_maps(const struct bat_map *left, const struct bat_map *right)
+{
+    fuzz_expect(left->version == right->version && left->hot_index == right->hot_index,
+                "both maps have the same version and hot indices");
+    fuzz_expect(left->hot_count == right->hot_count && left->cold_count == right->cold_count &&
+                    left->entry_count == right->entry_count &&
+                    left->block_count == right->block_count &&
+                    left->secondary_count == right->secondary_count,
+                "both maps have the same counts");
+    uint32_t tables = bat_map_tables(left);
+    for (uint32_t i = 0; i < tables; i++)
+        fuzz_expect(same_tables(&left->functions[i], &right->functions[i]),
+                    "both maps have the same tables");
+    fuzz_expect(same(left->by_address, right->by_address, tables, 4) &&
+                    same(left->fragment_start, right->fragment_start, left->hot_count + 1ull, 4) &&
+                    same(left->fragments, right->fragments, left->cold_count, 4),
+                "both maps have the same order of tables");
+    fuzz_expect(same(left->output_offsets, right->output_offsets, left->entry_count, 4) &&
+                    same(left->input_offsets, right->input_offsets, left->entry_count, 4),
+                "both maps have the same entries");
+    fuzz_expect(same(left->block_hashes, right->block_hashes, left->block_count, 8) &&
+                    same(left->block_indices, right->block_indices, left->block_count, 4),
+                "both maps have the same blocks");
+    fuzz_expect(same(left->secondary_entries, right->secondary_entries, left->secondary_count, 4),
+                "both maps have the same secondary entry points");
+}
+
+static void write_all(int file, const void *bytes, size_t size)
+{
+    const char *at = bytes;
+    while (size != 0) {
+        ssize_t written = write(file, at, size);
+        fuzz_expect(written > 0, "a file in memory can be written");
+        at += written;
+        size -= (size_t)written;
+    }
+}
+
+int fuzz_memory_file(const void *bytes, size_t size)
+{
+    int file = memfd_create("fuzz", MFD_CLOEXEC);
+    fuzz_expect(file >= 0, "there can be a file in memory");
+    write_all(file, bytes, size);
+    fuzz_expect(lseek(file, 0, SEEK_SET) == 0, "a file in memory can be read from its start");
+    return file;
+}
+
+static char folder[4096];
+
+static void remove_folder(void)
+{
+    /* The targets remove their files; where one crashed, the runner clears up. */
+    rmdir(folder);
+}
+
+char *fuzz_path(const char *name)
+{
+    if (!*folder) {
+        const char *parent = getenv("TMPDIR");
+        if (!parent)
+            parent = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
+        snprintf(folder, sizeof(folder), "%s/batkit-fuzz-XXXXXX", parent);
+        fuzz_expect(mkdtemp(folder) != NULL, "there can be a folder for temporary files");
+        atexit(remove_folder);
+    }
+    char *path;
+    fuzz_expect(asprintf(&path, "%s/%s", folder, name) > 0, "there is memory for a path");
+    return path;
+}
+
+void fuzz_write_file(const char *path, const void *bytes, size_t size)
+{
+    int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    fuzz_expect(file >= 0, "a temporary file can be opened");
+    write_all(file, bytes, size);
+    close(file);
+}

@@ -1,0 +1,154 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Makes the seed corpora of the fuzz targets.
+
+usage: make_seeds.py DATA BATDUMP OUT
+
+DATA is tests/data, BATDUMP the program that prints the JSON seeds; OUT gets a folder a target.
+ELF seeds are as small as they can be, so that a mutation hits something that counts.
+"""
+
+import random
+import shutil
+import struct
+import subprocess
+import sys
+from pathlib import Path
+
+TEXT_ADDRESS = 0x400000
+SHT_NULL, SHT_PROGBITS, SHT_SYMTAB, SHT_STRTAB, SHT_NOTE = 0, 1, 2, 3, 7
+SHN_XINDEX = 0xFFFF
+NOTE_NAME = ".note.bolt_bat"
+
+
+def section(name, kind, content=b"", **fields):
+    return {"name": name, "kind": kind, "content": content, **fields}
+
+
+def section_header(names, entry, offset):
+    return struct.pack(
+        "<IIQQQQIIQQ", names.index(entry["name"].encode() + b"\0"), entry["kind"],
+        entry.get("flags", 0), entry.get("address", 0), offset, len(entry["content"]),
+        entry.get("link", 0), entry.get("info", 0), entry.get("alignment", 1),
+        entry.get("entry_size", 0))
+
+
+def elf_file(sections, machine=62, extended=False):
+    """One segment with all of the file up to .text's end, sections behind each other."""
+    sections = [section("", SHT_NULL)] + sections
+    names = b"\0" + b"".join(s["name"].encode() + b"\0" for s in sections[1:]) + b".shstrtab\0"
+    sections.append(section(".shstrtab", SHT_STRTAB, names))
+    body = bytearray(64 + 56)
+    offsets = []
+    for entry in sections:
+        body += bytes(-len(body) % entry.get("alignment", 1))
+        offsets.append(len(body))
+        body += entry["content"]
+    offsets[0] = 0
+    body += bytes(-len(body) % 8)
+    headers = [bytearray(section_header(names, s, o)) for s, o in zip(sections, offsets)]
+    count, names_index = len(sections), len(sections) - 1
+    if extended:
+        # Counts beyond 16 bits stand in section 0; readers must take them from there here too.
+        struct.pack_into("<QI", headers[0], 32, count, names_index)
+        count, names_index = 0, SHN_XINDEX
+    struct.pack_into(
+        "<16sHHIQQQIHHHHHH", body, 0, b"\x7fELF\2\1\1", 2, machine, 1, TEXT_ADDRESS, 64, len(body),
+        0, 64, 56, 1, 64, count, names_index)
+    text_end = offsets[1] + len(sections[1]["content"])
+    struct.pack_into("<IIQQQQQQ", body, 64, 1, 5, 0, TEXT_ADDRESS, TEXT_ADDRESS, text_end, text_end,
+                     0x1000)
+    return bytes(body) + b"".join(headers)
+
+
+def note(owner, kind, description):
+    name = owner + b"\0"
+    return (struct.pack("<III", len(name), len(description), kind) + name
+            + bytes(-len(name) % 4) + description + bytes(-len(description) % 4))
+
+
+def symbols(text_index, strings_index):
+    strings = b"\0f\0f.cold.0\0a.c\0"
+    table = struct.pack("<IBBHQQ", 0, 0, 0, 0, 0, 0)
+    table += struct.pack("<IBBHQQ", strings.index(b"a.c"), 4, 0, 0xFFF1, 0, 0)
+    table += struct.pack("<IBBHQQ", strings.index(b"f.cold"), 2, 0, text_index, 0x400090, 8)
+    table += struct.pack("<IBBHQQ", 1, 0x12, 0, text_index, 0x400080, 16)
+    return [section(".symtab", SHT_SYMTAB, table, link=strings_index, info=3, alignment=8,
+                    entry_size=24),
+            section(".strtab", SHT_STRTAB, strings)]
+
+
+def elf_seeds(raw_note):
+    text = section(".text", SHT_PROGBITS, b"\xc3" * 32, flags=6, address=TEXT_ADDRESS + 120)
+    bat = section(NOTE_NAME, SHT_NOTE, raw_note)
+    build_id = section(".note.gnu.build-id", SHT_NOTE, note(b"GNU", 3, bytes(range(20))))
+    info = section(".note.bolt_info", SHT_NOTE,
+                   note(b"GNU", 4, b"BOLT revision: 1, command line: llvm-bolt"))
+    return {
+        "plain": elf_file([text]),
+        "note": elf_file([text, bat]),
+        "symbols": elf_file([text, *symbols(1, 3)]),
+        "all": elf_file([text, build_id, *symbols(1, 4), info, bat]),
+        "other-name": elf_file([text, section(".note.x", SHT_NOTE, raw_note)]),
+        "extended": elf_file([text, bat], extended=True),
+        "aarch64": elf_file([text, bat], machine=183),
+        "riscv": elf_file([text, bat], machine=243),
+    }
+
+
+def builder_seeds():
+    """Bytes that fuzz_builder takes as calls: tables first, then entries, sometimes the end."""
+    source = random.Random(1)
+    for number in range(8):
+        calls = bytearray()
+        for _ in range(1 + number):
+            calls += bytes([0, 0]) + struct.pack("<HIB", source.randrange(1 << 15) * 2, 7, 3)
+        calls += bytes([0, 1]) + struct.pack("<HB", source.randrange(1 << 15) * 2, 0)
+        for _ in range(8 * number):
+            calls += bytes([0x40, source.randrange(64) * 4, source.randrange(256),
+                            source.randrange(256), 1, 2, source.randrange(9)])
+            calls += bytes([0x40, source.randrange(64) * 4 | 1, source.randrange(256),
+                            source.randrange(256)])
+        calls += bytes([0xe0, 0, 5, 0, 0, 0])
+        yield bytes(calls + bytes([0xff] * (number % 2)))
+
+
+def profile_seeds(traces):
+    """A few lines of each form; what is outside of the binary stays outside."""
+    lines = [line.split() for line in traces.splitlines()[:20]]
+    lines = [line for line in lines if line[0] == b"T"]
+    falls = [b" ".join([kind, *line[2:]]) for line in lines for kind in (b"F", b"f", b"r")]
+    return {
+        "traces": b"\n".join(b" ".join(line) for line in lines) + b"\n",
+        "returns": b"\n".join(b" ".join([b"R", *line[1:]]) for line in lines),
+        "branches": b"\n".join(b" ".join([b"B", *line[1:3], line[4], b"1"]) for line in lines),
+        "falls": b"\r\n".join(falls),
+        "samples": b"E cycles\n" + b"\n".join(b"S %s 5" % line[2] for line in lines),
+        "constants": b"T -1 406000 406010 3\nT 406010 406000 -1 3\nR 0 406000 406010 1\n",
+    }
+
+
+def main():
+    data, batdump, out = Path(sys.argv[1]), sys.argv[2], Path(sys.argv[3])
+    for target in ("decode", "round_trip", "builder", "elf", "json", "preagg", "fdata"):
+        (out / target).mkdir(parents=True, exist_ok=True)
+    good = sorted((data / "good").glob("*.note"))
+    for path in good + sorted((data / "bad").glob("*.note")):
+        for target in ("decode", "round_trip"):
+            shutil.copy(path, out / target / path.name)
+    for path in good:
+        text = subprocess.run([batdump, "--json", path], check=True, stdout=subprocess.PIPE).stdout
+        (out / "json" / path.with_suffix(".json").name).write_bytes(text)
+    for name, content in profile_seeds((data / "demo" / "small.preagg").read_bytes()).items():
+        (out / "preagg" / name).write_bytes(content)
+    fdata = (data / "demo" / "small.fdata").read_bytes()
+    (out / "fdata" / "branches").write_bytes(b"".join(fdata.splitlines(True)[:20]))
+    (out / "fdata" / "samples").write_bytes(b"no_lbr cycles\n1 main 4 7\n1 a\\ b/c.c/1 0 1\n")
+    for name, content in elf_seeds((data / "good" / "sketch.note").read_bytes()).items():
+        (out / "elf" / name).write_bytes(content)
+    for number, content in enumerate(builder_seeds()):
+        (out / "builder" / f"calls-{number}").write_bytes(content)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "profile_round_trip.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "fuzz.h"
+
+struct bat_binary *profile_binary(void)
+{
+    static struct bat_binary binary;
+    if (!binary.map)
+        fuzz_expect(bat_binary_open(DEMO_BINARY, &binary, NULL) == BAT_OK,
+                    "the demonstration's binary can be opened");
+    return &binary;
+}
+
+static uint64_t count_lines(const uint8_t *bytes, size_t size)
+{
+    uint64_t lines = 1;
+    for (size_t i = 0; i < size; i++)
+        lines += bytes[i] == '\n';
+    return lines;
+}
+
+struct bat_profile *profile_read(const void *bytes, size_t size)
+{
+    struct bat_profile_target target = {0};
+    target.build_id = bat_elf_build_id(profile_binary()->elf, &target.build_id_size);
+    struct bat_profile *profile = bat_profile_new(&target);
+    fuzz_expect(profile != NULL, "there is memory for a profile");
+    int file = fuzz_memory_file(bytes, size);
+    char path[64];
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", file);
+    struct bat_read_options options = {.threads = 1};
+    struct bat_error error = {0};
+    enum bat_code code = bat_profile_read(profile, path, &options, &error);
+    close(file);
+    if (code == BAT_OK)
+        return profile;
+    fuzz_expect(code == error.code && error.message[0], "an error names itself");
+    if (error.place == BAT_PLACE_TEXT)
+        fuzz_expect(error.line >= 1 && error.line <= count_lines(bytes, size) &&
+                        error.column >= 1 && error.column <= size + 1,
+                    "an error's place is inside the text");
+    bat_profile_free(profile);
+    return NULL;
+}
+
+static char *read_file(const char *path, size_t *size)
+{
+    FILE *file = fopen(path, "rb");
+    fuzz_expect(file && fseek(file, 0, SEEK_END) == 0, "what was written is there");
+    long end = ftell(file);
+    rewind(file);
+    char *text = malloc((size_t)end + 1);
+    fuzz_expect(text && fread(text, 1, (size_t)end, file) == (size_t)end,
+                "what was written can be read");
+    fclose(file);
+    text[end] = '\0';
+    *size = (size_t)end;
+    return text;
+}
+
+char *profile_translate(const struct bat_profile *profile, size_t *size)
+{
+    struct bat_records *records;
+    struct bat_error error = {0};
+    enum bat_code code = bat_profile_translate(profile, profile_binary(), NULL,
+                                               bat_profile_main_kind(profile), &records, &error);
+    if (code != BAT_OK) {
+        fuzz_expect(code == error.code && error.message[0], "an error names itself");
+        return NULL;
+    }
+    char *path = fuzz_path("profile");
+    fuzz_expect(bat_records_write_yaml(records, path, &error) == BAT_OK, "YAML can be written");
+    fuzz_expect(bat_records_write_fdata(records, path, &error) == BAT_OK, "fdata can be written");
+    bat_records_free(records);
+    char *text = read_file(path, size);
+    free(path);
+    return text;
+}
