@@ -113,7 +113,8 @@ step tidy check_tidy
 step fixtures python3 tests/e2e/fixtures.py --all
 run_ctest release build
 run_ctest sanitize build-sanitize
-step fuzz sh tests/fuzz/run.sh 20
+step build-fuzz build_preset fuzz
+step fuzz sh tests/fuzz/run.sh 20 build-fuzz/bin build-fuzz/fuzz
 
 echo
 printf '%s' "$summaries"
