@@ -41,8 +41,8 @@ BAT_API const char *bat_elf_path(const struct bat_elf *elf);
 BAT_API const uint8_t *bat_elf_bytes(const struct bat_elf *elf, uint64_t *size);
 
 /*
- * Say that these bytes of the file's mapping will not be needed for now: the memory that they take is
- * given back, and reading them again brings them back from the file. Any range will do.
+ * Say that these bytes of the file's mapping will not be needed for now: the memory that they take
+ * is given back, and reading them again brings them back from the file. Any range will do.
  */
 BAT_API void bat_elf_release(const struct bat_elf *elf, const uint8_t *bytes, uint64_t size);
 
@@ -118,9 +118,11 @@ BAT_API enum bat_code bat_elf_symbols(struct bat_elf *elf, bool dynamic,
 
 /*
  * The content of the BAT note's section: the section called .note.bolt_bat, else the first
- * SHT_NOTE section that holds a note of owner BOLT and type BAT_NOTE_TYPE. *bytes is mapped and
- * belongs to elf. Fails with BAT_ERR_NO_NOTE (the message says whether BOLT has processed the
- * file and how a note is made), BAT_ERR_UNSUPPORTED (compressed section).
+ * SHT_NOTE section that holds a note of owner BOLT and type BAT_NOTE_TYPE. A section of that name
+ * is taken whole; of another one that holds further notes, *bytes is the BAT note alone. section
+ * may be NULL. *bytes is mapped and belongs to elf. Fails with BAT_ERR_NO_NOTE (the message says
+ * whether BOLT has processed the file and how a note is made), BAT_ERR_UNSUPPORTED (compressed
+ * section), BAT_ERR_ELF (a section whose bytes are not in this file).
  */
 BAT_API enum bat_code bat_elf_note(const struct bat_elf *elf, const uint8_t **bytes, size_t *size,
                                    const struct bat_section **section, struct bat_error *error);
@@ -134,12 +136,27 @@ BAT_API enum bat_code bat_elf_note(const struct bat_elf *elf, const uint8_t **by
  * ELF header's fields for it may differ. The copy is written to a temporary file in output's
  * folder, synchronised, given path's mode and (where allowed) owner, and renamed over output; on
  * failure output is as it was. A file whose note was removed with bat_elf_remove_note() and put
- * back is the same bytes again if BOLT wrote it. A symbolic link as output is followed.
+ * back is the same bytes again if BOLT wrote it. A symbolic link as output is followed; a hard
+ * link is not, its other names keep the old content.
+ *
+ * A note in front of other bytes is overwritten if the new one fits, else the new one goes to the
+ * file's end; where the old one, section names or section headers were, the file then reads as
+ * zeros. What a segment maps keeps its bytes all the same. Section names that cannot grow in
+ * place get a longer copy in a new section.
+ *
+ * Fails with BAT_ERR_UNSUPPORTED if the file has no section headers or names, if the note's
+ * section holds other notes too, or if two sections have its name; with BAT_ERR_IO also if the
+ * file was changed meanwhile, or if output is no regular file. Memory: the section headers; bytes
+ * are copied by the kernel.
  */
 BAT_API enum bat_code bat_elf_write_note(const char *path, const char *output, const void *section,
                                          size_t size, struct bat_error *error);
 
-/* The same without the note. Fails with BAT_ERR_NO_NOTE if there is none. */
+/*
+ * The same without the note. Its section header is dropped if it is the last one and nothing
+ * refers to it; else it becomes one of type SHT_NULL, so that no other section's index changes.
+ * The name stays among the section names. Fails with BAT_ERR_NO_NOTE if there is none.
+ */
 BAT_API enum bat_code bat_elf_remove_note(const char *path, const char *output,
                                           struct bat_error *error);
 

@@ -40,7 +40,7 @@ static void find_free(struct layout *layout, const struct layout_extent *others,
     }
 }
 
-/* The end of the last thing below limit that headers describe, pieces that were taken excluded. */
+/* The end of the last thing below limit that headers describe. */
 static uint64_t last_end(const struct layout *layout, const struct layout_extent *others,
                          size_t count, uint64_t limit)
 {
@@ -51,7 +51,7 @@ static uint64_t last_end(const struct layout *layout, const struct layout_extent
     }
     for (size_t p = 0; p < LAYOUT_PARTS; p++) {
         const struct layout_piece *piece = &layout->pieces[p];
-        if (!piece->is_taken && piece->old.end <= limit && piece->old.end > last)
+        if (piece->old.end <= limit && piece->old.end > last)
             last = piece->old.end;
     }
     return last;

@@ -512,16 +512,17 @@ class Checks(Scratch):
         self.assertEqual(elffile.Elf(file).note(), pathlib.Path(other.note).read_bytes())
 
     def test_one_error(self):
-        """A function whose only fault is that it stands nowhere."""
+        """One is enough: a secondary entry point where no block is."""
         file = self.copy(SMALL)
-        tables = [{"kind": "hot", "address": "0x1", "hash": "0x1", "num_blocks": 1, "entries": [
-            {"output": 0, "input": 0, "hash": "0x1", "index": 0}]}]
+        tables = batnote.decode(elffile.Elf(file).note()).tables()
+        tables[0]["secondary_entry_points"] = [1]
         self.save("json", json.dumps(describe(tables)))
         done = toolbox.run("batinject", f"--json={self.path('json')}", file)
-        self.assertEqual(done.returncode, 1)
-        self.assertIn("executable", done.stderr)
-        self.assertRegex(done.stderr.splitlines()[-1], r": nothing written: the new note has \d+ "
-                                                       r"errors? \(--no-check ")
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        first, last = done.stderr.splitlines()
+        self.assertIn(": error: secondary: ", first)
+        self.assertEqual(last, f"batinject: {file}: nothing written: the new note has 1 error "
+                               "(--no-check writes it all the same)")
         self.assert_same(file, fixtures.get(SMALL).bolted)
 
     def test_not_decodable(self):
@@ -570,17 +571,23 @@ class Checks(Scratch):
                    "binary (--force copies it all the same)")
         self.assert_fails(message, f"--from={other}", file)
         self.assert_fails(message, f"--from={other}", "--no-check", file)
-        toolbox.fine("batinject", "--force", f"--from={other}", file)
-        self.assert_same(file, fixture.bolted)
+        toolbox.fine("batinject", "--force", f"--from={other}", file, "-o", self.path("forced"))
+        self.assert_same(self.path("forced"), fixture.bolted)
+
+        data[section.offset + 16] ^= 1
+        data[section.offset + 4] = 16  # shorter, and the same so far
+        other.write_bytes(data)
+        self.assert_fails(message, f"--from={other}", file)
 
         data[section.offset + 8] = 99  # the note's type: no build-id any more
         other.write_bytes(data)
         self.assert_fails(f"{file}: this file has a build-id and {other} has none, so the note may "
                           "describe another binary (--force copies it all the same)",
                           f"--from={other}", file)
-        self.assert_fails(f"{other}: {file} has a build-id and this file has none, so the note may "
-                          "describe another binary (--force copies it all the same)",
-                          f"--from={file}", other)
+        forced = self.path("forced")
+        self.assert_fails(f"{other}: {forced} has a build-id and this file has none, so the note "
+                          "may describe another binary (--force copies it all the same)",
+                          f"--from={forced}", other)
         done = toolbox.run("batinject", f"--from={other}", other)
         self.assertEqual((done.returncode, done.stderr),
                          (0, f"batinject: {other}: warning: neither this file nor {other} has a "

@@ -176,6 +176,26 @@ static void test_getters(void **state)
     image_free(&image);
 }
 
+/* Bytes that were given back are there again when they are read; any range may be named. */
+static void test_release(void **state)
+{
+    (void)state;
+    struct image image = sound_image();
+    image_append(&image, NULL, 1 << 20);
+    struct bat_elf *elf = open_good(&image);
+    uint64_t size = 0;
+    const uint8_t *bytes = bat_elf_bytes(elf, &size);
+    bat_elf_release(elf, bytes, size);
+    bat_elf_release(elf, bytes + 5000, UINT64_MAX);
+    bat_elf_release(elf, bytes + size, 1);
+    bat_elf_release(elf, (const uint8_t *)"elsewhere", 4096);
+    bat_elf_release(elf, NULL, 4096);
+    assert_memory_equal(bytes, image.bytes, image.size);
+    assert_string_equal(bat_elf_sections(elf, &size)[TEXT].name, ".text");
+    bat_elf_close(elf);
+    image_free(&image);
+}
+
 static void test_segments(void **state)
 {
     (void)state;
@@ -792,6 +812,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_is),
         cmocka_unit_test(test_getters),
+        cmocka_unit_test(test_release),
         cmocka_unit_test(test_segments),
         cmocka_unit_test(test_segment_beyond_file),
         cmocka_unit_test(test_not_elf),

@@ -532,6 +532,24 @@ static void test_names_that_cannot_grow(void **state)
     }
 }
 
+/* Section names that a segment maps and that have the note's name already stay as they are. */
+static void test_mapped_names_with_the_name(void **state)
+{
+    (void)state;
+    struct image image = image_new();
+    image_name(&image, NOTE_NAME);
+    image_append_names(&image);
+    image_segment(&image, PT_LOAD, PF_R, image.sections[1].sh_offset, 4);
+    image_finish_at_end(&image);
+    struct place place = place_of(&image);
+    Elf64_Shdr names = section_of(place.before, 1);
+    write_note(&place, note_a, sizeof(note_a));
+    Elf64_Shdr after = section_of(place.after, 1);
+    assert_memory_equal(&after, &names, sizeof(names));
+    assert_int_equal(count_sections(place.after), 3);
+    place_free(&place);
+}
+
 /* Section names whose last terminator is missing: the new name starts behind one. */
 static void test_names_without_terminator(void **state)
 {
@@ -1011,6 +1029,7 @@ int main(void)
         cmocka_unit_test(test_remove_what_is_referenced),
         cmocka_unit_test(test_table_anywhere),
         cmocka_unit_test(test_names_that_cannot_grow),
+        cmocka_unit_test(test_mapped_names_with_the_name),
         cmocka_unit_test(test_names_without_terminator),
         cmocka_unit_test(test_note_gets_its_name),
         cmocka_unit_test(test_mapped_note),
