@@ -2,9 +2,11 @@
 /* battranslate: a profile of a BOLTed binary becomes a profile of its input binary. */
 #include <argp.h>
 #include <elf.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "bat_binary.h"
@@ -327,26 +329,64 @@ static enum tool_exit translate(struct work *work)
     return report_check(work->arguments->binary, work->binary.elf, work->profile, work->records);
 }
 
-/* Both files or none: where the second fails, the first does not stay alone. */
+/* A file to write. Two are written at the same time, by a thread each. */
+struct output {
+    const struct bat_records *records;
+    const char *path;
+    bool is_yaml;
+    enum bat_code code;
+    struct bat_error error;
+};
+
+static void *write_file(void *context)
+{
+    struct output *output = context;
+    output->code = output->is_yaml
+                       ? bat_records_write_yaml(output->records, output->path, &output->error)
+                       : bat_records_write_fdata(output->records, output->path, &output->error);
+    return NULL;
+}
+
+/* Remove a file that was written; what is no file ("-", a device) stays. */
+static void remove_file(const char *path)
+{
+    struct stat status;
+    char *real = strcmp(path, "-") == 0 ? NULL : realpath(path, NULL);
+    if (real && stat(real, &status) == 0 && S_ISREG(status.st_mode))
+        unlink(real);
+    free(real);
+}
+
+/* Both files or none: where one fails, the other does not stay alone. */
 static enum tool_exit write_output(struct work *work)
 {
     const struct arguments *arguments = work->arguments;
-    enum bat_code code = BAT_OK;
-    if (arguments->yaml) {
-        code = bat_records_write_yaml(work->records, arguments->yaml, &work->error);
-        if (code != BAT_OK)
-            return fail(work, arguments->yaml);
+    struct output outputs[2];
+    size_t count = 0;
+    if (arguments->yaml)
+        outputs[count++] =
+            (struct output){.records = work->records, .path = arguments->yaml, .is_yaml = true};
+    if (arguments->output)
+        outputs[count++] = (struct output){.records = work->records,
+                                           .path = arguments->output,
+                                           .is_yaml = arguments->output_is_yaml};
+    pthread_t thread;
+    bool is_started = count == 2 && pthread_create(&thread, NULL, write_file, &outputs[0]) == 0;
+    for (size_t i = is_started ? 1 : 0; i < count; i++)
+        write_file(&outputs[i]);
+    if (is_started)
+        pthread_join(thread, NULL);
+    enum tool_exit status = TOOL_FINE;
+    for (size_t i = 0; i < count; i++) {
+        if (outputs[i].code == BAT_OK)
+            continue;
+        tool_report(outputs[i].path, &outputs[i].error);
+        status = TOOL_BAD;
     }
-    if (!arguments->output)
-        return TOOL_FINE;
-    code = arguments->output_is_yaml
-               ? bat_records_write_yaml(work->records, arguments->output, &work->error)
-               : bat_records_write_fdata(work->records, arguments->output, &work->error);
-    if (code == BAT_OK)
-        return TOOL_FINE;
-    if (arguments->yaml && strcmp(arguments->yaml, "-") != 0)
-        unlink(arguments->yaml);
-    return fail(work, arguments->output);
+    for (size_t i = 0; i < count && status != TOOL_FINE; i++)
+        if (outputs[i].code == BAT_OK)
+            remove_file(outputs[i].path);
+    return status;
 }
 
 static enum tool_exit run(struct work *work)

@@ -436,10 +436,12 @@ class WrongInput(TranslateTest):
         done = battranslate(self.fixture.bolted, "-p", profile, "-o", "/dev/full")
         self.assertEqual(done.returncode, 1)
         self.assertRegex(done.stderr, "No space left")
-        done = battranslate(self.fixture.bolted, "-p", profile, "-w", self.folder / "y.yaml", "-o",
-                            self.folder / "none" / "x")
-        self.assertEqual(done.returncode, 1)
-        self.assertEqual(list(self.folder.iterdir()), [])
+        for good, bad in [("-w", "-o"), ("-o", "-w")]:
+            done = battranslate(self.fixture.bolted, "-p", profile, good, self.folder / "good", bad,
+                                self.folder / "none" / "x")
+            self.assertEqual(done.returncode, 1)
+            self.assertRegex(done.stderr, "none/x.*: No such file")
+            self.assertEqual(list(self.folder.iterdir()), [])
 
 
 if __name__ == "__main__":
