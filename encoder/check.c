@@ -28,35 +28,82 @@ static enum bat_code check_ranges(const struct bat_map *map, const struct bat_fu
                     table->address, what);
 }
 
+/* A fragment has a hot parent, and nothing that only hot functions have. */
+static enum bat_code check_fragment(const struct bat_map *map, const struct bat_function *fragment,
+                                    struct bat_error *error)
+{
+    if (fragment->parent >= map->hot_count)
+        return bat_fail(error, BAT_ERR_HOT_INDEX,
+                        "table at 0x%" PRIx64
+                        ": expected a hot function as parent, found table %" PRIu32,
+                        fragment->address, fragment->parent);
+    if (fragment->secondary_count != 0)
+        return bat_fail(error, BAT_ERR_COUNT,
+                        "table at 0x%" PRIx64
+                        ": expected no secondary entry points in a fragment, found %" PRIu32,
+                        fragment->address, fragment->secondary_count);
+    if (fragment->hash != 0 || fragment->input_block_count != 0)
+        return bat_fail(error, BAT_ERR_ARGUMENT,
+                        "table at 0x%" PRIx64
+                        ": expected neither a function's hash nor its number of blocks in a "
+                        "fragment, found 0x%" PRIx64 " and %" PRIu32,
+                        fragment->address, fragment->hash, fragment->input_block_count);
+    return BAT_OK;
+}
+
+/* A hot function is its own parent and has no skew. */
+static enum bat_code check_hot(const struct bat_function *function, uint32_t table,
+                               struct bat_error *error)
+{
+    if (function->parent != table)
+        return bat_fail(error, BAT_ERR_HOT_INDEX,
+                        "table at 0x%" PRIx64 ": expected itself as parent, found table %" PRIu32,
+                        function->address, function->parent);
+    if (function->skew != 0)
+        return bat_fail(error, BAT_ERR_PREFIX,
+                        "table at 0x%" PRIx64 ": expected a hot function to have no skew, found "
+                        "0x%" PRIx32,
+                        function->address, function->skew);
+    return BAT_OK;
+}
+
 static enum bat_code check_table(const struct bat_map *map, uint32_t table, struct bat_error *error)
 {
     const struct bat_function *function = &map->functions[table];
-    bool is_hot = table < map->hot_count;
     bool is_first = table == 0 || table == map->hot_count;
     if (!is_first && function->address <= function[-1].address)
         return bat_fail(error, BAT_ERR_ORDER,
                         "expected a table above 0x%" PRIx64 ", found one at 0x%" PRIx64,
                         function[-1].address, function->address);
-    if (is_hot ? function->parent != table : function->parent >= map->hot_count)
-        return bat_fail(error, BAT_ERR_HOT_INDEX,
-                        "table at 0x%" PRIx64 ": expected %s as parent, found table %" PRIu32,
-                        function->address, is_hot ? "itself" : "a hot function", function->parent);
-    if (!is_hot && function->secondary_count != 0)
-        return bat_fail(error, BAT_ERR_COUNT,
-                        "table at 0x%" PRIx64
-                        ": expected no secondary entry points in a fragment, found %" PRIu32,
-                        function->address, function->secondary_count);
-    if (is_hot && function->skew != 0)
-        return bat_fail(error, BAT_ERR_PREFIX,
-                        "table at 0x%" PRIx64 ": expected a hot function to have no skew, found "
-                        "0x%" PRIx32,
-                        function->address, function->skew);
+    enum bat_code code = table < map->hot_count ? check_hot(function, table, error)
+                                                : check_fragment(map, function, error);
+    if (code != BAT_OK)
+        return code;
     if (function->equal_count > function->entry_count)
         return bat_fail(error, BAT_ERR_PREFIX,
                         "table at 0x%" PRIx64 ": expected an equal prefix of at most %" PRIu32
                         " entries, found %" PRIu32,
                         function->address, function->entry_count, function->equal_count);
     return check_ranges(map, function, error);
+}
+
+/* All tables by address, each once: merged hot indices are positions in this list. */
+static enum bat_code check_by_address(const struct bat_map *map, struct bat_error *error)
+{
+    for (uint32_t i = 0; i < bat_map_tables(map); i++) {
+        uint32_t table = map->by_address[i];
+        uint32_t before = i != 0 ? map->by_address[i - 1] : 0;
+        if (table >= bat_map_tables(map) ||
+            (i != 0 && map->functions[before].address > map->functions[table].address))
+            return bat_fail(error, BAT_ERR_ORDER,
+                            "expected by_address to hold all tables, ascending by address, found "
+                            "otherwise at position %" PRIu32,
+                            i);
+        if (i != 0 && map->functions[before].address == map->functions[table].address)
+            return bat_fail(error, BAT_ERR_ORDER, "expected one table at 0x%" PRIx64 ", found two",
+                            map->functions[table].address);
+    }
+    return BAT_OK;
 }
 
 enum bat_code bat_map_check(const struct bat_map *map, struct bat_error *error)
@@ -77,5 +124,5 @@ enum bat_code bat_map_check(const struct bat_map *map, struct bat_error *error)
         if (code != BAT_OK)
             return code;
     }
-    return BAT_OK;
+    return check_by_address(map, error);
 }

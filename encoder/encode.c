@@ -17,11 +17,11 @@
 static void encode_secondary_entries(struct bat_encoding *encoding,
                                      const struct bat_function *table)
 {
-    const uint32_t *entries = encoding->map->secondary_entries + table->first_secondary;
     uint32_t offset = 0;
     for (uint32_t i = 0; i < table->secondary_count; i++) {
-        encoding->at = bat_write_uleb(encoding->at, entries[i] - offset);
-        offset = entries[i];
+        uint32_t entry = encoding->map->secondary_entries[table->first_secondary + i];
+        encoding->at = bat_write_uleb(encoding->at, entry - offset);
+        offset = entry;
     }
 }
 

@@ -7,10 +7,16 @@
 #include "encoding.h"
 #include "writer.h"
 
+/* An array from an element on. Where a map has no elements it may have no array either. */
+static const uint32_t *from_element(const uint32_t *array, uint32_t first)
+{
+    return array ? array + first : NULL;
+}
+
 uint32_t bat_equal_prefix(const struct bat_map *map, const struct bat_function *table)
 {
-    const uint32_t *output = map->output_offsets + table->first_entry;
-    const uint32_t *input = map->input_offsets + table->first_entry;
+    const uint32_t *output = from_element(map->output_offsets, table->first_entry);
+    const uint32_t *input = from_element(map->input_offsets, table->first_entry);
     uint32_t count = 0;
     /* Modulo 2^32: an entry may lie below its fragment's start (BAT.md 6.2). */
     while (count < table->entry_count && output[count] + table->skew == input[count] >> 1)
@@ -48,11 +54,12 @@ static enum bat_code fail(const struct bat_encoding *encoding, const struct bat_
 enum bat_code bat_encode_entries(struct bat_encoding *encoding, const struct bat_function *table)
 {
     const struct bat_map *map = encoding->map;
-    const uint32_t *outputs = map->output_offsets + table->first_entry;
-    const uint32_t *inputs = map->input_offsets + table->first_entry;
-    const uint64_t *hash = map->block_hashes + table->first_block;
-    const uint32_t *index = map->block_indices + table->first_block;
-    const uint32_t *index_end = index + table->block_count;
+    const uint32_t *outputs = from_element(map->output_offsets, table->first_entry);
+    const uint32_t *inputs = from_element(map->input_offsets, table->first_entry);
+    const uint64_t *hashes = map->block_hashes;
+    const uint32_t *indices = map->block_indices;
+    uint32_t block = table->first_block;
+    const uint32_t block_end = block + table->block_count;
 
     if (bat_equal_prefix(map, table) < table->equal_count)
         return fail(encoding, table, BAT_ERR_PREFIX, "equal offsets all through the equal prefix",
@@ -71,13 +78,13 @@ enum bat_code bat_encode_entries(struct bat_encoding *encoding, const struct bat
         input = inputs[i];
         if (input & BAT_BRANCH_ENTRY)
             continue;
-        if (index == index_end)
+        if (block == block_end)
             return fail(encoding, table, BAT_ERR_COUNT, "as many block entries as blocks", i);
-        at = bat_write_u64(at, *hash++);
-        at = bat_write_uleb(at, *index - last_index);
-        last_index = *index++;
+        at = bat_write_u64(at, hashes[block]);
+        at = bat_write_uleb(at, indices[block] - last_index);
+        last_index = indices[block++];
     }
-    if (index != index_end)
+    if (block != block_end)
         return fail(encoding, table, BAT_ERR_COUNT, "as many block entries as blocks",
                     table->entry_count);
     encoding->at = at;
