@@ -37,10 +37,11 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
 {
     struct arguments *arguments = state->input;
     struct bench_options *options = &arguments->options;
+    char *end;
     switch (key) {
     case 'r':
-        options->runs = (unsigned)atoi(argument);
-        if (options->runs < 1 || options->runs > STOPWATCH_RUNS_MAX)
+        options->runs = (unsigned)strtoul(argument, &end, 10);
+        if (*end || options->runs < 1 || options->runs > STOPWATCH_RUNS_MAX)
             argp_error(state, "expected 1 to %d runs", STOPWATCH_RUNS_MAX);
         return 0;
     case 's':

@@ -145,12 +145,14 @@ static uint64_t map_bytes(const struct bat_map *map)
 /* Bytes of this process that are in memory now. */
 static uint64_t resident_bytes(void)
 {
+    char line[128] = "";
     FILE *file = fopen("/proc/self/statm", "r");
-    unsigned long long pages = 0;
-    if (!file || fscanf(file, "%*u %llu", &pages) != 1)
-        pages = 0;
-    if (file)
-        fclose(file);
+    if (!file || !fgets(line, sizeof(line), file))
+        return 0;
+    fclose(file);
+    /* The second number of the line, in pages. */
+    char *at = strchr(line, ' ');
+    uint64_t pages = at ? strtoull(at, NULL, 10) : 0;
     return pages * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 

@@ -61,9 +61,9 @@ static const uint16_t profiled_entries[32] = {3,   6,   9,   11,  13,  15,  17, 
 
 /* By how much the rest of a block behind its last branch (of the whole block, if it has none)
  * was longer in the input: jumps are shortened, inverted and deleted. */
-static const int8_t plain_shrink[16] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3, 5, 7};
-static const int8_t profiled_shrink[16] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, -4, -4, 4, 6};
-static const int8_t straight_shrink[16] = {0, 0, 0, 0, 0, 2, 2, 3, 3, 4, 5, 5, 5, 6, 7, 10};
+static const int plain_shrink[16] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3, 5, 7};
+static const int profiled_shrink[16] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, -4, -4, 4, 6};
+static const int straight_shrink[16] = {0, 0, 0, 0, 0, 2, 2, 3, 3, 4, 5, 5, 5, 6, 7, 10};
 
 /* Chances in a thousand. */
 #define UNTOUCHED 180u      /* functions without a profile that come out as they went in */
@@ -157,7 +157,8 @@ static void put_sleb(struct bytes *bytes, int64_t value)
 static void put_bytes(struct bytes *bytes, const void *data, size_t size)
 {
     reserve(bytes, size);
-    memcpy(bytes->data + bytes->size, data, size);
+    if (size != 0)
+        memcpy(bytes->data + bytes->size, data, size);
     bytes->size += size;
 }
 
@@ -226,7 +227,7 @@ static uint32_t add_block(struct function *function, uint32_t input, uint64_t *r
                             .first_branch = function->branch_count};
     function->block_count++;
 
-    const int8_t *shrink_table = straight_shrink;
+    const int *shrink_table = straight_shrink;
     uint32_t start_of_rest = 0;
     uint32_t rest;
     if (chance(random, NO_BRANCH)) {
@@ -240,7 +241,7 @@ static uint32_t add_block(struct function *function, uint32_t input, uint64_t *r
         shrink_table = function->has_profile ? profiled_shrink : plain_shrink;
     }
     block->branch_count = function->branch_count - block->first_branch;
-    int32_t shrink = shrink_table[draw_below(random, 16)];
+    int shrink = shrink_table[draw_below(random, 16)];
     if (function->is_untouched) {
         shrink = 0;
         rest += rest == 0;

@@ -13,7 +13,12 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* A property that must hold: where it does not, the process is aborted with the sentence. */
-void fuzz_expect(bool holds, const char *sentence);
+_Noreturn void fuzz_fail(const char *sentence);
+static inline void fuzz_expect(bool holds, const char *sentence)
+{
+    if (!holds)
+        fuzz_fail(sentence);
+}
 
 /* An error that a failing function has filled in must name itself, and a place inside the note, of
  * size bytes, or the text. */
