@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* profile/counts.c and string_table.c: tables that add up, and strings with numbers. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "counts.h"
+#include "string_table.h"
+
+/* --- Counts ------------------------------------------------------------------------------------
+ */
+
+static void assert_count(const struct bat_counts *counts, const uint64_t *key, uint64_t first,
+                         uint64_t second)
+{
+    const uint64_t *item = bat_counts_find(counts, key);
+    assert_non_null(item);
+    assert_memory_equal(item, key, counts->words * sizeof(*key));
+    assert_int_equal(item[counts->words], first);
+    assert_int_equal(item[counts->words + 1], second);
+}
+
+static void test_empty_counts(void **state)
+{
+    (void)state;
+    struct bat_counts counts = bat_counts_new(2);
+    const uint64_t key[2] = {0, 0};
+    assert_null(bat_counts_find(&counts, key));
+    bat_counts_sort(&counts);
+    struct bat_counts other = bat_counts_new(2);
+    assert_int_equal(bat_counts_merge(&counts, &other), BAT_OK);
+    assert_int_equal(counts.count, 0);
+    bat_counts_free(&counts);
+    bat_counts_free(&other);
+}
+
+/* Every number of words, each of them counting for the key. */
+static void test_keys(void **state)
+{
+    (void)state;
+    for (uint32_t words = 1; words <= BAT_COUNTS_MAX_WORDS; words++) {
+        struct bat_counts counts = bat_counts_new(words);
+        uint64_t key[BAT_COUNTS_MAX_WORDS] = {0};
+        assert_int_equal(bat_counts_add(&counts, key, 1, 2), BAT_OK);
+        for (uint32_t word = 0; word < words; word++) {
+            static const uint64_t values[] = {1, (uint64_t)1 << 63, UINT64_MAX};
+            for (unsigned i = 0; i < 3; i++) {
+                key[word] = values[i];
+                assert_null(bat_counts_find(&counts, key));
+                assert_int_equal(bat_counts_add(&counts, key, values[i], word), BAT_OK);
+                assert_count(&counts, key, values[i], word);
+                key[word] = 0;
+            }
+        }
+        assert_int_equal(counts.count, 1 + 3 * words);
+        assert_int_equal(bat_counts_add(&counts, key, 10, 20), BAT_OK);
+        assert_int_equal(counts.count, 1 + 3 * words);
+        assert_count(&counts, key, 11, 22);
+        bat_counts_free(&counts);
+        assert_int_equal(counts.words, words);
+        assert_null(bat_counts_find(&counts, key));
+    }
+}
+
+/* Through several times of growing, by single additions and in batches, all keys many times. */
+static void test_many_keys(void **state)
+{
+    (void)state;
+    enum { KEYS = 20000 };
+    struct bat_counts single = bat_counts_new(3);
+    struct bat_counts batched = bat_counts_new(3);
+    struct bat_counts_batch batch = {.count = 0};
+    for (uint64_t round = 1; round <= 3; round++) {
+        for (uint64_t i = 0; i < KEYS; i++) {
+            /* An order with jumps; 7919 and 20000 have no common factor. */
+            uint64_t number = i * 7919 % KEYS;
+            const uint64_t key[3] = {number * 16, number / 3, ~number};
+            assert_int_equal(bat_counts_add(&single, key, round, number), BAT_OK);
+            assert_int_equal(bat_counts_add_later(&batched, &batch, key, round, number), BAT_OK);
+        }
+    }
+    assert_int_equal(bat_counts_flush(&batched, &batch), BAT_OK);
+    assert_int_equal(batch.count, 0);
+    assert_int_equal(single.count, KEYS);
+    assert_int_equal(batched.count, KEYS);
+    for (uint64_t number = 0; number < KEYS; number++) {
+        const uint64_t key[3] = {number * 16, number / 3, ~number};
+        assert_count(&single, key, 6, 3 * number);
+        assert_count(&batched, key, 6, 3 * number);
+    }
+    const uint64_t missing[3] = {KEYS * 16, KEYS / 3, ~(uint64_t)KEYS};
+    assert_null(bat_counts_find(&single, missing));
+    bat_counts_free(&single);
+    bat_counts_free(&batched);
+}
+
+/* A batch with one key over and over, and with new keys in the same batch. */
+static void test_batch(void **state)
+{
+    (void)state;
+    struct bat_counts counts = bat_counts_new(1);
+    struct bat_counts_batch batch = {.count = 0};
+    for (uint64_t i = 0; i < 3 * BAT_COUNTS_BATCH + 5; i++) {
+        const uint64_t key = i % 4;
+        assert_int_equal(bat_counts_add_later(&counts, &batch, &key, 1, i), BAT_OK);
+        assert_true(batch.count < BAT_COUNTS_BATCH);
+    }
+    assert_int_equal(batch.count, 5);
+    /* 96 of 101 additions were made. */
+    const uint64_t key = 0;
+    assert_int_equal(bat_counts_find(&counts, &key)[1], 24);
+    assert_int_equal(bat_counts_flush(&counts, &batch), BAT_OK);
+    assert_int_equal(bat_counts_find(&counts, &key)[1], 26);
+    assert_int_equal(counts.count, 4);
+    assert_int_equal(bat_counts_flush(&counts, &batch), BAT_OK);
+    assert_int_equal(bat_counts_find(&counts, &key)[1], 26);
+    bat_counts_free(&counts);
+}
+
+static void test_overflow(void **state)
+{
+    (void)state;
+    struct bat_counts counts = bat_counts_new(1);
+    const uint64_t key = 5;
+    assert_int_equal(bat_counts_add(&counts, &key, UINT64_MAX, 0), BAT_OK);
+    assert_int_equal(bat_counts_add(&counts, &key, 0, UINT64_MAX - 1), BAT_OK);
+    assert_int_equal(bat_counts_add(&counts, &key, 1, 1), BAT_ERR_RANGE);
+    assert_int_equal(bat_counts_add(&counts, &key, 0, 2), BAT_ERR_RANGE);
+    assert_int_equal(bat_counts_add(&counts, &key, 1, 0), BAT_ERR_RANGE);
+    /* Nothing was added, neither to the one nor to the other. */
+    assert_count(&counts, &key, UINT64_MAX, UINT64_MAX - 1);
+    assert_int_equal(bat_counts_add(&counts, &key, 0, 1), BAT_OK);
+    assert_count(&counts, &key, UINT64_MAX, UINT64_MAX);
+
+    struct bat_counts_batch batch = {.count = 0};
+    assert_int_equal(bat_counts_add_later(&counts, &batch, &key, 1, 0), BAT_OK);
+    assert_int_equal(bat_counts_flush(&counts, &batch), BAT_ERR_RANGE);
+    assert_int_equal(batch.count, 0);
+
+    struct bat_counts other = bat_counts_new(1);
+    assert_int_equal(bat_counts_add(&other, &key, 0, 1), BAT_OK);
+    assert_int_equal(bat_counts_merge(&counts, &other), BAT_ERR_RANGE);
+    assert_count(&counts, &key, UINT64_MAX, UINT64_MAX);
+    bat_counts_free(&counts);
+    bat_counts_free(&other);
+}
+
+static void test_merge(void **state)
+{
+    (void)state;
+    struct bat_counts left = bat_counts_new(2);
+    struct bat_counts right = bat_counts_new(2);
+    for (uint64_t i = 0; i < 3000; i++) {
+        const uint64_t key[2] = {i, i % 7};
+        assert_int_equal(bat_counts_add(i % 2 ? &left : &right, key, i, 1), BAT_OK);
+        if (i % 3 == 0)
+            assert_int_equal(bat_counts_add(i % 2 ? &right : &left, key, 5, 2), BAT_OK);
+    }
+    assert_int_equal(bat_counts_merge(&left, &right), BAT_OK);
+    assert_int_equal(left.count, 3000);
+    for (uint64_t i = 0; i < 3000; i++) {
+        const uint64_t key[2] = {i, i % 7};
+        assert_count(&left, key, i + (i % 3 ? 0 : 5), i % 3 ? 1 : 3);
+    }
+    bat_counts_free(&left);
+    bat_counts_free(&right);
+}
+
+static void test_sort(void **state)
+{
+    (void)state;
+    /* Word by word, as unsigned numbers. */
+    static const uint64_t keys[][2] = {{2, 0}, {1, UINT64_MAX}, {UINT64_MAX, 0},
+                                       {1, 3}, {0, 5},          {1, (uint64_t)1 << 63}};
+    static const unsigned sorted[] = {4, 3, 5, 1, 0, 2};
+    struct bat_counts counts = bat_counts_new(2);
+    for (unsigned i = 0; i < 6; i++)
+        assert_int_equal(bat_counts_add(&counts, keys[i], i, 10 * i), BAT_OK);
+    bat_counts_sort(&counts);
+    for (unsigned i = 0; i < 6; i++) {
+        const uint64_t *item = bat_counts_item(&counts, i);
+        assert_memory_equal(item, keys[sorted[i]], 2 * sizeof(uint64_t));
+        assert_int_equal(item[2], sorted[i]);
+        assert_int_equal(item[3], 10 * sorted[i]);
+    }
+    assert_null(bat_counts_find(&counts, keys[0])); /* look-ups are over */
+    bat_counts_free(&counts);
+}
+
+/* --- Strings -----------------------------------------------------------------------------------
+ */
+
+static void test_strings(void **state)
+{
+    (void)state;
+    struct bat_strings strings = {0};
+    uint32_t number = 99;
+    assert_int_equal(bat_strings_find(&strings, "a", 1), BAT_NONE);
+    /* Of a longer text only `size` bytes count, and one is no beginning of another. */
+    assert_int_equal(bat_strings_add(&strings, "abcde", 3, &number), BAT_OK);
+    assert_int_equal(number, 0);
+    assert_int_equal(bat_strings_add(&strings, "abcde", 4, &number), BAT_OK);
+    assert_int_equal(number, 1);
+    assert_int_equal(bat_strings_add(&strings, "ab", 2, &number), BAT_OK);
+    assert_int_equal(number, 2);
+    assert_int_equal(bat_strings_add(&strings, "", 0, &number), BAT_OK);
+    assert_int_equal(number, 3);
+    assert_int_equal(bat_strings_add(&strings, "abcX", 3, &number), BAT_OK);
+    assert_int_equal(number, 0);
+    assert_int_equal(bat_strings_add(&strings, "x", 0, &number), BAT_OK);
+    assert_int_equal(number, 3);
+    assert_int_equal(strings.count, 4);
+    assert_string_equal(bat_strings_get(&strings, 0), "abc");
+    assert_string_equal(bat_strings_get(&strings, 1), "abcd");
+    assert_string_equal(bat_strings_get(&strings, 2), "ab");
+    assert_string_equal(bat_strings_get(&strings, 3), "");
+    assert_int_equal(bat_strings_find(&strings, "abcd", 4), 1);
+    assert_int_equal(bat_strings_find(&strings, "abcde", 5), BAT_NONE);
+    assert_int_equal(bat_strings_find(&strings, "a", 1), BAT_NONE);
+    bat_strings_free(&strings);
+    assert_int_equal(bat_strings_find(&strings, "abc", 3), BAT_NONE);
+}
+
+/* Through several times of growing; the longest string is longer than all before. */
+static void test_many_strings(void **state)
+{
+    (void)state;
+    struct bat_strings strings = {0};
+    char name[8192];
+    for (int round = 0; round < 2; round++) {
+        for (uint32_t i = 0; i < 5000; i++) {
+            int length = snprintf(name, sizeof(name), "%*u", 4 + (int)(i % 97) * 3, i);
+            uint32_t number = BAT_NONE;
+            assert_int_equal(bat_strings_add(&strings, name, (size_t)length, &number), BAT_OK);
+            assert_int_equal(number, i);
+        }
+    }
+    memset(name, 'x', sizeof(name));
+    uint32_t number;
+    assert_int_equal(bat_strings_add(&strings, name, sizeof(name) - 1, &number), BAT_OK);
+    assert_int_equal(number, 5000);
+    for (uint32_t i = 0; i < 5000; i++) {
+        snprintf(name, sizeof(name), "%*u", 4 + (int)(i % 97) * 3, i);
+        assert_string_equal(bat_strings_get(&strings, i), name);
+        assert_int_equal(bat_strings_find(&strings, name, strlen(name)), i);
+    }
+    assert_int_equal(strlen(bat_strings_get(&strings, 5000)), sizeof(name) - 1);
+    bat_strings_free(&strings);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_empty_counts), cmocka_unit_test(test_keys),
+        cmocka_unit_test(test_many_keys),    cmocka_unit_test(test_batch),
+        cmocka_unit_test(test_overflow),     cmocka_unit_test(test_merge),
+        cmocka_unit_test(test_sort),         cmocka_unit_test(test_strings),
+        cmocka_unit_test(test_many_strings),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
