@@ -55,7 +55,7 @@ check_format() {
 
 check_tidy() {
     sed -n 's/^ *"file": "\(.*\)",*$/\1/p' build-clang/compile_commands.json | sort -u |
-        xargs -n 4 -P "$jobs" clang-tidy --quiet -p build-clang
+        xargs -n 1 -P "$jobs" clang-tidy --quiet -p build-clang
 }
 
 # All of ctest in one build folder; its tests are counted one by one.
