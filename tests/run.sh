@@ -58,13 +58,14 @@ check_tidy() {
         xargs -n 1 -P "$jobs" clang-tidy --quiet -p build-clang
 }
 
-# All of ctest in one build folder; its tests are counted one by one.
+# The tests of ctest in one build folder, or some of them; they are counted one by one.
 run_ctest() {
     name=$1
     folder=$2
+    shift 2
     log=$logs/$name.log
     start=$(date +%s)
-    ctest --test-dir "$folder" --parallel "$jobs" --output-on-failure >"$log" 2>&1
+    ctest --test-dir "$folder" --parallel "$jobs" --output-on-failure "$@" >"$log" 2>&1
     total=$(sed -n 's/^.* tests failed out of \([0-9]*\)$/\1/p' "$log")
     bad=$(sed -n 's/^.*, \([0-9]*\) tests failed out of [0-9]*$/\1/p' "$log")
     if [ -z "$total" ] || [ "$total" -eq 0 ]; then
@@ -88,10 +89,13 @@ run_ctest() {
 # One line: ctest's counts, and those of the cmocka and python tests that ctest ran.
 summary() {
     last=$2/Testing/Temporary/LastTest.log
-    echo "$1: ctest: $(grep ' tests failed out of ' "$logs/$1.log");" \
-        "cmocka: $(sum_of '\[  PASSED  \] [0-9]* test' "$last") passed," \
-        "$(sum_of '\[  FAILED  \] [0-9]* test' "$last") failed;" \
-        "python: $(sum_of 'Ran [0-9]* test' "$last") run"
+    line="$1: $(grep ' tests failed out of ' "$logs/$1.log")"
+    unit=$(sum_of '\[  PASSED  \] [0-9]* test' "$last")
+    [ "$unit" -eq 0 ] ||
+        line="$line; cmocka: $unit passed, $(sum_of '\[  FAILED  \] [0-9]* test' "$last") failed"
+    python=$(sum_of 'Ran [0-9]* test' "$last")
+    [ "$python" -eq 0 ] || line="$line; python: $python run"
+    echo "$line"
 }
 
 # The numbers in all places of a file that look like $1, added up.
@@ -107,6 +111,7 @@ fi
 summaries=
 step build-release build_preset release
 step build-sanitize build_preset sanitize
+step build-fuzz build_preset fuzz
 step build-clang build_clang
 step format check_format
 step tidy check_tidy
