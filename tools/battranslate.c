@@ -433,5 +433,5 @@ int main(int argc, char **argv)
     bat_binary_close(&work.binary);
     free(arguments.profiles);
     free(split);
-    return tool_end(status);
+    return (int)tool_end(status);
 }
