@@ -30,7 +30,7 @@ step() {
     else
         failed=$((failed + 1))
         echo "FAILED  $name ($(($(date +%s) - start)) s), the end of $logs/$name.log:"
-        tail -n 100 "$logs/$name.log" | sed 's/^/    /'
+        grep -v '^\[[0-9]*/[0-9]*\] ' "$logs/$name.log" | tail -n 100 | sed 's/^/    /'
     fi
 }
 
