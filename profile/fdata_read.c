@@ -45,7 +45,7 @@ static enum bat_code read_end(struct bat_fdata *fdata, struct fdata_line *line, 
     if (digit < '0' || digit > '5' || !bat_ends_field(line->at[1]))
         return fail(line, line->at, "the kind of a location (0 to 5)");
     line->at++;
-    uint32_t name;
+    uint32_t name = 0;
     enum bat_code code = read_name(fdata, line, &name);
     if (code != BAT_OK)
         return code;
@@ -79,7 +79,7 @@ static enum bat_code read_line_end(struct fdata_line *line)
 
 static enum bat_code read_branch(struct bat_profile *profile, struct fdata_line *line)
 {
-    uint64_t key[4];
+    uint64_t key[4] = {0};
     uint64_t mispredictions = 0;
     uint64_t count = 0;
     enum bat_code code = read_end(&profile->fdata, line, key);
@@ -99,7 +99,7 @@ static enum bat_code read_branch(struct bat_profile *profile, struct fdata_line 
 
 static enum bat_code read_sample(struct bat_profile *profile, struct fdata_line *line)
 {
-    uint64_t key[2];
+    uint64_t key[2] = {0};
     uint64_t count = 0;
     enum bat_code code = read_end(&profile->fdata, line, key);
     if (code == BAT_OK)

@@ -58,9 +58,9 @@ static void free_index(struct name_index *index)
 static enum bat_code index_names(const struct bat_records *records, struct name_index *index)
 {
     index->functions = malloc(((size_t)records->function_count + 1) * sizeof(*index->functions));
-    char *buffer = NULL;
-    size_t capacity = 0;
-    enum bat_code code = index->functions ? BAT_OK : BAT_ERR_MEMORY;
+    size_t capacity = 256;
+    char *buffer = malloc(capacity);
+    enum bat_code code = index->functions && buffer ? BAT_OK : BAT_ERR_MEMORY;
     for (uint32_t i = 0; i < records->function_count && code == BAT_OK; i++) {
         const char *name = records->symbols[i].name;
         size_t needed = 2 * strlen(name) + 1;

@@ -63,9 +63,9 @@ static inline void bat_text_string(struct bat_text_writer *writer, const char *s
 /* Put text or a number at `at`, which has room for it (20 bytes for a number); return the end. */
 static inline char *bat_put_text(char *at, const char *text)
 {
-    size_t size = strlen(text);
-    memcpy(at, text, size);
-    return at + size;
+    while (*text)
+        *at++ = *text++;
+    return at;
 }
 
 static inline char *bat_put_number(char *at, uint64_t value, unsigned base, const char *digits)

@@ -14,9 +14,9 @@ void *bat_array_new(size_t count, size_t size)
     size_t bytes = count * size;
     void *array = malloc(bytes > 0 ? bytes : 1);
     if (array && bytes >= 2 * HUGE_PAGE) {
-        uintptr_t first = ((uintptr_t)array + HUGE_PAGE - 1) & ~(uintptr_t)(HUGE_PAGE - 1);
+        size_t before = (size_t)(-(uintptr_t)array & (HUGE_PAGE - 1));
         /* A wish only: where it is refused, small pages do. */
-        madvise((void *)first, bytes - (size_t)(first - (uintptr_t)array), MADV_HUGEPAGE);
+        madvise((char *)array + before, bytes - before, MADV_HUGEPAGE);
     }
     return array;
 }

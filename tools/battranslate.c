@@ -72,8 +72,10 @@ static void add_profile(struct arguments *arguments, struct argp_state *state, c
 {
     const char **grown =
         realloc(arguments->profiles, (arguments->profile_count + 1) * sizeof(*grown));
-    if (!grown)
+    if (!grown) {
         argp_failure(state, TOOL_BAD, 0, "not enough memory");
+        return;
+    }
     arguments->profiles = grown;
     arguments->profiles[arguments->profile_count++] = path;
 }
