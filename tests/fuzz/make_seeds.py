@@ -33,8 +33,9 @@ def section_header(names, entry, offset):
         entry.get("entry_size", 0))
 
 
-def elf_file(sections, machine=62, extended=False):
-    """One segment with all of the file up to .text's end, sections behind each other."""
+def elf_file(sections, machine=62, extended=False, mapped_names=False):
+    """One segment with all of the file up to .text's end, or to its end; sections behind each
+    other."""
     sections = [section("", SHT_NULL)] + sections
     names = b"\0" + b"".join(s["name"].encode() + b"\0" for s in sections[1:]) + b".shstrtab\0"
     sections.append(section(".shstrtab", SHT_STRTAB, names))
@@ -56,6 +57,8 @@ def elf_file(sections, machine=62, extended=False):
         "<16sHHIQQQIHHHHHH", body, 0, b"\x7fELF\2\1\1", 2, machine, 1, TEXT_ADDRESS, 64, len(body),
         0, 64, 56, 1, 64, count, names_index)
     text_end = offsets[1] + len(sections[1]["content"])
+    if mapped_names:
+        text_end = len(body)
     struct.pack_into("<IIQQQQQQ", body, 64, 1, 5, 0, TEXT_ADDRESS, TEXT_ADDRESS, text_end, text_end,
                      0x1000)
     return bytes(body) + b"".join(headers)
@@ -89,11 +92,26 @@ def elf_seeds(raw_note):
         "note": elf_file([text, bat]),
         "symbols": elf_file([text, *symbols(1, 3)]),
         "all": elf_file([text, build_id, *symbols(1, 4), info, bat]),
+        "mapped-names": elf_file([text], mapped_names=True),
+        "shared-names": elf_file([text, symbols(1, 3)[0]]),
         "other-name": elf_file([text, section(".note.x", SHT_NOTE, raw_note)]),
         "extended": elf_file([text, bat], extended=True),
         "aarch64": elf_file([text, bat], machine=183),
         "riscv": elf_file([text, bat], machine=243),
     }
+
+
+def extreme_json():
+    """A note with the largest number at every place."""
+    return b"""{"format":"batkit-note","schema":1,"version":3,"hot_index":"merged","functions":[
+{"kind":"hot","address":"0xffffffffffffff00","hash":"0xffffffffffffffff","num_blocks":4294967295,
+"secondary_entry_points":[4294967295,0,2147483648],"entries":[
+{"output":0,"input":2147483647,"hash":"0xffffffffffffffff","index":4294967295},
+{"output":4294967295,"input":0,"hash":"0x8000000000000000","index":2147483648},
+{"output":4294967295,"input":2147483647,"branch":true}]},
+{"kind":"cold","address":"0x1","parent":"0xffffffffffffff00","entries":[
+{"output":4294967295,"input":2147483647,"hash":"0x1","index":4294967295}]}]}
+"""
 
 
 def builder_seeds():
@@ -130,7 +148,8 @@ def profile_seeds(traces):
 
 def main():
     data, batdump, out = Path(sys.argv[1]), sys.argv[2], Path(sys.argv[3])
-    for target in ("decode", "round_trip", "builder", "elf", "json", "preagg", "fdata"):
+    for target in ("decode", "round_trip", "builder", "elf", "functions", "json", "preagg",
+                   "fdata"):
         (out / target).mkdir(parents=True, exist_ok=True)
     good = sorted((data / "good").glob("*.note"))
     for path in good + sorted((data / "bad").glob("*.note")):
@@ -144,8 +163,11 @@ def main():
     fdata = (data / "demo" / "small.fdata").read_bytes()
     (out / "fdata" / "branches").write_bytes(b"".join(fdata.splitlines(True)[:20]))
     (out / "fdata" / "samples").write_bytes(b"no_lbr cycles\n1 main 4 7\n1 a\\ b/c.c/1 0 1\n")
+    (out / "json" / "extreme.json").write_bytes(extreme_json())
     for name, content in elf_seeds((data / "good" / "sketch.note").read_bytes()).items():
         (out / "elf" / name).write_bytes(content)
+    for name in ("small", "small.bolt"):
+        shutil.copy(data / "demo" / name, out / "functions" / name)
     for number, content in enumerate(builder_seeds()):
         (out / "builder" / f"calls-{number}").write_bytes(content)
 
