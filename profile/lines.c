@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include "text_fields.h"
+
 #define QUOTED_MAX 40u
 
 /* Bytes from `at` to the next blank as text, unprintable ones as \xNN, shortened with "...". */
@@ -11,7 +13,7 @@ static void quote(const uint8_t *at, const uint8_t *end, char *buffer)
 {
     static const char digits[] = "0123456789abcdef";
     size_t length = 0;
-    for (; at < end && *at != ' ' && *at != '\t' && *at != '\n'; at++) {
+    for (; at < end && !bat_ends_field(*at); at++) {
         if (length + 4 > QUOTED_MAX) {
             memcpy(buffer + length, "...", 3);
             length += 3;

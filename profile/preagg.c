@@ -46,10 +46,13 @@ static bool is_own_build_id(const struct bat_profile *profile, const uint8_t *na
         return !(size == 1 && name[0] == 'X');
     if (profile->build_id_size == 0 || size != profile->build_id_size * 2)
         return false;
-    for (size_t i = 0; i < profile->build_id_size; i++)
-        if ((bat_hex_value(name[2 * i]) << 4 | bat_hex_value(name[2 * i + 1])) !=
-            profile->build_id[i])
+    for (size_t i = 0; i < profile->build_id_size; i++) {
+        /* Both are above 15 for what is no digit, and that is no half of a byte. */
+        uint8_t high = bat_hex_value(name[2 * i]);
+        uint8_t low = bat_hex_value(name[2 * i + 1]);
+        if (high != profile->build_id[i] >> 4 || low != (profile->build_id[i] & 15))
             return false;
+    }
     return true;
 }
 

@@ -253,6 +253,49 @@ static void test_many_strings(void **state)
     bat_strings_free(&strings);
 }
 
+/* Each string the beginning of all that were there before: found by its whole length only. */
+static void test_beginnings(void **state)
+{
+    (void)state;
+    struct bat_strings strings = {0};
+    char name[400];
+    memset(name, 'x', sizeof(name));
+    for (uint32_t i = 0; i < sizeof(name); i++) {
+        uint32_t number = BAT_NONE;
+        assert_int_equal(bat_strings_add(&strings, name, sizeof(name) - i, &number), BAT_OK);
+        assert_int_equal(number, i);
+    }
+    for (uint32_t i = 0; i < sizeof(name); i++)
+        assert_int_equal(bat_strings_find(&strings, name, sizeof(name) - i), i);
+    bat_strings_free(&strings);
+}
+
+/* What one table takes from another: all of it, whether it was empty or not. */
+static void test_take(void **state)
+{
+    (void)state;
+    struct bat_counts counts = bat_counts_new(2);
+    for (uint64_t round = 1; round <= 3; round++) {
+        struct bat_counts from = bat_counts_new(2);
+        for (uint64_t i = 0; i < 100 * round; i++) {
+            const uint64_t key[2] = {i, 1};
+            assert_int_equal(bat_counts_add(&from, key, i, round), BAT_OK);
+        }
+        assert_int_equal(bat_counts_take(&counts, &from), BAT_OK);
+        bat_counts_free(&from);
+        assert_int_equal(counts.count, 100 * round);
+    }
+    const uint64_t low[2] = {50, 1};
+    const uint64_t high[2] = {250, 1};
+    assert_count(&counts, low, 150, 6);
+    assert_count(&counts, high, 250, 3);
+    struct bat_counts full = bat_counts_new(2);
+    assert_int_equal(bat_counts_add(&full, low, UINT64_MAX - 149, 0), BAT_OK);
+    assert_int_equal(bat_counts_take(&counts, &full), BAT_ERR_RANGE);
+    bat_counts_free(&full);
+    bat_counts_free(&counts);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -260,7 +303,8 @@ int main(void)
         cmocka_unit_test(test_many_keys),    cmocka_unit_test(test_batch),
         cmocka_unit_test(test_overflow),     cmocka_unit_test(test_merge),
         cmocka_unit_test(test_sort),         cmocka_unit_test(test_strings),
-        cmocka_unit_test(test_many_strings),
+        cmocka_unit_test(test_many_strings), cmocka_unit_test(test_beginnings),
+        cmocka_unit_test(test_take),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

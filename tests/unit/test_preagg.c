@@ -1,0 +1,622 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* profile/preagg.c: pre-aggregated profiles, by the rules of spec/profiles.md 1. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "profile_text.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/* The constants that stand for what is not known: -1, -2, -3. */
+#define MINUS_1 0xffffffffffffffffULL
+#define MINUS_2 0xfffffffffffffffeULL
+#define MINUS_3 0xfffffffffffffffdULL
+
+/* --- Records -----------------------------------------------------------------------------------
+ */
+
+static void test_every_type(void **state)
+{
+    (void)state;
+    struct bat_profile *profile = new_profile();
+    read_text(profile, bat_preagg_read,
+              "T 10 20 30 4\n"
+              "R 11 21 31 5\n"
+              "B 12 22 6 2\n"
+              "F 23 33 7\n"
+              "f 24 34 8\n"
+              "r 25 35 9\n"
+              "S 16 10\n"
+              "E cycles:u\n");
+    assert_int_equal(profile->traces.count, 6);
+    assert_trace(profile, 0x10, 0x20, 0x30, 4, 0);
+    assert_trace(profile, 0x11, 0x21, 0x31, 5, 0);
+    assert_trace(profile, 0x12, 0x22, MINUS_1, 6, 2);
+    assert_trace(profile, MINUS_1, 0x23, 0x33, 7, 0);
+    assert_trace(profile, MINUS_2, 0x24, 0x34, 8, 0);
+    assert_trace(profile, MINUS_3, 0x25, 0x35, 9, 0);
+    assert_int_equal(profile->samples.count, 1);
+    assert_sample(profile, 0x16, 10);
+    assert_int_equal(profile->events.count, 1);
+    assert_string_equal(bat_strings_get(&profile->events, 0), "cycles:u");
+    struct bat_profile_counters counters = bat_profile_counters(profile);
+    assert_int_equal(counters.trace_records, 6);
+    assert_int_equal(counters.sample_records, 1);
+    assert_int_equal(counters.fdata_records, 0);
+    assert_int_equal(counters.foreign_locations, 0);
+    assert_int_equal(bat_profile_distinct(profile), 7);
+    bat_profile_free(profile);
+}
+
+static void test_records_add_up(void **state)
+{
+    (void)state;
+    struct bat_profile *profile = new_profile();
+    read_text(profile, bat_preagg_read,
+              "B 1 2 10 3\nB 1 2 1 1\nT 1 2 -1 5\nS 7 1\nS 7 2\nE a\nE b\nE a\n"
+              "F 1 2 1\nF 1 2 0\nT -1 1 2 3\n");
+    /* A B is a trace whose end is not known, an F one whose branch is not. */
+    assert_int_equal(profile->traces.count, 2);
+    assert_trace(profile, 1, 2, MINUS_1, 16, 4);
+    assert_trace(profile, MINUS_1, 1, 2, 4, 0);
+    assert_sample(profile, 7, 3);
+    assert_int_equal(profile->events.count, 2);
+    struct bat_profile_counters counters = bat_profile_counters(profile);
+    assert_int_equal(counters.trace_records, 6);
+    assert_int_equal(counters.sample_records, 2);
+    bat_profile_free(profile);
+}
+
+static void test_constants(void **state)
+{
+    (void)state;
+    struct bat_profile *profile = new_profile();
+    read_text(profile, bat_preagg_read,
+              "T 1 2 -1 1\n"
+              "T 1 2 ffffffffffffffff 10\n"
+              "T 1 2 FFFFFFFFFFFFFFFF 100\n"
+              "T -1 3 4 1\n"
+              "T -2 3 4 2\n"
+              "T -3 3 4 3\n"
+              "T fffffffffffffffe 3 4 20\n"
+              "T fffffffffffffffd 3 4 30\n"
+              "T fffffffffffffffc 3 4 5\n" /* no constant, but an address */
+              "f 3 4 200\n"
+              "r 3 4 300\n");
+    assert_trace(profile, 1, 2, MINUS_1, 111, 0);
+    assert_trace(profile, MINUS_1, 3, 4, 1, 0);
+    assert_trace(profile, MINUS_2, 3, 4, 222, 0);
+    assert_trace(profile, MINUS_3, 3, 4, 333, 0);
+    assert_trace(profile, 0xfffffffffffffffc, 3, 4, 5, 0);
+    bat_profile_free(profile);
+
+    /* A base address moves addresses, but neither constants nor what is outside. */
+    const struct bat_profile_target target = {.base_address = 0x1000};
+    profile = bat_profile_new(&target);
+    read_text(profile, bat_preagg_read, "T -2 3 -1 1\nT 1 0 2 3\nT X:5 6 7 1\nS 10 1\n");
+    assert_trace(profile, MINUS_2, 0x1003, MINUS_1, 1, 0);
+    assert_trace(profile, 0x1001, 0, 0x1002, 3, 0);
+    assert_trace(profile, 0, 0x1006, 0x1007, 1, 0);
+    assert_sample(profile, 0x1010, 1);
+    bat_profile_free(profile);
+}
+
+/* "An R whose branch lies outside is an r", and others tell where a return is. */
+static void test_returns(void **state)
+{
+    (void)state;
+    struct bat_profile *profile = new_profile();
+    read_text(profile, bat_preagg_read,
+              "R 10 2 3 1\nR 10 2 3 1\nR 11 2 3 1\nT 12 2 3 1\n"
+              "R X:55 2 3 7\nR 0 2 3 7\nR -3 2 3 7\nR -2 2 3 7\nR -1 2 3 7\n");
+    assert_int_equal(profile->returns.count, 2);
+    static const uint64_t returns[] = {0x10, 0x11};
+    for (size_t i = 0; i < COUNT(returns); i++)
+        assert_non_null(bat_counts_find(&profile->returns, &returns[i]));
+    assert_trace(profile, 0x10, 2, 3, 2, 0);
+    assert_trace(profile, MINUS_3, 2, 3, 21, 0);
+    assert_trace(profile, MINUS_2, 2, 3, 7, 0);
+    assert_trace(profile, MINUS_1, 2, 3, 7, 0);
+    bat_profile_free(profile);
+}
+
+/* --- Locations ---------------------------------------------------------------------------------
+ */
+
+static const uint8_t build_id[] = {0xab, 0x10, 0x00, 0xff};
+
+static struct bat_profile *profile_of_build_id(size_t size, bool ignore)
+{
+    const struct bat_profile_target target = {.build_id = size ? build_id : NULL,
+                                              .build_id_size = size,
+                                              .base_address = 0x400000,
+                                              .ignore_build_id = ignore};
+    struct bat_profile *profile = bat_profile_new(&target);
+    assert_non_null(profile);
+    return profile;
+}
+
+static void test_own_build_id(void **state)
+{
+    (void)state;
+    struct bat_profile *profile = profile_of_build_id(sizeof(build_id), false);
+    read_text(profile, bat_preagg_read,
+              "S ab1000ff:10 1\nS AB1000FF:10 2\nS aB1000Ff:10 4\nS 10 8\n"
+              "S ab1000ff:0 1\nT ab1000ff:1 2 ab1000ff:-1 1\n");
+    assert_sample(profile, 0x400010, 15);
+    assert_sample(profile, 0, 1);
+    assert_trace(profile, 0x400001, 0x400002, MINUS_1, 1, 0);
+    assert_int_equal(bat_profile_counters(profile).foreign_locations, 0);
+    assert_null(bat_profile_foreign_id(profile));
+    bat_profile_free(profile);
+}
+
+static void test_foreign_locations(void **state)
+{
+    (void)state;
+    /* Everything but the four bytes in hexadecimal is another object. */
+    static const char *const names[] = {
+        "X",         "x",         "ab1000fe", "ab1000",   "ab1000ff00", "ab1000f",  "0",
+        "ab1000ff0", "zb1000ff",  "ab1000fz", "ab1z00ff", "abz000ff",   "ab10z0ff", "[vdso]",
+        "-1",        "ab1000ff.", "\xc3\xa4", "ab1/00ff", "ab1g00ff",
+    };
+    for (size_t i = 0; i < COUNT(names); i++) {
+        struct bat_profile *profile = profile_of_build_id(sizeof(build_id), false);
+        char text[64];
+        snprintf(text, sizeof(text), "S %s:10 3\n", names[i]);
+        read_text(profile, bat_preagg_read, text);
+        if (bat_profile_counters(profile).foreign_locations != 1)
+            fail_msg("%s is taken for the binary's own build-id", names[i]);
+        assert_sample(profile, BAT_ADDRESS_EXTERNAL, 3);
+        assert_int_equal(profile->samples.count, 1);
+        assert_string_equal(bat_profile_foreign_id(profile), names[i]);
+        bat_profile_free(profile);
+    }
+}
+
+/* A binary without a build-id has nothing that a name could be; bare addresses are its own. */
+static void test_no_build_id(void **state)
+{
+    (void)state;
+    struct bat_profile *profile = profile_of_build_id(0, false);
+    read_text(profile, bat_preagg_read, "S ab1000ff:10 1\nS 10 2\nS X:10 4\n");
+    assert_sample(profile, 0x400010, 2);
+    assert_sample(profile, BAT_ADDRESS_EXTERNAL, 5);
+    bat_profile_free(profile);
+}
+
+static void test_ignored_build_id(void **state)
+{
+    (void)state;
+    for (size_t size = 0; size <= sizeof(build_id); size += sizeof(build_id)) {
+        struct bat_profile *profile = profile_of_build_id(size, true);
+        read_text(profile, bat_preagg_read,
+                  "S ab1000ff:10 1\nS 0123:10 2\nS X:10 4\nS 10 8\nS XX:10 16\n");
+        assert_sample(profile, 0x400010, 27);
+        assert_sample(profile, BAT_ADDRESS_EXTERNAL, 4);
+        assert_int_equal(bat_profile_counters(profile).foreign_locations, 1);
+        bat_profile_free(profile);
+    }
+}
+
+static void test_most_foreign(void **state)
+{
+    (void)state;
+    struct bat_profile *profile = new_profile();
+    read_text(profile, bat_preagg_read, "S aa:1 100\nT bb:1 bb:2 X:3 1\nS X:1 1\nT bb:4 1 2 1\n");
+    assert_string_equal(bat_profile_foreign_id(profile), "bb");
+    assert_int_equal(bat_profile_counters(profile).foreign_locations, 6);
+    bat_profile_free(profile);
+}
+
+/* Addresses and counts of 64 bits, and leading zeros. */
+static void test_largest_numbers(void **state)
+{
+    (void)state;
+    struct bat_profile *profile = new_profile();
+    read_text(profile, bat_preagg_read,
+              "T 8000000000000000 0000000000000000000001 7fffffffffffffff 18446744073709551615\n"
+              "B 1 2 0 18446744073709551615\n"
+              "S deadBEEF 00000000000000000000000000000000000000017\n");
+    assert_trace(profile, 0x8000000000000000, 1, 0x7fffffffffffffff, UINT64_MAX, 0);
+    assert_trace(profile, 1, 2, MINUS_1, 0, UINT64_MAX);
+    assert_sample(profile, 0xdeadbeef, 17);
+    bat_profile_free(profile);
+}
+
+/* --- Blanks and lines --------------------------------------------------------------------------
+ */
+
+static void test_blanks(void **state)
+{
+    (void)state;
+    struct bat_profile *profile = new_profile();
+    read_text(profile, bat_preagg_read,
+              "\n"
+              "   \t \n"
+              "\r\n"
+              "T\t1 \t 2  3\t4\n"
+              "  T 1 2 3 4   \n"
+              "T 1 2 3 4\r\n"
+              " \t E  cycles \r\n"
+              "\n");
+    assert_trace(profile, 1, 2, 3, 12, 0);
+    assert_int_equal(profile->traces.count, 1);
+    assert_string_equal(bat_strings_get(&profile->events, 0), "cycles");
+    assert_int_equal(bat_profile_counters(profile).trace_records, 3);
+    bat_profile_free(profile);
+}
+
+/* More records than are put off at a time, some of them in the last batch. */
+static void test_all_batches_count(void **state)
+{
+    (void)state;
+    for (unsigned records = 0; records < 3 * BAT_COUNTS_BATCH; records += 7) {
+        char text[8192];
+        int length = 0;
+        for (unsigned i = 0; i < records; i++)
+            length +=
+                snprintf(text + length, sizeof(text) - (size_t)length, "T %x 2 3 1\n", i % 5 + 1);
+        struct bat_profile *profile = new_profile();
+        text[length] = '\0';
+        read_text(profile, bat_preagg_read, text);
+        for (unsigned i = 0; i < 5; i++)
+            if (records > i)
+                assert_trace(profile, i + 1, 2, 3, (records - i + 4) / 5, 0);
+        bat_profile_free(profile);
+    }
+}
+
+/* --- What is refused ---------------------------------------------------------------------------
+ */
+
+static const struct {
+    const char *text;
+    unsigned line; /* from 0 */
+    unsigned column;
+    const char *message;
+} faults[] = {
+    /* Types. */
+    {"Q 1 2 3 4\n", 0, 1, "expected a record type (T, R, B, F, f, r, S or E), found \"Q\""},
+    {"S 1 1\n\nt 1 2 3 4\n", 2, 1,
+     "expected a record type (T, R, B, F, f, r, S or E), found \"t\""},
+    {"  TT 1 2 3 4\n", 0, 3, "expected a record type (T, R, B, F, f, r, S or E), found \"TT\""},
+    {"1 main 0 1 main 5 0 1\n", 0, 1,
+     "expected a record type (T, R, B, F, f, r, S or E), found \"1\""},
+    /* Fields too few, too many. */
+    {"T\n", 0, 2, "expected a hexadecimal address, found the end of the line"},
+    {"T 1 2\n", 0, 6, "expected a hexadecimal address, found the end of the line"},
+    {"T 1 2  \n", 0, 8, "expected a hexadecimal address, found the end of the line"},
+    {"T 1 2 3\n", 0, 8, "expected a decimal count, found the end of the line"},
+    {"T 1 2 3\r\n", 0, 9, "expected a decimal count, found the end of the line"},
+    {"T 1 2 3 4 5\n", 0, 11, "expected the end of the line, found \"5\""},
+    {"B 1 2 3\n", 0, 8, "expected a decimal count, found the end of the line"},
+    {"B 1 2 3 4 5\n", 0, 11, "expected the end of the line, found \"5\""},
+    {"F 1 2\n", 0, 6, "expected a decimal count, found the end of the line"},
+    {"r 1 2 3 4\n", 0, 9, "expected the end of the line, found \"4\""},
+    {"S 1\n", 0, 4, "expected a decimal count, found the end of the line"},
+    {"S 1 2 3\n", 0, 7, "expected the end of the line, found \"3\""},
+    {"E\n", 0, 2, "expected the name of an event, found the end of the line"},
+    {"E a b\n", 0, 5, "expected the end of the line, found \"b\""},
+    /* Addresses. */
+    {"S 0x10 1\n", 0, 3, "expected a hexadecimal address, found \"0x10\""},
+    {"S 10g 1\n", 0, 3, "expected a hexadecimal address, found \"10g\""},
+    {"S 10000000000000000 1\n", 0, 3,
+     "expected a hexadecimal address, found \"10000000000000000\""},
+    {"S -4 1\n", 0, 3, "expected a hexadecimal address, found \"-4\""},
+    {"S -0 1\n", 0, 3, "expected a hexadecimal address, found \"-0\""},
+    {"S -11 1\n", 0, 3, "expected a hexadecimal address, found \"-11\""},
+    {"S - 1\n", 0, 3, "expected a hexadecimal address, found \"-\""},
+    {"S :10 1\n", 0, 3, "expected a hexadecimal address, found \":10\""},
+    {"S X: 1\n", 0, 5, "expected a hexadecimal address behind the colon, found a blank"},
+    {"S X:\n", 0, 5, "expected a hexadecimal address behind the colon, found the end of the line"},
+    {"T 1 2 X:q 1\n", 0, 9, "expected a hexadecimal address behind the colon, found \"q\""},
+    {"S X:1:2 1\n", 0, 5, "expected a hexadecimal address behind the colon, found \"1:2\""},
+    {"S X:10000000000000000 1\n", 0, 5,
+     "expected a hexadecimal address behind the colon, found \"10000000000000000\""},
+    {"S X:-4 1\n", 0, 5, "expected a hexadecimal address behind the colon, found \"-4\""},
+    /* Counts. */
+    {"S 1 x\n", 0, 5, "expected a decimal count, found \"x\""},
+    {"S 1 -1\n", 0, 5, "expected a decimal count, found \"-1\""},
+    {"S 1 +1\n", 0, 5, "expected a decimal count, found \"+1\""},
+    {"S 1 1a\n", 0, 5, "expected a decimal count, found \"1a\""},
+    {"S 1 1.5\n", 0, 5, "expected a decimal count, found \"1.5\""},
+    {"S 1 18446744073709551616\n", 0, 5,
+     "expected a count below 2^64, found \"18446744073709551616\""},
+    {"S 1 99999999999999999999\n", 0, 5,
+     "expected a count below 2^64, found \"99999999999999999999\""},
+    {"B 1 2 1 18446744073709551616\n", 0, 9,
+     "expected a count below 2^64, found \"18446744073709551616\""},
+    /* What is found is quoted up to the next blank, and not for ever. */
+    {"S 1 x\ty\n", 0, 5, "expected a decimal count, found \"x\""},
+    {"S 1 x\r\n", 0, 5, "expected a decimal count, found \"x\""},
+    {"S 1 \x01\xff\"\n", 0, 5, "expected a decimal count, found \"\\x01\\xff\"\""},
+    {"S 1 xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx\n", 0, 5,
+     "expected a decimal count, found \"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx...\""},
+    {"S 1 1\nS 2 2\nS 3 3\n\nS 4 four\n", 4, 5, "expected a decimal count, found \"four\""},
+};
+
+static void test_faults(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(faults); i++)
+        assert_lines_fail(bat_preagg_read, faults[i].text, strlen(faults[i].text), faults[i].line,
+                          faults[i].column, faults[i].message);
+}
+
+#define TEXT_WITH_ZERO(text) text, sizeof(text) - 1
+
+static void test_zero_bytes(void **state)
+{
+    (void)state;
+    assert_lines_fail(bat_preagg_read, TEXT_WITH_ZERO("\0S 1 1\n"), 0, 1,
+                      "expected a record type (T, R, B, F, f, r, S or E), found \"\\x00S\"");
+    assert_lines_fail(bat_preagg_read, TEXT_WITH_ZERO("S\0 1 1\n"), 0, 1,
+                      "expected a record type (T, R, B, F, f, r, S or E), found \"S\\x00\"");
+    assert_lines_fail(bat_preagg_read, TEXT_WITH_ZERO("S 1\0 1\n"), 0, 3,
+                      "expected a hexadecimal address, found \"1\\x00\"");
+    assert_lines_fail(bat_preagg_read, TEXT_WITH_ZERO("S a\0b:1 1\n"), 0, 3,
+                      "expected a build-id, found \"a\\x00b:1\"");
+    assert_lines_fail(bat_preagg_read, TEXT_WITH_ZERO("S 1 1\0\n"), 0, 5,
+                      "expected a decimal count, found \"1\\x00\"");
+    assert_lines_fail(bat_preagg_read, TEXT_WITH_ZERO("S 1 1 \0\n"), 0, 7,
+                      "expected the end of the line, found \"\\x00\"");
+    assert_lines_fail(bat_preagg_read, TEXT_WITH_ZERO("E cyc\0les\n"), 0, 6,
+                      "expected the name of an event, found \"\\x00les\"");
+}
+
+/* Check that a text gives the same, be there many bytes behind it or none. */
+static bool assert_read_alike(const char *text, size_t size)
+{
+    struct bat_profile *profiles[2];
+    struct bat_error errors[2] = {{0}, {0}};
+    enum bat_code codes[2];
+    const unsigned before = blank_lines_behind;
+    for (unsigned i = 0; i < 2; i++) {
+        blank_lines_behind = 64 * i;
+        profiles[i] = new_profile();
+        codes[i] = read_lines(profiles[i], bat_preagg_read, text, size, 1, &errors[i]);
+        bat_counts_sort(&profiles[i]->traces);
+        bat_counts_sort(&profiles[i]->samples);
+    }
+    blank_lines_behind = before;
+    assert_int_equal(codes[0], codes[1]);
+    assert_memory_equal(&errors[0], &errors[1], sizeof(errors[0]));
+    if (codes[0] == BAT_OK) {
+        const struct bat_profile *left = profiles[0];
+        const struct bat_profile *right = profiles[1];
+        assert_int_equal(left->traces.count, right->traces.count);
+        assert_int_equal(left->samples.count, right->samples.count);
+        if (left->traces.count)
+            assert_memory_equal(left->traces.items, right->traces.items,
+                                left->traces.count * 5 * sizeof(uint64_t));
+        if (left->samples.count)
+            assert_memory_equal(left->samples.items, right->samples.items,
+                                left->samples.count * 3 * sizeof(uint64_t));
+    } else {
+        assert_int_equal(errors[0].code, BAT_ERR_SYNTAX);
+        assert_in_range(errors[0].column, 1, size);
+    }
+    bat_profile_free(profiles[0]);
+    bat_profile_free(profiles[1]);
+    return codes[0] == BAT_OK;
+}
+
+/* Every byte in the place of every other: no crash, and what fails fails inside of its line. */
+static void test_every_byte_everywhere(void **state)
+{
+    (void)state;
+    static const char sound[] = "T 1a X:2 -3 4\nB 1 2 3 4\nS ab:1 2\nE e\n";
+    const size_t size = sizeof(sound) - 1;
+    unsigned refused = 0;
+    for (size_t at = 0; at + 1 < size; at++) {
+        for (unsigned byte = 0; byte < 256; byte++) {
+            char text[sizeof(sound)];
+            memcpy(text, sound, sizeof(sound));
+            text[at] = (char)byte;
+            refused += !assert_read_alike(text, size);
+        }
+    }
+    assert_true(refused > size * 200);
+}
+
+/* --- Numbers of all lengths --------------------------------------------------------------------
+ */
+
+/* The text of a number of these digits, as the C library reads it; false beyond 64 bits. */
+static bool value_of(const char *digits, int base, uint64_t *value)
+{
+    unsigned __int128 sum = 0;
+    for (; *digits; digits++) {
+        const char digit[2] = {*digits, '\0'};
+        sum = sum * (unsigned)base + strtoul(digit, NULL, base);
+        if (sum > UINT64_MAX)
+            return false;
+    }
+    *value = (uint64_t)sum;
+    return true;
+}
+
+static void assert_number(const char *digits, int base)
+{
+    char text[128];
+    snprintf(text, sizeof(text), base == 16 ? "S %s 1\n" : "S 1 %s\n", digits);
+    uint64_t expected = 0;
+    bool fits = value_of(digits, base, &expected);
+    struct bat_profile *profile = new_profile();
+    enum bat_code code = read_lines(profile, bat_preagg_read, text, strlen(text), 1, NULL);
+    assert_int_equal(code, fits ? BAT_OK : BAT_ERR_SYNTAX);
+    if (fits)
+        assert_sample(profile, base == 16 ? expected : 1, base == 16 ? 1 : expected);
+    bat_profile_free(profile);
+}
+
+static void test_numbers_of_all_lengths(void **state)
+{
+    (void)state;
+    static const char hexadecimal[] = "0123456789abcdefABCDEF";
+    uint32_t seed = 1;
+    for (unsigned length = 1; length <= 22; length++) {
+        for (unsigned i = 0; i < 200; i++) {
+            char digits[32] = {0};
+            char decimal[32] = {0};
+            for (unsigned j = 0; j < length; j++) {
+                seed = seed * 1664525 + 1013904223;
+                unsigned digit = seed >> 16;
+                /* Zeros in front, some of the time, so that long ones may fit. */
+                bool is_zero = i % 2 == 0 && j + 16 < length;
+                digits[j] = is_zero ? '0' : hexadecimal[digit % 22];
+                decimal[j] = i % 2 == 0 && j + 19 < length ? '0' : hexadecimal[digit % 10];
+            }
+            assert_number(digits, 16);
+            assert_number(decimal, 10);
+        }
+    }
+    /* Every digit at every place. */
+    for (unsigned place = 0; place < 16; place++) {
+        for (unsigned digit = 0; digit < 22; digit++) {
+            char digits[] = "1000000000000000";
+            digits[place] = hexadecimal[digit];
+            assert_number(digits + place % 8, 16);
+            assert_number(digits, 16);
+            if (digit < 10)
+                assert_number(digits + place % 8, 10);
+        }
+    }
+}
+
+/* Any byte at any place of a number of any length: the same verdict with bytes behind or without.
+ */
+static void test_number_with_any_byte(void **state)
+{
+    (void)state;
+    for (unsigned length = 1; length <= 17; length++) {
+        for (unsigned place = 0; place < length; place++) {
+            for (unsigned byte = 0; byte < 256; byte++) {
+                char text[64];
+                int size =
+                    snprintf(text, sizeof(text), "S %.*s 7\n", (int)length, "1f9A0c8E7b6d5a4C3");
+                text[2 + place] = (char)byte;
+                assert_read_alike(text, (size_t)size);
+                size = snprintf(text, sizeof(text), "S 7 %.*s\n", (int)length, "19283746550918273");
+                text[4 + place] = (char)byte;
+                assert_read_alike(text, (size_t)size);
+            }
+        }
+    }
+}
+
+/* --- Sums, files, kinds -------------------------------------------------------------------------
+ */
+
+/* Sums beyond 64 bits, in counts and in mispredictions; traces are added late, samples at once. */
+static void test_sums_too_large(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        "S 1 18446744073709551615\nS 1 1\n",
+        "T 1 2 3 18446744073709551615\nT 1 2 3 1\n",
+        "B 1 2 1 18446744073709551615\nB 1 2 1 1\n",
+        "T 1 2 -1 18446744073709551615\nB 1 2 1 1\n",
+    };
+    for (size_t i = 0; i < COUNT(texts); i++) {
+        struct bat_profile *profile = new_profile();
+        struct bat_error error = {0};
+        assert_int_equal(
+            read_lines(profile, bat_preagg_read, texts[i], strlen(texts[i]), 1, &error),
+            BAT_ERR_RANGE);
+        assert_int_equal(error.code, BAT_ERR_RANGE);
+        assert_non_null(strstr(error.message, "2^64"));
+        bat_profile_free(profile);
+    }
+    /* Other records have sums of their own. */
+    struct bat_profile *profile = new_profile();
+    read_text(profile, bat_preagg_read,
+              "S 1 18446744073709551615\nS 2 18446744073709551615\n"
+              "T 1 2 3 18446744073709551615\nT 1 2 4 18446744073709551615\n");
+    bat_profile_free(profile);
+}
+
+/* Several files are added to one another, and their sums have the same limit. */
+static void test_several_files(void **state)
+{
+    (void)state;
+    struct bat_profile *profile = new_profile();
+    struct bat_error error = {0};
+    assert_int_equal(read_as_file(profile, "T 1 2 3 4\nS X:1 1\nR 5 6 7 8\nE a\nE b\n", &error),
+                     BAT_OK);
+    assert_int_equal(read_as_file(profile,
+                                  "T 1 2 3 4\nT 2 2 2 2\nS X:1 1\nS Y:1 1\nR 9 6 7 1\n"
+                                  "S 1 18446744073709551615\nE b\nE c\n",
+                                  &error),
+                     BAT_OK);
+    assert_trace(profile, 1, 2, 3, 8, 0);
+    assert_trace(profile, 2, 2, 2, 2, 0);
+    assert_sample(profile, 0, 3);
+    assert_int_equal(profile->returns.count, 2);
+    assert_int_equal(profile->events.count, 3);
+    assert_string_equal(bat_strings_get(&profile->events, 2), "c");
+    assert_string_equal(bat_profile_foreign_id(profile), "X");
+    struct bat_profile_counters counters = bat_profile_counters(profile);
+    assert_int_equal(counters.lines, 13);
+    assert_int_equal(counters.trace_records, 5);
+    assert_int_equal(counters.sample_records, 4);
+    assert_int_equal(counters.foreign_locations, 3);
+    assert_int_equal(read_as_file(profile, "S 1 1\n", &error), BAT_ERR_RANGE);
+    assert_int_equal(error.code, BAT_ERR_RANGE);
+    assert_non_null(strstr(error.message, "2^64"));
+    bat_profile_free(profile);
+}
+
+static void test_main_kind(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        enum bat_profile_kind kind;
+    } cases[] = {
+        {"\n", BAT_PROFILE_BRANCHES},
+        {"S 1 1\n", BAT_PROFILE_SAMPLES},
+        {"T 1 2 3 4\n", BAT_PROFILE_BRANCHES},
+        {"S 1 1\nF 2 3 4\n", BAT_PROFILE_BRANCHES},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct bat_profile *profile = new_profile();
+        read_text(profile, bat_preagg_read, cases[i].text);
+        assert_int_equal(bat_profile_main_kind(profile), cases[i].kind);
+        bat_profile_free(profile);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_every_type),
+        cmocka_unit_test(test_records_add_up),
+        cmocka_unit_test(test_constants),
+        cmocka_unit_test(test_returns),
+        cmocka_unit_test(test_own_build_id),
+        cmocka_unit_test(test_foreign_locations),
+        cmocka_unit_test(test_no_build_id),
+        cmocka_unit_test(test_ignored_build_id),
+        cmocka_unit_test(test_most_foreign),
+        cmocka_unit_test(test_largest_numbers),
+        cmocka_unit_test(test_blanks),
+        cmocka_unit_test(test_all_batches_count),
+        cmocka_unit_test(test_faults),
+        cmocka_unit_test(test_zero_bytes),
+        cmocka_unit_test(test_every_byte_everywhere),
+        cmocka_unit_test(test_numbers_of_all_lengths),
+        cmocka_unit_test(test_number_with_any_byte),
+        cmocka_unit_test(test_sums_too_large),
+        cmocka_unit_test(test_several_files),
+        cmocka_unit_test(test_main_kind),
+    };
+    return cmocka_run_group_tests(tests, end_texts_at_once, NULL) +
+           cmocka_run_group_tests(tests, end_texts_late, NULL);
+}
