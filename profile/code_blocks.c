@@ -119,6 +119,43 @@ static enum bat_code set_wanted(struct bat_code_reader *reader, const uint32_t *
     return BAT_OK;
 }
 
+#define GRANULES_MAX (UINT64_C(1) << 22)
+
+static const struct bat_function_symbol *wanted_function(const struct bat_code_reader *reader,
+                                                         uint32_t position)
+{
+    return &reader->all[reader->wanted[position].function];
+}
+
+static void mark_granules(struct code_granules *granules,
+                          const struct bat_function_symbol *function)
+{
+    uint64_t start = function->address - granules->start;
+    uint64_t left = granules->size - start;
+    uint64_t end = start + (function->size < left ? function->size : left);
+    for (uint64_t granule = start >> granules->shift; granule << granules->shift < end; granule++)
+        granules->bits[granule / 8] |= (uint8_t)(1u << granule % 8);
+}
+
+static enum bat_code set_granules(struct bat_code_reader *reader, struct bat_error *error)
+{
+    struct code_granules *granules = &reader->granules;
+    const struct bat_function_symbol *last = wanted_function(reader, reader->wanted_count - 1);
+    granules->start = wanted_function(reader, 0)->address;
+    granules->size = last->address - granules->start;
+    granules->size += last->size < UINT64_MAX - granules->size ? last->size : 0;
+    while (CODE_GRANULE_MIN >> granules->shift > 1)
+        granules->shift++;
+    while (granules->size >> granules->shift >= GRANULES_MAX)
+        granules->shift++;
+    granules->bits = calloc((size_t)((granules->size >> granules->shift) / 8 + 1), 1);
+    if (!granules->bits)
+        return bat_fail(error, BAT_ERR_MEMORY, "out of memory for a map of the code");
+    for (uint32_t i = 0; i < reader->wanted_count; i++)
+        mark_granules(granules, wanted_function(reader, i));
+    return BAT_OK;
+}
+
 /* Of several FDEs of one function, BOLT takes the first that covers any code. */
 static enum bat_code find_exception_tables(struct bat_code_reader *reader, struct bat_error *error)
 {
@@ -130,7 +167,7 @@ static enum bat_code find_exception_tables(struct bat_code_reader *reader, struc
         enum bat_code code = bat_fde_next(&walk, &fde, &found, error);
         if (code || !found)
             return code;
-        if (fde.lsda == 0 || fde.size == 0)
+        if (fde.lsda == 0 || fde.size == 0 || !code_is_near_wanted(reader, fde.address))
             continue;
         uint32_t index = bat_functions_find(reader->functions, fde.address);
         if (index == BAT_NONE || reader->all[index].address != fde.address)
@@ -167,7 +204,9 @@ static enum bat_code fill(struct bat_code_reader *reader, const struct bat_elf *
     enum bat_code code = set_wanted(reader, indices, count, error);
     if (code || count == 0)
         return code;
-    code = read_sections(reader, error);
+    code = set_granules(reader, error);
+    if (!code)
+        code = read_sections(reader, error);
     if (!code)
         code = find_exception_tables(reader, error);
     if (!code)
@@ -208,6 +247,7 @@ void bat_code_close(struct bat_code_reader *reader)
     if (!reader)
         return;
     free(reader->wanted);
+    free(reader->granules.bits);
     free(reader->sections);
     free(reader->markers);
     free(reader->entries.all);

@@ -15,67 +15,9 @@
  * decoded.
  */
 
-/* --- Where wanted functions are ------------------------------------------------------------- */
-
-/*
- * A bit is set for each granule of addresses that holds a byte of a wanted function. Sizes are the
- * file's word: what of a function lies behind the last one's end is left out.
- */
-struct granules {
-    uint64_t start;
-    uint64_t size;
-    unsigned shift;
-    uint8_t *bits;
-};
-
-#define GRANULE_SHIFT_MIN 5u
-#define GRANULES_MAX (UINT64_C(1) << 22)
-
-static const struct bat_function_symbol *wanted_function(const struct bat_code_reader *reader,
-                                                         uint32_t position)
-{
-    return &reader->all[reader->wanted[position].function];
-}
-
-static enum bat_code mark_granules(const struct bat_code_reader *reader, struct granules *granules,
-                                   struct bat_error *error)
-{
-    const struct bat_function_symbol *last = wanted_function(reader, reader->wanted_count - 1);
-    granules->start = wanted_function(reader, 0)->address;
-    granules->size = last->address - granules->start;
-    granules->size += last->size < UINT64_MAX - granules->size ? last->size : 0;
-    granules->shift = GRANULE_SHIFT_MIN;
-    while (granules->size >> granules->shift >= GRANULES_MAX)
-        granules->shift++;
-    uint64_t count = (granules->size >> granules->shift) + 1;
-    granules->bits = calloc((size_t)(count / 8 + 1), 1);
-    if (!granules->bits)
-        return bat_fail(error, BAT_ERR_MEMORY, "out of memory for a map of the code");
-    for (uint32_t i = 0; i < reader->wanted_count; i++) {
-        const struct bat_function_symbol *function = wanted_function(reader, i);
-        uint64_t start = function->address - granules->start;
-        uint64_t left = granules->size - start;
-        uint64_t end = start + (function->size < left ? function->size : left);
-        for (uint64_t granule = start >> granules->shift; granule << granules->shift < end;
-             granule++)
-            granules->bits[granule / 8] |= (uint8_t)(1u << granule % 8);
-    }
-    return BAT_OK;
-}
-
-static inline bool granules_hold(const struct granules *granules, uint64_t address)
-{
-    uint64_t offset = address - granules->start;
-    if (offset >= granules->size)
-        return false;
-    uint64_t granule = offset >> granules->shift;
-    return granules->bits[granule / 8] >> granule % 8 & 1;
-}
-
 /* The search, and the function that it is in. */
 struct search {
     struct bat_code_reader *reader;
-    struct granules granules;
     uint32_t source;
     const uint8_t *bytes; /* of that function */
     uint64_t size;
@@ -85,7 +27,7 @@ struct search {
 /* True if address lies behind the start of a wanted function other than the source. */
 static bool enters_wanted(const struct search *search, uint64_t address)
 {
-    if (!granules_hold(&search->granules, address))
+    if (!code_is_near_wanted(search->reader, address))
         return false;
     uint32_t index = bat_functions_find(search->reader->functions, address);
     if (index == BAT_NONE || index == search->source)
@@ -97,52 +39,92 @@ static bool enters_wanted(const struct search *search, uint64_t address)
 
 /* --- x86-64 ------------------------------------------------------------------------------- */
 
+/* Bytes that are looked at together, and masks with a bit or a byte for each. */
+#define WORD_SIZE 8u
+#define EACH_BYTE(byte) (UINT64_C(0x0101010101010101) * (byte))
+
 /* Farther than this from a function's ends, no branch with a distance of one byte leaves it. */
 #define SHORT_REACH 129u
 
-static inline uint64_t distance_at(const uint8_t *bytes)
+/* The highest bit of each byte that is zero in word; all other bits are clear. */
+static inline uint64_t zero_bytes(uint64_t word)
 {
-    int32_t distance;
-    memcpy(&distance, bytes, sizeof(distance));
-    return (uint64_t)(int64_t)distance;
+    const uint64_t low = EACH_BYTE(0x7f);
+    return ~(((word & low) + low) | word | low);
 }
 
-/* CALL, JMP, Jcc with a distance of four bytes, if an instruction begins here. */
+/* CALL (e8), JMP (e9), Jcc (0f 80 to 0f 8f): the highest bit of each byte that is one's first. */
+static inline uint64_t long_branches(uint64_t word, uint64_t word_behind)
+{
+    return zero_bytes((word & EACH_BYTE(0xfe)) ^ EACH_BYTE(0xe8)) |
+           (zero_bytes(word ^ EACH_BYTE(0x0f)) &
+            zero_bytes((word_behind & EACH_BYTE(0xf0)) ^ EACH_BYTE(0x80)));
+}
+
+/* A branch with a distance of four bytes, if an instruction begins here, 6 bytes before the end. */
 static inline bool may_enter(const struct search *search, uint64_t at)
 {
     const uint8_t *bytes = search->bytes + at;
-    uint64_t opcode_size;
-    if ((bytes[0] & 0xfe) == 0xe8)
-        opcode_size = 1;
-    else if (bytes[0] == 0x0f && (bytes[1] & 0xf0) == 0x80)
+    uint64_t opcode_size = 1;
+    if (bytes[0] == 0x0f) {
+        if ((bytes[1] & 0xf0) != 0x80)
+            return false;
         opcode_size = 2;
-    else
+    }
+    int32_t distance;
+    memcpy(&distance, bytes + opcode_size, sizeof(distance));
+    uint64_t next = search->address + at + opcode_size + sizeof(distance);
+    return enters_wanted(search, next + (uint64_t)(int64_t)distance);
+}
+
+static bool may_enter_far(const struct search *search)
+{
+    uint64_t end = search->size < 6 ? 0 : search->size - 5;
+    uint64_t at = 0;
+    for (; at + WORD_SIZE <= end; at += WORD_SIZE) {
+        uint64_t word;
+        uint64_t word_behind;
+        memcpy(&word, search->bytes + at, sizeof(word));
+        memcpy(&word_behind, search->bytes + at + 1, sizeof(word));
+        for (uint64_t found = long_branches(word, word_behind); found; found &= found - 1)
+            if (may_enter(search, at + (unsigned)__builtin_ctzll(found) / 8))
+                return true;
+    }
+    for (; at < end; at++) {
+        uint8_t byte = search->bytes[at];
+        if (((byte & 0xfe) == 0xe8 || byte == 0x0f) && may_enter(search, at))
+            return true;
+    }
+    /* A call or jump, of 5 bytes, at the very end. */
+    if (search->size < 5 || (search->bytes[search->size - 5] & 0xfe) != 0xe8)
         return false;
-    uint64_t next = search->address + at + opcode_size + 4;
-    return enters_wanted(search, next + distance_at(bytes + opcode_size));
+    return may_enter(search, search->size - 5);
+}
+
+/* True if a wanted function lies so near that a distance of one byte reaches it. */
+static bool is_near_wanted(const struct search *search)
+{
+    uint64_t start = search->address;
+    uint64_t end = start + search->size;
+    for (uint64_t step = 0; step <= SHORT_REACH; step += CODE_GRANULE_MIN)
+        if (code_is_near_wanted(search->reader, start - 1 - step) ||
+            code_is_near_wanted(search->reader, end + step))
+            return true;
+    return code_is_near_wanted(search->reader, start - 1 - SHORT_REACH) ||
+           code_is_near_wanted(search->reader, end + SHORT_REACH);
 }
 
 /* JMP, Jcc, LOOP, JRCXZ with a distance of one byte, if an instruction begins here. */
-static bool may_enter_near(const struct search *search, uint64_t at)
+static bool may_enter_near(const struct search *search)
 {
-    const uint8_t *bytes = search->bytes + at;
-    if (bytes[0] != 0xeb && (bytes[0] & 0xf0) != 0x70 && (bytes[0] & 0xfc) != 0xe0)
-        return false;
-    return enters_wanted(search, search->address + at + 2 + (uint64_t)(int64_t)(int8_t)bytes[1]);
-}
-
-static bool may_enter_any_x86(const struct search *search)
-{
-    for (uint64_t at = 0; at + 6 <= search->size; at++)
-        if (may_enter(search, at))
-            return true;
-    if (search->size >= 5 && search->bytes[search->size - 5] != 0x0f &&
-        may_enter(search, search->size - 5))
-        return true;
     for (uint64_t at = 0; at + 2 <= search->size; at++) {
         if (at == SHORT_REACH && search->size > 2 * SHORT_REACH)
             at = search->size - SHORT_REACH;
-        if (may_enter_near(search, at))
+        const uint8_t *bytes = search->bytes + at;
+        if (bytes[0] != 0xeb && (bytes[0] & 0xf0) != 0x70 && (bytes[0] & 0xfc) != 0xe0)
+            continue;
+        uint64_t distance = (uint64_t)(int64_t)(int8_t)bytes[1];
+        if (enters_wanted(search, search->address + at + 2 + distance))
             return true;
     }
     return false;
@@ -151,7 +133,7 @@ static bool may_enter_any_x86(const struct search *search)
 /* Decode the function; keep what enters wanted functions. */
 static enum bat_code search_x86(const struct search *search, struct bat_error *error)
 {
-    if (!may_enter_any_x86(search))
+    if (!may_enter_far(search) && !(is_near_wanted(search) && may_enter_near(search)))
         return BAT_OK;
     struct bat_instruction instruction;
     for (uint64_t at = 0; at < search->size; at += instruction.length) {
@@ -294,14 +276,11 @@ static enum bat_code search_functions(struct search *search, struct bat_error *e
 enum bat_code code_find_entries(struct bat_code_reader *reader, struct bat_error *error)
 {
     struct search search = {.reader = reader};
-    enum bat_code code = mark_granules(reader, &search.granules, error);
-    if (!code)
-        code = search_functions(&search, error);
+    enum bat_code code = search_functions(&search, error);
     search.source = BAT_NONE;
     for (size_t i = 0; i < reader->section_count && !code; i++)
         if (reader->sections[i]->type == SHT_RELA)
             code = search_relocations(&search, reader->sections[i], error);
     sort_and_unite(&reader->entries);
-    free(search.granules.bits);
     return code;
 }

@@ -25,6 +25,19 @@ struct code_addresses {
     uint32_t capacity;
 };
 
+/*
+ * Where wanted functions are: a bit is set for each granule of addresses that holds one of their
+ * bytes. Sizes are the file's word: what of a function lies behind the last one's end is left out.
+ */
+struct code_granules {
+    uint64_t start;
+    uint64_t size;
+    unsigned shift; /* a granule is 1 << shift bytes, at least CODE_GRANULE_MIN */
+    uint8_t *bits;
+};
+
+#define CODE_GRANULE_MIN 64u
+
 struct bat_code_reader {
     const struct bat_elf *elf;
     const struct bat_functions *functions;
@@ -35,6 +48,7 @@ struct bat_code_reader {
 
     struct code_wanted *wanted; /* ascending by function */
     uint32_t wanted_count;
+    struct code_granules granules;
     const struct bat_section **sections; /* those in memory, ascending by address */
     size_t section_count;
     struct code_marker *markers; /* ascending by address, no two at the same */
@@ -69,6 +83,17 @@ enum bat_code code_read_symbols(struct bat_code_reader *reader, const struct bat
 
 /* Fill entries (code_blocks_entries.c). */
 enum bat_code code_find_entries(struct bat_code_reader *reader, struct bat_error *error);
+
+/* Quickly false for most addresses that are in no wanted function. */
+static inline bool code_is_near_wanted(const struct bat_code_reader *reader, uint64_t address)
+{
+    const struct code_granules *granules = &reader->granules;
+    uint64_t offset = address - granules->start;
+    if (offset >= granules->size)
+        return false;
+    uint64_t granule = offset >> granules->shift;
+    return granules->bits[granule / 8] >> granule % 8 & 1;
+}
 
 static inline bool code_contains(const struct bat_function_symbol *function, uint64_t address)
 {

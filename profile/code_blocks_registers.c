@@ -152,17 +152,28 @@ static struct content content_of(const struct tracker *tracker,
 
 /* --- Going through the function ------------------------------------------------------------- */
 
+/* LLVM does not count RCX among what a repeated instruction writes, nor RCX and R11 of SYSCALL. */
+static bool is_overlooked(const ZydisDecodedInstruction *decoded,
+                          const ZydisDecodedOperand *operand)
+{
+    if (decoded->mnemonic == ZYDIS_MNEMONIC_SYSCALL)
+        return true;
+    const ZydisInstructionAttributes repeats =
+        ZYDIS_ATTRIB_HAS_REP | ZYDIS_ATTRIB_HAS_REPE | ZYDIS_ATTRIB_HAS_REPNE;
+    return (decoded->attributes & repeats) &&
+           operand->visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN &&
+           number_of(operand->reg.value) == number_of(ZYDIS_REGISTER_RCX);
+}
+
 static void write_registers(struct tracker *tracker, const ZydisDecodedInstruction *decoded,
                             const ZydisDecodedOperand *operands, uint64_t next, uint32_t index)
 {
-    /* LLVM does not know that SYSCALL writes RCX and R11. */
-    if (decoded->mnemonic == ZYDIS_MNEMONIC_SYSCALL)
-        return;
     struct content content = content_of(tracker, decoded, operands, next);
     content.written = index;
     for (ZyanU8 i = 0; i < decoded->operand_count; i++) {
         if (operands[i].type != ZYDIS_OPERAND_TYPE_REGISTER ||
-            !(operands[i].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE))
+            !(operands[i].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) ||
+            is_overlooked(decoded, &operands[i]))
             continue;
         uint8_t number = number_of(operands[i].reg.value);
         if (number != NO_REGISTER)

@@ -102,6 +102,8 @@ bool instruction_decode_x86(const uint8_t *bytes, size_t size, uint64_t address,
     ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
     if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&decoder, NULL, bytes, size, &decoded)))
         return false;
+    if (decoded.mnemonic == ZYDIS_MNEMONIC_UD0 || decoded.mnemonic == ZYDIS_MNEMONIC_INT1)
+        return false; /* LLVM does not know these */
     uint64_t next = address + decoded.length;
     *instruction = (struct bat_instruction){
         .length = decoded.length,

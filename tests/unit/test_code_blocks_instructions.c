@@ -197,6 +197,9 @@ static void bytes_that_are_no_instruction_are_not_decoded(void **state)
     struct bat_instruction found;
     assert_false(bat_instruction_decode(EM_X86_64, BYTES("\x06"), ADDRESS, &found));
     assert_false(bat_instruction_decode(EM_X86_64, BYTES("\x0f\x04"), ADDRESS, &found));
+    /* Nor to LLVM: int1; ud0 %eax,%eax */
+    assert_false(bat_instruction_decode(EM_X86_64, BYTES("\xf1"), ADDRESS, &found));
+    assert_false(bat_instruction_decode(EM_X86_64, BYTES("\x0f\xff\xc0"), ADDRESS, &found));
     assert_false(bat_instruction_decode(EM_RISCV, BYTES("\x82\x80\x00\x00"), ADDRESS, &found));
 }
 
