@@ -221,7 +221,8 @@ static uint32_t add_block(struct function *function, uint32_t input, uint64_t *r
     function->blocks = make_room(function->blocks, function->block_count, &function->block_capacity,
                                  sizeof(*function->blocks));
     struct block *block = &function->blocks[function->block_count];
-    *block = (struct block){.hash = draw(random),
+    /* The lowest 16 bits of a block's hash are those of its offset. */
+    *block = (struct block){.hash = (draw(random) & ~UINT64_C(0xffff)) | (input & 0xffff),
                             .input = input,
                             .index = function->block_count,
                             .first_branch = function->branch_count};
