@@ -33,9 +33,14 @@ static inline uint64_t hash_key(const uint64_t *key, uint32_t words)
 
 static inline bool same_key(const uint64_t *left, const uint64_t *right, uint32_t words)
 {
-    uint64_t different = 0;
-    for (uint32_t i = 0; i < words; i++)
-        different |= left[i] ^ right[i];
+    /* Written out, because a loop over so few words costs more than the words do. */
+    uint64_t different = left[0] ^ right[0];
+    if (words > 1)
+        different |= left[1] ^ right[1];
+    if (words > 2)
+        different |= left[2] ^ right[2];
+    if (words > 3)
+        different |= left[3] ^ right[3];
     return different == 0;
 }
 
