@@ -143,18 +143,30 @@ static enum bat_code read_events(struct bat_profile *profile, struct fdata_line 
     }
 }
 
+/* A header line holds for all records, so it cannot begin to hold behind some. */
+static enum bat_code set_header(const struct bat_profile *profile, const struct fdata_line *line,
+                                const uint8_t *word, bool *header)
+{
+    bool has_records = profile->fdata.branches.count != 0 || profile->fdata.samples.count != 0;
+    if (!*header && has_records)
+        return fail(line, word, "this line in front of all records");
+    *header = true;
+    return BAT_OK;
+}
+
 static enum bat_code read_record(struct bat_profile *profile, struct fdata_line *line)
 {
     line->at = bat_skip_blanks(line->at);
     if (*line->at == '\n')
         return BAT_OK;
+    const uint8_t *word = line->at;
     if (skip_word(line, "boltedcollection")) {
-        profile->fdata.bolted = true;
-        return read_line_end(line);
+        enum bat_code code = set_header(profile, line, word, &profile->fdata.bolted);
+        return code == BAT_OK ? read_line_end(line) : code;
     }
     if (skip_word(line, "no_lbr")) {
-        profile->fdata.no_lbr = true;
-        return read_events(profile, line);
+        enum bat_code code = set_header(profile, line, word, &profile->fdata.no_lbr);
+        return code == BAT_OK ? read_events(profile, line) : code;
     }
     profile->counters.fdata_records++;
     return profile->fdata.no_lbr ? read_sample(profile, line) : read_branch(profile, line);

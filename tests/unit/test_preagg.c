@@ -98,8 +98,10 @@ static void test_constants(void **state)
     /* A base address moves addresses, but neither constants nor what is outside. */
     const struct bat_profile_target target = {.base_address = 0x1000};
     profile = bat_profile_new(&target);
-    read_text(profile, bat_preagg_read, "T -2 3 -1 1\nT 1 0 2 3\nT X:5 6 7 1\nS 10 1\n");
+    read_text(profile, bat_preagg_read,
+              "T -2 3 -1 1\nT -3 3 4 1\nT 1 0 2 3\nT X:5 6 7 1\nS 10 1\n");
     assert_trace(profile, MINUS_2, 0x1003, MINUS_1, 1, 0);
+    assert_trace(profile, MINUS_3, 0x1003, 0x1004, 1, 0);
     assert_trace(profile, 0x1001, 0, 0x1002, 3, 0);
     assert_trace(profile, 0, 0x1006, 0x1007, 1, 0);
     assert_sample(profile, 0x1010, 1);
@@ -548,25 +550,25 @@ static void test_several_files(void **state)
     (void)state;
     struct bat_profile *profile = new_profile();
     struct bat_error error = {0};
-    assert_int_equal(read_as_file(profile, "T 1 2 3 4\nS X:1 1\nR 5 6 7 8\nE a\nE b\n", &error),
-                     BAT_OK);
+    assert_int_equal(
+        read_as_file(profile, "T 1 2 3 4\nT X:1 X:2 X:3 1\nR 5 6 7 8\nE a\nE b\n", &error), BAT_OK);
     assert_int_equal(read_as_file(profile,
-                                  "T 1 2 3 4\nT 2 2 2 2\nS X:1 1\nS Y:1 1\nR 9 6 7 1\n"
+                                  "T 1 2 3 4\nT 2 2 2 2\nS Y:1 1\nS Y:1 1\nR 9 6 7 1\n"
                                   "S 1 18446744073709551615\nE b\nE c\n",
                                   &error),
                      BAT_OK);
     assert_trace(profile, 1, 2, 3, 8, 0);
     assert_trace(profile, 2, 2, 2, 2, 0);
-    assert_sample(profile, 0, 3);
+    assert_sample(profile, 0, 2);
     assert_int_equal(profile->returns.count, 2);
     assert_int_equal(profile->events.count, 3);
     assert_string_equal(bat_strings_get(&profile->events, 2), "c");
     assert_string_equal(bat_profile_foreign_id(profile), "X");
     struct bat_profile_counters counters = bat_profile_counters(profile);
     assert_int_equal(counters.lines, 13);
-    assert_int_equal(counters.trace_records, 5);
-    assert_int_equal(counters.sample_records, 4);
-    assert_int_equal(counters.foreign_locations, 3);
+    assert_int_equal(counters.trace_records, 6);
+    assert_int_equal(counters.sample_records, 3);
+    assert_int_equal(counters.foreign_locations, 5);
     assert_int_equal(read_as_file(profile, "S 1 1\n", &error), BAT_ERR_RANGE);
     assert_int_equal(error.code, BAT_ERR_RANGE);
     assert_non_null(strstr(error.message, "2^64"));

@@ -1,0 +1,452 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* profile/fdata_read.c and merge.c: fdata, by the rules of spec/profiles.md 3. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "profile_text.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/* --- What must be there -------------------------------------------------------------------------
+ */
+
+/* The word of an end: its kind above the number of its name, as it stands in the file. */
+static uint64_t end_of(const struct bat_profile *profile, unsigned kind, const char *name)
+{
+    uint32_t number = bat_strings_find(&profile->fdata.names, name, strlen(name));
+    if (number == BAT_NONE)
+        fail_msg("there is no name %s", name);
+    return (uint64_t)kind << 32 | number;
+}
+
+struct expected_end {
+    unsigned kind;
+    const char *name;
+    uint64_t offset;
+};
+
+static void assert_branch(const struct bat_profile *profile, struct expected_end from,
+                          struct expected_end to, uint64_t count, uint64_t mispredictions)
+{
+    const uint64_t key[4] = {end_of(profile, from.kind, from.name), from.offset,
+                             end_of(profile, to.kind, to.name), to.offset};
+    const uint64_t *item = bat_counts_find(&profile->fdata.branches, key);
+    if (!item)
+        fail_msg("there is no record from %s to %s", from.name, to.name);
+    assert_int_equal(item[4], count);
+    assert_int_equal(item[5], mispredictions);
+}
+
+static void assert_named_sample(const struct bat_profile *profile, struct expected_end end,
+                                uint64_t count)
+{
+    const uint64_t key[2] = {end_of(profile, end.kind, end.name), end.offset};
+    const uint64_t *item = bat_counts_find(&profile->fdata.samples, key);
+    assert_non_null(item);
+    assert_int_equal(item[2], count);
+}
+
+#define END(kind, name, offset)                                                                    \
+    (struct expected_end)                                                                          \
+    {                                                                                              \
+        kind, name, offset                                                                         \
+    }
+
+/* --- Records ------------------------------------------------------------------------------------
+ */
+
+static void test_branches(void **state)
+{
+    (void)state;
+    struct bat_profile *profile = new_profile();
+    read_text(profile, bat_fdata_read,
+              "boltedcollection\n"
+              "1 main 1a 1 f/a.c/1 0 2 30\n"
+              "1 main 1a 1 f/a.c/1 0 1 12\n"
+              "0 [unknown] 0 1 main ff 0 7\n"
+              "1 main 1a 1 f/a.c/2 0 0 5\n"
+              "1 main 1A 0 [unknown] 0 0 1\n"
+              "2 jitted 10 1 main 0 1 2\n");
+    assert_int_equal(profile->fdata.branches.count, 5);
+    assert_int_equal(profile->fdata.samples.count, 0);
+    /* The mispredictions come first. */
+    assert_branch(profile, END(1, "main", 0x1a), END(1, "f/a.c/1", 0), 42, 3);
+    assert_branch(profile, END(0, "[unknown]", 0), END(1, "main", 0xff), 7, 0);
+    assert_branch(profile, END(1, "main", 0x1a), END(1, "f/a.c/2", 0), 5, 0);
+    assert_branch(profile, END(1, "main", 0x1a), END(0, "[unknown]", 0), 1, 0);
+    assert_branch(profile, END(2, "jitted", 0x10), END(1, "main", 0), 2, 1);
+    assert_true(profile->fdata.bolted);
+    assert_false(profile->fdata.no_lbr);
+    assert_int_equal(bat_profile_counters(profile).fdata_records, 6);
+    assert_int_equal(bat_profile_distinct(profile), 5);
+    assert_int_equal(bat_profile_main_kind(profile), BAT_PROFILE_BRANCHES);
+    bat_profile_free(profile);
+}
+
+/* Kinds 3 to 5 are memory accesses: no mispredictions. */
+static void test_memory_records(void **state)
+{
+    (void)state;
+    struct bat_profile *profile = new_profile();
+    read_text(profile, bat_fdata_read,
+              "4 main 10 4 table 8 100\n"
+              "4 main 10 3 [heap] 7f00 20\n"
+              "3 x 10 5 y 8 1\n"
+              "5 x 10 5 y 8 2\n"
+              "1 main 10 4 table 8 1 3\n"); /* what counts is the first kind */
+    assert_branch(profile, END(4, "main", 0x10), END(4, "table", 8), 100, 0);
+    assert_branch(profile, END(4, "main", 0x10), END(3, "[heap]", 0x7f00), 20, 0);
+    assert_branch(profile, END(3, "x", 0x10), END(5, "y", 8), 1, 0);
+    assert_branch(profile, END(5, "x", 0x10), END(5, "y", 8), 2, 0);
+    assert_branch(profile, END(1, "main", 0x10), END(4, "table", 8), 3, 1);
+    assert_false(profile->fdata.bolted);
+    bat_profile_free(profile);
+}
+
+static void test_basic_samples(void **state)
+{
+    (void)state;
+    /* Either order of the two header lines will do. */
+    static const char *const headers[] = {
+        "no_lbr cycles:u instructions:u\nboltedcollection\n",
+        "boltedcollection\nno_lbr cycles:u instructions:u\n",
+        "\n boltedcollection \r\n\tno_lbr  cycles:u\tinstructions:u cycles:u\r\n",
+    };
+    for (size_t i = 0; i < COUNT(headers); i++) {
+        char text[512];
+        snprintf(text, sizeof(text), "%s1 main 1a 3\n1 f 0 4\n1 main 1a 5\n0 [unknown] 0 9\n",
+                 headers[i]);
+        struct bat_profile *profile = new_profile();
+        read_text(profile, bat_fdata_read, text);
+        assert_true(profile->fdata.bolted);
+        assert_true(profile->fdata.no_lbr);
+        assert_int_equal(profile->fdata.samples.count, 3);
+        assert_named_sample(profile, END(1, "main", 0x1a), 8);
+        assert_named_sample(profile, END(1, "f", 0), 4);
+        assert_named_sample(profile, END(0, "[unknown]", 0), 9);
+        assert_int_equal(profile->events.count, 2);
+        assert_string_equal(bat_strings_get(&profile->events, 0), "cycles:u");
+        assert_string_equal(bat_strings_get(&profile->events, 1), "instructions:u");
+        assert_int_equal(bat_profile_counters(profile).fdata_records, 4);
+        assert_int_equal(bat_profile_main_kind(profile), BAT_PROFILE_SAMPLES);
+        bat_profile_free(profile);
+    }
+    struct bat_profile *profile = new_profile();
+    read_text(profile, bat_fdata_read, "no_lbr\n1 f 0 4\n");
+    assert_int_equal(profile->events.count, 0);
+    assert_false(profile->fdata.bolted);
+    bat_profile_free(profile);
+}
+
+/* A backslash takes the meaning from what stands behind it; names are kept as they are written. */
+static void test_escapes(void **state)
+{
+    (void)state;
+    struct bat_profile *profile = new_profile();
+    read_text(profile, bat_fdata_read,
+              "1 operator\\ new(unsigned\\ long) 1 1 a\\\\b 2 0 1\n"
+              "1 \\  1 1 \\\\ 2 0 2\n"
+              "1 a\\ 1 1 1 a\\\t 2 0 3\n" /* "a 1" at 1, "a<tab>" at 2 */
+              "1 a\\b 1 1 \xc3\xa4\x7f 2 0 4\n");
+    assert_branch(profile, END(1, "operator\\ new(unsigned\\ long)", 1), END(1, "a\\\\b", 2), 1, 0);
+    assert_branch(profile, END(1, "\\ ", 1), END(1, "\\\\", 2), 2, 0);
+    assert_branch(profile, END(1, "a\\ 1", 1), END(1, "a\\\t", 2), 3, 0);
+    assert_branch(profile, END(1, "a\\b", 1), END(1, "\xc3\xa4\x7f", 2), 4, 0);
+    bat_profile_free(profile);
+}
+
+static void test_blanks(void **state)
+{
+    (void)state;
+    struct bat_profile *profile = new_profile();
+    read_text(profile, bat_fdata_read,
+              "\n\r\n \t\n"
+              " 1\tmain  1a \t 1 f 0   2 30 \t\n"
+              "1 main 1a 1 f 0 2 30\r\n"
+              "\n");
+    assert_int_equal(profile->fdata.branches.count, 1);
+    assert_branch(profile, END(1, "main", 0x1a), END(1, "f", 0), 60, 4);
+    bat_profile_free(profile);
+}
+
+static void test_largest_numbers(void **state)
+{
+    (void)state;
+    struct bat_profile *profile = new_profile();
+    read_text(profile, bat_fdata_read,
+              "1 a ffffffffffffffff 1 b 00000000000000000001 18446744073709551615 "
+              "18446744073709551615\n");
+    assert_branch(profile, END(1, "a", UINT64_MAX), END(1, "b", 1), UINT64_MAX, UINT64_MAX);
+    bat_profile_free(profile);
+}
+
+/* Names that are like the words of the header, or begin like them. */
+static void test_words(void **state)
+{
+    (void)state;
+    struct bat_profile *profile = new_profile();
+    read_text(profile, bat_fdata_read, "1 no_lbr 1 1 boltedcollection 2 0 1\n");
+    assert_branch(profile, END(1, "no_lbr", 1), END(1, "boltedcollection", 2), 1, 0);
+    assert_false(profile->fdata.bolted);
+    assert_false(profile->fdata.no_lbr);
+    bat_profile_free(profile);
+}
+
+/* --- What is refused -----------------------------------------------------------------------------
+ */
+
+static const struct {
+    const char *text;
+    unsigned line; /* from 0 */
+    unsigned column;
+    const char *message;
+} faults[] = {
+    {"6 a 1 1 b 2 0 1\n", 0, 1, "expected the kind of a location (0 to 5), found \"6\""},
+    {"/ a 1 1 b 2 0 1\n", 0, 1, "expected the kind of a location (0 to 5), found \"/\""},
+    {"11 a 1 1 b 2 0 1\n", 0, 1, "expected the kind of a location (0 to 5), found \"11\""},
+    {"\n 1 a 1 x b 2 0 1\n", 1, 8, "expected the kind of a location (0 to 5), found \"x\""},
+    {"boltedcollections\n", 0, 1,
+     "expected the kind of a location (0 to 5), found \"boltedcollections\""},
+    {"bolted\n", 0, 1, "expected the kind of a location (0 to 5), found \"bolted\""},
+    {"no_lbr2 a\n", 0, 1, "expected the kind of a location (0 to 5), found \"no_lbr2\""},
+    {"boltedcollection 1\n", 0, 18, "expected the end of the line, found \"1\""},
+    {"T 1 2 3 4\n", 0, 1, "expected the kind of a location (0 to 5), found \"T\""},
+    /* Fields too few, too many. */
+    {"1\n", 0, 2, "expected a name, found the end of the line"},
+    {"1 a\n", 0, 4, "expected a hexadecimal offset, found the end of the line"},
+    {"1 a 1\n", 0, 6, "expected the kind of a location (0 to 5), found the end of the line"},
+    {"1 a 1 1 b 2\n", 0, 12, "expected a decimal count, found the end of the line"},
+    {"1 a 1 1 b 2 0\n", 0, 14, "expected a decimal count, found the end of the line"},
+    {"1 a 1 1 b 2 0 1 2\n", 0, 17, "expected the end of the line, found \"2\""},
+    {"4 a 1 4 b 2 0 1\n", 0, 15, "expected the end of the line, found \"1\""},
+    {"no_lbr\n1 a 1\n", 1, 6, "expected a decimal count, found the end of the line"},
+    {"no_lbr\n1 a 1 1 b 2 0 1\n", 1, 9, "expected the end of the line, found \"b\""},
+    /* A backslash before the line's end escapes nothing. */
+    {"1 a\\\n", 0, 5, "expected a hexadecimal offset, found the end of the line"},
+    {"1 a\\ 1\n", 0, 7, "expected a hexadecimal offset, found the end of the line"},
+    /* Numbers. */
+    {"1 a 0x1 1 b 2 0 1\n", 0, 5, "expected a hexadecimal offset, found \"0x1\""},
+    {"1 a -1 1 b 2 0 1\n", 0, 5, "expected a hexadecimal offset, found \"-1\""},
+    {"1 a 10000000000000000 1 b 2 0 1\n", 0, 5,
+     "expected a hexadecimal offset, found \"10000000000000000\""},
+    {"1 a 1 1 b 2 -1 1\n", 0, 13, "expected a decimal count, found \"-1\""},
+    {"1 a 1 1 b 2 0 1a\n", 0, 15, "expected a decimal count, found \"1a\""},
+    {"1 a 1 1 b 2 0 18446744073709551616\n", 0, 15,
+     "expected a count below 2^64, found \"18446744073709551616\""},
+    {"1 a 1 1 b 2 18446744073709551616 0\n", 0, 13,
+     "expected a count below 2^64, found \"18446744073709551616\""},
+    {"1 a 1 1 b 2 0 1\n\n1 a 1 1 b 2 0 q\n", 2, 15, "expected a decimal count, found \"q\""},
+    /* Headers that come too late would say something else of the records before. */
+    {"1 a 1 1 b 2 0 1\nno_lbr\n1 a 1 2\n", 1, 1,
+     "expected this line in front of all records, found \"no_lbr\""},
+    {"1 a 1 1 b 2 0 1\n\n  boltedcollection\n", 2, 3,
+     "expected this line in front of all records, found \"boltedcollection\""},
+    {"no_lbr\n1 a 1 1\nboltedcollection\n", 2, 1,
+     "expected this line in front of all records, found \"boltedcollection\""},
+};
+
+static void test_faults(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < COUNT(faults); i++)
+        assert_lines_fail(bat_fdata_read, faults[i].text, strlen(faults[i].text), faults[i].line,
+                          faults[i].column, faults[i].message);
+}
+
+/* The same header again, as in files put one behind the other, says nothing new. */
+static void test_repeated_header(void **state)
+{
+    (void)state;
+    struct bat_profile *profile = new_profile();
+    read_text(profile, bat_fdata_read,
+              "boltedcollection\n1 a 1 1 b 2 0 1\nboltedcollection\n1 a 1 1 b 2 0 1\n");
+    assert_branch(profile, END(1, "a", 1), END(1, "b", 2), 2, 0);
+    bat_profile_free(profile);
+    profile = new_profile();
+    read_text(profile, bat_fdata_read, "no_lbr x\n1 a 1 1\nno_lbr y\n1 a 1 2\n");
+    assert_named_sample(profile, END(1, "a", 1), 3);
+    assert_int_equal(profile->events.count, 2);
+    bat_profile_free(profile);
+}
+
+#define TEXT_WITH_ZERO(text) text, sizeof(text) - 1
+
+static void test_zero_bytes(void **state)
+{
+    (void)state;
+    assert_lines_fail(bat_fdata_read,
+                      TEXT_WITH_ZERO("\0"
+                                     "1 a 1 1 b 2 0 1\n"),
+                      0, 1, "expected the kind of a location (0 to 5), found \"\\x001\"");
+    assert_lines_fail(bat_fdata_read, TEXT_WITH_ZERO("1 a\0 1 1 b 2 0 1\n"), 0, 4,
+                      "expected a name, found \"\\x00\"");
+    assert_lines_fail(bat_fdata_read, TEXT_WITH_ZERO("1 \0 1 1 b 2 0 1\n"), 0, 3,
+                      "expected a name, found \"\\x00\"");
+    assert_lines_fail(bat_fdata_read, TEXT_WITH_ZERO("1 a\\\0b 1 1 b 2 0 1\n"), 0, 5,
+                      "expected a name, found \"\\x00b\"");
+    assert_lines_fail(bat_fdata_read, TEXT_WITH_ZERO("1 a 1\0 1 b 2 0 1\n"), 0, 5,
+                      "expected a hexadecimal offset, found \"1\\x00\"");
+    assert_lines_fail(bat_fdata_read, TEXT_WITH_ZERO("1 a 1 1 b 2 0 1\0\n"), 0, 15,
+                      "expected a decimal count, found \"1\\x00\"");
+    assert_lines_fail(bat_fdata_read, TEXT_WITH_ZERO("no_lbr cyc\0les\n"), 0, 11,
+                      "expected the name of an event, found \"\\x00les\"");
+    assert_lines_fail(bat_fdata_read, TEXT_WITH_ZERO("boltedcollection\0\n"), 0, 1,
+                      "expected the kind of a location (0 to 5), found "
+                      "\"boltedcollection\\x00\"");
+}
+
+/* Every byte in the place of every other: what fails, fails inside of its line. */
+static void test_every_byte_everywhere(void **state)
+{
+    (void)state;
+    static const char sound[] = "boltedcollection\nno_lbr e\n1 a\\ b 1a 12\n4 x 2 3\n";
+    const size_t size = sizeof(sound) - 1;
+    unsigned refused = 0;
+    for (size_t at = 0; at + 1 < size; at++) {
+        for (unsigned byte = 0; byte < 256; byte++) {
+            char text[sizeof(sound)];
+            memcpy(text, sound, sizeof(sound));
+            text[at] = (char)byte;
+            struct bat_profile *profile = new_profile();
+            struct bat_error error = {0};
+            if (read_lines(profile, bat_fdata_read, text, size, 1, &error) != BAT_OK) {
+                refused++;
+                assert_int_equal(error.code, BAT_ERR_SYNTAX);
+                assert_in_range(error.line, 1, 5);
+                assert_in_range(error.column, 1, size);
+            }
+            bat_profile_free(profile);
+        }
+    }
+    assert_true(refused > size * 100);
+}
+
+static void test_sums_too_large(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        "1 a 1 1 b 2 0 18446744073709551615\n1 a 1 1 b 2 0 1\n",
+        "1 a 1 1 b 2 18446744073709551615 0\n1 a 1 1 b 2 1 0\n",
+        "4 a 1 4 b 2 18446744073709551615\n4 a 1 4 b 2 1\n",
+        "no_lbr\n1 a 1 18446744073709551615\n1 a 1 1\n",
+    };
+    for (size_t i = 0; i < COUNT(texts); i++) {
+        struct bat_profile *profile = new_profile();
+        struct bat_error error = {0};
+        assert_int_equal(read_lines(profile, bat_fdata_read, texts[i], strlen(texts[i]), 1, &error),
+                         BAT_ERR_RANGE);
+        assert_int_equal(error.code, BAT_ERR_RANGE);
+        assert_non_null(strstr(error.message, "2^64"));
+        bat_profile_free(profile);
+    }
+}
+
+/* --- Several files: merge.c ----------------------------------------------------------------------
+ */
+
+static void test_several_files(void **state)
+{
+    (void)state;
+    struct bat_profile *profile = new_profile();
+    struct bat_error error = {0};
+    assert_int_equal(read_as_file(profile,
+                                  "boltedcollection\n1 a 1 1 b 2 1 10\n1 b 3 1 c 4 0 5\n"
+                                  "4 c 5 4 t 6 7\n",
+                                  &error),
+                     BAT_OK);
+    /* The names come in another order, so that their numbers differ. */
+    assert_int_equal(read_as_file(profile,
+                                  "boltedcollection\n1 d 0 1 c 0 0 1\n4 c 5 4 t 6 1\n"
+                                  "1 b 3 1 c 4 2 20\n1 a 1 1 b 2 1 1\n1 b 2 1 a 1 0 9\n",
+                                  &error),
+                     BAT_OK);
+    assert_int_equal(profile->fdata.names.count, 5);
+    assert_int_equal(profile->fdata.branches.count, 5);
+    assert_branch(profile, END(1, "a", 1), END(1, "b", 2), 11, 2);
+    assert_branch(profile, END(1, "b", 3), END(1, "c", 4), 25, 2);
+    assert_branch(profile, END(4, "c", 5), END(4, "t", 6), 8, 0);
+    assert_branch(profile, END(1, "d", 0), END(1, "c", 0), 1, 0);
+    assert_branch(profile, END(1, "b", 2), END(1, "a", 1), 9, 0);
+    assert_int_equal(bat_profile_counters(profile).fdata_records, 8);
+    assert_int_equal(bat_profile_counters(profile).lines, 10);
+    /* A pre-aggregated profile may come along. */
+    assert_int_equal(read_as_file(profile, "T 1 2 3 4\n", &error), BAT_OK);
+    assert_true(profile->fdata.bolted);
+    assert_int_equal(bat_profile_distinct(profile), 6);
+    /* And the sums' limit holds over all files. */
+    assert_int_equal(
+        read_as_file(profile, "boltedcollection\n1 a 1 1 b 2 0 18446744073709551615\n", &error),
+        BAT_ERR_RANGE);
+    assert_int_equal(error.code, BAT_ERR_RANGE);
+    bat_profile_free(profile);
+}
+
+static void test_several_files_of_samples(void **state)
+{
+    (void)state;
+    struct bat_profile *profile = new_profile();
+    struct bat_error error = {0};
+    assert_int_equal(read_as_file(profile, "no_lbr x y\n1 a 1 10\n1 b 1 1\n", &error), BAT_OK);
+    assert_int_equal(read_as_file(profile, "no_lbr y z\n1 b 1 2\n1 a 1 5\n", &error), BAT_OK);
+    assert_named_sample(profile, END(1, "a", 1), 15);
+    assert_named_sample(profile, END(1, "b", 1), 3);
+    assert_int_equal(profile->events.count, 3);
+    assert_true(profile->fdata.no_lbr);
+    assert_false(profile->fdata.bolted);
+    bat_profile_free(profile);
+}
+
+/* Two fdata files belong together only if their headers say the same. */
+static void test_headers_that_differ(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        "1 a 1 1 b 2 0 1\n",
+        "boltedcollection\n1 a 1 1 b 2 0 1\n",
+        "no_lbr\n1 a 1 1\n",
+        "no_lbr\nboltedcollection\n1 a 1 1\n",
+    };
+    for (size_t first = 0; first < COUNT(texts); first++) {
+        for (size_t second = 0; second < COUNT(texts); second++) {
+            struct bat_profile *profile = new_profile();
+            struct bat_error error = {0};
+            assert_int_equal(read_as_file(profile, texts[first], &error), BAT_OK);
+            enum bat_code code = read_as_file(profile, texts[second], &error);
+            assert_int_equal(code, first == second ? BAT_OK : BAT_ERR_MISMATCH);
+            assert_int_equal(error.code, code);
+            if (code != BAT_OK) {
+                assert_non_null(strstr(error.message, "expected fdata "));
+                assert_non_null(strstr(error.message, "found "));
+            }
+            bat_profile_free(profile);
+        }
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_branches),
+        cmocka_unit_test(test_memory_records),
+        cmocka_unit_test(test_basic_samples),
+        cmocka_unit_test(test_escapes),
+        cmocka_unit_test(test_blanks),
+        cmocka_unit_test(test_largest_numbers),
+        cmocka_unit_test(test_words),
+        cmocka_unit_test(test_faults),
+        cmocka_unit_test(test_repeated_header),
+        cmocka_unit_test(test_zero_bytes),
+        cmocka_unit_test(test_every_byte_everywhere),
+        cmocka_unit_test(test_sums_too_large),
+        cmocka_unit_test(test_several_files),
+        cmocka_unit_test(test_several_files_of_samples),
+        cmocka_unit_test(test_headers_that_differ),
+    };
+    return cmocka_run_group_tests(tests, end_texts_at_once, NULL) +
+           cmocka_run_group_tests(tests, end_texts_late, NULL);
+}
