@@ -214,6 +214,13 @@ static void test_most_foreign(void **state)
     assert_string_equal(bat_profile_foreign_id(profile), "bb");
     assert_int_equal(bat_profile_counters(profile).foreign_locations, 6);
     bat_profile_free(profile);
+    /* Over several files it is locations that count, not files. */
+    static const char *const files[] = {"S Y:1 1\n", "T X:1 X:2 X:3 1\n", "S Y:1 1\n"};
+    profile = new_profile();
+    for (size_t i = 0; i < COUNT(files); i++)
+        assert_int_equal(read_as_file(profile, files[i], NULL), BAT_OK);
+    assert_string_equal(bat_profile_foreign_id(profile), "X");
+    bat_profile_free(profile);
 }
 
 /* Addresses and counts of 64 bits, and leading zeros. */
