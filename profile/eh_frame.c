@@ -26,8 +26,8 @@ struct entry {
 static enum bat_code damaged(const struct bat_fde_walk *walk, const uint8_t *at,
                              struct bat_error *error, const char *what)
 {
-    return bat_fail(error, BAT_ERR_ELF, SECTION "+0x%" PRIx64 ": %s", (uint64_t)(at - walk->start),
-                    what);
+    bat_fail(error, BAT_ERR_ELF, SECTION "+0x%" PRIx64 ": %s", (uint64_t)(at - walk->start), what);
+    return BAT_ERR_ELF;
 }
 
 /* --- Fields ------------------------------------------------------------------------------- */

@@ -26,6 +26,7 @@ enum bat_code draft_read_sections(struct draft *draft, struct bat_error *error)
 {
     size_t count;
     const struct bat_section *sections = bat_elf_sections(draft->elf, &count);
+    /* NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers is meant. */
     draft->sections = malloc((count + 1) * sizeof(*draft->sections));
     if (!draft->sections)
         return bat_fail(error, BAT_ERR_MEMORY, "out of memory for %zu sections", count);
@@ -34,6 +35,7 @@ enum bat_code draft_read_sections(struct draft *draft, struct bat_error *error)
         if ((sections[i].flags & SHF_ALLOC) && sections[i].address != 0 && !is_thread_local_zero)
             draft->sections[draft->section_count++] = &sections[i];
     }
+    /* NOLINTNEXTLINE(bugprone-sizeof-expression) */
     qsort(draft->sections, draft->section_count, sizeof(*draft->sections), by_address);
     return BAT_OK;
 }

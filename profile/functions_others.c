@@ -17,8 +17,10 @@ enum bat_code draft_reserve(struct draft_functions *functions, uint64_t capacity
     struct draft_function *grown = NULL;
     if (capacity < BAT_NONE)
         grown = realloc(functions->all, capacity * sizeof(*grown));
-    if (!grown)
-        return bat_fail(error, BAT_ERR_MEMORY, "out of memory for %" PRIu64 " functions", capacity);
+    if (!grown) {
+        bat_fail(error, BAT_ERR_MEMORY, "out of memory for %" PRIu64 " functions", capacity);
+        return BAT_ERR_MEMORY;
+    }
     functions->all = grown;
     functions->capacity = (uint32_t)capacity;
     return BAT_OK;
@@ -250,6 +252,7 @@ static enum bat_code sort_fdes(struct draft *draft, const struct bat_fde *fdes, 
                                struct bat_error *error)
 {
     struct draft_key *keys = NULL;
+    draft->fde_count = 0;
     if (count < BAT_NONE) {
         keys = malloc(2 * count * sizeof(*keys) + 1);
         draft->fdes = malloc(count * sizeof(*draft->fdes) + 1);

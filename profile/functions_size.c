@@ -13,13 +13,15 @@ static enum bat_code add_entry(struct draft_entries *entries, uint32_t function,
     if (entries->count && entries->all[entries->count - 1].address == address)
         return BAT_OK;
     if (entries->count == entries->capacity) {
-        size_t capacity = entries->capacity ? 2 * (size_t)entries->capacity : 64;
-        if (capacity > BAT_NONE)
-            capacity = BAT_NONE;
-        struct draft_entry *grown = realloc(entries->all, capacity * sizeof(*grown));
-        if (!grown || capacity == entries->capacity)
-            return bat_fail(error, BAT_ERR_MEMORY, "out of memory for %" PRIu32 " entry points",
-                            entries->count);
+        uint64_t capacity = 2 * (uint64_t)entries->capacity + 64;
+        struct draft_entry *grown = NULL;
+        if (capacity < BAT_NONE)
+            grown = realloc(entries->all, capacity * sizeof(*grown));
+        if (!grown) {
+            bat_fail(error, BAT_ERR_MEMORY, "out of memory for %" PRIu32 " entry points",
+                     entries->count);
+            return BAT_ERR_MEMORY;
+        }
         entries->all = grown;
         entries->capacity = (uint32_t)capacity;
     }

@@ -264,6 +264,7 @@ static enum bat_code read_symbols(const struct table *table, struct draft_symbol
     if (!symbols->all)
         return bat_fail(error, BAT_ERR_MEMORY, "out of memory for %" PRIu32 " symbols",
                         table->count);
+    symbols->count = 0;
     symbols->seed = (uint64_t)(uintptr_t)symbols->all;
     enum bat_code code = make_symbols(table, symbols, error);
     if (code)
@@ -286,7 +287,9 @@ enum bat_code draft_symbols_read(const struct bat_elf *elf, struct draft_symbols
     for (size_t i = 0; i < table.section_count && !symtab; i++)
         if (table.sections[i].type == SHT_SYMTAB)
             symtab = &table.sections[i];
-    enum bat_code code = symtab ? open_table(&table, symtab, error) : BAT_OK;
+    if (!symtab)
+        return BAT_OK;
+    enum bat_code code = open_table(&table, symtab, error);
     if (code || !table.symbols)
         return code;
 

@@ -237,6 +237,8 @@ enum bat_code bat_plt_entries(const struct bat_elf *elf, struct bat_plt_entry **
     collect_slots(elf, &slots);
     if (slots.count == 0 && !slots.out_of_memory)
         return BAT_OK;
+    if (slots.count == 0)
+        return bat_fail(error, BAT_ERR_MEMORY, "out of memory for the entries of the PLT");
 
     bool *done = calloc(slots.count, sizeof(*done));
     *entries = calloc(slots.count, sizeof(**entries));

@@ -26,6 +26,7 @@ g++                     g++
 python3                 python3
 libcmocka-dev           /usr/include/cmocka.h
 clang                   clang
+lld                     ld.lld
 libclang-rt-14-dev      /usr/share/doc/libclang-rt-14-dev
 clang-format            clang-format
 clang-tidy              clang-tidy

@@ -77,7 +77,8 @@ static void assert_at(const struct table *table, uint64_t address, const char *n
     const struct bat_function_symbol *function = function_at(table, address);
     if (!function)
         fail_msg("no function at 0x%" PRIx64 ", expected %s", address, name);
-    assert_string_equal(function->name, name);
+    else
+        assert_string_equal(function->name, name);
 }
 
 static void assert_nothing_at(const struct table *table, uint64_t address)
