@@ -54,7 +54,9 @@ check_format() {
 }
 
 check_tidy() {
+    # The library and the tools; tests have the compilers' warnings and the sanitizers.
     sed -n 's/^ *"file": "\(.*\)",*$/\1/p' build-clang/compile_commands.json | sort -u |
+        grep -v "^$root/tests/" |
         xargs -n 1 -P "$jobs" clang-tidy --quiet -p build-clang
 }
 
