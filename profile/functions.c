@@ -78,6 +78,19 @@ static uint64_t text_limit(const struct bat_elf *elf)
     return DRAFT_TEXT_FACTOR * bytes;
 }
 
+/* Number the symbols that functions are called by. */
+static enum bat_code number_symbols(struct draft *draft, struct bat_error *error)
+{
+    for (uint32_t i = 0; i < draft->functions.count; i++) {
+        const struct draft_function *function = &draft->functions.all[i];
+        bool is_numbered = function->name == DRAFT_NAME_LOCAL ||
+                           (function->name == DRAFT_NAME_PLT && function->symbol != BAT_NONE);
+        if (is_numbered)
+            draft->symbols.all[function->symbol].wants_number = true;
+    }
+    return draft_symbols_number(&draft->symbols, error);
+}
+
 static enum bat_code find_functions(struct draft *draft, const struct bat_elf *symbols,
                                     struct bat_error *error)
 {
@@ -85,8 +98,6 @@ static enum bat_code find_functions(struct draft *draft, const struct bat_elf *s
     if (symbols != draft->elf)
         draft->symbols.text_left += text_limit(symbols);
     enum bat_code code = draft_symbols_read(symbols, &draft->symbols, error);
-    if (!code)
-        code = draft_symbols_number(&draft->symbols, error);
     if (!code)
         code = draft_read_sections(draft, error);
     if (!code)
@@ -99,6 +110,8 @@ static enum bat_code find_functions(struct draft *draft, const struct bat_elf *s
         code = draft_add_fdes(draft, error);
     if (!code)
         code = draft_set_sizes(draft, error);
+    if (!code)
+        code = number_symbols(draft, error);
     return code;
 }
 

@@ -133,7 +133,7 @@ static void ask_fdes(const struct draft *draft, size_t *next_fde, const struct d
     *conflict = false;
     if (*next_fde == draft->fde_count)
         return;
-    const struct bat_fde *fde = &draft->fdes[*next_fde];
+    const struct draft_fde *fde = &draft->fdes[*next_fde];
     if (fde->address == symbol->address) {
         if (fde->size > *size)
             *size = fde->size;

@@ -8,14 +8,13 @@
 
 #include <elf.h>
 
-#include "eh_frame.h"
 #include "functions.h"
 
 /* --- Sorting (functions_sort.c) ----------------------------------------------------------- */
 
 struct draft_key {
     uint64_t address;
-    uint32_t index;
+    uint64_t value; /* goes with the address */
 };
 
 /*
@@ -35,14 +34,15 @@ struct draft_symbol {
     const struct bat_section *in; /* NULL for an absolute symbol */
     uint64_t hash;                /* of a local symbol's name */
     uint32_t length;              /* of the name */
-    uint32_t number;              /* N of a local symbol's "f/N", from 1; of a symbol without name
-                                     its position among these, from 1; else 0 */
+    uint32_t number;              /* N of a local symbol's "f/N", from 1, if it is wanted; of a
+                                     symbol without name its position among these, from 1; else 0 */
     uint32_t file_number;         /* N of its "f/file.c/N"; 0 if it has no such name */
     uint8_t type;                 /* STT_* */
     uint8_t binding;              /* STB_* */
     uint8_t slashes;              /* in the name, up to 2 */
     bool is_fragment;             /* called f.cold, f.warm, f.cold.N or f.warm.N */
     bool is_entry_point;          /* lies inside a function, which it gives another entry */
+    bool wants_number;            /* a function is called by it, "f/N" */
 };
 
 /* Sorted by address; at one address functions come first, sections last, else as in the file. */
@@ -68,7 +68,10 @@ struct draft_symbols {
 enum bat_code draft_symbols_read(const struct bat_elf *elf, struct draft_symbols *symbols,
                                  struct bat_error *error);
 
-/* Give all local symbols their numbers. */
+/*
+ * Give local symbols their numbers: those below files, and those without a file that want one.
+ * Few do, and looking up a name among few is cheap.
+ */
 enum bat_code draft_symbols_number(struct draft_symbols *symbols, struct bat_error *error);
 
 /* The first symbol at or above address; symbols->count if there is none. */
@@ -101,10 +104,10 @@ struct draft_function {
     uint64_t size;
     uint64_t extent;
     const struct bat_section *in; /* by its address */
-    const char *text;             /* PLT: what is before "@PLT" or "/N@PLT" */
-    uint32_t symbol;              /* PLAIN to ANONYMOUS: the symbol that the name is from */
+    const char *text;             /* PLT: what is before "@PLT", if no symbol is to say it */
+    uint32_t symbol;              /* PLAIN to PLT: the symbol that the name is from; BAT_NONE for
+                                     a PLT entry called after text */
     uint32_t first;               /* the symbol that made it a function; else BAT_NONE */
-    uint32_t number;              /* PLT: N, or 0 */
     uint32_t flags;               /* enum bat_function_flag */
     uint8_t name;                 /* enum draft_name */
     bool has_final_name;          /* a name with two slashes: no other can replace it */
@@ -129,12 +132,18 @@ struct draft_entries {
     uint32_t capacity;
 };
 
+/* The code that an FDE describes. */
+struct draft_fde {
+    uint64_t address;
+    uint64_t size;
+};
+
 struct draft {
     const struct bat_elf *elf;
     struct draft_symbols symbols;
     const struct bat_section **sections; /* in memory, ascending by address */
     size_t section_count;
-    struct bat_fde *fdes; /* ascending by address, no two at the same */
+    struct draft_fde *fdes; /* ascending by address, no two at the same */
     size_t fde_count;
     struct draft_functions functions;
     struct draft_entries entries; /* ascending by address */

@@ -9,8 +9,8 @@
 /* Counts how often each name, or name below a file, has come by. */
 struct counter {
     uint64_t hash;
-    uint32_t symbol; /* the first that bore it */
-    uint32_t count;  /* 0: a free place */
+    uint32_t symbol_after; /* one more than a symbol that bears it; 0: a free place */
+    uint32_t count;
 };
 
 struct counters {
@@ -65,14 +65,27 @@ static struct counter *find_place(const struct counters *counters,
 {
     for (uint64_t i = hash;; i++) {
         struct counter *place = &counters->places[i & counters->mask];
-        if (place->count == 0)
+        if (place->symbol_after == 0)
             return place;
         if (place->hash == hash &&
-            same_name(counters, &symbols->all[place->symbol], &symbols->all[symbol]))
+            same_name(counters, &symbols->all[place->symbol_after - 1], &symbols->all[symbol]))
             return place;
     }
 }
 
+/* Let the names be counted that a symbol wants a number of. */
+static void expect_wanted(const struct draft_symbols *symbols, struct counters *counters)
+{
+    for (uint32_t i = 0; i < symbols->count; i++) {
+        const struct draft_symbol *symbol = &symbols->all[i];
+        if (!symbol->wants_number || !has_name(symbol, false))
+            continue;
+        struct counter *place = find_place(counters, symbols, i, symbol->hash);
+        *place = (struct counter){.hash = symbol->hash, .symbol_after = i + 1};
+    }
+}
+
+/* Number by files whatever comes, without a file what is expected. */
 static enum bat_code number_all(struct draft_symbols *symbols, struct counters *counters,
                                 struct bat_error *error)
 {
@@ -85,8 +98,10 @@ static enum bat_code number_all(struct draft_symbols *symbols, struct counters *
         if (code)
             return code;
         struct counter *place = find_place(counters, symbols, i, hash);
-        if (place->count == 0)
-            *place = (struct counter){.hash = hash, .symbol = i};
+        if (place->symbol_after == 0 && !counters->by_file)
+            continue;
+        if (place->symbol_after == 0)
+            *place = (struct counter){.hash = hash, .symbol_after = i + 1};
         place->count++;
         *(counters->by_file ? &symbol->file_number : &symbol->number) = place->count;
     }
@@ -98,13 +113,15 @@ static enum bat_code number_names(struct draft_symbols *symbols, bool by_file,
 {
     uint64_t names = 0;
     for (uint32_t i = 0; i < symbols->count; i++)
-        names += has_name(&symbols->all[i], by_file);
+        names += by_file ? has_name(&symbols->all[i], true) : symbols->all[i].wants_number;
     struct counters counters = {.mask = 1, .by_file = by_file};
     while (counters.mask < 2 * names) /* at least half of the places stay free */
         counters.mask = 2 * counters.mask + 1;
     counters.places = calloc(counters.mask + 1, sizeof(*counters.places));
     if (!counters.places)
         return bat_fail(error, BAT_ERR_MEMORY, "out of memory for the numbers of local symbols");
+    if (!by_file)
+        expect_wanted(symbols, &counters);
     enum bat_code code = number_all(symbols, &counters, error);
     free(counters.places);
     return code;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "eh_frame.h"
 #include "plt.h"
 
 /* Functions that have no symbol: entries of the PLT, and code that only .eh_frame describes. */
@@ -102,10 +103,7 @@ static enum bat_code name_plt_entry(struct draft *draft, const struct bat_plt_en
     }
     function->name = DRAFT_NAME_PLT;
     function->text = entry->symbol;
-    if (first != BAT_NONE) {
-        function->text = draft->symbols.all[first].name;
-        function->number = draft->symbols.all[first].number;
-    }
+    function->symbol = first;
     return BAT_OK;
 }
 
@@ -221,13 +219,13 @@ enum bat_code draft_add_plt(struct draft *draft, struct bat_error *error)
 
 /* --- FDEs --------------------------------------------------------------------------------- */
 
-/* All FDEs in the section's order. */
-static enum bat_code collect_fdes(const struct bat_elf *elf, struct bat_fde **fdes, size_t *count,
+/* The code of all FDEs in the section's order: its address, and its size as what goes with it. */
+static enum bat_code collect_fdes(const struct bat_elf *elf, struct draft_key **keys, size_t *count,
                                   struct bat_error *error)
 {
     struct bat_fde_walk walk;
     size_t capacity = 0;
-    *fdes = NULL;
+    *keys = NULL;
     *count = 0;
     bat_fde_begin(&walk, elf);
     for (;;) {
@@ -238,61 +236,60 @@ static enum bat_code collect_fdes(const struct bat_elf *elf, struct bat_fde **fd
             return code;
         if (*count == capacity) {
             capacity = capacity ? 2 * capacity : 1024;
-            struct bat_fde *grown = realloc(*fdes, capacity * sizeof(*grown));
+            struct draft_key *grown = realloc(*keys, capacity * sizeof(*grown));
             if (!grown)
                 return bat_fail(error, BAT_ERR_MEMORY, "out of memory for %zu FDEs", *count);
-            *fdes = grown;
+            *keys = grown;
         }
-        (*fdes)[(*count)++] = fde;
+        (*keys)[(*count)++] = (struct draft_key){.address = fde.address, .value = fde.size};
     }
 }
 
-/* Sort by address; of several FDEs at one address the first with a size counts, else the first. */
-static enum bat_code sort_fdes(struct draft *draft, const struct bat_fde *fdes, size_t count,
+/* Of several FDEs at one address the first with a size counts, else the first. */
+static void take_fdes(struct draft *draft, const struct draft_key *sorted, size_t count)
+{
+    draft->fde_count = 0;
+    for (size_t i = 0; i < count; i++) {
+        struct draft_fde *last = draft->fde_count ? &draft->fdes[draft->fde_count - 1] : NULL;
+        if (!last || last->address != sorted[i].address)
+            draft->fdes[draft->fde_count++] =
+                (struct draft_fde){.address = sorted[i].address, .size = sorted[i].value};
+        else if (last->size == 0)
+            last->size = sorted[i].value;
+    }
+}
+
+static enum bat_code sort_fdes(struct draft *draft, struct draft_key *keys, size_t count,
                                struct bat_error *error)
 {
-    struct draft_key *keys = NULL;
-    draft->fde_count = 0;
-    if (count < BAT_NONE) {
-        keys = malloc(2 * count * sizeof(*keys) + 1);
-        draft->fdes = malloc(count * sizeof(*draft->fdes) + 1);
-    }
-    if (!keys || !draft->fdes) {
-        free(keys);
+    struct draft_key *spare = malloc(count * sizeof(*spare) + 1);
+    draft->fdes = malloc(count * sizeof(*draft->fdes) + 1);
+    if (!spare || !draft->fdes) {
+        free(spare);
         return bat_fail(error, BAT_ERR_MEMORY, "out of memory for %zu FDEs", count);
     }
-    for (size_t i = 0; i < count; i++)
-        keys[i] = (struct draft_key){.address = fdes[i].address, .index = (uint32_t)i};
-    const struct draft_key *sorted = draft_sort(keys, keys + count, count);
-    for (size_t i = 0; i < count; i++) {
-        const struct bat_fde *fde = &fdes[sorted[i].index];
-        struct bat_fde *last = draft->fde_count ? &draft->fdes[draft->fde_count - 1] : NULL;
-        if (!last || last->address != fde->address)
-            draft->fdes[draft->fde_count++] = *fde;
-        else if (last->size == 0)
-            *last = *fde;
-    }
-    free(keys);
+    take_fdes(draft, draft_sort(keys, spare, count), count);
+    free(spare);
     return BAT_OK;
 }
 
 enum bat_code draft_read_fdes(struct draft *draft, struct bat_error *error)
 {
-    struct bat_fde *fdes;
+    struct draft_key *keys;
     size_t count;
-    enum bat_code code = collect_fdes(draft->elf, &fdes, &count, error);
+    enum bat_code code = collect_fdes(draft->elf, &keys, &count, error);
     const struct bat_section *frames = bat_elf_section(draft->elf, ".eh_frame");
     if (frames)
         bat_elf_release(draft->elf, bat_elf_section_bytes(draft->elf, frames, &(uint64_t){0}),
                         frames->size);
     if (!code)
-        code = sort_fdes(draft, fdes, count, error);
-    free(fdes);
+        code = sort_fdes(draft, keys, count, error);
+    free(keys);
     return code;
 }
 
 /* True if the function starts with the FDE, or before it and reaches over its start. */
-static bool covers(const struct draft_function *function, const struct bat_fde *fde)
+static bool covers(const struct draft_function *function, const struct draft_fde *fde)
 {
     return function->address == fde->address || draft_contains(function, fde->address);
 }
@@ -304,7 +301,7 @@ static enum bat_code collect_new(const struct draft *draft, struct draft_functio
     const struct draft_functions *functions = &draft->functions;
     uint32_t next = 0; /* the first function above the FDE's start */
     for (size_t i = 0; i < draft->fde_count; i++) {
-        const struct bat_fde *fde = &draft->fdes[i];
+        const struct draft_fde *fde = &draft->fdes[i];
         while (next < functions->count && functions->all[next].address <= fde->address)
             next++;
         const struct draft_function *before = next ? &functions->all[next - 1] : NULL;

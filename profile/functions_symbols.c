@@ -231,18 +231,18 @@ static unsigned rank(const struct draft_symbol *symbol)
 static void permute(struct draft_symbol *symbols, struct draft_key *order, uint32_t count)
 {
     for (uint32_t start = 0; start < count; start++) {
-        if (order[start].index == start)
+        if (order[start].value == start)
             continue;
         struct draft_symbol first = symbols[start];
         uint32_t place = start;
-        while (order[place].index != start) {
-            uint32_t from = order[place].index;
+        while (order[place].value != start) {
+            uint32_t from = (uint32_t)order[place].value;
             symbols[place] = symbols[from];
-            order[place].index = place;
+            order[place].value = place;
             place = from;
         }
         symbols[place] = first;
-        order[place].index = place;
+        order[place].value = place;
     }
 }
 
@@ -253,7 +253,7 @@ static void sort_symbols(struct draft_symbols *symbols, struct draft_key *keys)
     for (unsigned wanted = 0; wanted <= 2; wanted++)
         for (uint32_t i = 0; i < symbols->count; i++)
             if (rank(&symbols->all[i]) == wanted)
-                keys[count++] = (struct draft_key){.address = symbols->all[i].address, .index = i};
+                keys[count++] = (struct draft_key){.address = symbols->all[i].address, .value = i};
     permute(symbols->all, draft_sort(keys, keys + count, count), count);
 }
 

@@ -42,7 +42,8 @@ static size_t string_size(const struct draft *draft, const struct draft_function
         return symbol->length + (function->name == DRAFT_NAME_FILE ? strlen(symbol->file) : 0);
     }
     case DRAFT_NAME_PLT:
-        return strlen(function->text);
+        return function->symbol == BAT_NONE ? strlen(function->text)
+                                            : draft->symbols.all[function->symbol].length;
     case DRAFT_NAME_ANONYMOUS:
     case DRAFT_NAME_PSEUDO:
     case DRAFT_NAME_FDE:
@@ -119,9 +120,12 @@ static char *put_name(const struct draft *draft, const struct draft_function *fu
         symbol = &draft->symbols.all[function->symbol];
         return put_digits(put_string(at, ANONYMOUS_PREFIX), symbol->number - 1, 10);
     case DRAFT_NAME_PLT:
-        at = put_string(at, function->text);
-        if (function->number)
-            at = put_number(at, function->number);
+        if (function->symbol == BAT_NONE)
+            return put_string(put_string(at, function->text), PLT_SUFFIX);
+        symbol = &draft->symbols.all[function->symbol];
+        at = put_symbol(at, symbol);
+        if (symbol->number)
+            at = put_number(at, symbol->number);
         return put_string(at, PLT_SUFFIX);
     case DRAFT_NAME_PSEUDO:
         return put_string(put_string(at, PSEUDO_PREFIX), function->in->name);
