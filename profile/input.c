@@ -13,7 +13,8 @@ enum bat_code bat_input_open(struct bat_input *input, int file, bool is_stream, 
                                 .is_stream = is_stream,
                                 .offset = offset ? offset - 1 : 0,
                                 .stop = stop,
-                                .capacity = 2 * BAT_LINE_MAX,
+                                /* What fills it and has no newline is too long a line. */
+                                .capacity = BAT_LINE_MAX + 1,
                                 .skips_line = offset != 0};
     input->buffer = malloc(input->capacity + 1);
     if (!input->buffer)
@@ -120,6 +121,7 @@ enum bat_code bat_input_next(struct bat_input *input, const uint8_t **text, size
     /* Only the file's last line can lack its newline; there is room for one byte more. */
     if (input->buffer[input->start - 1] != '\n') {
         input->buffer[input->start] = '\n';
+        input->supplied_newline = true;
         (*size)++;
     }
     return BAT_OK;

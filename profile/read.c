@@ -103,24 +103,37 @@ static struct bat_profile *new_part(const struct bat_profile *profile)
 
 /* --- Which form --------------------------------------------------------------------------- */
 
-/* The reader for text that starts like this, by the first byte that is no blank. */
-static reader_fn *choose_reader(const uint8_t *text, size_t size, struct bat_error *error)
+/* True for whole lines that are blank: they say nothing, in either form. */
+static bool are_blank(const uint8_t *text, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        if (!bat_ends_field(text[i]))
+            return false;
+    return true;
+}
+
+/*
+ * The reader for text that starts like this, by the first byte that is no blank; there must be one.
+ * The text's first line has the number `line`.
+ */
+static reader_fn *choose_reader(const uint8_t *text, size_t size, uint64_t line,
+                                struct bat_error *error)
 {
     if (size >= 7 && memcmp(text, "PERFILE", 7) == 0) {
-        bat_fail_text(error, BAT_ERR_SYNTAX, 1, 1,
+        bat_fail_text(error, BAT_ERR_SYNTAX, line, 1,
                       "expected a pre-aggregated profile or fdata, found perf.data: aggregate it "
                       "first");
         return NULL;
     }
-    struct bat_lines lines = {.at = text, .end = text + size, .line = 1, .error = error};
+    struct bat_lines lines = {.at = text, .end = text + size, .line = line, .error = error};
     const uint8_t *start = text;
     const uint8_t *at = bat_skip_blanks(text);
-    while (*at == '\n' && at + 1 < lines.end) {
+    while (*at == '\n') {
         start = at + 1;
         lines.line++;
         at = bat_skip_blanks(start);
     }
-    if (*at == '\n' || (bat_ends_field(at[1]) && strchr("TRBFfrSE", *at) && *at != '\0'))
+    if (bat_ends_field(at[1]) && strchr("TRBFfrSE", *at) && *at != '\0')
         return bat_preagg_read;
     if ((*at >= '0' && *at <= '9') || *at == 'b' || *at == 'n')
         return bat_fdata_read;
@@ -150,19 +163,26 @@ struct stretch {
 static enum bat_code read_block(struct stretch *stretch, const uint8_t *text, size_t size,
                                 uint64_t *line)
 {
-    if (!stretch->reader)
-        stretch->reader = choose_reader(text, size, &stretch->error);
-    if (!stretch->reader)
-        return stretch->error.code;
+    if (!stretch->reader && !are_blank(text, size)) {
+        stretch->reader = choose_reader(text, size, *line, &stretch->error);
+        if (!stretch->reader)
+            return stretch->error.code;
+    }
     struct bat_lines lines = {
         .at = text, .end = text + size, .line = *line, .error = &stretch->error};
-    enum bat_code code = stretch->reader(stretch->profile, &lines);
+    /* As long as all lines are blank, either reader will do. */
+    reader_fn *reader = stretch->reader ? stretch->reader : bat_preagg_read;
+    enum bat_code code = reader(stretch->profile, &lines);
     *line = lines.line;
-    stretch->profile->counters.bytes += size;
-    const struct bat_read_options *options = stretch->options;
-    if (code == BAT_OK && options->progress)
-        options->progress(size, options->progress_context);
     return code;
+}
+
+static void count_bytes(struct stretch *stretch, uint64_t bytes)
+{
+    stretch->profile->counters.bytes += bytes;
+    const struct bat_read_options *options = stretch->options;
+    if (options->progress)
+        options->progress(bytes, options->progress_context);
 }
 
 static enum bat_code read_stretch(struct stretch *stretch)
@@ -180,6 +200,8 @@ static enum bat_code read_stretch(struct stretch *stretch)
                           "expected a line of at most %zu bytes, found a longer one", BAT_LINE_MAX);
         if (code == BAT_OK && size != 0)
             code = read_block(stretch, text, size, &line);
+        if (code == BAT_OK && size != 0)
+            count_bytes(stretch, size - input.supplied_newline);
     }
     bat_input_close(&input);
     stretch->lines = line - 1;
@@ -272,7 +294,7 @@ static unsigned count_threads(const struct bat_read_options *options, uint64_t s
     return threads ? (unsigned)threads : 1;
 }
 
-/* The form of a regular file, from its first block; NULL with error for neither, or a failure. */
+/* The form of a regular file, from its first block; NULL if that is blank, or with an error. */
 static enum bat_code probe_form(int file, reader_fn **reader, struct bat_error *error)
 {
     struct bat_input input;
@@ -284,8 +306,8 @@ static enum bat_code probe_form(int file, reader_fn **reader, struct bat_error *
     if (code == BAT_ERR_SYNTAX)
         bat_fail_text(error, code, 1, 1, "expected a line of at most %zu bytes, found a longer one",
                       BAT_LINE_MAX);
-    if (code == BAT_OK && size != 0) {
-        *reader = choose_reader(text, size, error);
+    if (code == BAT_OK && !are_blank(text, size)) {
+        *reader = choose_reader(text, size, 1, error);
         code = *reader ? BAT_OK : BAT_ERR_SYNTAX;
     }
     bat_input_close(&input);
@@ -298,7 +320,8 @@ static enum bat_code read_file(struct bat_profile *profile, int file,
     struct stat status;
     if (fstat(file, &status) != 0)
         return bat_fail(error, BAT_ERR_IO, "%s", strerror(errno));
-    bool is_stream = !S_ISREG(status.st_mode);
+    /* Of a file that was read from before it came here, the rest is meant, as of a pipe. */
+    bool is_stream = !S_ISREG(status.st_mode) || lseek(file, 0, SEEK_CUR) > 0;
     uint64_t size = is_stream ? 0 : (uint64_t)status.st_size;
     if (!is_stream && size == 0)
         return bat_fail(error, BAT_ERR_SYNTAX, "expected a profile, found an empty file");
