@@ -34,14 +34,11 @@ struct equal_prefix {
     uint64_t skew;
 };
 
-/* The input side of the next entry, which has this output offset. Equal means equal modulo 2^32
- * (BAT.md 6.2): an entry may lie below its fragment's start. */
-static inline uint64_t equal_input(const struct equal_prefix *prefix,
-                                   const struct entry_cursor *cursor, uint64_t output)
+/* The input side without its branch bit. Equal means equal modulo 2^32 (BAT.md 6.2): an entry may
+ * lie below its fragment's start. */
+static inline uint64_t equal_input(uint64_t output, uint64_t skew)
 {
-    size_t entry = (size_t)(cursor->outputs - prefix->start);
-    uint64_t branch_bit = (prefix->branch_bits[entry / 8] >> (entry % 8)) & 1;
-    return (uint64_t)(uint32_t)(output + prefix->skew) << 1 | branch_bit;
+    return (uint64_t)(uint32_t)(output + skew) << 1;
 }
 
 /* What the bytes of an entry up to its offsets say. */
@@ -52,13 +49,13 @@ struct fast_offsets {
     uint64_t parity;     /* a number with the step's lowest bit */
 };
 
-/* Deltas of any length. */
+/* Deltas of any length, but none of more than 32 bits of output. */
 static BAT_NOINLINE struct fast_offsets long_offsets(const uint8_t *at)
 {
     struct fast_offsets offsets = {0};
     int64_t step = 0;
     at = bat_uleb128_fast(at, &offsets.delta);
-    if (at)
+    if (at && offsets.delta <= UINT32_MAX)
         offsets.next = bat_sleb128_fast(at, &step);
     offsets.step = (uint64_t)step;
     offsets.parity = offsets.step;
@@ -91,7 +88,7 @@ static inline struct fast_offsets fast_offsets(const uint8_t *at)
  * the place in the arrays, where the next block overwrites what it wrote.
  */
 static inline bool finish_entry(struct entry_cursor *now, const uint8_t *at, uint64_t is_block,
-                                uint64_t delta, uint64_t output, uint64_t input)
+                                uint64_t output, uint64_t input)
 {
     *now->hashes = bat_load64(at);
     uint64_t index_delta = at[8] & (0 - is_block);
@@ -102,8 +99,7 @@ static inline bool finish_entry(struct entry_cursor *now, const uint8_t *at, uin
             return false;
     }
     uint64_t index = now->index + index_delta;
-    /* Deltas may be any 64-bit number, so that the output offset may wrap: test both. */
-    if ((delta | output | input | index) >> 32)
+    if ((output | input | index) >> 32)
         return false;
     *now->indices = (uint32_t)index;
     *now->outputs++ = (uint32_t)output;
@@ -125,14 +121,23 @@ static BAT_NOINLINE void fast_prefix(struct entry_cursor *cursor, const uint32_t
                                      const struct equal_prefix *prefix)
 {
     struct entry_cursor now = *cursor;
-    const struct equal_prefix equal = *prefix;
+    const uint64_t skew = prefix->skew;
+    size_t entry = (size_t)(now.outputs - prefix->start);
+    const uint8_t *byte = prefix->branch_bits + entry / 8;
+    /* What is left of a byte of branch bits, under a one that tells when it is used up. */
+    unsigned bits = (0x100u | *byte) >> (entry % 8);
     while (now.outputs < until) {
+        if (bits == 1)
+            bits = 0x100u | *++byte;
         uint64_t delta;
         const uint8_t *at = bat_uleb128_fast(now.at, &delta);
         uint64_t output = now.output + delta;
-        uint64_t input = equal_input(&equal, &now, output);
-        if (!at || !finish_entry(&now, at, ~input & BAT_BRANCH_ENTRY, delta, output, input))
+        uint64_t branch_bit = bits & 1;
+        /* The delta may be any 64-bit number, so that the sum may wrap: test both. */
+        if (!at || delta > UINT32_MAX ||
+            !finish_entry(&now, at, branch_bit ^ 1, output, equal_input(output, skew) | branch_bit))
             break;
+        bits >>= 1;
     }
     *cursor = now;
 }
@@ -146,7 +151,7 @@ static BAT_NOINLINE void fast_entries(struct entry_cursor *cursor, const uint32_
             break;
         /* The same as the sum's lowest bit, but sooner: everything waits for it. */
         uint64_t is_block = (~now.input ^ offsets.parity) & BAT_BRANCH_ENTRY;
-        if (!finish_entry(&now, offsets.next, is_block, offsets.delta, now.output + offsets.delta,
+        if (!finish_entry(&now, offsets.next, is_block, now.output + offsets.delta,
                           now.input + offsets.step))
             break;
     }
@@ -175,6 +180,14 @@ static enum bat_code careful_block(struct bat_reader *reader, struct entry_curso
     *cursor->hashes++ = hash;
     *cursor->indices++ = (uint32_t)cursor->index;
     return BAT_OK;
+}
+
+/* The branch bit of the next entry. */
+static uint64_t prefix_branch_bit(const struct equal_prefix *prefix,
+                                  const struct entry_cursor *cursor)
+{
+    size_t entry = (size_t)(cursor->outputs - prefix->start);
+    return (prefix->branch_bits[entry / 8] >> (entry % 8)) & 1;
 }
 
 /* The input side of an entry behind the equal prefix. */
@@ -208,7 +221,7 @@ static enum bat_code careful_entry(struct bat_reader *reader, struct entry_curso
     const uint8_t *at = prefix ? cursor->at : reader->cursor;
     uint64_t input = 0;
     if (prefix)
-        input = equal_input(prefix, cursor, output);
+        input = equal_input(output, prefix->skew) | prefix_branch_bit(prefix, cursor);
     else
         code = careful_input(reader, cursor, &input);
     if (code != BAT_OK)
