@@ -41,6 +41,7 @@ struct draft_symbol {
     uint8_t binding;              /* STB_* */
     uint8_t slashes;              /* in the name, up to 2 */
     bool is_fragment;             /* called f.cold, f.warm, f.cold.N or f.warm.N */
+    bool is_private;              /* called like an assembler's private label, .Lf */
     bool is_entry_point;          /* lies inside a function, which it gives another entry */
     bool wants_number;            /* a function is called by it, "f/N" */
 };

@@ -48,7 +48,7 @@ static enum bat_code pass_symbols(struct draft *draft, uint32_t function, uint64
             is_open = draft_tolerates(owner, symbol);
             if (!is_open)
                 *boundary = symbol->address;
-            is_entry = is_open && strncmp(symbol->name, ".L", 2) != 0;
+            is_entry = is_open && !symbol->is_private;
         }
         enum bat_code code = BAT_OK;
         if (is_entry)

@@ -162,6 +162,7 @@ static enum bat_code describe_name(struct draft_symbols *symbols, struct draft_s
     symbol->length = (uint32_t)length;
     symbol->slashes = slashes_in(symbol->name, length);
     symbol->is_fragment = is_fragment_name(symbol->name, length);
+    symbol->is_private = strncmp(symbol->name, ".L", 2) == 0;
     if (symbol->binding == STB_LOCAL)
         symbol->hash = XXH3_64bits_withSeed(symbol->name, length, symbols->seed);
     return BAT_OK;

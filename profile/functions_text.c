@@ -15,14 +15,8 @@
 #define PSEUDO_PREFIX "__BOLT_PSEUDO_"
 #define PLT_SUFFIX "@PLT"
 
-/*
- * LLVM gives names that begin like an assembler's private labels a prefix, so that they do not
- * become ones.
- */
-static const char *prefix_of(const char *name)
-{
-    return strncmp(name, ".L", 2) == 0 ? "PG" : "";
-}
+/* LLVM puts this before names of private labels, so that they do not become such. */
+#define PRIVATE_PREFIX "PG"
 
 /* --- Sizes -------------------------------------------------------------------------------- */
 
@@ -36,7 +30,7 @@ static size_t string_size(const struct draft *draft, const struct draft_function
     case DRAFT_NAME_LOCAL:
     case DRAFT_NAME_FILE: {
         const struct draft_symbol *symbol = &draft->symbols.all[function->symbol];
-        *is_made = function->name != DRAFT_NAME_PLAIN || *prefix_of(symbol->name);
+        *is_made = function->name != DRAFT_NAME_PLAIN || symbol->is_private;
         if (!*is_made)
             return 0;
         return symbol->length + (function->name == DRAFT_NAME_FILE ? strlen(symbol->file) : 0);
@@ -77,7 +71,8 @@ static char *put_string(char *at, const char *string)
 
 static char *put_symbol(char *at, const struct draft_symbol *symbol)
 {
-    at = put_string(at, prefix_of(symbol->name));
+    if (symbol->is_private)
+        at = put_string(at, PRIVATE_PREFIX);
     memcpy(at, symbol->name, symbol->length + (size_t)1);
     return at + symbol->length;
 }
@@ -151,9 +146,9 @@ enum bat_code draft_write_names(struct draft *draft, struct bat_function_symbol 
     for (uint32_t i = 0; i < draft->functions.count; i++) {
         const struct draft_function *function = &draft->functions.all[i];
         if (function->name == DRAFT_NAME_PLAIN) {
-            const char *name = draft->symbols.all[function->symbol].name;
-            if (!*prefix_of(name)) {
-                to[i].name = name;
+            const struct draft_symbol *symbol = &draft->symbols.all[function->symbol];
+            if (!symbol->is_private) {
+                to[i].name = symbol->name;
                 continue;
             }
         }
