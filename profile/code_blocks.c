@@ -65,7 +65,8 @@ const uint8_t *code_bytes(const struct bat_code_reader *reader, uint64_t address
     return bytes;
 }
 
-uint64_t code_skip_data(const struct bat_code_reader *reader, uint64_t address, uint64_t end)
+/* The number of markers at or below address. */
+static uint32_t markers_up_to(const struct bat_code_reader *reader, uint64_t address)
 {
     uint32_t low = 0;
     uint32_t high = reader->marker_count;
@@ -76,13 +77,30 @@ uint64_t code_skip_data(const struct bat_code_reader *reader, uint64_t address, 
         else
             high = middle;
     }
-    if (low == 0 || !reader->markers[low - 1].is_data)
+    return low;
+}
+
+bool code_is_data(const struct bat_code_reader *reader, uint64_t address)
+{
+    uint32_t count = markers_up_to(reader, address);
+    return count > 0 && reader->markers[count - 1].is_data;
+}
+
+/* Data and code take turns: no two markers that follow each other say the same. */
+uint64_t code_end_of_data(const struct bat_code_reader *reader, uint64_t address, uint64_t end)
+{
+    uint32_t count = markers_up_to(reader, address);
+    bool goes_on = count < reader->marker_count && reader->markers[count].address < end;
+    return goes_on ? reader->markers[count].address : end;
+}
+
+uint64_t code_skip_data(const struct bat_code_reader *reader, uint64_t address, uint64_t end)
+{
+    uint32_t count = markers_up_to(reader, address);
+    if (count == 0 || !reader->markers[count - 1].is_data ||
+        reader->markers[count - 1].address != address)
         return address;
-    while (low < reader->marker_count && reader->markers[low].is_data)
-        low++;
-    if (low == reader->marker_count || reader->markers[low].address > end)
-        return end;
-    return reader->markers[low].address;
+    return code_end_of_data(reader, address, end);
 }
 
 /* --- Wanted functions --------------------------------------------------------------------- */
@@ -101,6 +119,16 @@ struct code_wanted *code_find_wanted(const struct bat_code_reader *reader, uint3
     if (low == reader->wanted_count || reader->wanted[low].function != function)
         return NULL;
     return &reader->wanted[low];
+}
+
+struct code_wanted *code_find_wanted_at(const struct bat_code_reader *reader, uint64_t address)
+{
+    if (!code_is_near_wanted(reader, address))
+        return NULL;
+    uint32_t index = bat_functions_find(reader->functions, address);
+    if (index == BAT_NONE || reader->all[index].address != address)
+        return NULL;
+    return code_find_wanted(reader, index);
 }
 
 static enum bat_code set_wanted(struct bat_code_reader *reader, const uint32_t *indices,
@@ -167,12 +195,9 @@ static enum bat_code find_exception_tables(struct bat_code_reader *reader, struc
         enum bat_code code = bat_fde_next(&walk, &fde, &found, error);
         if (code || !found)
             return code;
-        if (fde.lsda == 0 || fde.size == 0 || !code_is_near_wanted(reader, fde.address))
+        if (fde.lsda == 0 || fde.size == 0)
             continue;
-        uint32_t index = bat_functions_find(reader->functions, fde.address);
-        if (index == BAT_NONE || reader->all[index].address != fde.address)
-            continue;
-        struct code_wanted *wanted = code_find_wanted(reader, index);
+        struct code_wanted *wanted = code_find_wanted_at(reader, fde.address);
         if (wanted && wanted->lsda == 0)
             wanted->lsda = fde.lsda;
     }

@@ -175,10 +175,8 @@ static enum bat_code search_aarch64(const struct search *search, struct bat_erro
             continue;
         uint64_t target = instruction.has_reference ? instruction.reference : instruction.target;
         uint64_t here = search->address + at;
-        if (!enters_wanted(search, target) ||
-            code_skip_data(search->reader, here, here + 1) != here ||
-            (instruction.has_reference &&
-             code_skip_data(search->reader, target, target + 1) != target))
+        if (!enters_wanted(search, target) || code_is_data(search->reader, here) ||
+            (instruction.has_reference && code_is_data(search->reader, target)))
             continue;
         enum bat_code code = code_addresses_add(&search->reader->entries, target, error);
         if (code)

@@ -11,6 +11,7 @@ struct code_wanted {
     uint64_t lsda; /* address of its exception table; 0 if there is none */
     uint32_t function;
     bool is_split;
+    bool is_passed_over; /* _init of a static executable */
 };
 
 /* AArch64: from this address on there is code, or data. */
@@ -63,6 +64,9 @@ enum bat_code code_addresses_add(struct code_addresses *addresses, uint64_t addr
 /* The wanted function of that index, or NULL. */
 struct code_wanted *code_find_wanted(const struct bat_code_reader *reader, uint32_t function);
 
+/* The wanted function that starts at address, or NULL. */
+struct code_wanted *code_find_wanted_at(const struct bat_code_reader *reader, uint64_t address);
+
 /* The section in memory that holds address, or NULL. */
 const struct bat_section *code_section_at(const struct bat_code_reader *reader, uint64_t address);
 
@@ -71,13 +75,17 @@ const struct bat_section *code_section_at(const struct bat_code_reader *reader, 
  */
 const uint8_t *code_bytes(const struct bat_code_reader *reader, uint64_t address, uint64_t *size);
 
-/*
- * If address is data inside code (AArch64), the address where code goes on, at most end; otherwise
- * address.
+/* True if address is in data inside code (AArch64). */
+bool code_is_data(const struct bat_code_reader *reader, uint64_t address);
+
+/* Where the data that address is in ends, at most end. */
+uint64_t code_end_of_data(const struct bat_code_reader *reader, uint64_t address, uint64_t end);
+
+/* If data inside code begins at address, the address where code goes on, at most end; else address.
  */
 uint64_t code_skip_data(const struct bat_code_reader *reader, uint64_t address, uint64_t end);
 
-/* Fill markers and is_split (code_blocks_symbols.c). */
+/* Fill markers, is_split and is_passed_over (code_blocks_symbols.c). */
 enum bat_code code_read_symbols(struct bat_code_reader *reader, const struct bat_elf *symbols,
                                 struct bat_error *error);
 

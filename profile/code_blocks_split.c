@@ -233,11 +233,8 @@ static uint64_t find_parent(const struct split *split, const struct fragment *fr
 
 static void mark_split(struct bat_code_reader *reader, uint64_t address)
 {
-    if (!code_is_near_wanted(reader, address))
-        return;
-    uint32_t index = bat_functions_find(reader->functions, address);
-    struct code_wanted *wanted = index == BAT_NONE ? NULL : code_find_wanted(reader, index);
-    if (wanted && reader->all[index].address == address)
+    struct code_wanted *wanted = code_find_wanted_at(reader, address);
+    if (wanted)
         wanted->is_split = true;
 }
 

@@ -4,7 +4,6 @@
 #include <elf.h>
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "exceptions.h"
 
@@ -59,7 +58,7 @@ static void read_target(struct code_sweep *sweep, const struct bat_instruction *
 static void read_reference(struct code_sweep *sweep, uint64_t reference)
 {
     uint64_t offset = reference - sweep->function->address;
-    if (offset == 0 || code_skip_data(sweep->reader, reference, reference + 1) != reference)
+    if (offset == 0 || code_is_data(sweep->reader, reference))
         return;
     code_mark(sweep, offset, CODE_MARK_LABEL | CODE_MARK_ENTRY);
     if (sweep->reader->machine == EM_AARCH64 && offset > sweep->size &&
@@ -110,15 +109,29 @@ static enum bat_code add_instruction(struct code_sweep *sweep, uint32_t offset,
     return code ? code : append(sweep, &instruction, error);
 }
 
+/*
+ * The offset where code goes on, if at this one there is data. A function may begin with data, as
+ * far as a symbol at its address is about that.
+ */
+static uint32_t skip_data(const struct code_sweep *sweep, uint32_t offset)
+{
+    uint64_t start = sweep->function->address;
+    if (offset > 0)
+        return (uint32_t)(code_skip_data(sweep->reader, start + offset, start + sweep->size) -
+                          start);
+    if ((sweep->function->flags & BAT_FUNCTION_FDE) || !code_is_data(sweep->reader, start))
+        return 0;
+    return (uint32_t)(code_end_of_data(sweep->reader, start, start + sweep->size) - start);
+}
+
 static enum bat_code decode(struct code_sweep *sweep, struct bat_error *error)
 {
     uint32_t offset = 0;
     while (offset < sweep->size) {
         uint64_t address = sweep->function->address + offset;
-        uint64_t end = sweep->function->address + sweep->size;
-        uint64_t behind_data = offset > 0 ? code_skip_data(sweep->reader, address, end) : address;
-        if (behind_data != address) {
-            offset += (uint32_t)(behind_data - address);
+        uint32_t behind_data = skip_data(sweep, offset);
+        if (behind_data != offset) {
+            offset = behind_data;
             continue;
         }
         struct bat_instruction decoded;
@@ -292,7 +305,7 @@ static enum bat_code_obstacle obstacle_before(const struct bat_code_reader *read
         return BAT_CODE_SPLIT;
     if (function->flags & (BAT_FUNCTION_CONFLICT | BAT_FUNCTION_PLT))
         return BAT_CODE_CONFLICT;
-    if (reader->is_static && strcmp(function->name, "_init") == 0)
+    if (wanted->is_passed_over)
         return BAT_CODE_PASSED_OVER;
     uint64_t size = function->size;
     const uint8_t *bytes = code_bytes(reader, function->address, &size);

@@ -24,6 +24,25 @@ static struct code_symbols open_table(const struct bat_elf *elf)
     return table;
 }
 
+/* --- _init ---------------------------------------------------------------------------------- */
+
+/*
+ * BOLT leaves _init of static executables alone, since its address may be one of data as well. Its
+ * name in profiles may be another symbol's.
+ */
+static void pass_over_init(struct bat_code_reader *reader, const struct code_symbols *table)
+{
+    for (uint64_t i = 1; i < table->count; i++) {
+        Elf64_Sym symbol = code_symbol_at(table, i);
+        if (ELF64_ST_TYPE(symbol.st_info) != STT_FUNC ||
+            strcmp(code_symbol_name(table, &symbol), "_init") != 0)
+            continue;
+        struct code_wanted *wanted = code_find_wanted_at(reader, symbol.st_value);
+        if (wanted)
+            wanted->is_passed_over = true;
+    }
+}
+
 /* --- Data in code ------------------------------------------------------------------------- */
 
 /* BOLT moves sections, but not all of their mapping symbols. */
@@ -32,65 +51,96 @@ static bool is_in_its_section(const struct code_symbols *table, const Elf64_Sym 
     if (symbol->st_shndx == SHN_UNDEF || symbol->st_shndx >= table->section_count)
         return false;
     const struct bat_section *section = &table->sections[symbol->st_shndx];
-    return (section->flags & SHF_EXECINSTR) && symbol->st_value - section->address <= section->size;
+    return (section->flags & SHF_ALLOC) && symbol->st_value - section->address <= section->size;
 }
 
 /* A mapping symbol of AArch64: $x, $d, also with a dot and anything behind. */
-static bool is_marker(const struct code_symbols *table, const Elf64_Sym *symbol)
+static bool is_mapping_name(const char *name)
 {
-    if (ELF64_ST_TYPE(symbol->st_info) != STT_NOTYPE || symbol->st_size != 0)
-        return false;
-    const char *name = code_symbol_name(table, symbol);
     return name[0] == '$' && (name[1] == 'x' || name[1] == 'd') &&
-           (name[2] == '\0' || name[2] == '.') && is_in_its_section(table, symbol);
+           (name[2] == '\0' || name[2] == '.');
 }
 
+/* What a symbol says of the code from its address on. */
+enum mark { MARK_NONE, MARK_CODE, MARK_DATA, MARK_FUNCTION };
+
+static enum mark mark_of(const struct code_symbols *table, const Elf64_Sym *symbol)
+{
+    unsigned type = ELF64_ST_TYPE(symbol->st_info);
+    if (type != STT_FUNC && (type != STT_NOTYPE || symbol->st_size != 0))
+        return MARK_NONE;
+    if (!is_in_its_section(table, symbol))
+        return MARK_NONE;
+    if (type == STT_FUNC)
+        return MARK_FUNCTION;
+    const char *name = code_symbol_name(table, symbol);
+    if (!is_mapping_name(name))
+        return MARK_NONE;
+    return name[1] == 'd' ? MARK_DATA : MARK_CODE;
+}
+
+struct marking {
+    uint64_t address;
+    uint32_t order;
+    enum mark mark;
+};
+
+/* Of several at one address the first mapping symbol counts; functions come last. */
 static int by_address(const void *left, const void *right)
 {
-    const struct code_marker *a = left;
-    const struct code_marker *b = right;
+    const struct marking *a = left;
+    const struct marking *b = right;
     if (a->address != b->address)
         return a->address < b->address ? -1 : 1;
-    return (a->is_data > b->is_data) - (a->is_data < b->is_data);
+    bool a_is_function = a->mark == MARK_FUNCTION;
+    bool b_is_function = b->mark == MARK_FUNCTION;
+    if (a_is_function != b_is_function)
+        return a_is_function - b_is_function;
+    return (a->order > b->order) - (a->order < b->order);
 }
 
-/* Keep those markers where something changes. */
-static void unite_markers(struct bat_code_reader *reader)
+/* Keep the places where code and data take turns. A function is code, also among data. */
+static uint32_t find_turns(const struct marking *markings, uint32_t count,
+                           struct code_marker *markers)
 {
-    uint32_t kept = 0;
-    for (uint32_t i = 0; i < reader->marker_count; i++) {
-        const struct code_marker *marker = &reader->markers[i];
-        if (kept > 0 && reader->markers[kept - 1].is_data == marker->is_data)
+    uint32_t turns = 0;
+    bool is_data = false;
+    for (uint32_t i = 0; i < count; i++) {
+        if (i > 0 && markings[i].address == markings[i - 1].address)
             continue;
-        if (kept > 0 && reader->markers[kept - 1].address == marker->address)
+        bool goes_on_as_data = markings[i].mark == MARK_DATA;
+        if (goes_on_as_data == is_data)
             continue;
-        reader->markers[kept++] = *marker;
+        is_data = goes_on_as_data;
+        markers[turns++] = (struct code_marker){.address = markings[i].address, .is_data = is_data};
     }
-    reader->marker_count = kept;
+    return turns;
 }
 
 static enum bat_code find_markers(struct bat_code_reader *reader, const struct code_symbols *table,
                                   struct bat_error *error)
 {
-    uint64_t count = 0;
-    for (uint64_t i = 1; i < table->count; i++) {
-        Elf64_Sym symbol = code_symbol_at(table, i);
-        count += is_marker(table, &symbol);
-    }
-    if (count >= BAT_NONE)
+    if (table->count >= BAT_NONE)
         return bat_fail(error, BAT_ERR_ELF, "the symbol table holds more than 2^32 symbols");
-    reader->markers = malloc((size_t)(count + 1) * sizeof(*reader->markers));
-    if (!reader->markers)
-        return bat_fail(error, BAT_ERR_MEMORY, "out of memory for %" PRIu64 " mapping symbols",
-                        count);
-    for (uint64_t i = 1; i < table->count; i++) {
+    struct marking *markings = malloc((size_t)(table->count + 1) * sizeof(*markings));
+    reader->markers = malloc((size_t)(table->count + 1) * sizeof(*reader->markers));
+    uint32_t count = 0;
+    for (uint32_t i = 1; markings && i < table->count; i++) {
         Elf64_Sym symbol = code_symbol_at(table, i);
-        if (is_marker(table, &symbol))
-            reader->markers[reader->marker_count++] = (struct code_marker){
-                .address = symbol.st_value, .is_data = code_symbol_name(table, &symbol)[1] == 'd'};
+        enum mark mark = mark_of(table, &symbol);
+        if (mark != MARK_NONE)
+            markings[count++] =
+                (struct marking){.address = symbol.st_value, .order = i, .mark = mark};
     }
-    qsort(reader->markers, reader->marker_count, sizeof(*reader->markers), by_address);
-    unite_markers(reader);
+    if (markings && reader->markers) {
+        qsort(markings, count, sizeof(*markings), by_address);
+        reader->marker_count = find_turns(markings, count, reader->markers);
+    }
+    bool is_out_of_memory = !markings || !reader->markers;
+    free(markings);
+    if (is_out_of_memory)
+        return bat_fail(error, BAT_ERR_MEMORY, "out of memory for %" PRIu64 " symbols",
+                        table->count);
     return BAT_OK;
 }
 
@@ -99,6 +149,8 @@ enum bat_code code_read_symbols(struct bat_code_reader *reader, const struct bat
 {
     struct code_symbols table = open_table(symbols);
     enum bat_code code = code_find_split(reader, &table, error);
+    if (reader->is_static)
+        pass_over_init(reader, &table);
     if (!code && reader->machine == EM_AARCH64)
         code = find_markers(reader, &table, error);
     return code;
