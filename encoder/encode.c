@@ -99,7 +99,7 @@ static enum bat_code encode_cold_tables(struct bat_encoding *encoding)
  */
 static uint64_t upper_bound(const struct bat_map *map)
 {
-    uint64_t bytes = BAT_NOTE_HEADER_SIZE + 2 * 5 + 3;
+    uint64_t bytes = BAT_NOTE_HEADER_SIZE + 2 * 5 + 3 + BAT_WRITER_SLACK;
     for (uint32_t i = 0; i < bat_map_tables(map); i++) {
         const struct bat_function *table = &map->functions[i];
         bytes += 2 * BAT_LEB128_MAX + 8 + 4 * 5;

@@ -51,43 +51,76 @@ static enum bat_code fail(const struct bat_encoding *encoding, const struct bat_
                     table->address, expected, entry);
 }
 
+/* What is being written of a table. */
+struct entry_cursor {
+    uint8_t *at;           /* where the next byte goes */
+    const uint64_t *hash;  /* of the next block, or of the last if all are written */
+    const uint32_t *index; /* its index */
+    uint32_t blocks_left;
+    uint32_t output;     /* offset of the entry before, 0 for the first */
+    uint32_t input;      /* its input side: offset << 1 | branch bit */
+    uint64_t last_index; /* index of the last block */
+};
+
+/*
+ * Hash and index delta if the entry is a block. Which entries are blocks no processor can guess,
+ * so those of the next block are written behind every entry; they stay if the entry is one, and
+ * are written over if it is not. False if there is no such block.
+ */
+static inline bool write_block(struct entry_cursor *cursor, uint64_t is_block)
+{
+    if (is_block > cursor->blocks_left)
+        return false;
+    bat_write_u64(cursor->at, *cursor->hash);
+    uint64_t delta = (*cursor->index - cursor->last_index) & (0 - is_block);
+    if (delta < 0x80) {
+        cursor->at[8] = (uint8_t)delta;
+        cursor->at += 9 * is_block;
+    } else {
+        cursor->at = bat_write_uleb(cursor->at + 8, delta);
+    }
+    cursor->last_index += delta;
+    uint64_t is_another = is_block & (cursor->blocks_left > 1);
+    cursor->blocks_left -= (uint32_t)is_block;
+    cursor->hash += is_another;
+    cursor->index += is_another;
+    return true;
+}
+
 enum bat_code bat_encode_entries(struct bat_encoding *encoding, const struct bat_function *table)
 {
+    static const uint64_t no_hash = 0;
+    static const uint32_t no_index = 0;
     const struct bat_map *map = encoding->map;
     const uint32_t *outputs = from_element(map->output_offsets, table->first_entry);
     const uint32_t *inputs = from_element(map->input_offsets, table->first_entry);
-    const uint64_t *hashes = map->block_hashes;
-    const uint32_t *indices = map->block_indices;
-    uint32_t block = table->first_block;
-    const uint32_t block_end = block + table->block_count;
-
-    if (bat_equal_prefix(map, table) < table->equal_count)
-        return fail(encoding, table, BAT_ERR_PREFIX, "equal offsets all through the equal prefix",
-                    bat_equal_prefix(map, table));
-    uint8_t *at = write_branch_bits(encoding->at, inputs, table->equal_count);
-    uint32_t output = 0;
-    uint32_t input = 0;
-    uint64_t last_index = 0;
+    bool has_blocks = table->block_count != 0;
+    struct entry_cursor now = {
+        .at = write_branch_bits(encoding->at, inputs, table->equal_count),
+        .hash = has_blocks ? map->block_hashes + table->first_block : &no_hash,
+        .index = has_blocks ? map->block_indices + table->first_block : &no_index,
+        .blocks_left = table->block_count,
+    };
     for (uint32_t i = 0; i < table->entry_count; i++) {
-        if (outputs[i] < output)
+        uint32_t output = outputs[i];
+        uint32_t input = inputs[i];
+        if (output < now.output)
             return fail(encoding, table, BAT_ERR_ORDER, "output offsets that ascend", i);
-        at = bat_write_uleb(at, outputs[i] - output);
-        output = outputs[i];
+        now.at = bat_write_uleb(now.at, output - now.output);
         if (i >= table->equal_count)
-            at = bat_write_sleb(at, (int64_t)inputs[i] - (int64_t)input);
-        input = inputs[i];
-        if (input & BAT_BRANCH_ENTRY)
-            continue;
-        if (block == block_end)
+            now.at = bat_write_step(now.at, (int64_t)input - (int64_t)now.input);
+        else if (output + table->skew != input >> 1)
+            return fail(encoding, table, BAT_ERR_PREFIX,
+                        "equal offsets all through the equal prefix", i);
+        now.output = output;
+        now.input = input;
+        if (!write_block(&now, ~input & BAT_BRANCH_ENTRY))
             return fail(encoding, table, BAT_ERR_COUNT, "as many block entries as blocks", i);
-        at = bat_write_u64(at, hashes[block]);
-        at = bat_write_uleb(at, indices[block] - last_index);
-        last_index = indices[block++];
     }
-    if (block != block_end)
+    if (now.blocks_left != 0)
         return fail(encoding, table, BAT_ERR_COUNT, "as many block entries as blocks",
                     table->entry_count);
-    encoding->at = at;
-    encoding->address = table->address + output;
+    encoding->at = now.at;
+    encoding->address = table->address + now.output;
     return BAT_OK;
 }

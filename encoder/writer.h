@@ -11,6 +11,9 @@
 
 #define BAT_LEB128_MAX 10u
 
+/* Bytes that may be written behind what is wanted, to be written over. */
+#define BAT_WRITER_SLACK 16u
+
 static inline uint8_t *bat_write_u64(uint8_t *at, uint64_t value)
 {
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
@@ -48,6 +51,20 @@ static inline uint8_t *bat_write_sleb(uint8_t *at, int64_t value)
     }
     *at++ = (uint8_t)((uint64_t)value & 0x7f);
     return at;
+}
+
+/*
+ * The step of an input offset, nearly always of one or two bytes. Which of the two no processor
+ * can guess well: both are written, and the second may be written over.
+ */
+static inline uint8_t *bat_write_step(uint8_t *at, int64_t step)
+{
+    if ((uint64_t)step + 0x2000 >= 0x4000)
+        return bat_write_sleb(at, step);
+    unsigned two = (uint64_t)step + 0x40 >= 0x80;
+    at[0] = (uint8_t)(((uint64_t)step & 0x7f) | two << 7);
+    at[1] = (uint8_t)((uint64_t)step >> 7 & 0x7f);
+    return at + 1 + two;
 }
 
 #endif

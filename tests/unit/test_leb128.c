@@ -186,6 +186,24 @@ static void test_signed_values(void **state)
         uint8_t written[BAT_LEB128_MAX];
         assert_int_equal(bat_write_sleb(written, signed_values[i].value) - written, length);
         assert_memory_equal(written, bytes.bytes, length);
+        memset(written, 0, sizeof(written));
+        assert_int_equal(bat_write_step(written, signed_values[i].value) - written, length);
+        assert_memory_equal(written, bytes.bytes, length);
+    }
+}
+
+/* All numbers of one and two bytes, and those next to them. */
+static void test_steps(void **state)
+{
+    (void)state;
+    for (int64_t step = -9000; step <= 9000; step++) {
+        uint8_t written[BAT_LEB128_MAX + BAT_WRITER_SLACK];
+        const uint8_t *end = bat_write_step(written, step);
+        const uint8_t *cursor = written;
+        int64_t value = 0;
+        assert_int_equal(bat_sleb128_read(&cursor, end, &value), BAT_LEB128_FINE);
+        assert_ptr_equal(cursor, end);
+        assert_int_equal(value, step);
     }
 }
 
@@ -354,7 +372,7 @@ int main(void)
         cmocka_unit_test(test_unsigned_values), cmocka_unit_test(test_signed_values),
         cmocka_unit_test(test_unsigned_faults), cmocka_unit_test(test_signed_faults),
         cmocka_unit_test(test_truncated),       cmocka_unit_test(test_all_forms),
-        cmocka_unit_test(test_load64),
+        cmocka_unit_test(test_load64),          cmocka_unit_test(test_steps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
