@@ -115,6 +115,8 @@ enum bat_code bat_profile_take(struct bat_profile *profile, struct bat_profile *
     if (code == BAT_OK)
         code = bat_counts_take(&profile->returns, &from->returns);
     if (code == BAT_OK)
+        code = bat_counts_take(&profile->mem_samples, &from->mem_samples);
+    if (code == BAT_OK)
         code = merge_strings(&profile->events, &from->events);
     if (code == BAT_OK)
         code = merge_foreign(profile, from);

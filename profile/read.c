@@ -30,6 +30,7 @@ struct bat_profile *bat_profile_new(const struct bat_profile_target *target)
     profile->traces = bat_counts_new(3);
     profile->samples = bat_counts_new(1);
     profile->returns = bat_counts_new(1);
+    profile->mem_samples = bat_counts_new(2);
     profile->foreign_counts = bat_counts_new(1);
     profile->fdata.branches = bat_counts_new(4);
     profile->fdata.samples = bat_counts_new(2);
@@ -53,6 +54,7 @@ void bat_profile_free(struct bat_profile *profile)
     bat_counts_free(&profile->traces);
     bat_counts_free(&profile->samples);
     bat_counts_free(&profile->returns);
+    bat_counts_free(&profile->mem_samples);
     bat_strings_free(&profile->events);
     bat_strings_free(&profile->foreign_names);
     bat_counts_free(&profile->foreign_counts);
