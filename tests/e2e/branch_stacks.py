@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Every taken branch of fixtures' executions in order, and what a processor would have sampled of it.
+
+    recording = branch_stacks.recording(fixture)
+    for sample in recording.samples(depth=32, every=97):
+        sample.ip, sample.branches       # [(from, to)], newest first
+
+Addresses are the binary's own (as its file has them) where they lie in its code, and as they were at
+run time elsewhere; Recording.inside() tells them apart. The executions are recorded under qemu-user
+once and kept in the store of the fixtures.
+"""
+
+import array
+import collections
+import functools
+import inspect
+import json
+import os
+import subprocess
+
+import elffile
+import fixtures
+import qemu_trace
+
+Sample = collections.namedtuple("Sample", "ip branches")
+
+
+class OrderedPaths(qemu_trace.Paths):
+    """Keeps all branches in the order in which they were taken, instead of counting them."""
+
+    def __init__(self, blocks):
+        super().__init__(blocks)
+        self.branches = array.array("Q")      # from, to, one address of the block at `to`
+        self.taken = {}                       # (block before, block) -> (from, to, block) or ()
+        self.before = None
+
+    def walk(self, entries):
+        """Go through the blocks entered, given as pc in the log's form."""
+        before = self.before
+        for pc in entries:
+            step = self.taken.get((before, pc))
+            if step is None:
+                step = self.taken[before, pc] = self._step(before, pc)
+            if step:
+                # An address inside the block, another one each time.
+                offsets = step[2]
+                at = len(self.branches) // 3 % len(offsets)
+                self.branches.extend((step[0], step[1], offsets[at]))
+            before = pc
+        self.before = before
+
+    def _step(self, before, pc):
+        if before is None:
+            return ()
+        block, target = self.blocks[before], self.blocks[pc]
+        meaning = self._transition(block, target.start)
+        if meaning == "broken":
+            raise qemu_trace.TraceError("a block was left in its middle")
+        return (block.last, target.start, target.offsets) if meaning == "taken" else ()
+
+    def settle(self):
+        """Code may have changed: what a step means is to be found out again."""
+        self.taken.clear()
+
+
+class OrderedLog(qemu_trace.Log):
+    """A log that is read for the order of its branches."""
+
+    def __init__(self, machine):
+        super().__init__(machine, 1)
+        self.paths = OrderedPaths(self.blocks)
+
+
+def execute(binary, command):
+    """Run command under qemu-user: (branches, load bias of binary, output)."""
+    elf = elffile.Elf(binary)
+    log = OrderedLog(elf.machine)
+    read_end, write_end = os.pipe()
+    process = subprocess.Popen(
+        [*qemu_trace.EMULATORS[elf.machine], "-d", "in_asm,exec,nochain,page,strace", "-D",
+         f"/dev/fd/{write_end}", *map(str, command)], stdout=subprocess.PIPE, pass_fds=[write_end])
+    os.close(write_end)
+    with open(read_end, "rb") as file, process:
+        log.read(file)
+        output = process.stdout.read()
+    if process.returncode != 0:
+        raise qemu_trace.TraceError(f"exit status {process.returncode}")
+    return log.paths.branches, qemu_trace.load_bias(elf, binary, log), output.decode()
+
+
+class Recording:
+    """All taken branches of one execution of a binary."""
+
+    def __init__(self, binary, folder):
+        self.elf = elffile.Elf(binary)
+        self.branches = array.array("Q")
+        self.branches.frombytes((folder / "branches").read_bytes())
+        self.bias = json.loads((folder / "bias").read_text(encoding="ascii"))
+        ranges = self.elf.executable_ranges()
+        self._ranges = ranges
+
+    def inside(self, address):
+        """True for an address of the binary's own code."""
+        return any(a <= address < b for a, b in self._ranges)
+
+    def own(self, address):
+        """A run-time address as the file has it, if it lies in the binary."""
+        moved = address - self.bias
+        return moved if self.inside(moved) else address
+
+    def __len__(self):
+        return len(self.branches) // 3
+
+    def samples(self, depth=32, every=97, first=0, count=None):
+        """Samples with so many branches each, one every so many branches."""
+        own = functools.lru_cache(maxsize=None)(self.own)
+        for i, last in enumerate(range(first + depth, len(self), every)):
+            if i == count:
+                return
+            words = self.branches[3 * (last - depth):3 * last]
+            pairs = [(own(a), own(b)) for a, b in zip(words[0::3], words[1::3])]
+            yield Sample(own(words[-1]), pairs[::-1])
+
+
+def make_recording(fixture, folder):
+    """Record the fixture's run into a folder."""
+    command = fixtures.program_command(fixture.input_folder, fixture.bolted, fixture.run_args)
+    branches, bias, output = execute(fixture.bolted, command)
+    if output != fixture.expected_output:
+        raise fixtures.BuildError("the recorded run printed something else than the program does")
+    (folder / "branches").write_bytes(branches.tobytes())
+    (folder / "bias").write_text(json.dumps(bias), encoding="ascii")
+
+
+@functools.lru_cache(maxsize=None)
+def recording(fixture):
+    """The fixture's Recording, made if need be."""
+    ingredients = [fixture.folder.name, inspect.getsource(OrderedPaths), inspect.getsource(execute),
+                   inspect.getsource(make_recording), inspect.getsource(qemu_trace)]
+    step = fixtures.Step("branches", fixture.name, ingredients,
+                         functools.partial(make_recording, fixture))
+    return Recording(fixture.bolted, step.folder())
