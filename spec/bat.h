@@ -138,6 +138,7 @@ enum bat_code {
     BAT_ERR_NO_NOTE,     /* an ELF file without a BAT note */
     BAT_ERR_SYNTAX,      /* text input: JSON, profiles, options */
     BAT_ERR_MISMATCH,    /* two inputs that do not belong together */
+    BAT_ERR_NO_DEBUG,    /* no debug information where it is needed */
     BAT_ERR_CODES        /* how many codes there are */
 };
 

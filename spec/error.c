@@ -26,6 +26,7 @@ static const char *const code_names[BAT_ERR_CODES] = {
     [BAT_ERR_NO_NOTE] = "no-note",
     [BAT_ERR_SYNTAX] = "syntax",
     [BAT_ERR_MISMATCH] = "mismatch",
+    [BAT_ERR_NO_DEBUG] = "no-debug",
 };
 
 const char *bat_code_name(enum bat_code code)

@@ -14,7 +14,7 @@
 static const char *const names[BAT_ERR_CODES] = {
     "ok",      "memory",      "io",    "argument", "container", "truncated", "trailing",
     "leb128",  "count",       "range", "order",    "prefix",    "hot-index", "version",
-    "not-elf", "unsupported", "elf",   "no-note",  "syntax",    "mismatch",
+    "not-elf", "unsupported", "elf",   "no-note",  "syntax",    "mismatch",  "no-debug",
 };
 
 static void test_names(void **state)

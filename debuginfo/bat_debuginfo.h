@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Source locations from DWARF: for an address the functions that it is in, inlined ones first,
+ * with file, line, column and discriminator; as llvm-symbolizer tells them.
+ *
+ * DWARF 2 to 5, in the file itself or in a separate debug file, dwz's supplementary files
+ * included. Units are read when an address first falls into them, and once. Split DWARF (.dwo) is
+ * read where the .dwo files lie where the compiler put them; packages (.dwp) are not.
+ * Any bytes are safe to open and to look up in: what is damaged or runs in circles reads as not
+ * known.
+ */
+#ifndef BAT_DEBUGINFO_H
+#define BAT_DEBUGINFO_H
+
+#include "bat.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The debug information of one ELF file. One handle belongs to one thread at a time. */
+struct bat_debuginfo;
+
+/*
+ * Open the debug information of the ELF file at path. It is looked for
+ *   1. in debug_file, if that is not NULL, and then only there;
+ *   2. in the file itself;
+ *   3. by its build-id, as .build-id/xx/yyyy.debug below the file's folder and below
+ *      /usr/lib/debug;
+ *   4. by its .gnu_debuglink, beside the file, in .debug beside it, and below /usr/lib/debug.
+ * A separate file has to have the same build-id, if both have one; one that .gnu_debuglink names
+ * has to have its checksum, if there is no build-id to tell.
+ *
+ * Only section headers and the units' headers are read. On success *debuginfo is to be closed with
+ * bat_debuginfo_close(). Fails with BAT_ERR_IO, BAT_ERR_NOT_ELF, BAT_ERR_ELF, BAT_ERR_MISMATCH
+ * (debug_file is of another build) or BAT_ERR_NO_DEBUG (nothing was found: the message says where
+ * it was looked for and which flag to compile with).
+ */
+BAT_API enum bat_code bat_debuginfo_open(const char *path, const char *debug_file,
+                                         struct bat_debuginfo **debuginfo, struct bat_error *error);
+BAT_API void bat_debuginfo_close(struct bat_debuginfo *debuginfo);
+
+/* The file that the DWARF came from: path, or that of the separate debug file. */
+BAT_API const char *bat_debuginfo_path(const struct bat_debuginfo *debuginfo);
+
+/*
+ * A function that an address is in. Strings belong to the handle and are valid as long as it is.
+ * Line, column, discriminator 0 and strings NULL where DWARF does not tell.
+ */
+struct bat_frame {
+    const char *linkage_name; /* as the linker has it (mangled), else the plain name */
+    const char *name;         /* plain: DW_AT_name, without scopes and parameters */
+    const char *file;         /* of line; absolute where DWARF tells the compiler's folder */
+    const char *start_file;   /* where the function is declared: file, ... */
+    uint32_t start_line;      /* ... and line */
+    uint32_t line;            /* in this function: the address's in the innermost frame, the ... */
+    uint32_t column;          /* ... place of the inlined call in the ones around it */
+    uint32_t discriminator;   /* as the compiler encoded it */
+    uint64_t low_pc;          /* where the function's or inlined call's code starts; 0: unknown */
+};
+
+/*
+ * The frames of an address, an address of the ELF file itself: from the innermost inlined function
+ * out to the function that has the code. *frames belongs to the handle and is valid until the next
+ * call on it. Returns how many; 0 if no function's DWARF covers the address: then one frame with a
+ * line and without a function may still be known, see bat_debuginfo_line().
+ * Two binary searches after the first address of a unit.
+ */
+BAT_API size_t bat_debuginfo_frames(struct bat_debuginfo *debuginfo, uint64_t address,
+                                    const struct bat_frame **frames);
+
+/*
+ * The line-table row of an address alone: file, line, column, discriminator of *frame, the rest is
+ * NULL or 0. False if there is none.
+ */
+BAT_API bool bat_debuginfo_line(struct bat_debuginfo *debuginfo, uint64_t address,
+                                struct bat_frame *frame);
+
+/* A run of addresses [start, end). */
+struct bat_debuginfo_range {
+    uint64_t start;
+    uint64_t end;
+};
+
+/* A function that has code: a subprogram, not an inlined call. */
+struct bat_debuginfo_function {
+    const char *linkage_name;                 /* NULL if it has no name */
+    const struct bat_debuginfo_range *ranges; /* as DWARF lists them; never empty */
+    size_t range_count;
+    uint64_t entry; /* where calls of it go: the first range's start */
+};
+
+/*
+ * The function whose code is at the address, or NULL. *function belongs to the handle and is valid
+ * as long as it is.
+ */
+BAT_API const struct bat_debuginfo_function *bat_debuginfo_function(struct bat_debuginfo *debuginfo,
+                                                                    uint64_t address);
+
+/* What was read, for reports. */
+struct bat_debuginfo_counters {
+    uint64_t units;         /* that have code */
+    uint64_t units_read;    /* because an address was in them */
+    uint64_t units_missing; /* of these, split units whose .dwo file was not found */
+};
+
+BAT_API struct bat_debuginfo_counters bat_debuginfo_counters(const struct bat_debuginfo *debuginfo);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
