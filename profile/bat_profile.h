@@ -85,6 +85,19 @@ enum bat_profile_kind {
 /* SAMPLES for a profile that holds basic samples alone, else BRANCHES. */
 BAT_API enum bat_profile_kind bat_profile_main_kind(const struct bat_profile *profile);
 
+/*
+ * Write a profile as pre-aggregated text (spec/profiles.md 1), which, read again, gives the same
+ * traces, samples, returns and events: a record a line, in the order of their addresses. Memory
+ * samples have no form there and are left out, fdata records have none either and are an error
+ * (BAT_ERR_MISMATCH). The file appears under path when it is complete, or not at all; "-" is
+ * standard output. Time n log n in the distinct records, memory one copy of them.
+ */
+BAT_API enum bat_code bat_profile_write_preagg(const struct bat_profile *profile, const char *path,
+                                               struct bat_error *error);
+
+/* Memory samples (loads with the address they read), the sum of their counts. */
+BAT_API uint64_t bat_profile_memory_samples(const struct bat_profile *profile);
+
 /* --- What it says of the input binary ----------------------------------------------------- */
 
 struct bat_records;

@@ -75,6 +75,14 @@ uint64_t bat_profile_distinct(const struct bat_profile *profile)
            profile->fdata.branches.count + profile->fdata.samples.count;
 }
 
+uint64_t bat_profile_memory_samples(const struct bat_profile *profile)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < profile->mem_samples.count; i++)
+        sum += bat_counts_item(&profile->mem_samples, i)[2];
+    return sum;
+}
+
 const char *bat_profile_foreign_id(const struct bat_profile *profile)
 {
     const uint64_t *most = NULL;

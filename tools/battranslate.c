@@ -27,6 +27,13 @@ enum option_key {
     KEY_THREADS,
 };
 
+/* What -o writes. */
+enum output_format {
+    FORMAT_FDATA,
+    FORMAT_YAML,
+    FORMAT_PREAGG, /* what was sampled, as it is */
+};
+
 struct arguments {
     const char *binary;
     const char **profiles;
@@ -36,7 +43,7 @@ struct arguments {
     const char *symbols;
     const char *note;
     unsigned threads;
-    bool output_is_yaml;
+    enum output_format format;
     bool basic_samples;
     bool ignore_build_id;
     bool quiet;
@@ -89,6 +96,20 @@ static unsigned parse_threads(const char *text, struct argp_state *state)
     return (unsigned)threads;
 }
 
+static enum output_format parse_format(const char *text, struct argp_state *state)
+{
+    static const char *const formats[] = {
+        [FORMAT_FDATA] = "fdata",
+        [FORMAT_YAML] = "yaml",
+        [FORMAT_PREAGG] = "preagg",
+    };
+    for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++)
+        if (strcmp(text, formats[i]) == 0)
+            return (enum output_format)i;
+    argp_error(state, "--format: expected fdata, yaml or preagg, found \"%s\"", text);
+    return FORMAT_FDATA;
+}
+
 static error_t parse_file_option(int key, char *argument, struct argp_state *state)
 {
     struct arguments *arguments = state->input;
@@ -124,6 +145,9 @@ static error_t check_arguments(const struct arguments *arguments, struct argp_st
     if (arguments->output && arguments->yaml && strcmp(arguments->output, arguments->yaml) == 0)
         argp_error(state, "expected two different files for -o and -w, found \"%s\" twice",
                    arguments->output);
+    if (arguments->yaml && arguments->format == FORMAT_PREAGG)
+        argp_error(state, "expected -o alone with --format=preagg, which translates nothing, found "
+                          "-w too");
     return 0;
 }
 
@@ -132,9 +156,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     struct arguments *arguments = state->input;
     switch (key) {
     case KEY_FORMAT:
-        if (strcmp(argument, "fdata") != 0 && strcmp(argument, "yaml") != 0)
-            argp_error(state, "--profile-format: expected fdata or yaml, found \"%s\"", argument);
-        arguments->output_is_yaml = argument[0] == 'y';
+        arguments->format = parse_format(argument, state);
         return 0;
     case KEY_PREAGGREGATED:
         return 0;
@@ -174,7 +196,11 @@ static const struct argp_option options[] = {
      1},
     {"output", 'o', "FILE", 0, "Write the translated profile to FILE; - is standard output", 1},
     {"yaml", KEY_YAML, "FILE", 0, "Write it as YAML to FILE, too", 1},
-    {"profile-format", KEY_FORMAT, "fdata|yaml", 0, "What -o writes (default: fdata)", 1},
+    {"format", KEY_FORMAT, "fdata|yaml|preagg", 0,
+     "What -o writes (default: fdata). preagg is the samples added up and not translated, as "
+     "pre-aggregated text: BINARY needs no note and no symbols then",
+     1},
+    {"profile-format", KEY_FORMAT, NULL, OPTION_ALIAS, NULL, 1},
     {"pa", KEY_PREAGGREGATED, NULL, 0, "Accepted for perf2bolt's sake: forms are recognised", 2},
     {"basic-events", KEY_SAMPLES, NULL, 0,
      "Translate basic samples (S records) and leave branches out; the default where there are no "
@@ -371,7 +397,7 @@ static enum tool_exit write_output(struct work *work)
     if (arguments->output)
         outputs[count++] = (struct output){.records = work->records,
                                            .path = arguments->output,
-                                           .is_yaml = arguments->output_is_yaml};
+                                           .is_yaml = arguments->format == FORMAT_YAML};
     pthread_t thread;
     bool is_started = count == 2 && pthread_create(&thread, NULL, write_file, &outputs[0]) == 0;
     for (size_t i = is_started ? 1 : 0; i < count; i++)
@@ -391,8 +417,36 @@ static enum tool_exit write_output(struct work *work)
     return status;
 }
 
+/* Where the report goes: not between the bytes of an output. */
+static FILE *report_file(const struct arguments *arguments)
+{
+    bool output_taken = (arguments->output && strcmp(arguments->output, "-") == 0) ||
+                        (arguments->yaml && strcmp(arguments->yaml, "-") == 0);
+    return output_taken ? stderr : stdout;
+}
+
+/* The samples as they are, for which the binary is only asked where it lies and who it is. */
+static enum tool_exit run_preagg(struct work *work)
+{
+    const struct arguments *arguments = work->arguments;
+    if (bat_elf_open(arguments->binary, &work->binary.elf, &work->error) != BAT_OK)
+        return fail(work, arguments->binary);
+    enum tool_exit status = read_profiles(work);
+    if (status == TOOL_FINE)
+        status = report_check_samples(arguments->binary, work->profile);
+    if (status != TOOL_FINE)
+        return status;
+    if (bat_profile_write_preagg(work->profile, arguments->output, &work->error) != BAT_OK)
+        return fail(work, arguments->output);
+    if (!arguments->quiet)
+        report_print(report_file(arguments), arguments->json_report, work->profile, NULL);
+    return TOOL_FINE;
+}
+
 static enum tool_exit run(struct work *work)
 {
+    if (work->arguments->format == FORMAT_PREAGG)
+        return run_preagg(work);
     enum tool_exit status = open_binary(work);
     if (status == TOOL_FINE)
         status = open_symbols(work);
@@ -404,13 +458,9 @@ static enum tool_exit run(struct work *work)
         status = translate(work);
     if (status == TOOL_FINE)
         status = write_output(work);
-    if (status == TOOL_FINE && !work->arguments->quiet) {
-        const struct arguments *arguments = work->arguments;
-        bool output_taken = (arguments->output && strcmp(arguments->output, "-") == 0) ||
-                            (arguments->yaml && strcmp(arguments->yaml, "-") == 0);
-        report_print(output_taken ? stderr : stdout, arguments->json_report, work->profile,
+    if (status == TOOL_FINE && !work->arguments->quiet)
+        report_print(report_file(work->arguments), work->arguments->json_report, work->profile,
                      work->records);
-    }
     return status;
 }
 

@@ -73,6 +73,22 @@ enum tool_exit report_check(const char *path, const struct bat_elf *elf,
     return TOOL_FINE;
 }
 
+enum tool_exit report_check_samples(const char *path, const struct bat_profile *profile)
+{
+    uint64_t memory_samples = bat_profile_memory_samples(profile);
+    struct bat_profile_counters read = bat_profile_counters(profile);
+    if (bat_profile_distinct(profile) == 0 && read.fdata_records == 0) {
+        tool_complain(path, "expected a profile with records, found none in it");
+        return TOOL_BAD;
+    }
+    if (memory_samples != 0)
+        tool_complain(path,
+                      "warning: %" PRIu64 " memory samples have no form in a pre-aggregated "
+                      "profile and are left out",
+                      memory_samples);
+    return TOOL_FINE;
+}
+
 /* --- At the end --------------------------------------------------------------------------- */
 
 struct figure {
@@ -88,11 +104,17 @@ static size_t gather(const struct bat_profile *profile, const struct bat_records
                      struct figure *figures)
 {
     struct bat_profile_counters read = bat_profile_counters(profile);
-    struct bat_translate_counters done = bat_records_counters(records);
-    const struct figure all[] = {
+    const struct figure first[] = {
         {"lines", "lines read", read.lines, 0},
         {"distinct", "distinct records", bat_profile_distinct(profile), 0},
         {"foreign_locations", "locations of other objects", read.foreign_locations, 0},
+    };
+    const size_t first_count = sizeof(first) / sizeof(first[0]);
+    memcpy(figures, first, sizeof(first));
+    if (!records)
+        return first_count;
+    struct bat_translate_counters done = bat_records_counters(records);
+    const struct figure others[] = {
         {"samples", "samples", done.samples, 0},
         {"inside", "in the binary", done.inside, done.samples},
         {"external", "outside of it", done.external, done.samples},
@@ -105,8 +127,8 @@ static size_t gather(const struct bat_profile *profile, const struct bat_records
          done.functions},
         {"records", "records written", bat_records_count(records), 0},
     };
-    memcpy(figures, all, sizeof(all));
-    return sizeof(all) / sizeof(all[0]);
+    memcpy(figures + first_count, others, sizeof(others));
+    return first_count + sizeof(others) / sizeof(others[0]);
 }
 
 void report_print(FILE *file, bool as_json, const struct bat_profile *profile,

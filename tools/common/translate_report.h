@@ -21,7 +21,16 @@ bool report_is_relocatable(const struct bat_elf *elf);
 enum tool_exit report_check(const char *path, const struct bat_elf *elf,
                             const struct bat_profile *profile, const struct bat_records *records);
 
-/* The report at the end: for people, or as one JSON object. */
+/*
+ * Check a profile that is written as it is: TOOL_BAD if there is nothing to write. Says what it
+ * holds that the output has no place for.
+ */
+enum tool_exit report_check_samples(const char *path, const struct bat_profile *profile);
+
+/*
+ * The report at the end: for people, or as one JSON object. records is NULL where nothing was
+ * translated.
+ */
 void report_print(FILE *file, bool as_json, const struct bat_profile *profile,
                   const struct bat_records *records);
 

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* A profile as pre-aggregated text: spec/profiles.md 1. */
+#include <stdlib.h>
+
+#include "profile.h"
+#include "text_fields.h"
+#include "text_writer.h"
+
+/* More than any line of numbers has. */
+#define LINE_MAX_SIZE 128u
+
+struct preagg_writer {
+    struct bat_text_writer text;
+    const struct bat_profile *profile;
+};
+
+/* --- Order -------------------------------------------------------------------------------- */
+
+static int compare_items(const void *left_pointer, const void *right_pointer, void *counts_pointer)
+{
+    const struct bat_counts *counts = counts_pointer;
+    const uint64_t *left = bat_counts_item(counts, *(const uint32_t *)left_pointer);
+    const uint64_t *right = bat_counts_item(counts, *(const uint32_t *)right_pointer);
+    for (uint32_t i = 0; i < counts->words; i++)
+        if (left[i] != right[i])
+            return left[i] < right[i] ? -1 : 1;
+    return 0;
+}
+
+/* The numbers of all items in the order of their keys, to be freed; NULL without memory. */
+static uint32_t *order_items(const struct bat_counts *counts)
+{
+    uint32_t *order = malloc(((size_t)counts->count + 1) * sizeof(*order));
+    if (!order)
+        return NULL;
+    for (uint32_t i = 0; i < counts->count; i++)
+        order[i] = i;
+    struct bat_counts view = *counts;
+    if (counts->count > 1)
+        qsort_r(order, counts->count, sizeof(*order), compare_items, &view);
+    return order;
+}
+
+/* --- Lines -------------------------------------------------------------------------------- */
+
+/* " address", as bat_preagg_read() takes it: what stands for something else is never moved. */
+static char *put_address(const struct preagg_writer *writer, char *at, uint64_t address)
+{
+    *at++ = ' ';
+    if (address != BAT_ADDRESS_EXTERNAL && address < BAT_TRACE_EXTERNAL_RETURN)
+        address -= writer->profile->base_address;
+    return bat_put_hex(at, address);
+}
+
+static char *put_count(char *at, uint64_t count)
+{
+    *at++ = ' ';
+    return bat_put_decimal(at, count);
+}
+
+static void write_branch(struct preagg_writer *writer, const uint64_t *trace, uint64_t count,
+                         uint64_t mispredictions)
+{
+    char *at = bat_text_room(&writer->text, LINE_MAX_SIZE);
+    *at++ = 'B';
+    at = put_address(writer, at, trace[0]);
+    at = put_address(writer, at, trace[1]);
+    at = put_count(at, count);
+    at = put_count(at, mispredictions);
+    *at++ = '\n';
+    bat_text_end(&writer->text, at);
+}
+
+/* The type of a record that is no B. */
+static char trace_type(const struct preagg_writer *writer, const uint64_t *trace)
+{
+    switch (trace[0]) {
+    case BAT_TRACE_FALLTHROUGH_ONLY:
+        return 'F';
+    case BAT_TRACE_EXTERNAL_ORIGIN:
+        return 'f';
+    case BAT_TRACE_EXTERNAL_RETURN:
+        return 'r';
+    default:
+        return bat_counts_find(&writer->profile->returns, trace) ? 'R' : 'T';
+    }
+}
+
+static void write_trace(struct preagg_writer *writer, const uint64_t *trace, char type)
+{
+    char *at = bat_text_room(&writer->text, LINE_MAX_SIZE);
+    *at++ = type;
+    if (type == 'T' || type == 'R')
+        at = put_address(writer, at, trace[0]);
+    at = put_address(writer, at, trace[1]);
+    at = put_address(writer, at, trace[2]);
+    at = put_count(at, trace[3]);
+    *at++ = '\n';
+    bat_text_end(&writer->text, at);
+}
+
+/*
+ * The traces of one branch, [first, end) in the order of their keys. Only a B has room for
+ * mispredictions, so those of all the branch's traces go into one; a B that had to be made for
+ * them counts 0 times itself.
+ */
+static enum bat_code write_group(struct preagg_writer *writer, const struct bat_counts *traces,
+                                 const uint32_t *order, uint32_t first, uint32_t end)
+{
+    uint64_t mispredictions = 0;
+    const uint64_t *branch_only = NULL;
+    const uint64_t *trace = NULL;
+    for (uint32_t i = first; i < end; i++) {
+        trace = bat_counts_item(traces, order[i]);
+        if (mispredictions > UINT64_MAX - trace[4])
+            return bat_fail(writer->text.error, BAT_ERR_RANGE,
+                            "expected mispredictions that add up to less than 2^64 for each "
+                            "branch, found more");
+        mispredictions += trace[4];
+        char type = trace_type(writer, trace);
+        if (trace[2] == BAT_TRACE_BRANCH_ONLY && type != 'R')
+            branch_only = trace;
+        else
+            write_trace(writer, trace, type);
+    }
+    if (branch_only || mispredictions != 0)
+        write_branch(writer, trace, branch_only ? branch_only[3] : 0, mispredictions);
+    return BAT_OK;
+}
+
+static bool same_branch(const struct bat_counts *traces, uint32_t left, uint32_t right)
+{
+    const uint64_t *one = bat_counts_item(traces, left);
+    const uint64_t *other = bat_counts_item(traces, right);
+    return one[0] == other[0] && one[1] == other[1];
+}
+
+static enum bat_code write_traces(struct preagg_writer *writer)
+{
+    const struct bat_counts *traces = &writer->profile->traces;
+    uint32_t *order = order_items(traces);
+    if (!order)
+        return bat_fail(writer->text.error, BAT_ERR_MEMORY,
+                        "not enough memory to write the profile");
+    enum bat_code code = BAT_OK;
+    uint32_t end;
+    for (uint32_t first = 0; first < traces->count && code == BAT_OK; first = end) {
+        end = first + 1;
+        while (end < traces->count && same_branch(traces, order[first], order[end]))
+            end++;
+        code = write_group(writer, traces, order, first, end);
+    }
+    free(order);
+    return code;
+}
+
+static enum bat_code write_samples(struct preagg_writer *writer)
+{
+    const struct bat_counts *samples = &writer->profile->samples;
+    uint32_t *order = order_items(samples);
+    if (!order)
+        return bat_fail(writer->text.error, BAT_ERR_MEMORY,
+                        "not enough memory to write the profile");
+    for (uint32_t i = 0; i < samples->count; i++) {
+        const uint64_t *item = bat_counts_item(samples, order[i]);
+        char *at = bat_text_room(&writer->text, LINE_MAX_SIZE);
+        *at++ = 'S';
+        at = put_address(writer, at, item[0]);
+        at = put_count(at, item[1]);
+        *at++ = '\n';
+        bat_text_end(&writer->text, at);
+    }
+    free(order);
+    return BAT_OK;
+}
+
+/* A blank would end the name where it is read, so it becomes an underscore. */
+static void write_events(struct preagg_writer *writer)
+{
+    const struct bat_strings *events = &writer->profile->events;
+    for (uint32_t i = 0; i < events->count; i++) {
+        const char *name = bat_strings_get(events, i);
+        if (*name == '\0')
+            continue;
+        bat_text_string(&writer->text, "E ");
+        for (; *name; name++)
+            bat_text_bytes(&writer->text, bat_ends_field((uint8_t)*name) ? "_" : name, 1);
+        bat_text_string(&writer->text, "\n");
+    }
+}
+
+enum bat_code bat_profile_write_preagg(const struct bat_profile *profile, const char *path,
+                                       struct bat_error *error)
+{
+    if (profile->fdata.branches.count != 0 || profile->fdata.samples.count != 0)
+        return bat_fail(error, BAT_ERR_MISMATCH,
+                        "expected samples of the binary, found fdata: what is translated already "
+                        "has no form in a pre-aggregated profile");
+    struct preagg_writer writer = {.profile = profile};
+    enum bat_code code = bat_text_begin(&writer.text, path, error);
+    if (code != BAT_OK)
+        return code;
+    write_events(&writer);
+    code = write_traces(&writer);
+    if (code == BAT_OK)
+        code = write_samples(&writer);
+    return bat_text_finish(&writer.text, code);
+}

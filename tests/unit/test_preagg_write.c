@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* profile/preagg_write.c: profiles as pre-aggregated text, by the rules of spec/profiles.md 1. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "profile_text.h"
+
+/* The constants that stand for what is not known: -1, -2, -3. */
+#define MINUS_1 0xffffffffffffffffULL
+#define MINUS_2 0xfffffffffffffffeULL
+#define MINUS_3 0xfffffffffffffffdULL
+
+/* What a profile is written as, to be freed. */
+static char *written(const struct bat_profile *profile)
+{
+    char *path = write_file("", 0);
+    struct bat_error error = {0};
+    if (bat_profile_write_preagg(profile, path, &error) != BAT_OK)
+        fail_msg("%s", error.message);
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    char *text = calloc(1, 1 << 16);
+    assert_non_null(text);
+    assert_true(fread(text, 1, (1 << 16) - 1, file) < (1 << 16) - 1);
+    fclose(file);
+    remove_file(path);
+    return text;
+}
+
+static void assert_written(const struct bat_profile *profile, const char *expected)
+{
+    char *text = written(profile);
+    assert_string_equal(text, expected);
+    free(text);
+}
+
+static void add(struct bat_counts *counts, uint64_t first, uint64_t second, uint64_t third,
+                uint64_t count, uint64_t mispredictions)
+{
+    const uint64_t key[3] = {first, second, third};
+    assert_int_equal(bat_counts_add(counts, key, count, mispredictions), BAT_OK);
+}
+
+static void test_every_type_in_order(void **state)
+{
+    (void)state;
+    struct bat_profile *profile = new_profile();
+    /* Neither the order of lines nor how the constants are spelled is kept. */
+    read_text(profile, bat_preagg_read,
+              "r 25 35 9\nE b:u\nf 24 34 8\nF 23 33 7\nS 17 1\nS 16 10\nB 12 22 6 2\n"
+              "R 11 21 31 5\nT 10 20 30 4\nT 10 20 2f 1\nT 0 20 30 1\nE a\nT -1 1 2 3\n");
+    assert_written(profile, "E b:u\nE a\n"
+                            "T 0 20 30 1\n"
+                            "T 10 20 2f 1\n"
+                            "T 10 20 30 4\n"
+                            "R 11 21 31 5\n"
+                            "B 12 22 6 2\n"
+                            "r 25 35 9\n"
+                            "f 24 34 8\n"
+                            "F 1 2 3\n"
+                            "F 23 33 7\n"
+                            "S 16 10\n"
+                            "S 17 1\n");
+    bat_profile_free(profile);
+}
+
+static void test_mispredictions(void **state)
+{
+    (void)state;
+    struct bat_profile *profile = new_profile();
+    /* One branch with two fall-throughs and a stack's top; one without a top; one never missed. */
+    add(&profile->traces, 0x10, 0x20, 0x30, 7, 2);
+    add(&profile->traces, 0x10, 0x20, 0x31, 5, 1);
+    add(&profile->traces, 0x10, 0x20, MINUS_1, 4, 3);
+    add(&profile->traces, 0x10, 0x21, 0x30, 9, 8);
+    add(&profile->traces, 0x11, 0x21, 0x30, 6, 0);
+    assert_written(profile, "T 10 20 30 7\nT 10 20 31 5\nB 10 20 4 6\n"
+                            "T 10 21 30 9\nB 10 21 0 8\n"
+                            "T 11 21 30 6\n");
+    bat_profile_free(profile);
+}
+
+static void test_returns(void **state)
+{
+    (void)state;
+    struct bat_profile *profile = new_profile();
+    add(&profile->traces, 0x10, 0x20, 0x30, 7, 2);
+    add(&profile->traces, 0x10, 0x20, MINUS_1, 3, 0);
+    const uint64_t branch = 0x10;
+    assert_int_equal(bat_counts_add(&profile->returns, &branch, 0, 0), BAT_OK);
+    assert_written(profile, "R 10 20 30 7\nR 10 20 ffffffffffffffff 3\nB 10 20 0 2\n");
+    bat_profile_free(profile);
+}
+
+/* What is written of an image with a base counts from it, but what stands for something else. */
+static void test_base_address(void **state)
+{
+    (void)state;
+    const struct bat_profile_target target = {.base_address = 0x400000};
+    struct bat_profile *profile = bat_profile_new(&target);
+    assert_non_null(profile);
+    add(&profile->traces, 0x400010, 0x400020, 0x400030, 1, 0);
+    add(&profile->traces, 0, 0x400020, 0x400030, 1, 0);
+    add(&profile->traces, MINUS_3, 0x400020, 0x400030, 1, 0);
+    add(&profile->traces, 0x400010, 0, MINUS_1, 1, 0);
+    add(&profile->traces, 0x400040, 0x3ffff0, MINUS_1, 1, 0);
+    add(&profile->samples, 0x400099, 0, 0, 2, 0);
+    static const char expected[] = "T 0 20 30 1\nB 10 0 1 0\nT 10 20 30 1\n"
+                                   "B 40 fffffffffffffff0 1 0\nr 20 30 1\nS 99 2\n";
+    assert_written(profile, expected);
+    struct bat_profile *again = bat_profile_new(&target);
+    assert_non_null(again);
+    read_text(again, bat_preagg_read, expected);
+    assert_trace(again, 0x400010, 0x400020, 0x400030, 1, 0);
+    assert_trace(again, 0, 0x400020, 0x400030, 1, 0);
+    assert_trace(again, 0x400040, 0x3ffff0, MINUS_1, 1, 0);
+    assert_sample(again, 0x400099, 2);
+    assert_written(again, expected);
+    bat_profile_free(again);
+    bat_profile_free(profile);
+}
+
+static uint64_t next_random(uint64_t *state)
+{
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    return *state;
+}
+
+/* Of each branch: how often, and how often mispredicted, over all its traces. */
+static struct bat_counts sum_branches(const struct bat_profile *profile)
+{
+    struct bat_counts sums = bat_counts_new(2);
+    for (uint32_t i = 0; i < profile->traces.count; i++) {
+        const uint64_t *item = bat_counts_item(&profile->traces, i);
+        assert_int_equal(bat_counts_add(&sums, item, item[3], item[4]), BAT_OK);
+    }
+    return sums;
+}
+
+/* Read back, every branch and every fall-through has the counts that it had. */
+static void test_read_back(void **state)
+{
+    (void)state;
+    static const uint64_t ends[] = {0, 1, 2, 0x401000, 0x401004, MINUS_3, MINUS_2, MINUS_1};
+    uint64_t random = 0x2545f4914f6cdd1dULL;
+    struct bat_profile *profile = new_profile();
+    for (unsigned i = 0; i < 400; i++) {
+        uint64_t bits = next_random(&random);
+        add(&profile->traces, ends[bits % 8], ends[bits / 8 % 5],
+            ends[bits / 64 % 5 + (bits / 512 % 4 ? 0 : 3)], bits / 4096 % 100, bits / 1048576 % 7);
+    }
+    char *text = written(profile);
+    struct bat_profile *again = new_profile();
+    read_text(again, bat_preagg_read, text);
+    free(text);
+    struct bat_counts before = sum_branches(profile);
+    struct bat_counts after = sum_branches(again);
+    assert_int_equal(before.count, after.count);
+    for (uint32_t i = 0; i < before.count; i++) {
+        const uint64_t *one = bat_counts_item(&before, i);
+        const uint64_t *other = bat_counts_find(&after, one);
+        assert_non_null(other);
+        assert_memory_equal(one, other, 4 * sizeof(*one));
+    }
+    for (uint32_t i = 0; i < profile->traces.count; i++) {
+        const uint64_t *item = bat_counts_item(&profile->traces, i);
+        const uint64_t *other = bat_counts_find(&again->traces, item);
+        assert_non_null(other);
+        assert_int_equal(item[3], other[3]);
+    }
+    bat_counts_free(&before);
+    bat_counts_free(&after);
+    bat_profile_free(again);
+    bat_profile_free(profile);
+}
+
+static void test_event_names(void **state)
+{
+    (void)state;
+    struct bat_profile *profile = new_profile();
+    uint32_t number;
+    assert_int_equal(bat_strings_add(&profile->events, "cpu/event=0x1, umask=2/", 23, &number),
+                     BAT_OK);
+    assert_int_equal(bat_strings_add(&profile->events, "", 0, &number), BAT_OK);
+    assert_written(profile, "E cpu/event=0x1,_umask=2/\n");
+    bat_profile_free(profile);
+}
+
+static void test_what_has_no_form(void **state)
+{
+    (void)state;
+    struct bat_profile *profile = new_profile();
+    read_text(profile, bat_fdata_read, "boltedcollection\n1 f 0 1 f 4 0 1\n");
+    struct bat_error error = {0};
+    char *path = write_file("old", 3);
+    assert_int_equal(bat_profile_write_preagg(profile, path, &error), BAT_ERR_MISMATCH);
+    assert_non_null(strstr(error.message, "found fdata"));
+    remove_file(path);
+    bat_profile_free(profile);
+
+    /* The sum of two counters that are fine by themselves. */
+    profile = new_profile();
+    add(&profile->traces, 0x10, 0x20, 0x30, 1, UINT64_MAX);
+    add(&profile->traces, 0x10, 0x20, 0x31, 1, 1);
+    path = write_file("old", 3);
+    assert_int_equal(bat_profile_write_preagg(profile, path, &error), BAT_ERR_RANGE);
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    char left[8] = "";
+    assert_int_equal(fread(left, 1, sizeof(left), file), 3);
+    assert_string_equal(left, "old");
+    fclose(file);
+    remove_file(path);
+    bat_profile_free(profile);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_every_type_in_order),
+        cmocka_unit_test(test_mispredictions),
+        cmocka_unit_test(test_returns),
+        cmocka_unit_test(test_base_address),
+        cmocka_unit_test(test_read_back),
+        cmocka_unit_test(test_event_names),
+        cmocka_unit_test(test_what_has_no_form),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
