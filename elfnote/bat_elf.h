@@ -56,6 +56,21 @@ BAT_API uint64_t bat_elf_base_address(const struct bat_elf *elf);
 BAT_API const uint8_t *bat_elf_at_address(const struct bat_elf *elf, uint64_t address,
                                           uint64_t *available);
 
+/* A PT_LOAD segment. */
+struct bat_segment {
+    uint64_t offset; /* in the file */
+    uint64_t file_size;
+    uint64_t address;
+    uint64_t memory_size;
+    uint32_t flags; /* PF_* */
+};
+
+/*
+ * The PT_LOAD segment number i, counted from 0 in the order of the program headers. False, *segment
+ * as it was, if there are no more.
+ */
+BAT_API bool bat_elf_segment(const struct bat_elf *elf, size_t i, struct bat_segment *segment);
+
 /* True if a PT_LOAD segment with PF_X holds the address. */
 BAT_API bool bat_elf_is_executable(const struct bat_elf *elf, uint64_t address);
 

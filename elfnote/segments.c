@@ -11,6 +11,22 @@ uint64_t bat_elf_base_address(const struct bat_elf *elf)
     return 0;
 }
 
+bool bat_elf_segment(const struct bat_elf *elf, size_t i, struct bat_segment *segment)
+{
+    for (size_t j = 0; j < elf->segment_count; j++) {
+        const GElf_Phdr *header = &elf->segments[j];
+        if (header->p_type != PT_LOAD || i-- != 0)
+            continue;
+        *segment = (struct bat_segment){.offset = header->p_offset,
+                                        .file_size = header->p_filesz,
+                                        .address = header->p_vaddr,
+                                        .memory_size = header->p_memsz,
+                                        .flags = header->p_flags};
+        return true;
+    }
+    return false;
+}
+
 const uint8_t *bat_elf_at_address(const struct bat_elf *elf, uint64_t address, uint64_t *available)
 {
     for (size_t i = 0; i < elf->segment_count; i++) {

@@ -28,6 +28,14 @@ struct bat_profile_target {
     size_t build_id_size;
     uint64_t base_address; /* added to locations: 0 for a fixed-address binary */
     bool ignore_build_id;  /* take every build-id for the binary's */
+
+    /*
+     * For perf.data, whose addresses are those of processes: the binary's file, by whose segments,
+     * path and build-id its mappings are known. It must outlive the profile. NULL: perf.data is an
+     * error.
+     */
+    const struct bat_elf *elf;
+    bool is_bolted; /* the binary has a BAT note */
 };
 
 /* What was read, for reports. Counters count records or samples as their names say. */
@@ -38,6 +46,17 @@ struct bat_profile_counters {
     uint64_t sample_records; /* S */
     uint64_t fdata_records;
     uint64_t foreign_locations; /* locations of another object */
+
+    /* Of perf.data */
+    uint64_t perf_samples;         /* of any process */
+    uint64_t perf_foreign_samples; /* ... that were not used: the binary was not mapped in it */
+    uint64_t perf_plain_samples;   /* ... that were used, without a branch stack */
+    uint64_t perf_branches;        /* entries of branch stacks */
+    uint64_t perf_kernel_branches; /* ... that were left out: from or to the kernel */
+    uint64_t perf_dropped;         /* ... that were left out as perhaps doubled: the newest two */
+    uint64_t perf_lost;            /* records and samples that perf says it lost */
+    uint64_t perf_unknown_records; /* of types that are not known here */
+    uint64_t perf_processes;       /* in which the binary was mapped */
 };
 
 /* Samples added up. Internals in profile/profile.h. */
@@ -54,13 +73,22 @@ struct bat_read_options {
     unsigned threads; /* for regular files; 0: as many as there are processors */
     bat_progress_fn *progress;
     void *progress_context;
+
+    /* For perf.data */
+    bool basic_samples;        /* where samples were taken, instead of their branch stacks */
+    bool keep_kernel_branches; /* entries from or to the kernel, too */
+    bool has_process;          /* only samples of this process: */
+    int32_t process;
 };
 
 /*
  * Read a file ("-": standard input) into the profile, adding to what it holds: a pre-aggregated
- * profile or fdata, told apart by the first line. options may be NULL. On failure error has line
- * and column, and the profile is only good for bat_profile_free().
- * Memory grows with distinct records, time is linear in the file.
+ * profile, fdata, or perf.data as perf record writes it, told apart by their first bytes. options
+ * may be NULL. On failure error has line and column, for perf.data the offset in the file, and the
+ * profile is only good for bat_profile_free().
+ * Memory grows with distinct records, for perf.data also with processes; time is linear in the
+ * file. perf.data that comes through a pipe is kept in a temporary file (in TMPDIR, else /tmp) that
+ * has no name.
  */
 BAT_API enum bat_code bat_profile_read(struct bat_profile *profile, const char *path,
                                        const struct bat_read_options *options,
