@@ -17,6 +17,7 @@ cmake                   cmake
 ninja-build             ninja
 pkg-config              pkg-config
 libelf-dev              /usr/include/libelf.h
+libdw-dev               /usr/include/elfutils/libdw.h
 libxxhash-dev           /usr/include/xxhash.h
 libzydis-dev            /usr/include/Zydis/Zydis.h
 libyajl-dev             /usr/include/yajl/yajl_parse.h
@@ -31,6 +32,8 @@ libclang-rt-14-dev      /usr/share/doc/libclang-rt-14-dev
 clang-format            clang-format
 clang-tidy              clang-tidy
 bolt-22                 llvm-bolt-22
+llvm-22                 llvm-profgen-22
+clang-22                clang-22
 bolt-19                 llvm-bolt-19
 qemu-user               qemu-aarch64
 gcc-aarch64-linux-gnu   aarch64-linux-gnu-gcc
