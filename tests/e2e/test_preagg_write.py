@@ -1,0 +1,156 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""battranslate --format=preagg: what it writes says the same as what it read, to itself and to
+perf2bolt-22."""
+
+import pathlib
+import random
+import subprocess
+import tempfile
+import unittest
+
+import bolt_profiles
+import fixtures
+import toolbox
+
+NAMES = ["sqlite-fixed-profile2-22", "sqlite-pie-all-22", "exceptions-pie-randomN-22",
+         "sqlite-shared-cdsplit-22", "small-aarch64-profile2-22"]
+
+
+class PreaggTest(unittest.TestCase):
+    """A folder, and profiles through battranslate."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def rewrite(self, binary, profile, *options):
+        """The profile as battranslate writes it back."""
+        out = self.folder / f"{pathlib.Path(profile).stem}.again"
+        toolbox.fine("battranslate", binary, "-p", profile, "--format=preagg", "-o", out, "-q",
+                     *options)
+        return out
+
+    def translate(self, binary, profile):
+        """battranslate's fdata and YAML, as values."""
+        fdata, yaml = self.folder / "our.fdata", self.folder / "our.yaml"
+        toolbox.fine("battranslate", binary, "-p", profile, "-o", fdata, "-w", yaml, "-q")
+        return bolt_profiles.read_fdata(fdata), bolt_profiles.read_yaml(yaml)
+
+    def perf2bolt(self, binary, profile, basic=False):
+        """perf2bolt's fdata and YAML, as values."""
+        fdata, yaml = self.folder / "their.fdata", self.folder / "their.yaml"
+        bolt_profiles.perf2bolt(binary, profile, fdata, yaml, basic, self.folder)
+        return bolt_profiles.read_fdata(fdata), bolt_profiles.read_yaml(yaml)
+
+
+class RealProfiles(PreaggTest):
+    """Recorded executions, in every form."""
+
+    def test_same_translation(self):
+        for name in NAMES:
+            fixture = fixtures.get(name)
+            reference = bolt_profiles.reference(fixture)
+            for form in bolt_profiles.FORMS:
+                with self.subTest(name, form=form):
+                    again = self.rewrite(fixture.bolted, reference.profile(form))
+                    self.assertEqual(self.translate(fixture.bolted, reference.profile(form)),
+                                     self.translate(fixture.bolted, again))
+                    twice = self.rewrite(fixture.bolted, again)
+                    self.assertEqual(again.read_bytes(), twice.read_bytes())
+
+    def test_perf2bolt_reads_it(self):
+        for name in NAMES:
+            fixture = fixtures.get(name)
+            reference = bolt_profiles.reference(fixture)
+            for form in ("TR", "Bfr", "S"):
+                with self.subTest(name, form=form):
+                    again = self.rewrite(fixture.bolted, reference.profile(form))
+                    theirs = (bolt_profiles.read_fdata(reference.fdata(form)),
+                              bolt_profiles.read_yaml(reference.yaml(form)))
+                    self.assertEqual(theirs, self.perf2bolt(fixture.bolted, again, form == "S"))
+
+    def test_order_of_lines_does_not_matter(self):
+        fixture = fixtures.get(NAMES[0])
+        profile = pathlib.Path(bolt_profiles.reference(fixture).profile("BF"))
+        lines = profile.read_text(encoding="ascii").splitlines(True)
+        random.Random(1).shuffle(lines)
+        shuffled = self.folder / "shuffled"
+        shuffled.write_text("".join(lines), encoding="ascii")
+        self.assertEqual(self.rewrite(fixture.bolted, profile).read_bytes(),
+                         self.rewrite(fixture.bolted, shuffled, "--threads=1").read_bytes())
+
+
+class Mispredictions(PreaggTest):
+    """Traces that were mispredicted, which no single record can say."""
+
+    def test_they_are_kept(self):
+        fixture = fixtures.get(NAMES[0])
+        profile = pathlib.Path(bolt_profiles.reference(fixture).profile("T"))
+        numbers = random.Random(2)
+        lines = []
+        for line in profile.read_text(encoding="ascii").splitlines():
+            fields = line.split()
+            lines.append(line)
+            if fields[0] == "T" and ":" not in line:
+                missed = numbers.randrange(1, 5)
+                lines.append(f"B {fields[1]} {fields[2]} {missed + numbers.randrange(3)} {missed}")
+        missed_profile = self.folder / "missed"
+        missed_profile.write_text("\n".join(lines) + "\n", encoding="ascii")
+        again = self.rewrite(fixture.bolted, missed_profile)
+        ours = self.translate(fixture.bolted, missed_profile)
+        self.assertGreater(sum(counts[0] for counts in ours[0][1].values()), 1000)
+        self.assertEqual(ours, self.translate(fixture.bolted, again))
+        self.assertEqual(self.perf2bolt(fixture.bolted, missed_profile),
+                         self.perf2bolt(fixture.bolted, again))
+
+
+class Usage(PreaggTest):
+    """What it needs, and what it refuses."""
+
+    def test_neither_symbols_nor_note_are_needed(self):
+        fixture = fixtures.get("sqlite-pie-all-22")
+        profile = bolt_profiles.reference(fixture).profile("T")
+        stripped = self.folder / "stripped"
+        subprocess.run(["strip", "-R", ".note.bolt_bat", "-o", stripped, fixture.bolted],
+                       check=True, capture_output=True)
+        self.assertNotEqual(toolbox.run("battranslate", stripped, "-p", profile, "-o",
+                                        self.folder / "no.fdata").returncode, 0)
+        expected = self.rewrite(fixture.bolted, profile).read_bytes()
+        self.assertEqual(self.rewrite(stripped, profile).read_bytes(), expected)
+
+    def test_standard_output(self):
+        fixture = fixtures.get(NAMES[0])
+        profile = bolt_profiles.reference(fixture).profile("S")
+        expected = self.rewrite(fixture.bolted, profile).read_text(encoding="ascii")
+        done = toolbox.run("battranslate", fixture.bolted, "-p", profile, "--profile-format=preagg",
+                           "-o", "-", "--report=json")
+        self.assertEqual(done.stdout, expected)
+        self.assertIn('"distinct":', done.stderr)
+
+    def refuse(self, status, message, *arguments):
+        """battranslate fails with this message and leaves nothing behind."""
+        out = self.folder / "failed"
+        done = toolbox.run("battranslate", *arguments, "-o", out)
+        self.assertEqual(done.returncode, status, done.stderr)
+        self.assertIn(message, done.stderr)
+        self.assertEqual([p.name for p in self.folder.iterdir() if "failed" in p.name], [])
+
+    def test_refused(self):
+        fixture = fixtures.get(NAMES[0])
+        reference = bolt_profiles.reference(fixture)
+        self.refuse(1, "found fdata", fixture.bolted, "-p", reference.fdata("T"),
+                    "--format=preagg")
+        empty = self.folder / "empty"
+        empty.write_text("\n\n", encoding="ascii")
+        self.refuse(1, "expected a profile with records", fixture.bolted, "-p", empty,
+                    "--format=preagg")
+        self.refuse(2, "expected -o alone with --format=preagg", fixture.bolted, "-p",
+                    reference.profile("T"), "--format=preagg", "-w", self.folder / "yaml")
+        self.refuse(2, "expected fdata, yaml", fixture.bolted, "-p", reference.profile("T"),
+                    "--format=text")
+
+
+if __name__ == "__main__":
+    unittest.main()
