@@ -8,6 +8,7 @@
 #define BAT_PROFILE_H
 
 #include "bat_binary.h"
+#include "bat_original.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -125,6 +126,33 @@ BAT_API enum bat_code bat_profile_write_preagg(const struct bat_profile *profile
 
 /* Memory samples (loads with the address they read), the sum of their counts. */
 BAT_API uint64_t bat_profile_memory_samples(const struct bat_profile *profile);
+
+/* --- Moved to the input binary ------------------------------------------------------------ */
+
+/* What became of the samples, for reports. All count samples (the sums of counts). */
+struct bat_to_input_counters {
+    uint64_t samples;    /* traces, or basic samples */
+    uint64_t moved;      /* of which something is in the input profile */
+    uint64_t external;   /* all ends outside of the binary: as they were, where they have a place */
+    uint64_t unpaired;   /* in functions whose input function is not known */
+    uint64_t unfollowed; /* runs that the input's code does not have: cut where they leave it */
+    uint64_t unjoined;   /* runs whose other half was not sampled */
+};
+
+/*
+ * Make a profile of the input binary out of a profile of the BOLTed one: what would have been
+ * sampled if the input binary had run. Traces are cut where the input's code is not contiguous,
+ * with the branch that the input has there, and put together where BOLT's branch is none in the
+ * input. Constants (-1, -2, -3) and external ends are kept. fdata records are left out. The
+ * profile's build-id and base address are the input binary's. counters may be NULL.
+ *
+ * binary must be the one that original was opened with. *input_profile is to be freed with
+ * bat_profile_free(). Time is linear in distinct traces and what they run through.
+ */
+BAT_API enum bat_code
+bat_profile_to_input(const struct bat_profile *profile, struct bat_binary *binary,
+                     const struct bat_original *original, struct bat_profile **input_profile,
+                     struct bat_to_input_counters *counters, struct bat_error *error);
 
 /* --- What it says of the input binary ----------------------------------------------------- */
 
