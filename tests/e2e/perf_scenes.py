@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""perf.data files of processes that run a fixture, and what a profile of them has to say.
+
+A Scene is a session (perf_data.Session) with processes that map the fixture's BOLTed binary wherever
+the test wants it and leave samples out of its recorded execution. Beside the records it keeps the
+truth: the traces and samples in the binary's own addresses, as pre-aggregated text, which needs no
+perf.data to be translated.
+"""
+
+import collections
+import os
+
+import branch_stacks
+import perf_data
+from perf_data import (BRANCH_STACK, IDENTIFIER, IP, MISPREDICTED, PERIOD, PREDICTED, TID, TIME)
+
+PAGE = 4096
+SAMPLE_TYPE = IP | TID | TIME | PERIOD | BRANCH_STACK | IDENTIFIER
+BASES = (0x555500000000, 0x560012340000, 0x7f1200000000, 0x7ffe12345000)
+BR_ONLY = (1 << 64) - 1
+KERNEL_BASE = 0xffff800000000000
+RIGHT = PREDICTED
+
+
+def cycles(sample_type=SAMPLE_TYPE, name="cycles:u", ids=(11, 12), **options):
+    """The usual event."""
+    return perf_data.Event(name, sample_type, ids, **options)
+
+
+def mappings(elf):
+    """[(address, length, file offset)] of what is mapped executable, in whole pages."""
+    result = []
+    for segment in elf.segments:
+        if segment.type == 1 and segment.flags & 1:
+            start = segment.address & -PAGE
+            end = -(-(segment.address + segment.file_size) // PAGE) * PAGE
+            result.append((start, end - start, segment.offset & -PAGE))
+    return result
+
+
+class Process:
+    """A process that runs the binary: where it lies in it."""
+
+    def __init__(self, pid, base):
+        self.pid = pid
+        self.base = base
+
+
+class Truth:
+    """What samples say about the binary, in its own addresses."""
+
+    def __init__(self, skylake):
+        self.traces = collections.Counter()       # (branch, from, to)
+        self.mispredicted = collections.Counter()
+        self.addresses = collections.Counter()
+        self._skylake = skylake
+        self._has_32 = False
+
+    def branches(self, entries):
+        """Add a stack: [(from, to, flags)], newest first."""
+        entries = [e for e in entries if e[0] < KERNEL_BASE and e[1] < KERNEL_BASE]
+        self._has_32 |= self._skylake and len(entries) == 32
+        if self._has_32:
+            entries = entries[2:]
+        end = BR_ONLY
+        for branch, target, flags in entries:
+            self.traces[branch, target, end] += 1
+            if flags & MISPREDICTED:
+                self.mispredicted[branch, target] += 1
+            end = branch
+
+    def preaggregated(self):
+        """The traces as pre-aggregated text."""
+        lines = [f"T {b:x} {f:x} {t:x} {n}\n" for (b, f, t), n in sorted(self.traces.items())]
+        lines += [f"B {b:x} {f:x} 0 {n}\n" for (b, f), n in sorted(self.mispredicted.items())]
+        return "".join(lines)
+
+    def basic(self):
+        """The samples' addresses as pre-aggregated text."""
+        return "".join(f"S {a:x} {n}\n" for a, n in sorted(self.addresses.items()))
+
+
+class Scene:
+    """A session about one fixture, and its truth."""
+
+    def __init__(self, fixture, *events, file_name=None, every=397):
+        self.fixture = fixture
+        self.recording = branch_stacks.recording(fixture)
+        self.elf = self.recording.elf
+        self.moves = self.elf.type == 3
+        self.session = perf_data.Session(events or [cycles()])
+        self.file_name = file_name or fixture.bolted
+        self.build_id = bytes.fromhex(self.elf.build_id())
+        self.every = every
+        self.truth = Truth(self.elf.machine == 62)
+
+    def build_ids(self, name=None):
+        """The build-id feature's content for the binary."""
+        return [("/usr/bin/other", bytes(range(20))), (name or self.file_name, self.build_id)]
+
+    def base(self, number=0):
+        """A load address for a process."""
+        return BASES[number] if self.moves else 0
+
+    def map(self, pid, base, *, name=None, old=False, **options):
+        """The records of a process that maps the binary."""
+        add = self.session.mmap if old else self.session.mmap2
+        for address, length, offset in mappings(self.elf):
+            add(pid, pid, address + base, length, offset, name or self.file_name, **options)
+
+    def start(self, pid, number=0, *, comm="program", **options):
+        """A process that begins as this program. Returns it."""
+        process = Process(pid, self.base(number))
+        self.session.comm(pid, pid, comm, exec=True)
+        self.map(pid, process.base, **options)
+        return process
+
+    def moved(self, process, address):
+        """Where the process has what lies at this address of the binary."""
+        return address + process.base if self.recording.inside(address) else address
+
+    def entries(self, sample):
+        """A stack with flags: every seventh branch is mispredicted."""
+        return [(b, t, MISPREDICTED if (b ^ t >> 3) % 7 == 0 else PREDICTED)
+                for b, t in sample.branches]
+
+    def sample(self, process, sample, *, counts=True, edit=None, tid=None, **options):
+        """A sample of a process. edit: what is to be done to its stack; counts: for the truth."""
+        entries = self.entries(sample)
+        if edit:
+            entries = edit(entries)
+        if counts:
+            self.truth.branches(entries)
+            if self.recording.inside(sample.ip):
+                self.truth.addresses[sample.ip] += 1
+        options.setdefault("ip", self.moved(process, sample.ip))
+        moved = [(self.moved(process, b), self.moved(process, t), f) for b, t, f in entries]
+        self.session.sample(pid=process.pid, tid=tid or process.pid, branches=moved, **options)
+
+    def run(self, process, depth=16, *, every=None, first=0, count=None, **options):
+        """Samples of a process, all over the recorded execution."""
+        for sample in self.recording.samples(depth, every or self.every, first, count):
+            self.sample(process, sample, **options)
+
+    def other_program(self, pid, name="/usr/bin/other", base=0x10000000):
+        """A process that runs something else, with samples."""
+        self.session.comm(pid, pid, os.path.basename(name), exec=True)
+        self.session.mmap2(pid, pid, base, 0x10000, 0, name)
+        for i in range(5):
+            at = base + 16 * i
+            self.session.sample(ip=at, pid=pid, branches=[(at + 8, at, RIGHT), (at + 4, at, RIGHT)])

@@ -1,0 +1,542 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""perf.data files that perf_data.py writes out of real executions: battranslate against perf2bolt-22.
+
+perf must read each file without a word on standard error; then fdata and YAML must be the same. What
+the file has to say is known apart from both (perf_scenes.Truth), and where perf2bolt says otherwise
+for a known reason, the truth counts: perf2bolt then translates it from pre-aggregated text. How
+often that was, by cause, is printed at the end.
+"""
+
+import collections
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import bolt_profiles
+import fixtures
+import perf_data
+import perf_scenes
+import test_translate_parity as parity
+import toolbox
+from perf_data import IDENTIFIER, IP, PERIOD, TID, TIME
+from perf_scenes import SAMPLE_TYPE, Scene, cycles
+
+SMALL = ["small-fixed-profile2-22", "small-pie-all-22", "small-aarch64-profile2-22"]
+PIE = "small-pie-all-22"
+FIXED = "small-fixed-profile2-22"
+BOTH = (16, 32)
+ALL = {
+    "small-fixed-profile2-22": BOTH, "small-pie-all-22": BOTH, "small-aarch64-profile2-22": BOTH,
+    "sqlite-fixed-profile2-22": BOTH, "sqlite-pie-all-22": BOTH, "sqlite-shared-cdsplit-22": (32,),
+    "sqlite-aarch64-profile2-22": BOTH, "sqlite-fixed-oldtext-22": (16,),
+    "secondary-pie-all-22": BOTH, "exceptions-pie-eh-22": BOTH, "exceptions-fixed-all-22": BOTH,
+    "samename-fixed-profile2-22": BOTH, "samename-aarch64-icf-22": BOTH,
+    "sqlite-pie-nosplit-19": (32,)}
+BASIC = ["small-fixed-profile2-22", "small-pie-all-22", "small-aarch64-profile2-22",
+         "sqlite-pie-all-22", "exceptions-fixed-all-22", "samename-fixed-profile2-22"]
+
+CAUSES = collections.Counter()
+
+
+def perf(*arguments):
+    """What perf prints; it must have nothing to complain about."""
+    done = subprocess.run(["perf", *map(str, arguments)], capture_output=True, text=True, check=False)
+    if done.returncode != 0 or done.stderr:
+        raise AssertionError(f"exit status {done.returncode} from perf "
+                             f"{' '.join(map(str, arguments))}\n{done.stderr}")
+    return done.stdout
+
+
+def perf2bolt(binary, path, folder, *options):
+    """perf2bolt's fdata and YAML of a file: their readings, and what it printed."""
+    fdata, yaml = pathlib.Path(folder, "their.fdata"), pathlib.Path(folder, "their.yaml")
+    log = fixtures.run(["perf2bolt-22", binary, "-p", path, "-o", fdata, "-w", yaml, *options], folder)
+    return bolt_profiles.read_fdata(fdata), bolt_profiles.read_yaml(yaml), log
+
+
+def battranslate(binary, path, folder, *options):
+    """battranslate's fdata and YAML of a file."""
+    fdata, yaml = pathlib.Path(folder, "our.fdata"), pathlib.Path(folder, "our.yaml")
+    toolbox.fine("battranslate", binary, "-p", path, "-o", fdata, "-w", yaml, *options)
+    return bolt_profiles.read_fdata(fdata), bolt_profiles.read_yaml(yaml)
+
+
+class PerfData(unittest.TestCase):
+    """Files of many kinds."""
+
+    maxDiff = None
+
+    def setUp(self):
+        holder = tempfile.TemporaryDirectory()
+        self.addCleanup(holder.cleanup)
+        self.folder = pathlib.Path(holder.name)
+
+    @classmethod
+    def tearDownClass(cls):
+        causes = ", ".join(f"{cause}: {n}" for cause, n in sorted(CAUSES.items()))
+        print(f"\nfiles that perf2bolt reads otherwise, by cause: {causes or 'none'}",
+              file=sys.stderr)
+
+    def write(self, data, name="perf.data"):
+        """The file's path. perf reads it, all of it."""
+        path = self.folder / name
+        path.write_bytes(data)
+        perf("script", "-f", "-i", path, "-F", "pid,event,ip", "--show-mmap-events",
+             "--show-task-events")
+        return path
+
+    def same(self, theirs, ours, what, blocks=True):
+        """Both have the same records and functions; blocks: and those of functions with a table."""
+        self.assertEqual(theirs[0][0], ours[0][0], f"{what}: header")
+        problem = parity.difference(theirs[0][1], ours[0][1])
+        self.assertIsNone(problem, f"{what}: {problem}")
+        self.assertEqual(set(theirs[1][1]), set(ours[1][1]), f"{what}: functions")
+        for name, function in ours[1][1].items():
+            self.assertEqual(theirs[1][1][name].exec, function.exec, f"{what}: {name}")
+            if blocks and function.nblocks:
+                self.assertEqual(theirs[1][1][name], function, f"{what}: {name}")
+
+    def truth(self, scene):
+        """perf2bolt's records of the truth."""
+        path = self.folder / "truth.preagg"
+        path.write_text(scene.truth.preaggregated(), encoding="ascii")
+        return perf2bolt(scene.fixture.bolted, path, self.folder, "--pa")
+
+    def check(self, scene, data, *options, cause=None):
+        """Branch stacks: ours are perf2bolt's and the truth, without perf2bolt if there is a cause."""
+        what = scene.fixture.name
+        path = self.write(data)
+        expected = None
+        if cause is None:
+            expected = perf2bolt(scene.fixture.bolted, path, self.folder, *options)
+        if cause or scene.fixture.program == "small":
+            truth = self.truth(scene)
+            self.assertGreater(len(truth[0][1]), 5, f"{what}: an execution leaves more records")
+            if cause:
+                CAUSES[cause] += 1
+            else:
+                self.same(expected, truth, f"{what}: perf2bolt and the truth", blocks=False)
+            expected = truth
+        self.assertGreater(len(expected[0][1]), 5, f"{what}: an execution leaves more records")
+        self.same(expected, battranslate(scene.fixture.bolted, path, self.folder, *options), what)
+
+    # --- Programs -------------------------------------------------------------------------------
+
+    def test_programs(self):
+        """Each kind of fixture, 16 or 32 deep, with the build-id in the file."""
+        for name, depths in ALL.items():
+            for depth in depths:
+                with self.subTest(name=name, depth=depth):
+                    scene = Scene(fixtures.get(name))
+                    scene.run(scene.start(100), depth)
+                    scene.session.finished_round()
+                    self.check(scene, scene.session.file(build_ids=scene.build_ids()))
+
+    def test_basic_samples(self):
+        """The samples' addresses only, with -ba; perf2bolt's mistake in cold fragments put right."""
+        for name in BASIC:
+            with self.subTest(name=name):
+                scene = Scene(fixtures.get(name), cycles(IP | TID | TIME | PERIOD), every=43)
+                scene.run(scene.start(100))
+                self.check_basic(scene, scene.session.file(build_ids=scene.build_ids()))
+
+    def test_basic_samples_of_stacks(self):
+        """-ba of a file that has branch stacks."""
+        scene = Scene(fixtures.get(FIXED))
+        scene.run(scene.start(100))
+        self.check_basic(scene, scene.session.file(build_ids=scene.build_ids()))
+
+    def test_basic_samples_of_two_events(self):
+        """Both events' names stand in the header."""
+        events = [cycles(IP | TID | TIME | IDENTIFIER, "cycles:u", [1]),
+                  cycles(IP | TID | TIME | PERIOD | IDENTIFIER, "instructions:u", [2], config=1)]
+        scene = Scene(fixtures.get(PIE), *events)
+        process = scene.start(100)
+        scene.run(process, event=events[0])
+        scene.run(process, first=50, event=events[1])
+        self.check_basic(scene, scene.session.file(build_ids=scene.build_ids()))
+
+    def check_basic(self, scene, data, *options):
+        """Basic samples: ours are perf2bolt's, corrected."""
+        path = self.write(data)
+        ours = battranslate(scene.fixture.bolted, path, self.folder, "-ba", *options)
+        theirs = perf2bolt(scene.fixture.bolted, path, self.folder, "-ba", *options)
+        self.assertEqual(theirs[0][0], ours[0][0])
+        truth = self.folder / "truth.preagg"
+        truth.write_text(scene.truth.basic(), encoding="ascii")
+        differences = parity.Differences()
+        corrected = parity.CorrectedSamples(scene.fixture, OneProfile(truth), self.folder).apply(
+            theirs[0][1], differences)
+        self.assertGreater(len(corrected), 5)
+        self.assertIsNone(parity.difference(corrected, ours[0][1]))
+        for cause in differences.by_cause:
+            CAUSES[cause] += 1
+
+    # --- Processes and mappings -----------------------------------------------------------------
+
+    def each(self, build, names=tuple(SMALL)):
+        """build(scene) makes a session for each of the fixtures; returns options for check()."""
+        for name in names:
+            with self.subTest(name=name):
+                scene = Scene(fixtures.get(name))
+                options = build(scene) or {}
+                features = options.pop("features", {"build_ids": scene.build_ids()})
+                arguments = options.pop("arguments", ())
+                self.check(scene, scene.session.file(**features), *arguments, **options)
+
+    def test_several_processes(self):
+        """Each has the binary elsewhere; samples of other programs are not ours."""
+        def build(scene):
+            processes = [scene.start(100 + i, i) for i in range(4)]
+            scene.other_program(200)
+            for i, process in enumerate(processes):
+                scene.run(process, (16, 8, 3, 1)[i], first=31 * i)
+        self.each(build)
+
+    def test_samples_without_a_mapping(self):
+        """A process of which there is no mapping is not ours, wherever its samples lie."""
+        def build(scene):
+            process = scene.start(100)
+            scene.run(process)
+            stranger = perf_scenes.Process(555, process.base)
+            scene.session.comm(555, 555, "stranger")
+            scene.run(stranger, counts=False)
+        self.each(build)
+
+    def test_one_process(self):
+        """--pid."""
+        def build(scene):
+            first, second = scene.start(100), scene.start(101, 1)
+            scene.run(first, counts=False)
+            scene.run(second, 8)
+            return {"arguments": ["--pid=101"]}
+        self.each(build)
+
+    def test_forks(self):
+        """A child has its parent's mappings, and a child's child; a thread is its process."""
+        def build(scene):
+            parent = scene.start(100)
+            scene.session.fork(101, 100)
+            scene.session.fork(102, 101)
+            scene.session.fork(100, 100, tid=103)
+            for i, pid in enumerate((100, 101, 102)):
+                scene.run(perf_scenes.Process(pid, parent.base), first=i * 50)
+            scene.run(parent, first=150, tid=103)
+            scene.session.exit(101, 100)
+            scene.session.exit(100, 1)
+        self.each(build)
+
+    def test_fork_and_exec_of_another(self):
+        """A child that becomes another program is no longer ours."""
+        def build(scene):
+            parent = scene.start(100)
+            scene.session.fork(101, 100)
+            scene.run(parent)
+            scene.other_program(101)
+        self.each(build)
+
+    def test_exec_of_the_binary(self):
+        """A shell's child becomes our program."""
+        def build(scene):
+            scene.other_program(50, "/bin/sh")
+            scene.session.fork(100, 50)
+            scene.run(scene.start(100))
+        self.each(build)
+
+    def test_processes_from_before(self):
+        """Mappings that perf synthesized of processes which were there already: time 0."""
+        def build(scene):
+            scene.session.comm(100, 100, "program", time=0)
+            process = perf_scenes.Process(100, scene.base())
+            scene.map(100, process.base, time=0)
+            scene.session.fork(101, 100, time=0)
+            scene.session.comm(101, 101, "program", time=0)
+            child = perf_scenes.Process(101, scene.base(1))
+            scene.map(101, child.base, time=0)
+            scene.run(process)
+            scene.run(child, first=20)
+        self.each(build)
+
+    def test_container_path(self):
+        """The path is another, the name is the same; with and without build-ids."""
+        name = "/var/lib/docker/overlay2/0123456789abcdef/merged/opt/bolted"
+        for with_id in (True, False):
+            def build(scene, with_id=with_id):
+                scene.run(scene.start(100, name=name))
+                return {"features": {"build_ids": scene.build_ids(name) if with_id else ()}}
+            self.each(build)
+
+    def test_other_name(self):
+        """The file was called otherwise: its build-id tells that it is ours."""
+        def build(scene):
+            scene.run(scene.start(100, name="/srv/release-17/server"))
+            scene.other_program(101)
+            return {"features": {"build_ids": scene.build_ids("/srv/release-17/server")}}
+        self.each(build)
+
+    def test_build_ids_in_mappings(self):
+        """MMAP2 records that have the build-id instead of the inode."""
+        def build(scene):
+            scene.run(scene.start(100, build_id=scene.build_id))
+            scene.session.comm(101, 101, "other", exec=True)
+            scene.session.mmap2(101, 101, 0x10000000, 4096, 0, "/bin/other", build_id=bytes(20))
+        self.each(build)
+
+    def test_deleted_file(self):
+        """perf says so behind the name. perf2bolt takes the remark for the name."""
+        def build(scene):
+            scene.run(scene.start(100, name=scene.file_name + " (deleted)"))
+            return {"features": {"build_ids": scene.build_ids(scene.file_name + " (deleted)")},
+                    "cause": "mappings of deleted files"}
+        self.each(build)
+
+    def test_old_mappings(self):
+        """MMAP records only, as from before Linux 3.16. perf2bolt knows none but MMAP2."""
+        def build(scene):
+            scene.run(scene.start(100, old=True))
+            return {"cause": "MMAP records"}
+        self.each(build)
+
+    def test_mappings_of_data(self):
+        """Mappings that are no code, and of anonymous memory, say nothing."""
+        def build(scene):
+            process = scene.start(100)
+            session = scene.session
+            session.mmap2(100, 100, process.base, 0x1000, 0, scene.file_name, protection=1,
+                          misc=perf_data.USER | perf_data.MMAP_DATA)
+            session.mmap2(100, 100, 0x20000000, 0x1000, 0, "//anon")
+            session.mmap2(100, 100, 0x30000000, 0x1000, 0, "[vdso]")
+            scene.run(process)
+        self.each(build)
+
+    # --- Records and samples --------------------------------------------------------------------
+
+    def test_sample_types(self):
+        """Fields around the branch stack; the first is told apart by where the id stands."""
+        many = SAMPLE_TYPE | perf_data.CPU | perf_data.STREAM_ID | perf_data.ID
+        kinds = {
+            "plain": perf_data.BRANCH_STACK | IP | TID | TIME,
+            "no address": perf_data.BRANCH_STACK | TID | TIME,
+            "no time": perf_data.BRANCH_STACK | TID | IP,
+            "many": many | perf_data.ADDR | perf_data.WEIGHT | perf_data.DATA_SRC
+                    | perf_data.PHYS_ADDR | perf_data.DATA_PAGE_SIZE | perf_data.CODE_PAGE_SIZE,
+            "calls": many | perf_data.CALLCHAIN | perf_data.RAW | perf_data.TRANSACTION
+                     | perf_data.WEIGHT_STRUCT | perf_data.CGROUP,
+            "registers": many | perf_data.REGS_USER | perf_data.REGS_INTR | perf_data.STACK_USER,
+        }
+        for name, sample_type in kinds.items():
+            with self.subTest(kind=name):
+                event = cycles(sample_type, regs_user=0xff01ff, regs_intr=0x1ff, stack_user=64)
+                scene = Scene(fixtures.get(PIE), event)
+                process = scene.start(100)
+                scene.run(process, callchain=[0xfffffffffffffe00, 1, 2], raw=b"12345678901")
+                self.check(scene, scene.session.file(build_ids=scene.build_ids()))
+
+    def test_counts_in_samples(self):
+        """PERF_SAMPLE_READ in every format."""
+        for read_format in range(32):
+            with self.subTest(read_format=read_format):
+                event = cycles(SAMPLE_TYPE | perf_data.READ, read_format=read_format)
+                scene = Scene(fixtures.get(FIXED), event, every=2003)
+                scene.run(scene.start(100))
+                self.check(scene, scene.session.file(build_ids=scene.build_ids()))
+
+    def test_attribute_sizes(self):
+        """perf_event_attr of every length that there was; the first has no branch stacks' kind."""
+        for size in perf_data.ATTRIBUTE_SIZES[1:]:
+            with self.subTest(size=size):
+                scene = Scene(fixtures.get(FIXED), cycles(size=size), every=997)
+                scene.run(scene.start(100))
+                self.check(scene, scene.session.file(build_ids=scene.build_ids()))
+
+    def test_without_sample_id_all(self):
+        """Side records without time or id behind them."""
+        flags = [f for f in perf_data.USUAL_FLAGS if f != "sample_id_all"]
+        scene = Scene(fixtures.get(PIE), cycles(flags=flags))
+        scene.run(scene.start(100))
+        self.check(scene, scene.session.file(build_ids=scene.build_ids()))
+
+    def test_two_events(self):
+        """Samples of both count; what fields they have is told by the id."""
+        events = [cycles(SAMPLE_TYPE, "cycles:u", [1, 2]),
+                  cycles(SAMPLE_TYPE | perf_data.ADDR | perf_data.CPU, "branches:u", [3, 4], config=4)]
+        scene = Scene(fixtures.get(PIE), *events)
+        process = scene.start(100)
+        for i in range(12):
+            scene.run(process, first=100 * i, count=20, event=events[i % 2],
+                      id=events[i % 2].ids[i // 2 % 2])
+        self.check(scene, scene.session.file(build_ids=scene.build_ids()))
+
+    def test_event_without_stacks(self):
+        """perf script will not print the stacks of the one event because the other has none."""
+        events = [cycles(), cycles(IP | TID | TIME | PERIOD | IDENTIFIER, "instructions:u", [3])]
+        scene = Scene(fixtures.get(PIE), *events)
+        process = scene.start(100)
+        scene.run(process, event=events[0])
+        scene.run(process, event=events[1], counts=False)
+        self.check(scene, scene.session.file(build_ids=scene.build_ids()),
+                   cause="an event without branch stacks beside one with")
+
+    def test_odd_samples(self):
+        """No branches, branches from and to the kernel, no prediction, ones in transactions."""
+        kernel = perf_scenes.KERNEL_BASE + 0x1000
+
+        def interrupted(entries):
+            return entries[:5] + [(kernel, kernel + 64, 2), (entries[5][0], kernel, 2)] + entries[5:]
+
+        def from_kernel(entries):
+            return [(kernel, entries[0][1], 2)] + entries[1:]
+
+        def unknown(entries):
+            return [(b, t, 0) for b, t, _ in entries]
+
+        def more_flags(entries):
+            return [(b, t, f | 4 | 0x1230 | 5 << 20) for b, t, f in entries]
+
+        for edit in (interrupted, from_kernel, unknown, more_flags, lambda entries: []):
+            def build(scene, edit=edit):
+                process = scene.start(100)
+                scene.run(process, count=300, every=50)
+                scene.run(process, first=17, count=300, every=50, edit=edit)
+            self.each(build, [FIXED])
+
+    def test_skylake(self):
+        """From the first stack of 32 on, the two newest entries do not count, on x86."""
+        def twice(entries):
+            return entries[:1] + entries[:31]
+
+        def build(scene):
+            process = scene.start(100)
+            scene.run(process, 16, count=100)
+            scene.run(process, 32, count=100, edit=twice)
+            scene.run(process, 16, first=1000, count=100)
+        self.each(build)
+
+    def test_hardware_index(self):
+        """A stack with the index of its newest entry in front."""
+        event = cycles(branch_type=perf_data.BRANCH_USER | perf_data.BRANCH_ANY
+                       | perf_data.BRANCH_HW_INDEX)
+        scene = Scene(fixtures.get(FIXED), event)
+        scene.run(scene.start(100), hw_index=3)
+        self.check(scene, scene.session.file(build_ids=scene.build_ids()))
+
+    def test_other_records(self):
+        """Records that say nothing of samples stand in between."""
+        def build(scene):
+            process, session = scene.start(100), scene.session
+            for i in range(20):
+                scene.run(process, first=300 * i, count=10)
+                session.lost(i)
+                session.lost_samples(3)
+                session.side(perf_data.R_THROTTLE, bytes(24))
+                session.side(perf_data.R_SWITCH, b"")
+                session.side(perf_data.R_CGROUP, bytes(8) + b"/\0" + bytes(6))
+                session.finished_round()
+        self.each(build)
+
+    def test_order(self):
+        """Records stand by processor, not in the order of their times, within two rounds."""
+        def build(scene):
+            session = scene.session
+            process = perf_scenes.Process(100, scene.base())
+            for first in (0, 5000):
+                for cpu in range(3):
+                    session.time = 10000000 + first * 1000 + cpu
+                    scene.run(process, first=first + cpu * 100, count=50)
+                if first == 0:
+                    session.time = 1000000
+                    session.comm(100, 100, "program", exec=True)
+                    scene.map(100, process.base)
+                session.finished_round()
+        self.each(build)
+
+    # --- Compressed, and streams ----------------------------------------------------------------
+
+    def test_compressed(self):
+        """perf record -z; slices that end within records."""
+        for slice_size in (200, 1000, 30000):
+            for first in (0, 4):
+                def build(scene, slice_size=slice_size, first=first):
+                    scene.run(scene.start(100))
+                    scene.session.compress(first, slice_size=slice_size)
+                    return {"features": {"build_ids": scene.build_ids(), "compressed": True}}
+                self.each(build, [PIE])
+
+    def test_compressed2(self):
+        """Newer perf's record, which the perf here does not know."""
+        scene = Scene(fixtures.get(PIE))
+        scene.run(scene.start(100))
+        scene.session.compress(slice_size=5000, two=True)
+        data = scene.session.file(build_ids=scene.build_ids(), compressed=True)
+        self.check_unread(scene, data, "COMPRESSED2 records")
+
+    def check_unread(self, scene, data, cause, name="unread.data"):
+        """Something that perf2bolt or this perf cannot read: ours is the truth."""
+        path = self.folder / name
+        path.write_bytes(data)
+        CAUSES[cause] += 1
+        self.same(self.truth(scene), battranslate(scene.fixture.bolted, path, self.folder),
+                  scene.fixture.name)
+
+    def test_stream(self):
+        """What perf record writes to a pipe; perf inject makes a file of it for perf2bolt."""
+        for name in SMALL:
+            for compressed in (False, True):
+                with self.subTest(name=name, compressed=compressed):
+                    scene = Scene(fixtures.get(name))
+                    scene.run(scene.start(100))
+                    if compressed:
+                        scene.session.compress(slice_size=5000)
+                    features = scene.session.features(compressed=compressed)
+                    path = self.write(scene.session.pipe(scene.build_ids(), features), "stream")
+                    file = self.folder / "file"
+                    perf("inject", "-i", path, "-o", file)
+                    expected = perf2bolt(scene.fixture.bolted, file, self.folder)
+                    truth = self.truth(scene)
+                    self.same(expected, truth, "perf2bolt and the truth", blocks=False)
+                    self.same(truth, battranslate(scene.fixture.bolted, path, self.folder), name)
+                    CAUSES["streams"] += 1
+
+    def test_stream_on_standard_input(self):
+        """battranslate -p - reads it as it comes."""
+        scene = Scene(fixtures.get(FIXED))
+        scene.run(scene.start(100))
+        data = scene.session.pipe(scene.build_ids())
+        fdata = self.folder / "our.fdata"
+        toolbox.fine("battranslate", scene.fixture.bolted, "-p", "-", "-o", fdata, input=data,
+                     text=False)
+        self.assertIsNone(parity.difference(self.truth(scene)[0][1],
+                                            bolt_profiles.read_fdata(fdata)[1]))
+
+    def test_several_files(self):
+        """Files of several machines in one run: their records add up."""
+        scenes = [Scene(fixtures.get(PIE)) for _ in range(3)]
+        paths = []
+        whole = Scene(fixtures.get(PIE))
+        for i, scene in enumerate(scenes):
+            process = scene.start(100, i)
+            scene.run(process, first=37 * i)
+            whole.run(perf_scenes.Process(100, process.base), first=37 * i)
+            data = scene.session.file(build_ids=scene.build_ids(), hostname=f"host-{i}")
+            paths.append(self.write(data, f"perf.data.{i}"))
+        options = [o for p in paths[1:] for o in ("-p", p)]
+        self.same(self.truth(whole),
+                  battranslate(whole.fixture.bolted, paths[0], self.folder, *options), "files")
+
+
+class OneProfile:
+    """A profile in the shape that CorrectedSamples wants."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def profile(self, _form):
+        """The path."""
+        return self.path
+
+
+if __name__ == "__main__":
+    unittest.main()
