@@ -127,6 +127,12 @@ BAT_API enum bat_code bat_profile_write_preagg(const struct bat_profile *profile
 /* Memory samples (loads with the address they read), the sum of their counts. */
 BAT_API uint64_t bat_profile_memory_samples(const struct bat_profile *profile);
 
+/*
+ * Whether loads from what is no data of the binary (stack, heap, other objects) are translated
+ * too. They are not unless this says so: BOLT has no use for them.
+ */
+BAT_API void bat_profile_keep_unknown_data(struct bat_profile *profile, bool keep);
+
 /* --- Moved to the input binary ------------------------------------------------------------ */
 
 /* What became of the samples, for reports. All count samples (the sums of counts). */
@@ -170,6 +176,10 @@ struct bat_translate_counters {
     uint64_t without_table; /* samples in functions that have no BAT table */
     uint64_t functions;     /* distinct functions with samples */
     uint64_t functions_without_table;
+
+    uint64_t memory_samples; /* loads with the address they read; not among samples */
+    uint64_t memory_inside;  /* ... that became records */
+    uint64_t memory_unknown; /* ... of the binary that did not: what they read is not its data */
 };
 
 /*

@@ -28,6 +28,7 @@ struct bat_profile {
     struct bat_counts_batch trace_batch; /* not yet in traces: for the reader only */
     struct bat_counts returns;           /* addresses of branches that R records call returns */
     struct bat_counts mem_samples;       /* address of a load, address that it read: count */
+    bool keeps_unknown_data;             /* translate those too that read no data of the binary */
     struct bat_strings events;
     struct bat_strings foreign_names; /* objects that locations name, other than the binary */
     struct bat_counts foreign_counts; /* by their numbers */

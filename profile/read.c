@@ -83,6 +83,11 @@ uint64_t bat_profile_memory_samples(const struct bat_profile *profile)
     return sum;
 }
 
+void bat_profile_keep_unknown_data(struct bat_profile *profile, bool keep)
+{
+    profile->keeps_unknown_data = keep;
+}
+
 const char *bat_profile_foreign_id(const struct bat_profile *profile)
 {
     const uint64_t *most = NULL;

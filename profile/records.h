@@ -12,13 +12,17 @@
 #define BAT_KIND_UNKNOWN 0u
 #define BAT_KIND_SYMBOL 1u
 
+/* The same of memory samples: what a load read is unknown data, or known by a symbol. */
+#define BAT_KIND_MEMORY_UNKNOWN 3u
+#define BAT_KIND_MEMORY 4u
+
 /* The name of an end that is in no function: "[unknown]". */
 #define BAT_NAME_UNKNOWN BAT_NONE
 
 /*
  * Ends are words like bat_fdata_word()'s, a kind and a name. Names below function_count are
- * functions of the binary, by index; the others, less function_count, are extra_names: what fdata
- * inputs name and the binary does not have.
+ * functions of the binary, by index; the others, less function_count, are extra_names: data, and
+ * what fdata inputs name and the binary does not have.
  */
 struct bat_records {
     struct bat_binary *binary;

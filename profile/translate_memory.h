@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Memory samples as records: spec/profiles.md 2. Internal to the library. */
+#ifndef BAT_PROFILE_TRANSLATE_MEMORY_H
+#define BAT_PROFILE_TRANSLATE_MEMORY_H
+
+#include "profile.h"
+#include "records.h"
+
+/*
+ * Where an address of the binary lies in the input binary: a function, whose name will be wanted,
+ * and an offset in it. False outside of functions.
+ */
+typedef bool bat_place_fn(void *context, uint64_t address, uint32_t *function, uint64_t *offset);
+
+/* Add the profile's memory samples to the records' branches. symbols is the file with symbols. */
+enum bat_code bat_translate_memory(struct bat_records *records, const struct bat_profile *profile,
+                                   const struct bat_elf *symbols, bat_place_fn *find_place,
+                                   void *context, struct bat_error *error);
+
+#endif
