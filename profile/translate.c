@@ -9,6 +9,7 @@
 #include "instructions.h"
 #include "profile.h"
 #include "records.h"
+#include "translate_memory.h"
 #include "uncovered.h"
 
 struct translation {
@@ -336,6 +337,32 @@ static enum bat_code translate_samples(struct translation *translation)
     return BAT_OK;
 }
 
+/* --- Memory samples ----------------------------------------------------------------------- */
+
+static bool find_place(void *context, uint64_t address, uint32_t *function, uint64_t *offset)
+{
+    struct translation *translation = context;
+    struct place place = translate(translation, address, false);
+    if (place.function == BAT_NONE)
+        return false;
+    touch(translation, place.function, 0);
+    *function = place.function;
+    *offset = place.offset;
+    return true;
+}
+
+/* fdata of basic samples has no place for them. */
+static enum bat_code translate_memory(struct translation *translation,
+                                      const struct bat_elf *symbols)
+{
+    struct bat_records *records = translation->records;
+    if (records->kind != BAT_PROFILE_BRANCHES)
+        return BAT_OK;
+    return bat_translate_memory(records, translation->profile,
+                                symbols ? symbols : records->binary->elf, find_place, translation,
+                                translation->error);
+}
+
 /* --- All of it ---------------------------------------------------------------------------- */
 
 /* The BAT table that starts where each function does. Both ascend by address. */
@@ -420,6 +447,8 @@ static enum bat_code fill_records(struct translation *translation, struct bat_el
         code = translate_traces(translation, symbols);
     else
         code = translate_samples(translation);
+    if (code == BAT_OK)
+        code = translate_memory(translation, symbols);
     if (code == BAT_OK)
         code = bat_records_add_fdata(records, translation->profile, translation->error);
     return code;
