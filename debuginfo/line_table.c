@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Line-number programs: DWARF 2 to 5, section 6.2. */
+#include "line_table.h"
+
+#include <dwarf.h>
+#include <gelf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- Sections ------------------------------------------------------------------------------- */
+
+static struct line_bytes section_bytes(Elf_Scn *section)
+{
+    GElf_Shdr header;
+    if (!gelf_getshdr(section, &header) || header.sh_type == SHT_NOBITS ||
+        header.sh_flags & SHF_COMPRESSED)
+        return (struct line_bytes){0};
+    Elf_Data *data = elf_rawdata(section, NULL);
+    if (!data || !data->d_buf)
+        return (struct line_bytes){0};
+    return (struct line_bytes){data->d_buf, data->d_size};
+}
+
+struct line_sections line_sections_find(Elf *elf)
+{
+    struct line_sections found = {0};
+    size_t names;
+    if (elf_getshdrstrndx(elf, &names) != 0)
+        return found;
+    for (Elf_Scn *section = NULL; (section = elf_nextscn(elf, section)) != NULL;) {
+        GElf_Shdr header;
+        const char *name =
+            gelf_getshdr(section, &header) ? elf_strptr(elf, names, header.sh_name) : NULL;
+        if (!name)
+            continue;
+        if (strcmp(name, ".debug_line") == 0 || strcmp(name, ".zdebug_line") == 0)
+            found.line = section_bytes(section);
+        else if (strcmp(name, ".debug_line_str") == 0)
+            found.line_strings = section_bytes(section);
+        else if (strcmp(name, ".debug_str") == 0 || strcmp(name, ".zdebug_str") == 0)
+            found.strings = section_bytes(section);
+    }
+    return found;
+}
+
+/* --- The program ---------------------------------------------------------------------------- */
+
+struct line_state {
+    struct line_table *table;
+    const struct line_header *header;
+    line_filter *filter;
+    const void *context;
+    size_t row_capacity;
+    size_t sequence_capacity;
+    struct line_row row;
+    size_t first_row; /* of the current sequence */
+    bool is_damaged;  /* the current sequence goes backwards */
+    bool has_memory;
+};
+
+static void start_sequence(struct line_state *state)
+{
+    state->row = (struct line_row){.line = 1, .file = 1};
+    state->first_row = state->table->row_count;
+    state->is_damaged = false;
+}
+
+static struct line_row *new_row(struct line_state *state)
+{
+    struct line_table *table = state->table;
+    if (table->row_count == state->row_capacity) {
+        size_t larger = state->row_capacity ? 2 * state->row_capacity : 256;
+        struct line_row *grown = realloc(table->rows, larger * sizeof(*grown));
+        state->has_memory = grown && larger < BAT_NONE;
+        if (grown)
+            table->rows = grown;
+        if (!state->has_memory)
+            return NULL;
+        state->row_capacity = larger;
+    }
+    return &table->rows[table->row_count++];
+}
+
+/* Of rows at one address the last one counts. */
+static void add_row(struct line_state *state)
+{
+    struct line_table *table = state->table;
+    if (table->row_count > state->first_row) {
+        struct line_row *last = &table->rows[table->row_count - 1];
+        state->is_damaged |= last->address > state->row.address;
+        if (last->address == state->row.address) {
+            *last = state->row;
+            state->row.discriminator = 0;
+            return;
+        }
+    }
+    struct line_row *row = new_row(state);
+    if (row)
+        *row = state->row;
+    state->row.discriminator = 0;
+}
+
+static void end_sequence(struct line_state *state)
+{
+    struct line_table *table = state->table;
+    size_t count = table->row_count - state->first_row;
+    uint64_t end = state->row.address;
+    bool is_kept = count > 0 && !state->is_damaged &&
+                   table->rows[table->row_count - 1].address <= end &&
+                   table->rows[state->first_row].address < end &&
+                   state->filter(table->rows[state->first_row].address, state->context);
+    if (is_kept && table->sequence_count == state->sequence_capacity) {
+        size_t larger = state->sequence_capacity ? 2 * state->sequence_capacity : 16;
+        struct line_sequence *grown = realloc(table->sequences, larger * sizeof(*grown));
+        state->has_memory = grown != NULL;
+        if (grown) {
+            table->sequences = grown;
+            state->sequence_capacity = larger;
+        } else {
+            is_kept = false;
+        }
+    }
+    if (is_kept)
+        table->sequences[table->sequence_count++] =
+            (struct line_sequence){.start = table->rows[state->first_row].address,
+                                   .end = end,
+                                   .first_row = (uint32_t)state->first_row,
+                                   .row_count = (uint32_t)count};
+    else
+        table->row_count = state->first_row;
+    start_sequence(state);
+}
+
+static void run_extended(struct line_state *state, struct line_reader *reader)
+{
+    uint64_t length = line_read_leb128(reader);
+    if (reader->failed || length == 0 || length > (uint64_t)(reader->end - reader->at)) {
+        reader->failed |= length != 0;
+        return;
+    }
+    struct line_reader operands = *reader;
+    operands.end = reader->at + length;
+    reader->at = operands.end;
+    switch (line_read_fixed(&operands, 1)) {
+    case DW_LNE_end_sequence:
+        end_sequence(state);
+        break;
+    case DW_LNE_set_address:
+        state->row.address = line_read_fixed(&operands, length - 1 < 8 ? (size_t)length - 1 : 8);
+        break;
+    case DW_LNE_set_discriminator:
+        state->row.discriminator = (uint32_t)line_read_leb128(&operands);
+        break;
+    default: /* DW_LNE_define_file is of the past; others have a length */
+        break;
+    }
+}
+
+static void advance_address(struct line_state *state, uint64_t operations)
+{
+    state->row.address += operations * state->header->instruction_length;
+}
+
+static void run_standard(struct line_state *state, struct line_reader *reader, unsigned opcode)
+{
+    switch (opcode) {
+    case DW_LNS_copy:
+        add_row(state);
+        break;
+    case DW_LNS_advance_pc:
+        advance_address(state, line_read_leb128(reader));
+        break;
+    case DW_LNS_advance_line:
+        state->row.line += (uint32_t)line_read_signed_leb128(reader);
+        break;
+    case DW_LNS_set_file:
+        state->row.file = (uint32_t)line_read_leb128(reader);
+        break;
+    case DW_LNS_set_column:
+        state->row.column = (uint32_t)line_read_leb128(reader);
+        break;
+    case DW_LNS_const_add_pc:
+        if (state->header->line_range != 0)
+            advance_address(state, (255 - state->header->opcode_base) / state->header->line_range);
+        break;
+    case DW_LNS_fixed_advance_pc:
+        state->row.address += line_read_fixed(reader, 2);
+        break;
+    case DW_LNS_set_isa:
+        line_read_leb128(reader);
+        break;
+    case DW_LNS_negate_stmt:
+    case DW_LNS_set_basic_block:
+    case DW_LNS_set_prologue_end:
+    case DW_LNS_set_epilogue_begin:
+        break;
+    default:
+        for (unsigned i = state->header->opcode_lengths[opcode - 1]; i > 0; i--)
+            line_read_leb128(reader);
+    }
+}
+
+static void run_special(struct line_state *state, unsigned opcode)
+{
+    if (state->header->line_range == 0)
+        return;
+    unsigned adjusted = opcode - state->header->opcode_base;
+    advance_address(state, adjusted / state->header->line_range);
+    state->row.line +=
+        (uint32_t)(state->header->line_base + (int)(adjusted % state->header->line_range));
+    add_row(state);
+}
+
+static void run_program(struct line_state *state, struct line_reader *reader)
+{
+    start_sequence(state);
+    while (reader->at < reader->end && !reader->failed && state->has_memory) {
+        unsigned opcode = *reader->at++;
+        if (opcode >= state->header->opcode_base)
+            run_special(state, opcode);
+        else if (opcode != 0)
+            run_standard(state, reader, opcode);
+        else
+            run_extended(state, reader);
+    }
+    /* A sequence without an end is no sequence. */
+    state->table->row_count = state->first_row;
+}
+
+static int compare_sequences(const void *left, const void *right)
+{
+    const struct line_sequence *a = left;
+    const struct line_sequence *b = right;
+    if (a->end != b->end)
+        return a->end < b->end ? -1 : 1;
+    return a->first_row < b->first_row ? -1 : a->first_row > b->first_row;
+}
+
+void line_table_read(struct line_table *table, const struct line_sections *sections,
+                     uint64_t offset, line_filter *filter, const void *context)
+{
+    if (offset >= sections->line.size)
+        return;
+    struct line_reader reader = {.at = sections->line.bytes + offset,
+                                 .end = sections->line.bytes + sections->line.size};
+    struct line_header header = {0};
+    if (!line_header_read(&header, table, &reader, sections))
+        return;
+    struct line_state state = {.table = table,
+                               .header = &header,
+                               .filter = filter,
+                               .context = context,
+                               .has_memory = true};
+    run_program(&state, &reader);
+    if (table->sequence_count > 1)
+        qsort(table->sequences, table->sequence_count, sizeof(*table->sequences),
+              compare_sequences);
+}
+
+void line_table_free(struct line_table *table)
+{
+    for (size_t i = 0; i < table->file_count; i++)
+        free(table->files[i].path);
+    free(table->folders);
+    free(table->files);
+    free(table->rows);
+    free(table->sequences);
+    *table = (struct line_table){0};
+}
+
+/* --- Look-ups ------------------------------------------------------------------------------- */
+
+const struct line_row *line_table_find(const struct line_table *table, uint64_t address)
+{
+    size_t low = 0;
+    size_t high = table->sequence_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (table->sequences[middle].end > address)
+            high = middle;
+        else
+            low = middle + 1;
+    }
+    if (low == table->sequence_count || table->sequences[low].start > address)
+        return NULL;
+    const struct line_row *rows = table->rows + table->sequences[low].first_row;
+    size_t first = 0;
+    size_t count = table->sequences[low].row_count;
+    while (count > 1) {
+        size_t half = count / 2;
+        if (rows[first + half].address <= address)
+            first += half;
+        count -= half;
+    }
+    return &rows[first];
+}
+
+/* Put folder and name together; the folder may be NULL. */
+static char *join(const char *folder, const char *name)
+{
+    if (!folder || !*folder || name[0] == '/')
+        return strdup(name);
+    size_t length = strlen(folder);
+    char *path = NULL;
+    if (asprintf(&path, "%s%s%s", folder, folder[length - 1] == '/' ? "" : "/", name) < 0)
+        return NULL;
+    return path;
+}
+
+const char *line_table_path(struct line_table *table, uint32_t number)
+{
+    if (number >= table->file_count || !table->files[number].name)
+        return NULL;
+    struct line_file *file = &table->files[number];
+    if (file->path)
+        return file->path;
+    const char *folder = file->folder < table->folder_count ? table->folders[file->folder] : NULL;
+    char *inner = join(folder, file->name);
+    if (!inner)
+        return NULL;
+    file->path = join(table->compile_folder, inner);
+    free(inner);
+    return file->path;
+}

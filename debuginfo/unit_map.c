@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* From runs of addresses that nest to the innermost one of each address. */
+#include <stdlib.h>
+
+#include "debuginfo.h"
+
+/* Runs that hold the current address, the innermost (the last node) on top. */
+struct heap {
+    const struct debug_run *runs;
+    uint32_t *items;
+    size_t count;
+};
+
+static bool is_inner(const struct heap *heap, size_t a, size_t b)
+{
+    return heap->runs[heap->items[a]].node > heap->runs[heap->items[b]].node;
+}
+
+static void swap(struct heap *heap, size_t a, size_t b)
+{
+    uint32_t item = heap->items[a];
+    heap->items[a] = heap->items[b];
+    heap->items[b] = item;
+}
+
+static void push(struct heap *heap, uint32_t run)
+{
+    size_t place = heap->count++;
+    heap->items[place] = run;
+    while (place > 0 && is_inner(heap, place, (place - 1) / 2)) {
+        swap(heap, place, (place - 1) / 2);
+        place = (place - 1) / 2;
+    }
+}
+
+static void pop(struct heap *heap)
+{
+    heap->items[0] = heap->items[--heap->count];
+    for (size_t place = 0;;) {
+        size_t top = place;
+        for (size_t child = 2 * place + 1; child <= 2 * place + 2 && child < heap->count; child++)
+            if (is_inner(heap, child, top))
+                top = child;
+        if (top == place)
+            return;
+        swap(heap, place, top);
+        place = top;
+    }
+}
+
+/* The address from now on belongs to node. */
+static void append(struct debug_map *map, uint64_t start, uint32_t node)
+{
+    if (map->count > 0 && map->starts[map->count - 1] == start)
+        map->count--;
+    if (map->count > 0 && map->nodes[map->count - 1] == node)
+        return;
+    map->starts[map->count] = start;
+    map->nodes[map->count++] = node;
+}
+
+static int compare_runs(const void *left, const void *right)
+{
+    const struct debug_run *a = left;
+    const struct debug_run *b = right;
+    if (a->start != b->start)
+        return a->start < b->start ? -1 : 1;
+    if (a->node != b->node)
+        return a->node < b->node ? -1 : 1;
+    return a->end < b->end ? -1 : a->end > b->end;
+}
+
+/* Leave the runs that have ended before the next one starts; each leaves what is below on top. */
+static void leave(struct debug_map *map, struct heap *heap, uint64_t until)
+{
+    while (heap->count > 0 && heap->runs[heap->items[0]].end <= until) {
+        uint64_t end = heap->runs[heap->items[0]].end;
+        pop(heap);
+        while (heap->count > 0 && heap->runs[heap->items[0]].end <= end)
+            pop(heap);
+        append(map, end, heap->count > 0 ? heap->runs[heap->items[0]].node : BAT_NONE);
+    }
+}
+
+bool debug_map_make(struct debug_map *map, struct debug_run *runs, size_t count)
+{
+    *map = (struct debug_map){0};
+    if (count == 0)
+        return true;
+    /* Each start and each end makes at most one entry. */
+    map->starts = malloc((2 * count + 1) * sizeof(*map->starts));
+    map->nodes = malloc((2 * count + 1) * sizeof(*map->nodes));
+    struct heap heap = {.runs = runs, .items = malloc(count * sizeof(*heap.items))};
+    if (!map->starts || !map->nodes || !heap.items) {
+        free(map->starts);
+        free(map->nodes);
+        free(heap.items);
+        *map = (struct debug_map){0};
+        return false;
+    }
+    qsort(runs, count, sizeof(*runs), compare_runs);
+    for (size_t i = 0; i < count; i++) {
+        leave(map, &heap, runs[i].start);
+        push(&heap, (uint32_t)i);
+        append(map, runs[i].start, runs[heap.items[0]].node);
+    }
+    leave(map, &heap, UINT64_MAX);
+    free(heap.items);
+    return true;
+}
