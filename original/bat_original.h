@@ -91,12 +91,13 @@ BAT_API bool bat_original_to_input(const struct bat_original *original, uint64_t
 
 /*
  * All output addresses that the instruction at an input address went to: none if it was removed or
- * is in no paired function, several where BOLT copied code. Ascending, each once. Returns how many
- * there are; the first capacity of them are in output_addresses, which may be NULL for 0.
- * Linear in the entries of the function.
+ * is in no paired function, several where BOLT copied code. Ascending, each once;
+ * *output_addresses is to be freed with free(). Fails with BAT_ERR_MEMORY only. Linear in the
+ * entries of the function.
  */
-BAT_API size_t bat_original_to_output(const struct bat_original *original, uint64_t input_address,
-                                      uint64_t *output_addresses, size_t capacity);
+BAT_API enum bat_code bat_original_to_output(const struct bat_original *original,
+                                             uint64_t input_address, uint64_t **output_addresses,
+                                             size_t *count, struct bat_error *error);
 
 /*
  * The input function that is called name: a symbol's name, or a profile's ("f/file.c/2").

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* What a paired input binary holds. Internal to the library. */
+#ifndef BAT_ORIGINAL_ORIGINAL_H
+#define BAT_ORIGINAL_ORIGINAL_H
+
+#include "bat_original.h"
+#include "functions.h"
+#include "instructions.h"
+
+/*
+ * Indices of "output" functions are those of bat_functions_all(output_functions), of "input" ones
+ * those of bat_functions_all(input_functions).
+ */
+struct bat_original {
+    struct bat_binary *binary;
+    struct bat_elf *elf; /* the input binary */
+    bool owns_elf;
+    struct bat_elf *output_symbols; /* where symbols are from: of the options, or the file's own */
+    struct bat_elf *input_symbols;
+    struct bat_functions *output_functions;
+    struct bat_functions *input_functions;
+    const struct bat_function_symbol *outputs;
+    const struct bat_function_symbol *inputs;
+    uint32_t output_count;
+    uint32_t input_count;
+
+    uint32_t *input_of;   /* output_count: the input function of each, or BAT_NONE */
+    uint32_t *table_of;   /* output_count: the table that starts where the function does */
+    uint32_t *output_of;  /* bat_map_tables(): the output function that starts there */
+    uint32_t *first_home; /* input_count + 1: input function i is ... */
+    uint32_t *homes; /* ... output functions homes[first_home[i] .. first_home[i + 1]); fragments
+                        left out, functions that it was folded into too */
+    struct bat_original_counters counters;
+};
+
+/* --- Symbols (symbols.c) ------------------------------------------------------------------ */
+
+/* A symbol of the output and the one that it was in the input. */
+struct bat_symbol_pair {
+    uint64_t output; /* addresses */
+    uint64_t input;
+    uint64_t rank; /* a lower one's name says better what function it is */
+};
+
+struct bat_symbol_pairs {
+    struct bat_symbol_pair *all; /* ascending by output, then by rank */
+    size_t count;
+};
+
+/*
+ * Pair the symbols of code. original has the files, output_of is filled. pairs->all is to be freed
+ * with free(), also after a failure. Fails with BAT_ERR_MISMATCH if one of the files has no
+ * function symbols.
+ */
+enum bat_code bat_original_pair_symbols(const struct bat_original *original,
+                                        struct bat_symbol_pairs *pairs, struct bat_error *error);
+
+/* --- Functions (pair.c) ------------------------------------------------------------------- */
+
+/* What of the tables does not fit the input binary. */
+struct bat_misfits {
+    uint64_t unnamed;      /* hot tables with no function of that name */
+    uint64_t too_small;    /* hot tables with offsets beyond their function */
+    uint32_t example;      /* the first hot table of either kind, or BAT_NONE */
+    uint64_t example_size; /* of its input function; 0 if there is none */
+    uint64_t example_offset;
+};
+
+/* Fill input_of, first_home, homes and counters. */
+enum bat_code bat_original_pair_functions(struct bat_original *original,
+                                          struct bat_misfits *misfits, struct bat_error *error);
+
+/* Pair elf, an opened input binary that must outlive *original, without judging what fits. */
+enum bat_code bat_original_pair(struct bat_elf *elf, struct bat_binary *binary,
+                                const struct bat_original_options *options,
+                                struct bat_original **original, struct bat_misfits *misfits,
+                                struct bat_error *error);
+
+/* The input function of a hot table: index, or BAT_NONE. */
+static inline uint32_t bat_original_input_of_table(const struct bat_original *original,
+                                                   uint32_t table)
+{
+    uint32_t output = original->output_of[table];
+    return output == BAT_NONE ? BAT_NONE : original->input_of[output];
+}
+
+/* --- Entries (places.c) ------------------------------------------------------------------- */
+
+/*
+ * Where a translation holds: from an entry to the next one in the output. Both binaries have the
+ * same instructions from these addresses on, but for some that BOLT made shorter, left out
+ * (no-operations, jumps at the end) or added (jumps at the end).
+ */
+struct bat_original_run {
+    uint64_t output;     /* address in the output */
+    uint64_t output_end; /* of the next entry, or the function's end */
+    uint64_t input;      /* address in the input */
+    uint64_t input_end;  /* of the function */
+};
+
+/* The input address of the instruction at output address `at`, inside the run. */
+uint64_t bat_original_align(const struct bat_original *original, const struct bat_original_run *run,
+                            uint64_t at);
+
+/* The other way: false if the instruction at input address `at` is not in the output's run. */
+bool bat_original_align_back(const struct bat_original *original,
+                             const struct bat_original_run *run, uint64_t at, uint64_t *output);
+
+/* The position of the table's last entry at or below an output offset, or BAT_NONE. */
+uint32_t bat_original_entry(const struct bat_map *map, uint32_t table, uint64_t output_offset);
+
+/* The instruction at an address of a file; false if there is none. */
+bool bat_original_decode(const struct bat_elf *elf, uint64_t address,
+                         struct bat_instruction *instruction);
+
+#endif

@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Which function of the output is which of the input. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "original.h"
+
+struct pairing {
+    struct bat_original *original;
+    struct bat_symbol_pairs symbols;
+    uint32_t *largest; /* of each hot table: the largest input offset among its entries */
+    uint32_t *named;   /* input functions by name: PLT entries and code without symbols */
+    uint32_t named_count;
+};
+
+static enum bat_code fail_memory(struct bat_error *error)
+{
+    return bat_fail(error, BAT_ERR_MEMORY, "not enough memory to pair functions");
+}
+
+static bool is_fragment(const struct bat_original *original, uint32_t output)
+{
+    uint32_t table = original->table_of[output];
+    return table != BAT_NONE && table >= original->binary->map->hot_count;
+}
+
+/* --- By name -------------------------------------------------------------------------------- */
+
+#define NAMED_FLAGS ((uint32_t)BAT_FUNCTION_PLT | (uint32_t)BAT_FUNCTION_FDE)
+
+static int compare_named(const void *left, const void *right, void *context)
+{
+    const struct bat_function_symbol *inputs = context;
+    uint32_t left_index = *(const uint32_t *)left;
+    uint32_t right_index = *(const uint32_t *)right;
+    int order = strcmp(inputs[left_index].name, inputs[right_index].name);
+    return order != 0 ? order : left_index < right_index ? -1 : left_index > right_index;
+}
+
+static enum bat_code sort_named(struct pairing *pairing)
+{
+    const struct bat_original *original = pairing->original;
+    pairing->named = malloc(((size_t)original->input_count + 1) * sizeof(*pairing->named));
+    if (!pairing->named)
+        return BAT_ERR_MEMORY;
+    for (uint32_t i = 0; i < original->input_count; i++)
+        if (original->inputs[i].flags & NAMED_FLAGS)
+            pairing->named[pairing->named_count++] = i;
+    struct bat_function_symbol *inputs = (struct bat_function_symbol *)original->inputs;
+    qsort_r(pairing->named, pairing->named_count, sizeof(*pairing->named), compare_named, inputs);
+    return BAT_OK;
+}
+
+/* The input function of that name: the one at the same address, if there are several. */
+static uint32_t find_named(const struct pairing *pairing, const struct bat_function_symbol *output)
+{
+    const struct bat_function_symbol *inputs = pairing->original->inputs;
+    uint32_t low = 0;
+    uint32_t high = pairing->named_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        const struct bat_function_symbol *input = &inputs[pairing->named[middle]];
+        int order = strcmp(input->name, output->name);
+        if (order < 0 || (order == 0 && input->address < output->address))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    /* At the first of that name at or above the address, or just behind the last. */
+    for (uint32_t i = low; i + 1 >= low && i != BAT_NONE; i--)
+        if (i < pairing->named_count && strcmp(inputs[pairing->named[i]].name, output->name) == 0)
+            return pairing->named[i];
+    return BAT_NONE;
+}
+
+/* --- By symbols ----------------------------------------------------------------------------- */
+
+/* The first pair of an output address; pairs.count if there is none. */
+static size_t first_pair(const struct bat_symbol_pairs *pairs, uint64_t output)
+{
+    size_t low = 0;
+    size_t high = pairs->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (pairs->all[middle].output < output)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* The input function that starts at an address, or BAT_NONE. */
+static uint32_t input_at(const struct bat_original *original, uint64_t address)
+{
+    uint32_t low = 0;
+    uint32_t high = original->input_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (original->inputs[middle].address < address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < original->input_count && original->inputs[low].address == address ? low : BAT_NONE;
+}
+
+static bool fits(const struct pairing *pairing, uint32_t table, uint32_t input)
+{
+    return table == BAT_NONE || pairing->largest[table] < pairing->original->inputs[input].extent;
+}
+
+/*
+ * The input function of an output function that is no fragment: of several (folded into one), the
+ * one that profiles call it by, unless it is too small. *misfit is one that is too small.
+ */
+static uint32_t choose_input(const struct pairing *pairing, uint32_t output, uint32_t *misfit)
+{
+    const struct bat_original *original = pairing->original;
+    const struct bat_function_symbol *function = &original->outputs[output];
+    *misfit = BAT_NONE;
+    if (function->flags & NAMED_FLAGS)
+        return find_named(pairing, function);
+    const struct bat_symbol_pairs *pairs = &pairing->symbols;
+    for (size_t i = first_pair(pairs, function->address);
+         i < pairs->count && pairs->all[i].output == function->address; i++) {
+        uint32_t input = input_at(original, pairs->all[i].input);
+        if (input == BAT_NONE)
+            continue;
+        if (fits(pairing, original->table_of[output], input))
+            return input;
+        *misfit = input;
+    }
+    return BAT_NONE;
+}
+
+/* --- Tables --------------------------------------------------------------------------------- */
+
+static enum bat_code find_largest(struct pairing *pairing)
+{
+    const struct bat_map *map = pairing->original->binary->map;
+    pairing->largest = calloc((size_t)map->hot_count + 1, sizeof(*pairing->largest));
+    if (!pairing->largest)
+        return BAT_ERR_MEMORY;
+    for (uint32_t table = 0; table < bat_map_tables(map); table++) {
+        const struct bat_function *function = &map->functions[table];
+        uint32_t *largest = &pairing->largest[function->parent];
+        for (uint32_t i = 0; i < function->entry_count; i++) {
+            uint32_t offset = map->input_offsets[function->first_entry + i] >> 1;
+            *largest = offset > *largest ? offset : *largest;
+        }
+    }
+    return BAT_OK;
+}
+
+static void count_misfit(const struct pairing *pairing, uint32_t table, uint32_t misfit,
+                         struct bat_misfits *misfits)
+{
+    if (misfit == BAT_NONE)
+        misfits->unnamed++;
+    else
+        misfits->too_small++;
+    bool is_worse = misfit != BAT_NONE && misfits->example_size == 0;
+    if (misfits->example != BAT_NONE && !is_worse)
+        return;
+    misfits->example = table;
+    misfits->example_size = misfit == BAT_NONE ? 0 : pairing->original->inputs[misfit].extent;
+    misfits->example_offset = pairing->largest[table];
+}
+
+static void count_pair(struct bat_original *original, uint32_t output)
+{
+    struct bat_original_counters *counters = &original->counters;
+    bool is_paired = original->input_of[output] != BAT_NONE;
+    if (original->outputs[output].flags & BAT_FUNCTION_PLT) {
+        counters->plt += is_paired;
+    } else if (original->table_of[output] == BAT_NONE) {
+        counters->functions++;
+        counters->functions_paired += is_paired;
+    } else {
+        counters->tables_paired += is_paired;
+    }
+}
+
+static void pair_outputs(struct pairing *pairing, struct bat_misfits *misfits)
+{
+    struct bat_original *original = pairing->original;
+    const struct bat_map *map = original->binary->map;
+    original->counters.tables = map->hot_count;
+    for (uint32_t output = 0; output < original->output_count; output++) {
+        if (is_fragment(original, output))
+            continue;
+        uint32_t misfit;
+        original->input_of[output] = choose_input(pairing, output, &misfit);
+        count_pair(original, output);
+    }
+    for (uint32_t table = 0; table < map->hot_count; table++) {
+        uint32_t misfit = BAT_NONE;
+        uint32_t output = original->output_of[table];
+        if (output != BAT_NONE && original->input_of[output] != BAT_NONE)
+            continue;
+        if (output != BAT_NONE)
+            choose_input(pairing, output, &misfit);
+        count_misfit(pairing, table, misfit, misfits);
+    }
+    for (uint32_t table = map->hot_count; table < bat_map_tables(map); table++)
+        if (original->output_of[table] != BAT_NONE)
+            original->input_of[original->output_of[table]] =
+                bat_original_input_of_table(original, map->functions[table].parent);
+}
+
+/* --- From the input to the output ------------------------------------------------------------ */
+
+struct home {
+    uint32_t input;
+    uint32_t output;
+};
+
+static int compare_homes(const void *left_pointer, const void *right_pointer)
+{
+    const struct home *left = left_pointer;
+    const struct home *right = right_pointer;
+    if (left->input != right->input)
+        return left->input < right->input ? -1 : 1;
+    return left->output < right->output ? -1 : left->output > right->output;
+}
+
+/* All pairs of functions, with those that were folded into others; *homes has room. */
+static size_t collect_homes(const struct pairing *pairing, struct home *homes)
+{
+    const struct bat_original *original = pairing->original;
+    const struct bat_symbol_pairs *pairs = &pairing->symbols;
+    size_t count = 0;
+    for (uint32_t output = 0; output < original->output_count; output++)
+        if (original->input_of[output] != BAT_NONE && !is_fragment(original, output))
+            homes[count++] = (struct home){original->input_of[output], output};
+    uint32_t output = 0;
+    for (size_t i = 0; i < pairs->count; i++) {
+        while (output < original->output_count &&
+               original->outputs[output].address < pairs->all[i].output)
+            output++;
+        uint32_t input = input_at(original, pairs->all[i].input);
+        if (output < original->output_count && input != BAT_NONE &&
+            original->outputs[output].address == pairs->all[i].output &&
+            original->input_of[output] != BAT_NONE && !is_fragment(original, output) &&
+            fits(pairing, original->table_of[output], input))
+            homes[count++] = (struct home){input, output};
+    }
+    return count;
+}
+
+static enum bat_code find_homes(const struct pairing *pairing)
+{
+    struct bat_original *original = pairing->original;
+    size_t most = (size_t)original->output_count + pairing->symbols.count;
+    struct home *homes = malloc((most + 1) * sizeof(*homes));
+    original->homes = malloc((most + 1) * sizeof(*original->homes));
+    original->first_home = calloc((size_t)original->input_count + 1, sizeof(*original->first_home));
+    if (!homes || !original->homes || !original->first_home) {
+        free(homes);
+        return BAT_ERR_MEMORY;
+    }
+    size_t count = collect_homes(pairing, homes);
+    qsort(homes, count, sizeof(*homes), compare_homes);
+    uint32_t kept = 0;
+    uint32_t input = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (i > 0 && compare_homes(&homes[i - 1], &homes[i]) == 0)
+            continue;
+        while (input <= homes[i].input)
+            original->first_home[input++] = kept;
+        original->homes[kept++] = homes[i].output;
+        original->counters.folded += original->input_of[homes[i].output] != homes[i].input;
+    }
+    while (input <= original->input_count)
+        original->first_home[input++] = kept;
+    free(homes);
+    return BAT_OK;
+}
+
+enum bat_code bat_original_pair_functions(struct bat_original *original,
+                                          struct bat_misfits *misfits, struct bat_error *error)
+{
+    struct pairing pairing = {.original = original};
+    *misfits = (struct bat_misfits){.example = BAT_NONE};
+    for (uint32_t i = 0; i < original->output_count; i++)
+        original->input_of[i] = BAT_NONE;
+    enum bat_code code = bat_original_pair_symbols(original, &pairing.symbols, error);
+    if (code == BAT_OK && (find_largest(&pairing) != BAT_OK || sort_named(&pairing) != BAT_OK))
+        code = fail_memory(error);
+    if (code == BAT_OK) {
+        pair_outputs(&pairing, misfits);
+        if (find_homes(&pairing) != BAT_OK)
+            code = fail_memory(error);
+    }
+    free(pairing.symbols.all);
+    free(pairing.largest);
+    free(pairing.named);
+    return code;
+}

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Single addresses, from the output to the input and back. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "original.h"
+
+uint32_t bat_original_entry(const struct bat_map *map, uint32_t table, uint64_t output_offset)
+{
+    const struct bat_function *function = &map->functions[table];
+    uint32_t low = 0;
+    uint32_t high = function->entry_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (map->output_offsets[function->first_entry + middle] <= output_offset)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low == 0 ? BAT_NONE : function->first_entry + low - 1;
+}
+
+/* From an entry of the output function's table to the next. */
+static struct bat_original_run run_of(const struct bat_original *original, uint32_t output,
+                                      uint32_t input, uint32_t entry)
+{
+    const struct bat_map *map = original->binary->map;
+    const struct bat_function *function = &map->functions[original->table_of[output]];
+    const struct bat_function_symbol *symbol = &original->outputs[output];
+    const struct bat_function_symbol *from = &original->inputs[input];
+    bool is_last = entry + 1 == function->first_entry + function->entry_count;
+    uint64_t end = is_last ? symbol->size : map->output_offsets[entry + 1];
+    return (struct bat_original_run){
+        .output = symbol->address + map->output_offsets[entry],
+        .output_end = symbol->address + (end < symbol->extent ? end : symbol->extent),
+        .input = from->address + (map->input_offsets[entry] >> 1),
+        .input_end = from->address + from->extent,
+    };
+}
+
+/* --- To the input --------------------------------------------------------------------------- */
+
+static uint64_t find_by_table(const struct bat_original *original, uint32_t output, uint32_t input,
+                              uint64_t address, bool is_branch_source)
+{
+    const struct bat_function_symbol *symbol = &original->outputs[output];
+    uint64_t start = original->inputs[input].address;
+    uint64_t offset = address - symbol->address;
+    uint32_t entry = bat_original_entry(original->binary->map, original->table_of[output], offset);
+    if (entry == BAT_NONE)
+        return start + offset;
+    struct bat_original_run run = run_of(original, output, input, entry);
+    return is_branch_source ? run.input : bat_original_align(original, &run, address);
+}
+
+bool bat_original_find(const struct bat_original *original, uint64_t output_address,
+                       bool is_branch_source, struct bat_original_place *place)
+{
+    uint32_t output = bat_functions_find(original->output_functions, output_address);
+    uint32_t input = output == BAT_NONE ? BAT_NONE : original->input_of[output];
+    if (input == BAT_NONE)
+        return false;
+    const struct bat_function_symbol *from = &original->inputs[input];
+    const struct bat_function_symbol *symbol = &original->outputs[output];
+    *place = (struct bat_original_place){
+        .address = from->address + (output_address - symbol->address),
+        .function_address = from->address,
+        .function_size = from->size,
+        .name = from->name,
+        .kind = symbol->flags & BAT_FUNCTION_PLT ? BAT_ORIGINAL_PLT : BAT_ORIGINAL_WHOLE,
+        .table = original->table_of[output],
+    };
+    if (place->table != BAT_NONE) {
+        place->kind = BAT_ORIGINAL_TABLE;
+        place->address = find_by_table(original, output, input, output_address, is_branch_source);
+    }
+    return place->address - from->address < from->extent;
+}
+
+bool bat_original_to_input(const struct bat_original *original, uint64_t output_address,
+                           bool is_branch_source, uint64_t *input_address)
+{
+    struct bat_original_place place;
+    if (!bat_original_find(original, output_address, is_branch_source, &place))
+        return false;
+    *input_address = place.address;
+    return true;
+}
+
+/* --- To the output -------------------------------------------------------------------------- */
+
+/* Addresses that were found. */
+struct found {
+    uint64_t *all;
+    size_t count;
+    size_t capacity;
+};
+
+static enum bat_code add_found(struct found *found, uint64_t address)
+{
+    if (found->count == found->capacity) {
+        size_t capacity = found->capacity ? 2 * found->capacity : 8;
+        uint64_t *grown = realloc(found->all, capacity * sizeof(*grown));
+        if (!grown)
+            return BAT_ERR_MEMORY;
+        found->all = grown;
+        found->capacity = capacity;
+    }
+    found->all[found->count++] = address;
+    return BAT_OK;
+}
+
+/* Tables of one function: number 0 is the hot one, the others its fragments. BAT_NONE: no more. */
+static uint32_t table_number(const struct bat_map *map, uint32_t hot, uint32_t number)
+{
+    if (number == 0)
+        return hot;
+    uint32_t place = map->fragment_start[hot] + number - 1;
+    return place < map->fragment_start[hot + 1] ? map->fragments[place] : BAT_NONE;
+}
+
+/* The largest input offset of an entry at or below offset; BAT_NONE if there is none. */
+static uint32_t last_entry_offset(const struct bat_map *map, uint32_t hot, uint64_t offset)
+{
+    uint32_t largest = BAT_NONE;
+    uint32_t table;
+    for (uint32_t number = 0; (table = table_number(map, hot, number)) != BAT_NONE; number++) {
+        const struct bat_function *function = &map->functions[table];
+        for (uint32_t i = 0; i < function->entry_count; i++) {
+            uint32_t input = map->input_offsets[function->first_entry + i] >> 1;
+            if (input <= offset && (largest == BAT_NONE || input > largest))
+                largest = input;
+        }
+    }
+    return largest;
+}
+
+/* The copies of an instruction in one table: wherever it has the entry that is nearest to it. */
+static enum bat_code search_table(const struct bat_original *original, uint32_t output,
+                                  uint32_t input, uint32_t nearest, uint64_t address,
+                                  struct found *found)
+{
+    const struct bat_map *map = original->binary->map;
+    const struct bat_function *function = &map->functions[original->table_of[output]];
+    enum bat_code code = BAT_OK;
+    for (uint32_t i = 0; i < function->entry_count && code == BAT_OK; i++) {
+        uint32_t entry = function->first_entry + i;
+        if (map->input_offsets[entry] >> 1 != nearest)
+            continue;
+        struct bat_original_run run = run_of(original, output, input, entry);
+        uint64_t result;
+        if (bat_original_align_back(original, &run, address, &result))
+            code = add_found(found, result);
+    }
+    return code;
+}
+
+static enum bat_code search_tables(const struct bat_original *original, uint32_t output,
+                                   uint32_t input, uint64_t address, struct found *found)
+{
+    const struct bat_map *map = original->binary->map;
+    uint32_t hot = original->table_of[output];
+    uint32_t nearest = last_entry_offset(map, hot, address - original->inputs[input].address);
+    if (nearest == BAT_NONE)
+        return BAT_OK;
+    enum bat_code code = BAT_OK;
+    uint32_t table;
+    for (uint32_t number = 0;
+         code == BAT_OK && (table = table_number(map, hot, number)) != BAT_NONE; number++)
+        if (original->output_of[table] != BAT_NONE)
+            code =
+                search_table(original, original->output_of[table], input, nearest, address, found);
+    return code;
+}
+
+static int compare_addresses(const void *left_pointer, const void *right_pointer)
+{
+    uint64_t left = *(const uint64_t *)left_pointer;
+    uint64_t right = *(const uint64_t *)right_pointer;
+    return left < right ? -1 : left > right;
+}
+
+static void sort_found(struct found *found)
+{
+    if (found->count == 0)
+        return;
+    qsort(found->all, found->count, sizeof(*found->all), compare_addresses);
+    size_t kept = 1;
+    for (size_t i = 1; i < found->count; i++)
+        if (found->all[i] != found->all[kept - 1])
+            found->all[kept++] = found->all[i];
+    found->count = kept;
+}
+
+enum bat_code bat_original_to_output(const struct bat_original *original, uint64_t input_address,
+                                     uint64_t **output_addresses, size_t *count,
+                                     struct bat_error *error)
+{
+    struct found found = {0};
+    enum bat_code code = BAT_OK;
+    uint32_t input = bat_functions_find(original->input_functions, input_address);
+    uint32_t first = input == BAT_NONE ? 0 : original->first_home[input];
+    uint32_t end = input == BAT_NONE ? 0 : original->first_home[input + 1];
+    for (uint32_t i = first; i < end && code == BAT_OK; i++) {
+        uint32_t output = original->homes[i];
+        uint64_t offset = input_address - original->inputs[input].address;
+        if (original->table_of[output] != BAT_NONE)
+            code = search_tables(original, output, input, input_address, &found);
+        else if (offset < original->outputs[output].extent)
+            code = add_found(&found, original->outputs[output].address + offset);
+    }
+    if (code != BAT_OK) {
+        free(found.all);
+        return bat_fail(error, code, "not enough memory for the places of an instruction");
+    }
+    sort_found(&found);
+    *output_addresses = found.all;
+    *count = found.count;
+    return BAT_OK;
+}
+
+/* --- Names ---------------------------------------------------------------------------------- */
+
+/* Symbols and profiles may give the same function to a name. */
+static size_t note_address(uint64_t *address, uint64_t *last, size_t count, uint64_t found)
+{
+    if (count == 0 || found < *address)
+        *address = found;
+    size_t more = count == 0 || found != *last;
+    *last = found;
+    return count + more;
+}
+
+size_t bat_original_function(const struct bat_original *original, const char *name,
+                             uint64_t *address)
+{
+    size_t count = 0;
+    uint64_t last = 0;
+    for (uint32_t i = 0; i < original->input_count; i++)
+        if (strcmp(original->inputs[i].name, name) == 0)
+            count = note_address(address, &last, count, original->inputs[i].address);
+    const struct bat_symbol *symbols;
+    size_t symbol_count;
+    if (count != 0 ||
+        bat_elf_symbols(original->input_symbols, false, &symbols, &symbol_count, NULL) != BAT_OK)
+        return count;
+    for (size_t i = 0; i < symbol_count; i++) {
+        uint32_t input = bat_functions_find(original->input_functions, symbols[i].address);
+        if (input != BAT_NONE && strcmp(symbols[i].name, name) == 0 &&
+            original->inputs[input].address == symbols[i].address)
+            count = note_address(address, &last, count, symbols[i].address);
+    }
+    return count;
+}

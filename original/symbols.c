@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Which symbol of the output is which of the input. */
+#include <elf.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "bat_decoder.h"
+#include "original.h"
+
+/*
+ * Names in a damaged table can overlap, so that all together are far longer than the file: no more
+ * bytes of names are read than this many times the file's size.
+ */
+#define TEXT_FACTOR 8u
+
+/* A symbol by its name and, if it is local, its file. */
+struct keyed {
+    uint64_t hash;
+    uint32_t index; /* in the file's symbols */
+};
+
+struct side {
+    const struct bat_elf *elf;
+    const struct bat_symbol *symbols;
+    struct keyed *keyed; /* by hash, then in the symbol table's order */
+    size_t count;
+};
+
+static bool is_code(const struct bat_elf *elf, const struct bat_symbol *symbol)
+{
+    size_t count;
+    const struct bat_section *sections = bat_elf_sections(elf, &count);
+    return symbol->section != SHN_UNDEF && symbol->section < count &&
+           (sections[symbol->section].flags & SHF_EXECINSTR) != 0;
+}
+
+static bool is_function_type(const struct bat_symbol *symbol)
+{
+    return symbol->type == STT_FUNC || symbol->type == STT_GNU_IFUNC;
+}
+
+/* Mapping symbols ("$x") come and go. */
+static bool can_name_function(const struct bat_elf *elf, const struct bat_symbol *symbol)
+{
+    return (is_function_type(symbol) || (symbol->type == STT_NOTYPE && symbol->name[0] != '$')) &&
+           is_code(elf, symbol);
+}
+
+/* The hash of a symbol's key; false if there is too much text. */
+static bool hash_symbol(const struct bat_symbol *symbol, uint64_t *text_left, uint64_t *hash)
+{
+    size_t length = strlen(symbol->name);
+    size_t file_length = 0;
+    *hash = XXH3_64bits(symbol->name, length);
+    if (symbol->binding == STB_LOCAL) {
+        file_length = symbol->file ? strlen(symbol->file) : 0;
+        *hash = XXH3_64bits_withSeed(symbol->file ? symbol->file : "", file_length, *hash);
+    }
+    if (length + file_length + 1 > *text_left)
+        return false;
+    *text_left -= length + file_length + 1;
+    return true;
+}
+
+static int compare_keyed(const void *left_pointer, const void *right_pointer)
+{
+    const struct keyed *left = left_pointer;
+    const struct keyed *right = right_pointer;
+    if (left->hash != right->hash)
+        return left->hash < right->hash ? -1 : 1;
+    return left->index < right->index ? -1 : left->index > right->index;
+}
+
+/* Fragments have names that BOLT made: they are found through their tables. */
+static bool is_fragment(const struct bat_map *map, uint64_t address)
+{
+    uint32_t table = bat_map_table_at(map, address);
+    return table != BAT_NONE && table >= map->hot_count;
+}
+
+static enum bat_code read_side(struct bat_elf *elf, const struct bat_map *fragments_of,
+                               struct side *side, struct bat_error *error)
+{
+    size_t count;
+    side->elf = elf;
+    enum bat_code code = bat_elf_symbols(elf, false, &side->symbols, &count, error);
+    if (code != BAT_OK)
+        return code;
+    side->keyed = malloc((count + 1) * sizeof(*side->keyed));
+    if (!side->keyed)
+        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %zu symbols", count);
+    uint64_t file_size;
+    bat_elf_bytes(elf, &file_size);
+    uint64_t text_left = file_size * TEXT_FACTOR;
+    for (size_t i = 0; i < count && i < UINT32_MAX; i++) {
+        const struct bat_symbol *symbol = &side->symbols[i];
+        if (!can_name_function(elf, symbol) ||
+            (fragments_of && is_fragment(fragments_of, symbol->address)))
+            continue;
+        struct keyed *keyed = &side->keyed[side->count++];
+        keyed->index = (uint32_t)i;
+        if (!hash_symbol(symbol, &text_left, &keyed->hash))
+            return bat_fail(error, BAT_ERR_ELF,
+                            "expected symbols whose names fit %" PRIu32
+                            " times into the file, found longer ones in \"%.200s\"",
+                            TEXT_FACTOR, bat_elf_path(elf));
+    }
+    qsort(side->keyed, side->count, sizeof(*side->keyed), compare_keyed);
+    if (side->count == 0)
+        return bat_fail(error, BAT_ERR_MISMATCH,
+                        "expected function symbols, found a stripped file: \"%.200s\"",
+                        bat_elf_path(elf));
+    return BAT_OK;
+}
+
+static size_t end_of_group(const struct side *side, size_t first)
+{
+    size_t end = first;
+    while (end < side->count && side->keyed[end].hash == side->keyed[first].hash)
+        end++;
+    return end;
+}
+
+static bool same_key(const struct bat_symbol *left, const struct bat_symbol *right)
+{
+    if (strcmp(left->name, right->name) != 0 ||
+        (left->binding == STB_LOCAL) != (right->binding == STB_LOCAL))
+        return false;
+    return left->binding != STB_LOCAL ||
+           strcmp(left->file ? left->file : "", right->file ? right->file : "") == 0;
+}
+
+/*
+ * Functions' symbols come first; those below files have names with two slashes, which profiles
+ * prefer.
+ */
+static uint64_t rank_of(const struct bat_symbol *symbol)
+{
+    uint64_t class = !is_function_type(symbol)                              ? 2
+                     : symbol->binding == STB_LOCAL && symbol->file != NULL ? 0
+                                                                            : 1;
+    return class << 32 | symbol->order;
+}
+
+static int compare_pairs(const void *left_pointer, const void *right_pointer)
+{
+    const struct bat_symbol_pair *left = left_pointer;
+    const struct bat_symbol_pair *right = right_pointer;
+    if (left->output != right->output)
+        return left->output < right->output ? -1 : 1;
+    return left->rank < right->rank ? -1 : left->rank > right->rank;
+}
+
+/* Pair the symbols of one key in their order, if there are as many on both sides. */
+static void pair_group(const struct side *output, size_t first, size_t count,
+                       const struct side *input, size_t input_first, size_t input_count,
+                       struct bat_symbol_pairs *pairs)
+{
+    if (count != input_count)
+        return;
+    for (size_t i = 0; i < count; i++) {
+        const struct bat_symbol *to = &output->symbols[output->keyed[first + i].index];
+        const struct bat_symbol *from = &input->symbols[input->keyed[input_first + i].index];
+        if (same_key(to, from))
+            pairs->all[pairs->count++] =
+                (struct bat_symbol_pair){to->address, from->address, rank_of(to)};
+    }
+}
+
+static enum bat_code pair_sides(const struct side *output, const struct side *input,
+                                struct bat_symbol_pairs *pairs, struct bat_error *error)
+{
+    pairs->all = malloc((output->count + 1) * sizeof(*pairs->all));
+    if (!pairs->all)
+        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %zu symbols", output->count);
+    size_t first = 0;
+    size_t input_first = 0;
+    while (first < output->count && input_first < input->count) {
+        uint64_t hash = output->keyed[first].hash;
+        uint64_t input_hash = input->keyed[input_first].hash;
+        size_t end = hash <= input_hash ? end_of_group(output, first) : first;
+        size_t input_end = input_hash <= hash ? end_of_group(input, input_first) : input_first;
+        pair_group(output, first, end - first, input, input_first, input_end - input_first, pairs);
+        first = end;
+        input_first = input_end;
+    }
+    qsort(pairs->all, pairs->count, sizeof(*pairs->all), compare_pairs);
+    return BAT_OK;
+}
+
+enum bat_code bat_original_pair_symbols(const struct bat_original *original,
+                                        struct bat_symbol_pairs *pairs, struct bat_error *error)
+{
+    *pairs = (struct bat_symbol_pairs){0};
+    struct side output = {0};
+    struct side input = {0};
+    enum bat_code code = read_side(original->output_symbols, original->binary->map, &output, error);
+    if (code == BAT_OK)
+        code = read_side(original->input_symbols, NULL, &input, error);
+    if (code == BAT_OK)
+        code = pair_sides(&output, &input, pairs, error);
+    free(output.keyed);
+    free(input.keyed);
+    return code;
+}
