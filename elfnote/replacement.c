@@ -41,6 +41,7 @@ static enum bat_code check_existing(struct replacement *replacement, struct bat_
         return bat_fail(error, BAT_ERR_IO, "cannot write %s: it is %s, not a regular file",
                         replacement->path,
                         S_ISDIR(status.st_mode) ? "a directory" : "a pipe or a device");
+    replacement->is_durable = true;
     if (!replacement->has_model) {
         replacement->model = status;
         replacement->has_model = true;
@@ -239,7 +240,8 @@ static enum bat_code copy_data(struct replacement *replacement, int source, uint
             return copy_by_hand(replacement, source, from, size, to, error);
         /* The disk writes while the rest is copied: less to wait for at the end. An error of it
          * comes back from fsync(). */
-        sync_file_range(replacement->file, (off_t)to, (off_t)copied, SYNC_FILE_RANGE_WRITE);
+        if (replacement->is_durable)
+            sync_file_range(replacement->file, (off_t)to, (off_t)copied, SYNC_FILE_RANGE_WRITE);
         from += (uint64_t)copied;
         to += (uint64_t)copied;
         size -= (uint64_t)copied;
@@ -303,7 +305,7 @@ static enum bat_code take_mode(struct replacement *replacement, struct bat_error
 enum bat_code replacement_finish(struct replacement *replacement, struct bat_error *error)
 {
     enum bat_code code = replacement->has_model ? take_mode(replacement, error) : BAT_OK;
-    if (code == BAT_OK && fsync(replacement->file) != 0)
+    if (code == BAT_OK && replacement->is_durable && fsync(replacement->file) != 0)
         code = fail(replacement, error);
     if (code == BAT_OK && !replacement->temporary)
         code = make_named(replacement, 0, error);

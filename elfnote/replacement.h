@@ -17,6 +17,8 @@ struct replacement {
     char *folder;     /* where it is */
     char *temporary;  /* the name that the new file has until then; NULL while it has none */
     int file;         /* the new file, or -1 */
+    bool is_durable;  /* synchronise before the old file goes: set where there is one. What can be
+                         made again need not wait for the disk */
     bool has_model;
     struct stat model; /* whose mode and owner the new file gets */
 };
@@ -45,7 +47,10 @@ enum bat_code replacement_copy(struct replacement *replacement, int source, uint
 enum bat_code replacement_resize(struct replacement *replacement, uint64_t size,
                                  struct bat_error *error);
 
-/* Synchronise the new file and put it in the old one's place. Ends replacement in any case. */
+/*
+ * Put the new file in the old one's place, on the disk before if is_durable. Ends replacement in
+ * any case.
+ */
 enum bat_code replacement_finish(struct replacement *replacement, struct bat_error *error);
 
 /* Remove what was written. */

@@ -160,6 +160,13 @@ bat_profile_to_input(const struct bat_profile *profile, struct bat_binary *binar
                      const struct bat_original *original, struct bat_profile **input_profile,
                      struct bat_to_input_counters *counters, struct bat_error *error);
 
+/*
+ * Begin to find out, beside the reading, what bat_profile_translate() will need of this binary;
+ * its arguments are the same. Not needed, only faster. The profile must be freed before both.
+ */
+BAT_API void bat_profile_prepare(struct bat_profile *profile, struct bat_binary *binary,
+                                 struct bat_elf *symbols);
+
 /* --- What it says of the input binary ----------------------------------------------------- */
 
 struct bat_records;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "counts.h"
 
+#include "key_sort.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -72,6 +74,26 @@ static uint32_t find_slot(const struct bat_counts *counts, const uint64_t *key)
     return find_slot_from(counts, key, first_slot(counts, key));
 }
 
+/* Fill the empty slots with all items, which differ. */
+static void fill_slots(struct bat_counts *counts)
+{
+    uint32_t slots[BAT_COUNTS_BATCH];
+    for (uint32_t start = 0; start < counts->count; start += BAT_COUNTS_BATCH) {
+        uint32_t left = counts->count - start;
+        uint32_t batch = left < BAT_COUNTS_BATCH ? left : BAT_COUNTS_BATCH;
+        for (uint32_t i = 0; i < batch; i++) {
+            slots[i] = first_slot(counts, item_at(counts, start + i));
+            __builtin_prefetch(&counts->slots[slots[i]], 1);
+        }
+        for (uint32_t i = 0; i < batch; i++) {
+            uint32_t slot = slots[i];
+            while (counts->slots[slot] != 0)
+                slot = (slot + 1) & counts->mask;
+            counts->slots[slot] = start + i + 1;
+        }
+    }
+}
+
 /* Twice the capacity, slots being twice as many as items again. */
 static enum bat_code grow(struct bat_counts *counts)
 {
@@ -92,8 +114,7 @@ static enum bat_code grow(struct bat_counts *counts)
     counts->slots = slots;
     counts->capacity = capacity;
     counts->mask = capacity * 2 - 1;
-    for (uint32_t i = 0; i < counts->count; i++)
-        counts->slots[find_slot(counts, item_at(counts, i))] = i + 1;
+    fill_slots(counts);
     return BAT_OK;
 }
 
@@ -195,11 +216,43 @@ static int compare_keys(const void *left_pointer, const void *right_pointer, voi
     return 0;
 }
 
+/*
+ * Sort by one word after the other, the last first, each time keeping the order of equal ones.
+ * Without the memory for it nothing is done, and false returned.
+ */
+static bool sort_by_words(struct bat_counts *counts)
+{
+    size_t count = counts->count;
+    size_t size = counts->words + 2;
+    struct bat_sort_key *keys = malloc(2 * count * sizeof(*keys));
+    uint64_t *sorted = malloc(count * size * sizeof(*sorted));
+    if (!keys || !sorted) {
+        free(keys);
+        free(sorted);
+        return false;
+    }
+    struct bat_sort_key *order = keys;
+    for (size_t i = 0; i < count; i++)
+        order[i].value = i;
+    for (uint32_t word = counts->words; word-- > 0;) {
+        for (size_t i = 0; i < count; i++)
+            order[i].key = counts->items[order[i].value * size + word];
+        order = bat_sort_keys(order, order == keys ? keys + count : keys, count);
+    }
+    for (size_t i = 0; i < count; i++)
+        memcpy(sorted + i * size, counts->items + order[i].value * size, size * sizeof(*sorted));
+    free(keys);
+    free(counts->items);
+    counts->items = sorted;
+    counts->capacity = counts->count;
+    return true;
+}
+
 void bat_counts_sort(struct bat_counts *counts)
 {
     free(counts->slots);
     counts->slots = NULL;
-    if (counts->count > 1)
+    if (counts->count > 1 && !sort_by_words(counts))
         qsort_r(counts->items, counts->count, (counts->words + 2) * sizeof(uint64_t), compare_keys,
                 &counts->words);
 }

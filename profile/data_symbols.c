@@ -178,11 +178,16 @@ uint32_t bat_data_symbols_count(const struct bat_data_symbols *data)
 enum bat_code bat_data_symbols_number(struct bat_data_symbols *data, const uint8_t *wanted,
                                       struct bat_error *error)
 {
-    for (uint32_t i = 0; i < data->count; i++) {
-        struct draft_symbol *symbol = &data->symbols.all[data->all[i].symbol];
-        symbol->wants_number = wanted[i] && symbol->binding == STB_LOCAL;
-    }
-    return draft_symbols_number(&data->symbols, error);
+    uint32_t *symbols = malloc(((size_t)data->count + 1) * sizeof(*symbols));
+    if (!symbols)
+        return bat_fail(error, BAT_ERR_MEMORY, "out of memory for the numbers of local symbols");
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < data->count; i++)
+        if (wanted[i] && data->symbols.all[data->all[i].symbol].binding == STB_LOCAL)
+            symbols[count++] = data->all[i].symbol;
+    enum bat_code code = draft_symbols_number(&data->symbols, false, symbols, count, error);
+    free(symbols);
+    return code;
 }
 
 char *bat_data_symbols_name(const struct bat_data_symbols *data, uint32_t index)

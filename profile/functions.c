@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "functions.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
@@ -28,6 +29,7 @@ struct bat_functions {
     char *text;
     const struct bat_elf *elf;
     _Atomic(uint8_t) *padding; /* enum padding: what is known of it, found when asked for */
+    struct draft *draft;       /* what names are made from; NULL when they are made */
     bool have_symbols;
 };
 
@@ -36,6 +38,18 @@ enum padding {
     PADDING_ONLY, /* nothing but padding stands between size and extent */
     PADDING_NOT,
 };
+
+static void free_draft(struct draft *draft)
+{
+    if (!draft)
+        return;
+    free(draft->symbols.all);
+    free(draft->sections);
+    free(draft->fdes);
+    free(draft->functions.all);
+    free(draft->entries.all);
+    free(draft);
+}
 
 void bat_functions_free(struct bat_functions *functions)
 {
@@ -48,19 +62,11 @@ void bat_functions_free(struct bat_functions *functions)
     free(functions->first_entry_point);
     free(functions->text);
     free((void *)functions->padding);
+    free_draft(functions->draft);
     free(functions);
 }
 
 /* --- Building ----------------------------------------------------------------------------- */
-
-static void free_draft(struct draft *draft)
-{
-    free(draft->symbols.all);
-    free(draft->sections);
-    free(draft->fdes);
-    free(draft->functions.all);
-    free(draft->entries.all);
-}
 
 /* How much of names may be read and written: see DRAFT_TEXT_FACTOR. */
 static uint64_t text_limit(const struct bat_elf *elf)
@@ -78,17 +84,69 @@ static uint64_t text_limit(const struct bat_elf *elf)
     return DRAFT_TEXT_FACTOR * bytes;
 }
 
-/* Number the symbols that functions are called by. */
-static enum bat_code number_symbols(struct draft *draft, struct bat_error *error)
+/* Number the symbols that the wanted functions (NULL: all) are called by. */
+static enum bat_code number_symbols(struct draft *draft, const uint8_t *wanted,
+                                    struct bat_error *error)
 {
-    for (uint32_t i = 0; i < draft->functions.count; i++) {
+    uint32_t *symbols[2]; /* wanted without a file, and below their files */
+    uint32_t counts[2] = {0, 0};
+    bool has_nameless = false;
+    for (unsigned i = 0; i < 2; i++)
+        symbols[i] = malloc(((size_t)draft->functions.count + 1) * sizeof(*symbols[i]));
+    enum bat_code code = BAT_OK;
+    if (!symbols[0] || !symbols[1])
+        code = bat_fail(error, BAT_ERR_MEMORY, "out of memory for the numbers of local symbols");
+    for (uint32_t i = 0; i < draft->functions.count && !code; i++) {
         const struct draft_function *function = &draft->functions.all[i];
-        bool is_numbered = function->name == DRAFT_NAME_LOCAL ||
-                           (function->name == DRAFT_NAME_PLT && function->symbol != BAT_NONE);
-        if (is_numbered)
-            draft->symbols.all[function->symbol].wants_number = true;
+        if (wanted && !wanted[i])
+            continue;
+        if (function->name == DRAFT_NAME_FILE)
+            symbols[1][counts[1]++] = function->symbol;
+        if (function->name == DRAFT_NAME_LOCAL ||
+            (function->name == DRAFT_NAME_PLT && function->symbol != BAT_NONE))
+            symbols[0][counts[0]++] = function->symbol;
+        has_nameless = has_nameless || function->name == DRAFT_NAME_ANONYMOUS;
     }
-    return draft_symbols_number(&draft->symbols, error);
+    if (has_nameless && !code)
+        draft_symbols_number_nameless(&draft->symbols);
+    for (unsigned i = 0; i < 2; i++) {
+        if (!code)
+            code = draft_symbols_number(&draft->symbols, i == 1, symbols[i], counts[i], error);
+        free(symbols[i]);
+    }
+    return code;
+}
+
+/* Symbols and FDEs have nothing to do with each other: a thread of its own reads the FDEs. */
+struct fde_thread {
+    struct draft *draft;
+    enum bat_code code;
+    struct bat_error error;
+};
+
+static void *read_fdes(void *context)
+{
+    struct fde_thread *reading = context;
+    reading->code = draft_read_fdes(reading->draft, &reading->error);
+    return NULL;
+}
+
+static enum bat_code read_symbols_and_fdes(struct draft *draft, const struct bat_elf *symbols,
+                                           struct bat_error *error)
+{
+    struct fde_thread reading = {.draft = draft};
+    pthread_t thread;
+    bool is_started = pthread_create(&thread, NULL, read_fdes, &reading) == 0;
+    enum bat_code code = draft_symbols_read(symbols, &draft->symbols, error);
+    if (is_started)
+        pthread_join(thread, NULL);
+    else
+        read_fdes(&reading);
+    if (code || !reading.code)
+        return code;
+    if (error)
+        *error = reading.error;
+    return reading.code;
 }
 
 static enum bat_code find_functions(struct draft *draft, const struct bat_elf *symbols,
@@ -97,11 +155,9 @@ static enum bat_code find_functions(struct draft *draft, const struct bat_elf *s
     draft->symbols.text_left = text_limit(draft->elf);
     if (symbols != draft->elf)
         draft->symbols.text_left += text_limit(symbols);
-    enum bat_code code = draft_symbols_read(symbols, &draft->symbols, error);
+    enum bat_code code = read_symbols_and_fdes(draft, symbols, error);
     if (!code)
         code = draft_read_sections(draft, error);
-    if (!code)
-        code = draft_read_fdes(draft, error);
     if (!code)
         code = draft_discover(draft, error);
     if (!code)
@@ -110,12 +166,10 @@ static enum bat_code find_functions(struct draft *draft, const struct bat_elf *s
         code = draft_add_fdes(draft, error);
     if (!code)
         code = draft_set_sizes(draft, error);
-    if (!code)
-        code = number_symbols(draft, error);
     return code;
 }
 
-static enum bat_code fill_functions(struct bat_functions *functions, struct draft *draft,
+static enum bat_code fill_functions(struct bat_functions *functions, const struct draft *draft,
                                     struct bat_error *error)
 {
     uint32_t count = draft->functions.count;
@@ -137,7 +191,7 @@ static enum bat_code fill_functions(struct bat_functions *functions, struct draf
     functions->elf = draft->elf;
     functions->count = count;
     functions->have_symbols = draft->symbols.found;
-    return draft_write_names(draft, functions->all, &functions->text, error);
+    return BAT_OK;
 }
 
 static enum bat_code fill_entry_points(struct bat_functions *functions, const struct draft *draft,
@@ -246,26 +300,58 @@ const uint64_t *bat_functions_entry_points(const struct bat_functions *functions
     return functions->entry_points + first;
 }
 
-enum bat_code bat_functions_create(const struct bat_elf *elf, const struct bat_elf *symbols,
-                                   struct bat_functions **functions, struct bat_error *error)
+enum bat_code bat_functions_create_unnamed(const struct bat_elf *elf, const struct bat_elf *symbols,
+                                           struct bat_functions **functions,
+                                           struct bat_error *error)
 {
-    struct draft draft = {.elf = elf};
     *functions = NULL;
     struct bat_functions *result = calloc(1, sizeof(*result));
-    if (!result)
+    struct draft *draft = calloc(1, sizeof(*draft));
+    if (!result || !draft) {
+        free(result);
+        free(draft);
         return bat_fail(error, BAT_ERR_MEMORY, "out of memory for the table of functions");
-    enum bat_code code = find_functions(&draft, symbols ? symbols : elf, error);
+    }
+    draft->elf = elf;
+    result->draft = draft;
+    enum bat_code code = find_functions(draft, symbols ? symbols : elf, error);
     if (!code)
-        code = fill_functions(result, &draft, error);
+        code = fill_functions(result, draft, error);
     if (!code)
-        code = fill_entry_points(result, &draft, error);
+        code = fill_entry_points(result, draft, error);
     if (!code)
         code = fill_buckets(result, error);
-    free_draft(&draft);
     if (code) {
         bat_functions_free(result);
         return code;
     }
     *functions = result;
     return BAT_OK;
+}
+
+enum bat_code bat_functions_name(struct bat_functions *functions, const uint8_t *wanted,
+                                 struct bat_error *error)
+{
+    struct draft *draft = functions->draft;
+    if (!draft)
+        return BAT_OK;
+    enum bat_code code = number_symbols(draft, wanted, error);
+    if (!code)
+        code = draft_write_names(draft, wanted, functions->all, &functions->text, error);
+    functions->draft = NULL;
+    free_draft(draft);
+    return code;
+}
+
+enum bat_code bat_functions_create(const struct bat_elf *elf, const struct bat_elf *symbols,
+                                   struct bat_functions **functions, struct bat_error *error)
+{
+    enum bat_code code = bat_functions_create_unnamed(elf, symbols, functions, error);
+    if (!code)
+        code = bat_functions_name(*functions, NULL, error);
+    if (code) {
+        bat_functions_free(*functions);
+        *functions = NULL;
+    }
+    return code;
 }

@@ -41,7 +41,8 @@ struct bat_function_symbol {
     uint64_t address;
     uint64_t size;    /* bytes of code; a damaged file's may reach into the next function */
     uint64_t extent;  /* bytes up to what follows, at least size: code or padding */
-    const char *name; /* owned by the table or by an ELF file that it was built from */
+    const char *name; /* owned by the table or by an ELF file that it was built from; NULL as long
+                         as it has not been made */
     uint32_t flags;
 };
 
@@ -61,6 +62,17 @@ struct bat_functions;
  */
 enum bat_code bat_functions_create(const struct bat_elf *elf, const struct bat_elf *symbols,
                                    struct bat_functions **functions, struct bat_error *error);
+
+/*
+ * The same without names, and the names of those functions i for which wanted[i] is not 0 (NULL:
+ * of all), which can be made once; the others stay NULL. Names take as long as all the rest, and
+ * few functions of a large program have samples.
+ */
+enum bat_code bat_functions_create_unnamed(const struct bat_elf *elf, const struct bat_elf *symbols,
+                                           struct bat_functions **functions,
+                                           struct bat_error *error);
+enum bat_code bat_functions_name(struct bat_functions *functions, const uint8_t *wanted,
+                                 struct bat_error *error);
 
 /* NULL is allowed. */
 void bat_functions_free(struct bat_functions *functions);

@@ -71,8 +71,7 @@ static bool is_in_code(const struct draft_symbol *symbol)
     const struct bat_section *in = symbol->in;
     if (!in || !(in->flags & SHF_EXECINSTR) || symbol->address == in->address + in->size)
         return false;
-    return symbol->length < 19 || (strcmp(symbol->name, "__bolt_reserved_start") != 0 &&
-                                   strcmp(symbol->name, "__bolt_reserved_end") != 0);
+    return !symbol->is_reserved;
 }
 
 bool draft_tolerates(const struct draft_function *function, const struct draft_symbol *symbol)

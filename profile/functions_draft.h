@@ -9,19 +9,7 @@
 #include <elf.h>
 
 #include "functions.h"
-
-/* --- Sorting (functions_sort.c) ----------------------------------------------------------- */
-
-struct draft_key {
-    uint64_t address;
-    uint64_t value; /* goes with the address */
-};
-
-/*
- * Sort keys by address, keeping the order of equal ones. spare has room for as many. Returns
- * where the sorted keys are, keys or spare. Linear.
- */
-struct draft_key *draft_sort(struct draft_key *keys, struct draft_key *spare, size_t count);
+#include "key_sort.h"
 
 /* --- Symbols (functions_symbols.c, functions_number.c) ------------------------------------- */
 
@@ -35,15 +23,16 @@ struct draft_symbol {
     uint64_t hash;                /* of a local symbol's name */
     uint32_t length;              /* of the name */
     uint32_t number;              /* N of a local symbol's "f/N", from 1, if it is wanted; of a
-                                     symbol without name its position among these, from 1; else 0 */
-    uint32_t file_number;         /* N of its "f/file.c/N"; 0 if it has no such name */
+                                     symbol without name its position among these, from 1, the
+                                     same; else 0 */
+    uint32_t file_number;         /* N of its "f/file.c/N", from 1, if it is wanted; else 0 */
     uint8_t type;                 /* STT_* */
     uint8_t binding;              /* STB_* */
     uint8_t slashes;              /* in the name, up to 2 */
     bool is_fragment;             /* called f.cold, f.warm, f.cold.N or f.warm.N */
     bool is_private;              /* called like an assembler's private label, .Lf */
+    bool is_reserved;             /* one of the marks of space that BOLT leaves, no function */
     bool is_entry_point;          /* lies inside a function, which it gives another entry */
-    bool wants_number;            /* a function is called by it, "f/N" */
 };
 
 /* Sorted by address; at one address functions come first, sections last, else as in the file. */
@@ -70,10 +59,15 @@ enum bat_code draft_symbols_read(const struct bat_elf *elf, struct draft_symbols
                                  struct bat_error *error);
 
 /*
- * Give local symbols their numbers: those below files, and those without a file that want one.
- * Few do, and looking up a name among few is cheap.
+ * Number local symbols that bear the same names as wanted[], indices of symbols that want their
+ * "f/N", or with by_file their "f/file.c/N". Looking up a name among few is cheap.
  */
-enum bat_code draft_symbols_number(struct draft_symbols *symbols, struct bat_error *error);
+enum bat_code draft_symbols_number(struct draft_symbols *symbols, bool by_file,
+                                   const uint32_t *wanted, uint32_t wanted_count,
+                                   struct bat_error *error);
+
+/* Number all symbols without a name. */
+void draft_symbols_number_nameless(struct draft_symbols *symbols);
 
 /* The first symbol at or above address; symbols->count if there is none. */
 uint32_t draft_symbols_from(const struct draft_symbols *symbols, uint64_t address);
@@ -178,10 +172,12 @@ enum bat_code draft_append(struct draft_functions *functions, const struct draft
                            struct bat_error *error);
 
 /*
- * Write the names (functions_text.c) into to[], one for each function: they are in *text or in
- * the file. *text is to be freed with free(), also on failure.
+ * Write the names (functions_text.c) into to[] of those functions i for which wanted[i] is not 0
+ * (of all, if it is NULL): they are in *text or in the file. *text is to be freed with free(),
+ * also on failure.
  */
-enum bat_code draft_write_names(struct draft *draft, struct bat_function_symbol *to, char **text,
+enum bat_code draft_write_names(struct draft *draft, const uint8_t *wanted,
+                                struct bat_function_symbol *to, char **text,
                                 struct bat_error *error);
 
 /* --- Padding (functions_padding.c) -------------------------------------------------------- */

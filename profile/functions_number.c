@@ -16,6 +16,8 @@ struct counter {
 struct counters {
     struct counter *places;
     uint64_t mask;    /* number of places, a power of two, less 1 */
+    uint64_t *filter; /* bit h % 64 of word h / 64 % (mask + 1) is set for the hash h of each name,
+                         files left out, that is counted: most names are not */
     bool by_file;     /* names are those below files */
     const char *file; /* the last one hashed */
     uint64_t file_hash;
@@ -23,7 +25,7 @@ struct counters {
 
 static bool has_name(const struct draft_symbol *symbol, bool by_file)
 {
-    return by_file ? symbol->file != NULL : symbol->binding == STB_LOCAL && symbol->name[0] != '\0';
+    return by_file ? symbol->file != NULL : symbol->binding == STB_LOCAL && symbol->length != 0;
 }
 
 static bool same_string(const char *left, const char *right)
@@ -73,66 +75,78 @@ static struct counter *find_place(const struct counters *counters,
     }
 }
 
-/* Let the names be counted that a symbol wants a number of. */
-static void expect_wanted(const struct draft_symbols *symbols, struct counters *counters)
+static uint64_t *filter_word(const struct counters *counters, uint64_t hash)
 {
-    for (uint32_t i = 0; i < symbols->count; i++) {
-        const struct draft_symbol *symbol = &symbols->all[i];
-        if (!symbol->wants_number || !has_name(symbol, false))
-            continue;
-        struct counter *place = find_place(counters, symbols, i, symbol->hash);
-        *place = (struct counter){.hash = symbol->hash, .symbol_after = i + 1};
-    }
+    return &counters->filter[hash / 64 & counters->mask];
 }
 
-/* Number by files whatever comes, without a file what is expected. */
-static enum bat_code number_all(struct draft_symbols *symbols, struct counters *counters,
-                                struct bat_error *error)
+/* Let the names of these symbols be counted. */
+static enum bat_code expect(struct draft_symbols *symbols, struct counters *counters,
+                            const uint32_t *wanted, uint32_t wanted_count, struct bat_error *error)
 {
-    for (uint32_t i = 0; i < symbols->count; i++) {
-        struct draft_symbol *symbol = &symbols->all[i];
+    for (uint32_t i = 0; i < wanted_count; i++) {
+        const struct draft_symbol *symbol = &symbols->all[wanted[i]];
         if (!has_name(symbol, counters->by_file))
             continue;
         uint64_t hash;
         enum bat_code code = hash_name(counters, symbols, symbol, &hash, error);
         if (code)
             return code;
-        struct counter *place = find_place(counters, symbols, i, hash);
-        if (place->symbol_after == 0 && !counters->by_file)
+        struct counter *place = find_place(counters, symbols, wanted[i], hash);
+        *place = (struct counter){.hash = hash, .symbol_after = wanted[i] + 1};
+        *filter_word(counters, symbol->hash) |= (uint64_t)1 << symbol->hash % 64;
+    }
+    return BAT_OK;
+}
+
+static enum bat_code number_expected(struct draft_symbols *symbols, struct counters *counters,
+                                     struct bat_error *error)
+{
+    for (uint32_t i = 0; i < symbols->count; i++) {
+        struct draft_symbol *symbol = &symbols->all[i];
+        if (!has_name(symbol, counters->by_file) ||
+            !(*filter_word(counters, symbol->hash) >> symbol->hash % 64 & 1))
             continue;
+        uint64_t hash;
+        enum bat_code code = hash_name(counters, symbols, symbol, &hash, error);
+        if (code)
+            return code;
+        struct counter *place = find_place(counters, symbols, i, hash);
         if (place->symbol_after == 0)
-            *place = (struct counter){.hash = hash, .symbol_after = i + 1};
+            continue;
         place->count++;
         *(counters->by_file ? &symbol->file_number : &symbol->number) = place->count;
     }
     return BAT_OK;
 }
 
-static enum bat_code number_names(struct draft_symbols *symbols, bool by_file,
-                                  struct bat_error *error)
+enum bat_code draft_symbols_number(struct draft_symbols *symbols, bool by_file,
+                                   const uint32_t *wanted, uint32_t wanted_count,
+                                   struct bat_error *error)
 {
-    uint64_t names = 0;
-    for (uint32_t i = 0; i < symbols->count; i++)
-        names += by_file ? has_name(&symbols->all[i], true) : symbols->all[i].wants_number;
+    if (wanted_count == 0)
+        return BAT_OK;
     struct counters counters = {.mask = 1, .by_file = by_file};
-    while (counters.mask < 2 * names) /* at least half of the places stay free */
+    while (counters.mask < 2 * (uint64_t)wanted_count) /* at least half of the places stay free */
         counters.mask = 2 * counters.mask + 1;
     counters.places = calloc(counters.mask + 1, sizeof(*counters.places));
-    if (!counters.places)
-        return bat_fail(error, BAT_ERR_MEMORY, "out of memory for the numbers of local symbols");
-    if (!by_file)
-        expect_wanted(symbols, &counters);
-    enum bat_code code = number_all(symbols, &counters, error);
+    counters.filter = calloc(counters.mask + 1, sizeof(*counters.filter));
+    enum bat_code code = BAT_OK;
+    if (!counters.places || !counters.filter)
+        code = bat_fail(error, BAT_ERR_MEMORY, "out of memory for the numbers of local symbols");
+    if (!code)
+        code = expect(symbols, &counters, wanted, wanted_count, error);
+    if (!code)
+        code = number_expected(symbols, &counters, error);
     free(counters.places);
+    free(counters.filter);
     return code;
 }
 
-enum bat_code draft_symbols_number(struct draft_symbols *symbols, struct bat_error *error)
+void draft_symbols_number_nameless(struct draft_symbols *symbols)
 {
-    uint32_t anonymous = 0;
+    uint32_t count = 0;
     for (uint32_t i = 0; i < symbols->count; i++)
-        if (!*symbols->all[i].name)
-            symbols->all[i].number = ++anonymous;
-    enum bat_code code = number_names(symbols, false, error);
-    return code ? code : number_names(symbols, true, error);
+        if (symbols->all[i].length == 0)
+            symbols->all[i].number = ++count;
 }

@@ -220,8 +220,8 @@ enum bat_code draft_add_plt(struct draft *draft, struct bat_error *error)
 /* --- FDEs --------------------------------------------------------------------------------- */
 
 /* The code of all FDEs in the section's order: its address, and its size as what goes with it. */
-static enum bat_code collect_fdes(const struct bat_elf *elf, struct draft_key **keys, size_t *count,
-                                  struct bat_error *error)
+static enum bat_code collect_fdes(const struct bat_elf *elf, struct bat_sort_key **keys,
+                                  size_t *count, struct bat_error *error)
 {
     struct bat_fde_walk walk;
     size_t capacity = 0;
@@ -236,46 +236,46 @@ static enum bat_code collect_fdes(const struct bat_elf *elf, struct draft_key **
             return code;
         if (*count == capacity) {
             capacity = capacity ? 2 * capacity : 1024;
-            struct draft_key *grown = realloc(*keys, capacity * sizeof(*grown));
+            struct bat_sort_key *grown = realloc(*keys, capacity * sizeof(*grown));
             if (!grown)
                 return bat_fail(error, BAT_ERR_MEMORY, "out of memory for %zu FDEs", *count);
             *keys = grown;
         }
-        (*keys)[(*count)++] = (struct draft_key){.address = fde.address, .value = fde.size};
+        (*keys)[(*count)++] = (struct bat_sort_key){.key = fde.address, .value = fde.size};
     }
 }
 
 /* Of several FDEs at one address the first with a size counts, else the first. */
-static void take_fdes(struct draft *draft, const struct draft_key *sorted, size_t count)
+static void take_fdes(struct draft *draft, const struct bat_sort_key *sorted, size_t count)
 {
     draft->fde_count = 0;
     for (size_t i = 0; i < count; i++) {
         struct draft_fde *last = draft->fde_count ? &draft->fdes[draft->fde_count - 1] : NULL;
-        if (!last || last->address != sorted[i].address)
+        if (!last || last->address != sorted[i].key)
             draft->fdes[draft->fde_count++] =
-                (struct draft_fde){.address = sorted[i].address, .size = sorted[i].value};
+                (struct draft_fde){.address = sorted[i].key, .size = sorted[i].value};
         else if (last->size == 0)
             last->size = sorted[i].value;
     }
 }
 
-static enum bat_code sort_fdes(struct draft *draft, struct draft_key *keys, size_t count,
+static enum bat_code sort_fdes(struct draft *draft, struct bat_sort_key *keys, size_t count,
                                struct bat_error *error)
 {
-    struct draft_key *spare = malloc(count * sizeof(*spare) + 1);
+    struct bat_sort_key *spare = malloc(count * sizeof(*spare) + 1);
     draft->fdes = malloc(count * sizeof(*draft->fdes) + 1);
     if (!spare || !draft->fdes) {
         free(spare);
         return bat_fail(error, BAT_ERR_MEMORY, "out of memory for %zu FDEs", count);
     }
-    take_fdes(draft, draft_sort(keys, spare, count), count);
+    take_fdes(draft, bat_sort_keys(keys, spare, count), count);
     free(spare);
     return BAT_OK;
 }
 
 enum bat_code draft_read_fdes(struct draft *draft, struct bat_error *error)
 {
-    struct draft_key *keys;
+    struct bat_sort_key *keys;
     size_t count;
     enum bat_code code = collect_fdes(draft->elf, &keys, &count, error);
     const struct bat_section *frames = bat_elf_section(draft->elf, ".eh_frame");

@@ -163,6 +163,9 @@ static enum bat_code describe_name(struct draft_symbols *symbols, struct draft_s
     symbol->slashes = slashes_in(symbol->name, length);
     symbol->is_fragment = is_fragment_name(symbol->name, length);
     symbol->is_private = strncmp(symbol->name, ".L", 2) == 0;
+    symbol->is_reserved =
+        strncmp(symbol->name, "__bolt_reserved_", 16) == 0 &&
+        (strcmp(symbol->name + 16, "start") == 0 || strcmp(symbol->name + 16, "end") == 0);
     if (symbol->binding == STB_LOCAL)
         symbol->hash = XXH3_64bits_withSeed(symbol->name, length, symbols->seed);
     return BAT_OK;
@@ -225,37 +228,30 @@ static unsigned rank(const struct draft_symbol *symbol)
     return symbol->type == STT_SECTION ? 2 : 1;
 }
 
-/*
- * Put symbol order[i].index at place i, for all i, without a second array: along each cycle of the
- * exchange. order is used up.
- */
-static void permute(struct draft_symbol *symbols, struct draft_key *order, uint32_t count)
-{
-    for (uint32_t start = 0; start < count; start++) {
-        if (order[start].value == start)
-            continue;
-        struct draft_symbol first = symbols[start];
-        uint32_t place = start;
-        while (order[place].value != start) {
-            uint32_t from = (uint32_t)order[place].value;
-            symbols[place] = symbols[from];
-            order[place].value = place;
-            place = from;
-        }
-        symbols[place] = first;
-        order[place].value = place;
-    }
-}
+/* How far ahead of its use a symbol is fetched. */
+#define FETCH_AHEAD 12u
 
-/* Put the symbols in order; keys has room for twice as many as there are. */
-static void sort_symbols(struct draft_symbols *symbols, struct draft_key *keys)
+/* The symbols in order; keys has room for twice as many as there are. NULL if there is no memory.
+ */
+static struct draft_symbol *sort_symbols(const struct draft_symbols *symbols,
+                                         struct bat_sort_key *keys)
 {
     uint32_t count = 0;
     for (unsigned wanted = 0; wanted <= 2; wanted++)
         for (uint32_t i = 0; i < symbols->count; i++)
             if (rank(&symbols->all[i]) == wanted)
-                keys[count++] = (struct draft_key){.address = symbols->all[i].address, .value = i};
-    permute(symbols->all, draft_sort(keys, keys + count, count), count);
+                keys[count++] = (struct bat_sort_key){.key = symbols->all[i].address, .value = i};
+    const struct bat_sort_key *order = bat_sort_keys(keys, keys + count, count);
+    struct draft_symbol *sorted = malloc(((size_t)count + 1) * sizeof(*sorted));
+    for (uint32_t i = 0; sorted && i < count; i++) {
+        if (i + FETCH_AHEAD < count) {
+            const char *next = (const char *)&symbols->all[order[i + FETCH_AHEAD].value];
+            __builtin_prefetch(next);
+            __builtin_prefetch(next + sizeof(*sorted) - 1);
+        }
+        sorted[i] = symbols->all[order[i].value];
+    }
+    return sorted;
 }
 
 static enum bat_code read_symbols(const struct table *table, struct draft_symbols *symbols,
@@ -270,12 +266,14 @@ static enum bat_code read_symbols(const struct table *table, struct draft_symbol
     enum bat_code code = make_symbols(table, symbols, error);
     if (code)
         return code;
-    struct draft_key *keys = malloc(2 * ((size_t)symbols->count + 1) * sizeof(*keys));
-    if (!keys)
+    struct bat_sort_key *keys = malloc(2 * ((size_t)symbols->count + 1) * sizeof(*keys));
+    struct draft_symbol *sorted = keys ? sort_symbols(symbols, keys) : NULL;
+    free(keys);
+    if (!sorted)
         return bat_fail(error, BAT_ERR_MEMORY, "out of memory for %" PRIu32 " symbols",
                         symbols->count);
-    sort_symbols(symbols, keys);
-    free(keys);
+    free(symbols->all);
+    symbols->all = sorted;
     return BAT_OK;
 }
 

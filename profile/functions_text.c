@@ -46,10 +46,18 @@ static size_t string_size(const struct draft *draft, const struct draft_function
     return 0;
 }
 
-static enum bat_code measure(struct draft *draft, size_t *size, struct bat_error *error)
+static bool is_wanted(const uint8_t *wanted, uint32_t function)
+{
+    return !wanted || wanted[function];
+}
+
+static enum bat_code measure(struct draft *draft, const uint8_t *wanted, size_t *size,
+                             struct bat_error *error)
 {
     *size = 1;
     for (uint32_t i = 0; i < draft->functions.count; i++) {
+        if (!is_wanted(wanted, i))
+            continue;
         bool is_made;
         size_t strings = string_size(draft, &draft->functions.all[i], &is_made);
         enum bat_code code = draft_symbols_spend(&draft->symbols, strings, error);
@@ -130,12 +138,13 @@ static char *put_name(const struct draft *draft, const struct draft_function *fu
     return at;
 }
 
-enum bat_code draft_write_names(struct draft *draft, struct bat_function_symbol *to, char **text,
+enum bat_code draft_write_names(struct draft *draft, const uint8_t *wanted,
+                                struct bat_function_symbol *to, char **text,
                                 struct bat_error *error)
 {
     size_t size;
     *text = NULL;
-    enum bat_code code = measure(draft, &size, error);
+    enum bat_code code = measure(draft, wanted, &size, error);
     if (code)
         return code;
     char *at = *text = malloc(size);
@@ -145,6 +154,8 @@ enum bat_code draft_write_names(struct draft *draft, struct bat_function_symbol 
                         draft->functions.count);
     for (uint32_t i = 0; i < draft->functions.count; i++) {
         const struct draft_function *function = &draft->functions.all[i];
+        if (!is_wanted(wanted, i))
+            continue;
         if (function->name == DRAFT_NAME_PLAIN) {
             const struct draft_symbol *symbol = &draft->symbols.all[function->symbol];
             if (!symbol->is_private) {

@@ -5,6 +5,7 @@
 
 #include "bat_profile.h"
 #include "counts.h"
+#include "loading.h"
 #include "string_table.h"
 
 /* Records that came as fdata, already in terms of the input binary. */
@@ -33,6 +34,7 @@ struct bat_profile {
     struct bat_strings foreign_names; /* objects that locations name, other than the binary */
     struct bat_counts foreign_counts; /* by their numbers */
     struct bat_fdata fdata;
+    struct bat_loading *loading; /* what bat_profile_prepare() began, or NULL */
     struct bat_profile_counters counters;
 };
 

@@ -50,6 +50,7 @@ void bat_profile_free(struct bat_profile *profile)
 {
     if (!profile)
         return;
+    bat_loading_free(profile->loading);
     free(profile->build_id);
     bat_counts_free(&profile->traces);
     bat_counts_free(&profile->samples);
@@ -62,6 +63,13 @@ void bat_profile_free(struct bat_profile *profile)
     bat_counts_free(&profile->fdata.branches);
     bat_counts_free(&profile->fdata.samples);
     free(profile);
+}
+
+void bat_profile_prepare(struct bat_profile *profile, struct bat_binary *binary,
+                         struct bat_elf *symbols)
+{
+    bat_loading_free(profile->loading);
+    profile->loading = binary->elf ? bat_loading_begin(binary, symbols) : NULL;
 }
 
 struct bat_profile_counters bat_profile_counters(const struct bat_profile *profile)

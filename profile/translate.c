@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* From samples of a BOLTed binary to records of its input binary: spec/profiles.md 2. */
 #include <inttypes.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "bat_decoder.h"
 #include "instructions.h"
+#include "loading.h"
 #include "profile.h"
 #include "records.h"
 #include "translate_memory.h"
@@ -396,39 +396,18 @@ static enum bat_code copy_events(struct bat_records *records, const struct bat_p
     return code;
 }
 
-/* The note is decoded by a thread of its own while this one finds the functions. */
-struct decoding_thread {
-    struct bat_binary *binary;
-    enum bat_code code;
-    struct bat_error error;
-};
-
-static void *run_decoding(void *context)
-{
-    struct decoding_thread *decoding = context;
-    decoding->code = bat_binary_decode(decoding->binary, &decoding->error);
-    return NULL;
-}
-
-/* Functions and map of the binary; each may have been missing, each may fail. */
+/* Functions and map of the binary: from what was begun while the profile was read, if it was. */
 static enum bat_code load_binary(struct translation *translation, struct bat_elf *symbols)
 {
     struct bat_records *records = translation->records;
-    struct decoding_thread decoding = {.binary = records->binary};
-    pthread_t thread;
-    bool is_started =
-        !records->binary->map && pthread_create(&thread, NULL, run_decoding, &decoding) == 0;
-    if (!is_started && !records->binary->map)
-        run_decoding(&decoding);
-    enum bat_code code = bat_functions_create(records->binary->elf, symbols, &records->functions,
-                                              translation->error);
-    if (is_started)
-        pthread_join(thread, NULL);
-    if (code == BAT_OK && decoding.code != BAT_OK) {
-        code = decoding.code;
-        if (translation->error)
-            *translation->error = decoding.error;
-    }
+    struct bat_loading *begun = translation->profile->loading;
+    if (begun && bat_loading_is_for(begun, records->binary, symbols))
+        return bat_loading_take(begun, &records->functions, translation->error);
+    struct bat_loading *loading = bat_loading_begin(records->binary, symbols);
+    enum bat_code code = loading
+                             ? bat_loading_take(loading, &records->functions, translation->error)
+                             : fail_add(translation->error, BAT_ERR_MEMORY);
+    bat_loading_free(loading);
     return code;
 }
 
@@ -449,6 +428,11 @@ static enum bat_code fill_records(struct translation *translation, struct bat_el
         code = translate_samples(translation);
     if (code == BAT_OK)
         code = translate_memory(translation, symbols);
+    /* fdata names functions, any of them; otherwise only the names of those with samples count. */
+    bool is_named = translation->profile->fdata.seen;
+    if (code == BAT_OK)
+        code = bat_functions_name(records->functions, is_named ? NULL : translation->touched,
+                                  translation->error);
     if (code == BAT_OK)
         code = bat_records_add_fdata(records, translation->profile, translation->error);
     return code;

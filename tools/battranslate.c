@@ -327,6 +327,8 @@ static enum tool_exit read_profiles(struct work *work)
         tool_complain(NULL, "not enough memory");
         return TOOL_BAD;
     }
+    if (arguments->format == FORMAT_FDATA || arguments->format == FORMAT_YAML)
+        bat_profile_prepare(work->profile, &work->binary, work->symbols);
     struct progress progress;
     progress_begin(&progress, arguments->profiles, arguments->profile_count, arguments->quiet);
     enum tool_exit status = TOOL_FINE;

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Sorting by numbers in linear time. Internal to the library. */
+#ifndef BAT_PROFILE_KEY_SORT_H
+#define BAT_PROFILE_KEY_SORT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct bat_sort_key {
+    uint64_t key;
+    uint64_t value; /* goes with the key */
+};
+
+/*
+ * Sort keys, keeping the order of equal ones. spare has room for as many. Returns where the
+ * sorted keys are, keys or spare.
+ */
+struct bat_sort_key *bat_sort_keys(struct bat_sort_key *keys, struct bat_sort_key *spare,
+                                   size_t count);
+
+#endif
