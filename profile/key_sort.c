@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "key_sort.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 #define DIGITS 6u
