@@ -65,6 +65,7 @@ struct debug_unit {
     size_t range_count;
     struct debug_map map;
     struct line_table lines;
+    struct line_table split_lines; /* of the .dwo file, if it has one: files only */
 };
 
 /* Addresses that a unit has, from its DIE. */
@@ -114,6 +115,10 @@ void debug_free_unit(struct debug_unit *unit);
 
 /* Fill the line table of a unit, if that has not been done. */
 void debug_read_lines(struct bat_debuginfo *debuginfo, struct debug_unit *unit);
+
+/* The path of a file by the number that a DIE of the unit has for it, or NULL. */
+const char *debug_file_path(struct bat_debuginfo *debuginfo, struct debug_unit *unit,
+                            uint32_t number);
 
 /* Make the map of runs, which are sorted on the way. Time n log n. False if there is no memory. */
 bool debug_map_make(struct debug_map *map, struct debug_run *runs, size_t count);

@@ -22,7 +22,15 @@ static struct line_bytes section_bytes(Elf_Scn *section)
     return (struct line_bytes){data->d_buf, data->d_size};
 }
 
-struct line_sections line_sections_find(Elf *elf)
+/* True for ".debug_line" and, as GNU's tools call it when it is packed, ".zdebug_line". */
+static bool is_called(const char *name, const char *wanted, const char *suffix)
+{
+    size_t length = strlen(wanted);
+    name += strncmp(name, ".z", 2) == 0 ? 2 : name[0] == '.';
+    return strncmp(name, wanted, length) == 0 && strcmp(name + length, suffix) == 0;
+}
+
+struct line_sections line_sections_find(Elf *elf, const char *suffix)
 {
     struct line_sections found = {0};
     size_t names;
@@ -34,11 +42,11 @@ struct line_sections line_sections_find(Elf *elf)
             gelf_getshdr(section, &header) ? elf_strptr(elf, names, header.sh_name) : NULL;
         if (!name)
             continue;
-        if (strcmp(name, ".debug_line") == 0 || strcmp(name, ".zdebug_line") == 0)
+        if (is_called(name, "debug_line", suffix))
             found.line = section_bytes(section);
-        else if (strcmp(name, ".debug_line_str") == 0)
+        else if (is_called(name, "debug_line_str", suffix))
             found.line_strings = section_bytes(section);
-        else if (strcmp(name, ".debug_str") == 0 || strcmp(name, ".zdebug_str") == 0)
+        else if (is_called(name, "debug_str", suffix))
             found.strings = section_bytes(section);
     }
     return found;

@@ -60,8 +60,11 @@ struct line_table {
     size_t sequence_count;
 };
 
-/* Find the sections in an ELF file whose debug sections libdw has unpacked. */
-struct line_sections line_sections_find(Elf *elf);
+/*
+ * Find the sections, whose names end in suffix ("" or ".dwo"), in an ELF file whose debug sections
+ * libdw has unpacked.
+ */
+struct line_sections line_sections_find(Elf *elf, const char *suffix);
 
 /* A string of a section that ends inside of it, or NULL. */
 const char *line_string(const struct line_bytes *section, uint64_t offset);

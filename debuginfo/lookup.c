@@ -72,8 +72,7 @@ static const char *start_file(struct bat_debuginfo *debuginfo, struct debug_name
 {
     if (!name->start_file && name->start_unit != BAT_NONE) {
         struct debug_unit *unit = &debuginfo->units[name->start_unit];
-        debug_read_lines(debuginfo, unit);
-        name->start_file = line_table_path(&unit->lines, name->start_number);
+        name->start_file = debug_file_path(debuginfo, unit, name->start_number);
     }
     return name->start_file;
 }
@@ -105,7 +104,7 @@ size_t bat_debuginfo_frames(struct bat_debuginfo *debuginfo, uint64_t address,
                                     .start_line = name->start_line,
                                     .low_pc = node->low_pc};
         if (inner) {
-            frame->file = line_table_path(&unit->lines, inner->call_file);
+            frame->file = debug_file_path(debuginfo, unit, inner->call_file);
             frame->line = inner->call_line;
             frame->column = inner->call_column;
             frame->discriminator = inner->call_discriminator;

@@ -119,9 +119,12 @@ static const char *find_string(Dwarf_Die *die, unsigned name)
 }
 
 /* The unit that an attribute's DIE is in: for file numbers. */
-static uint32_t unit_of(const struct bat_debuginfo *debuginfo, Dwarf_Attribute *attribute)
+static uint32_t unit_of(const struct walk *walk, Dwarf_Attribute *attribute)
 {
+    const struct bat_debuginfo *debuginfo = walk->debuginfo;
     Dwarf_Die unit_die;
+    if (walk->unit->is_split)
+        return (uint32_t)(walk->unit - debuginfo->units);
     if (!attribute->cu || dwarf_cu_getdwarf(attribute->cu) != debuginfo->dwarf ||
         !dwarf_cu_die(attribute->cu, &unit_die, NULL, NULL, NULL, NULL, NULL, NULL))
         return BAT_NONE;
@@ -144,7 +147,7 @@ static struct debug_name read_name(const struct walk *walk, Dwarf_Die *die)
         name.start_line = number_of(&attribute);
     if (dwarf_attr_integrate(die, DW_AT_decl_file, &attribute)) {
         name.start_number = number_of(&attribute);
-        name.start_unit = unit_of(walk->debuginfo, &attribute);
+        name.start_unit = unit_of(walk, &attribute);
     }
     return name;
 }
@@ -471,8 +474,21 @@ void debug_read_lines(struct bat_debuginfo *debuginfo, struct debug_unit *unit)
     if (!dwarf_attr(&unit->die, DW_AT_stmt_list, &attribute) ||
         dwarf_formudata(&attribute, &offset) != 0)
         return;
-    struct line_sections sections = line_sections_find(debuginfo->elf);
+    struct line_sections sections = line_sections_find(debuginfo->elf, "");
     line_table_read(&unit->lines, &sections, offset, is_code, debuginfo);
+    if (!unit->split.addr)
+        return;
+    unit->split_lines.compile_folder = unit->lines.compile_folder;
+    sections = line_sections_find(dwarf_getelf(dwarf_cu_getdwarf(unit->split.cu)), ".dwo");
+    line_table_read(&unit->split_lines, &sections, 0, is_code, debuginfo);
+}
+
+const char *debug_file_path(struct bat_debuginfo *debuginfo, struct debug_unit *unit,
+                            uint32_t number)
+{
+    debug_read_lines(debuginfo, unit);
+    return line_table_path(unit->split_lines.file_count ? &unit->split_lines : &unit->lines,
+                           number);
 }
 
 void debug_read_unit(struct bat_debuginfo *debuginfo, struct debug_unit *unit)
@@ -496,4 +512,5 @@ void debug_free_unit(struct debug_unit *unit)
     free(unit->map.starts);
     free(unit->map.nodes);
     line_table_free(&unit->lines);
+    line_table_free(&unit->split_lines);
 }
