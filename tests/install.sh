@@ -41,6 +41,7 @@ libc6-dev-arm64-cross   /usr/aarch64-linux-gnu/include/stdio.h
 npm                     npm
 ca-certificates         /etc/ssl/certs/ca-certificates.crt
 man-db                  man
+linux-perf              perf
 '
 
 case ${1:-test} in

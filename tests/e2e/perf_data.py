@@ -150,7 +150,7 @@ def _two_words(first, second):
 def _read(event, values):
     count = 1
     form = event.read_format
-    value = [values["period"]] + ([values["id"]] if form & READ_ID else [])
+    value = [values["value"]] + ([values["id"]] if form & READ_ID else [])
     value += [0] if form & READ_LOST else []
     times = [1000] * bool(form & TOTAL_TIME_ENABLED) + [900] * bool(form & TOTAL_TIME_RUNNING)
     if form & READ_GROUP:
@@ -212,7 +212,7 @@ SAMPLE_FIELDS = [
 
 SAMPLE_DEFAULTS = {
     "ip": 0, "pid": 0, "tid": 0, "time": 0, "addr": 0, "id": 0, "cpu": 0, "zero": 0, "period": 1,
-    "callchain": (), "raw": b"", "branches": (), "hw_index": 0, "stack": None, "weight": 7,
+    "value": 0, "callchain": (), "raw": b"", "branches": (), "hw_index": 0, "stack": None, "weight": 7,
     "data_src": 0, "transaction": 0, "phys_addr": 0, "cgroup": 0, "page_size": 4096, "aux": b"",
 }
 
@@ -306,6 +306,7 @@ class Session:
         values["time"] = self._next_time(values.get("time"))
         values.setdefault("id", event.ids[0] if event.ids else 0)
         values.setdefault("tid", values.get("pid", 0))
+        values.setdefault("value", values["time"])
         self.add(record(R_SAMPLE, event.sample({**SAMPLE_DEFAULTS, **values}), misc))
 
     def compress(self, first=0, last=None, *, slice_size=30000, two=False):
@@ -361,18 +362,8 @@ class Session:
 
     def file_head(self, data_size, features):
         """What stands before the data: header, ids, attributes."""
-        size = max(e.size for e in self.events)
-        ids, sections = b"", []
-        for event in self.events:
-            sections.append((FILE_HEADER_SIZE + len(ids), 8 * len(event.ids)))
-            ids += struct.pack(f"<{len(event.ids)}Q", *event.ids)
-        attributes = b"".join(e.attribute().ljust(size, b"\0") + struct.pack("<QQ", *s)
-                              for e, s in zip(self.events, sections))
-        at = FILE_HEADER_SIZE + len(ids)
-        bits = sum(1 << f for f in features)
-        header = MAGIC + struct.pack("<8Q", FILE_HEADER_SIZE, size + 16, at, len(attributes),
-                                     at + len(attributes), data_size, 0, 0)
-        return header + bits.to_bytes(32, "little") + ids + attributes
+        attributes = [(e.attribute(), struct.pack(f"<{len(e.ids)}Q", *e.ids)) for e in self.events]
+        return file_head(attributes, data_size, features)
 
     def pipe(self, build_ids=(), features=None, names=True):
         """A stream's bytes, as perf record writes them to a pipe."""
@@ -389,6 +380,20 @@ class Session:
         return b"".join(parts + self.records)
 
 
+def file_head(events, data_size, features):
+    """A file up to its data. events: [(perf_event_attr, ids)] as bytes; features: their numbers."""
+    size = max(len(attribute) for attribute, _ in events)
+    ids = b"".join(i for _, i in events)
+    table, at = b"", FILE_HEADER_SIZE
+    for attribute, event_ids in events:
+        table += attribute.ljust(size, b"\0") + struct.pack("<QQ", at, len(event_ids))
+        at += len(event_ids)
+    bits = sum(1 << f for f in features)
+    header = MAGIC + struct.pack("<8Q", FILE_HEADER_SIZE, size + 16, at, len(table),
+                                 at + len(table), data_size, 0, 0)
+    return header + bits.to_bytes(32, "little") + ids + table
+
+
 def build_id_record(name, build_id, pid=-1):
     """A record that tells a file's build-id; the feature consists of such records."""
     body = struct.pack("<i20sB3x", pid, build_id, len(build_id)) + c_string(name, 64)
@@ -403,6 +408,39 @@ def feature_section(features, offset):
         table += struct.pack("<QQ", at + len(contents), len(data))
         contents += data
     return table + contents
+
+
+def records_of(data):
+    """[(type, misc, body)] of records that follow each other."""
+    result, at = [], 0
+    while at < len(data):
+        kind, misc, size = struct.unpack_from("<IHH", data, at)
+        result.append((kind, misc, data[at + 8:at + size]))
+        at += size
+    return result
+
+
+def file_of_stream(data):
+    """The same session as a file: what a stream tells in records stands in its header and features.
+
+    (perf 6.1's `perf inject` is to do that, but writes files that perf cannot read.)
+    """
+    attributes, features, build_ids, rest = [], {}, b"", []
+    for kind, misc, body in records_of(data[16:]):
+        if kind == R_HEADER_ATTR:
+            size = struct.unpack_from("<I", body, 4)[0]
+            attributes.append((body[:size], body[size:]))
+        elif kind == R_FEATURE:
+            features[struct.unpack_from("<Q", body)[0]] = body[8:]
+        elif kind == R_BUILD_ID:
+            build_ids += record(kind, body, misc)
+        elif kind not in (R_EVENT_UPDATE, R_HEADER_EVENT_TYPE):
+            rest.append(record(kind, body, misc))
+    if build_ids:
+        features[F_BUILD_ID] = build_ids
+    content = b"".join(rest)
+    head = file_head(attributes, len(content), features)
+    return head + content + feature_section(features, len(head) + len(content))
 
 
 # --- zstd -----------------------------------------------------------------------------------------
