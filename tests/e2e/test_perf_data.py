@@ -312,6 +312,68 @@ class PerfData(unittest.TestCase):
             scene.run(process)
         self.each(build)
 
+    # --- What perf2bolt does not tell apart ------------------------------------------------------
+
+    def test_exec_of_another_at_the_same_place(self):
+        """A process that becomes another program, whose code lies where ours lay."""
+        def build(scene):
+            process = scene.start(100)
+            scene.run(process)
+            scene.session.comm(100, 100, "other", exec=True)
+            scene.map(100, process.base, name="/usr/bin/other")
+            scene.run(process, first=77, counts=False)
+            return {"cause": "samples after another exec"}
+        self.each(build)
+
+    def test_exec_of_the_binary_again(self):
+        """A position-independent program starts itself anew, elsewhere."""
+        def build(scene):
+            scene.run(scene.start(100))
+            scene.run(scene.start(100, 1), first=77)
+            return {"cause": "the binary elsewhere after an exec"}
+        self.each(build, [PIE])
+
+    def test_process_id_used_again(self):
+        """Long after our process another one has its number."""
+        def build(scene):
+            process = scene.start(100)
+            scene.run(process)
+            scene.session.exit(100, 1)
+            scene.session.fork(100, 1)
+            scene.run(process, first=77, counts=False)
+            return {"cause": "another process of the same number"}
+        self.each(build)
+
+    def test_other_build_of_the_same_name(self):
+        """The kernel says that it is another build: the name does not count."""
+        def build(scene):
+            scene.run(scene.start(100, build_id=scene.build_id))
+            scene.run(scene.start(101, build_id=bytes(range(20))), first=50, counts=False)
+            return {"cause": "another build of the same name"}
+        self.each(build)
+
+    def test_library_loaded_twice(self):
+        """A library at two places of one process at once, as dlmopen() has it."""
+        scene = Scene(fixtures.get("sqlite-shared-cdsplit-22"))
+        first = scene.start(100)
+        second = perf_scenes.Process(100, scene.base(1))
+        scene.map(100, second.base)
+        scene.run(first)
+        scene.run(second, first=77)
+        self.check(scene, scene.session.file(build_ids=scene.build_ids()),
+                   cause="a library at two places")
+
+    def test_library_loaded_late(self):
+        """Until it is loaded, what lies there is something else."""
+        scene = Scene(fixtures.get("sqlite-shared-cdsplit-22"))
+        process = perf_scenes.Process(100, scene.base())
+        scene.session.comm(100, 100, "loader", exec=True)
+        scene.run(process, first=77, count=50, counts=False)
+        scene.map(100, process.base)
+        scene.run(process)
+        self.check(scene, scene.session.file(build_ids=scene.build_ids()),
+                   cause="samples before the mapping")
+
     # --- Records and samples --------------------------------------------------------------------
 
     def test_sample_types(self):
