@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Makes the files in good/, bad/ and demo/ again. README.md says what they are.
+"""Makes the files in good/, bad/, demo/ and perf/ again. README.md says what they are.
 
     python3 tests/data/make.py
 
@@ -21,6 +21,8 @@ sys.path.insert(0, str(HERE.parent / "e2e"))
 # pylint: disable=wrong-import-position
 import elffile
 import fixtures
+import perf_data
+import perf_scenes
 import qemu_trace
 
 GOOD = [
@@ -219,15 +221,71 @@ def make_bad():
     (HERE / "good" / "sketch.note").write_bytes(Sketch().bytes())
 
 
+# --- perf/ -----------------------------------------------------------------------------------------
+
+
+def perf_session(elf, trace):
+    """A session with every kind of record, of a process that runs demo/small.bolt."""
+    common = (perf_data.IDENTIFIER | perf_data.IP | perf_data.TID | perf_data.TIME | perf_data.CPU
+              | perf_data.PERIOD)
+    cycles = perf_data.Event(
+        "cycles:u", common | perf_data.ADDR | perf_data.READ | perf_data.CALLCHAIN | perf_data.RAW
+        | perf_data.BRANCH_STACK | perf_data.REGS_USER | perf_data.STACK_USER | perf_data.WEIGHT
+        | perf_data.DATA_SRC, [1, 2], read_format=7, regs_user=3, stack_user=16,
+        branch_type=perf_data.BRANCH_USER | perf_data.BRANCH_ANY | perf_data.BRANCH_HW_INDEX)
+    clock = perf_data.Event("cpu-clock:u", common, [3], kind=perf_data.SOFTWARE)
+    session = perf_data.Session([cycles, clock])
+    name, build_id = "/opt/small.bolt", bytes.fromhex(elf.build_id())
+    session.comm(7, 7, "small", exec=True)
+    first, *rest = perf_scenes.mappings(elf)
+    session.mmap(7, 7, *first, name)
+    for mapping in rest:
+        session.mmap2(7, 7, *mapping, name, build_id=build_id)
+    session.mmap2(7, 7, 0x7f0000000000, 4096, 0, "/lib/libc.so")
+    session.fork(8, 7)
+    branch, start, end = trace
+    branches = [(end, start, perf_data.MISPREDICTED), (branch, start, perf_data.PREDICTED)]
+    for pid in (7, 8):
+        session.sample(cycles, ip=start, pid=pid, branches=branches, callchain=[start, branch],
+                       raw=b"raw data")
+        session.sample(clock, ip=start, pid=pid)
+    session.lost(1)
+    session.lost_samples(2)
+    session.side(perf_data.R_THROTTLE, bytes(24))
+    session.exit(8, 7)
+    session.add(perf_data.record(120, bytes(8)))
+    session.finished_round()
+    return session, [(name, build_id)]
+
+
+def make_perf():
+    """perf/: perf.data as a file, as a stream, and with compressed records."""
+    elf = elffile.Elf(HERE / "demo" / "small.bolt")
+    lines = (HERE / "demo" / "small.preagg").read_text(encoding="ascii").splitlines()
+    trace = [int(a, 16) for a in next(line for line in lines if "X" not in line).split()[1:4]]
+    session, build_ids = perf_session(elf, trace)
+    features = session.features(build_ids)
+    (HERE / "perf" / "file.data").write_bytes(session.file(features))
+    (HERE / "perf" / "stream.data").write_bytes(session.pipe(build_ids, features))
+    plain = list(session.records)
+    features = session.features(build_ids, compressed=True)
+    session.compress(slice_size=500)
+    (HERE / "perf" / "compressed.data").write_bytes(session.file(features))
+    session.records = plain
+    session.compress(slice_size=500, two=True)
+    (HERE / "perf" / "compressed2.data").write_bytes(session.file(features))
+
+
 def main():
     """Make everything."""
-    for folder in ("good", "bad", "demo"):
+    for folder in ("good", "bad", "demo", "perf"):
         (HERE / folder).mkdir(exist_ok=True)
         for file in (HERE / folder).iterdir():
             file.unlink()
     make_good()
     make_bad()
     make_demo()
+    make_perf()
 
 
 if __name__ == "__main__":
