@@ -13,6 +13,24 @@ static int compare_offsets(const void *left_pointer, const void *right_pointer)
     return 0;
 }
 
+/* Up to so many blocks are sorted by insertion, which most functions have. */
+#define FEW 48u
+
+static void sort_blocks(struct bat_block *blocks, uint32_t count)
+{
+    if (count > FEW) {
+        qsort(blocks, count, sizeof(*blocks), compare_offsets);
+        return;
+    }
+    for (uint32_t i = 1; i < count; i++) {
+        struct bat_block block = blocks[i];
+        uint32_t place = i;
+        for (; place > 0 && blocks[place - 1].input_offset > block.input_offset; place--)
+            blocks[place] = blocks[place - 1];
+        blocks[place] = block;
+    }
+}
+
 /* Append the blocks of one table to blocks, up to capacity; return how many there are then. */
 static uint32_t append_table(const struct bat_map *map, uint32_t table, struct bat_block *blocks,
                              uint32_t count, uint32_t capacity)
@@ -56,7 +74,7 @@ uint32_t bat_blocks(const struct bat_map *map, uint32_t table, struct bat_block 
         count = append_table(map, map->fragments[i], blocks, count, capacity);
     if (count > capacity || count == 0)
         return count;
-    qsort(blocks, count, sizeof(*blocks), compare_offsets);
+    sort_blocks(blocks, count);
     return drop_repeats(blocks, count);
 }
 

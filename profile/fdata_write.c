@@ -24,7 +24,7 @@ static void write_name(struct bat_text_writer *writer, const char *name, bool is
         return;
     }
     char *at = bat_text_room(writer, 2 * size);
-    bat_text_end(writer, bat_escape_name(at, name));
+    bat_text_end(writer, bat_escape_name(at, name, size));
 }
 
 /* "kind name offset ". */

@@ -63,7 +63,8 @@ static enum bat_code index_names(const struct bat_records *records, struct name_
     enum bat_code code = index->functions && buffer ? BAT_OK : BAT_ERR_MEMORY;
     for (uint32_t i = 0; i < records->function_count && code == BAT_OK; i++) {
         const char *name = records->symbols[i].name;
-        size_t needed = 2 * strlen(name) + 1;
+        size_t length = strlen(name);
+        size_t needed = 2 * length + 1;
         if (needed > capacity) {
             char *grown = realloc(buffer, needed * 2);
             if (!grown) {
@@ -75,7 +76,7 @@ static enum bat_code index_names(const struct bat_records *records, struct name_
         }
         uint32_t before = index->names.count;
         uint32_t number;
-        size_t size = (size_t)(bat_escape_name(buffer, name) - buffer);
+        size_t size = (size_t)(bat_escape_name(buffer, name, length) - buffer);
         code = bat_strings_add(&index->names, buffer, size, &number);
         if (code == BAT_OK && number == before)
             index->functions[number] = i;

@@ -6,6 +6,7 @@
 
 #include "bat_decoder.h"
 #include "instructions.h"
+#include "key_sort.h"
 #include "loading.h"
 #include "profile.h"
 #include "records.h"
@@ -300,13 +301,33 @@ static enum bat_code open_uncovered(struct translation *translation, struct bat_
     return code;
 }
 
+/*
+ * The traces' numbers by where they begin: traces of one function need the same parts of the map
+ * and of the functions. NULL if there is no memory; order is to be freed.
+ */
+static struct bat_sort_key *sort_traces(const struct translation *translation,
+                                        struct bat_sort_key **order)
+{
+    uint32_t count = translation->profile->traces.count;
+    *order = malloc(2 * ((size_t)count + 1) * sizeof(**order));
+    if (!*order)
+        return NULL;
+    for (uint32_t i = 0; i < count; i++)
+        (*order)[i] = (struct bat_sort_key){.key = trace_at(translation, i).from, .value = i};
+    return bat_sort_keys(*order, *order + count, count);
+}
+
 static enum bat_code translate_traces(struct translation *translation, struct bat_elf *symbols)
 {
-    enum bat_code code = open_uncovered(translation, symbols);
+    struct bat_sort_key *memory;
+    const struct bat_sort_key *order = sort_traces(translation, &memory);
+    enum bat_code code =
+        order ? open_uncovered(translation, symbols) : fail_add(translation->error, BAT_ERR_MEMORY);
     for (uint32_t i = 0; i < translation->profile->traces.count && code == BAT_OK; i++) {
-        struct trace trace = trace_at(translation, i);
+        struct trace trace = trace_at(translation, (uint32_t)order[i].value);
         code = translate_trace(translation, &trace);
     }
+    free(memory);
     if (code != BAT_OK)
         return code;
     code = bat_counts_flush(&translation->records->branches, &translation->batch);

@@ -41,7 +41,7 @@ static enum bat_code add_name(struct memory_translation *translation, uint32_t d
     enum bat_code code = escaped ? BAT_OK : BAT_ERR_MEMORY;
     if (code == BAT_OK)
         code = bat_strings_add(&records->extra_names, escaped,
-                               (size_t)(bat_escape_name(escaped, name) - escaped),
+                               (size_t)(bat_escape_name(escaped, name, strlen(name)) - escaped),
                                &translation->names[datum]);
     if (code == BAT_OK)
         translation->names[datum] += records->function_count;

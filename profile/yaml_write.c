@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "bat_decoder.h"
+#include "key_sort.h"
 #include "profile.h"
 #include "records.h"
 #include "text_writer.h"
@@ -57,31 +58,30 @@ static enum bat_code fail_memory(struct bat_error *error)
 
 /* --- Entries by target -------------------------------------------------------------------- */
 
-static int compare_targets(const void *left_pointer, const void *right_pointer, void *records)
-{
-    const uint64_t *left = bat_counts_item(records, *(const uint32_t *)left_pointer);
-    const uint64_t *right = bat_counts_item(records, *(const uint32_t *)right_pointer);
-    if (left[2] != right[2])
-        return left[2] < right[2] ? -1 : 1;
-    if (left[3] != right[3])
-        return left[3] < right[3] ? -1 : 1;
-    return 0;
-}
-
 static enum bat_code sort_entries(struct yaml_writer *writer)
 {
-    struct bat_counts branches = writer->records->branches;
-    writer->entries = malloc(((size_t)branches.count + 1) * sizeof(*writer->entries));
-    if (!writer->entries)
+    uint32_t all = writer->records->branches.count;
+    struct bat_sort_key *keys = malloc(2 * ((size_t)all + 1) * sizeof(*keys));
+    writer->entries = malloc(((size_t)all + 1) * sizeof(*writer->entries));
+    if (!writer->entries || !keys) {
+        free(keys);
         return fail_memory(writer->error);
-    for (uint32_t i = 0; i < branches.count; i++) {
+    }
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < all; i++) {
         const uint64_t *item = record(writer, i);
         if (is_branch(item) && is_function(writer, item[2]) && !is_inside(item))
-            writer->entries[writer->entry_count++] = i;
+            keys[count++] = (struct bat_sort_key){.key = item[3], .value = i};
     }
-    if (writer->entry_count > 1)
-        qsort_r(writer->entries, writer->entry_count, sizeof(*writer->entries), compare_targets,
-                &branches);
+    struct bat_sort_key *spare = keys + count;
+    struct bat_sort_key *sorted = bat_sort_keys(keys, spare, count);
+    for (uint32_t i = 0; i < count; i++)
+        sorted[i].key = record(writer, (uint32_t)sorted[i].value)[2];
+    sorted = bat_sort_keys(sorted, sorted == keys ? spare : keys, count);
+    for (uint32_t i = 0; i < count; i++)
+        writer->entries[i] = (uint32_t)sorted[i].value;
+    writer->entry_count = count;
+    free(keys);
     return BAT_OK;
 }
 
@@ -257,10 +257,14 @@ static void fill_blocks(struct yaml_writer *writer, const struct function_record
     for (uint32_t i = 0; i < block_count; i++)
         writer->yaml_blocks[i] = (struct yaml_block){
             .hash = writer->blocks[i].hash, .index = writer->blocks[i].index, .first = of->first};
+    uint32_t block_after = 0; /* the first block above the record's offset */
     for (uint32_t i = of->first; i < of->end; i++) {
-        uint32_t block = bat_block_at(writer->blocks, block_count, record(writer, i)[1]);
-        if (block == BAT_NONE)
+        while (block_after < block_count &&
+               writer->blocks[block_after].input_offset <= record(writer, i)[1])
+            block_after++;
+        if (block_after == 0)
             continue;
+        uint32_t block = block_after - 1;
         if (writer->yaml_blocks[block].count++ == 0)
             writer->yaml_blocks[block].first = i;
     }

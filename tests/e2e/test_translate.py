@@ -422,7 +422,7 @@ class WrongInput(TranslateTest):
         profile = self.reference.profile("T")
         self.expect_failure(2, "BINARY", "-p", profile)
         self.expect_failure(2, "profile", self.fixture.bolted)
-        self.expect_failure(2, "profile-format", self.fixture.bolted, "-p", profile,
+        self.expect_failure(2, "--format: expected", self.fixture.bolted, "-p", profile,
                             "--profile-format=xml")
         self.expect_failure(2, "unrecognized|unknown", self.fixture.bolted, "-p", profile, "--zz")
         done = battranslate(self.fixture.bolted, "-p", profile)
