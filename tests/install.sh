@@ -19,8 +19,10 @@ pkg-config              pkg-config
 libelf-dev              /usr/include/libelf.h
 libdw-dev               /usr/include/elfutils/libdw.h
 libxxhash-dev           /usr/include/xxhash.h
+libzstd-dev             /usr/include/zstd.h
 libzydis-dev            /usr/include/Zydis/Zydis.h
 libyajl-dev             /usr/include/yajl/yajl_parse.h
+libiberty-dev           /usr/include/libiberty/demangle.h
 '
 test_needs='
 g++                     g++

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Stacks added up. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "bat_stacks.h"
+#include "string_table.h"
+
+struct bat_folded {
+    struct bat_strings stacks;
+    uint64_t *counts; /* of each stack, by its number */
+    uint32_t capacity;
+    char *text; /* the stack that was begun */
+    size_t size;
+    size_t room;
+    struct bat_folded_stack *sorted;
+    bool no_memory;
+};
+
+struct bat_folded *bat_folded_new(void)
+{
+    return calloc(1, sizeof(struct bat_folded));
+}
+
+void bat_folded_free(struct bat_folded *folded)
+{
+    if (!folded)
+        return;
+    bat_strings_free(&folded->stacks);
+    free(folded->counts);
+    free(folded->text);
+    free(folded->sorted);
+    free(folded);
+}
+
+void bat_folded_begin(struct bat_folded *folded)
+{
+    folded->size = 0;
+}
+
+static bool make_room(struct bat_folded *folded, size_t more)
+{
+    if (folded->room - folded->size >= more)
+        return true;
+    size_t room = (folded->size + more) * 2;
+    char *text = realloc(folded->text, room);
+    if (!text) {
+        folded->no_memory = true;
+        return false;
+    }
+    folded->text = text;
+    folded->room = room;
+    return true;
+}
+
+void bat_folded_frame(struct bat_folded *folded, const char *name, size_t length)
+{
+    static const char unknown[] = "[unknown]";
+    if (length == 0) {
+        name = unknown;
+        length = sizeof(unknown) - 1;
+    }
+    if (!make_room(folded, length + 1))
+        return;
+    if (folded->size != 0)
+        folded->text[folded->size++] = ';';
+    for (size_t i = 0; i < length; i++) {
+        char c = name[i];
+        if (c == ';')
+            c = ':';
+        else if ((unsigned char)c < ' ' || c == '\x7f')
+            c = '?';
+        folded->text[folded->size++] = c;
+    }
+}
+
+/* Room for the count of one stack more. */
+static bool make_count(struct bat_folded *folded, uint32_t number)
+{
+    if (number < folded->capacity)
+        return true;
+    uint32_t capacity = number < 64 ? 128 : number * 2;
+    uint64_t *counts = realloc(folded->counts, capacity * sizeof(*counts));
+    if (!counts)
+        return false;
+    memset(counts + folded->capacity, 0, (capacity - folded->capacity) * sizeof(*counts));
+    folded->counts = counts;
+    folded->capacity = capacity;
+    return true;
+}
+
+void bat_folded_end(struct bat_folded *folded, uint64_t count)
+{
+    uint32_t number;
+    if (folded->size == 0)
+        return;
+    if (bat_strings_add(&folded->stacks, folded->text, folded->size, &number) != BAT_OK ||
+        !make_count(folded, number)) {
+        folded->no_memory = true;
+        return;
+    }
+    uint64_t *sum = &folded->counts[number];
+    *sum = UINT64_MAX - *sum < count ? UINT64_MAX : *sum + count;
+}
+
+static int by_text(const void *left, const void *right)
+{
+    const struct bat_folded_stack *a = left;
+    const struct bat_folded_stack *b = right;
+    return strcmp(a->text, b->text);
+}
+
+enum bat_code bat_folded_stacks(struct bat_folded *folded, const struct bat_folded_stack **stacks,
+                                size_t *count, struct bat_error *error)
+{
+    uint32_t number = folded->stacks.count;
+    free(folded->sorted);
+    folded->sorted = calloc(number ? number : 1, sizeof(*folded->sorted));
+    if (!folded->sorted || folded->no_memory)
+        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %u stacks", number);
+    for (uint32_t i = 0; i < number; i++)
+        folded->sorted[i] = (struct bat_folded_stack){
+            .text = bat_strings_get(&folded->stacks, i),
+            .count = folded->counts[i],
+        };
+    qsort(folded->sorted, number, sizeof(*folded->sorted), by_text);
+    *stacks = folded->sorted;
+    *count = number;
+    return BAT_OK;
+}

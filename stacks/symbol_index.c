@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "symbol_index.h"
+
+#include <elf.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* True for a symbol that can name an address. */
+static bool can_name(const struct bat_elf *elf, const struct bat_symbol *symbol)
+{
+    size_t sections;
+    bat_elf_sections(elf, &sections);
+    if (symbol->section == SHN_UNDEF || symbol->section >= sections)
+        return false;
+    switch (symbol->type) {
+    case STT_NOTYPE:
+        /* Mapping symbols: "$x", "$d.5". */
+        return symbol->name[0] != '$' || bat_elf_machine(elf) == EM_X86_64;
+    case STT_FUNC:
+    case STT_OBJECT:
+    case STT_GNU_IFUNC:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static int by_address(const void *left, const void *right)
+{
+    const struct bat_symbol *a = *(const struct bat_symbol *const *)left;
+    const struct bat_symbol *b = *(const struct bat_symbol *const *)right;
+    if (a->address != b->address)
+        return a->address < b->address ? -1 : 1;
+    if (a->size != b->size)
+        return a->size < b->size ? -1 : 1;
+    return a->order < b->order ? -1 : a->order > b->order;
+}
+
+/* Keep the last symbol of each address. */
+static size_t keep_last(const struct bat_symbol **symbols, size_t count)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < count; i++)
+        if (i + 1 == count || symbols[i]->address != symbols[i + 1]->address)
+            symbols[kept++] = symbols[i];
+    return kept;
+}
+
+enum bat_code symbol_index_make(struct symbol_index *index, struct bat_elf *elf,
+                                struct bat_error *error)
+{
+    *index = (struct symbol_index){.elf = elf};
+    const struct bat_symbol *symbols;
+    size_t count;
+    enum bat_code code = bat_elf_symbols(elf, false, &symbols, &count, error);
+    if (code == BAT_OK && count == 0)
+        code = bat_elf_symbols(elf, true, &symbols, &count, error);
+    if (code != BAT_OK)
+        return code;
+    index->by_address = calloc(count ? count : 1, sizeof(*index->by_address));
+    if (!index->by_address)
+        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %zu symbols", count);
+    size_t used = 0;
+    for (size_t i = 0; i < count; i++)
+        if (can_name(elf, &symbols[i]))
+            index->by_address[used++] = &symbols[i];
+    qsort(index->by_address, used, sizeof(*index->by_address), by_address);
+    index->count = keep_last(index->by_address, used);
+    return BAT_OK;
+}
+
+static void free_plain(struct symbol_index *index)
+{
+    for (size_t i = 0; i < index->plain_count; i++)
+        free((char *)index->by_plain[i].name);
+    free(index->by_plain);
+}
+
+void symbol_index_free(struct symbol_index *index)
+{
+    free_plain(index);
+    free(index->by_name);
+    free(index->by_address);
+    *index = (struct symbol_index){0};
+}
+
+const struct bat_symbol *symbol_index_at(const struct symbol_index *index, uint64_t address)
+{
+    size_t low = 0;
+    size_t high = index->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (index->by_address[middle]->address <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == 0)
+        return NULL;
+    const struct bat_symbol *symbol = index->by_address[low - 1];
+    if (symbol->size != 0)
+        return address - symbol->address < symbol->size ? symbol : NULL;
+    size_t count;
+    const struct bat_section *section = bat_elf_sections(index->elf, &count) + symbol->section;
+    bool inside = address >= section->address && address - section->address < section->size;
+    return inside ? symbol : NULL;
+}
+
+/* --- By name ------------------------------------------------------------------------------ */
+
+static int compare_names(const char *a, size_t a_length, const char *b, size_t b_length)
+{
+    size_t shorter = a_length < b_length ? a_length : b_length;
+    int order = memcmp(a, b, shorter);
+    return order ? order : a_length < b_length ? -1 : a_length > b_length;
+}
+
+static int by_name(const void *left, const void *right)
+{
+    const struct named_symbol *a = left;
+    const struct named_symbol *b = right;
+    return compare_names(a->name, a->length, b->name, b->length);
+}
+
+static bool is_function(const struct bat_elf *elf, const struct bat_symbol *symbol)
+{
+    return can_name(elf, symbol) && symbol->type != STT_OBJECT &&
+           bat_elf_is_executable(elf, symbol->address);
+}
+
+/* All functions' names, sorted: not of by_address, which has one symbol an address. */
+static bool make_names(struct symbol_index *index)
+{
+    const struct bat_symbol *symbols = NULL;
+    size_t count = 0;
+    /* They are read already, and only looked at. */
+    struct bat_elf *elf = (struct bat_elf *)index->elf;
+    if (bat_elf_symbols(elf, false, &symbols, &count, NULL) != BAT_OK)
+        return false;
+    if (count == 0 && bat_elf_symbols(elf, true, &symbols, &count, NULL) != BAT_OK)
+        return false;
+    index->by_name = calloc(count ? count : 1, sizeof(*index->by_name));
+    if (!index->by_name)
+        return false;
+    for (size_t i = 0; i < count; i++)
+        if (is_function(elf, &symbols[i]))
+            index->by_name[index->name_count++] =
+                (struct named_symbol){symbols[i].name, strlen(symbols[i].name), &symbols[i]};
+    qsort(index->by_name, index->name_count, sizeof(*index->by_name), by_name);
+    return true;
+}
+
+/*
+ * The length of a demangled name without parameters and what follows them: up to the "(" that
+ * matches the last ")". "operator()" and "(anonymous namespace)" have parentheses of their own.
+ */
+static size_t without_parameters(const char *name, size_t length)
+{
+    size_t end = length;
+    while (end != 0 && name[end - 1] != ')')
+        end--;
+    /* Behind the parameters there is " const" or the like, not more of a name. */
+    if (end == 0 || memchr(name + end, ':', length - end))
+        return length;
+    size_t depth = 0;
+    for (size_t at = end; at != 0; at--) {
+        if (name[at - 1] == ')')
+            depth++;
+        else if (name[at - 1] == '(' && --depth == 0)
+            return at - 1 == 0 ? length : at - 1;
+    }
+    return length;
+}
+
+static bool make_plain(struct symbol_index *index, bat_demangle_fn *demangle)
+{
+    index->by_plain = calloc(index->name_count ? index->name_count : 1, sizeof(*index->by_plain));
+    if (!index->by_plain)
+        return false;
+    for (size_t i = 0; i < index->name_count; i++) {
+        char *plain = demangle(index->by_name[i].name);
+        if (!plain)
+            continue;
+        index->by_plain[index->plain_count++] = (struct named_symbol){
+            plain, without_parameters(plain, strlen(plain)), index->by_name[i].symbol};
+    }
+    qsort(index->by_plain, index->plain_count, sizeof(*index->by_plain), by_name);
+    return true;
+}
+
+/* The elements equal to name in a sorted array. */
+static size_t equal_range(const struct named_symbol *names, size_t count, struct bat_slice name,
+                          const struct named_symbol **first)
+{
+    size_t low = 0;
+    size_t high = count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (compare_names(names[middle].name, names[middle].length, name.text, name.length) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    size_t end = low;
+    while (end < count &&
+           compare_names(names[end].name, names[end].length, name.text, name.length) == 0)
+        end++;
+    *first = end == low ? NULL : &names[low];
+    return end - low;
+}
+
+size_t symbol_index_named(struct symbol_index *index, struct bat_slice name,
+                          bat_demangle_fn *demangle, const struct named_symbol **first)
+{
+    *first = NULL;
+    if (name.length == 0 || (!index->by_name && !make_names(index)))
+        return 0;
+    size_t count = equal_range(index->by_name, index->name_count, name, first);
+    if (count != 0 || !demangle || (!index->by_plain && !make_plain(index, demangle)))
+        return count;
+    name.length = without_parameters(name.text, name.length);
+    return equal_range(index->by_plain, index->plain_count, name, first);
+}

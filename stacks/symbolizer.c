@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "symbolizer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* No instruction is longer (x86-64). */
+#define INSTRUCTION_MAX 15u
+
+static enum bat_code open_binary(struct bat_symbolizer *symbolizer, const char *path,
+                                 const struct bat_symbolizer_options *options,
+                                 struct bat_error *error)
+{
+    if (!options->original) {
+        enum bat_code code = bat_elf_open(path, &symbolizer->elf, error);
+        if (code != BAT_OK)
+            return code;
+        const uint8_t *note;
+        size_t size;
+        symbolizer->lacks_original =
+            bat_elf_note(symbolizer->elf, &note, &size, NULL, NULL) == BAT_OK;
+        return BAT_OK;
+    }
+    enum bat_code code = bat_binary_open(path, &symbolizer->binary, error);
+    if (code != BAT_OK)
+        return code;
+    if (!symbolizer->binary.elf)
+        return bat_fail(error, BAT_ERR_NOT_ELF, "expected an ELF file, found a BAT note alone");
+    symbolizer->elf = symbolizer->binary.elf;
+    return BAT_OK;
+}
+
+static enum bat_code open_original(struct bat_symbolizer *symbolizer,
+                                   const struct bat_symbolizer_options *options,
+                                   struct bat_error *error)
+{
+    if (!options->original)
+        return BAT_OK;
+    struct bat_original_options pairing = {.ignore_build_id = options->ignore_build_id};
+    enum bat_code code = bat_original_open(options->original, &symbolizer->binary, &pairing,
+                                           &symbolizer->original, error);
+    if (code != BAT_OK)
+        return code;
+    return symbol_index_make(&symbolizer->original_symbols,
+                             bat_original_elf(symbolizer->original), error);
+}
+
+static enum bat_code open_debuginfo(struct bat_symbolizer *symbolizer,
+                                    const struct bat_symbolizer_options *options,
+                                    struct bat_error *error)
+{
+    const char *path = options->original ? options->original : symbolizer->path;
+    enum bat_code code = bat_debuginfo_open(path, options->debug_file, &symbolizer->debuginfo,
+                                            &symbolizer->no_debug);
+    if (code == BAT_OK || (!options->debug_file && code != BAT_ERR_MEMORY))
+        return BAT_OK;
+    if (error)
+        *error = symbolizer->no_debug;
+    return code;
+}
+
+enum bat_code bat_symbolizer_open(const char *path, const struct bat_symbolizer_options *options,
+                                  struct bat_symbolizer **symbolizer, struct bat_error *error)
+{
+    static const struct bat_symbolizer_options none;
+    if (!options)
+        options = &none;
+    *symbolizer = NULL;
+    struct bat_symbolizer *made = calloc(1, sizeof(*made));
+    if (!made || !(made->path = strdup(path))) {
+        free(made);
+        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory");
+    }
+    const char *slash = strrchr(made->path, '/');
+    made->file_name = slash ? slash + 1 : made->path;
+    made->demangle = options->demangle;
+    enum bat_code code = open_binary(made, path, options, error);
+    if (code == BAT_OK)
+        code = symbol_index_make(&made->symbols, made->elf, error);
+    if (code == BAT_OK)
+        code = open_original(made, options, error);
+    if (code == BAT_OK)
+        code = open_debuginfo(made, options, error);
+    if (code != BAT_OK) {
+        bat_symbolizer_close(made);
+        return code;
+    }
+    *symbolizer = made;
+    return BAT_OK;
+}
+
+void bat_symbolizer_close(struct bat_symbolizer *symbolizer)
+{
+    if (!symbolizer)
+        return;
+    if (symbolizer->debuginfo)
+        bat_debuginfo_close(symbolizer->debuginfo);
+    symbol_index_free(&symbolizer->original_symbols);
+    symbol_index_free(&symbolizer->symbols);
+    if (symbolizer->original)
+        bat_original_close(symbolizer->original);
+    if (symbolizer->elf && !symbolizer->binary.elf)
+        bat_elf_close(symbolizer->elf);
+    bat_binary_close(&symbolizer->binary);
+    memory_places_free(&symbolizer->places);
+    free(symbolizer->frames);
+    free(symbolizer->path);
+    free(symbolizer);
+}
+
+const struct bat_error *bat_symbolizer_no_debug(const struct bat_symbolizer *symbolizer)
+{
+    return symbolizer->debuginfo ? NULL : &symbolizer->no_debug;
+}
+
+bool bat_symbolizer_lacks_original(const struct bat_symbolizer *symbolizer)
+{
+    return symbolizer->lacks_original;
+}
+
+const struct bat_symbol *bat_symbolizer_symbol(const struct bat_symbolizer *symbolizer,
+                                               uint64_t address)
+{
+    return symbol_index_at(&symbolizer->symbols, address);
+}
+
+/* --- From the binary to its original -------------------------------------------------------- */
+
+/*
+ * True if the last entry of the table at or below address is that of a call or branch whose
+ * instruction can reach over address. BAT has an entry for each call of the input; calls that BOLT
+ * made itself have none, and are told by the block that they are in.
+ */
+static bool is_in_branch(const struct bat_map *map, uint32_t table, uint64_t address)
+{
+    const struct bat_function *function = &map->functions[table];
+    uint64_t offset = address - function->address;
+    const uint32_t *outputs = map->output_offsets + function->first_entry;
+    size_t low = 0;
+    size_t high = function->entry_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (outputs[middle] <= offset)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == 0 || offset - outputs[low - 1] >= INSTRUCTION_MAX)
+        return false;
+    return map->input_offsets[function->first_entry + low - 1] & BAT_BRANCH_ENTRY;
+}
+
+/* The address in the original; in_call is true for an address inside a call. */
+static bool find_original(const struct bat_symbolizer *symbolizer, uint64_t address, bool in_call,
+                          uint64_t *original)
+{
+    struct bat_original_place place;
+    if (!bat_original_find(symbolizer->original, address, false, &place))
+        return false;
+    if (in_call && place.kind == BAT_ORIGINAL_TABLE && place.table != BAT_NONE &&
+        is_in_branch(symbolizer->binary.map, place.table, address))
+        bat_original_find(symbolizer->original, address, true, &place);
+    *original = place.address;
+    return true;
+}
+
+/* --- Frames --------------------------------------------------------------------------------- */
+
+static bool make_room(struct bat_symbolizer *symbolizer, size_t count)
+{
+    if (count <= symbolizer->frame_room)
+        return true;
+    struct bat_source_frame *frames =
+        realloc(symbolizer->frames, count * 2 * sizeof(*symbolizer->frames));
+    if (!frames)
+        return false;
+    symbolizer->frames = frames;
+    symbolizer->frame_room = count * 2;
+    return true;
+}
+
+static struct bat_source_frame from_debug(const struct bat_frame *frame, bool plain_names)
+{
+    return (struct bat_source_frame){
+        .function = plain_names || !frame->linkage_name ? frame->name : frame->linkage_name,
+        .file = frame->file,
+        .start_file = frame->start_file,
+        .start_line = frame->start_line,
+        .line = frame->line,
+        .column = frame->column,
+        .discriminator = frame->discriminator,
+        .start_address = frame->low_pc,
+        .has_start_address = frame->low_pc != 0,
+    };
+}
+
+/* The frames that debug information knows; 0 if it knows none. */
+static size_t debug_frames(struct bat_symbolizer *symbolizer, uint64_t address,
+                           const struct bat_frames_options *options)
+{
+    if (!symbolizer->debuginfo)
+        return 0;
+    const struct bat_frame *known;
+    size_t count = bat_debuginfo_frames(symbolizer->debuginfo, address, &known);
+    struct bat_frame line;
+    if (count == 0) {
+        if (!bat_debuginfo_line(symbolizer->debuginfo, address, &line))
+            return 0;
+        known = &line;
+        count = 1;
+    }
+    if (!make_room(symbolizer, count))
+        return 0;
+    for (size_t i = 0; i < count; i++)
+        symbolizer->frames[i] = from_debug(&known[i], options->plain_names);
+    return options->no_inlines ? 1 : count;
+}
+
+/* The symbol names the function that has the code: it knows of ".cold" and ".constprop.0". */
+static void apply_symbol(struct bat_source_frame *frame, const struct bat_symbol *symbol)
+{
+    frame->function = symbol->name;
+    frame->start_address = symbol->address;
+    frame->has_start_address = true;
+    if (!frame->file)
+        frame->file = symbol->file;
+}
+
+enum bat_symbolizer_found bat_symbolizer_frames(struct bat_symbolizer *symbolizer, uint64_t address,
+                                                enum bat_frame_pc pc,
+                                                const struct bat_frames_options *options,
+                                                const struct bat_source_frame **frames,
+                                                size_t *count)
+{
+    static const struct bat_source_frame unknown;
+    uint64_t inside = pc == BAT_PC_RETURN && address != 0 ? address - 1 : address;
+    uint64_t original = inside;
+    *frames = &unknown;
+    *count = 1;
+    bool moved = !symbolizer->original ||
+                 find_original(symbolizer, inside, pc != BAT_PC_EXACT, &original);
+    if (!make_room(symbolizer, 1))
+        return BAT_FOUND_NOWHERE;
+    size_t known = moved ? debug_frames(symbolizer, original, options) : 0;
+    if (known == 0)
+        symbolizer->frames[0] = unknown;
+    *frames = symbolizer->frames;
+    *count = known ? known : 1;
+    const struct symbol_index *index =
+        moved && symbolizer->original ? &symbolizer->original_symbols : &symbolizer->symbols;
+    const struct bat_symbol *symbol =
+        symbol_index_at(index, index == &symbolizer->symbols ? inside : original);
+    if (symbol && !options->plain_names)
+        apply_symbol(&symbolizer->frames[*count - 1], symbol);
+    if (moved && (known || symbol))
+        return BAT_FOUND;
+    bool is_code = symbol || bat_elf_is_executable(symbolizer->elf, inside);
+    return is_code ? BAT_FOUND_NOT_MOVED : BAT_FOUND_NOWHERE;
+}

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Frames of stacks: looked up, and written in the form of their lines. */
+#include <inttypes.h>
+
+#include "symbolize_text.h"
+
+/* --- Looking up ----------------------------------------------------------------------------- */
+
+/* The binary and the address in it that a frame's address is; NULL if it cannot be told. */
+static struct bat_symbolizer *find_binary(struct symbolize_text *text, struct text_frame *frame,
+                                          uint64_t *address)
+{
+    struct bat_stack_line read = frame->read;
+    struct bat_symbolizer *given = symbolize_files_given(text->files);
+    const struct bat_symbolizer *same;
+    uint64_t pid = read.pid ? read.pid : text->pid;
+    if (read.form != BAT_FORM_PERF)
+        read.address -= text->adjust;
+    if (given && bat_symbolizer_address(given, &read, pid, address)) {
+        frame->module = symbolize_files_at(text->files, 0, &same);
+        return given;
+    }
+    /* Others only where the text has no name for the frame. */
+    if (read.module.length == 0 || (given && (read.name.length != 0 || !read.has_module_offset)))
+        return NULL;
+    struct bat_error error;
+    struct bat_symbolizer *other = symbolize_files_find(text->files, read.module, &error);
+    return other && bat_symbolizer_address(other, &read, pid, address) ? other : NULL;
+}
+
+void text_frame_find(struct symbolize_text *text, size_t i, struct text_frame *frame)
+{
+    const struct text_stack_line *line = &text->stack.lines[i];
+    *frame = (struct text_frame){
+        .line = text->stack.bytes + line->start,
+        .length = line->length,
+        .module = "",
+    };
+    bat_stack_line_read(frame->line, frame->length, &frame->read);
+    uint64_t address;
+    struct bat_symbolizer *symbolizer = find_binary(text, frame, &address);
+    if (!symbolizer)
+        return;
+    const struct symbolize_options *options = &text->printer->options;
+    struct bat_frames_options wanted = {
+        .plain_names = options->functions == FUNCTIONS_SHORT,
+        .no_inlines = !options->inlines,
+    };
+    enum bat_symbolizer_found found = bat_symbolizer_frames(symbolizer, address, line->pc, &wanted,
+                                                            &frame->frames, &frame->count);
+    bool is_known = frame->frames[0].function || frame->frames[0].file;
+    if (found == BAT_FOUND_NOWHERE || !is_known)
+        frame->count = 0;
+}
+
+/* The address of the next frame that is not inlined, from line i on; false if there is none. */
+static bool next_real_frame(struct symbolize_text *text, size_t i, struct text_frame *frame)
+{
+    for (; i < text->stack.count; i++) {
+        text_frame_find(text, i, frame);
+        if (frame->read.kind == BAT_LINE_FRAME && !frame->read.is_inlined)
+            return true;
+    }
+    return false;
+}
+
+bool text_frame_is_replaced(struct symbolize_text *text, size_t i)
+{
+    struct bat_stack_line read;
+    const struct text_stack_line *line = &text->stack.lines[i];
+    bat_stack_line_read(text->stack.bytes + line->start, line->length, &read);
+    struct text_frame frame;
+    if (read.kind == BAT_LINE_TEXT && i != 0) {
+        /* A source line: of the frame before it. */
+        text_frame_find(text, i - 1, &frame);
+        return frame.count != 0 || (frame.read.is_inlined && text_frame_is_replaced(text, i - 1));
+    }
+    if (!read.is_inlined || !next_real_frame(text, i + 1, &frame))
+        return false;
+    return frame.count != 0 && frame.read.address == read.address;
+}
+
+/* --- Writing -------------------------------------------------------------------------------- */
+
+static const char *function_name(struct symbolize_text *text, const struct bat_source_frame *frame)
+{
+    const char *name = printed_function(text->printer, frame);
+    return name ? name : "??";
+}
+
+/* "a.c:3:5", with what is known of it. */
+static void write_location(struct symbolize_text *text, const struct bat_source_frame *frame,
+                           bool with_column)
+{
+    struct output *output = text->printer->output;
+    output_text(output, printed_file(text->printer, frame->file));
+    output_format(output, ":%" PRIu32, frame->line);
+    if (with_column && frame->column != 0)
+        output_format(output, ":%" PRIu32, frame->column);
+}
+
+/* The line's start up to the end of the address, with the frame's new number. */
+static void write_start(struct symbolize_text *text, const struct text_frame *frame, size_t inlined,
+                        size_t end)
+{
+    struct output *output = text->printer->output;
+    const struct bat_stack_line *read = &frame->read;
+    if (!read->has_number) {
+        output_bytes(output, frame->line, end);
+        return;
+    }
+    char digits[24];
+    uint64_t number = read->number + text->shift + inlined;
+    size_t length = (size_t)(put_decimal(digits, number) - digits);
+    size_t before = read->number_end - read->number_start;
+    output_bytes(output, frame->line, read->number_start);
+    output_bytes(output, digits, length);
+    /* What follows stays in its column, if there is a blank to spare. */
+    size_t rest = read->number_end;
+    while (before < length && rest + 1 < end && frame->line[rest] == ' ' &&
+           frame->line[rest + 1] == ' ') {
+        rest++;
+        before++;
+    }
+    output_bytes(output, frame->line + rest, end - rest);
+}
+
+static void write_gdb(struct symbolize_text *text, const struct text_frame *frame)
+{
+    struct output *output = text->printer->output;
+    for (size_t i = 0; i < frame->count; i++) {
+        const struct bat_source_frame *source = &frame->frames[i];
+        /* gdb prints the address where it is not a line's first, that is in the innermost one. */
+        if (i == 0)
+            write_start(text, frame, i, frame->read.address_end);
+        else
+            write_start(text, frame, i, frame->read.number_end);
+        output_format(output, i == 0 ? " in %s ()" : "  %s ()", function_name(text, source));
+        if (source->file) {
+            output_text(output, " at ");
+            write_location(text, source, false);
+        }
+        output_text(output, "\n");
+    }
+}
+
+/* The sanitizers', systemd's, glog's: all have the address in front, the rest is free. */
+static void write_simple(struct symbolize_text *text, const struct text_frame *frame)
+{
+    struct output *output = text->printer->output;
+    const char *before = frame->read.form == BAT_FORM_SANITIZER ? " in " : "  ";
+    for (size_t i = 0; i < frame->count; i++) {
+        const struct bat_source_frame *source = &frame->frames[i];
+        write_start(text, frame, i, frame->read.address_end);
+        output_text(output, before);
+        output_text(output, function_name(text, source));
+        if (source->file) {
+            output_text(output, " ");
+            write_location(text, source, true);
+        }
+        output_text(output, "\n");
+    }
+}
+
+/* perf prints inlined calls and source lines so itself, where it can. */
+static void write_perf(struct symbolize_text *text, const struct text_frame *frame)
+{
+    struct output *output = text->printer->output;
+    for (size_t i = 0; i < frame->count; i++) {
+        const struct bat_source_frame *source = &frame->frames[i];
+        write_start(text, frame, i, frame->read.address_end);
+        output_text(output, " ");
+        output_text(output, function_name(text, source));
+        if (i + 1 < frame->count) {
+            output_text(output, " (inlined)");
+        } else if (frame->read.module.length != 0) {
+            output_text(output, " (");
+            output_bytes(output, frame->read.module.text, frame->read.module.length);
+            output_text(output, ")");
+        }
+        output_text(output, "\n");
+        if (source->file) {
+            output_text(output, "  ");
+            write_location(text, source, false);
+            output_text(output, "\n");
+        }
+    }
+}
+
+/* Lines that stay whole, with the frames behind them. */
+static void write_behind(struct symbolize_text *text, const struct text_frame *frame, size_t end)
+{
+    struct output *output = text->printer->output;
+    output_bytes(output, frame->line, end);
+    for (size_t i = 0; i < frame->count; i++) {
+        const struct bat_source_frame *source = &frame->frames[i];
+        output_text(output, i == 0 ? " " : " (inlined by) ");
+        output_text(output, function_name(text, source));
+        if (source->file) {
+            output_text(output, " at ");
+            write_location(text, source, true);
+        }
+    }
+    output_text(output, "\n");
+}
+
+static void write_json(struct symbolize_text *text, const struct text_frame *frame)
+{
+    if (frame->read.kind != BAT_LINE_FRAME && frame->read.kind != BAT_LINE_PC)
+        return;
+    struct symbolize_request request = {frame->module, frame->read.address,
+                                        frame->read.has_address};
+    if (frame->count != 0) {
+        print_frames(text->printer, &request, frame->frames, frame->count);
+        return;
+    }
+    char name[1024];
+    size_t length =
+        frame->read.name.length < sizeof(name) ? frame->read.name.length : sizeof(name) - 1;
+    if (length != 0)
+        memcpy(name, frame->read.name.text, length);
+    name[length] = '\0';
+    struct bat_source_frame as_read = {.function = length != 0 ? name : NULL};
+    bool demangle = text->printer->options.demangle;
+    text->printer->options.demangle = false; /* the name's memory is not kept */
+    print_frames(text->printer, &request, &as_read, 1);
+    text->printer->options.demangle = demangle;
+}
+
+static void write_as_it_is(struct symbolize_text *text, const struct text_frame *frame)
+{
+    write_start(text, frame, 0, frame->length);
+    output_text(text->printer->output, "\n");
+}
+
+void text_frame_write(struct symbolize_text *text, const struct text_frame *frame)
+{
+    const struct bat_stack_line *read = &frame->read;
+    if (text->printer->options.style == STYLE_JSON) {
+        write_json(text, frame);
+        return;
+    }
+    if (read->has_number && read->number == 0)
+        text->shift = 0;
+    if (frame->count == 0) {
+        write_as_it_is(text, frame);
+        return;
+    }
+    switch (read->form) {
+    case BAT_FORM_GDB:
+        write_gdb(text, frame);
+        break;
+    case BAT_FORM_PERF:
+        write_perf(text, frame);
+        break;
+    case BAT_FORM_BACKTRACE:
+        write_behind(text, frame, frame->length);
+        break;
+    case BAT_FORM_PERF_SAMPLE:
+        write_behind(text, frame, read->address_end);
+        break;
+    default:
+        write_simple(text, frame);
+        break;
+    }
+    if (read->has_number)
+        text->shift += frame->count - 1;
+}

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "symbolize_text.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+/* A stack with more lines is taken for several. */
+#define STACK_MAX ((size_t)1 << 14)
+
+/* --- The stack that is being read ----------------------------------------------------------- */
+
+static bool stack_add(struct text_stack *stack, const char *line, size_t length,
+                      enum bat_frame_pc pc)
+{
+    if (stack->room - stack->size < length) {
+        size_t room = (stack->size + length) * 2;
+        char *bytes = realloc(stack->bytes, room);
+        if (!bytes)
+            return false;
+        stack->bytes = bytes;
+        stack->room = room;
+    }
+    if (stack->count == stack->line_room) {
+        size_t room = stack->line_room ? stack->line_room * 2 : 64;
+        struct text_stack_line *lines = realloc(stack->lines, room * sizeof(*lines));
+        if (!lines)
+            return false;
+        stack->lines = lines;
+        stack->line_room = room;
+    }
+    if (length != 0)
+        memcpy(stack->bytes + stack->size, line, length);
+    stack->lines[stack->count++] = (struct text_stack_line){stack->size, length, pc};
+    stack->size += length;
+    return true;
+}
+
+static void stack_free(struct text_stack *stack)
+{
+    free(stack->bytes);
+    free(stack->lines);
+    *stack = (struct text_stack){0};
+}
+
+/* --- Addresses by themselves ---------------------------------------------------------------- */
+
+static struct bat_symbolizer *find_file(struct symbolize_text *text,
+                                        const struct bat_stack_line *read, struct bat_error *error)
+{
+    struct bat_symbolizer *given = symbolize_files_given(text->files);
+    if (read->module.length != 0) {
+        struct bat_symbolizer *found = symbolize_files_find(text->files, read->module, error);
+        text->unreadable = text->unreadable || !found;
+        return found;
+    }
+    if (!given) {
+        bat_fail(error, BAT_ERR_ARGUMENT, "expected the address's file (-e FILE), found none");
+        text->no_file = true;
+    }
+    return given;
+}
+
+/* The answer for code. GNU's addr2line names an inlined place by itself, LLVM's by its caller. */
+static void answer_code(struct symbolize_text *text, struct bat_symbolizer *symbolizer,
+                        const struct symbolize_request *request)
+{
+    const struct symbolize_options *options = &text->printer->options;
+    struct bat_frames_options wanted = {
+        .plain_names = options->functions != FUNCTIONS_LINKAGE,
+        .no_inlines = !options->inlines && options->style != STYLE_GNU,
+    };
+    const struct bat_source_frame *frames;
+    size_t count;
+    enum bat_frame_pc pc = text->return_addresses ? BAT_PC_RETURN : BAT_PC_EXACT;
+    enum bat_symbolizer_found found = bat_symbolizer_frames(
+        symbolizer, request->address - text->adjust, pc, &wanted, &frames, &count);
+    if (found == BAT_FOUND_NOWHERE && text->outside.count++ == 0)
+        text->outside.first = request->address;
+    print_frames(text->printer, request, frames, options->inlines ? count : 1);
+}
+
+static void answer(struct symbolize_text *text, const char *path, const struct bat_stack_line *read)
+{
+    struct symbolize_request request = {path, read->address, true};
+    struct bat_error error;
+    struct bat_symbolizer *symbolizer = find_file(text, read, &error);
+    if (!symbolizer)
+        print_error(text->printer, &request, error.message);
+    else if (read->is_data)
+        print_data(text->printer, &request,
+                   bat_symbolizer_symbol(symbolizer, read->address - text->adjust));
+    else if (read->is_locals)
+        print_no_locals(text->printer, &request);
+    else
+        answer_code(text, symbolizer, &request);
+}
+
+static void answer_query(struct symbolize_text *text, const struct bat_stack_line *read)
+{
+    const struct bat_symbolizer *symbolizer;
+    const char *given = "";
+    if (read->module.length == 0) {
+        if (symbolize_files_given(text->files))
+            given = symbolize_files_at(text->files, 0, &symbolizer);
+        answer(text, given, read);
+        return;
+    }
+    char *path = strndup(read->module.text, read->module.length);
+    if (path)
+        answer(text, path, read);
+    text->no_memory = text->no_memory || !path;
+    free(path);
+}
+
+/* --- Stacks --------------------------------------------------------------------------------- */
+
+static void learn(struct symbolize_text *text, const struct bat_stack_line *read)
+{
+    struct bat_symbolizer *given = symbolize_files_given(text->files);
+    if (given)
+        bat_symbolizer_learn(given, read, read->pid ? read->pid : text->pid);
+}
+
+static void write_stack(struct symbolize_text *text)
+{
+    for (size_t i = 0; i < text->stack.count; i++) {
+        if (text_frame_is_replaced(text, i))
+            continue;
+        struct text_frame frame;
+        text_frame_find(text, i, &frame);
+        text_frame_write(text, &frame);
+    }
+}
+
+/* The stack is complete. */
+static void finish_stack(struct symbolize_text *text)
+{
+    struct text_stack *stack = &text->stack;
+    if (stack->count == 0)
+        return;
+    for (size_t i = 0; i < stack->count; i++) {
+        struct bat_stack_line read;
+        bat_stack_line_read(stack->bytes + stack->lines[i].start, stack->lines[i].length, &read);
+        learn(text, &read);
+    }
+    if (text->folded)
+        text_stack_fold(text);
+    else
+        write_stack(text);
+    stack->count = 0;
+    stack->size = 0;
+}
+
+/* True for a line that belongs to the stack that is being read, or begins one. */
+static bool is_of_stack(const struct symbolize_text *text, const struct bat_stack_line *read,
+                        const char *line, size_t length)
+{
+    switch (read->kind) {
+    case BAT_LINE_FRAME:
+    case BAT_LINE_SIGNAL:
+        return true;
+    case BAT_LINE_QUERY:
+        return text->folded != NULL;
+    case BAT_LINE_TEXT:
+        /* perf's source lines. */
+        return text->stack.count != 0 && text->place.of == BAT_FORM_PERF && length >= 2 &&
+               memcmp(line, "  ", 2) == 0;
+    default:
+        return false;
+    }
+}
+
+static void add_to_stack(struct symbolize_text *text, const struct bat_stack_line *read,
+                         enum bat_frame_pc pc, const char *line, size_t length)
+{
+    bool alone = read->form == BAT_FORM_PERF_SAMPLE;
+    if (alone || (read->has_number && read->number == 0) || text->stack.count == STACK_MAX)
+        finish_stack(text);
+    if (read->kind == BAT_LINE_QUERY && text->stack.count != 0)
+        pc = BAT_PC_RETURN;
+    if (!stack_add(&text->stack, line, length, pc))
+        text->no_memory = true;
+    if (alone)
+        finish_stack(text);
+}
+
+/* A line that names the process of the samples behind it. */
+static void read_head(struct symbolize_text *text, const char *line, size_t length)
+{
+    struct bat_slice command;
+    uint64_t pid;
+    if (!bat_sample_head(line, length, &command, &pid))
+        return;
+    text->pid = pid;
+    free(text->command);
+    text->command = strndup(command.text, command.length);
+}
+
+static void pass_on(struct symbolize_text *text, const struct bat_stack_line *read,
+                    const char *line, size_t length)
+{
+    if (read->kind == BAT_LINE_MAPPING || read->kind == BAT_LINE_PC)
+        learn(text, read);
+    if (text->folded)
+        return;
+    if (read->kind == BAT_LINE_PC) {
+        if (stack_add(&text->stack, line, length, BAT_PC_EXACT))
+            finish_stack(text);
+    } else if (text->printer->options.style != STYLE_JSON || read->kind == BAT_LINE_TEXT) {
+        print_unread(text->printer, line, length);
+    }
+}
+
+void symbolize_text_line(struct symbolize_text *text, const char *line, size_t length)
+{
+    struct bat_stack_line read;
+    bat_stack_line_read(line, length, &read);
+    bool of_stack = is_of_stack(text, &read, line, length);
+    enum bat_frame_pc pc = bat_stack_place_next(&text->place, &read);
+    if (of_stack) {
+        add_to_stack(text, &read, pc, line, length);
+        return;
+    }
+    finish_stack(text);
+    if (read.kind == BAT_LINE_QUERY) {
+        answer_query(text, &read);
+        return;
+    }
+    if (read.kind == BAT_LINE_TEXT)
+        read_head(text, line, length);
+    pass_on(text, &read, line, length);
+}
+
+void symbolize_text_end(struct symbolize_text *text)
+{
+    finish_stack(text);
+    stack_free(&text->stack);
+    free(text->command);
+    text->command = NULL;
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "text_lines.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+struct text_lines {
+    int file;
+    struct output *output;
+    bool at_end;
+    size_t start; /* of the next line */
+    size_t seen;  /* no newline stands in [start, seen) */
+    size_t end;   /* of what was read */
+    char bytes[TEXT_LINE_MAX];
+};
+
+struct text_lines *text_lines_begin(int file, struct output *output)
+{
+    struct text_lines *lines = malloc(sizeof(*lines));
+    if (!lines)
+        return NULL;
+    lines->file = file;
+    lines->output = output;
+    lines->at_end = false;
+    lines->start = 0;
+    lines->seen = 0;
+    lines->end = 0;
+    return lines;
+}
+
+void text_lines_end(struct text_lines *lines)
+{
+    free(lines);
+}
+
+/* Read more behind what is there; false if nothing came. */
+static bool read_more(struct text_lines *lines, int *error)
+{
+    memmove(lines->bytes, lines->bytes + lines->start, lines->end - lines->start);
+    lines->end -= lines->start;
+    lines->seen -= lines->start;
+    lines->start = 0;
+    output_flush(lines->output);
+    ssize_t size;
+    do
+        size = read(lines->file, lines->bytes + lines->end, TEXT_LINE_MAX - lines->end);
+    while (size < 0 && errno == EINTR);
+    if (size < 0)
+        *error = errno;
+    lines->at_end = size <= 0;
+    lines->end += size > 0 ? (size_t)size : 0;
+    return size > 0;
+}
+
+bool text_lines_next(struct text_lines *lines, const char **line, size_t *length, int *error)
+{
+    *error = 0;
+    for (;;) {
+        const char *newline = memchr(lines->bytes + lines->seen, '\n', lines->end - lines->seen);
+        size_t next = newline ? (size_t)(newline - lines->bytes) + 1 : lines->end;
+        bool full = lines->start == 0 && lines->end == TEXT_LINE_MAX;
+        if (newline || full || (lines->at_end && lines->start != lines->end)) {
+            *line = lines->bytes + lines->start;
+            *length = next - lines->start - (newline ? 1 : 0);
+            lines->start = next;
+            lines->seen = next;
+            return true;
+        }
+        lines->seen = lines->end;
+        if (lines->at_end || !read_more(lines, error))
+            if (lines->start == lines->end)
+                return false;
+    }
+}
