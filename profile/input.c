@@ -22,6 +22,15 @@ enum bat_code bat_input_open(struct bat_input *input, int file, bool is_stream, 
     return BAT_OK;
 }
 
+void bat_input_put(struct bat_input *input, const uint8_t *bytes, size_t size)
+{
+    if (size == 0)
+        return;
+    memcpy(input->buffer + input->end, bytes, size);
+    input->end += size;
+    input->offset += size;
+}
+
 void bat_input_close(struct bat_input *input)
 {
     free(input->buffer);

@@ -29,6 +29,10 @@ struct bat_input {
 /* Prepare for [offset, stop) of a file; UINT64_MAX as stop for all of it. */
 enum bat_code bat_input_open(struct bat_input *input, int file, bool is_stream, uint64_t offset,
                              uint64_t stop, struct bat_error *error);
+
+/* Bytes that were read from a stream already, less than BAT_LINE_MAX: they come first. */
+void bat_input_put(struct bat_input *input, const uint8_t *bytes, size_t size);
+
 void bat_input_close(struct bat_input *input);
 
 /*

@@ -96,6 +96,15 @@ static void merge_counters(struct bat_profile_counters *counters,
     counters->sample_records += from->sample_records;
     counters->fdata_records += from->fdata_records;
     counters->foreign_locations += from->foreign_locations;
+    counters->perf_samples += from->perf_samples;
+    counters->perf_foreign_samples += from->perf_foreign_samples;
+    counters->perf_plain_samples += from->perf_plain_samples;
+    counters->perf_branches += from->perf_branches;
+    counters->perf_kernel_branches += from->perf_kernel_branches;
+    counters->perf_dropped += from->perf_dropped;
+    counters->perf_lost += from->perf_lost;
+    counters->perf_unknown_records += from->perf_unknown_records;
+    counters->perf_processes += from->perf_processes;
 }
 
 enum bat_code bat_profile_take(struct bat_profile *profile, struct bat_profile *from,

@@ -23,6 +23,8 @@ struct bat_profile {
     size_t build_id_size;
     uint64_t base_address;
     bool ignore_build_id;
+    const struct bat_elf *elf; /* NULL if the binary is not at hand */
+    bool is_bolted;
 
     struct bat_counts traces;            /* branch, from, to: count, mispredictions */
     struct bat_counts samples;           /* address: count */
@@ -65,6 +67,10 @@ enum bat_code bat_lines_fail(const struct bat_lines *lines, const uint8_t *start
 
 /* The same for a total that does not fit, or no memory: what bat_counts_add() gave. */
 enum bat_code bat_lines_fail_add(const struct bat_lines *lines, enum bat_code code);
+
+/* An empty profile for the same binary, to be added to the other later; NULL if there is no memory.
+ */
+struct bat_profile *bat_profile_new_part(const struct bat_profile *profile);
 
 /* Add all that from holds to profile; from is only good for bat_profile_free() afterwards. */
 enum bat_code bat_profile_take(struct bat_profile *profile, struct bat_profile *from,

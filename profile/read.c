@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "input.h"
+#include "perf_data.h"
 #include "profile.h"
 #include "text_fields.h"
 
@@ -27,6 +28,8 @@ struct bat_profile *bat_profile_new(const struct bat_profile_target *target)
         return NULL;
     profile->base_address = target->base_address;
     profile->ignore_build_id = target->ignore_build_id;
+    profile->elf = target->elf;
+    profile->is_bolted = target->is_bolted;
     profile->traces = bat_counts_new(3);
     profile->samples = bat_counts_new(1);
     profile->returns = bat_counts_new(1);
@@ -114,13 +117,14 @@ enum bat_profile_kind bat_profile_main_kind(const struct bat_profile *profile)
     return has_samples && !has_branches ? BAT_PROFILE_SAMPLES : BAT_PROFILE_BRANCHES;
 }
 
-/* An empty profile for the same target, to be merged later. */
-static struct bat_profile *new_part(const struct bat_profile *profile)
+struct bat_profile *bat_profile_new_part(const struct bat_profile *profile)
 {
     struct bat_profile_target target = {.build_id = profile->build_id,
                                         .build_id_size = profile->build_id_size,
                                         .base_address = profile->base_address,
-                                        .ignore_build_id = profile->ignore_build_id};
+                                        .ignore_build_id = profile->ignore_build_id,
+                                        .elf = profile->elf,
+                                        .is_bolted = profile->is_bolted};
     return bat_profile_new(&target);
 }
 
@@ -142,12 +146,6 @@ static bool are_blank(const uint8_t *text, size_t size)
 static reader_fn *choose_reader(const uint8_t *text, size_t size, uint64_t line,
                                 struct bat_error *error)
 {
-    if (size >= 7 && memcmp(text, "PERFILE", 7) == 0) {
-        bat_fail_text(error, BAT_ERR_SYNTAX, line, 1,
-                      "expected a pre-aggregated profile or fdata, found perf.data: aggregate it "
-                      "first");
-        return NULL;
-    }
     struct bat_lines lines = {.at = text, .end = text + size, .line = line, .error = error};
     const uint8_t *start = text;
     const uint8_t *at = bat_skip_blanks(text);
@@ -174,7 +172,9 @@ struct stretch {
     bool is_stream;
     uint64_t offset;
     uint64_t stop;
-    reader_fn *reader; /* NULL: find out */
+    reader_fn *reader;   /* NULL: find out */
+    const uint8_t *head; /* the first bytes of a stream, which were read from it already */
+    size_t head_size;
     struct bat_profile *profile;
     const struct bat_read_options *options;
     uint64_t lines; /* read */
@@ -213,6 +213,8 @@ static enum bat_code read_stretch(struct stretch *stretch)
     struct bat_input input;
     enum bat_code code = bat_input_open(&input, stretch->file, stretch->is_stream, stretch->offset,
                                         stretch->stop, &stretch->error);
+    if (code == BAT_OK)
+        bat_input_put(&input, stretch->head, stretch->head_size);
     uint64_t line = 1;
     size_t size = 1;
     while (code == BAT_OK && size != 0) {
@@ -337,17 +339,32 @@ static enum bat_code probe_form(int file, reader_fn **reader, struct bat_error *
     return code;
 }
 
-static enum bat_code read_file(struct bat_profile *profile, int file,
+/* The first bytes of a file, by which perf.data is known; *size is less than size only at its end.
+ */
+static enum bat_code read_head(int file, bool is_stream, uint8_t *head, size_t *size,
+                               struct bat_error *error)
+{
+    *size = 0;
+    while (*size < PERF_DATA_MAGIC_SIZE) {
+        size_t room = PERF_DATA_MAGIC_SIZE - *size;
+        ssize_t got = is_stream ? read(file, head + *size, room)
+                                : pread(file, head + *size, room, (off_t)*size);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return bat_fail(error, BAT_ERR_IO, "reading: %s", strerror(errno));
+        if (got == 0)
+            break;
+        *size += (size_t)got;
+    }
+    return BAT_OK;
+}
+
+/* Text: size bytes; of a stream, the first head_size bytes are those at head. */
+static enum bat_code read_text(struct bat_profile *profile, int file, bool is_stream, uint64_t size,
+                               const uint8_t *head, size_t head_size,
                                const struct bat_read_options *options, struct bat_error *error)
 {
-    struct stat status;
-    if (fstat(file, &status) != 0)
-        return bat_fail(error, BAT_ERR_IO, "%s", strerror(errno));
-    /* Of a file that was read from before it came here, the rest is meant, as of a pipe. */
-    bool is_stream = !S_ISREG(status.st_mode) || lseek(file, 0, SEEK_CUR) > 0;
-    uint64_t size = is_stream ? 0 : (uint64_t)status.st_size;
-    if (!is_stream && size == 0)
-        return bat_fail(error, BAT_ERR_SYNTAX, "expected a profile, found an empty file");
     reader_fn *reader = NULL;
     enum bat_code code = is_stream ? BAT_OK : probe_form(file, &reader, error);
     if (code != BAT_OK)
@@ -364,7 +381,9 @@ static enum bat_code read_file(struct bat_profile *profile, int file,
                                         .offset = size / count * i,
                                         .stop = i + 1 < count ? size / count * (i + 1) : UINT64_MAX,
                                         .reader = reader,
-                                        .profile = new_part(profile),
+                                        .head = head,
+                                        .head_size = is_stream ? head_size : 0,
+                                        .profile = bat_profile_new_part(profile),
                                         .options = options};
         if (!stretches[i].profile)
             code = bat_fail(error, BAT_ERR_MEMORY, "not enough memory to read the profile");
@@ -379,6 +398,29 @@ static enum bat_code read_file(struct bat_profile *profile, int file,
         bat_profile_free(stretches[i].profile);
     free(stretches);
     return code;
+}
+
+static enum bat_code read_file(struct bat_profile *profile, int file,
+                               const struct bat_read_options *options, struct bat_error *error)
+{
+    struct stat status;
+    if (fstat(file, &status) != 0)
+        return bat_fail(error, BAT_ERR_IO, "%s", strerror(errno));
+    /* Of a file that was read from before it came here, the rest is meant, as of a pipe. */
+    bool is_stream = !S_ISREG(status.st_mode) || lseek(file, 0, SEEK_CUR) > 0;
+    if (!is_stream && status.st_size == 0)
+        return bat_fail(error, BAT_ERR_SYNTAX, "expected a profile, found an empty file");
+    uint8_t head[PERF_DATA_MAGIC_SIZE];
+    size_t head_size;
+    enum bat_code code = read_head(file, is_stream, head, &head_size, error);
+    if (code != BAT_OK)
+        return code;
+    if (!perf_data_is(head, head_size))
+        return read_text(profile, file, is_stream, is_stream ? 0 : (uint64_t)status.st_size, head,
+                         head_size, options, error);
+    if (is_stream)
+        return perf_data_read_stream(profile, file, head, head_size, options, error);
+    return perf_data_read(profile, file, options, error);
 }
 
 enum bat_code bat_profile_read(struct bat_profile *profile, const char *path,

@@ -25,6 +25,8 @@ enum option_key {
     KEY_IGNORE_BUILD_ID,
     KEY_REPORT,
     KEY_THREADS,
+    KEY_PID,
+    KEY_IGNORE_INTERRUPTS,
 };
 
 /* What -o writes. */
@@ -43,6 +45,9 @@ struct arguments {
     const char *symbols;
     const char *note;
     unsigned threads;
+    bool has_process;
+    int32_t process; /* --pid */
+    bool keep_interrupts;
     enum output_format format;
     bool basic_samples;
     bool ignore_build_id;
@@ -94,6 +99,24 @@ static unsigned parse_threads(const char *text, struct argp_state *state)
     if (text[0] < '0' || text[0] > '9' || *end || threads > 64)
         argp_error(state, "--threads: expected a number from 0 to 64, found \"%s\"", text);
     return (unsigned)threads;
+}
+
+static int32_t parse_process(const char *text, struct argp_state *state)
+{
+    char *end;
+    unsigned long process = strtoul(text, &end, 10);
+    if (text[0] < '0' || text[0] > '9' || *end || process > INT32_MAX)
+        argp_error(state, "--pid: expected the number of a process, found \"%s\"", text);
+    return (int32_t)process;
+}
+
+/* What perf2bolt takes for true and false. Without a text it is true. */
+static bool parse_bool(const char *name, const char *text, struct argp_state *state)
+{
+    bool is_true = !text || strcmp(text, "1") == 0 || strcasecmp(text, "true") == 0;
+    if (!is_true && strcmp(text, "0") != 0 && strcasecmp(text, "false") != 0)
+        argp_error(state, "--%s: expected 0 or 1, found \"%s\"", name, text);
+    return is_true;
 }
 
 static enum output_format parse_format(const char *text, struct argp_state *state)
@@ -177,6 +200,13 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     case KEY_THREADS:
         arguments->threads = parse_threads(argument, state);
         return 0;
+    case KEY_PID:
+        arguments->process = parse_process(argument, state);
+        arguments->has_process = true;
+        return 0;
+    case KEY_IGNORE_INTERRUPTS:
+        arguments->keep_interrupts = !parse_bool("ignore-interrupt-lbr", argument, state);
+        return 0;
     case ARGP_KEY_ARG:
         if (arguments->binary)
             argp_error(state, "expected one BINARY, found \"%s\" too", argument);
@@ -191,8 +221,8 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
 
 static const struct argp_option options[] = {
     {"perfdata", 'p', "FILE", 0,
-     "A profile of BINARY: pre-aggregated, or fdata of an earlier run; - is standard input. May be "
-     "given many times: all are added up",
+     "A profile of BINARY: perf.data, pre-aggregated, or fdata of an earlier run; - is standard "
+     "input. May be given many times: all are added up",
      1},
     {"output", 'o', "FILE", 0, "Write the translated profile to FILE; - is standard output", 1},
     {"yaml", KEY_YAML, "FILE", 0, "Write it as YAML to FILE, too", 1},
@@ -203,11 +233,14 @@ static const struct argp_option options[] = {
     {"profile-format", KEY_FORMAT, NULL, OPTION_ALIAS, NULL, 1},
     {"pa", KEY_PREAGGREGATED, NULL, 0, "Accepted for perf2bolt's sake: forms are recognised", 2},
     {"basic-events", KEY_SAMPLES, NULL, 0,
-     "Translate basic samples (S records) and leave branches out; the default where there are no "
-     "branches",
+     "Translate basic samples (S records, or where perf.data has samples) and leave branches out; "
+     "the default where a pre-aggregated profile has no branches",
      2},
     {"ba", KEY_SAMPLES, NULL, OPTION_ALIAS, NULL, 2},
     {"nl", KEY_SAMPLES, NULL, OPTION_ALIAS, NULL, 2},
+    {"pid", KEY_PID, "N", 0, "Of perf.data, use the samples of process N only", 2},
+    {"ignore-interrupt-lbr", KEY_IGNORE_INTERRUPTS, "0|1", OPTION_ARG_OPTIONAL,
+     "Of perf.data, leave out branches from and to the kernel (default: 1)", 2},
     {"symbols", KEY_SYMBOLS, "FILE", 0,
      "Take symbols from FILE, an unstripped copy of BINARY with the same build-id", 3},
     {"note", KEY_NOTE, "FILE", 0,
@@ -320,6 +353,10 @@ static enum tool_exit read_profiles(struct work *work)
     struct bat_profile_target target = {.ignore_build_id = arguments->ignore_build_id};
     target.build_id = bat_elf_build_id(work->binary.elf, &size);
     target.build_id_size = size;
+    target.elf = work->binary.elf;
+    const uint8_t *note;
+    target.is_bolted = work->binary.note != NULL ||
+                       bat_elf_note(work->binary.elf, &note, &size, NULL, NULL) == BAT_OK;
     target.base_address =
         report_is_relocatable(work->binary.elf) ? bat_elf_base_address(work->binary.elf) : 0;
     work->profile = bat_profile_new(&target);
@@ -334,6 +371,10 @@ static enum tool_exit read_profiles(struct work *work)
     enum tool_exit status = TOOL_FINE;
     for (size_t i = 0; i < arguments->profile_count && status == TOOL_FINE; i++) {
         struct bat_read_options read_options = {.threads = arguments->threads,
+                                                .basic_samples = arguments->basic_samples,
+                                                .keep_kernel_branches = arguments->keep_interrupts,
+                                                .has_process = arguments->has_process,
+                                                .process = arguments->process,
                                                 .progress = progress_update,
                                                 .progress_context = &progress};
         progress_file(&progress, arguments->profiles[i]);

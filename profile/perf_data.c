@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* perf.data, from its beginning to its end. */
+#include "perf_data.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "perf_session.h"
+
+bool perf_data_is(const uint8_t *bytes, size_t size)
+{
+    /* Of another version too: the version is the last byte. */
+    return size >= PERF_DATA_MAGIC_SIZE - 1 &&
+           (memcmp(bytes, PERF_MAGIC, PERF_DATA_MAGIC_SIZE - 1) == 0 ||
+            memcmp(bytes, PERF_MAGIC_OLD, PERF_DATA_MAGIC_SIZE - 1) == 0 ||
+            memcmp(bytes, PERF_MAGIC_SWAPPED, PERF_DATA_MAGIC_SIZE - 1) == 0);
+}
+
+/* --- A file ------------------------------------------------------------------------------- */
+
+/* Something must have come of it, for what was asked. */
+static enum bat_code check_result(const struct perf_session *session,
+                                  const struct bat_profile_counters *counters,
+                                  bool has_memory_samples, struct bat_error *error)
+{
+    const char *name = session->binary.name;
+    uint64_t own = counters->perf_samples - counters->perf_foreign_samples;
+    if (own == 0 && session->has_trace_data)
+        return bat_fail(error, BAT_ERR_MISMATCH,
+                        "expected samples, found trace data of the processor, which perf has to "
+                        "make samples of: --itrace=OPTIONS or --spe does it");
+    if (own == 0)
+        return bat_fail(error, BAT_ERR_MISMATCH,
+                        "expected samples of processes that have %.64s, found none among %" PRIu64
+                        " samples",
+                        name, counters->perf_samples);
+    if (session->options->basic_samples || counters->perf_plain_samples < own || has_memory_samples)
+        return BAT_OK;
+    return bat_fail(error, BAT_ERR_MISMATCH,
+                    "expected branch stacks, found none in %" PRIu64 " samples of %.64s: record "
+                    "them with perf record -e cycles:u -j any,u, or take the samples alone with "
+                    "-ba",
+                    own, name);
+}
+
+static enum bat_code read_session(struct perf_session *session, struct bat_profile *part,
+                                  struct bat_error *error)
+{
+    enum bat_code code = perf_binary_init(&session->binary, part, error);
+    if (code == BAT_OK)
+        code = perf_session_read_head(session, error);
+    if (code == BAT_OK)
+        code = perf_session_survey(session, error);
+    const uint32_t only = (uint32_t)session->options->process;
+    if (code == BAT_OK)
+        code = perf_processes_finish(&session->processes, session->attributes.has_time,
+                                     session->options->has_process ? &only : NULL, error);
+    if (code == BAT_OK)
+        code = perf_session_find_doubling(session, error);
+    if (code == BAT_OK)
+        code = perf_session_collect(session, part, error);
+    if (code != BAT_OK)
+        return code;
+    part->counters.perf_samples += session->counters.perf_samples;
+    part->counters.perf_lost += session->counters.perf_lost;
+    part->counters.perf_unknown_records += session->counters.perf_unknown_records;
+    part->counters.perf_processes += perf_processes_count(&session->processes);
+    part->counters.bytes += session->file_size;
+    return check_result(session, &part->counters, part->mem_samples.count != 0, error);
+}
+
+enum bat_code perf_data_read(struct bat_profile *profile, int file,
+                             const struct bat_read_options *options, struct bat_error *error)
+{
+    struct stat status;
+    if (fstat(file, &status) != 0)
+        return bat_fail(error, BAT_ERR_IO, "%s", strerror(errno));
+    struct perf_session *session = calloc(1, sizeof(*session));
+    struct bat_profile *part = bat_profile_new_part(profile);
+    enum bat_code code = BAT_ERR_MEMORY;
+    if (session && part) {
+        session->file = file;
+        session->options = options;
+        session->file_size = (uint64_t)status.st_size;
+        session->attributes.ids = bat_counts_new(1);
+        perf_processes_init(&session->processes, &session->binary);
+        code = read_session(session, part, error);
+        perf_attributes_free(&session->attributes);
+        perf_processes_free(&session->processes);
+        if (code == BAT_OK)
+            code = bat_profile_take(profile, part, error);
+    } else {
+        bat_fail(error, code, "not enough memory to read the profile");
+    }
+    bat_profile_free(part);
+    free(session);
+    return code;
+}
+
+/* --- A stream ----------------------------------------------------------------------------- */
+
+/* A file without a name, or -1. */
+static int open_temporary(struct bat_error *error)
+{
+    const char *folder = getenv("TMPDIR");
+    if (!folder || !folder[0])
+        folder = "/tmp";
+    int file = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    char path[4096];
+    if (file < 0 && snprintf(path, sizeof(path), "%s/perf-XXXXXX", folder) < (int)sizeof(path)) {
+        file = mkostemp(path, O_CLOEXEC);
+        if (file >= 0)
+            unlink(path);
+    }
+    if (file < 0)
+        bat_fail(error, BAT_ERR_IO, "making a temporary file in %s: %s", folder, strerror(errno));
+    return file;
+}
+
+static enum bat_code write_all(int file, const uint8_t *bytes, size_t size, struct bat_error *error)
+{
+    while (size != 0) {
+        ssize_t done = write(file, bytes, size);
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done < 0)
+            return bat_fail(error, BAT_ERR_IO, "writing to a temporary file: %s", strerror(errno));
+        bytes += done;
+        size -= (size_t)done;
+    }
+    return BAT_OK;
+}
+
+/* Copy all that a stream still has. */
+static enum bat_code copy_stream(int stream, int file, struct bat_error *error)
+{
+    const size_t size = (size_t)1 << 16;
+    uint8_t *buffer = malloc(size);
+    if (!buffer)
+        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory to read the profile");
+    enum bat_code code = BAT_OK;
+    for (ssize_t got = 1; got != 0 && code == BAT_OK;) {
+        got = read(stream, buffer, size);
+        if (got < 0 && errno != EINTR)
+            code = bat_fail(error, BAT_ERR_IO, "reading: %s", strerror(errno));
+        else if (got > 0)
+            code = write_all(file, buffer, (size_t)got, error);
+    }
+    free(buffer);
+    return code;
+}
+
+enum bat_code perf_data_read_stream(struct bat_profile *profile, int stream, const uint8_t *bytes,
+                                    size_t size, const struct bat_read_options *options,
+                                    struct bat_error *error)
+{
+    int file = open_temporary(error);
+    if (file < 0)
+        return BAT_ERR_IO;
+    enum bat_code code = write_all(file, bytes, size, error);
+    if (code == BAT_OK)
+        code = copy_stream(stream, file, error);
+    if (code == BAT_OK)
+        code = perf_data_read(profile, file, options, error);
+    close(file);
+    return code;
+}

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * What is known of one perf.data, and the steps in which it is read: head, survey of all records,
+ * collection of the samples. Internal to the library.
+ */
+#ifndef BAT_PROFILE_PERF_SESSION_H
+#define BAT_PROFILE_PERF_SESSION_H
+
+#include "perf_attributes.h"
+#include "perf_processes.h"
+#include "profile.h"
+
+/*
+ * A stretch of records. A file has at most PERF_CHUNKS of them, so that what is known of each takes
+ * no more memory for a large file than for a small one.
+ */
+struct perf_chunk {
+    uint64_t position;   /* of its first record */
+    uint64_t min_time;   /* of its samples */
+    bool has_full_stack; /* some sample has PERF_DOUBLING_ENTRIES entries or more */
+};
+
+#define PERF_CHUNKS 1024u
+
+/* Processors with that many entries are the ones that sometimes hold the newest one twice. */
+#define PERF_DOUBLING_ENTRIES 32u
+
+struct perf_session {
+    int file;
+    const struct bat_read_options *options;
+    uint64_t file_size;
+    uint64_t data_start; /* the records are in [data_start, data_end) of the file */
+    uint64_t data_end;
+    struct perf_binary binary;
+    struct perf_attributes attributes;
+    struct perf_processes processes;
+
+    /* What the survey finds. */
+    struct bat_profile_counters counters;
+    bool is_finished; /* attributes were, by the first record that needed them */
+    bool is_compressed;
+    bool has_trace_data; /* of a processor's tracing unit, that only perf can turn into samples */
+    struct perf_chunk chunks[PERF_CHUNKS];
+    uint32_t chunk_count;
+    uint64_t chunk_size;
+
+    /*
+     * From this sample on, the two newest entries of each branch stack are left out. A moment
+     * behind all others if that is not to be.
+     */
+    struct perf_moment doubling_since;
+};
+
+/* Read everything in front of the records, and in a regular file the features behind them. */
+enum bat_code perf_session_read_head(struct perf_session *session, struct bat_error *error);
+
+/* What the feature of that number holds; bytes may be NULL if size is 0. */
+enum bat_code perf_session_feature(struct perf_session *session, uint64_t feature,
+                                   const uint8_t *bytes, size_t size, uint64_t offset,
+                                   struct bat_error *error);
+
+/* A record, or an element of the feature, that lists the build-id of a file. */
+enum bat_code perf_session_build_id(struct perf_session *session, const uint8_t *bytes, size_t size,
+                                    uint64_t offset, struct bat_error *error);
+
+/*
+ * Go through all records once: for the processes, for events that are described among the records,
+ * and for what the second time has to be prepared for.
+ */
+enum bat_code perf_session_survey(struct perf_session *session, struct bat_error *error);
+
+/* Find out doubling_since. */
+enum bat_code perf_session_find_doubling(struct perf_session *session, struct bat_error *error);
+
+/* Go through the samples, by several threads where that is worth it, and add them to profile. */
+enum bat_code perf_session_collect(struct perf_session *session, struct bat_profile *profile,
+                                   struct bat_error *error);
+
+/* When a sample was taken. */
+static inline struct perf_moment perf_session_moment(const struct perf_session *session,
+                                                     const struct perf_record *record,
+                                                     uint64_t time)
+{
+    return (struct perf_moment){session->attributes.has_time ? time : 0, record->position};
+}
+
+/* Tell how far reading is; a file is gone through twice. */
+static inline void perf_session_progress(const struct perf_session *session, uint64_t bytes)
+{
+    if (session->options->progress)
+        session->options->progress(bytes / 2, session->options->progress_context);
+}
+
+#endif

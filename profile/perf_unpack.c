@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "perf_unpack.h"
+
+#include <stdlib.h>
+#include <zstd.h>
+
+/* Holds the longest record, and enough to make unpacking worth a call. */
+#define UNPACKED_SIZE ((size_t)1 << 18)
+
+struct perf_unpacker {
+    ZSTD_DStream *zstd;
+    ZSTD_inBuffer packed;
+    uint64_t offset; /* of the record that packed is from */
+    bool has_more;   /* zstd kept something back for want of room */
+    size_t start;    /* of what was unpacked and is not given out yet */
+    size_t end;
+    uint8_t bytes[UNPACKED_SIZE];
+};
+
+struct perf_unpacker *perf_unpacker_new(void)
+{
+    struct perf_unpacker *unpacker = calloc(1, sizeof(*unpacker));
+    if (!unpacker)
+        return NULL;
+    unpacker->zstd = ZSTD_createDStream();
+    if (!unpacker->zstd) {
+        free(unpacker);
+        return NULL;
+    }
+    return unpacker;
+}
+
+void perf_unpacker_free(struct perf_unpacker *unpacker)
+{
+    if (!unpacker)
+        return;
+    ZSTD_freeDStream(unpacker->zstd);
+    free(unpacker);
+}
+
+void perf_unpacker_feed(struct perf_unpacker *unpacker, const uint8_t *bytes, size_t size,
+                        uint64_t offset)
+{
+    unpacker->packed = (ZSTD_inBuffer){.src = bytes, .size = size};
+    unpacker->offset = offset;
+}
+
+/* Unpack as much as there is room for. */
+static enum bat_code unpack(struct perf_unpacker *unpacker, struct bat_error *error)
+{
+    memmove(unpacker->bytes, unpacker->bytes + unpacker->start, unpacker->end - unpacker->start);
+    unpacker->end -= unpacker->start;
+    unpacker->start = 0;
+    ZSTD_outBuffer room = {.dst = unpacker->bytes, .size = UNPACKED_SIZE, .pos = unpacker->end};
+    size_t result = ZSTD_decompressStream(unpacker->zstd, &room, &unpacker->packed);
+    if (ZSTD_isError(result))
+        return bat_fail_at(error, BAT_ERR_SYNTAX, BAT_PLACE_FILE, unpacker->offset,
+                           "expected a compressed record that goes on where the one before ended, "
+                           "found data that zstd refuses: %s",
+                           ZSTD_getErrorName(result));
+    unpacker->end = room.pos;
+    unpacker->has_more = room.pos == room.size;
+    return BAT_OK;
+}
+
+/* Take the record at the start of what was unpacked; false if it is not there whole. */
+static bool take_record(struct perf_unpacker *unpacker, struct perf_record *record)
+{
+    size_t available = unpacker->end - unpacker->start;
+    const uint8_t *bytes = unpacker->bytes + unpacker->start;
+    if (available < PERF_RECORD_HEADER_SIZE || perf_u16(bytes + 6) > available)
+        return false;
+    *record = (struct perf_record){.bytes = bytes,
+                                   .type = perf_u32(bytes),
+                                   .misc = perf_u16(bytes + 4),
+                                   .size = perf_u16(bytes + 6),
+                                   .offset = unpacker->offset};
+    unpacker->start += record->size;
+    return true;
+}
+
+enum bat_code perf_unpacker_next(struct perf_unpacker *unpacker, struct perf_record *record,
+                                 struct bat_error *error)
+{
+    record->bytes = NULL;
+    while (!take_record(unpacker, record)) {
+        if (unpacker->packed.pos == unpacker->packed.size && !unpacker->has_more)
+            return BAT_OK;
+        enum bat_code code = unpack(unpacker, error);
+        if (code != BAT_OK)
+            return code;
+    }
+    if (record->size >= PERF_RECORD_HEADER_SIZE)
+        return BAT_OK;
+    return bat_fail_at(error, BAT_ERR_SYNTAX, BAT_PLACE_FILE, unpacker->offset,
+                       "expected records of at least %u bytes in the compressed record, found one "
+                       "of %u",
+                       PERF_RECORD_HEADER_SIZE, record->size);
+}
+
+enum bat_code perf_unpacker_end(const struct perf_unpacker *unpacker, struct bat_error *error)
+{
+    if (unpacker->start == unpacker->end)
+        return BAT_OK;
+    return bat_fail_at(error, BAT_ERR_TRUNCATED, BAT_PLACE_FILE, unpacker->offset,
+                       "expected compressed data that ends with a record, found %zu bytes of "
+                       "another one",
+                       unpacker->end - unpacker->start);
+}
