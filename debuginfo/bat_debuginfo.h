@@ -97,6 +97,12 @@ struct bat_debuginfo_function {
 BAT_API const struct bat_debuginfo_function *bat_debuginfo_function(struct bat_debuginfo *debuginfo,
                                                                     uint64_t address);
 
+/*
+ * True if the program was compiled with LLVM's flow-sensitive discriminators, which are numbers as
+ * they are: it has the symbol __llvm_fs_discriminator__ then.
+ */
+BAT_API bool bat_debuginfo_has_fs_discriminators(struct bat_debuginfo *debuginfo);
+
 /* What was read, for reports. */
 struct bat_debuginfo_counters {
     uint64_t units;         /* that have code */

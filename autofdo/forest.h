@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * A sample profile: a tree for each function that has code, the calls that were inlined into it
+ * below it. Flat tables, sorted when it is written.
+ */
+#ifndef BAT_AUTOFDO_FOREST_H
+#define BAT_AUTOFDO_FOREST_H
+
+#include "bat.h"
+#include "counts.h"
+#include "string_table.h"
+
+/* A line, counted from its function's first one, and a discriminator. */
+static inline uint64_t forest_place(uint32_t line_offset, uint32_t discriminator)
+{
+    return (uint64_t)line_offset << 32 | discriminator;
+}
+
+struct forest_node {
+    uint32_t name;
+    uint64_t total; /* samples in it and below it */
+    uint64_t head;  /* calls of it; roots only */
+};
+
+struct forest {
+    struct bat_strings names;
+    struct forest_node *nodes;
+    uint32_t node_count;
+    size_t node_capacity;
+    struct bat_counts children; /* parent node + 1 (0: root), place, name: node, 0 */
+    struct bat_counts bodies;   /* node, place: count, 0 */
+    struct bat_counts targets;  /* node, place, name: count, 0 */
+};
+
+struct forest forest_new(void);
+void forest_free(struct forest *forest);
+
+/*
+ * The tree of a function, or the node of a call inlined into node parent at place; made if it is
+ * new. BAT_ERR_MEMORY.
+ */
+enum bat_code forest_root(struct forest *forest, uint32_t name, uint32_t *node);
+enum bat_code forest_child(struct forest *forest, uint32_t parent, uint64_t place, uint32_t name,
+                           uint32_t *node);
+
+/* The count of a place is the largest one of the instructions that belong to it. */
+enum bat_code forest_raise(struct forest *forest, uint32_t node, uint64_t place, uint64_t count);
+
+/* Count calls from a place to the function of that name. The place's count may stay 0. */
+enum bat_code forest_call(struct forest *forest, uint32_t node, uint64_t place, uint32_t name,
+                          uint64_t count);
+
+/* Numbers add up to at most 2^64 - 1. */
+static inline uint64_t forest_add(uint64_t a, uint64_t b)
+{
+    return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+/*
+ * Write the forest as LLVM's text: trees by descending totals, then by name. Sorts its tables: it
+ * is only good for forest_free() afterwards. *roots gets the number of trees.
+ */
+enum bat_code forest_write(struct forest *forest, const char *path, uint64_t *roots,
+                           struct bat_error *error);
+
+#endif

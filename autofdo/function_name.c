@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "function_name.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+/* Cut suffix and the word behind it, if that is the end of the name: ".part." and "1". */
+static size_t cut(const char *name, size_t length, const char *suffix)
+{
+    const char *dot = memrchr(name, '.', length);
+    size_t size = strlen(suffix);
+    size_t before = dot ? (size_t)(dot - name) + 1 : 0;
+    if (before < size || memcmp(name + before - size, suffix, size) != 0)
+        return length;
+    return before - size;
+}
+
+size_t function_name_length(const char *name)
+{
+    static const char *const suffixes[] = {".llvm.", ".part.", ".__uniq."};
+    size_t length = strlen(name);
+    for (size_t i = 0; i < 3; i++)
+        length = cut(name, length, suffixes[i]);
+    return length;
+}
