@@ -10,7 +10,9 @@
 
 #include "input.h"
 #include "perf_data.h"
+#include "perf_script.h"
 #include "profile.h"
+#include "temporary.h"
 #include "text_fields.h"
 
 /* What is worth a thread of its own, and the most threads that are. */
@@ -139,6 +141,19 @@ static bool are_blank(const uint8_t *text, size_t size)
     return true;
 }
 
+/* True for text that perf script has printed, by its first line that is not blank. */
+static bool is_perf_script(const uint8_t *text, size_t size)
+{
+    const uint8_t *end = text + size;
+    for (const uint8_t *start = text; start < end;) {
+        const uint8_t *newline = rawmemchr(start, '\n');
+        if (!are_blank(start, (size_t)(newline - start)))
+            return perf_script_is_line(start, newline);
+        start = newline + 1;
+    }
+    return false;
+}
+
 /*
  * The reader for text that starts like this, by the first byte that is no blank; there must be one.
  * The text's first line has the number `line`.
@@ -159,8 +174,8 @@ static reader_fn *choose_reader(const uint8_t *text, size_t size, uint64_t line,
     if ((*at >= '0' && *at <= '9') || *at == 'b' || *at == 'n')
         return bat_fdata_read;
     bat_lines_fail(&lines, start, at,
-                   "a pre-aggregated profile (a line that starts with T, R, B, F, f, r, S or E) or "
-                   "fdata");
+                   "a pre-aggregated profile (a line that starts with T, R, B, F, f, r, S or E), "
+                   "fdata, perf.data or what perf script prints");
     return NULL;
 }
 
@@ -175,6 +190,8 @@ struct stretch {
     reader_fn *reader;   /* NULL: find out */
     const uint8_t *head; /* the first bytes of a stream, which were read from it already */
     size_t head_size;
+    bool is_kept; /* in a temporary file: text that has to be read twice */
+    int kept;
     struct bat_profile *profile;
     const struct bat_read_options *options;
     uint64_t lines; /* read */
@@ -183,10 +200,38 @@ struct stretch {
     pthread_t thread;
 };
 
+/* Begin to keep the text; so many lines, all blank, stood in front of it. */
+static enum bat_code begin_keeping(struct stretch *stretch, uint64_t lines)
+{
+    enum bat_code code = bat_temporary_open(&stretch->kept, &stretch->error);
+    stretch->is_kept = code == BAT_OK;
+    for (; code == BAT_OK && lines != 0; lines--)
+        code = bat_temporary_write(stretch->kept, "\n", 1, &stretch->error);
+    return code;
+}
+
+/* Read what was kept. */
+static enum bat_code read_kept(struct stretch *stretch)
+{
+    struct stat status;
+    if (fstat(stretch->kept, &status) != 0)
+        return bat_fail(&stretch->error, BAT_ERR_IO, "%s", strerror(errno));
+    return perf_script_read_file(stretch->profile, stretch->kept, (uint64_t)status.st_size,
+                                 stretch->options, &stretch->error);
+}
+
 static enum bat_code read_block(struct stretch *stretch, const uint8_t *text, size_t size,
                                 uint64_t *line)
 {
-    if (!stretch->reader && !are_blank(text, size)) {
+    bool decides = !stretch->reader && !stretch->is_kept && !are_blank(text, size);
+    if (decides && is_perf_script(text, size)) {
+        enum bat_code code = begin_keeping(stretch, *line - 1);
+        if (code != BAT_OK)
+            return code;
+    }
+    if (stretch->is_kept)
+        return bat_temporary_write(stretch->kept, text, size, &stretch->error);
+    if (decides) {
         stretch->reader = choose_reader(text, size, *line, &stretch->error);
         if (!stretch->reader)
             return stretch->error.code;
@@ -225,10 +270,15 @@ static enum bat_code read_stretch(struct stretch *stretch)
                           "expected a line of at most %zu bytes, found a longer one", BAT_LINE_MAX);
         if (code == BAT_OK && size != 0)
             code = read_block(stretch, text, size, &line);
-        if (code == BAT_OK && size != 0)
+        if (code == BAT_OK && size != 0 && !stretch->is_kept)
             count_bytes(stretch, size - input.supplied_newline);
     }
     bat_input_close(&input);
+    if (stretch->is_kept) {
+        if (code == BAT_OK)
+            code = read_kept(stretch);
+        close(stretch->kept);
+    }
     stretch->lines = line - 1;
     stretch->profile->counters.lines += stretch->lines;
     stretch->code = code;
@@ -319,8 +369,12 @@ static unsigned count_threads(const struct bat_read_options *options, uint64_t s
     return threads ? (unsigned)threads : 1;
 }
 
-/* The form of a regular file, from its first block; NULL if that is blank, or with an error. */
-static enum bat_code probe_form(int file, reader_fn **reader, struct bat_error *error)
+/*
+ * The form of a regular file, from its first block: a reader, or what perf script prints. NULL if
+ * that is blank, or with an error.
+ */
+static enum bat_code probe_form(int file, reader_fn **reader, bool *is_script,
+                                struct bat_error *error)
 {
     struct bat_input input;
     enum bat_code code = bat_input_open(&input, file, false, 0, UINT64_MAX, error);
@@ -331,7 +385,8 @@ static enum bat_code probe_form(int file, reader_fn **reader, struct bat_error *
     if (code == BAT_ERR_SYNTAX)
         bat_fail_text(error, code, 1, 1, "expected a line of at most %zu bytes, found a longer one",
                       BAT_LINE_MAX);
-    if (code == BAT_OK && !are_blank(text, size)) {
+    *is_script = code == BAT_OK && is_perf_script(text, size);
+    if (code == BAT_OK && !*is_script && !are_blank(text, size)) {
         *reader = choose_reader(text, size, 1, error);
         code = *reader ? BAT_OK : BAT_ERR_SYNTAX;
     }
@@ -366,9 +421,12 @@ static enum bat_code read_text(struct bat_profile *profile, int file, bool is_st
                                const struct bat_read_options *options, struct bat_error *error)
 {
     reader_fn *reader = NULL;
-    enum bat_code code = is_stream ? BAT_OK : probe_form(file, &reader, error);
+    bool is_script = false;
+    enum bat_code code = is_stream ? BAT_OK : probe_form(file, &reader, &is_script, error);
     if (code != BAT_OK)
         return code;
+    if (is_script)
+        return perf_script_read_file(profile, file, size, options, error);
 
     /* fdata files say at their start what they hold, so they are read in one piece. */
     unsigned count = reader == bat_preagg_read ? count_threads(options, size) : 1;

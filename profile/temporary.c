@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "temporary.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum bat_code bat_temporary_open(int *file, struct bat_error *error)
+{
+    const char *folder = getenv("TMPDIR");
+    if (!folder || !folder[0])
+        folder = "/tmp";
+    *file = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    char path[4096];
+    /* Some file systems have no files without names. */
+    if (*file < 0 && snprintf(path, sizeof(path), "%s/batkit-XXXXXX", folder) < (int)sizeof(path)) {
+        *file = mkostemp(path, O_CLOEXEC);
+        if (*file >= 0)
+            unlink(path);
+    }
+    if (*file < 0)
+        return bat_fail(error, BAT_ERR_IO, "making a temporary file in %s: %s", folder,
+                        strerror(errno));
+    return BAT_OK;
+}
+
+enum bat_code bat_temporary_write(int file, const void *bytes, size_t size, struct bat_error *error)
+{
+    const char *at = bytes;
+    while (size != 0) {
+        ssize_t done = write(file, at, size);
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done < 0)
+            return bat_fail(error, BAT_ERR_IO, "writing to a temporary file: %s", strerror(errno));
+        at += done;
+        size -= (size_t)done;
+    }
+    return BAT_OK;
+}
