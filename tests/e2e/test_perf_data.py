@@ -57,6 +57,14 @@ def perf2bolt(binary, path, folder, *options):
     return bolt_profiles.read_fdata(fdata), bolt_profiles.read_yaml(yaml), log
 
 
+def event_names(headers):
+    """Header lines with the events' names in any order.
+
+    perf2bolt takes the colon that perf script prints behind a name for a part of it.
+    """
+    return {tuple(sorted(word.removesuffix(":") for word in line.split())) for line in headers}
+
+
 def battranslate(binary, path, folder, *options):
     """battranslate's fdata and YAML of a file."""
     fdata, yaml = pathlib.Path(folder, "our.fdata"), pathlib.Path(folder, "our.yaml")
@@ -164,7 +172,7 @@ class PerfData(unittest.TestCase):
         path = self.write(data)
         ours = battranslate(scene.fixture.bolted, path, self.folder, "-ba", *options)
         theirs = perf2bolt(scene.fixture.bolted, path, self.folder, "-ba", *options)
-        self.assertEqual(theirs[0][0], ours[0][0])
+        self.assertEqual(event_names(theirs[0][0]), event_names(ours[0][0]))
         truth = self.folder / "truth.preagg"
         truth.write_text(scene.truth.basic(), encoding="ascii")
         differences = parity.Differences()

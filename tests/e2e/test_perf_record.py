@@ -137,8 +137,11 @@ def perf(*arguments):
 
 
 def words(headers):
-    """Header lines with the events' names in any order."""
-    return {tuple(sorted(line.split())) for line in headers}
+    """Header lines with the events' names in any order.
+
+    perf2bolt takes the colon that perf script prints behind a name for a part of it.
+    """
+    return {tuple(sorted(word.removesuffix(":") for word in line.split())) for line in headers}
 
 
 class PerfRecord(unittest.TestCase):
