@@ -11,6 +11,7 @@
 
 #include "bat_binary.h"
 #include "bat_profile.h"
+#include "compiler_profile.h"
 #include "progress.h"
 #include "tool.h"
 #include "translate_report.h"
@@ -27,13 +28,16 @@ enum option_key {
     KEY_THREADS,
     KEY_PID,
     KEY_IGNORE_INTERRUPTS,
+    KEY_DEBUG_FILE,
 };
 
 /* What -o writes. */
 enum output_format {
     FORMAT_FDATA,
     FORMAT_YAML,
-    FORMAT_PREAGG, /* what was sampled, as it is */
+    FORMAT_PREAGG,  /* what was sampled, as it is */
+    FORMAT_AUTOFDO, /* what compilers read, of the input binary */
+    FORMAT_PROFGEN,
 };
 
 struct arguments {
@@ -44,6 +48,7 @@ struct arguments {
     const char *yaml;
     const char *symbols;
     const char *note;
+    const char *debug_file;
     unsigned threads;
     bool has_process;
     int32_t process; /* --pid */
@@ -122,14 +127,14 @@ static bool parse_bool(const char *name, const char *text, struct argp_state *st
 static enum output_format parse_format(const char *text, struct argp_state *state)
 {
     static const char *const formats[] = {
-        [FORMAT_FDATA] = "fdata",
-        [FORMAT_YAML] = "yaml",
-        [FORMAT_PREAGG] = "preagg",
+        [FORMAT_FDATA] = "fdata",     [FORMAT_YAML] = "yaml",       [FORMAT_PREAGG] = "preagg",
+        [FORMAT_AUTOFDO] = "autofdo", [FORMAT_PROFGEN] = "profgen",
     };
     for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++)
         if (strcmp(text, formats[i]) == 0)
             return (enum output_format)i;
-    argp_error(state, "--format: expected fdata, yaml or preagg, found \"%s\"", text);
+    argp_error(state, "--format: expected fdata, yaml, preagg, autofdo or profgen, found \"%s\"",
+               text);
     return FORMAT_FDATA;
 }
 
@@ -152,6 +157,9 @@ static error_t parse_file_option(int key, char *argument, struct argp_state *sta
     case KEY_NOTE:
         arguments->note = argument;
         return 0;
+    case KEY_DEBUG_FILE:
+        arguments->debug_file = argument;
+        return 0;
     default:
         return ARGP_ERR_UNKNOWN;
     }
@@ -168,9 +176,9 @@ static error_t check_arguments(const struct arguments *arguments, struct argp_st
     if (arguments->output && arguments->yaml && strcmp(arguments->output, arguments->yaml) == 0)
         argp_error(state, "expected two different files for -o and -w, found \"%s\" twice",
                    arguments->output);
-    if (arguments->yaml && arguments->format == FORMAT_PREAGG)
-        argp_error(state, "expected -o alone with --format=preagg, which translates nothing, found "
-                          "-w too");
+    if (arguments->yaml && arguments->format > FORMAT_YAML)
+        argp_error(state, "expected -o alone with --format=preagg, autofdo and profgen, which make "
+                          "no records for BOLT, found -w too");
     return 0;
 }
 
@@ -226,9 +234,11 @@ static const struct argp_option options[] = {
      1},
     {"output", 'o', "FILE", 0, "Write the translated profile to FILE; - is standard output", 1},
     {"yaml", KEY_YAML, "FILE", 0, "Write it as YAML to FILE, too", 1},
-    {"format", KEY_FORMAT, "fdata|yaml|preagg", 0,
+    {"format", KEY_FORMAT, "fdata|yaml|preagg|autofdo|profgen", 0,
      "What -o writes (default: fdata). preagg is the samples added up and not translated, as "
-     "pre-aggregated text: BINARY needs no note and no symbols then",
+     "pre-aggregated text: BINARY needs no note and no symbols then. autofdo is LLVM's sample "
+     "profile for clang -fprofile-sample-use, profgen what llvm-profgen --unsymbolized-profile "
+     "reads",
      1},
     {"profile-format", KEY_FORMAT, NULL, OPTION_ALIAS, NULL, 1},
     {"pa", KEY_PREAGGREGATED, NULL, 0, "Accepted for perf2bolt's sake: forms are recognised", 2},
@@ -245,6 +255,10 @@ static const struct argp_option options[] = {
      "Take symbols from FILE, an unstripped copy of BINARY with the same build-id", 3},
     {"note", KEY_NOTE, "FILE", 0,
      "Take the BAT note from FILE, as batinject --extract wrote it, not from BINARY", 3},
+    {"debug-file", KEY_DEBUG_FILE, "FILE", 0,
+     "For autofdo: take DWARF from FILE, not from the program or where its build-id or "
+     ".gnu_debuglink leads",
+     3},
     {"ignore-build-id", KEY_IGNORE_BUILD_ID, NULL, 0,
      "Take every build-id in a profile, and the one of --symbols, for BINARY's", 3},
     {"threads", KEY_THREADS, "N", 0, "Read large profiles with N threads (default: all there are)",
@@ -486,10 +500,40 @@ static enum tool_exit run_preagg(struct work *work)
     return TOOL_FINE;
 }
 
+/* Profiles for compilers, which know nothing of BOLT: they are of the input binary. */
+static enum tool_exit run_compiler(struct work *work)
+{
+    const struct arguments *arguments = work->arguments;
+    if (bat_elf_open(arguments->binary, &work->binary.elf, &work->error) != BAT_OK)
+        return fail(work, arguments->binary);
+    const uint8_t *note;
+    size_t size;
+    if (bat_elf_note(work->binary.elf, &note, &size, NULL, NULL) == BAT_OK) {
+        tool_complain(arguments->binary,
+                      "expected a binary that BOLT has not written, found one with a BAT note");
+        return TOOL_BAD;
+    }
+    enum tool_exit status = read_profiles(work);
+    if (status != TOOL_FINE)
+        return status;
+    struct compiler_profile wanted = {.profile = work->profile,
+                                      .elf = work->binary.elf,
+                                      .debug_file = arguments->debug_file,
+                                      .output = arguments->output,
+                                      .by_addresses = arguments->format == FORMAT_PROFGEN,
+                                      .report = arguments->quiet ? NULL : report_file(arguments),
+                                      .json_report = arguments->json_report};
+    wanted.kind =
+        arguments->basic_samples ? BAT_PROFILE_SAMPLES : bat_profile_main_kind(work->profile);
+    return compiler_profile_write(&wanted);
+}
+
 static enum tool_exit run(struct work *work)
 {
     if (work->arguments->format == FORMAT_PREAGG)
         return run_preagg(work);
+    if (work->arguments->format == FORMAT_AUTOFDO || work->arguments->format == FORMAT_PROFGEN)
+        return run_compiler(work);
     enum tool_exit status = open_binary(work);
     if (status == TOOL_FINE)
         status = open_symbols(work);
