@@ -11,6 +11,7 @@ struct pairing {
     uint32_t *largest; /* of each hot table: the largest input offset among its entries */
     uint32_t *named;   /* input functions by name: PLT entries and code without symbols */
     uint32_t named_count;
+    const struct bat_section *remains; /* the input's code where BOLT has left it, or NULL */
 };
 
 static enum bat_code fail_memory(struct bat_error *error)
@@ -105,6 +106,16 @@ static uint32_t input_at(const struct bat_original *original, uint64_t address)
     return low < original->input_count && original->inputs[low].address == address ? low : BAT_NONE;
 }
 
+/* What BOLT leaves of the input's code: the same addresses in a section that it has renamed. */
+static uint32_t find_remains(const struct pairing *pairing,
+                             const struct bat_function_symbol *function)
+{
+    const struct bat_section *remains = pairing->remains;
+    return remains && function->address - remains->address < remains->size
+               ? input_at(pairing->original, function->address)
+               : BAT_NONE;
+}
+
 static bool fits(const struct pairing *pairing, uint32_t table, uint32_t input)
 {
     return table == BAT_NONE || pairing->largest[table] < pairing->original->inputs[input].extent;
@@ -119,6 +130,8 @@ static uint32_t choose_input(const struct pairing *pairing, uint32_t output, uin
     const struct bat_original *original = pairing->original;
     const struct bat_function_symbol *function = &original->outputs[output];
     *misfit = BAT_NONE;
+    if (function->flags & BAT_FUNCTION_FDE && original->table_of[output] == BAT_NONE)
+        return find_remains(pairing, function);
     if (function->flags & NAMED_FLAGS)
         return find_named(pairing, function);
     const struct bat_symbol_pairs *pairs = &pairing->symbols;
@@ -281,7 +294,10 @@ static enum bat_code find_homes(const struct pairing *pairing)
 enum bat_code bat_original_pair_functions(struct bat_original *original,
                                           struct bat_misfits *misfits, struct bat_error *error)
 {
-    struct pairing pairing = {.original = original};
+    struct pairing pairing = {
+        .original = original,
+        .remains = bat_elf_section(original->binary->elf, ".bolt.org.text"),
+    };
     *misfits = (struct bat_misfits){.example = BAT_NONE};
     for (uint32_t i = 0; i < original->output_count; i++)
         original->input_of[i] = BAT_NONE;

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* A profile of the BOLTed binary becomes one of the input binary. */
+#include "to_input.h"
+
+#include <elf.h>
+#include <stdlib.h>
+#include <string.h>
+
+static enum bat_code fail_add(struct bat_error *error, enum bat_code code)
+{
+    if (code == BAT_ERR_RANGE)
+        return bat_fail(error, code,
+                        "expected counts that add up to less than 2^64 for each record, found "
+                        "more");
+    return bat_fail(error, code, "not enough memory for the input binary's profile");
+}
+
+/* --- Traces --------------------------------------------------------------------------------- */
+
+static int compare_traces(const void *left_pointer, const void *right_pointer, void *context)
+{
+    const struct bat_counts *traces = context;
+    const uint64_t *left = bat_counts_item(traces, *(const uint32_t *)left_pointer);
+    const uint64_t *right = bat_counts_item(traces, *(const uint32_t *)right_pointer);
+    /* Branches alone come first: see input_joins_add(). */
+    bool left_is_alone = left[2] == BAT_TRACE_BRANCH_ONLY;
+    bool right_is_alone = right[2] == BAT_TRACE_BRANCH_ONLY;
+    if (left_is_alone != right_is_alone)
+        return left_is_alone ? -1 : 1;
+    for (uint32_t i = 0; i < 3; i++)
+        if (left[i] != right[i])
+            return left[i] < right[i] ? -1 : 1;
+    return 0;
+}
+
+/* In an order of their own, not the one in which they were read, so that all is repeatable. */
+static enum bat_code move_traces(struct input_move *move)
+{
+    struct bat_counts traces = move->profile->traces;
+    uint32_t *order = malloc(((size_t)traces.count + 1) * sizeof(*order));
+    if (!order)
+        return BAT_ERR_MEMORY;
+    for (uint32_t i = 0; i < traces.count; i++)
+        order[i] = i;
+    if (traces.count > 1)
+        qsort_r(order, traces.count, sizeof(*order), compare_traces, &traces);
+    enum bat_code code = BAT_OK;
+    for (uint32_t i = 0; i < traces.count && code == BAT_OK; i++) {
+        const uint64_t *item = bat_counts_item(&traces, order[i]);
+        const struct input_piece trace = {.branch = item[0],
+                                          .from = item[1],
+                                          .to = item[2],
+                                          .count = item[3],
+                                          .mispredictions = item[4],
+                                          .start_join = BAT_NONE,
+                                          .end_join = BAT_NONE};
+        move->counters.samples += trace.count;
+        code = input_move_trace(move, &trace);
+    }
+    free(order);
+    return code == BAT_OK ? input_joins_finish(&move->joins) : code;
+}
+
+/* Which branches R records have called returns. */
+static enum bat_code move_returns(const struct input_move *move, struct bat_profile *result)
+{
+    const struct bat_counts *returns = &move->profile->returns;
+    enum bat_code code = BAT_OK;
+    for (uint32_t i = 0; i < returns->count && code == BAT_OK; i++) {
+        const uint64_t *item = bat_counts_item(returns, i);
+        uint64_t source = input_move_source(move, item[0]);
+        if (source != BAT_ADDRESS_EXTERNAL)
+            code = bat_counts_add(&result->returns, &source, 0, 0);
+    }
+    return code;
+}
+
+/* --- Samples -------------------------------------------------------------------------------- */
+
+static enum bat_code move_samples(struct input_move *move, struct bat_profile *result)
+{
+    const struct bat_counts *samples = &move->profile->samples;
+    enum bat_code code = BAT_OK;
+    for (uint32_t i = 0; i < samples->count && code == BAT_OK; i++) {
+        const uint64_t *item = bat_counts_item(samples, i);
+        uint64_t input;
+        move->counters.samples += item[1];
+        if (bat_original_to_input(move->original, item[0], false, &input)) {
+            move->counters.moved += item[1];
+            code = bat_counts_add(&result->samples, &input, item[1], 0);
+        } else {
+            move->counters.external += item[1];
+        }
+    }
+    return code;
+}
+
+/* Data stays where it is. */
+static enum bat_code move_mem_samples(const struct input_move *move, struct bat_profile *result)
+{
+    const struct bat_counts *samples = &move->profile->mem_samples;
+    enum bat_code code = BAT_OK;
+    for (uint32_t i = 0; i < samples->count && code == BAT_OK; i++) {
+        const uint64_t *item = bat_counts_item(samples, i);
+        uint64_t key[2] = {0, item[1]};
+        if (bat_original_to_input(move->original, item[0], false, &key[0]))
+            code = bat_counts_add(&result->mem_samples, key, item[2], item[3]);
+    }
+    return code;
+}
+
+/* --- All of it ------------------------------------------------------------------------------ */
+
+static enum bat_code copy_events(const struct bat_profile *profile, struct bat_profile *result)
+{
+    enum bat_code code = BAT_OK;
+    for (uint32_t i = 0; i < profile->events.count && code == BAT_OK; i++) {
+        const char *event = bat_strings_get(&profile->events, i);
+        uint32_t ignored;
+        code = bat_strings_add(&result->events, event, strlen(event), &ignored);
+    }
+    return code;
+}
+
+static struct bat_profile *new_result(const struct bat_elf *input)
+{
+    struct bat_profile_target target = {0};
+    target.build_id = bat_elf_build_id(input, &target.build_id_size);
+    target.base_address = bat_elf_type(input) == ET_DYN ? bat_elf_base_address(input) : 0;
+    return bat_profile_new(&target);
+}
+
+static enum bat_code move_all(struct input_move *move, struct bat_profile *result)
+{
+    enum bat_code code = copy_events(move->profile, result);
+    if (code == BAT_OK)
+        code = move_traces(move);
+    if (code == BAT_OK)
+        code = move_returns(move, result);
+    if (code == BAT_OK)
+        code = move_samples(move, result);
+    return code == BAT_OK ? move_mem_samples(move, result) : code;
+}
+
+enum bat_code bat_profile_to_input(const struct bat_profile *profile, struct bat_binary *binary,
+                                   const struct bat_original *original,
+                                   struct bat_profile **input_profile,
+                                   struct bat_to_input_counters *counters, struct bat_error *error)
+{
+    *input_profile = NULL;
+    if (binary != original->binary)
+        return bat_fail(error, BAT_ERR_ARGUMENT,
+                        "expected the binary that the input binary was paired with, found another");
+    struct input_move move = {.profile = profile, .original = original};
+    struct bat_profile *result = new_result(original->elf);
+    move.joins = input_joins_new(result, &move.counters);
+    enum bat_code code = result ? input_flow_open(&move.flow, original) : BAT_ERR_MEMORY;
+    if (code == BAT_OK)
+        code = move_all(&move, result);
+    input_flow_close(&move.flow);
+    input_joins_free(&move.joins);
+    if (code != BAT_OK) {
+        bat_profile_free(result);
+        return fail_add(error, code);
+    }
+    if (counters)
+        *counters = move.counters;
+    *input_profile = result;
+    return BAT_OK;
+}

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * How a profile of the BOLTed binary becomes one of the input binary. Internal to to_input*.c.
+ *
+ * A trace of the BOLTed layout goes through a row of blocks. Each step from one block to the next,
+ * by falling through or by a branch, is a step in the input's flow of control too, which its code
+ * tells: there it may be a branch or a fall-through, whatever it is in the BOLTed binary, or
+ * several, where BOLT has left out blocks between the two. A trace is cut at steps that branch in
+ * the input; and where BOLT's branch is a fall-through there, what ran before it and what ran
+ * after it are put together.
+ */
+#ifndef BAT_PROFILE_TO_INPUT_H
+#define BAT_PROFILE_TO_INPUT_H
+
+#include "original.h"
+#include "profile.h"
+
+/* --- The input's flow of control (to_input_flow.c) ------------------------------------------ */
+
+#define INPUT_PATH_JUMPS 8u
+
+struct input_jump {
+    uint64_t from; /* the branch instruction */
+    uint64_t to;
+};
+
+/* A way from a block of the input to another one: fall-throughs and jumps. */
+struct input_path {
+    uint64_t last; /* the instruction before the end, if it is reached by falling through */
+    uint32_t jump_count;
+    bool found;
+    bool falls_last; /* the end is reached by falling through */
+    struct input_jump jumps[INPUT_PATH_JUMPS];
+};
+
+/* A block of an input function that BAT knows. */
+struct input_block {
+    uint64_t address;
+    bool is_live; /* some of its code is in the output */
+};
+
+/* The blocks of an input function; count 0 and blocks NULL until they are asked for. */
+struct input_function {
+    struct input_block *blocks; /* ascending */
+    uint32_t count;
+    bool is_read;
+};
+
+struct input_flow {
+    const struct bat_original *original;
+    struct input_function *functions; /* of the hot tables */
+    struct bat_counts paths_by_ends;  /* from, to: index in paths */
+    struct input_path *paths;
+    uint32_t path_count;
+    uint32_t path_capacity;
+};
+
+enum bat_code input_flow_open(struct input_flow *flow, const struct bat_original *original);
+void input_flow_close(struct input_flow *flow);
+
+/*
+ * The way from the block that starts at input address `from`, of the function of a hot table, to
+ * input address `to`, over as few blocks as possible, all of which have no code in the output.
+ * *path is good until the next call. Fails with BAT_ERR_MEMORY; a way that is not found is none.
+ */
+enum bat_code input_flow_path(struct input_flow *flow, uint32_t hot, uint64_t from, uint64_t to,
+                              const struct input_path **path);
+
+/* --- Pieces of traces (to_input_join.c) ------------------------------------------------------ */
+
+/* A run of the input's code with the branch that leads to it. */
+struct input_piece {
+    uint64_t branch;
+    uint64_t from;
+    uint64_t to;
+    uint64_t count;
+    uint64_t mispredictions;
+    uint32_t start_join; /* the join that it is the second half of, or BAT_NONE */
+    uint32_t end_join;   /* the join that it is the first half of, or BAT_NONE: then to counts */
+};
+
+/* A branch of the output that is a fall-through in the input. */
+struct input_join {
+    uint64_t point; /* where the second halves start */
+    uint64_t last;  /* the instruction before it */
+    uint32_t first_left;
+    uint32_t first_right;
+    uint64_t wanted;        /* branches that came without what ran after them */
+    uint32_t next_at_point; /* another join with this point */
+};
+
+struct input_joins {
+    struct bat_profile *result;
+    struct bat_to_input_counters *counters;
+    struct bat_counts by_branch; /* output address: index in all */
+    struct bat_counts by_point;  /* point: index of its first join */
+    struct input_join *all;
+    uint32_t count;
+    uint32_t capacity;
+    struct input_piece *pieces; /* halves */
+    uint32_t *next;             /* of each piece: the next one of its list */
+    uint32_t piece_count;
+    uint32_t piece_capacity;
+};
+
+struct input_joins input_joins_new(struct bat_profile *result,
+                                   struct bat_to_input_counters *counters);
+void input_joins_free(struct input_joins *joins);
+
+/* The join of a branch of the output, new if need be. */
+enum bat_code input_joins_find(struct input_joins *joins, uint64_t branch, uint64_t point,
+                               uint64_t last, uint32_t *join);
+
+/*
+ * Add a piece to the result, or keep it until its other half is known. Pieces without a run (to is
+ * BAT_TRACE_BRANCH_ONLY) go before those without a branch, which may be theirs.
+ */
+enum bat_code input_joins_add(struct input_joins *joins, const struct input_piece *piece);
+
+/* Put halves together and add them to the result. */
+enum bat_code input_joins_finish(struct input_joins *joins);
+
+/* --- Traces (to_input_trace.c) --------------------------------------------------------------- */
+
+struct input_move {
+    const struct bat_profile *profile;
+    const struct bat_original *original;
+    struct bat_to_input_counters counters;
+    struct input_flow flow;
+    struct input_joins joins;
+};
+
+/* Move one trace. */
+enum bat_code input_move_trace(struct input_move *move, const struct input_piece *trace);
+
+/* Where the branch at an output address is in the input; 0 if that is not known. */
+uint64_t input_move_source(const struct input_move *move, uint64_t address);
+
+#endif

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Halves of runs that BOLT's layout has separated. Which first half went with which second half is
+ * not in a profile, only how often each was run; any pairing that keeps these counts gives each
+ * instruction and each branch its own.
+ */
+#include <stdlib.h>
+
+#include "to_input.h"
+
+struct input_joins input_joins_new(struct bat_profile *result,
+                                   struct bat_to_input_counters *counters)
+{
+    return (struct input_joins){.result = result,
+                                .counters = counters,
+                                .by_branch = bat_counts_new(1),
+                                .by_point = bat_counts_new(1)};
+}
+
+void input_joins_free(struct input_joins *joins)
+{
+    bat_counts_free(&joins->by_branch);
+    bat_counts_free(&joins->by_point);
+    free(joins->all);
+    free(joins->pieces);
+    free(joins->next);
+}
+
+/* Put a new join into the list of those with its point, whose first one stays. */
+static enum bat_code link_point(struct input_joins *joins, uint32_t number)
+{
+    struct input_join *join = &joins->all[number];
+    const uint64_t *item = bat_counts_find(&joins->by_point, &join->point);
+    if (!item)
+        return bat_counts_add(&joins->by_point, &join->point, number, 0);
+    struct input_join *first = &joins->all[item[1]];
+    join->next_at_point = first->next_at_point;
+    first->next_at_point = number;
+    return BAT_OK;
+}
+
+enum bat_code input_joins_find(struct input_joins *joins, uint64_t branch, uint64_t point,
+                               uint64_t last, uint32_t *join)
+{
+    const uint64_t *item = bat_counts_find(&joins->by_branch, &branch);
+    if (item) {
+        *join = (uint32_t)item[1];
+        return BAT_OK;
+    }
+    if (joins->count == joins->capacity) {
+        uint32_t capacity = joins->capacity ? 2 * joins->capacity : 256;
+        struct input_join *grown = realloc(joins->all, capacity * sizeof(*grown));
+        if (!grown)
+            return BAT_ERR_MEMORY;
+        joins->all = grown;
+        joins->capacity = capacity;
+    }
+    *join = joins->count++;
+    joins->all[*join] = (struct input_join){.point = point,
+                                            .last = last,
+                                            .first_left = BAT_NONE,
+                                            .first_right = BAT_NONE,
+                                            .next_at_point = BAT_NONE};
+    enum bat_code code = link_point(joins, *join);
+    return code == BAT_OK ? bat_counts_add(&joins->by_branch, &branch, *join, 0) : code;
+}
+
+/* Keep a half; a first half at the end of a run goes with it, a second half at the start. */
+static enum bat_code keep(struct input_joins *joins, const struct input_piece *piece,
+                          uint32_t *list)
+{
+    if (joins->piece_count == joins->piece_capacity) {
+        uint32_t capacity = joins->piece_capacity ? 2 * joins->piece_capacity : 1024;
+        struct input_piece *pieces = realloc(joins->pieces, capacity * sizeof(*pieces));
+        if (pieces)
+            joins->pieces = pieces;
+        uint32_t *next = realloc(joins->next, capacity * sizeof(*next));
+        if (next)
+            joins->next = next;
+        if (!pieces || !next)
+            return BAT_ERR_MEMORY;
+        joins->piece_capacity = capacity;
+    }
+    joins->pieces[joins->piece_count] = *piece;
+    joins->next[joins->piece_count] = *list;
+    *list = joins->piece_count++;
+    return BAT_OK;
+}
+
+/* --- Whole pieces --------------------------------------------------------------------------- */
+
+static enum bat_code emit(struct input_joins *joins, const struct input_piece *piece)
+{
+    bool has_branch = piece->branch < BAT_TRACE_EXTERNAL_RETURN;
+    bool is_outside = (!has_branch || piece->branch == BAT_ADDRESS_EXTERNAL) &&
+                      piece->from == BAT_ADDRESS_EXTERNAL;
+    if (is_outside || (!has_branch && piece->to == BAT_TRACE_BRANCH_ONLY) || piece->count == 0)
+        return BAT_OK;
+    const uint64_t key[3] = {piece->branch, piece->from, piece->to};
+    return bat_counts_add(&joins->result->traces, key, piece->count, piece->mispredictions);
+}
+
+/* A first half without its second: it ends with the instruction before. */
+static enum bat_code emit_left(struct input_joins *joins, struct input_piece piece)
+{
+    const struct input_join *join = &joins->all[piece.end_join];
+    joins->counters->unjoined += piece.count;
+    piece.to = piece.from <= join->last ? join->last : BAT_TRACE_BRANCH_ONLY;
+    return emit(joins, &piece);
+}
+
+/* A second half without its first: where it came from is not known. */
+static enum bat_code emit_right(struct input_joins *joins, struct input_piece piece)
+{
+    joins->counters->unjoined += piece.count;
+    piece.branch = BAT_TRACE_FALLTHROUGH_ONLY;
+    piece.mispredictions = 0;
+    return emit(joins, &piece);
+}
+
+static enum bat_code add_whole(struct input_joins *joins, const struct input_piece *piece)
+{
+    if (piece->end_join != BAT_NONE)
+        return keep(joins, piece, &joins->all[piece->end_join].first_left);
+    return emit(joins, piece);
+}
+
+/* A run without a branch: it may be what ran after branches that are none in the input. */
+static enum bat_code share_out(struct input_joins *joins, struct input_piece piece)
+{
+    const uint64_t *item = bat_counts_find(&joins->by_point, &piece.from);
+    uint32_t number = item ? (uint32_t)item[1] : BAT_NONE;
+    enum bat_code code = BAT_OK;
+    for (; number != BAT_NONE && piece.count != 0 && code == BAT_OK;
+         number = joins->all[number].next_at_point) {
+        struct input_join *join = &joins->all[number];
+        struct input_piece half = piece;
+        half.count = piece.count < join->wanted ? piece.count : join->wanted;
+        if (half.count == 0)
+            continue;
+        join->wanted -= half.count;
+        piece.count -= half.count;
+        code = keep(joins, &half, &join->first_right);
+    }
+    return code == BAT_OK && piece.count != 0 ? add_whole(joins, &piece) : code;
+}
+
+enum bat_code input_joins_add(struct input_joins *joins, const struct input_piece *piece)
+{
+    if (piece->count == 0)
+        return BAT_OK;
+    if (piece->start_join != BAT_NONE) {
+        struct input_join *join = &joins->all[piece->start_join];
+        if (piece->to != BAT_TRACE_BRANCH_ONLY || piece->end_join != BAT_NONE)
+            return keep(joins, piece, &join->first_right);
+        bool fits = piece->count <= UINT64_MAX - join->wanted;
+        join->wanted = fits ? join->wanted + piece->count : UINT64_MAX;
+        return BAT_OK;
+    }
+    if (piece->branch == BAT_TRACE_FALLTHROUGH_ONLY)
+        return share_out(joins, *piece);
+    return add_whole(joins, piece);
+}
+
+/* --- Joining -------------------------------------------------------------------------------- */
+
+/* Give the first half as many of the second half's as both have. */
+static struct input_piece take_both(struct input_piece *left, struct input_piece *right)
+{
+    uint64_t count = left->count < right->count ? left->count : right->count;
+    struct input_piece joined = *left;
+    joined.count = count;
+    joined.mispredictions = left->mispredictions < count ? left->mispredictions : count;
+    joined.to = right->to;
+    joined.end_join = right->end_join;
+    left->count -= count;
+    left->mispredictions -= joined.mispredictions;
+    right->count -= count;
+    return joined;
+}
+
+/* Joins are worked off by ascending point, so a run's further joins are still to come. */
+static enum bat_code pass_on(struct input_joins *joins, const struct input_piece *joined,
+                             uint64_t point)
+{
+    if (joined->end_join == BAT_NONE)
+        return emit(joins, joined);
+    if (joins->all[joined->end_join].point <= point)
+        return emit_left(joins, *joined);
+    return keep(joins, joined, &joins->all[joined->end_join].first_left);
+}
+
+/* What is left over of second halves: without a beginning, they may still have an end to join. */
+static enum bat_code pass_on_right(struct input_joins *joins, struct input_piece right,
+                                   uint64_t point)
+{
+    if (right.count == 0)
+        return BAT_OK;
+    if (right.end_join == BAT_NONE)
+        return emit_right(joins, right);
+    joins->counters->unjoined += right.count;
+    right.branch = BAT_TRACE_FALLTHROUGH_ONLY;
+    right.mispredictions = 0;
+    return pass_on(joins, &right, point);
+}
+
+static enum bat_code finish_join(struct input_joins *joins, uint32_t number)
+{
+    uint64_t point = joins->all[number].point;
+    uint32_t left = joins->all[number].first_left;
+    uint32_t right = joins->all[number].first_right;
+    enum bat_code code = BAT_OK;
+    while (left != BAT_NONE && right != BAT_NONE && code == BAT_OK) {
+        struct input_piece joined = take_both(&joins->pieces[left], &joins->pieces[right]);
+        if (joins->pieces[left].count == 0)
+            left = joins->next[left];
+        if (joins->pieces[right].count == 0)
+            right = joins->next[right];
+        code = pass_on(joins, &joined, point);
+    }
+    for (; left != BAT_NONE && code == BAT_OK; left = joins->next[left])
+        code = emit_left(joins, joins->pieces[left]);
+    for (; right != BAT_NONE && code == BAT_OK; right = joins->next[right])
+        code = pass_on_right(joins, joins->pieces[right], point);
+    return code;
+}
+
+static int compare_joins(const void *left_pointer, const void *right_pointer, void *context)
+{
+    const struct input_join *all = context;
+    uint32_t left = *(const uint32_t *)left_pointer;
+    uint32_t right = *(const uint32_t *)right_pointer;
+    if (all[left].point != all[right].point)
+        return all[left].point < all[right].point ? -1 : 1;
+    return left < right ? -1 : left > right;
+}
+
+enum bat_code input_joins_finish(struct input_joins *joins)
+{
+    uint32_t *order = malloc(((size_t)joins->count + 1) * sizeof(*order));
+    if (!order)
+        return BAT_ERR_MEMORY;
+    for (uint32_t i = 0; i < joins->count; i++)
+        order[i] = i;
+    if (joins->count != 0)
+        qsort_r(order, joins->count, sizeof(*order), compare_joins, joins->all);
+    enum bat_code code = BAT_OK;
+    for (uint32_t i = 0; i < joins->count && code == BAT_OK; i++)
+        code = finish_join(joins, order[i]);
+    free(order);
+    return code;
+}
