@@ -266,7 +266,7 @@ def make_perf():
     session, build_ids = perf_session(elf, trace)
     features = session.features(build_ids)
     (HERE / "perf" / "file.data").write_bytes(session.file(features))
-    (HERE / "perf" / "stream.data").write_bytes(session.pipe(build_ids, features))
+    (HERE / "perf" / "stream.data").write_bytes(session.pipe(build_ids, session.features()))
     plain = list(session.records)
     features = session.features(build_ids, compressed=True)
     session.compress(slice_size=500)

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The calls that a program makes, in order, and which call of a BOLTed program is which of its input.
+
+    before, after = call_trace.record(input, [input, "20"]), call_trace.record(bolted, [bolted, "20"])
+    pairs, unpaired = call_trace.pair(before, after)
+
+The same program doing the same work makes the same calls in the same order, wherever BOLT has moved
+them. So the n-th call of the one run is the n-th call of the other, as long as BOLT leaves out none
+and makes none itself: pair() checks that what is called has the same name, and looks for where the
+two runs go on alike after a call that only one of them has.
+"""
+
+import collections
+import os
+import subprocess
+
+import elffile
+import qemu_trace
+
+# address: of the call's instruction; after: of the one behind it, to which the call returns.
+# Addresses are the ELF file's. target: name of the function that was called, "" outside the binary.
+Call = collections.namedtuple("Call", "address after target")
+
+
+class CallLog(qemu_trace.Log):
+    """A log of qemu that keeps all calls, instead of counting branches."""
+
+    NAMES = {elffile.EM_X86_64: ("call", "callq"), elffile.EM_AARCH64: ("bl", "blr")}
+
+    def __init__(self, machine):
+        super().__init__(machine, 1)
+        self.calls = {}        # pc of a block that ends in a call -> (call, after)
+        self.sequence = []     # (pc of the block that calls, pc of the block that is called)
+        self._caller = None
+
+    def _end_block(self, pc):
+        words = self._block[-1][2].decode().split()
+        while words[0] in qemu_trace.X86_PREFIXES and len(words) > 1:
+            words.pop(0)
+        address, size, _ = self._block[-1]
+        if words[0] in self.NAMES[self.machine]:
+            self.calls[pc] = (address, address + size)
+        super()._end_block(pc)
+
+    def _walk(self, entries):
+        calls, caller, sequence = self.calls, self._caller, self.sequence
+        for pc in entries:
+            if caller is not None:
+                sequence.append((caller, pc))
+            caller = pc if pc in calls else None
+        self._caller = caller
+
+
+def _function_names(elf):
+    """A name for each function's address, without what BOLT adds to it."""
+    names = {}
+    for symbol in elf.symbols():
+        if symbol.type in elffile.FUNCTION_TYPES and symbol.section:
+            names.setdefault(symbol.address, set()).add(symbol.name)
+    return {address: min(found) for address, found in names.items()}
+
+
+def record(binary, command):
+    """The calls in binary that command makes: a list of Call."""
+    elf = elffile.Elf(binary)
+    log = CallLog(elf.machine)
+    read_end, write_end = os.pipe()
+    with subprocess.Popen(
+            [*qemu_trace.EMULATORS[elf.machine], "-d", "in_asm,exec,nochain,page,strace", "-D",
+             f"/dev/fd/{write_end}", *map(str, command)],
+            stdout=subprocess.DEVNULL, pass_fds=[write_end]) as process:
+        os.close(write_end)
+        with open(read_end, "rb") as file:
+            log.read(file)
+    if process.returncode != 0:
+        raise qemu_trace.TraceError(f"exit status {process.returncode} from {command}")
+    bias = qemu_trace.load_bias(elf, binary, log)
+    inside = elf.executable_ranges()
+    names = _function_names(elf)
+    known = {}
+    result = []
+    for step in log.sequence:
+        call = known.get(step)
+        if call is None:
+            address, after = log.calls[step[0]]
+            target = names.get(int(step[1], 16) - bias, "")
+            ours = any(a <= address - bias < b for a, b in inside)
+            call = known[step] = Call(address - bias, after - bias, target) if ours else False
+        if call:
+            result.append(call)
+    return result
+
+
+def pair(before, after, window=64):
+    """({(call of before, call of after): how often}, [calls of one run that the other has not])."""
+    pairs, unpaired = collections.Counter(), []
+    i = k = 0
+    while i < len(before) and k < len(after):
+        if before[i].target == after[k].target:
+            pairs[before[i], after[k]] += 1
+            i, k = i + 1, k + 1
+            continue
+        skip = _resume(before, after, i, k, window)
+        unpaired += before[i:i + skip[0]] + after[k:k + skip[1]]
+        i, k = i + skip[0], k + skip[1]
+    return pairs, unpaired + before[i:] + after[k:]
+
+
+def _resume(before, after, i, k, window):
+    """How many calls of each to leave out until the next few of both are of the same functions."""
+    for total in range(1, window):
+        for left in range(total + 1):
+            right = total - left
+            one = [c.target for c in before[i + left:i + left + 4]]
+            other = [c.target for c in after[k + right:k + right + 4]]
+            if one and one == other:
+                return left, right
+    raise AssertionError(f"the runs differ from calls {i} and {k} on: {before[i:i + 4]} "
+                         f"{after[k:k + 4]}")
