@@ -126,8 +126,11 @@ static bool add_target(struct forest_writer *writer, size_t count, struct target
     return true;
 }
 
-/* A line's count, which is at least that of the calls from it, and these. */
-static void write_counts(struct forest_writer *writer, const uint64_t *body)
+/*
+ * A line's count, and the calls from it. In a tree's root, as llvm-profgen has it, the count is at
+ * least that of the calls.
+ */
+static void write_counts(struct forest_writer *writer, const uint64_t *body, bool is_root)
 {
     const struct bat_counts *table = &writer->forest->targets;
     size_t count = 0;
@@ -146,7 +149,7 @@ static void write_counts(struct forest_writer *writer, const uint64_t *body)
     }
     if (count > 1)
         qsort(writer->targets, count, sizeof(*writer->targets), compare_targets);
-    write_number(writer, "", body[2] > calls ? body[2] : calls, "");
+    write_number(writer, "", is_root && body[2] < calls ? calls : body[2], "");
     for (size_t i = 0; i < count; i++) {
         bat_text_string(&writer->text, " ");
         bat_text_string(&writer->text, writer->targets[i].name);
@@ -164,7 +167,7 @@ static void write_bodies(struct forest_writer *writer, uint32_t node, size_t dep
             return;
         write_indent(writer, depth + 1);
         write_place(writer, item[1]);
-        write_counts(writer, item);
+        write_counts(writer, item, depth == 0);
     }
 }
 

@@ -17,9 +17,9 @@ static size_t cut(const char *name, size_t length, const char *suffix)
 
 size_t function_name_length(const char *name)
 {
-    static const char *const suffixes[] = {".llvm.", ".part.", ".__uniq."};
+    static const char *const suffixes[] = {".llvm.", ".part."};
     size_t length = strlen(name);
-    for (size_t i = 0; i < 3; i++)
+    for (size_t i = 0; i < 2; i++)
         length = cut(name, length, suffixes[i]);
     return length;
 }

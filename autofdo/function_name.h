@@ -6,8 +6,8 @@
 #include <stddef.h>
 
 /*
- * The length of a name without what the compiler hung on to it: ".llvm.123", ".part.1" and
- * ".__uniq.123", in this order from the end.
+ * The length of a name without what the compiler hung on to it after it had made a profile's names:
+ * ".llvm.123" and ".part.1", in this order from the end. ".__uniq.123" is there before, and stays.
  */
 size_t function_name_length(const char *name);
 
