@@ -96,11 +96,48 @@ static bool is_direct(const struct bat_instruction *instruction)
            instruction->kind == BAT_INSTRUCTION_CONDITIONAL;
 }
 
+/* The entry of a call that ends where the spot is, or BAT_NONE. */
+static uint32_t call_before(const struct input_move *move, const struct spot *spot)
+{
+    const struct bat_original *original = move->original;
+    const struct bat_map *map = map_of(move);
+    uint64_t offset = offset_in(move, spot);
+    if (spot->table == BAT_NONE || offset == 0)
+        return BAT_NONE;
+    uint32_t entry = bat_original_entry(map, spot->table, offset - 1);
+    if (entry == BAT_NONE || !is_branch_entry(map, entry))
+        return BAT_NONE;
+    uint64_t call = original->outputs[spot->output].address + map->output_offsets[entry];
+    struct bat_instruction instruction;
+    bool ends_here = bat_original_decode(original->binary->elf, call, &instruction) &&
+                     is_call(&instruction) && call + instruction.length == spot->address;
+    return ends_here ? entry : BAT_NONE;
+}
+
+/*
+ * True if a jump stands here that BOLT has put inside a block for branches that do not reach far
+ * enough. *target is where it goes.
+ */
+static bool is_trampoline(const struct input_move *move, const struct spot *spot, uint64_t *target)
+{
+    struct bat_instruction instruction;
+    if (spot->block == BAT_NONE || exact_branch(move, spot) != BAT_NONE ||
+        map_of(move)->output_offsets[spot->block] == offset_in(move, spot) ||
+        !bat_original_decode(move->original->binary->elf, spot->address, &instruction) ||
+        instruction.kind != BAT_INSTRUCTION_JUMP || call_before(move, spot) != BAT_NONE)
+        return false;
+    *target = instruction.target;
+    return true;
+}
+
 /* --- Branches --------------------------------------------------------------------------------- */
+
+#define MOST_TRAMPOLINES 4u
 
 /* What a branch of the output is in the input. */
 struct branch {
     uint64_t source;               /* where it stands; what ran before ends here, unless joined */
+    uint64_t jump;                 /* the output's instruction that goes to the target */
     const struct input_path *path; /* of a direct branch in code with a table: its way; or NULL */
     uint64_t target;               /* the path's end */
 };
@@ -119,6 +156,11 @@ static enum bat_code resolve_path(struct input_move *move, const struct spot *sp
     struct spot to;
     if (spot->block == BAT_NONE || !find_spot(move, target, &to))
         return BAT_OK;
+    for (uint32_t i = 0; i < MOST_TRAMPOLINES && is_trampoline(move, &to, &target); i++) {
+        branch->jump = to.address;
+        if (!find_spot(move, target, &to))
+            return BAT_OK;
+    }
     uint32_t exact = exact_branch(move, spot);
     if (exact != BAT_NONE && goes_to(move, branch->source, to.input))
         return BAT_OK;
@@ -136,7 +178,7 @@ static enum bat_code resolve_path(struct input_move *move, const struct spot *sp
 static enum bat_code resolve_branch(struct input_move *move, const struct spot *spot,
                                     struct branch *branch)
 {
-    *branch = (struct branch){.source = spot->input};
+    *branch = (struct branch){.source = spot->input, .jump = spot->address};
     if (spot->table == BAT_NONE)
         return BAT_OK;
     uint32_t exact = exact_branch(move, spot);
@@ -154,10 +196,9 @@ static bool is_join(const struct branch *branch)
     return branch->path && branch->path->jump_count == 0;
 }
 
-static enum bat_code find_join(struct input_move *move, const struct spot *spot,
-                               const struct branch *branch, uint32_t *join)
+static enum bat_code find_join(struct input_move *move, const struct branch *branch, uint32_t *join)
 {
-    return input_joins_find(&move->joins, spot->address, branch->target, branch->path->last, join);
+    return input_joins_find(&move->joins, branch->jump, branch->target, branch->path->last, join);
 }
 
 uint64_t input_move_source(const struct input_move *move, uint64_t address)
@@ -186,13 +227,13 @@ static enum bat_code cut(struct input_move *move, struct input_piece *piece,
 }
 
 /* Begin with a branch that the path's jumps stand for. */
-static enum bat_code begin_with_path(struct input_move *move, const struct spot *source,
-                                     const struct branch *branch, struct input_piece *piece)
+static enum bat_code begin_with_path(struct input_move *move, const struct branch *branch,
+                                     struct input_piece *piece)
 {
     const struct input_path *path = branch->path;
     if (is_join(branch)) {
         piece->from = branch->target;
-        return find_join(move, source, branch, &piece->start_join);
+        return find_join(move, branch, &piece->start_join);
     }
     piece->branch = path->jumps[0].from;
     piece->from = path->jumps[0].to;
@@ -208,22 +249,14 @@ static enum bat_code begin_with_path(struct input_move *move, const struct spot 
  */
 static enum bat_code find_call(struct input_move *move, struct spot *spot)
 {
-    const struct bat_original *original = move->original;
-    const struct bat_map *map = map_of(move);
-    uint64_t offset = offset_in(move, spot);
-    if (spot->table == BAT_NONE || offset == 0)
+    uint32_t entry = call_before(move, spot);
+    if (entry == BAT_NONE)
         return BAT_OK;
-    uint32_t entry = bat_original_entry(map, spot->table, offset - 1);
-    if (entry == BAT_NONE || !is_branch_entry(map, entry))
-        return BAT_OK;
-    uint64_t call = original->outputs[spot->output].address + map->output_offsets[entry];
     uint64_t input = input_of_entry(move, spot->output, entry);
     struct bat_instruction instruction;
-    if (!bat_original_decode(original->binary->elf, call, &instruction) || !is_call(&instruction) ||
-        call + instruction.length != spot->address ||
-        !bat_original_decode(original->elf, input, &instruction) || !is_call(&instruction))
+    if (!bat_original_decode(move->original->elf, input, &instruction) || !is_call(&instruction))
         return BAT_OK;
-    uint32_t block = find_block(map, spot->table, offset - 1);
+    uint32_t block = find_block(map_of(move), spot->table, offset_in(move, spot) - 1);
     uint64_t returned = input + instruction.length;
     const struct input_path *path = NULL;
     enum bat_code code = BAT_OK;
@@ -240,7 +273,7 @@ static enum bat_code find_call(struct input_move *move, struct spot *spot)
 /* True if a branch may be a return: it is one, or it is not known what it is. */
 static bool may_return(const struct input_move *move, uint64_t branch)
 {
-    if (branch >= BAT_TRACE_EXTERNAL_RETURN)
+    if (branch >= BAT_TRACE_EXTERNAL_RETURN || branch == BAT_ADDRESS_EXTERNAL)
         return branch != BAT_TRACE_FALLTHROUGH_ONLY;
     struct bat_instruction instruction;
     return !bat_original_decode(move->original->binary->elf, branch, &instruction) ||
@@ -272,7 +305,7 @@ static enum bat_code begin(struct input_move *move, const struct input_piece *tr
         return code;
     piece->branch = branch.source;
     if (*has_from && branch.path && branch.target == from->input)
-        return begin_with_path(move, &source, &branch, piece);
+        return begin_with_path(move, &branch, piece);
     return BAT_OK;
 }
 
@@ -340,7 +373,7 @@ static enum bat_code end_piece(struct input_move *move, const struct spot *to,
         return code;
     piece->to = branch.source;
     if (is_join(&branch))
-        code = find_join(move, to, &branch, &piece->end_join);
+        code = find_join(move, &branch, &piece->end_join);
     else if (branch.path)
         piece->to = branch.path->jumps[0].from;
     return code == BAT_OK ? input_joins_add(&move->joins, piece) : code;
@@ -354,12 +387,29 @@ static enum bat_code end_invalid(struct input_move *move, struct input_piece *pi
     return input_joins_add(&move->joins, piece);
 }
 
+/*
+ * True for a trace that is nothing but a trampoline: what follows it tells of the branch that came
+ * to it.
+ */
+static bool is_in_between(const struct input_move *move, const struct input_piece *trace)
+{
+    struct spot from;
+    uint64_t ignored;
+    return (trace->to == trace->from || trace->to == BAT_TRACE_BRANCH_ONLY) &&
+           find_spot(move, trace->from, &from) && is_trampoline(move, &from, &ignored) &&
+           !may_return(move, trace->branch);
+}
+
 enum bat_code input_move_trace(struct input_move *move, const struct input_piece *trace)
 {
     struct input_piece piece;
     struct spot from;
     struct spot to;
     bool has_from;
+    if (is_in_between(move, trace)) {
+        move->counters.moved += trace->count;
+        return BAT_OK;
+    }
     enum bat_code code = begin(move, trace, &piece, &from, &has_from);
     if (code != BAT_OK)
         return code;
