@@ -90,6 +90,9 @@ enum bat_code perf_attributes_name_number(struct perf_attributes *attributes, ui
     if (!copy)
         return no_memory(error);
     attributes->items[number].name = copy;
+    attributes->items[number].is_memory_load =
+        strstr(copy, "mem-loads") != NULL &&
+        (attributes->items[number].sample_type & SAMPLE_ADDR) != 0;
     return BAT_OK;
 }
 

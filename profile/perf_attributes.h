@@ -19,6 +19,7 @@ struct perf_attribute {
     uint64_t regs_user;
     uint64_t regs_intr;
     char *name; /* as perf record named it; NULL if the file does not say */
+    bool is_memory_load;
 };
 
 /* Where the attributes' ids stand in a record. */
@@ -72,8 +73,5 @@ uint64_t perf_attributes_record_time(const struct perf_attributes *attributes,
  * has none.
  */
 void perf_attribute_name(const struct perf_attribute *attribute, char *buffer, size_t size);
-
-/* True if its samples are of loads from memory. */
-bool perf_attribute_is_memory_load(const struct perf_attribute *attribute);
 
 #endif

@@ -74,8 +74,8 @@ static enum bat_code add_branches(struct stretch *stretch, const struct perf_sam
             continue;
         trace[0] = perf_own_address(binary, span, from);
         trace[1] = perf_own_address(binary, span, to);
-        code = bat_counts_add_later(&profile->traces, &profile->trace_batch, trace, 1,
-                                    perf_u64(branch + 16) & PERF_BRANCH_MISPREDICTED);
+        code = bat_counts_add_three_later(&profile->traces, &profile->trace_batch, trace, 1,
+                                          perf_u64(branch + 16) & PERF_BRANCH_MISPREDICTED);
         trace[2] = trace[0];
     }
     uint64_t dropped = seen < skipped ? seen : skipped;
@@ -133,7 +133,7 @@ static enum bat_code add_sample(struct stretch *stretch, const struct perf_recor
     else if (code == BAT_OK)
         code = add_branches(stretch, &sample, span,
                             perf_moment_before(moment, session->doubling_since) ? 0 : 2);
-    if (code == BAT_OK && perf_attribute_is_memory_load(sample.attribute))
+    if (code == BAT_OK && sample.attribute->is_memory_load)
         code = add_memory_load(stretch, &sample, span);
     return code == BAT_OK ? BAT_OK : fail_add(code, record, &stretch->error);
 }

@@ -65,9 +65,3 @@ void perf_attribute_name(const struct perf_attribute *attribute, char *buffer, s
         snprintf(buffer, size, "type%" PRIu32 "-0x%" PRIx64, attribute->type, config);
     append_modifiers(attribute, buffer, size);
 }
-
-bool perf_attribute_is_memory_load(const struct perf_attribute *attribute)
-{
-    return attribute->name && strstr(attribute->name, "mem-loads") != NULL &&
-           (attribute->sample_type & SAMPLE_ADDR) != 0;
-}

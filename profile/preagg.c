@@ -176,8 +176,8 @@ static inline enum bat_code add_trace(struct bat_profile *profile, const struct 
                                       const uint64_t *trace, const uint64_t *count)
 {
     profile->counters.trace_records++;
-    enum bat_code code =
-        bat_counts_add_later(&profile->traces, &profile->trace_batch, trace, count[0], count[1]);
+    enum bat_code code = bat_counts_add_three_later(&profile->traces, &profile->trace_batch, trace,
+                                                    count[0], count[1]);
     return code == BAT_OK ? BAT_OK : bat_lines_fail_add(line->lines, code);
 }
 

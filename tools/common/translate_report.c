@@ -64,7 +64,8 @@ enum tool_exit report_check(const char *path, const struct bat_elf *elf,
                 counters.samples, ids);
         return TOOL_BAD;
     }
-    uint64_t misfits = counters.invalid + counters.out_of_range;
+    /* Of processes everything was recorded, also what ran in libraries. */
+    uint64_t misfits = counters.invalid + (read.perf_samples ? 0 : counters.out_of_range);
     if (percent(misfits, counters.fallthroughs) > MISMATCH_PERCENT)
         tool_complain(path,
                       "warning: %.1f%% of the traces do not fit the binary's code; is the profile "
@@ -98,7 +99,28 @@ struct figure {
     uint64_t whole; /* of which value is a part; 0 for none */
 };
 
-#define FIGURES_MAX 16u
+#define FIGURES_MAX 32u
+
+/* What is only told of perf.data. */
+static size_t gather_perf(const struct bat_profile_counters *read, struct figure *figures)
+{
+    const struct figure all[] = {
+        {"perf_samples", "samples in perf.data", read->perf_samples, 0},
+        {"perf_foreign_samples", "of other processes", read->perf_foreign_samples,
+         read->perf_samples},
+        {"perf_plain_samples", "without a branch stack", read->perf_plain_samples,
+         read->perf_samples},
+        {"perf_processes", "processes with the binary", read->perf_processes, 0},
+        {"perf_branches", "entries of branch stacks", read->perf_branches, 0},
+        {"perf_kernel_branches", "from or to the kernel", read->perf_kernel_branches,
+         read->perf_branches},
+        {"perf_dropped", "perhaps recorded twice", read->perf_dropped, read->perf_branches},
+        {"perf_lost", "records lost while recording", read->perf_lost, 0},
+        {"perf_unknown_records", "records of unknown kinds", read->perf_unknown_records, 0},
+    };
+    memcpy(figures, all, sizeof(all));
+    return sizeof(all) / sizeof(all[0]);
+}
 
 static size_t gather(const struct bat_profile *profile, const struct bat_records *records,
                      struct figure *figures)
@@ -109,8 +131,10 @@ static size_t gather(const struct bat_profile *profile, const struct bat_records
         {"distinct", "distinct records", bat_profile_distinct(profile), 0},
         {"foreign_locations", "locations of other objects", read.foreign_locations, 0},
     };
-    const size_t first_count = sizeof(first) / sizeof(first[0]);
+    size_t first_count = sizeof(first) / sizeof(first[0]);
     memcpy(figures, first, sizeof(first));
+    if (read.perf_samples != 0)
+        first_count += gather_perf(&read, figures + first_count);
     if (!records)
         return first_count;
     struct bat_translate_counters done = bat_records_counters(records);
