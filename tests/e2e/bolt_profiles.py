@@ -126,9 +126,10 @@ def _name(text):
 def _block(text, names):
     succ = sorted((_number(_field(s, "bid")), _number(_field(s, "cnt")), _number(_field(s, "mis")))
                   for s in _list(text, "succ"))
-    calls = sorted((_number(_field(c, "off")), names.get(_field(c, "fid"), "?"),
+    calls = sorted([(_number(_field(c, "off")), names.get(_field(c, "fid"), "?"),
                     _number(_field(c, "disc")), _number(_field(c, "cnt")),
-                    _number(_field(c, "mis"))) for c in _list(text, "calls"))
+                    _number(_field(c, "mis"))) for c in _list(text, "calls")],
+                   key=lambda call: (call[0], call[1] or "", *call[2:]))
     return (_number(_field(text, "hash")), _number(_field(text, "exec")), tuple(succ),
             tuple(calls))
 

@@ -58,14 +58,6 @@ def perf2bolt(binary, path, folder, *options):
     return bolt_profiles.read_fdata(fdata), bolt_profiles.read_yaml(yaml), log
 
 
-def event_names(headers):
-    """Header lines with the events' names in any order.
-
-    perf2bolt takes the colon that perf script prints behind a name for a part of it.
-    """
-    return {tuple(sorted(word.removesuffix(":") for word in line.split())) for line in headers}
-
-
 def battranslate(binary, path, folder, *options):
     """battranslate's fdata and YAML of a file."""
     fdata, yaml = pathlib.Path(folder, "our.fdata"), pathlib.Path(folder, "our.yaml")
@@ -181,7 +173,7 @@ class PerfData(unittest.TestCase):
         path = self.write(data)
         ours = battranslate(scene.fixture.bolted, path, self.folder, "-ba", *options)
         theirs = perf2bolt(scene.fixture.bolted, path, self.folder, "-ba", *options)
-        self.assertEqual(event_names(theirs[0][0]), event_names(ours[0][0]))
+        self.assertEqual(names(theirs[0][0]), names(ours[0][0]))
         truth = self.folder / "truth.preagg"
         truth.write_text(scene.truth.basic(), encoding="ascii")
         differences = parity.Differences()
@@ -605,6 +597,37 @@ class PerfData(unittest.TestCase):
                      text=False)
         self.assertIsNone(parity.difference(self.truth(scene)[0][1],
                                             bolt_profiles.read_fdata(fdata)[1]))
+
+    def test_preaggregated(self):
+        """--format=preagg, what a host ships: translated later, by either tool, it says the same."""
+        for name in SMALL + ["sqlite-pie-all-22"]:
+            with self.subTest(name=name):
+                scene = Scene(fixtures.get(name))
+                scene.run(scene.start(100), 32)
+                scene.run(scene.start(101, 1), 16, first=77)
+                path = self.write(scene.session.file(build_ids=scene.build_ids()))
+                text = self.folder / "shipped.preagg"
+                toolbox.fine("battranslate", scene.fixture.bolted, "-p", path, "--format=preagg",
+                             "-o", text)
+                direct = battranslate(scene.fixture.bolted, path, self.folder)
+                self.same(direct, battranslate(scene.fixture.bolted, text, self.folder), name)
+                theirs = perf2bolt(scene.fixture.bolted, text, self.folder, "--pa")
+                self.same(theirs, direct, name)
+
+    def test_kernel_branches(self):
+        """--ignore-interrupt-lbr=0 keeps branches from and to the kernel."""
+        kernel = perf_scenes.KERNEL_BASE + 0x1000
+
+        def interrupted(entries):
+            return entries[:5] + [(kernel, kernel + 64, 2), (entries[5][0], kernel, 2)] + entries[5:]
+
+        for option in ("--ignore-interrupt-lbr=0", "--ignore-interrupt-lbr=1"):
+            with self.subTest(option=option):
+                scene = Scene(fixtures.get(FIXED))
+                scene.run(scene.start(100), edit=interrupted)
+                path = self.write(scene.session.file(build_ids=scene.build_ids()))
+                self.same(perf2bolt(scene.fixture.bolted, path, self.folder, option),
+                          battranslate(scene.fixture.bolted, path, self.folder, option), option)
 
     def test_several_files(self):
         """Files of several machines in one run: their records add up."""

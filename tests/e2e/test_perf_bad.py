@@ -1,0 +1,419 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""perf.data that is wrong in one way each: battranslate says what, where, expected and found.
+
+Each time it exits with 1 and leaves no file behind. What is read in spite of something odd, and
+counted in the report, is here as well. tests/unit/test_perf_damaged.c cuts and changes files at
+every byte.
+"""
+
+import json
+import pathlib
+import struct
+import tempfile
+import unittest
+
+import fixtures
+import perf_data
+import perf_scenes
+import toolbox
+from perf_data import ADDR, IP, PERIOD, TID, TIME, record
+from perf_scenes import SAMPLE_TYPE, Scene, cycles
+
+NAME = "small-pie-all-22"
+OTHER_ID = bytes(range(20))
+EVERY = 2003
+
+# Where things stand in a file with one event of two ids: header, ids, attributes, data.
+IDS = 104
+ATTRIBUTES = IDS + 16
+DATA = ATTRIBUTES + 128 + 16
+
+
+def put(data, offset, form, *values):
+    """data with other numbers at an offset."""
+    changed = bytearray(data)
+    struct.pack_into(form, changed, offset, *values)
+    return bytes(changed)
+
+
+def scene(*events, samples=True, **start):
+    """A session of one process."""
+    result = Scene(fixtures.get(NAME), *events, every=EVERY)
+    process = result.start(100, **start)
+    if samples:
+        result.run(process)
+    return result
+
+
+class PerfBad(unittest.TestCase):
+    """One cause after another."""
+
+    maxDiff = None
+
+    @classmethod
+    def setUpClass(cls):
+        cls.fixture = fixtures.get(NAME)
+        cls.scene = scene()
+        cls.good = cls.scene.session.file(build_ids=cls.scene.build_ids())
+        cls.build_id = cls.scene.build_id.hex()
+
+    def setUp(self):
+        holder = tempfile.TemporaryDirectory()
+        self.addCleanup(holder.cleanup)
+        self.folder = pathlib.Path(holder.name)
+
+    def translate(self, data, *options):
+        """battranslate of these bytes: the finished process, and the file that it is to write."""
+        path, output = self.folder / "perf.data", self.folder / "out.fdata"
+        path.write_bytes(data)
+        done = toolbox.run("battranslate", self.fixture.bolted, "-p", path, "-o", output,
+                           "-w", self.folder / "out.yaml", *options)
+        return done, output
+
+    def rejected(self, data, sentence, *options):
+        """The whole sentence behind the file's name, exit status 1, no new file."""
+        done, _ = self.translate(data, *options)
+        self.assertEqual(f"battranslate: {self.folder}/perf.data: {sentence}\n", done.stderr)
+        self.assertEqual(done.returncode, 1)
+        self.assertEqual([f.name for f in self.folder.iterdir()], ["perf.data"])
+        self.assertEqual(done.stdout, "")
+
+    def accepted(self, data, *options):
+        """The report's numbers."""
+        done, output = self.translate(data, "--report=json", *options)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertTrue(output.exists())
+        return json.loads(done.stdout)
+
+    def test_sound(self):
+        """What the others are variations of."""
+        report = self.accepted(self.good)
+        samples = len(list(self.scene.recording.samples(16, EVERY)))
+        self.assertEqual(report["perf_samples"], samples)
+        self.assertEqual(report["perf_branches"], 16 * samples)
+        self.assertEqual(report["perf_processes"], 1)
+
+    # --- The header -----------------------------------------------------------------------------
+
+    def test_magic(self):
+        """Another byte order, an older and a newer format."""
+        self.rejected(b"2ELIFREP" + self.good[8:],
+                      "offset 0x0: expected perf.data of a little-endian machine, found the other "
+                      "byte order")
+        for magic in ("PERFFILE", "PERFILE3"):
+            self.rejected(magic.encode() + self.good[8:],
+                          f'offset 0x0: expected perf.data of version 2 ("PERFILE2"), found "{magic}"')
+
+    def test_other_byte_order(self):
+        """The same of a stream, whose size is swapped as well."""
+        self.rejected(b"2ELIFREP" + struct.pack(">Q", 16) + bytes(64),
+                      "offset 0x0: expected perf.data of a little-endian machine, found the other "
+                      "byte order")
+
+    def test_header_size(self):
+        """Neither a file's nor a stream's."""
+        for size in (0, 96, 105, 2**63):
+            self.rejected(put(self.good, 8, "<Q", size),
+                          "offset 0x8: expected a header of 104 bytes, or of 16 in a stream, found "
+                          f"one of {size}")
+
+    def test_cut_header(self):
+        """The file ends in it."""
+        self.rejected(self.good[:8], "offset 0x8: expected 8 more bytes, found the end of the file")
+        self.rejected(self.good[:50], "offset 0x32: expected 54 more bytes, found the end of the file")
+
+    def test_no_records(self):
+        """perf was killed before it could write how many there are."""
+        self.rejected(put(self.good, 48, "<Q", 0),
+                      "offset 0x30: expected records, found none: perf record sets their size when "
+                      "it ends, and may have been killed before")
+
+    def test_data_outside(self):
+        """The records end behind the file, begin there, or wrap around."""
+        size = len(self.good)
+        data_size = struct.unpack_from("<Q", self.good, 48)[0]
+        for offset, length in ((DATA, size), (2**40, data_size), (2**64 - 8, 16)):
+            self.rejected(put(self.good, 40, "<QQ", offset, length),
+                          f"offset 0x28: expected records at 0x{offset:x} of {length} bytes, found a "
+                          f"file of {size} bytes")
+
+    def test_attributes_outside(self):
+        """The events' attributes end behind the file."""
+        self.rejected(put(self.good, 24, "<Q", len(self.good) - 8),
+                      f"offset 0x18: expected events' attributes at 0x{len(self.good) - 8:x} of 144 "
+                      f"bytes, found a file of {len(self.good)} bytes")
+
+    def test_feature_cut(self):
+        """The file ends in its last feature, or in the table in front of them."""
+        done, _ = self.translate(self.good[:-5])
+        self.assertRegex(done.stderr, r"perf\.data: offset 0x[0-9a-f]+: expected a feature at "
+                         rf"0x[0-9a-f]+ of \d+ bytes, found a file of {len(self.good) - 5} bytes\n$")
+        data_end = DATA + struct.unpack_from("<Q", self.good, 48)[0]
+        self.rejected(self.good[:data_end + 5],
+                      f"offset 0x{data_end + 5:x}: expected 11 more bytes, found the end of the file")
+
+    # --- Attributes -----------------------------------------------------------------------------
+
+    def test_attribute_size(self):
+        """In the header, and its own."""
+        for size in (0, 79):
+            self.rejected(put(self.good, 16, "<Q", size),
+                          f"offset 0x10: expected a size of events' attributes from 80 on, found "
+                          f"{size}")
+        self.rejected(put(self.good, 16, "<Q", 143),
+                      "offset 0x20: expected events' attributes of 143 bytes each, found 144 bytes "
+                      "in all")
+        for size in (7, 63, 129, 1000):
+            self.rejected(put(self.good, ATTRIBUTES + 4, "<I", size),
+                          f"offset 0x{ATTRIBUTES + 4:x}: expected an event's attributes of 64 to 128 "
+                          f"bytes, found {size}")
+
+    def test_no_events(self):
+        """A file without any."""
+        self.rejected(put(self.good, 32, "<Q", 0),
+                      "offset 0x20: expected events' attributes of 144 bytes each, found 0 bytes in "
+                      "all")
+
+    def test_ids(self):
+        """An event's ids outside of the file, and half an id."""
+        at = ATTRIBUTES + 128
+        self.rejected(put(self.good, at + 8, "<Q", 2**33),
+                      f"offset 0x{at:x}: expected an event's ids at 0x68 of 8589934592 bytes, found a "
+                      f"file of {len(self.good)} bytes")
+        self.rejected(put(self.good, at + 8, "<Q", 15),
+                      f"offset 0x{at + 8:x}: expected ids of 8 bytes each, found 15 bytes")
+
+    def test_new_fields(self):
+        """A newer perf's field in samples: where the others stand cannot be known."""
+        self.rejected(put(self.good, ATTRIBUTES + 24, "<Q", SAMPLE_TYPE | 1 << 30),
+                      f"offset 0x{ATTRIBUTES:x}: expected samples of known fields, found fields "
+                      f"0x{1 << 30:x} of a newer perf")
+
+    def test_unknown_id(self):
+        """A sample whose id no event has."""
+        events = [cycles(SAMPLE_TYPE, "a", [1]), cycles(SAMPLE_TYPE | ADDR, "b", [2])]
+        bad = scene(*events)
+        at = IDS + 16 + 2 * 144 + sum(map(len, bad.session.records))
+        bad.session.sample(events[1], pid=100, id=99)
+        self.rejected(bad.session.file(),
+                      f"offset 0x{at:x}: expected a sample of one of the 2 events, found the id 99 "
+                      "that none of them has")
+
+    def test_unlike_events(self):
+        """Samples of which nothing tells to which of the events they belong."""
+        events = [cycles(IP | TID | TIME, "a", [1]), cycles(IP | TID | TIME | ADDR, "b", [2])]
+        done, _ = self.translate(scene(*events).session.file(), "-ba")
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stderr, "expected several events whose samples have their ids in one "
+                         "place, found events 1 and 2 that differ in it\n$")
+
+    # --- Records --------------------------------------------------------------------------------
+
+    def test_record_size(self):
+        """Sizes that no record can have, and one that ends behind the data."""
+        for size in (0, 7):
+            self.rejected(put(self.good, DATA + 6, "<H", size),
+                          f"offset 0x{DATA:x}: expected a record of at least 8 bytes, found one of "
+                          f"{size}")
+        short = scene(samples=False)
+        short.session.sample(ip=1, pid=100)
+        at = DATA + sum(len(r) for r in short.session.records[:-1])
+        data = put(short.session.file(), at + 6, "<H", 5000)
+        left = len(short.session.records[-1])
+        self.rejected(data, f"offset 0x{at:x}: expected a record of 5000 bytes, found the end of the "
+                      f"data after {left}")
+
+    def test_cut_stream(self):
+        """A stream that ends in a record, in a record's header, and in front of all."""
+        stream = self.scene.session.pipe(self.scene.build_ids())
+        at, size = len(stream) - len(self.scene.session.records[-1]), len(self.scene.session.records[-1])
+        self.rejected(stream[:-5], f"offset 0x{at:x}: expected a record of {size} bytes, found the end "
+                      f"of the data after {size - 5}")
+        self.rejected(stream[:at + 3], f"offset 0x{at:x}: expected a record, found the end of the data "
+                      "in its header")
+        self.rejected(stream[:16], "offset 0x10: expected records, found the end of the stream")
+
+    def test_long_stack(self):
+        """A branch stack that is longer than its sample."""
+        bad = scene(samples=False)
+        bad.session.sample(ip=1, pid=100, branches=[(1, 2, 2)] * 3)
+        at = DATA + sum(len(r) for r in bad.session.records[:-1])
+        size = len(bad.session.records[-1])
+        for count in (4, 2**40, 2**61):
+            data = put(bad.session.file(), at + size - 3 * 24 - 8, "<Q", count)
+            self.rejected(data, f"offset 0x{at:x}: expected a sample with its whole branch stack, "
+                          f"found one of {size} bytes that ends before")
+
+    def test_short_records(self):
+        """Records that cannot hold what they have to."""
+        for kind, size, what in (
+                (perf_data.R_MMAP, 24, "a mapping with a name that ends"),
+                (perf_data.R_MMAP2, 56, "a mapping with a name that ends"),
+                (perf_data.R_FORK, 16, "the beginning of a process"),
+                (perf_data.R_COMM, 0, "the name of a process"),
+                (perf_data.R_LOST, 8, "how much was lost")):
+            bad = scene()
+            bad.session.records.insert(0, record(kind, bytes(size)))
+            self.rejected(bad.session.file(), f"offset 0x{DATA:x}: expected {what}, found a record "
+                          f"of {size + 8} bytes")
+
+    def test_long_build_id(self):
+        """Of more bytes than there is room for."""
+        bad = scene(build_id=OTHER_ID)
+        first = bad.session.records[1]
+        bad.session.records[1] = put(first, 8 + 32, "<B", 21)
+        self.rejected(bad.session.file(),
+                      f"offset 0x{DATA + len(bad.session.records[0]):x}: expected a build-id of at "
+                      "most 20 bytes, found one of 21")
+
+    def test_name_without_end(self):
+        """A mapping whose name has no zero byte."""
+        bad = scene()
+        first = bad.session.records[1]
+        bad.session.records[1] = first[:72] + b"x" * (len(first) - 72)
+        self.rejected(bad.session.file(),
+                      f"offset 0x{DATA + len(bad.session.records[0]):x}: expected a mapping with a "
+                      f"name that ends, found a record of {len(first)} bytes")
+
+    # --- Compressed -----------------------------------------------------------------------------
+
+    def test_damaged_compression(self):
+        """No zstd, and a stream whose beginning is missing."""
+        for break_records in (lambda r: r.__setitem__(0, r[0][:8] + b"no zstd!" + r[0][16:]),
+                              lambda r: r.pop(0)):
+            bad = scene()
+            bad.session.compress(slice_size=1000)
+            break_records(bad.session.records)
+            done, _ = self.translate(bad.session.file(compressed=True))
+            self.assertEqual(done.returncode, 1)
+            self.assertRegex(done.stderr, rf"perf\.data: offset 0x{DATA:x}: expected a compressed "
+                             r"record that goes on where the one before ended, found data that zstd "
+                             r"refuses: .+\n$")
+
+    def test_cut_compression(self):
+        """The last compressed record is missing, and with it the end of a record."""
+        bad = scene()
+        bad.session.compress(slice_size=1000)
+        bad.session.records.pop()
+        done, _ = self.translate(bad.session.file(compressed=True))
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stderr, r"perf\.data: offset 0x[0-9a-f]+: expected compressed data that "
+                         r"ends with a record, found \d+ bytes of another one\n$")
+
+    def test_long_compressed2(self):
+        """A record that claims more data than it has."""
+        bad = scene()
+        bad.session.compress(slice_size=1000, two=True)
+        first = bad.session.records[0]
+        bad.session.records[0] = put(first, 8, "<Q", len(first) - 15)
+        self.rejected(bad.session.file(compressed=True),
+                      f"offset 0x{DATA:x}: expected a compressed record with {len(first) - 15} bytes "
+                      f"of data, found {len(first) - 16}")
+
+    # --- Nothing for this binary ----------------------------------------------------------------
+
+    def test_other_programs(self):
+        """What the file is about, with build-ids, from records and from the list."""
+        bad = Scene(self.fixture)
+        bad.other_program(101)
+        bad.session.mmap2(102, 102, 0x400000, 4096, 0, "/opt/third", build_id=bytes(19) + b"3")
+        bad.session.mmap2(103, 103, 0x400000, 4096, 0, "/opt/fourth")
+        self.rejected(bad.session.file(build_ids=[("/usr/bin/other", OTHER_ID)]),
+                      f"expected a process that has bolted (build-id {self.build_id}), found none: "
+                      f"/usr/bin/other (build-id {OTHER_ID.hex()}), /opt/third (build-id "
+                      f"{(bytes(19) + b'3').hex()}), /opt/fourth")
+
+    def test_many_other_programs(self):
+        """More than a sentence can hold: the first ones, and how many more."""
+        bad = Scene(self.fixture)
+        for i in range(1000):
+            bad.session.mmap2(200 + i, 200 + i, 0x400000, 4096, 0, f"/usr/bin/program-{i}")
+        done, _ = self.translate(bad.session.file())
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stderr, rf"expected a process that has bolted \(build-id "
+                         rf"{self.build_id}\), found none: /usr/bin/program-0, /usr/bin/program-1, "
+                         r".* and \d+ more\n$")
+        named = done.stderr.count("/usr/bin/program-")
+        self.assertIn(f" and {1000 - named} more\n", done.stderr)
+        self.assertGreater(named, 3)
+
+    def test_no_mappings(self):
+        """Samples, and nothing about mappings."""
+        bad = Scene(self.fixture)
+        bad.session.sample(ip=1, pid=100)
+        self.rejected(bad.session.file(),
+                      f"expected a process that has bolted (build-id {self.build_id}), found none: "
+                      "no mappings were recorded")
+
+    def test_other_build(self):
+        """Of that name, but not that build; --ignore-build-id takes it."""
+        name = self.scene.file_name
+        sentence = (f"expected a process that has bolted (build-id {self.build_id}), found only other "
+                    "builds of it (--ignore-build-id takes them all the same): "
+                    f"{name} (build-id {OTHER_ID.hex()})")
+        files = (scene(build_id=OTHER_ID).session.file(),
+                 scene().session.file(build_ids=[(name, OTHER_ID)]))
+        for data in files:
+            self.rejected(data, sentence)
+        for data in files:
+            self.accepted(data, "--ignore-build-id")
+
+    def test_no_samples(self):
+        """The binary was mapped, and others were sampled."""
+        bad = scene(samples=False)
+        bad.other_program(101)
+        self.rejected(bad.session.file(build_ids=bad.build_ids()),
+                      "expected samples of processes that have bolted, found none among 5 samples")
+
+    def test_no_branch_stacks(self):
+        """How to record them, or what else there is. perf2bolt's other spelling works, too."""
+        bad = scene(cycles(IP | TID | TIME | PERIOD))
+        samples = len(list(bad.recording.samples(16, EVERY)))
+        data = bad.session.file(build_ids=bad.build_ids())
+        self.rejected(data, f"expected branch stacks, found none in {samples} samples of bolted: record "
+                      "them with perf record -e cycles:u -j any,u, or take the samples alone with -ba")
+        self.accepted(data, "-ba")
+        self.accepted(data, "-nl")
+
+    def test_other_process(self):
+        """--pid of a process that does not have the binary: which do."""
+        two = scene()
+        two.start(101, 1)
+        two.other_program(102)
+        data = two.session.file(build_ids=two.build_ids())
+        for pid in (102, 77):
+            self.rejected(data, f"expected process {pid} to have bolted, found it in 100, 101",
+                          f"--pid={pid}")
+
+    # --- Odd, but read --------------------------------------------------------------------------
+
+    def test_unknown_records(self):
+        """Of a newer kernel and a newer perf: skipped and counted."""
+        odd = scene()
+        odd.session.add(record(40, bytes(16)), record(99, b""), record(1000, bytes(8)))
+        report = self.accepted(odd.session.file(build_ids=odd.build_ids()))
+        self.assertEqual(report["perf_unknown_records"], 3)
+        done, _ = self.translate(odd.session.file())
+        self.assertRegex(done.stdout, r"(?m)^records of unknown kinds +3$")
+
+    def test_lost_records(self):
+        """What perf says that it lost is counted."""
+        odd = scene()
+        odd.session.lost(5)
+        odd.session.lost_samples(6)
+        report = self.accepted(odd.session.file(build_ids=odd.build_ids()))
+        self.assertEqual(report["perf_lost"], 11)
+
+    def test_nothing_left_behind(self):
+        """A file that was there before stays as it was."""
+        output = self.folder / "out.fdata"
+        output.write_text("before\n", encoding="ascii")
+        done, _ = self.translate(self.good[:-1])
+        self.assertEqual(done.returncode, 1)
+        self.assertEqual(output.read_text(encoding="ascii"), "before\n")
+        self.assertEqual(sorted(f.name for f in self.folder.iterdir()), ["out.fdata", "perf.data"])
+
+
+if __name__ == "__main__":
+    unittest.main()
