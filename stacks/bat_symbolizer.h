@@ -76,10 +76,11 @@ enum bat_symbolizer_found {
  * The frames of an address of the binary itself, innermost first; at least one, of which nothing
  * may be known. pc says what the address stands for. *frames is valid until the next call.
  */
-BAT_API enum bat_symbolizer_found
-bat_symbolizer_frames(struct bat_symbolizer *symbolizer, uint64_t address, enum bat_frame_pc pc,
-                      const struct bat_frames_options *options,
-                      const struct bat_source_frame **frames, size_t *count);
+BAT_API enum bat_symbolizer_found bat_symbolizer_frames(struct bat_symbolizer *symbolizer,
+                                                        uint64_t address, enum bat_frame_pc pc,
+                                                        const struct bat_frames_options *options,
+                                                        const struct bat_source_frame **frames,
+                                                        size_t *count);
 
 /* The symbol of an address of the binary itself, code or data; NULL if there is none. */
 BAT_API const struct bat_symbol *bat_symbolizer_symbol(const struct bat_symbolizer *symbolizer,

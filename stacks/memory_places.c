@@ -120,8 +120,7 @@ static struct candidates find_candidates(const struct bat_symbolizer *symbolizer
         add_candidate(symbolizer, &candidates, base + line->module_offset);
         return candidates;
     }
-    if (line->form == BAT_FORM_PERF &&
-        address_of_offset(symbolizer->elf, line->address, &address))
+    if (line->form == BAT_FORM_PERF && address_of_offset(symbolizer->elf, line->address, &address))
         add_candidate(symbolizer, &candidates, address);
     if (address_of_mapped(symbolizer, pid, line->address, &address))
         add_candidate(symbolizer, &candidates, address);
@@ -204,8 +203,9 @@ bool bat_symbolizer_address(struct bat_symbolizer *symbolizer, const struct bat_
     size_t count =
         symbol_index_named(&symbolizer->symbols, line->name, symbolizer->demangle, &named);
     if (count != 0 && !line->has_module_offset) {
-        bool found = line->has_name_offset ? by_name_offset(named, count, line, &candidates, address)
-                                           : by_name(named, count, line, &candidates, address);
+        bool found = line->has_name_offset
+                         ? by_name_offset(named, count, line, &candidates, address)
+                         : by_name(named, count, line, &candidates, address);
         if (found)
             return true;
         /* Other files have functions of this name too. */
@@ -236,8 +236,8 @@ static void *grown(void *elements, size_t count, size_t *room, size_t size)
 
 static void learn_mapping(struct memory_places *places, const struct bat_stack_line *line)
 {
-    struct memory_mapping *mappings = grown(places->mappings, places->mapping_count,
-                                            &places->mapping_room, sizeof(*mappings));
+    struct memory_mapping *mappings =
+        grown(places->mappings, places->mapping_count, &places->mapping_room, sizeof(*mappings));
     if (!mappings)
         return;
     places->mappings = mappings;

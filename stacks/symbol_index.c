@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "plt.h"
+
 /* True for a symbol that can name an address. */
 static bool can_name(const struct bat_elf *elf, const struct bat_symbol *symbol)
 {
@@ -46,6 +48,62 @@ static size_t keep_last(const struct bat_symbol **symbols, size_t count)
     return kept;
 }
 
+/* --- Procedure linkage tables --------------------------------------------------------------- */
+
+static const char plt_suffix[] = "@plt";
+
+static size_t plt_names_size(const struct bat_plt_entry *entries, size_t count)
+{
+    size_t size = 0;
+    for (size_t i = 0; i < count; i++)
+        if (entries[i].symbol)
+            size += strlen(entries[i].symbol) + sizeof(plt_suffix);
+    return size;
+}
+
+/* An entry reaches to the next one, or to the end of its section. */
+static uint64_t plt_entry_size(const struct bat_plt_entry *entries, size_t count, size_t i)
+{
+    const struct bat_section *section = entries[i].in;
+    uint64_t end = section->address + section->size;
+    if (i + 1 < count && entries[i + 1].address < end)
+        end = entries[i + 1].address;
+    return end - entries[i].address;
+}
+
+/* A symbol for each entry whose function has a name; *count is how many. */
+static enum bat_code make_plt(struct symbol_index *index, size_t *count, struct bat_error *error)
+{
+    struct bat_plt_entry *entries;
+    size_t entry_count;
+    *count = 0;
+    enum bat_code code = bat_plt_entries(index->elf, &entries, &entry_count, error);
+    if (code != BAT_OK || entry_count == 0)
+        return code;
+    size_t size = plt_names_size(entries, entry_count);
+    index->plt = calloc(entry_count, sizeof(*index->plt));
+    index->plt_names = malloc(size + 1);
+    if (!index->plt || !index->plt_names)
+        code = bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %zu symbols", entry_count);
+    char *name = index->plt_names;
+    for (size_t i = 0; code == BAT_OK && i < entry_count; i++) {
+        if (!entries[i].symbol)
+            continue;
+        index->plt[(*count)++] = (struct bat_symbol){
+            .address = entries[i].address,
+            .size = plt_entry_size(entries, entry_count, i),
+            .name = name,
+            .section = entries[i].in->index,
+            .type = STT_FUNC,
+        };
+        name = stpcpy(stpcpy(name, entries[i].symbol), plt_suffix) + 1;
+    }
+    free(entries);
+    return code;
+}
+
+/* --- By address ----------------------------------------------------------------------------- */
+
 enum bat_code symbol_index_make(struct symbol_index *index, struct bat_elf *elf,
                                 struct bat_error *error)
 {
@@ -55,12 +113,17 @@ enum bat_code symbol_index_make(struct symbol_index *index, struct bat_elf *elf,
     enum bat_code code = bat_elf_symbols(elf, false, &symbols, &count, error);
     if (code == BAT_OK && count == 0)
         code = bat_elf_symbols(elf, true, &symbols, &count, error);
+    size_t plt_count = 0;
+    if (code == BAT_OK)
+        code = make_plt(index, &plt_count, error);
     if (code != BAT_OK)
         return code;
-    index->by_address = calloc(count ? count : 1, sizeof(*index->by_address));
+    index->by_address = calloc(count + plt_count + 1, sizeof(*index->by_address));
     if (!index->by_address)
         return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %zu symbols", count);
     size_t used = 0;
+    for (size_t i = 0; i < plt_count; i++)
+        index->by_address[used++] = &index->plt[i];
     for (size_t i = 0; i < count; i++)
         if (can_name(elf, &symbols[i]))
             index->by_address[used++] = &symbols[i];
@@ -81,6 +144,8 @@ void symbol_index_free(struct symbol_index *index)
     free_plain(index);
     free(index->by_name);
     free(index->by_address);
+    free(index->plt);
+    free(index->plt_names);
     *index = (struct symbol_index){0};
 }
 

@@ -17,6 +17,8 @@ struct symbol_index {
     const struct bat_elf *elf;
     const struct bat_symbol **by_address; /* ascending, one for each address */
     size_t count;
+    struct bat_symbol *plt; /* made here: one for each entry of a PLT, called "f@plt" */
+    char *plt_names;
     struct named_symbol *by_name; /* of functions; made when first needed */
     size_t name_count;
     struct named_symbol *by_plain; /* the same, demangled and without parameters */
@@ -25,7 +27,8 @@ struct symbol_index {
 
 /*
  * Sort the symbols of .symtab, or of .dynsym if there is none. Where several have one address, the
- * largest names it, and of equals the last in the table, as llvm-symbolizer has it. n log n.
+ * largest names it, and of equals the last in the table, as llvm-symbolizer has it. Entries of
+ * procedure linkage tables, which have no symbols, get some. n log n.
  */
 enum bat_code symbol_index_make(struct symbol_index *index, struct bat_elf *elf,
                                 struct bat_error *error);

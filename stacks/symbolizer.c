@@ -41,8 +41,8 @@ static enum bat_code open_original(struct bat_symbolizer *symbolizer,
                                            &symbolizer->original, error);
     if (code != BAT_OK)
         return code;
-    return symbol_index_make(&symbolizer->original_symbols,
-                             bat_original_elf(symbolizer->original), error);
+    return symbol_index_make(&symbolizer->original_symbols, bat_original_elf(symbolizer->original),
+                             error);
 }
 
 static enum bat_code open_debuginfo(struct bat_symbolizer *symbolizer,
@@ -237,8 +237,8 @@ enum bat_symbolizer_found bat_symbolizer_frames(struct bat_symbolizer *symbolize
     uint64_t original = inside;
     *frames = &unknown;
     *count = 1;
-    bool moved = !symbolizer->original ||
-                 find_original(symbolizer, inside, pc != BAT_PC_EXACT, &original);
+    bool moved =
+        !symbolizer->original || find_original(symbolizer, inside, pc != BAT_PC_EXACT, &original);
     if (!make_room(symbolizer, 1))
         return BAT_FOUND_NOWHERE;
     size_t known = moved ? debug_frames(symbolizer, original, options) : 0;
