@@ -136,6 +136,41 @@ static enum bat_code count_instruction(struct work *work, uint64_t address, uint
 
 /* --- Traces --------------------------------------------------------------------------------- */
 
+/* Remember a function where a range starts, and its clones. *range_count grows by their ranges. */
+static enum bat_code add_started(struct bat_counts *started,
+                                 const struct bat_debuginfo_function *function, size_t *range_count)
+{
+    const struct bat_debuginfo_function *clone = function;
+    do {
+        uint64_t key = (uintptr_t)clone;
+        if (bat_counts_find(started, &key))
+            return BAT_OK;
+        if (bat_counts_add(started, &key, 0, 0) != BAT_OK)
+            return BAT_ERR_MEMORY;
+        *range_count += clone->range_count;
+        clone = clone->namesake;
+    } while (clone != function);
+    return BAT_OK;
+}
+
+/* Functions where a range starts. */
+static enum bat_code find_started(struct work *work, struct bat_counts *started,
+                                  size_t *range_count)
+{
+    const struct bat_counts *ranges = &work->ranges.ranges;
+    enum bat_code code = BAT_OK;
+    for (uint32_t i = 0; i < ranges->count && code == BAT_OK; i++) {
+        const uint64_t *range = bat_counts_item(ranges, i);
+        const struct bat_debuginfo_function *function =
+            bat_debuginfo_function(work->debuginfo, range[0]);
+        if (function)
+            code = add_started(started, function, range_count);
+        else
+            work->counters.without_debug += range[2];
+    }
+    return code;
+}
+
 /*
  * All that was executed, and with count 0 all of the functions where a range starts: the compiler
  * takes what has count 0 for not executed, but what has no count for not known.
@@ -145,21 +180,7 @@ static enum bat_code list_runs(struct work *work, struct range_run **runs, size_
     const struct bat_counts *ranges = &work->ranges.ranges;
     struct bat_counts started = bat_counts_new(1);
     size_t capacity = ranges->count;
-    enum bat_code code = BAT_OK;
-    for (uint32_t i = 0; i < ranges->count && code == BAT_OK; i++) {
-        const uint64_t *range = bat_counts_item(ranges, i);
-        const struct bat_debuginfo_function *function =
-            bat_debuginfo_function(work->debuginfo, range[0]);
-        if (!function) {
-            work->counters.without_debug += range[2];
-            continue;
-        }
-        uint64_t key = (uintptr_t)function;
-        if (bat_counts_find(&started, &key))
-            continue;
-        capacity += function->range_count;
-        code = bat_counts_add(&started, &key, 0, 0);
-    }
+    enum bat_code code = find_started(work, &started, &capacity);
     *count = 0;
     *runs = code == BAT_OK ? malloc(capacity * sizeof(**runs) + 1) : NULL;
     for (uint32_t i = 0; *runs && i < ranges->count; i++) {

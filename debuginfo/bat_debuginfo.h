@@ -88,6 +88,9 @@ struct bat_debuginfo_function {
     const struct bat_debuginfo_range *ranges; /* as DWARF lists them; never empty */
     size_t range_count;
     uint64_t entry; /* where calls of it go: the first range's start */
+    /* Another one of this name in the same unit, one after the other in a ring: clones that the
+     * compiler made of one function. Itself if it is the only one. */
+    const struct bat_debuginfo_function *namesake;
 };
 
 /*

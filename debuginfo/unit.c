@@ -310,6 +310,38 @@ static void place_ranges(struct debug_unit *unit)
     }
 }
 
+static int compare_names(const void *left, const void *right)
+{
+    const struct bat_debuginfo_function *a = *(struct bat_debuginfo_function *const *)left;
+    const struct bat_debuginfo_function *b = *(struct bat_debuginfo_function *const *)right;
+    int order =
+        strcmp(a->linkage_name ? a->linkage_name : "", b->linkage_name ? b->linkage_name : "");
+    return order ? order : a < b ? -1 : a > b;
+}
+
+/* Link each function with the next one of its name; without memory each is taken for alone. */
+static void link_namesakes(struct debug_unit *unit)
+{
+    size_t count = unit->function_count;
+    for (size_t i = 0; i < count; i++)
+        unit->functions[i].namesake = &unit->functions[i];
+    struct bat_debuginfo_function **sorted = count > 1 ? malloc(count * sizeof(*sorted)) : NULL;
+    if (!sorted)
+        return;
+    for (size_t i = 0; i < count; i++)
+        sorted[i] = &unit->functions[i];
+    qsort(sorted, count, sizeof(struct bat_debuginfo_function *), compare_names);
+    for (size_t first = 0, end; first < count; first = end) {
+        const char *name = sorted[first]->linkage_name;
+        for (end = first + 1; name && end < count && sorted[end]->linkage_name &&
+                              strcmp(name, sorted[end]->linkage_name) == 0;
+             end++)
+            sorted[end - 1]->namesake = sorted[end];
+        sorted[end - 1]->namesake = sorted[first];
+    }
+    free(sorted);
+}
+
 /* Make a node of a subprogram or an inlined call. False if there is no memory. */
 static bool add_node(struct walk *walk, uint32_t outer, bool is_function, uint32_t *added)
 {
@@ -448,6 +480,7 @@ static void read_dies(struct bat_debuginfo *debuginfo, struct debug_unit *unit)
     if (walk.end)
         walk_dies(&walk);
     place_ranges(unit);
+    link_namesakes(unit);
     debug_map_make(&unit->map, walk.runs, walk.run_count);
     free(walk.runs);
     free(walk.outer);
