@@ -75,10 +75,17 @@ struct bat_read_options {
     bat_progress_fn *progress;
     void *progress_context;
 
-    /* For perf.data */
+    /* For perf.data, and the last two for what perf script prints */
     bool basic_samples;        /* where samples were taken, instead of their branch stacks */
     bool keep_kernel_branches; /* entries from or to the kernel, too */
-    bool has_process;          /* only samples of this process: */
+    /*
+     * Run perf script (found in PATH) and read what it prints, which is slower; so samples can be
+     * made of the data of tracing units, too: with perf's option --itrace=itrace, or for Arm's SPE.
+     */
+    bool by_perf_script;
+    const char *itrace; /* NULL: no such option */
+    bool arm_spe;
+    bool has_process; /* only samples of this process: */
     int32_t process;
 };
 
@@ -126,6 +133,9 @@ BAT_API enum bat_code bat_profile_write_preagg(const struct bat_profile *profile
 
 /* Memory samples (loads with the address they read), the sum of their counts. */
 BAT_API uint64_t bat_profile_memory_samples(const struct bat_profile *profile);
+
+/* Forget them. */
+BAT_API void bat_profile_drop_memory(struct bat_profile *profile);
 
 /*
  * Whether loads from what is no data of the binary (stack, heap, other objects) are translated

@@ -3,15 +3,14 @@
 #include "perf_data.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "perf_session.h"
+#include "temporary.h"
 
 bool perf_data_is(const uint8_t *bytes, size_t size)
 {
@@ -105,69 +104,15 @@ enum bat_code perf_data_read(struct bat_profile *profile, int file,
 
 /* --- A stream ----------------------------------------------------------------------------- */
 
-/* A file without a name, or -1. */
-static int open_temporary(struct bat_error *error)
-{
-    const char *folder = getenv("TMPDIR");
-    if (!folder || !folder[0])
-        folder = "/tmp";
-    int file = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-    char path[4096];
-    if (file < 0 && snprintf(path, sizeof(path), "%s/perf-XXXXXX", folder) < (int)sizeof(path)) {
-        file = mkostemp(path, O_CLOEXEC);
-        if (file >= 0)
-            unlink(path);
-    }
-    if (file < 0)
-        bat_fail(error, BAT_ERR_IO, "making a temporary file in %s: %s", folder, strerror(errno));
-    return file;
-}
-
-static enum bat_code write_all(int file, const uint8_t *bytes, size_t size, struct bat_error *error)
-{
-    while (size != 0) {
-        ssize_t done = write(file, bytes, size);
-        if (done < 0 && errno == EINTR)
-            continue;
-        if (done < 0)
-            return bat_fail(error, BAT_ERR_IO, "writing to a temporary file: %s", strerror(errno));
-        bytes += done;
-        size -= (size_t)done;
-    }
-    return BAT_OK;
-}
-
-/* Copy all that a stream still has. */
-static enum bat_code copy_stream(int stream, int file, struct bat_error *error)
-{
-    const size_t size = (size_t)1 << 16;
-    uint8_t *buffer = malloc(size);
-    if (!buffer)
-        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory to read the profile");
-    enum bat_code code = BAT_OK;
-    for (ssize_t got = 1; got != 0 && code == BAT_OK;) {
-        got = read(stream, buffer, size);
-        if (got < 0 && errno != EINTR)
-            code = bat_fail(error, BAT_ERR_IO, "reading: %s", strerror(errno));
-        else if (got > 0)
-            code = write_all(file, buffer, (size_t)got, error);
-    }
-    free(buffer);
-    return code;
-}
-
 enum bat_code perf_data_read_stream(struct bat_profile *profile, int stream, const uint8_t *bytes,
                                     size_t size, const struct bat_read_options *options,
                                     struct bat_error *error)
 {
-    int file = open_temporary(error);
-    if (file < 0)
-        return BAT_ERR_IO;
-    enum bat_code code = write_all(file, bytes, size, error);
-    if (code == BAT_OK)
-        code = copy_stream(stream, file, error);
-    if (code == BAT_OK)
-        code = perf_data_read(profile, file, options, error);
+    int file;
+    enum bat_code code = bat_temporary_copy(stream, bytes, size, &file, error);
+    if (code != BAT_OK)
+        return code;
+    code = perf_data_read(profile, file, options, error);
     close(file);
     return code;
 }

@@ -208,10 +208,6 @@ static void *run_stretch(void *context)
             options->progress(block.size - input.supplied_newline, options->progress_context);
     }
     bat_input_close(&input);
-    if (code == BAT_OK)
-        code = bat_counts_flush(&profile->traces, &profile->trace_batch);
-    if (code == BAT_ERR_MEMORY)
-        bat_fail(&stretch->error, code, "not enough memory for the profile");
     profile->counters.lines += stretch->lines;
     stretch->code = code;
     return NULL;
@@ -238,7 +234,6 @@ static void run_stretches(struct stretch *stretches, unsigned count)
 static enum bat_code gather_stretch(struct bat_profile *profile, struct stretch *stretch,
                                     uint64_t lines, bool has_full_stack, struct bat_error *error)
 {
-    struct perf_script_newest *newest = &stretch->reader.newest;
     if (stretch->code != BAT_OK) {
         if (stretch->error.place == BAT_PLACE_TEXT)
             stretch->error.line += lines;
@@ -246,17 +241,8 @@ static enum bat_code gather_stretch(struct bat_profile *profile, struct stretch 
             *error = stretch->error;
         return stretch->code;
     }
-    if (has_full_stack)
-        stretch->profile->counters.perf_dropped += newest->dropped_entries;
-    enum bat_code code = bat_counts_merge(&stretch->profile->traces,
-                                          has_full_stack ? &newest->dropped : &newest->kept);
-    if (code == BAT_ERR_RANGE)
-        return bat_fail(error, code,
-                        "expected counts that add up to less than 2^64 for each record, found "
-                        "more");
-    if (code != BAT_OK)
-        return bat_fail(error, code, "not enough memory for the profile");
-    return bat_profile_take(profile, stretch->profile, error);
+    enum bat_code code = perf_script_reader_finish(&stretch->reader, has_full_stack, error);
+    return code == BAT_OK ? bat_profile_take(profile, stretch->profile, error) : code;
 }
 
 static enum bat_code gather_stretches(struct bat_profile *profile, struct stretch *stretches,
@@ -318,6 +304,28 @@ static enum bat_code read_samples(const struct script *script, struct bat_profil
 
 /* --- All of it ------------------------------------------------------------------------------ */
 
+enum bat_code perf_script_check(const struct bat_profile *profile, const struct perf_binary *binary,
+                                const struct bat_read_options *options, struct bat_error *error)
+{
+    const struct bat_profile_counters *counters = &profile->counters;
+    uint64_t own = counters->perf_samples - counters->perf_foreign_samples;
+    bool has_records = counters->trace_records != 0 || counters->sample_records != 0 ||
+                       profile->mem_samples.count != 0;
+    if (own == 0 && !has_records)
+        return bat_fail(error, BAT_ERR_MISMATCH,
+                        "expected samples of processes that have %.64s, found none among %" PRIu64
+                        " samples",
+                        binary->name, counters->perf_samples);
+    /* Entries that were left out were there all the same. */
+    if (has_records || counters->perf_branches + counters->perf_kernel_branches != 0)
+        return BAT_OK;
+    return bat_fail(error, BAT_ERR_MISMATCH,
+                    "expected %s, found none in %" PRIu64 " samples of %.64s",
+                    options->basic_samples ? "addresses (perf script -F pid,event,ip)"
+                                           : "branch stacks (perf script -F pid,brstack)",
+                    own, binary->name);
+}
+
 static enum bat_code read_script(struct script *script, struct bat_profile *profile,
                                  struct bat_error *error)
 {
@@ -336,7 +344,7 @@ static enum bat_code read_script(struct script *script, struct bat_profile *prof
         return code;
     profile->counters.perf_lost += script->lost;
     profile->counters.perf_processes += perf_processes_count(&script->processes);
-    return BAT_OK;
+    return perf_script_check(profile, &script->binary, script->options, error);
 }
 
 enum bat_code perf_script_read_file(struct bat_profile *profile, int file, uint64_t size,
@@ -346,8 +354,14 @@ enum bat_code perf_script_read_file(struct bat_profile *profile, int file, uint6
     enum bat_code code = perf_binary_init(&script.binary, profile, error);
     if (code != BAT_OK)
         return code;
+    struct bat_profile *part = bat_profile_new_part(profile);
+    if (!part)
+        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory to read the profile");
     perf_processes_init(&script.processes, &script.binary);
-    code = read_script(&script, profile, error);
+    code = read_script(&script, part, error);
+    if (code == BAT_OK)
+        code = bat_profile_take(profile, part, error);
     perf_processes_free(&script.processes);
+    bat_profile_free(part);
     return code;
 }

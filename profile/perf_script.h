@@ -67,6 +67,17 @@ enum bat_code perf_script_read_file(struct bat_profile *profile, int file, uint6
                                     const struct bat_read_options *options,
                                     struct bat_error *error);
 
+/*
+ * Let perf make text of the perf.data at path, and read that: what trace data says, perf alone can
+ * tell. Fails with BAT_ERR_IO and perf's own complaint if it cannot.
+ */
+enum bat_code perf_script_run(struct bat_profile *profile, const char *path,
+                              const struct bat_read_options *options, struct bat_error *error);
+
+/* Fail with BAT_ERR_MISMATCH if a text, all of which is in profile, had nothing of use. */
+enum bat_code perf_script_check(const struct bat_profile *profile, const struct perf_binary *binary,
+                                const struct bat_read_options *options, struct bat_error *error);
+
 /* --- Records (perf_script_records.c) ------------------------------------------------------ */
 
 /*
@@ -118,6 +129,13 @@ void perf_script_reader_init(struct perf_script_reader *reader, struct bat_profi
                              const struct perf_processes *processes,
                              const struct bat_read_options *options);
 void perf_script_reader_free(struct perf_script_reader *reader);
+
+/*
+ * All is read: make the profile whole. has_full_stack says whether a sample of 32 entries was met
+ * before this reader's stretch.
+ */
+enum bat_code perf_script_reader_finish(struct perf_script_reader *reader, bool has_full_stack,
+                                        struct bat_error *error);
 
 /*
  * Read the line, whose `at` is behind its newline then. What perf script prints for people is

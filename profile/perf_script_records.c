@@ -230,14 +230,13 @@ enum bat_code perf_script_read_build_id(struct perf_processes *processes,
     uint8_t build_id[PERF_BUILD_ID_SIZE];
     size_t size;
     line.at = bat_skip_blanks(line.at);
-    if (*line.at == '\n')
-        return BAT_OK;
-    bool has_build_id = read_build_id_here(&line, build_id, &size);
+    if (!read_build_id_here(&line, build_id, &size))
+        return BAT_OK; /* a file whose build-id is not known */
     if (!bat_ends_field(*line.at))
-        return fail(&line, line.at, "a build-id of at most 20 bytes and a file's path");
+        return fail(&line, line.at, "the end of a build-id of at most 20 bytes");
     line.at = bat_skip_blanks(line.at);
-    if (!has_build_id || *line.at == '\n')
-        return BAT_OK; /* a file without a build-id, or the other way round */
+    if (*line.at == '\n')
+        return BAT_OK; /* no file */
     char *path = copy_path(&line);
     enum bat_code code =
         path ? perf_processes_list(processes, path, build_id, size, false) : BAT_ERR_MEMORY;

@@ -44,6 +44,26 @@ void perf_script_reader_free(struct perf_script_reader *reader)
     reader->stack = NULL;
 }
 
+enum bat_code perf_script_reader_finish(struct perf_script_reader *reader, bool has_full_stack,
+                                        struct bat_error *error)
+{
+    struct bat_profile *profile = reader->profile;
+    const struct perf_script_newest *newest = &reader->newest;
+    enum bat_code code = bat_counts_flush(&profile->traces, &profile->trace_batch);
+    if (code == BAT_OK)
+        code =
+            bat_counts_merge(&profile->traces, has_full_stack ? &newest->dropped : &newest->kept);
+    if (has_full_stack) {
+        profile->counters.perf_dropped += newest->dropped_entries;
+        profile->counters.trace_records -= newest->dropped_entries;
+    }
+    if (code == BAT_ERR_RANGE)
+        return bat_fail(error, code,
+                        "expected counts that add up to less than 2^64 for each record, found "
+                        "more");
+    return code == BAT_OK ? BAT_OK : bat_fail(error, code, "not enough memory for the profile");
+}
+
 /* Where the process has the binary, NULL if it has not. Samples have no time: all of the run. */
 static const struct perf_span *find_span(struct perf_script_reader *reader, uint32_t process)
 {
@@ -189,6 +209,7 @@ static enum bat_code add_stack(struct perf_script_reader *reader, const struct p
 {
     struct perf_script_newest *newest = &reader->newest;
     reader->profile->counters.perf_branches += reader->stack_count;
+    reader->profile->counters.trace_records += reader->stack_count;
     if (!reader->processes->binary->doubles_entry)
         return add_traces(reader, span, 0, false);
     if (reader->stack_count == FULL_STACK)
@@ -197,6 +218,7 @@ static enum bat_code add_stack(struct perf_script_reader *reader, const struct p
         uint32_t dropped =
             reader->stack_count < NEWEST_DROPPED ? reader->stack_count : NEWEST_DROPPED;
         reader->profile->counters.perf_dropped += dropped;
+        reader->profile->counters.trace_records -= dropped;
         return add_traces(reader, span, NEWEST_DROPPED, false);
     }
     enum bat_code code = put_off_newest(reader, span);
@@ -221,7 +243,7 @@ static enum bat_code read_stack(struct perf_script_reader *reader, struct perf_s
 /* --- Samples of an event ------------------------------------------------------------------- */
 
 struct event_name {
-    const uint8_t *text; /* with the colon that ends it */
+    const uint8_t *text; /* without the colon that ends it */
     size_t size;
 };
 
@@ -238,6 +260,7 @@ static enum bat_code add_basic_sample(struct perf_script_reader *reader,
         return BAT_OK;
     }
     profile->counters.perf_plain_samples++;
+    profile->counters.sample_records++;
     const uint64_t key = own_address(reader, span, address);
     uint32_t ignored;
     enum bat_code code = bat_counts_add(&profile->samples, &key, 1, 0);
@@ -316,7 +339,7 @@ static bool read_event(struct perf_script_line *line, struct event_name *event)
         end++;
     if (end == line->at || end[-1] != ':' || end - line->at < 2)
         return false;
-    *event = (struct event_name){line->at, (size_t)(end - line->at)};
+    *event = (struct event_name){line->at, (size_t)(end - line->at) - 1};
     line->at = bat_skip_blanks(end);
     return true;
 }

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -94,6 +95,11 @@ uint64_t bat_profile_memory_samples(const struct bat_profile *profile)
     for (uint32_t i = 0; i < profile->mem_samples.count; i++)
         sum += bat_counts_item(&profile->mem_samples, i)[2];
     return sum;
+}
+
+void bat_profile_drop_memory(struct bat_profile *profile)
+{
+    bat_counts_free(&profile->mem_samples);
 }
 
 void bat_profile_keep_unknown_data(struct bat_profile *profile, bool keep)
@@ -458,7 +464,27 @@ static enum bat_code read_text(struct bat_profile *profile, int file, bool is_st
     return code;
 }
 
-static enum bat_code read_file(struct bat_profile *profile, int file,
+/* By way of perf, which opens the file again. head is as for read_text(). */
+static enum bat_code run_perf(struct bat_profile *profile, const char *path, int file,
+                              bool is_stream, const uint8_t *head, size_t head_size,
+                              const struct bat_read_options *options, struct bat_error *error)
+{
+    if (!is_stream && strcmp(path, "-") != 0)
+        return perf_script_run(profile, path, options, error);
+    int copy = -1;
+    enum bat_code code =
+        is_stream ? bat_temporary_copy(file, head, head_size, &copy, error) : BAT_OK;
+    if (code != BAT_OK)
+        return code;
+    char opened[64];
+    snprintf(opened, sizeof(opened), "/proc/%ld/fd/%d", (long)getpid(), is_stream ? copy : file);
+    code = perf_script_run(profile, opened, options, error);
+    if (is_stream)
+        close(copy);
+    return code;
+}
+
+static enum bat_code read_file(struct bat_profile *profile, const char *path, int file,
                                const struct bat_read_options *options, struct bat_error *error)
 {
     struct stat status;
@@ -476,6 +502,8 @@ static enum bat_code read_file(struct bat_profile *profile, int file,
     if (!perf_data_is(head, head_size))
         return read_text(profile, file, is_stream, is_stream ? 0 : (uint64_t)status.st_size, head,
                          head_size, options, error);
+    if (options->by_perf_script || options->itrace || options->arm_spe)
+        return run_perf(profile, path, file, is_stream, head, head_size, options, error);
     if (is_stream)
         return perf_data_read_stream(profile, file, head, head_size, options, error);
     return perf_data_read(profile, file, options, error);
@@ -489,7 +517,7 @@ enum bat_code bat_profile_read(struct bat_profile *profile, const char *path,
     int file = is_standard_input ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
     if (file < 0)
         return bat_fail(error, BAT_ERR_IO, "%s", strerror(errno));
-    enum bat_code code = read_file(profile, file, options ? options : &defaults, error);
+    enum bat_code code = read_file(profile, path, file, options ? options : &defaults, error);
     if (!is_standard_input)
         close(file);
     return code;

@@ -27,6 +27,39 @@ enum bat_code bat_temporary_open(int *file, struct bat_error *error)
     return BAT_OK;
 }
 
+/* Append all that a stream still has. */
+static enum bat_code copy_stream(int stream, int file, struct bat_error *error)
+{
+    const size_t size = (size_t)1 << 16;
+    char *buffer = malloc(size);
+    if (!buffer)
+        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory to read the profile");
+    enum bat_code code = BAT_OK;
+    for (ssize_t got = 1; got != 0 && code == BAT_OK;) {
+        got = read(stream, buffer, size);
+        if (got < 0 && errno != EINTR)
+            code = bat_fail(error, BAT_ERR_IO, "reading: %s", strerror(errno));
+        else if (got > 0)
+            code = bat_temporary_write(file, buffer, (size_t)got, error);
+    }
+    free(buffer);
+    return code;
+}
+
+enum bat_code bat_temporary_copy(int stream, const void *bytes, size_t size, int *file,
+                                 struct bat_error *error)
+{
+    enum bat_code code = bat_temporary_open(file, error);
+    if (code != BAT_OK)
+        return code;
+    code = bat_temporary_write(*file, bytes, size, error);
+    if (code == BAT_OK)
+        code = copy_stream(stream, *file, error);
+    if (code != BAT_OK)
+        close(*file);
+    return code;
+}
+
 enum bat_code bat_temporary_write(int file, const void *bytes, size_t size, struct bat_error *error)
 {
     const char *at = bytes;

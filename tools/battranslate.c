@@ -28,6 +28,11 @@ enum option_key {
     KEY_THREADS,
     KEY_PID,
     KEY_IGNORE_INTERRUPTS,
+    KEY_PERF_SCRIPT,
+    KEY_ITRACE,
+    KEY_SPE,
+    KEY_PARSE_MEMORY,
+    KEY_FILTER_MEMORY,
     KEY_DEBUG_FILE,
 };
 
@@ -53,6 +58,11 @@ struct arguments {
     bool has_process;
     int32_t process; /* --pid */
     bool keep_interrupts;
+    bool by_perf_script;
+    bool arm_spe;
+    const char *itrace;
+    bool drop_memory;
+    bool keep_unknown_data;
     enum output_format format;
     bool basic_samples;
     bool ignore_build_id;
@@ -165,6 +175,38 @@ static error_t parse_file_option(int key, char *argument, struct argp_state *sta
     }
 }
 
+/* What concerns perf.data and what perf script prints. */
+static error_t parse_perf_option(int key, char *argument, struct argp_state *state)
+{
+    struct arguments *arguments = state->input;
+    switch (key) {
+    case KEY_PID:
+        arguments->process = parse_process(argument, state);
+        arguments->has_process = true;
+        return 0;
+    case KEY_IGNORE_INTERRUPTS:
+        arguments->keep_interrupts = !parse_bool("ignore-interrupt-lbr", argument, state);
+        return 0;
+    case KEY_PERF_SCRIPT:
+        arguments->by_perf_script = true;
+        return 0;
+    case KEY_ITRACE:
+        arguments->itrace = argument;
+        return 0;
+    case KEY_SPE:
+        arguments->arm_spe = parse_bool("spe", argument, state);
+        return 0;
+    case KEY_PARSE_MEMORY:
+        arguments->drop_memory = !parse_bool("parse-mem-profile", argument, state);
+        return 0;
+    case KEY_FILTER_MEMORY:
+        arguments->keep_unknown_data = !parse_bool("filter-mem-profile", argument, state);
+        return 0;
+    default:
+        return parse_file_option(key, argument, state);
+    }
+}
+
 static error_t check_arguments(const struct arguments *arguments, struct argp_state *state)
 {
     if (!arguments->binary)
@@ -208,13 +250,6 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     case KEY_THREADS:
         arguments->threads = parse_threads(argument, state);
         return 0;
-    case KEY_PID:
-        arguments->process = parse_process(argument, state);
-        arguments->has_process = true;
-        return 0;
-    case KEY_IGNORE_INTERRUPTS:
-        arguments->keep_interrupts = !parse_bool("ignore-interrupt-lbr", argument, state);
-        return 0;
     case ARGP_KEY_ARG:
         if (arguments->binary)
             argp_error(state, "expected one BINARY, found \"%s\" too", argument);
@@ -223,13 +258,14 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     case ARGP_KEY_END:
         return check_arguments(arguments, state);
     default:
-        return parse_file_option(key, argument, state);
+        return parse_perf_option(key, argument, state);
     }
 }
 
 static const struct argp_option options[] = {
     {"perfdata", 'p', "FILE", 0,
-     "A profile of BINARY: perf.data, pre-aggregated, or fdata of an earlier run; - is standard "
+     "A profile of BINARY: perf.data, text of perf script, pre-aggregated, or fdata of an earlier "
+     "run; - is standard "
      "input. May be given many times: all are added up",
      1},
     {"output", 'o', "FILE", 0, "Write the translated profile to FILE; - is standard output", 1},
@@ -248,9 +284,20 @@ static const struct argp_option options[] = {
      2},
     {"ba", KEY_SAMPLES, NULL, OPTION_ALIAS, NULL, 2},
     {"nl", KEY_SAMPLES, NULL, OPTION_ALIAS, NULL, 2},
+    {"ps", KEY_PREAGGREGATED, NULL, OPTION_ALIAS, NULL, 2},
     {"pid", KEY_PID, "N", 0, "Of perf.data, use the samples of process N only", 2},
     {"ignore-interrupt-lbr", KEY_IGNORE_INTERRUPTS, "0|1", OPTION_ARG_OPTIONAL,
      "Of perf.data, leave out branches from and to the kernel (default: 1)", 2},
+    {"parse-mem-profile", KEY_PARSE_MEMORY, "0|1", OPTION_ARG_OPTIONAL,
+     "Use samples of loads from memory, if there are any (default: 1)", 2},
+    {"filter-mem-profile", KEY_FILTER_MEMORY, "0|1", OPTION_ARG_OPTIONAL,
+     "Leave out loads from what is no data of BINARY, like stack and heap (default: 1)", 2},
+    {"perf-script", KEY_PERF_SCRIPT, NULL, 0,
+     "Let perf script read perf.data, and read what it prints", 2},
+    {"itrace", KEY_ITRACE, "OPTIONS", 0,
+     "The same, branch stacks being made of trace data by perf script --itrace=OPTIONS", 2},
+    {"spe", KEY_SPE, "0|1", OPTION_ARG_OPTIONAL,
+     "The same for trace data of Arm's SPE (perf 6.14 or later)", 2},
     {"symbols", KEY_SYMBOLS, "FILE", 0,
      "Take symbols from FILE, an unstripped copy of BINARY with the same build-id", 3},
     {"note", KEY_NOTE, "FILE", 0,
@@ -389,6 +436,9 @@ static enum tool_exit read_profiles(struct work *work)
                                                 .keep_kernel_branches = arguments->keep_interrupts,
                                                 .has_process = arguments->has_process,
                                                 .process = arguments->process,
+                                                .by_perf_script = arguments->by_perf_script,
+                                                .itrace = arguments->itrace,
+                                                .arm_spe = arguments->arm_spe,
                                                 .progress = progress_update,
                                                 .progress_context = &progress};
         progress_file(&progress, arguments->profiles[i]);
@@ -399,6 +449,9 @@ static enum tool_exit read_profiles(struct work *work)
         }
     }
     progress_end(&progress);
+    bat_profile_keep_unknown_data(work->profile, arguments->keep_unknown_data);
+    if (arguments->drop_memory)
+        bat_profile_drop_memory(work->profile);
     return status;
 }
 
