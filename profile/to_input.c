@@ -22,7 +22,7 @@ static int compare_traces(const void *left_pointer, const void *right_pointer, v
     const struct bat_counts *traces = context;
     const uint64_t *left = bat_counts_item(traces, *(const uint32_t *)left_pointer);
     const uint64_t *right = bat_counts_item(traces, *(const uint32_t *)right_pointer);
-    /* Branches alone come first: see input_joins_add(). */
+    /* Branches alone come first: see input_move_trace(). */
     bool left_is_alone = left[2] == BAT_TRACE_BRANCH_ONLY;
     bool right_is_alone = right[2] == BAT_TRACE_BRANCH_ONLY;
     if (left_is_alone != right_is_alone)
@@ -154,11 +154,13 @@ enum bat_code bat_profile_to_input(const struct bat_profile *profile, struct bat
     struct input_move move = {.profile = profile, .original = original};
     struct bat_profile *result = new_result(original->elf);
     move.joins = input_joins_new(result, &move.counters);
+    move.starts = input_starts_new();
     enum bat_code code = result ? input_flow_open(&move.flow, original) : BAT_ERR_MEMORY;
     if (code == BAT_OK)
         code = move_all(&move, result);
     input_flow_close(&move.flow);
     input_joins_free(&move.joins);
+    input_starts_free(&move.starts);
     if (code != BAT_OK) {
         bat_profile_free(result);
         return fail_add(error, code);

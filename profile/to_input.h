@@ -85,15 +85,12 @@ struct input_join {
     uint64_t last;  /* the instruction before it */
     uint32_t first_left;
     uint32_t first_right;
-    uint64_t wanted;        /* branches that came without what ran after them */
-    uint32_t next_at_point; /* another join with this point */
 };
 
 struct input_joins {
     struct bat_profile *result;
     struct bat_to_input_counters *counters;
     struct bat_counts by_branch; /* output address: index in all */
-    struct bat_counts by_point;  /* point: index of its first join */
     struct input_join *all;
     uint32_t count;
     uint32_t capacity;
@@ -112,13 +109,54 @@ enum bat_code input_joins_find(struct input_joins *joins, uint64_t branch, uint6
                                uint64_t last, uint32_t *join);
 
 /*
- * Add a piece to the result, or keep it until its other half is known. Pieces without a run (to is
- * BAT_TRACE_BRANCH_ONLY) go before those without a branch, which may be theirs.
+ * Add a piece to the result, or keep it until its other half is known. A second half without a run
+ * (to is BAT_TRACE_BRANCH_ONLY) says nothing.
  */
 enum bat_code input_joins_add(struct input_joins *joins, const struct input_piece *piece);
 
 /* Put halves together and add them to the result. */
 enum bat_code input_joins_finish(struct input_joins *joins);
+
+/* --- Branches without a run (to_input_starts.c) ----------------------------------------------- */
+
+/* Where a run begins that is told without the branch before it. */
+struct input_start {
+    uint64_t from;       /* in the input */
+    uint32_t block;      /* the entry of the output's block that the run goes on from */
+    uint32_t start_join; /* see struct input_piece */
+    uint64_t count;      /* how many branches came this way */
+    uint32_t next;       /* another one of the same output address */
+};
+
+/*
+ * Branches and runs may come as records of their own. Then branches tell how often the runs from
+ * an output address begin elsewhere than at its own place in the input.
+ */
+struct input_starts {
+    struct bat_counts by_output; /* output address: index of its first start */
+    struct input_start *all;
+    uint32_t count;
+    uint32_t capacity;
+};
+
+struct input_starts input_starts_new(void);
+void input_starts_free(struct input_starts *starts);
+
+/* Add a start of runs from an output address; start->next is set. */
+enum bat_code input_starts_add(struct input_starts *starts, uint64_t output,
+                               const struct input_start *start);
+
+/* Take up to start->count of this very start away: those runs are told with where they come from.
+ */
+void input_starts_remove(struct input_starts *starts, uint64_t output,
+                         const struct input_start *start);
+
+/*
+ * Take up to count of one start of runs from an output address, filled with how many there are;
+ * false if there are none left.
+ */
+bool input_starts_take(struct input_starts *starts, uint64_t output, uint64_t count,
+                       struct input_start *start);
 
 /* --- Traces (to_input_trace.c) --------------------------------------------------------------- */
 
@@ -128,9 +166,13 @@ struct input_move {
     struct bat_to_input_counters counters;
     struct input_flow flow;
     struct input_joins joins;
+    struct input_starts starts;
 };
 
-/* Move one trace. */
+/*
+ * Move one trace. Those without a run (to is BAT_TRACE_BRANCH_ONLY) must come before those without
+ * a branch.
+ */
 enum bat_code input_move_trace(struct input_move *move, const struct input_piece *trace);
 
 /* Where the branch at an output address is in the input; 0 if that is not known. */

@@ -11,32 +11,16 @@
 struct input_joins input_joins_new(struct bat_profile *result,
                                    struct bat_to_input_counters *counters)
 {
-    return (struct input_joins){.result = result,
-                                .counters = counters,
-                                .by_branch = bat_counts_new(1),
-                                .by_point = bat_counts_new(1)};
+    return (struct input_joins){
+        .result = result, .counters = counters, .by_branch = bat_counts_new(1)};
 }
 
 void input_joins_free(struct input_joins *joins)
 {
     bat_counts_free(&joins->by_branch);
-    bat_counts_free(&joins->by_point);
     free(joins->all);
     free(joins->pieces);
     free(joins->next);
-}
-
-/* Put a new join into the list of those with its point, whose first one stays. */
-static enum bat_code link_point(struct input_joins *joins, uint32_t number)
-{
-    struct input_join *join = &joins->all[number];
-    const uint64_t *item = bat_counts_find(&joins->by_point, &join->point);
-    if (!item)
-        return bat_counts_add(&joins->by_point, &join->point, number, 0);
-    struct input_join *first = &joins->all[item[1]];
-    join->next_at_point = first->next_at_point;
-    first->next_at_point = number;
-    return BAT_OK;
 }
 
 enum bat_code input_joins_find(struct input_joins *joins, uint64_t branch, uint64_t point,
@@ -56,13 +40,9 @@ enum bat_code input_joins_find(struct input_joins *joins, uint64_t branch, uint6
         joins->capacity = capacity;
     }
     *join = joins->count++;
-    joins->all[*join] = (struct input_join){.point = point,
-                                            .last = last,
-                                            .first_left = BAT_NONE,
-                                            .first_right = BAT_NONE,
-                                            .next_at_point = BAT_NONE};
-    enum bat_code code = link_point(joins, *join);
-    return code == BAT_OK ? bat_counts_add(&joins->by_branch, &branch, *join, 0) : code;
+    joins->all[*join] = (struct input_join){
+        .point = point, .last = last, .first_left = BAT_NONE, .first_right = BAT_NONE};
+    return bat_counts_add(&joins->by_branch, &branch, *join, 0);
 }
 
 /* Keep a half; a first half at the end of a run goes with it, a second half at the start. */
@@ -118,48 +98,16 @@ static enum bat_code emit_right(struct input_joins *joins, struct input_piece pi
     return emit(joins, &piece);
 }
 
-static enum bat_code add_whole(struct input_joins *joins, const struct input_piece *piece)
+enum bat_code input_joins_add(struct input_joins *joins, const struct input_piece *piece)
 {
+    bool has_run = piece->to != BAT_TRACE_BRANCH_ONLY || piece->end_join != BAT_NONE;
+    if (piece->count == 0 || (piece->start_join != BAT_NONE && !has_run))
+        return BAT_OK;
+    if (piece->start_join != BAT_NONE)
+        return keep(joins, piece, &joins->all[piece->start_join].first_right);
     if (piece->end_join != BAT_NONE)
         return keep(joins, piece, &joins->all[piece->end_join].first_left);
     return emit(joins, piece);
-}
-
-/* A run without a branch: it may be what ran after branches that are none in the input. */
-static enum bat_code share_out(struct input_joins *joins, struct input_piece piece)
-{
-    const uint64_t *item = bat_counts_find(&joins->by_point, &piece.from);
-    uint32_t number = item ? (uint32_t)item[1] : BAT_NONE;
-    enum bat_code code = BAT_OK;
-    for (; number != BAT_NONE && piece.count != 0 && code == BAT_OK;
-         number = joins->all[number].next_at_point) {
-        struct input_join *join = &joins->all[number];
-        struct input_piece half = piece;
-        half.count = piece.count < join->wanted ? piece.count : join->wanted;
-        if (half.count == 0)
-            continue;
-        join->wanted -= half.count;
-        piece.count -= half.count;
-        code = keep(joins, &half, &join->first_right);
-    }
-    return code == BAT_OK && piece.count != 0 ? add_whole(joins, &piece) : code;
-}
-
-enum bat_code input_joins_add(struct input_joins *joins, const struct input_piece *piece)
-{
-    if (piece->count == 0)
-        return BAT_OK;
-    if (piece->start_join != BAT_NONE) {
-        struct input_join *join = &joins->all[piece->start_join];
-        if (piece->to != BAT_TRACE_BRANCH_ONLY || piece->end_join != BAT_NONE)
-            return keep(joins, piece, &join->first_right);
-        bool fits = piece->count <= UINT64_MAX - join->wanted;
-        join->wanted = fits ? join->wanted + piece->count : UINT64_MAX;
-        return BAT_OK;
-    }
-    if (piece->branch == BAT_TRACE_FALLTHROUGH_ONLY)
-        return share_out(joins, *piece);
-    return add_whole(joins, piece);
 }
 
 /* --- Joining -------------------------------------------------------------------------------- */

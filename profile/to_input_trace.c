@@ -73,6 +73,22 @@ static uint32_t hot_table(const struct input_move *move, const struct spot *spot
     return map_of(move)->functions[spot->table].parent;
 }
 
+/*
+ * A function's first block may have no code in the output, which then starts with another one: who
+ * comes from outside, at the function's start, has come to the first all the same.
+ */
+static void enter_function(const struct input_move *move, struct spot *spot)
+{
+    const struct bat_map *map = map_of(move);
+    if (spot->block == BAT_NONE || offset_in(move, spot) != 0 || spot->table >= map->hot_count)
+        return;
+    uint32_t first = map->functions[spot->table].first_entry;
+    if (is_branch_entry(map, first))
+        return;
+    spot->block = first;
+    spot->input = input_of_entry(move, spot->output, first);
+}
+
 /* The branch or call that BAT knows at exactly this place, or BAT_NONE. */
 static uint32_t exact_branch(const struct input_move *move, const struct spot *spot)
 {
@@ -82,6 +98,12 @@ static uint32_t exact_branch(const struct input_move *move, const struct spot *s
     bool is_exact =
         entry != BAT_NONE && is_branch_entry(map, entry) && map->output_offsets[entry] == offset;
     return is_exact ? entry : BAT_NONE;
+}
+
+static bool same_function(const struct input_move *move, const struct spot *left,
+                          const struct spot *right)
+{
+    return move->original->input_of[left->output] == move->original->input_of[right->output];
 }
 
 static bool is_call(const struct bat_instruction *instruction)
@@ -104,8 +126,9 @@ static uint32_t call_before(const struct input_move *move, const struct spot *sp
     uint64_t offset = offset_in(move, spot);
     if (spot->table == BAT_NONE || offset == 0)
         return BAT_NONE;
+    /* A call at a block's start has the block's entry, and none of its own. */
     uint32_t entry = bat_original_entry(map, spot->table, offset - 1);
-    if (entry == BAT_NONE || !is_branch_entry(map, entry))
+    if (entry == BAT_NONE)
         return BAT_NONE;
     uint64_t call = original->outputs[spot->output].address + map->output_offsets[entry];
     struct bat_instruction instruction;
@@ -142,18 +165,22 @@ struct branch {
     uint64_t target;               /* the path's end */
 };
 
-/* True if the input's instruction at source goes to target itself. */
-static bool goes_to(const struct input_move *move, uint64_t source, uint64_t target)
+/*
+ * True if the input's instruction at source goes to target itself. A conditional tail call stands
+ * for a branch to a jump, whose address BAT gives it: that is not it.
+ */
+static bool goes_to(const struct input_move *move, uint64_t source, uint8_t kind, uint64_t target)
 {
     struct bat_instruction instruction;
     return bat_original_decode(move->original->elf, source, &instruction) &&
-           is_direct(&instruction) && instruction.target == target;
+           instruction.kind == kind && instruction.target == target;
 }
 
-static enum bat_code resolve_path(struct input_move *move, const struct spot *spot, uint64_t target,
-                                  struct branch *branch)
+static enum bat_code resolve_path(struct input_move *move, const struct spot *spot,
+                                  const struct bat_instruction *instruction, struct branch *branch)
 {
     struct spot to;
+    uint64_t target = instruction->target;
     if (spot->block == BAT_NONE || !find_spot(move, target, &to))
         return BAT_OK;
     for (uint32_t i = 0; i < MOST_TRAMPOLINES && is_trampoline(move, &to, &target); i++) {
@@ -161,8 +188,10 @@ static enum bat_code resolve_path(struct input_move *move, const struct spot *sp
         if (!find_spot(move, target, &to))
             return BAT_OK;
     }
+    if (!same_function(move, spot, &to))
+        enter_function(move, &to);
     uint32_t exact = exact_branch(move, spot);
-    if (exact != BAT_NONE && goes_to(move, branch->source, to.input))
+    if (exact != BAT_NONE && goes_to(move, branch->source, instruction->kind, to.input))
         return BAT_OK;
     const struct input_path *path;
     enum bat_code code =
@@ -188,7 +217,7 @@ static enum bat_code resolve_branch(struct input_move *move, const struct spot *
     if (!bat_original_decode(move->original->binary->elf, spot->address, &instruction) ||
         !is_direct(&instruction))
         return BAT_OK;
-    return resolve_path(move, spot, instruction.target, branch);
+    return resolve_path(move, spot, &instruction, branch);
 }
 
 static bool is_join(const struct branch *branch)
@@ -270,11 +299,18 @@ static enum bat_code find_call(struct input_move *move, struct spot *spot)
     return BAT_OK;
 }
 
+static bool is_call_at(const struct input_move *move, const struct spot *spot)
+{
+    struct bat_instruction instruction;
+    return bat_original_decode(move->original->binary->elf, spot->address, &instruction) &&
+           is_call(&instruction);
+}
+
 /* True if a branch may be a return: it is one, or it is not known what it is. */
 static bool may_return(const struct input_move *move, uint64_t branch)
 {
     if (branch >= BAT_TRACE_EXTERNAL_RETURN || branch == BAT_ADDRESS_EXTERNAL)
-        return branch != BAT_TRACE_FALLTHROUGH_ONLY;
+        return branch == BAT_TRACE_EXTERNAL_RETURN || branch == BAT_ADDRESS_EXTERNAL;
     struct bat_instruction instruction;
     return !bat_original_decode(move->original->binary->elf, branch, &instruction) ||
            instruction.kind == BAT_INSTRUCTION_RETURN;
@@ -288,14 +324,19 @@ static enum bat_code begin(struct input_move *move, const struct input_piece *tr
     piece->from = BAT_ADDRESS_EXTERNAL;
     enum bat_code code = BAT_OK;
     *has_from = find_spot(move, trace->from, from);
+    struct spot source;
+    bool is_constant = trace->branch >= BAT_TRACE_EXTERNAL_RETURN;
+    bool has_source = !is_constant && find_spot(move, trace->branch, &source);
     if (*has_from && may_return(move, trace->branch))
         code = find_call(move, from);
+    if (*has_from && trace->branch != BAT_TRACE_FALLTHROUGH_ONLY &&
+        !(has_source && same_function(move, &source, from) && !is_call_at(move, &source)))
+        enter_function(move, from);
     if (*has_from)
         piece->from = from->input;
-    struct spot source;
-    if (code != BAT_OK || trace->branch >= BAT_TRACE_EXTERNAL_RETURN)
+    if (code != BAT_OK || is_constant)
         return code;
-    if (!find_spot(move, trace->branch, &source)) {
+    if (!has_source) {
         piece->branch = BAT_ADDRESS_EXTERNAL;
         return BAT_OK;
     }
@@ -400,11 +441,74 @@ static bool is_in_between(const struct input_move *move, const struct input_piec
            !may_return(move, trace->branch);
 }
 
+/* A trace whose beginning is known: on to its end. */
+static enum bat_code go_on(struct input_move *move, uint64_t end, const struct spot *from,
+                           struct input_piece *piece)
+{
+    struct spot to;
+    if (!find_spot(move, end, &to) || to.output != from->output || to.address < from->address)
+        return end_invalid(move, piece);
+    if (from->table == BAT_NONE) {
+        piece->to = to.input;
+        return input_joins_add(&move->joins, piece);
+    }
+    if (from->block == BAT_NONE || to.block == BAT_NONE)
+        return end_invalid(move, piece);
+    enum bat_code code = walk(move, from, &to, piece);
+    return code == BAT_OK ? end_piece(move, &to, piece) : code;
+}
+
+static struct input_start start_of(const struct spot *from, const struct input_piece *piece)
+{
+    return (struct input_start){.from = piece->from,
+                                .block = from->block,
+                                .start_join = piece->start_join,
+                                .count = piece->count};
+}
+
+/* A run without its branch: branches that came alone may say where it begins. */
+static enum bat_code go_on_without_branch(struct input_move *move, const struct input_piece *trace,
+                                          struct spot *from, struct input_piece *piece)
+{
+    struct spot plain = *from;
+    struct input_start start;
+    enum bat_code code = BAT_OK;
+    uint64_t left = trace->count;
+    while (left != 0 && code == BAT_OK &&
+           input_starts_take(&move->starts, trace->from, left, &start)) {
+        struct input_piece part = *piece;
+        part.count = start.count;
+        part.mispredictions = 0;
+        part.from = start.from;
+        part.start_join = start.start_join;
+        from->block = start.block;
+        left -= start.count;
+        code = go_on(move, trace->to, from, &part);
+    }
+    piece->count = left;
+    return code == BAT_OK && left != 0 ? go_on(move, trace->to, &plain, piece) : code;
+}
+
+/* A branch alone: what it says of the runs that come as records of their own. */
+static enum bat_code end_alone(struct input_move *move, const struct input_piece *trace,
+                               const struct spot *from, bool has_from, struct input_piece *piece)
+{
+    struct spot plain;
+    piece->to = BAT_TRACE_BRANCH_ONLY;
+    if (has_from && find_spot(move, trace->from, &plain) &&
+        (piece->from != plain.input || piece->start_join != BAT_NONE)) {
+        const struct input_start start = start_of(from, piece);
+        enum bat_code code = input_starts_add(&move->starts, trace->from, &start);
+        if (code != BAT_OK)
+            return code;
+    }
+    return input_joins_add(&move->joins, piece);
+}
+
 enum bat_code input_move_trace(struct input_move *move, const struct input_piece *trace)
 {
     struct input_piece piece;
     struct spot from;
-    struct spot to;
     bool has_from;
     if (is_in_between(move, trace)) {
         move->counters.moved += trace->count;
@@ -420,18 +524,17 @@ enum bat_code input_move_trace(struct input_move *move, const struct input_piece
         return BAT_OK;
     }
     move->counters.moved += trace->count;
-    if (trace->to == BAT_TRACE_BRANCH_ONLY || !has_from)
-        piece.to = trace->to == BAT_ADDRESS_EXTERNAL ? trace->to : BAT_TRACE_BRANCH_ONLY;
-    if (trace->to == BAT_TRACE_BRANCH_ONLY || trace->to == BAT_ADDRESS_EXTERNAL || !has_from)
-        return input_joins_add(&move->joins, &piece);
-    if (!find_spot(move, trace->to, &to) || to.output != from.output || to.address < from.address)
-        return end_invalid(move, &piece);
-    if (from.table == BAT_NONE) {
-        piece.to = to.input;
+    if (trace->to == BAT_ADDRESS_EXTERNAL) {
+        piece.to = trace->to;
         return input_joins_add(&move->joins, &piece);
     }
-    if (from.block == BAT_NONE || to.block == BAT_NONE)
-        return end_invalid(move, &piece);
-    code = walk(move, &from, &to, &piece);
-    return code == BAT_OK ? end_piece(move, &to, &piece) : code;
+    if (trace->to == BAT_TRACE_BRANCH_ONLY || !has_from)
+        return end_alone(move, trace, &from, has_from, &piece);
+    if (trace->branch == BAT_TRACE_FALLTHROUGH_ONLY)
+        return go_on_without_branch(move, trace, &from, &piece);
+    if (trace->branch >= BAT_TRACE_EXTERNAL_RETURN) {
+        const struct input_start start = start_of(&from, &piece);
+        input_starts_remove(&move->starts, trace->from, &start);
+    }
+    return go_on(move, trace->to, &from, &piece);
 }
