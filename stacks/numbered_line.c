@@ -99,7 +99,7 @@ static bool read_gdb(struct scan rest, struct bat_stack_line *read)
 bool bat_read_numbered_line(struct scan line, struct bat_stack_line *read)
 {
     const char *start = line.at;
-    size_t indent = scan_spaces(&line);
+    scan_spaces(&line);
     if (!scan_char(&line, '#'))
         return false;
     read->number_start = (size_t)(line.at - start);
@@ -122,9 +122,6 @@ bool bat_read_numbered_line(struct scan line, struct bat_stack_line *read)
     if (read_systemd(line, read))
         return true;
     struct bat_stack_line empty = *read;
-    if (indent == 0 && read_gdb(line, read))
-        return true;
-    *read = empty;
     if (read_sanitizer(line, read) && read->has_module_offset)
         return true;
     *read = empty;

@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * stacks/stack_line.c and the readers of single forms: lines as the programs print them, taken from
+ * their real output, and what is in them.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "bat_stacks.h"
+
+#define NO_OFFSET UINT64_MAX
+
+/* A line and what should be read of it. NULL for no text, NO_OFFSET for no offset. */
+struct example {
+    const char *line;
+    enum bat_line_form form;
+    uint64_t address;
+    const char *name;
+    uint64_t name_offset;
+    const char *module;
+    uint64_t module_offset;
+    const char *up_to_address; /* the line's start up to the end of the address */
+};
+
+static void expect_slice(struct bat_slice slice, const char *expected)
+{
+    char text[256];
+    assert_true(slice.length < sizeof(text));
+    if (slice.length != 0)
+        memcpy(text, slice.text, slice.length);
+    text[slice.length] = '\0';
+    assert_string_equal(text, expected ? expected : "");
+}
+
+static void expect_line(const struct example *example, enum bat_line_kind kind)
+{
+    struct bat_stack_line read;
+    /* Without a zero behind it, so that reading on is seen. */
+    size_t length = strlen(example->line);
+    char *line = malloc(length);
+    assert_non_null(line);
+    memcpy(line, example->line, length);
+    bat_stack_line_read(line, length, &read);
+    print_message("%s\n", example->line);
+    assert_int_equal(read.kind, kind);
+    assert_int_equal(read.form, example->form);
+    assert_int_equal(read.address, example->address);
+    expect_slice(read.name, example->name);
+    assert_int_equal(read.has_name_offset, example->name_offset != NO_OFFSET);
+    if (read.has_name_offset)
+        assert_int_equal(read.name_offset, example->name_offset);
+    expect_slice(read.module, example->module);
+    assert_int_equal(read.has_module_offset, example->module_offset != NO_OFFSET);
+    if (read.has_module_offset)
+        assert_int_equal(read.module_offset, example->module_offset);
+    if (example->up_to_address)
+        expect_slice((struct bat_slice){line, read.address_end}, example->up_to_address);
+    free(line);
+}
+
+static void test_queries(void **state)
+{
+    (void)state;
+    static const struct example examples[] = {
+        {"0x118d", BAT_FORM_QUERY, 0x118d, NULL, NO_OFFSET, NULL, NO_OFFSET, "0x118d"},
+        {"0X118D\r\n", BAT_FORM_QUERY, 0x118d, NULL, NO_OFFSET, NULL, NO_OFFSET, "0X118D"},
+        {"118d", BAT_FORM_QUERY, 0x118d, NULL, NO_OFFSET, NULL, NO_OFFSET, "118d"},
+        {"  ffffffffffffffff ", BAT_FORM_QUERY, UINT64_MAX, NULL, NO_OFFSET, NULL, NO_OFFSET, NULL},
+        {"CODE 0x10", BAT_FORM_QUERY, 0x10, NULL, NO_OFFSET, NULL, NO_OFFSET, NULL},
+        {"CODE /bin/a 0x10", BAT_FORM_QUERY, 0x10, NULL, NO_OFFSET, "/bin/a", NO_OFFSET, NULL},
+        {"\"/b i/a\" 0x10", BAT_FORM_QUERY, 0x10, NULL, NO_OFFSET, "/b i/a", NO_OFFSET, NULL},
+        {"'/b\"i/a' 0x10", BAT_FORM_QUERY, 0x10, NULL, NO_OFFSET, "/b\"i/a", NO_OFFSET, NULL},
+        {"DATA \"a\" 0x10", BAT_FORM_QUERY, 0x10, NULL, NO_OFFSET, "a", NO_OFFSET, NULL},
+        {"CODE FILE:/bin/a 0x10", BAT_FORM_QUERY, 0x10, NULL, NO_OFFSET, "/bin/a", NO_OFFSET, NULL},
+    };
+    for (size_t i = 0; i < sizeof(examples) / sizeof(examples[0]); i++)
+        expect_line(&examples[i], BAT_LINE_QUERY);
+    struct bat_stack_line read;
+    bat_stack_line_read("DATA 0x10", 9, &read);
+    assert_true(read.is_data);
+    bat_stack_line_read("FRAME a 0x10", 12, &read);
+    assert_true(read.is_locals);
+}
+
+static void test_gdb(void **state)
+{
+    (void)state;
+    static const struct example examples[] = {
+        {"#1  0x00005555555551d9 in outer (x=0) at t.c:6", BAT_FORM_GDB, 0x5555555551d9, "outer",
+         NO_OFFSET, NULL, NO_OFFSET, "#1  0x00005555555551d9"},
+        {"#10 0x00005555555551d9 in ?? ()", BAT_FORM_GDB, 0x5555555551d9, NULL, NO_OFFSET, NULL,
+         NO_OFFSET, "#10 0x00005555555551d9"},
+        {"#2  0x00007ffff7dfc24a in __libc_start_call_main () from /lib/x86_64-linux-gnu/libc.so.6",
+         BAT_FORM_GDB, 0x7ffff7dfc24a, "__libc_start_call_main", NO_OFFSET,
+         "/lib/x86_64-linux-gnu/libc.so.6", NO_OFFSET, NULL},
+        {"#3  0x0000000000401136 in (anonymous namespace)::f<int> (this=0x0, s=...) at a.cc:3",
+         BAT_FORM_GDB, 0x401136, "(anonymous namespace)::f<int>", NO_OFFSET, NULL, NO_OFFSET, NULL},
+        {"#0  mid (x=x@entry=0) at t.c:5", BAT_FORM_GDB, 0, "mid", NO_OFFSET, NULL, NO_OFFSET, ""},
+    };
+    for (size_t i = 0; i < sizeof(examples) / sizeof(examples[0]); i++)
+        expect_line(&examples[i], BAT_LINE_FRAME);
+    struct bat_stack_line read;
+    static const char handler[] = "#3  <signal handler called>";
+    bat_stack_line_read(handler, strlen(handler), &read);
+    assert_int_equal(read.kind, BAT_LINE_SIGNAL);
+    bat_stack_line_read("#12 f (x=1) at a.c:1", 20, &read);
+    assert_int_equal(read.number, 12);
+    assert_int_equal(read.number_start, 1);
+    assert_int_equal(read.number_end, 3);
+    assert_false(read.has_address);
+}
+
+static void test_sanitizers(void **state)
+{
+    (void)state;
+    static const struct example examples[] = {
+        {"    #0 0x55d8ff in main /work/t.c:7:112", BAT_FORM_SANITIZER, 0x55d8ff, "main", NO_OFFSET,
+         NULL, NO_OFFSET, "    #0 0x55d8ff"},
+        {"    #1 0x55d8ff in ns::f(int, char const*) /work/t.c:7", BAT_FORM_SANITIZER, 0x55d8ff,
+         "ns::f(int, char const*)", NO_OFFSET, NULL, NO_OFFSET, NULL},
+        {"    #1 0x7f3bd1a7f249  (/lib/x86_64-linux-gnu/libc.so.6+0x27249) (BuildId: 6196744a)",
+         BAT_FORM_SANITIZER, 0x7f3bd1a7f249, NULL, NO_OFFSET, "/lib/x86_64-linux-gnu/libc.so.6",
+         0x27249, "    #1 0x7f3bd1a7f249"},
+        {"    #2 0x55d8ff in _start (/work/a.out+0x1e3ff)", BAT_FORM_SANITIZER, 0x55d8ff, "_start",
+         NO_OFFSET, "/work/a.out", 0x1e3ff, NULL},
+        {"#2 0x55d8ff in f(int) (/work/a+b+0x1e3ff)", BAT_FORM_SANITIZER, 0x55d8ff, "f(int)",
+         NO_OFFSET, "/work/a+b", 0x1e3ff, NULL},
+    };
+    for (size_t i = 0; i < sizeof(examples) / sizeof(examples[0]); i++)
+        expect_line(&examples[i], BAT_LINE_FRAME);
+}
+
+static void test_systemd(void **state)
+{
+    (void)state;
+    static const struct example examples[] = {
+        {"                #0  0x000056028de6f139 crash (a.out + 0x1139)", BAT_FORM_SYSTEMD,
+         0x56028de6f139, "crash", NO_OFFSET, "a.out", 0x1139,
+         "                #0  0x000056028de6f139"},
+        {"#1  0x00007f0c0d9e1e40 n/a (/usr/lib/libc.so.6 + 0x23e40)", BAT_FORM_SYSTEMD,
+         0x7f0c0d9e1e40, NULL, NO_OFFSET, "/usr/lib/libc.so.6", 0x23e40, NULL},
+    };
+    for (size_t i = 0; i < sizeof(examples) / sizeof(examples[0]); i++)
+        expect_line(&examples[i], BAT_LINE_FRAME);
+}
+
+static void test_glog(void **state)
+{
+    (void)state;
+    static const struct example examples[] = {
+        {"    @     0x55d8ff1e4a7b  main", BAT_FORM_GLOG, 0x55d8ff1e4a7b, "main", NO_OFFSET, NULL,
+         NO_OFFSET, "    @     0x55d8ff1e4a7b"},
+        {"    @     0x7f0c0d9e1e40       (unknown)", BAT_FORM_GLOG, 0x7f0c0d9e1e40, NULL, NO_OFFSET,
+         NULL, NO_OFFSET, NULL},
+        {"    @     0x55d8ff1e4a7b         64  ns::f<int>()", BAT_FORM_GLOG, 0x55d8ff1e4a7b,
+         "ns::f<int>()", NO_OFFSET, NULL, NO_OFFSET, NULL},
+    };
+    for (size_t i = 0; i < sizeof(examples) / sizeof(examples[0]); i++)
+        expect_line(&examples[i], BAT_LINE_FRAME);
+    static const struct example pc = {"PC: @     0x55d8ff1e4a7b  main",
+                                      BAT_FORM_GLOG,
+                                      0x55d8ff1e4a7b,
+                                      "main",
+                                      NO_OFFSET,
+                                      NULL,
+                                      NO_OFFSET,
+                                      NULL};
+    expect_line(&pc, BAT_LINE_PC);
+}
+
+static void test_backtrace_symbols(void **state)
+{
+    (void)state;
+    static const struct example examples[] = {
+        {"./a.out(f+0x29) [0x55d8ff1e4a7b]", BAT_FORM_BACKTRACE, 0x55d8ff1e4a7b, "f", 0x29,
+         "./a.out", NO_OFFSET, "./a.out(f+0x29) [0x55d8ff1e4a7b]"},
+        {"./a.out(+0x11d9) [0x55d8ff1e4a7b]", BAT_FORM_BACKTRACE, 0x55d8ff1e4a7b, NULL, NO_OFFSET,
+         "./a.out", 0x11d9, NULL},
+        {"./a.out() [0x4011d9]", BAT_FORM_BACKTRACE, 0x4011d9, NULL, NO_OFFSET, "./a.out",
+         NO_OFFSET, NULL},
+        {"frame 3: ./a.out(_Z1fi+0x29) [0x4011d9]", BAT_FORM_BACKTRACE, 0x4011d9, "_Z1fi", 0x29,
+         "./a.out", NO_OFFSET, NULL},
+    };
+    for (size_t i = 0; i < sizeof(examples) / sizeof(examples[0]); i++)
+        expect_line(&examples[i], BAT_LINE_FRAME);
+}
+
+static void test_perf(void **state)
+{
+    (void)state;
+    static const struct example examples[] = {
+        {"\t            11d9 outer+0x29 (/work/t.fp)", BAT_FORM_PERF, 0x11d9, "outer", 0x29,
+         "/work/t.fp", NO_OFFSET, "\t            11d9"},
+        {"\t            11d9 ns::f(int, char) const+0x29 (/tmp/a (deleted))", BAT_FORM_PERF, 0x11d9,
+         "ns::f(int, char) const", 0x29, "/tmp/a (deleted)", NO_OFFSET, NULL},
+        {"\t            11d9 operator()(int) (/tmp/a)", BAT_FORM_PERF, 0x11d9, "operator()(int)",
+         NO_OFFSET, "/tmp/a", NO_OFFSET, NULL},
+        {"\t  7ffd4fec13c000 [unknown] ([unknown])", BAT_FORM_PERF, 0x7ffd4fec13c000, NULL,
+         NO_OFFSET, NULL, NO_OFFSET, NULL},
+        {"\tffffffff81c00131 entry_SYSCALL_64+0x6e ([kernel.kallsyms])", BAT_FORM_PERF,
+         0xffffffff81c00131, "entry_SYSCALL_64", 0x6e, "[kernel.kallsyms]", NO_OFFSET, NULL},
+        {"\t            11d9", BAT_FORM_PERF, 0x11d9, NULL, NO_OFFSET, NULL, NO_OFFSET, NULL},
+        {"        11d9 outer+0x29 (t.fp)", BAT_FORM_PERF, 0x11d9, "outer", 0x29, "t.fp", NO_OFFSET,
+         NULL},
+        {"\t            11d9 outer", BAT_FORM_PERF, 0x11d9, "outer", NO_OFFSET, NULL, NO_OFFSET,
+         NULL},
+        {"           t.pie 10693 14460.020187:     250000 cpu-clock:u:      7ff4e39f23e0 "
+         "update_active.constprop.0+0x270 (/usr/lib/ld.so)",
+         BAT_FORM_PERF_SAMPLE, 0x7ff4e39f23e0, "update_active.constprop.0", 0x270, "/usr/lib/ld.so",
+         NO_OFFSET, NULL},
+    };
+    for (size_t i = 0; i < sizeof(examples) / sizeof(examples[0]); i++)
+        expect_line(&examples[i], BAT_LINE_FRAME);
+    struct bat_stack_line read;
+    static const char inlined[] = "\t            11d9 leaf (inlined)";
+    bat_stack_line_read(inlined, strlen(inlined), &read);
+    assert_true(read.is_inlined);
+    expect_slice(read.name, "leaf");
+    expect_slice(read.module, "");
+    bat_stack_line_read(examples[8].line, strlen(examples[8].line), &read);
+    assert_int_equal(read.pid, 10693);
+}
+
+static void test_mappings(void **state)
+{
+    (void)state;
+    static const char *const lines[] = {
+        "t.pie 10450 14417.966470: PERF_RECORD_MMAP2 10450/10451: [0x5568d759d000(0x1000) @ 0x2000 "
+        "fe:00 5308647 1948190928]: r-xp /work/t p",
+        "5568d759d000-5568d759e000 r-xp 00002000 fe:00 5308647                    /work/t p",
+    };
+    for (size_t i = 0; i < 2; i++) {
+        struct bat_stack_line read;
+        bat_stack_line_read(lines[i], strlen(lines[i]), &read);
+        assert_int_equal(read.kind, BAT_LINE_MAPPING);
+        assert_int_equal(read.address, 0x5568d759d000);
+        assert_int_equal(read.size, 0x1000);
+        assert_int_equal(read.file_offset, 0x2000);
+        assert_int_equal(read.pid, i == 0 ? 10450 : 0);
+        expect_slice(read.module, "/work/t p");
+    }
+}
+
+static void test_other_lines(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        "Program received signal SIGSEGV, Segmentation fault.",
+        "#include <stdio.h>",
+        "# 1 \"a.c\"",
+        "t.fp 10701 14461.343932:     250000 cpu-clock:u: ",
+        "  t.c:4",
+        "    add some text",
+        "dead beef",
+        "0x",
+        "0x12345678123456789",
+        "user@example.org",
+        "  @ 5 pm",
+        "[0x401136]",
+        "a (b) c",
+        "the end [0x401136]",
+        "0x10-0x20 r-xp",
+        "ns::f(int)",
+    };
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        struct bat_stack_line read;
+        bat_stack_line_read(texts[i], strlen(texts[i]), &read);
+        print_message("%s\n", texts[i]);
+        assert_int_equal(read.kind, BAT_LINE_TEXT);
+        assert_false(read.has_address);
+    }
+    static const char *const blanks[] = {"", "\n", "  \t \r\n"};
+    for (size_t i = 0; i < sizeof(blanks) / sizeof(blanks[0]); i++) {
+        struct bat_stack_line read;
+        bat_stack_line_read(blanks[i], strlen(blanks[i]), &read);
+        assert_int_equal(read.kind, BAT_LINE_BLANK);
+    }
+}
+
+/* Every line cut at every byte stays inside what was given: the sanitizer tells. */
+static void test_cut_lines(void **state)
+{
+    (void)state;
+    static const char *const lines[] = {
+        "CODE \"/bin/a\" 0x118d",
+        "#1  0x00005555555551d9 in (anonymous namespace)::f (x=0) from /lib/a.so",
+        "    #1 0x7f3bd1a7f249 in f  (/lib/libc.so.6+0x27249) (BuildId: 6196744a)",
+        "#1  0x00007f0c0d9e1e40 n/a (/usr/lib/libc.so.6 + 0x23e40)",
+        "PC: @     0x55d8ff1e4a7b       64  main",
+        "frame 3: ./a.out(_Z1fi+0x29) [0x4011d9]",
+        "\t            11d9 ns::f(int, char) const+0x29 (/tmp/a (deleted))",
+        "t 1 1.5:  25 c:u:  7ff4e39f23e0 f+0x270 (/usr/lib/ld.so)",
+        "t 1 1.5: PERF_RECORD_MMAP2 1/1: [0x1000(0x1000) @ 0 fe:00 5 1]: r-xp /w",
+        "5568d759d000-5568d759e000 r-xp 00002000 fe:00 5308647       /work/t",
+    };
+    size_t frames = 0;
+    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
+        for (size_t length = 0; length <= strlen(lines[i]); length++) {
+            char *cut = malloc(length ? length : 1);
+            assert_non_null(cut);
+            memcpy(cut, lines[i], length);
+            struct bat_stack_line read;
+            bat_stack_line_read(cut, length, &read);
+            assert_true(read.address_end <= length);
+            assert_true(read.number_start <= read.number_end && read.number_end <= length);
+            frames += length == strlen(lines[i]) && read.kind != BAT_LINE_TEXT;
+            free(cut);
+        }
+    assert_int_equal(frames, sizeof(lines) / sizeof(lines[0]));
+}
+
+static void test_sample_heads(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *line;
+        const char *command;
+        uint64_t pid;
+    } heads[] = {
+        {"t.fp 10701 14461.343932:     250000 cpu-clock:u: ", "t.fp", 10701},
+        {"Web Content 7/8 [001] 1.5: cycles:", "Web Content", 7},
+        {"  swapper     0 [000]  1.5: cycles: ", "swapper", 0},
+    };
+    for (size_t i = 0; i < sizeof(heads) / sizeof(heads[0]); i++) {
+        struct bat_slice command;
+        uint64_t pid = 1;
+        assert_true(bat_sample_head(heads[i].line, strlen(heads[i].line), &command, &pid));
+        expect_slice(command, heads[i].command);
+        assert_int_equal(pid, heads[i].pid);
+    }
+    struct bat_slice command;
+    uint64_t pid;
+    assert_false(bat_sample_head("no number here", 14, &command, &pid));
+    assert_false(bat_sample_head("", 0, &command, &pid));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_queries),      cmocka_unit_test(test_gdb),
+        cmocka_unit_test(test_sanitizers),   cmocka_unit_test(test_systemd),
+        cmocka_unit_test(test_glog),         cmocka_unit_test(test_backtrace_symbols),
+        cmocka_unit_test(test_perf),         cmocka_unit_test(test_mappings),
+        cmocka_unit_test(test_other_lines),  cmocka_unit_test(test_cut_lines),
+        cmocka_unit_test(test_sample_heads),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

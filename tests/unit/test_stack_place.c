@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* stacks/stack_place.c: which addresses of a text are return addresses; and stacks/folded.c. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "bat_stacks.h"
+
+/* One letter a line: e exact, r return address, i inside the call, "." for lines without frame. */
+static void expect_places(const char *const *lines, const char *letters)
+{
+    struct bat_stack_place place = {0};
+    for (size_t i = 0; lines[i]; i++) {
+        struct bat_stack_line read;
+        bat_stack_line_read(lines[i], strlen(lines[i]), &read);
+        enum bat_frame_pc pc = bat_stack_place_next(&place, &read);
+        char letter = '.';
+        if (read.kind == BAT_LINE_FRAME && !read.is_inlined)
+            letter = pc == BAT_PC_EXACT ? 'e' : pc == BAT_PC_RETURN ? 'r' : 'i';
+        print_message("%c %s\n", letter, lines[i]);
+        assert_int_equal(letter, letters[i]);
+    }
+    assert_int_equal(letters[strlen(letters)], '\0');
+}
+
+static void test_perf(void **state)
+{
+    (void)state;
+    static const char *const lines[] = {
+        "t 1 1.5:  250000 cpu-clock:u: ",
+        "\tffffffff81c00131 entry_SYSCALL_64+0x6e ([kernel.kallsyms])",
+        "\tffffffff81c00131 [unknown] ([kernel.kallsyms])",
+        "\t            1000 leaf (inlined)",
+        "\t            1000 f+0x10 (/bin/a)",
+        "  a.c:4",
+        "\t            2000 g+0x10 (/bin/a)",
+        "",
+        "t 1 1.6:  250000 cpu-clock:u: ",
+        "\t            1000 f+0x10 (/bin/a)",
+        "  a.c:4",
+        "\t            2000 g+0x10 (/bin/a)",
+        "\t            3000 h+0x10 (/bin/a)",
+        "",
+        "\t            3000 h+0x10 (/bin/a)",
+        NULL,
+    };
+    expect_places(lines, ".ee.e.r..e.rr.e");
+}
+
+static void test_gdb(void **state)
+{
+    (void)state;
+    static const char *const lines[] = {
+        "#0  0x0000000000001000 in f () at a.c:1",
+        "#1  0x0000000000002000 in handler (n=11) at a.c:2",
+        "#2  <signal handler called>",
+        "#3  0x0000000000003000 in g () at a.c:3",
+        "#4  0x0000000000004000 in main () at a.c:4",
+        NULL,
+    };
+    expect_places(lines, "er.er");
+}
+
+static void test_sanitizer(void **state)
+{
+    (void)state;
+    static const char *const lines[] = {
+        "    #0 0x1000 in f a.c:1:2",
+        "    #1 0x2000  (/bin/a+0x2000)",
+        "",
+        "    #1 0x2000  (/bin/a+0x2000)",
+        NULL,
+    };
+    expect_places(lines, "ei.i");
+}
+
+static void test_others(void **state)
+{
+    (void)state;
+    static const char *const lines[] = {
+        "PC: @     0x1000  f",
+        "    @     0x7f00  (unknown)",
+        "    @     0x1000  f",
+        "    @     0x2000  main",
+        "./a(f+0x29) [0x1000]",
+        "#0  0x0000000000001000 crash (a.out + 0x1139)",
+        "#1  0x0000000000002000 main (a.out + 0x2139)",
+        "t 1 1.5:  25 c:u:  7ff4e39f23e0 f+0x270 (/usr/lib/ld.so)",
+        NULL,
+    };
+    expect_places(lines, ".rerrere");
+}
+
+/* --- Folded --------------------------------------------------------------------------------- */
+
+static void add_stack(struct bat_folded *folded, const char *const *frames, uint64_t count)
+{
+    bat_folded_begin(folded);
+    for (size_t i = 0; frames[i]; i++)
+        bat_folded_frame(folded, frames[i], strlen(frames[i]));
+    bat_folded_end(folded, count);
+}
+
+static void test_folded(void **state)
+{
+    (void)state;
+    struct bat_folded *folded = bat_folded_new();
+    assert_non_null(folded);
+    add_stack(folded, (const char *const[]){"main", "g", NULL}, 2);
+    add_stack(folded, (const char *const[]){"main", "f;1\n", "", NULL}, 1);
+    add_stack(folded, (const char *const[]){"main", "g", NULL}, 3);
+    add_stack(folded, (const char *const[]){NULL}, 7);
+    add_stack(folded, (const char *const[]){"main", NULL}, UINT64_MAX);
+    add_stack(folded, (const char *const[]){"main", NULL}, 1);
+    const struct bat_folded_stack *stacks;
+    size_t count;
+    assert_int_equal(bat_folded_stacks(folded, &stacks, &count, NULL), BAT_OK);
+    assert_int_equal(count, 3);
+    assert_string_equal(stacks[0].text, "main");
+    assert_int_equal(stacks[0].count, UINT64_MAX);
+    assert_string_equal(stacks[1].text, "main;f:1?;[unknown]");
+    assert_int_equal(stacks[1].count, 1);
+    assert_string_equal(stacks[2].text, "main;g");
+    assert_int_equal(stacks[2].count, 5);
+    bat_folded_free(folded);
+}
+
+static void test_many_folded(void **state)
+{
+    (void)state;
+    struct bat_folded *folded = bat_folded_new();
+    assert_non_null(folded);
+    for (unsigned round = 0; round < 3; round++)
+        for (unsigned i = 0; i < 1000; i++) {
+            char name[16];
+            snprintf(name, sizeof(name), "f%03u", i);
+            add_stack(folded, (const char *const[]){"main", name, NULL}, i);
+        }
+    const struct bat_folded_stack *stacks;
+    size_t count;
+    assert_int_equal(bat_folded_stacks(folded, &stacks, &count, NULL), BAT_OK);
+    assert_int_equal(count, 1000);
+    for (unsigned i = 0; i < 1000; i++) {
+        char text[32];
+        snprintf(text, sizeof(text), "main;f%03u", i);
+        assert_string_equal(stacks[i].text, text);
+        assert_int_equal(stacks[i].count, 3 * i);
+    }
+    bat_folded_free(folded);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_perf),      cmocka_unit_test(test_gdb),
+        cmocka_unit_test(test_sanitizer), cmocka_unit_test(test_others),
+        cmocka_unit_test(test_folded),    cmocka_unit_test(test_many_folded),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
