@@ -84,6 +84,12 @@ static inline uint32_t bat_original_input_of_table(const struct bat_original *or
     return output == BAT_NONE ? BAT_NONE : original->input_of[output];
 }
 
+/*
+ * The name that profiles of the input binary give the function that starts at an output address;
+ * NULL if it is not known which that is.
+ */
+const char *bat_original_name(const struct bat_original *original, uint64_t output_address);
+
 /* --- Entries (places.c) ------------------------------------------------------------------- */
 
 /*

@@ -222,6 +222,15 @@ enum bat_code bat_original_to_output(const struct bat_original *original, uint64
 
 /* --- Names ---------------------------------------------------------------------------------- */
 
+const char *bat_original_name(const struct bat_original *original, uint64_t output_address)
+{
+    uint32_t output = bat_functions_find(original->output_functions, output_address);
+    if (output == BAT_NONE || original->outputs[output].address != output_address ||
+        original->input_of[output] == BAT_NONE)
+        return NULL;
+    return original->inputs[original->input_of[output]].name;
+}
+
 /* Symbols and profiles may give the same function to a name. */
 static size_t note_address(uint64_t *address, uint64_t *last, size_t count, uint64_t found)
 {

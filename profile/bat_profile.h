@@ -149,8 +149,7 @@ BAT_API void bat_profile_keep_unknown_data(struct bat_profile *profile, bool kee
 struct bat_to_input_counters {
     uint64_t samples;    /* traces, or basic samples */
     uint64_t moved;      /* of which something is in the input profile */
-    uint64_t external;   /* all ends outside of the binary: as they were, where they have a place */
-    uint64_t unpaired;   /* in functions whose input function is not known */
+    uint64_t external;   /* outside of the binary, or where its input function is not known */
     uint64_t unfollowed; /* runs that the input's code does not have: cut where they leave it */
     uint64_t unjoined;   /* runs whose other half was not sampled */
 };
@@ -202,12 +201,14 @@ struct bat_translate_counters {
 /*
  * Translate a profile of binary into records of the input binary. symbols is the ELF file to take
  * symbols from: binary's own, or an unstripped copy of it. The profile may hold fdata records too;
- * they join the translated ones. binary and symbols must outlive the records. A binary whose note
- * was found but not decoded (bat_binary_find_note()) is decoded here, beside other work; errors in
- * its note have BAT_PLACE_SECTION.
+ * they join the translated ones. With original, which may be NULL, functions are called what they
+ * are called in the input binary. binary, symbols and original must outlive the records. A binary
+ * whose note was found but not decoded (bat_binary_find_note()) is decoded here, beside other work;
+ * errors in its note have BAT_PLACE_SECTION.
  */
 BAT_API enum bat_code bat_profile_translate(const struct bat_profile *profile,
                                             struct bat_binary *binary, struct bat_elf *symbols,
+                                            const struct bat_original *original,
                                             enum bat_profile_kind kind,
                                             struct bat_records **records, struct bat_error *error);
 BAT_API void bat_records_free(struct bat_records *records);

@@ -12,6 +12,7 @@ void bat_records_free(struct bat_records *records)
     if (!records)
         return;
     bat_functions_free(records->functions);
+    free(records->renamed);
     free(records->tables);
     bat_strings_free(&records->extra_names);
     bat_strings_free(&records->events);

@@ -28,6 +28,7 @@ struct bat_records {
     struct bat_binary *binary;
     struct bat_functions *functions;
     const struct bat_function_symbol *symbols; /* function_count */
+    struct bat_function_symbol *renamed;       /* symbols with the input's names, or NULL */
     uint32_t function_count;
     uint32_t *tables; /* of each function: its BAT table, or BAT_NONE */
     struct bat_strings extra_names;

@@ -8,6 +8,7 @@
 #include "instructions.h"
 #include "key_sort.h"
 #include "loading.h"
+#include "original.h"
 #include "profile.h"
 #include "records.h"
 #include "translate_memory.h"
@@ -432,7 +433,28 @@ static enum bat_code load_binary(struct translation *translation, struct bat_elf
     return code;
 }
 
-static enum bat_code fill_records(struct translation *translation, struct bat_elf *symbols)
+/*
+ * Call functions what they are called in the input binary, where numbers of local names count in
+ * another order.
+ */
+static enum bat_code rename_functions(struct bat_records *records,
+                                      const struct bat_original *original)
+{
+    records->renamed = malloc(((size_t)records->function_count + 1) * sizeof(*records->renamed));
+    if (!records->renamed)
+        return BAT_ERR_MEMORY;
+    for (uint32_t i = 0; i < records->function_count; i++) {
+        records->renamed[i] = records->symbols[i];
+        const char *name = bat_original_name(original, records->symbols[i].address);
+        if (name && records->symbols[i].name)
+            records->renamed[i].name = name;
+    }
+    records->symbols = records->renamed;
+    return BAT_OK;
+}
+
+static enum bat_code fill_records(struct translation *translation, struct bat_elf *symbols,
+                                  const struct bat_original *original)
 {
     struct bat_records *records = translation->records;
     enum bat_code code = load_binary(translation, symbols);
@@ -454,14 +476,17 @@ static enum bat_code fill_records(struct translation *translation, struct bat_el
     if (code == BAT_OK)
         code = bat_functions_name(records->functions, is_named ? NULL : translation->touched,
                                   translation->error);
+    if (code == BAT_OK && original && rename_functions(records, original) != BAT_OK)
+        code = fail_add(translation->error, BAT_ERR_MEMORY);
     if (code == BAT_OK)
         code = bat_records_add_fdata(records, translation->profile, translation->error);
     return code;
 }
 
 enum bat_code bat_profile_translate(const struct bat_profile *profile, struct bat_binary *binary,
-                                    struct bat_elf *symbols, enum bat_profile_kind kind,
-                                    struct bat_records **records, struct bat_error *error)
+                                    struct bat_elf *symbols, const struct bat_original *original,
+                                    enum bat_profile_kind kind, struct bat_records **records,
+                                    struct bat_error *error)
 {
     *records = NULL;
     if (!binary->elf)
@@ -474,7 +499,7 @@ enum bat_code bat_profile_translate(const struct bat_profile *profile, struct ba
     translation.records->kind = kind;
     translation.records->branches = bat_counts_new(4);
     translation.records->samples = bat_counts_new(2);
-    enum bat_code code = fill_records(&translation, symbols);
+    enum bat_code code = fill_records(&translation, symbols, original);
     bat_uncovered_close(&translation.uncovered);
     free(translation.touched);
     if (code != BAT_OK) {

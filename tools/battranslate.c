@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "bat_binary.h"
+#include "bat_original.h"
 #include "bat_profile.h"
 #include "compiler_profile.h"
 #include "progress.h"
@@ -34,6 +35,7 @@ enum option_key {
     KEY_PARSE_MEMORY,
     KEY_FILTER_MEMORY,
     KEY_DEBUG_FILE,
+    KEY_ORIGINAL,
 };
 
 /* What -o writes. */
@@ -54,6 +56,7 @@ struct arguments {
     const char *symbols;
     const char *note;
     const char *debug_file;
+    const char *original;
     unsigned threads;
     bool has_process;
     int32_t process; /* --pid */
@@ -166,6 +169,9 @@ static error_t parse_file_option(int key, char *argument, struct argp_state *sta
         return 0;
     case KEY_NOTE:
         arguments->note = argument;
+        return 0;
+    case KEY_ORIGINAL:
+        arguments->original = argument;
         return 0;
     case KEY_DEBUG_FILE:
         arguments->debug_file = argument;
@@ -302,6 +308,10 @@ static const struct argp_option options[] = {
      "Take symbols from FILE, an unstripped copy of BINARY with the same build-id", 3},
     {"note", KEY_NOTE, "FILE", 0,
      "Take the BAT note from FILE, as batinject --extract wrote it, not from BINARY", 3},
+    {"original", KEY_ORIGINAL, "FILE", 0,
+     "The input binary that llvm-bolt made BINARY of: local functions are called what they are "
+     "called there, and preagg has its addresses",
+     3},
     {"debug-file", KEY_DEBUG_FILE, "FILE", 0,
      "For autofdo: take DWARF from FILE, not from the program or where its build-id or "
      ".gnu_debuglink leads",
@@ -328,7 +338,8 @@ static const char documentation[] =
 struct work {
     const struct arguments *arguments;
     struct bat_binary binary;
-    struct bat_elf *symbols; /* NULL: the binary's own */
+    struct bat_elf *symbols;       /* NULL: the binary's own */
+    struct bat_original *original; /* NULL: none was given */
     struct bat_profile *profile;
     struct bat_records *records;
     struct bat_error error;
@@ -391,6 +402,22 @@ static enum tool_exit open_symbols(struct work *work)
                   "same)",
                   work->arguments->binary, own_text, text);
     return TOOL_BAD;
+}
+
+/* The input binary, if there is one; it is paired by the BOLTed one's symbols and tables. */
+static enum tool_exit open_original(struct work *work)
+{
+    const struct arguments *arguments = work->arguments;
+    if (!arguments->original)
+        return TOOL_FINE;
+    if (!work->binary.map && bat_binary_decode(&work->binary, &work->error) != BAT_OK)
+        return fail(work, arguments->note ? arguments->note : arguments->binary);
+    const struct bat_original_options original_options = {
+        .output_symbols = work->symbols, .ignore_build_id = arguments->ignore_build_id};
+    if (bat_original_open(arguments->original, &work->binary, &original_options, &work->original,
+                          &work->error) != BAT_OK)
+        return fail(work, arguments->original);
+    return TOOL_FINE;
 }
 
 static enum tool_exit check_symbols(struct work *work)
@@ -459,8 +486,8 @@ static enum tool_exit translate(struct work *work)
 {
     enum bat_profile_kind kind =
         work->arguments->basic_samples ? BAT_PROFILE_SAMPLES : bat_profile_main_kind(work->profile);
-    if (bat_profile_translate(work->profile, &work->binary, work->symbols, kind, &work->records,
-                              &work->error) != BAT_OK)
+    if (bat_profile_translate(work->profile, &work->binary, work->symbols, work->original, kind,
+                              &work->records, &work->error) != BAT_OK)
         return fail(work, work->error.place == BAT_PLACE_SECTION && work->arguments->note
                               ? work->arguments->note
                               : work->arguments->binary);
@@ -553,45 +580,102 @@ static enum tool_exit run_preagg(struct work *work)
     return TOOL_FINE;
 }
 
-/* Profiles for compilers, which know nothing of BOLT: they are of the input binary. */
-static enum tool_exit run_compiler(struct work *work)
+static enum tool_exit open_all(struct work *work)
+{
+    enum tool_exit status = open_binary(work);
+    if (status == TOOL_FINE)
+        status = open_symbols(work);
+    if (status == TOOL_FINE)
+        status = check_symbols(work);
+    return status == TOOL_FINE ? open_original(work) : status;
+}
+
+/* What would have been sampled if the input binary had run; to be freed. */
+static enum tool_exit move_profile(struct work *work, struct bat_profile **input,
+                                   struct bat_to_input_counters *counters)
+{
+    const struct arguments *arguments = work->arguments;
+    if (bat_profile_to_input(work->profile, &work->binary, work->original, input, counters,
+                             &work->error) != BAT_OK)
+        return fail(work, arguments->binary);
+    enum tool_exit status = report_check_moved(arguments->binary, work->profile, counters);
+    if (status == TOOL_FINE)
+        return TOOL_FINE;
+    bat_profile_free(*input);
+    *input = NULL;
+    return status;
+}
+
+static enum tool_exit run_preagg_original(struct work *work)
+{
+    const struct arguments *arguments = work->arguments;
+    enum tool_exit status = open_all(work);
+    if (status == TOOL_FINE)
+        status = read_profiles(work);
+    struct bat_profile *input = NULL;
+    struct bat_to_input_counters counters;
+    if (status == TOOL_FINE)
+        status = move_profile(work, &input, &counters);
+    if (status == TOOL_FINE &&
+        bat_profile_write_preagg(input, arguments->output, &work->error) != BAT_OK)
+        status = fail(work, arguments->output);
+    bat_profile_free(input);
+    if (status == TOOL_FINE && !arguments->quiet)
+        report_moved(report_file(arguments), arguments->json_report, work->original, &counters);
+    return status;
+}
+
+/* A binary that BOLT has not written: its profile is what compilers want as it is. */
+static enum tool_exit open_unbolted(struct work *work)
 {
     const struct arguments *arguments = work->arguments;
     if (bat_elf_open(arguments->binary, &work->binary.elf, &work->error) != BAT_OK)
         return fail(work, arguments->binary);
     const uint8_t *note;
     size_t size;
-    if (bat_elf_note(work->binary.elf, &note, &size, NULL, NULL) == BAT_OK) {
-        tool_complain(arguments->binary,
-                      "expected a binary that BOLT has not written, found one with a BAT note");
-        return TOOL_BAD;
-    }
-    enum tool_exit status = read_profiles(work);
+    if (bat_elf_note(work->binary.elf, &note, &size, NULL, NULL) != BAT_OK)
+        return TOOL_FINE;
+    tool_complain(arguments->binary,
+                  "expected a binary that BOLT has not written, or --original=FILE with the one "
+                  "that it read, found one with a BAT note");
+    return TOOL_BAD;
+}
+
+/* Profiles for compilers, which know nothing of BOLT: they are of the input binary. */
+static enum tool_exit run_compiler(struct work *work)
+{
+    const struct arguments *arguments = work->arguments;
+    struct bat_profile *input = NULL;
+    struct bat_to_input_counters counters;
+    enum tool_exit status = arguments->original ? open_all(work) : open_unbolted(work);
+    if (status == TOOL_FINE)
+        status = read_profiles(work);
+    if (status == TOOL_FINE && arguments->original)
+        status = move_profile(work, &input, &counters);
     if (status != TOOL_FINE)
         return status;
-    struct compiler_profile wanted = {.profile = work->profile,
-                                      .elf = work->binary.elf,
+    struct compiler_profile wanted = {.profile = input ? input : work->profile,
+                                      .elf = input ? bat_original_elf(work->original)
+                                                   : work->binary.elf,
                                       .debug_file = arguments->debug_file,
                                       .output = arguments->output,
                                       .by_addresses = arguments->format == FORMAT_PROFGEN,
                                       .report = arguments->quiet ? NULL : report_file(arguments),
                                       .json_report = arguments->json_report};
     wanted.kind =
-        arguments->basic_samples ? BAT_PROFILE_SAMPLES : bat_profile_main_kind(work->profile);
-    return compiler_profile_write(&wanted);
+        arguments->basic_samples ? BAT_PROFILE_SAMPLES : bat_profile_main_kind(wanted.profile);
+    status = compiler_profile_write(&wanted);
+    bat_profile_free(input);
+    return status;
 }
 
 static enum tool_exit run(struct work *work)
 {
     if (work->arguments->format == FORMAT_PREAGG)
-        return run_preagg(work);
+        return work->arguments->original ? run_preagg_original(work) : run_preagg(work);
     if (work->arguments->format == FORMAT_AUTOFDO || work->arguments->format == FORMAT_PROFGEN)
         return run_compiler(work);
-    enum tool_exit status = open_binary(work);
-    if (status == TOOL_FINE)
-        status = open_symbols(work);
-    if (status == TOOL_FINE)
-        status = check_symbols(work);
+    enum tool_exit status = open_all(work);
     if (status == TOOL_FINE)
         status = read_profiles(work);
     if (status == TOOL_FINE)
@@ -621,6 +705,7 @@ int main(int argc, char **argv)
     enum tool_exit status = run(&work);
     bat_records_free(work.records);
     bat_profile_free(work.profile);
+    bat_original_close(work.original);
     bat_elf_close(work.symbols);
     bat_binary_close(&work.binary);
     free(arguments.profiles);

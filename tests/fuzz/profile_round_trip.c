@@ -68,7 +68,7 @@ char *profile_translate(const struct bat_profile *profile, size_t *size)
 {
     struct bat_records *records;
     struct bat_error error = {0};
-    enum bat_code code = bat_profile_translate(profile, profile_binary(), NULL,
+    enum bat_code code = bat_profile_translate(profile, profile_binary(), NULL, NULL,
                                                bat_profile_main_kind(profile), &records, &error);
     if (code != BAT_OK) {
         fuzz_expect(code == error.code && error.message[0], "an error names itself");

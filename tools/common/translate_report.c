@@ -90,6 +90,24 @@ enum tool_exit report_check_samples(const char *path, const struct bat_profile *
     return TOOL_FINE;
 }
 
+enum tool_exit report_check_moved(const char *path, const struct bat_profile *profile,
+                                  const struct bat_to_input_counters *counters)
+{
+    if (report_check_samples(path, profile) != TOOL_FINE)
+        return TOOL_BAD;
+    if (counters->samples != 0 && counters->moved == 0) {
+        tool_complain(path, "expected samples in functions of the binary, found none of %" PRIu64,
+                      counters->samples);
+        return TOOL_BAD;
+    }
+    if (percent(counters->unfollowed, counters->samples) > MISMATCH_PERCENT)
+        tool_complain(path,
+                      "warning: %.1f%% of the traces do not fit the input binary's code; is the "
+                      "profile of another build?",
+                      percent(counters->unfollowed, counters->samples));
+    return TOOL_FINE;
+}
+
 /* --- At the end --------------------------------------------------------------------------- */
 
 struct figure {
@@ -155,11 +173,8 @@ static size_t gather(const struct bat_profile *profile, const struct bat_records
     return first_count + sizeof(others) / sizeof(others[0]);
 }
 
-void report_print(FILE *file, bool as_json, const struct bat_profile *profile,
-                  const struct bat_records *records)
+static void print_figures(FILE *file, bool as_json, const struct figure *figures, size_t count)
 {
-    struct figure figures[FIGURES_MAX];
-    size_t count = gather(profile, records, figures);
     if (as_json) {
         for (size_t i = 0; i < count; i++)
             fprintf(file, "%s\"%s\":%" PRIu64, i ? "," : "{", figures[i].key, figures[i].value);
@@ -174,4 +189,30 @@ void report_print(FILE *file, bool as_json, const struct bat_profile *profile,
             fprintf(file, "  %5.1f%%", percent(figure->value, figure->whole));
         fputc('\n', file);
     }
+}
+
+void report_print(FILE *file, bool as_json, const struct bat_profile *profile,
+                  const struct bat_records *records)
+{
+    struct figure figures[FIGURES_MAX];
+    size_t count = gather(profile, records, figures);
+    print_figures(file, as_json, figures, count);
+}
+
+void report_moved(FILE *file, bool as_json, const struct bat_original *original,
+                  const struct bat_to_input_counters *counters)
+{
+    struct bat_original_counters paired = bat_original_counters(original);
+    const struct figure figures[] = {
+        {"tables", "functions with a BAT table", paired.tables, 0},
+        {"tables_paired", "found in the input binary", paired.tables_paired, paired.tables},
+        {"functions_folded", "functions folded into others", paired.folded, 0},
+        {"samples", "samples", counters->samples, 0},
+        {"moved", "moved to the input binary", counters->moved, counters->samples},
+        {"external", "outside of the binary", counters->external, counters->samples},
+        {"unfollowed", "without a way in the input's code", counters->unfollowed,
+         counters->samples},
+        {"unjoined", "with one half sampled", counters->unjoined, counters->samples},
+    };
+    print_figures(file, as_json, figures, sizeof(figures) / sizeof(figures[0]));
 }

@@ -28,6 +28,16 @@ enum tool_exit report_check(const char *path, const struct bat_elf *elf,
 enum tool_exit report_check_samples(const char *path, const struct bat_profile *profile);
 
 /*
+ * Check a profile that was moved to the input binary: TOOL_BAD if nothing of it is of the binary.
+ */
+enum tool_exit report_check_moved(const char *path, const struct bat_profile *profile,
+                                  const struct bat_to_input_counters *counters);
+
+/* The report of what was paired and moved: for people, or as one JSON object. */
+void report_moved(FILE *file, bool as_json, const struct bat_original *original,
+                  const struct bat_to_input_counters *counters);
+
+/*
  * The report at the end: for people, or as one JSON object. records is NULL where nothing was
  * translated.
  */
