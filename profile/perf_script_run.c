@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* perf.data by way of perf itself: spec/perf-script.md 4. */
+#include <elf.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -154,7 +155,7 @@ static enum bat_code read_stacks(struct run *run, const char *itrace)
     return code;
 }
 
-/* As perf2bolt: trace data is made into branches, and into loads only for Arm's SPE. */
+/* Trace data is made into branches alone. */
 static enum bat_code read_samples(struct run *run)
 {
     static const char *const basic[] = {"script", "-F", "pid,event,ip", NULL};
@@ -166,13 +167,17 @@ static enum bat_code read_samples(struct run *run)
         code = run_perf(run, basic, "perf script -F pid,event,ip", do_sample);
     else
         code = read_stacks(run, itrace);
-    if (code == BAT_OK && (!itrace || options->arm_spe))
+    if (code == BAT_OK && !itrace)
         code = run_perf(run, loads, "perf script -F pid,event,addr,ip", do_sample);
     return code;
 }
 
 static enum bat_code run_all(struct run *run)
 {
+    if (run->options->arm_spe && bat_elf_machine(run->binary.elf) != EM_AARCH64)
+        return bat_fail(run->error, BAT_ERR_MISMATCH,
+                        "expected a binary for AArch64, which alone has SPE, found one for another "
+                        "machine");
     enum bat_code code = read_processes(run);
     if (code == BAT_OK)
         code = read_samples(run);
