@@ -6,7 +6,7 @@
 
 The same program doing the same work makes the same calls in the same order, wherever BOLT has moved
 them. So the n-th call of the one run is the n-th call of the other, as long as BOLT leaves out none
-and makes none itself: pair() checks that what is called has the same name, and looks for where the
+and makes none itself: pair() checks that what is called has a name in common, and looks for where the
 two runs go on alike after a call that only one of them has.
 """
 
@@ -18,8 +18,9 @@ import elffile
 import qemu_trace
 
 # address: of the call's instruction; after: of the one behind it, to which the call returns.
-# Addresses are the ELF file's. target: name of the function that was called, "" outside the binary.
-Call = collections.namedtuple("Call", "address after target")
+# Addresses are the ELF file's. targets: names of the function that was called, none outside of the
+# binary.
+Call = collections.namedtuple("Call", "address after targets")
 
 
 class CallLog(qemu_trace.Log):
@@ -52,12 +53,12 @@ class CallLog(qemu_trace.Log):
 
 
 def _function_names(elf):
-    """A name for each function's address, without what BOLT adds to it."""
+    """The names of each function's address: where BOLT has folded functions into one, of all."""
     names = {}
     for symbol in elf.symbols():
         if symbol.type in elffile.FUNCTION_TYPES and symbol.section:
             names.setdefault(symbol.address, set()).add(symbol.name)
-    return {address: min(found) for address, found in names.items()}
+    return {address: frozenset(found) for address, found in names.items()}
 
 
 def record(binary, command):
@@ -83,12 +84,17 @@ def record(binary, command):
         call = known.get(step)
         if call is None:
             address, after = log.calls[step[0]]
-            target = names.get(int(step[1], 16) - bias, "")
+            targets = names.get(int(step[1], 16) - bias, frozenset())
             ours = any(a <= address - bias < b for a, b in inside)
-            call = known[step] = Call(address - bias, after - bias, target) if ours else False
+            call = known[step] = Call(address - bias, after - bias, targets) if ours else False
         if call:
             result.append(call)
     return result
+
+
+def _same(one, other):
+    """True for calls of the same function."""
+    return one.targets == other.targets or bool(one.targets & other.targets)
 
 
 def pair(before, after, window=64):
@@ -96,7 +102,7 @@ def pair(before, after, window=64):
     pairs, unpaired = collections.Counter(), []
     i = k = 0
     while i < len(before) and k < len(after):
-        if before[i].target == after[k].target:
+        if _same(before[i], after[k]):
             pairs[before[i], after[k]] += 1
             i, k = i + 1, k + 1
             continue
@@ -111,9 +117,8 @@ def _resume(before, after, i, k, window):
     for total in range(1, window):
         for left in range(total + 1):
             right = total - left
-            one = [c.target for c in before[i + left:i + left + 4]]
-            other = [c.target for c in after[k + right:k + right + 4]]
-            if one and one == other:
+            one, other = before[i + left:i + left + 4], after[k + right:k + right + 4]
+            if one and len(one) == len(other) and all(map(_same, one, other)):
                 return left, right
     raise AssertionError(f"the runs differ from calls {i} and {k} on: {before[i:i + 4]} "
                          f"{after[k:k + 4]}")

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Programs with debug information, before BOLT and after, kept in the store of fixtures.py.
+
+    program = debug_programs.get("inlined-fixed")
+    program.input, program.bolted("profile2"), program.command(binary)
+"""
+
+import functools
+import inspect
+import os
+import pathlib
+import shutil
+
+import elffile
+import fixtures
+import qemu_trace
+
+# Compiler, flags for compiling and for linking.
+TARGETS = {
+    "fixed": ("clang", ["-g", "-O2", "-fno-pie"], ["-no-pie"]),
+    "pie": ("clang", ["-g", "-O2", "-fPIC"], ["-pie"]),
+    "gnu": ("gcc", ["-g", "-O2", "-fPIC"], ["-pie"]),
+    "dwarf4": ("clang", ["-gdwarf-4", "-O1", "-fno-pie", "-ffunction-sections"], ["-no-pie"]),
+    "aarch64": ("aarch64-linux-gnu-gcc", ["-g", "-O1", "-fno-pie"], ["-no-pie"]),
+}
+
+# Source, arguments of the run.
+PROGRAMS = {
+    "inlined": ("inlined.cc", ["2"]),
+    "exceptions": ("exceptions.cc", ["30"]),
+    "small": ("small.c", ["3"]),
+    "sqlite": ("sqlite_driver.c", ["4"]),
+}
+
+CXX = {"clang": "clang++", "gcc": "g++", "aarch64-linux-gnu-gcc": "aarch64-linux-gnu-g++"}
+
+
+class Program:
+    """input: path of the program as BOLT reads it; arguments: those of its run; machine."""
+
+    def __init__(self, name, folder):
+        self.name = name
+        self.folder = folder
+        self.input = str(folder / "input")
+        self.arguments = PROGRAMS[name.split("-")[0]][1]
+        self.machine = elffile.Elf(self.input).machine
+
+    def command(self, binary):
+        """The command that runs binary, this program's or what was made of it, under qemu_trace."""
+        return [str(binary), *self.arguments]
+
+    def bolted(self, variant, bolt=22):
+        """The path of what llvm-bolt makes of it with --enable-bat."""
+        options = ["-enable-bat", *fixtures.VARIANTS[variant]]
+        if self.machine == elffile.EM_AARCH64 and variant in fixtures.FAR_VARIANTS:
+            options += fixtures.FAR_AARCH64
+
+        def make(folder):
+            fixtures.run([f"llvm-bolt-{bolt}", self.input, "-o", folder / "bolted",
+                          f"-data={self.folder / 'profile.fdata'}", *options], folder)
+
+        ingredients = [self.folder.name, options, fixtures.version(f"llvm-bolt-{bolt}")]
+        name = f"{self.name}-{variant}-{bolt}"
+        return str(fixtures.Step("debug", name, ingredients, make).folder() / "bolted")
+
+
+def _compile(name, folder):
+    """folder/input."""
+    program, target = name.split("-")
+    compiler, flags, link = TARGETS[target]
+    source = PROGRAMS[program][0]
+    compiler = CXX[compiler] if source.endswith(".cc") else compiler
+    shutil.copy(fixtures.SOURCES / source, folder)
+    sources, libraries = [source], []
+    if program == "sqlite":
+        for file in fixtures.SQLITE_SHA256:
+            os.link(fixtures.sqlite_source().folder() / file, folder / file)
+        sources.append("sqlite3.c")
+        flags = flags + fixtures.SQLITE_DEFINES + ["-w"]
+        libraries = ["-lm"]
+    fixtures.run([compiler, *flags, *link, "-Wl,-q", "-Wl,--build-id=sha1", *sources, "-o", "input",
+                  *libraries], folder)
+
+
+def _make(name, folder):
+    """input and profile.fdata."""
+    _compile(name, folder)
+    arguments = PROGRAMS[name.split("-")[0]][1]
+    qemu_trace.record(folder / "input", [folder / "input", *arguments], folder / "profile.pre")
+    fixtures.run(["perf2bolt-22", "input", "--pa", "-p", "profile.pre", "-o", "profile.fdata"],
+                 folder)
+
+
+@functools.lru_cache(maxsize=None)
+def get(name):
+    """The program of that name, PROGRAM-TARGET, made if need be."""
+    program, target = name.split("-")
+    source, arguments = PROGRAMS[program]
+    ingredients = [name, TARGETS[target], arguments, fixtures.digest_of(fixtures.SOURCES / source),
+                   inspect.getsource(_compile), inspect.getsource(_make), fixtures.SQLITE_PACKAGE,
+                   fixtures.version(TARGETS[target][0]), fixtures.version("perf2bolt-22"),
+                   fixtures.digest_of(fixtures.HERE / "qemu_trace.py")]
+    step = fixtures.Step("program", name, ingredients, functools.partial(_make, name))
+    return Program(name, pathlib.Path(step.folder()))
