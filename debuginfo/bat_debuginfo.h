@@ -76,6 +76,12 @@ BAT_API size_t bat_debuginfo_frames(struct bat_debuginfo *debuginfo, uint64_t ad
 BAT_API bool bat_debuginfo_line(struct bat_debuginfo *debuginfo, uint64_t address,
                                 struct bat_frame *frame);
 
+/*
+ * The folder that the compiler ran in when it made the code at the address, as DWARF tells it: what
+ * names of files that are not absolute were put behind. NULL if it is not known.
+ */
+BAT_API const char *bat_debuginfo_folder(struct bat_debuginfo *debuginfo, uint64_t address);
+
 /* A run of addresses [start, end). */
 struct bat_debuginfo_range {
     uint64_t start;

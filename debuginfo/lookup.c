@@ -129,6 +129,12 @@ bool bat_debuginfo_line(struct bat_debuginfo *debuginfo, uint64_t address, struc
     return true;
 }
 
+const char *bat_debuginfo_folder(struct bat_debuginfo *debuginfo, uint64_t address)
+{
+    struct debug_unit *unit = find_unit(debuginfo, address);
+    return unit ? unit->lines.compile_folder : NULL;
+}
+
 const struct bat_debuginfo_function *bat_debuginfo_function(struct bat_debuginfo *debuginfo,
                                                             uint64_t address)
 {
