@@ -51,6 +51,7 @@ BAT_API bool bat_symbolizer_lacks_original(const struct bat_symbolizer *symboliz
 struct bat_source_frame {
     const char *function; /* as linkers have it, or plain */
     const char *file;
+    const char *folder;     /* that the compiler ran in, if it was asked for */
     const char *start_file; /* where the function is declared */
     uint32_t start_line;
     uint32_t line;
@@ -62,6 +63,7 @@ struct bat_source_frame {
 
 struct bat_frames_options {
     bool plain_names; /* functions as debug information names them, without scopes; no symbols */
+    bool folders;     /* tell the folders that the compiler ran in */
     bool no_inlines;  /* the innermost place, with the name of the function that has the code */
 };
 

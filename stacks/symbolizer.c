@@ -213,6 +213,10 @@ static size_t debug_frames(struct bat_symbolizer *symbolizer, uint64_t address,
         return 0;
     for (size_t i = 0; i < count; i++)
         symbolizer->frames[i] = from_debug(&known[i], options->plain_names);
+    const char *folder =
+        options->folders ? bat_debuginfo_folder(symbolizer->debuginfo, address) : NULL;
+    for (size_t i = 0; i < count; i++)
+        symbolizer->frames[i].folder = folder;
     return options->no_inlines ? 1 : count;
 }
 

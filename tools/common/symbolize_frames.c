@@ -44,6 +44,7 @@ void text_frame_find(struct symbolize_text *text, size_t i, struct text_frame *f
     const struct symbolize_options *options = &text->printer->options;
     struct bat_frames_options wanted = {
         .plain_names = options->functions == FUNCTIONS_SHORT,
+        .folders = options->paths == PATHS_RELATIVE,
         .no_inlines = !options->inlines,
     };
     enum bat_symbolizer_found found = bat_symbolizer_frames(symbolizer, address, line->pc, &wanted,
@@ -93,7 +94,7 @@ static void write_location(struct symbolize_text *text, const struct bat_source_
                            bool with_column)
 {
     struct output *output = text->printer->output;
-    output_text(output, printed_file(text->printer, frame->file));
+    output_text(output, printed_file(text->printer, frame, frame->file));
     output_format(output, ":%" PRIu32, frame->line);
     if (with_column && frame->column != 0)
         output_format(output, ":%" PRIu32, frame->column);

@@ -18,10 +18,23 @@ const char *printed_function(struct symbolize_printer *printer,
     return printer->options.demangle ? demangled(printer->names, frame->function) : frame->function;
 }
 
-const char *printed_file(const struct symbolize_printer *printer, const char *file)
+/* file without folder in front; itself if it lies elsewhere. */
+static const char *without_folder(const char *file, const char *folder)
 {
-    if (!file || printer->options.paths != PATHS_BASENAMES)
+    size_t length = folder ? strlen(folder) : 0;
+    while (length > 1 && folder[length - 1] == '/')
+        length--;
+    bool inside = length != 0 && strncmp(file, folder, length) == 0 && file[length] == '/';
+    return inside ? file + length + 1 : file;
+}
+
+const char *printed_file(const struct symbolize_printer *printer,
+                         const struct bat_source_frame *frame, const char *file)
+{
+    if (!file || printer->options.paths == PATHS_ABSOLUTE)
         return file;
+    if (printer->options.paths == PATHS_RELATIVE)
+        return without_folder(file, frame->folder);
     const char *slash = strrchr(file, '/');
     return slash ? slash + 1 : file;
 }
@@ -48,8 +61,8 @@ static void print_footer(struct symbolize_printer *printer)
 static void print_verbose(struct symbolize_printer *printer, const struct bat_source_frame *frame)
 {
     struct output *output = printer->output;
-    const char *file = printed_file(printer, frame->file);
-    const char *start_file = printed_file(printer, frame->start_file);
+    const char *file = printed_file(printer, frame, frame->file);
+    const char *start_file = printed_file(printer, frame, frame->start_file);
     output_format(output, "  Filename: %s\n", file ? file : UNKNOWN);
     if (frame->start_line != 0) {
         output_format(output, "  Function start filename: %s\n", start_file ? start_file : "");
@@ -65,7 +78,7 @@ static void print_verbose(struct symbolize_printer *printer, const struct bat_so
 
 static void print_location(struct symbolize_printer *printer, const struct bat_source_frame *frame)
 {
-    const char *file = printed_file(printer, frame->file);
+    const char *file = printed_file(printer, frame, frame->file);
     output_text(printer->output, file ? file : UNKNOWN);
     char *at = output_reserve(printer->output, LINE_ROOM);
     at = put_text(at, ":");
@@ -148,13 +161,13 @@ static void json_frame(struct symbolize_printer *printer, const struct bat_sourc
     bool functions = printer->options.functions != FUNCTIONS_NONE;
     json_number(output, "{\"Column\":", frame->column);
     json_number(output, ",\"Discriminator\":", frame->discriminator);
-    json_string(output, ",\"FileName\":", printed_file(printer, frame->file));
+    json_string(output, ",\"FileName\":", printed_file(printer, frame, frame->file));
     json_string(output, ",\"FunctionName\":", functions ? printed_function(printer, frame) : NULL);
     json_number(output, ",\"Line\":", frame->line);
     output_text(output, ",\"StartAddress\":\"");
     if (frame->has_start_address)
         output_format(output, "0x%" PRIx64, frame->start_address);
-    json_string(output, "\",\"StartFileName\":", printed_file(printer, frame->start_file));
+    json_string(output, "\",\"StartFileName\":", printed_file(printer, frame, frame->start_file));
     json_number(output, ",\"StartLine\":", frame->start_line);
     output_text(output, "}");
 }

@@ -77,7 +77,8 @@ void print_list_end(struct symbolize_printer *printer);
 const char *printed_function(struct symbolize_printer *printer,
                              const struct bat_source_frame *frame);
 
-/* The file's name as it is to be printed, or NULL. */
-const char *printed_file(const struct symbolize_printer *printer, const char *file);
+/* The name of a frame's file (file or start_file) as it is to be printed, or NULL. */
+const char *printed_file(const struct symbolize_printer *printer,
+                         const struct bat_source_frame *frame, const char *file);
 
 #endif
