@@ -22,8 +22,12 @@ static BAT_PRINTF(2, 3) bool append(struct text *text, const char *format, ...)
     int size = vsnprintf(text->bytes + text->size, room, format, arguments);
     va_end(arguments);
     bool fits = size >= 0 && (size_t)size < room;
-    if (fits)
-        text->size += (size_t)size;
+    /* Names of files can hold anything. */
+    for (int i = 0; fits && i < size; i++) {
+        char *byte = &text->bytes[text->size++];
+        if ((unsigned char)*byte < ' ' || *byte == 0x7f)
+            *byte = '?';
+    }
     text->bytes[text->size] = '\0';
     return fits;
 }
