@@ -59,11 +59,12 @@ BAT_API struct bat_original_counters bat_original_counters(const struct bat_orig
 
 /* --- One address -------------------------------------------------------------------------- */
 
-/* How an output address is known in the input binary. */
+/* How an address of the one binary is known in the other. */
 enum bat_original_kind {
     BAT_ORIGINAL_TABLE, /* by a table of the note */
     BAT_ORIGINAL_WHOLE, /* in a function without table: the same offset in the input's function */
     BAT_ORIGINAL_PLT,   /* in a PLT entry */
+    BAT_ORIGINAL_GONE,  /* in a function of the input that is none of the output's */
 };
 
 struct bat_original_place {
@@ -98,6 +99,13 @@ BAT_API bool bat_original_to_input(const struct bat_original *original, uint64_t
 BAT_API enum bat_code bat_original_to_output(const struct bat_original *original,
                                              uint64_t input_address, uint64_t **output_addresses,
                                              size_t *count, struct bat_error *error);
+
+/*
+ * The function that holds an input address: *place has the address itself, and of table the hot
+ * one. False if it is in no function. Logarithmic.
+ */
+BAT_API bool bat_original_at(const struct bat_original *original, uint64_t input_address,
+                             struct bat_original_place *place);
 
 /*
  * The input function that is called name: a symbol's name, or a profile's ("f/file.c/2").

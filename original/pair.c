@@ -238,15 +238,19 @@ static int compare_homes(const void *left_pointer, const void *right_pointer)
     return left->output < right->output ? -1 : left->output > right->output;
 }
 
-/* All pairs of functions, with those that were folded into others; *homes has room. */
-static size_t collect_homes(const struct pairing *pairing, struct home *homes)
+/* Code that BOLT has left behind, though perhaps nothing leads there any more. */
+static bool is_remains(const struct bat_original *original, uint32_t output)
+{
+    return original->outputs[output].flags & BAT_FUNCTION_FDE &&
+           original->table_of[output] == BAT_NONE;
+}
+
+/* The pairs of symbols: they tell of functions that were folded into others, too. */
+static size_t collect_symbol_homes(const struct pairing *pairing, struct home *homes)
 {
     const struct bat_original *original = pairing->original;
     const struct bat_symbol_pairs *pairs = &pairing->symbols;
     size_t count = 0;
-    for (uint32_t output = 0; output < original->output_count; output++)
-        if (original->input_of[output] != BAT_NONE && !is_fragment(original, output))
-            homes[count++] = (struct home){original->input_of[output], output};
     uint32_t output = 0;
     for (size_t i = 0; i < pairs->count; i++) {
         while (output < original->output_count &&
@@ -262,6 +266,24 @@ static size_t collect_homes(const struct pairing *pairing, struct home *homes)
     return count;
 }
 
+/* All pairs of functions; *homes has room. is_home has a byte for each input function, all 0. */
+static size_t collect_homes(const struct pairing *pairing, struct home *homes, uint8_t *is_home)
+{
+    const struct bat_original *original = pairing->original;
+    size_t count = collect_symbol_homes(pairing, homes);
+    for (uint32_t output = 0; output < original->output_count; output++)
+        if (original->input_of[output] != BAT_NONE && !is_fragment(original, output) &&
+            !is_remains(original, output))
+            homes[count++] = (struct home){original->input_of[output], output};
+    for (size_t i = 0; i < count; i++)
+        is_home[homes[i].input] = 1;
+    for (uint32_t output = 0; output < original->output_count; output++)
+        if (original->input_of[output] != BAT_NONE && is_remains(original, output) &&
+            !is_home[original->input_of[output]])
+            homes[count++] = (struct home){original->input_of[output], output};
+    return count;
+}
+
 static enum bat_code find_homes(const struct pairing *pairing)
 {
     struct bat_original *original = pairing->original;
@@ -269,11 +291,14 @@ static enum bat_code find_homes(const struct pairing *pairing)
     struct home *homes = malloc((most + 1) * sizeof(*homes));
     original->homes = malloc((most + 1) * sizeof(*original->homes));
     original->first_home = calloc((size_t)original->input_count + 1, sizeof(*original->first_home));
-    if (!homes || !original->homes || !original->first_home) {
+    uint8_t *is_home = calloc((size_t)original->input_count + 1, 1);
+    if (!homes || !original->homes || !original->first_home || !is_home) {
         free(homes);
+        free(is_home);
         return BAT_ERR_MEMORY;
     }
-    size_t count = collect_homes(pairing, homes);
+    size_t count = collect_homes(pairing, homes, is_home);
+    free(is_home);
     qsort(homes, count, sizeof(*homes), compare_homes);
     uint32_t kept = 0;
     uint32_t input = 0;

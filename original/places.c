@@ -220,6 +220,31 @@ enum bat_code bat_original_to_output(const struct bat_original *original, uint64
     return BAT_OK;
 }
 
+bool bat_original_at(const struct bat_original *original, uint64_t input_address,
+                     struct bat_original_place *place)
+{
+    uint32_t input = bat_functions_find(original->input_functions, input_address);
+    if (input == BAT_NONE)
+        return false;
+    const struct bat_function_symbol *symbol = &original->inputs[input];
+    *place = (struct bat_original_place){
+        .address = input_address,
+        .function_address = symbol->address,
+        .function_size = symbol->size,
+        .name = symbol->name,
+        .kind = BAT_ORIGINAL_GONE,
+        .table = BAT_NONE,
+    };
+    if (original->first_home[input] == original->first_home[input + 1])
+        return true;
+    uint32_t output = original->homes[original->first_home[input]];
+    place->table = original->table_of[output];
+    place->kind = place->table != BAT_NONE           ? BAT_ORIGINAL_TABLE
+                  : symbol->flags & BAT_FUNCTION_PLT ? BAT_ORIGINAL_PLT
+                                                     : BAT_ORIGINAL_WHOLE;
+    return true;
+}
+
 /* --- Names ---------------------------------------------------------------------------------- */
 
 const char *bat_original_name(const struct bat_original *original, uint64_t output_address)

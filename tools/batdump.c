@@ -7,6 +7,7 @@
 
 #include "bat_binary.h"
 #include "dump_json.h"
+#include "dump_original.h"
 #include "dump_text.h"
 #include "output.h"
 #include "selection.h"
@@ -28,6 +29,9 @@ enum option_key {
     OPTION_FUNCTION,
     OPTION_TRANSLATE,
     OPTION_JSON,
+    OPTION_ORIGINAL,
+    OPTION_TO_INPUT,
+    OPTION_TO_OUTPUT,
 };
 
 static const struct argp_option argp_options[] = {
@@ -37,6 +41,16 @@ static const struct argp_option argp_options[] = {
     {"translate", OPTION_TRANSLATE, "0xADDR[:1]", 0,
      "Translate an output address into function and input offset; :1 if it is the source of a "
      "branch; repeatable",
+     0},
+    {"original", OPTION_ORIGINAL, "FILE", 0,
+     "The input binary, which BOLT read, for --to-input and --to-output", 0},
+    {"to-input", OPTION_TO_INPUT, "0xADDR[:1]", 0,
+     "Print where an address of FILE was in the input binary; :1 if it is the source of a branch; "
+     "repeatable",
+     0},
+    {"to-output", OPTION_TO_OUTPUT, "NAME+0xOFF|0xADDR", 0,
+     "Print where an instruction of the input binary is in FILE: in several places if BOLT has "
+     "copied it; repeatable",
      0},
     {"json", OPTION_JSON, NULL, 0, "Print JSON; all tables, or those of --function", 0},
     {0},
@@ -50,6 +64,11 @@ struct options {
     size_t function_count;
     struct dump_address *addresses;
     size_t address_count;
+    const char *original;
+    struct dump_address *to_input;
+    size_t to_input_count;
+    const char **to_output;
+    size_t to_output_count;
 };
 
 /* "0xADDR" or "0xADDR:0" or "0xADDR:1". */
@@ -66,6 +85,24 @@ static bool parse_translate(const char *text, struct dump_address *address)
     if (colon && !address->is_branch_source && strcmp(colon, ":0") != 0)
         return false;
     return tool_parse_address(digits, &address->address);
+}
+
+static bool asks_original(const struct options *options)
+{
+    return options->to_input_count != 0 || options->to_output_count != 0;
+}
+
+static void check_original(const struct options *options, struct argp_state *state)
+{
+    bool asks = asks_original(options);
+    if (asks && !options->original)
+        argp_error(state, "expected --original=FILE, the binary that BOLT read, with --to-input "
+                          "and --to-output");
+    if (!asks && options->original)
+        argp_error(state, "expected --to-input or --to-output with --original");
+    if (asks && (options->json || options->dump_all || options->function_count != 0 ||
+                 options->address_count != 0))
+        argp_error(state, "--to-input and --to-output cannot be joined with other questions");
 }
 
 static error_t parse_option(int key, char *argument, struct argp_state *state)
@@ -85,6 +122,16 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         if (!parse_translate(argument, &options->addresses[options->address_count++]))
             argp_error(state, "expected --translate=0xADDR or 0xADDR:1, found \"%s\"", argument);
         return 0;
+    case OPTION_ORIGINAL:
+        options->original = argument;
+        return 0;
+    case OPTION_TO_INPUT:
+        if (!parse_translate(argument, &options->to_input[options->to_input_count++]))
+            argp_error(state, "expected --to-input=0xADDR or 0xADDR:1, found \"%s\"", argument);
+        return 0;
+    case OPTION_TO_OUTPUT:
+        options->to_output[options->to_output_count++] = argument;
+        return 0;
     case ARGP_KEY_ARG:
         if (options->path)
             argp_error(state, "expected one FILE, found \"%s\" and \"%s\"", options->path,
@@ -96,6 +143,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
             argp_error(state, "expected a FILE");
         if (options->json && (options->dump_all || options->address_count != 0))
             argp_error(state, "--json cannot be joined with --dump-all or --translate");
+        check_original(options, state);
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -156,6 +204,30 @@ static bool print_asked(struct output *output, const struct options *options,
     return fine;
 }
 
+/* Addresses beside the input binary. */
+static bool print_original(struct output *output, const struct options *options,
+                           struct bat_binary *binary)
+{
+    struct bat_original *original;
+    struct bat_names names = {0};
+    struct bat_error error;
+    if (bat_original_open(options->original, binary, NULL, &original, &error) != BAT_OK) {
+        tool_report(error.code == BAT_ERR_ARGUMENT ? options->path : options->original, &error);
+        return false;
+    }
+    bool fine = bat_names_collect(binary, &names, &error) == BAT_OK;
+    if (!fine)
+        tool_report(options->path, &error);
+    fine = fine &&
+           dump_to_input(output, options->path, original, options->to_input,
+                         options->to_input_count) &&
+           dump_to_output(output, options->original, original, &names, options->to_output,
+                          options->to_output_count);
+    bat_names_free(&names);
+    bat_original_close(original);
+    return fine;
+}
+
 static enum tool_exit run(const struct options *options)
 {
     struct bat_binary binary;
@@ -167,7 +239,9 @@ static enum tool_exit run(const struct options *options)
     enum tool_exit status = TOOL_BAD;
     struct output *output = output_begin(STDOUT_FILENO);
     if (output) {
-        status = print_asked(output, options, &binary) ? TOOL_FINE : TOOL_BAD;
+        bool fine = asks_original(options) ? print_original(output, options, &binary)
+                                           : print_asked(output, options, &binary);
+        status = fine ? TOOL_FINE : TOOL_BAD;
         status = output_end(output, status);
     }
     bat_binary_close(&binary);
@@ -181,9 +255,11 @@ int main(int argc, char **argv)
     struct options options = {
         .functions = calloc((size_t)argc, sizeof(*options.functions)),
         .addresses = calloc((size_t)argc, sizeof(*options.addresses)),
+        .to_input = calloc((size_t)argc, sizeof(*options.to_input)),
+        .to_output = calloc((size_t)argc, sizeof(*options.to_output)),
     };
     enum tool_exit status = TOOL_BAD;
-    if (options.functions && options.addresses) {
+    if (options.functions && options.addresses && options.to_input && options.to_output) {
         static const struct argp argp = {argp_options, parse_option, "FILE", doc, NULL, NULL, NULL};
         argp_parse(&argp, argc, argv, 0, NULL, &options);
         status = run(&options);
@@ -192,5 +268,7 @@ int main(int argc, char **argv)
     }
     free(options.functions);
     free(options.addresses);
+    free(options.to_input);
+    free(options.to_output);
     return (int)tool_end(status);
 }
