@@ -149,7 +149,7 @@ def profile_seeds(traces):
 def main():
     data, batdump, out = Path(sys.argv[1]), sys.argv[2], Path(sys.argv[3])
     for target in ("decode", "round_trip", "builder", "elf", "functions", "json", "preagg",
-                   "fdata", "perf_data"):
+                   "fdata", "perf_data", "debuginfo"):
         (out / target).mkdir(parents=True, exist_ok=True)
     good = sorted((data / "good").glob("*.note"))
     for path in good + sorted((data / "bad").glob("*.note")):
@@ -168,6 +168,8 @@ def main():
         (out / "elf" / name).write_bytes(content)
     for path in (data / "perf").glob("*.data"):
         shutil.copy(path, out / "perf_data" / path.name)
+    for name in ("dwarf2", "dwarf4", "dwarf5", "lto", "compressed", "sections", "gcc5", "stripped"):
+        shutil.copy(data / "debug" / name, out / "debuginfo" / name)
     for name in ("small", "small.bolt"):
         shutil.copy(data / "demo" / name, out / "functions" / name)
     for number, content in enumerate(builder_seeds()):
