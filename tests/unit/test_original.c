@@ -1,0 +1,433 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* original/: the demo program before and after BOLT, and files that are not its input. */
+#include <elf.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "bat_decoder.h"
+#include "bat_original.h"
+#include "original.h"
+
+#define BOLTED TEST_DATA "/demo/small.bolt"
+#define INPUT TEST_DATA "/demo/small"
+
+struct pair {
+    struct bat_binary binary;
+    struct bat_original *original;
+};
+
+static int open_pair(void **state)
+{
+    static struct pair pair;
+    struct bat_error error;
+    assert_int_equal(bat_binary_open(BOLTED, &pair.binary, &error), BAT_OK);
+    assert_int_equal(bat_original_open(INPUT, &pair.binary, NULL, &pair.original, &error), BAT_OK);
+    *state = &pair;
+    return 0;
+}
+
+static int close_pair(void **state)
+{
+    struct pair *pair = *state;
+    bat_original_close(pair->original);
+    bat_binary_close(&pair->binary);
+    return 0;
+}
+
+/* The address that a symbol of the file has, or 0. */
+static uint64_t symbol_address(struct bat_elf *elf, const char *name)
+{
+    const struct bat_symbol *symbols;
+    size_t count;
+    assert_int_equal(bat_elf_symbols(elf, false, &symbols, &count, NULL), BAT_OK);
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(symbols[i].name, name) == 0 && symbols[i].type == STT_FUNC)
+            return symbols[i].address;
+    return 0;
+}
+
+/* --- Pairing -------------------------------------------------------------------------------- */
+
+static void test_every_table_is_paired(void **state)
+{
+    const struct pair *pair = *state;
+    struct bat_original_counters counters = bat_original_counters(pair->original);
+    assert_true(counters.tables > 3);
+    assert_int_equal(counters.tables, pair->binary.map->hot_count);
+    assert_int_equal(counters.tables_paired, counters.tables);
+    assert_int_equal(counters.folded, 0);
+    assert_true(counters.plt > 0);
+}
+
+static void test_names_lead_to_the_same_function(void **state)
+{
+    const struct pair *pair = *state;
+    const char **names = NULL;
+    struct bat_binary binary = pair->binary;
+    assert_int_equal(bat_binary_table_names(&binary, &names, NULL), BAT_OK);
+    for (uint32_t table = 0; table < binary.map->hot_count; table++) {
+        uint64_t input;
+        assert_true(bat_original_to_input(pair->original, binary.map->functions[table].address,
+                                          true, &input));
+        assert_non_null(names[table]);
+        assert_int_equal(input, symbol_address(bat_original_elf(pair->original), names[table]));
+    }
+    free(names);
+}
+
+static void test_functions_by_name(void **state)
+{
+    const struct pair *pair = *state;
+    uint64_t address = 0;
+    assert_int_equal(bat_original_function(pair->original, "main", &address), 1);
+    assert_int_equal(address, symbol_address(bat_original_elf(pair->original), "main"));
+    assert_int_equal(bat_original_function(pair->original, "no such function", &address), 0);
+    struct bat_original_place place;
+    assert_true(bat_original_at(pair->original, address + 1, &place));
+    assert_string_equal(place.name, "main");
+    assert_int_equal(place.kind, BAT_ORIGINAL_TABLE);
+    assert_int_equal(place.function_address, address);
+    assert_int_equal(place.address, address + 1);
+}
+
+/* --- Addresses ------------------------------------------------------------------------------ */
+
+/* An entry says itself what its address was. */
+static void test_entries_are_where_they_say(void **state)
+{
+    const struct pair *pair = *state;
+    const struct bat_map *map = pair->binary.map;
+    for (uint32_t table = 0; table < bat_map_tables(map); table++) {
+        const struct bat_function *function = &map->functions[table];
+        uint64_t start =
+            pair->original->inputs[bat_original_input_of_table(pair->original, function->parent)]
+                .address;
+        for (uint32_t i = 0; i < function->entry_count; i++) {
+            uint32_t entry = function->first_entry + i;
+            bool is_last_there = i + 1 == function->entry_count ||
+                                 map->output_offsets[entry + 1] != map->output_offsets[entry];
+            struct bat_original_place place;
+            uint64_t output = function->address + map->output_offsets[entry];
+            if (!is_last_there || !bat_original_find(pair->original, output, false, &place) ||
+                place.table != table)
+                continue; /* a deleted block, at the function's end */
+            assert_int_equal(place.address, start + (map->input_offsets[entry] >> 1));
+        }
+    }
+}
+
+/* Every instruction of the output comes from one of the input that leads back to it. */
+static void test_there_and_back(void **state)
+{
+    const struct pair *pair = *state;
+    const struct bat_original *original = pair->original;
+    size_t there = 0;
+    size_t back = 0;
+    for (uint32_t output = 0; output < original->output_count; output++) {
+        if (original->table_of[output] == BAT_NONE)
+            continue;
+        const struct bat_function_symbol *symbol = &original->outputs[output];
+        struct bat_instruction instruction;
+        for (uint64_t at = symbol->address; at < symbol->address + symbol->size;
+             at += instruction.length) {
+            assert_true(bat_original_decode(pair->binary.elf, at, &instruction));
+            if (instruction.kind == BAT_INSTRUCTION_NOP)
+                continue;
+            uint64_t input;
+            assert_true(bat_original_to_input(original, at, false, &input));
+            there++;
+            uint64_t *outputs;
+            size_t count;
+            assert_int_equal(bat_original_to_output(original, input, &outputs, &count, NULL),
+                             BAT_OK);
+            bool found = false;
+            for (size_t i = 0; i < count; i++)
+                found = found || outputs[i] == at;
+            /* Jumps that BOLT has added are mapped to what is before them. */
+            assert_true(found || instruction.kind == BAT_INSTRUCTION_JUMP);
+            back += found;
+            free(outputs);
+        }
+    }
+    assert_true(there > 100);
+    assert_true(back * 10 > there * 9);
+}
+
+/* What is found is an instruction's start, of the same kind but for branches. */
+static void test_instructions_are_alike(void **state)
+{
+    const struct pair *pair = *state;
+    const struct bat_original *original = pair->original;
+    for (uint32_t output = 0; output < original->output_count; output++) {
+        if (original->table_of[output] == BAT_NONE)
+            continue;
+        const struct bat_function_symbol *symbol = &original->outputs[output];
+        struct bat_instruction instruction;
+        for (uint64_t at = symbol->address; at < symbol->address + symbol->size;
+             at += instruction.length) {
+            struct bat_instruction before;
+            uint64_t input;
+            assert_true(bat_original_decode(pair->binary.elf, at, &instruction));
+            assert_true(bat_original_to_input(original, at, false, &input));
+            assert_true(bat_original_decode(original->elf, input, &before));
+            if (instruction.kind != BAT_INSTRUCTION_JUMP && instruction.kind != BAT_INSTRUCTION_NOP)
+                assert_int_equal(before.kind, instruction.kind);
+        }
+    }
+}
+
+static void test_the_middle_of_an_instruction_is_its_start(void **state)
+{
+    const struct pair *pair = *state;
+    uint64_t output = symbol_address(pair->binary.elf, "main");
+    struct bat_instruction first;
+    while (bat_original_decode(pair->binary.elf, output, &first) && first.length == 1)
+        output++;
+    uint64_t start;
+    uint64_t middle;
+    assert_true(bat_original_to_input(pair->original, output, false, &start));
+    assert_true(bat_original_to_input(pair->original, output + 1, false, &middle));
+    assert_int_equal(middle, start);
+}
+
+static void test_addresses_outside(void **state)
+{
+    const struct pair *pair = *state;
+    const uint64_t outside[] = {0, 1, UINT64_MAX, bat_elf_base_address(pair->binary.elf)};
+    for (size_t i = 0; i < sizeof(outside) / sizeof(outside[0]); i++) {
+        uint64_t input;
+        uint64_t *outputs;
+        size_t count;
+        struct bat_original_place place;
+        assert_false(bat_original_to_input(pair->original, outside[i], false, &input));
+        assert_false(bat_original_to_input(pair->original, outside[i], true, &input));
+        assert_false(bat_original_at(pair->original, outside[i], &place));
+        assert_int_equal(bat_original_to_output(pair->original, outside[i], &outputs, &count, NULL),
+                         BAT_OK);
+        assert_int_equal(count, 0);
+        free(outputs);
+    }
+}
+
+/* --- Files that do not fit ------------------------------------------------------------------- */
+
+/* A copy of a file that can be changed; removed by refuse(). */
+struct copy {
+    char path[32];
+    uint8_t *bytes;
+    size_t size;
+};
+
+static struct copy copy_file(const char *path)
+{
+    struct copy copy = {.path = "/tmp/test_original.XXXXXX"};
+    FILE *file = fopen(path, "rb");
+    assert_non_null(file);
+    assert_int_equal(fseek(file, 0, SEEK_END), 0);
+    copy.size = (size_t)ftell(file);
+    rewind(file);
+    copy.bytes = malloc(copy.size);
+    assert_non_null(copy.bytes);
+    assert_int_equal(fread(copy.bytes, 1, copy.size, file), copy.size);
+    fclose(file);
+    return copy;
+}
+
+static void write_copy(struct copy *copy)
+{
+    int file = mkstemp(copy->path);
+    assert_true(file >= 0);
+    assert_int_equal(write(file, copy->bytes, copy->size), copy->size);
+    close(file);
+}
+
+/* Open the copy as the input binary; it must be refused with this in the sentence. */
+static void refuse(const struct pair *pair, struct copy *copy,
+                   const struct bat_original_options *options, enum bat_code code,
+                   const char *wanted)
+{
+    write_copy(copy);
+    struct bat_binary binary = pair->binary;
+    struct bat_original *original = pair->original;
+    struct bat_error error = {0};
+    assert_int_equal(bat_original_open(copy->path, &binary, options, &original, &error), code);
+    assert_null(original);
+    assert_int_equal(error.code, code);
+    if (!strstr(error.message, wanted))
+        fail_msg("expected \"%s\" in \"%s\"", wanted, error.message);
+    assert_null(strchr(error.message, '\n'));
+    unlink(copy->path);
+    free(copy->bytes);
+}
+
+/* Where the build-id of the file is. */
+static uint8_t *find_id(const struct pair *pair, struct copy *copy, size_t *size)
+{
+    const uint8_t *id = bat_elf_build_id(bat_original_elf(pair->original), size);
+    assert_non_null(id);
+    uint8_t *found = memmem(copy->bytes, copy->size, id, *size);
+    assert_non_null(found);
+    return found;
+}
+
+static void test_another_build(void **state)
+{
+    struct copy copy = copy_file(INPUT);
+    size_t size;
+    find_id(*state, &copy, &size)[0] ^= 0x10;
+    refuse(*state, &copy, NULL, BAT_ERR_MISMATCH, "build-id");
+}
+
+/* The last bit may be either way; the one before may not. */
+static void test_last_bit_of_the_build_id(void **state)
+{
+    const struct pair *pair = *state;
+    struct copy copy = copy_file(INPUT);
+    size_t size;
+    find_id(pair, &copy, &size)[size - 1] ^= 1;
+    write_copy(&copy);
+    struct bat_binary binary = pair->binary;
+    struct bat_original *original;
+    assert_int_equal(bat_original_open(copy.path, &binary, NULL, &original, NULL), BAT_OK);
+    bat_original_close(original);
+    unlink(copy.path);
+    free(copy.bytes);
+    copy = copy_file(INPUT);
+    find_id(pair, &copy, &size)[size - 1] ^= 2;
+    refuse(pair, &copy, NULL, BAT_ERR_MISMATCH, "build-id");
+}
+
+static void test_the_bolted_file_itself(void **state)
+{
+    struct copy copy = copy_file(BOLTED);
+    refuse(*state, &copy, NULL, BAT_ERR_MISMATCH, "found a file that BOLT wrote");
+}
+
+static void test_another_machine(void **state)
+{
+    struct copy copy = copy_file(INPUT);
+    ((Elf64_Ehdr *)(void *)copy.bytes)->e_machine = EM_AARCH64;
+    refuse(*state, &copy, NULL, BAT_ERR_MISMATCH, "machine");
+}
+
+static void test_another_type(void **state)
+{
+    struct copy copy = copy_file(INPUT);
+    Elf64_Ehdr *header = (Elf64_Ehdr *)(void *)copy.bytes;
+    header->e_type = header->e_type == ET_EXEC ? ET_DYN : ET_EXEC;
+    refuse(*state, &copy, NULL, BAT_ERR_MISMATCH, "ELF type");
+}
+
+/* The section of that type, in a file with whole headers. */
+static Elf64_Shdr *find_section(const struct copy *copy, uint32_t type)
+{
+    const Elf64_Ehdr *header = (const Elf64_Ehdr *)(const void *)copy->bytes;
+    Elf64_Shdr *sections = (Elf64_Shdr *)(void *)(copy->bytes + header->e_shoff);
+    for (unsigned i = 0; i < header->e_shnum; i++)
+        if (sections[i].sh_type == type)
+            return &sections[i];
+    fail_msg("no section of type %u", type);
+    return NULL;
+}
+
+static void test_a_stripped_file(void **state)
+{
+    struct copy copy = copy_file(INPUT);
+    find_section(&copy, SHT_SYMTAB)->sh_type = SHT_PROGBITS;
+    refuse(*state, &copy, NULL, BAT_ERR_MISMATCH, "stripped");
+}
+
+/* Without its build-id a file has to fit by its functions. */
+static void test_without_build_id(void **state)
+{
+    const struct bat_original_options ignoring = {.ignore_build_id = true};
+    struct copy copy = copy_file(INPUT);
+    const Elf64_Shdr *section = find_section(&copy, SHT_SYMTAB);
+    Elf64_Sym *symbols = (Elf64_Sym *)(void *)(copy.bytes + section->sh_offset);
+    for (size_t i = 0; i < section->sh_size / sizeof(*symbols); i++)
+        if (ELF64_ST_TYPE(symbols[i].st_info) == STT_FUNC)
+            symbols[i].st_name++; /* other names */
+    refuse(*state, &copy, &ignoring, BAT_ERR_MISMATCH, "found no function for");
+}
+
+/* The function symbol of that name in a copy. */
+static Elf64_Sym *find_symbol(const struct copy *copy, const char *name)
+{
+    const Elf64_Ehdr *header = (const Elf64_Ehdr *)(const void *)copy->bytes;
+    const Elf64_Shdr *sections = (const Elf64_Shdr *)(const void *)(copy->bytes + header->e_shoff);
+    const Elf64_Shdr *table = find_section(copy, SHT_SYMTAB);
+    const char *strings = (const char *)copy->bytes + sections[table->sh_link].sh_offset;
+    Elf64_Sym *symbols = (Elf64_Sym *)(void *)(copy->bytes + table->sh_offset);
+    for (size_t i = 0; i < table->sh_size / sizeof(*symbols); i++)
+        if (strcmp(strings + symbols[i].st_name, name) == 0)
+            return &symbols[i];
+    fail_msg("no symbol %s", name);
+    return NULL;
+}
+
+/* Two functions have changed their names: one is too small for the other's table. */
+static void test_functions_too_small(void **state)
+{
+    struct copy copy = copy_file(INPUT);
+    size_t size;
+    uint8_t *id = find_id(*state, &copy, &size);
+    id[-4] = 'X'; /* the note's owner: no build-id any more */
+    Elf64_Sym *large = find_symbol(&copy, "main");
+    Elf64_Sym *small = find_symbol(&copy, "_start");
+    Elf64_Word name = large->st_name;
+    assert_true(large->st_size > small->st_size);
+    large->st_name = small->st_name;
+    small->st_name = name;
+    refuse(*state, &copy, NULL, BAT_ERR_MISMATCH, "too small for 1");
+}
+
+static void test_no_elf_file(void **state)
+{
+    struct copy copy = {.path = "/tmp/test_original.XXXXXX", .bytes = malloc(4), .size = 4};
+    memcpy(copy.bytes, "text", 4);
+    refuse(*state, &copy, NULL, BAT_ERR_NOT_ELF, "");
+}
+
+static void test_a_raw_note(void **state)
+{
+    const struct pair *pair = *state;
+    struct bat_binary note = pair->binary;
+    note.elf = NULL;
+    struct bat_original *original;
+    struct bat_error error;
+    assert_int_equal(bat_original_open(INPUT, &note, NULL, &original, &error), BAT_ERR_ARGUMENT);
+    assert_null(original);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_every_table_is_paired),
+        cmocka_unit_test(test_names_lead_to_the_same_function),
+        cmocka_unit_test(test_functions_by_name),
+        cmocka_unit_test(test_entries_are_where_they_say),
+        cmocka_unit_test(test_there_and_back),
+        cmocka_unit_test(test_instructions_are_alike),
+        cmocka_unit_test(test_the_middle_of_an_instruction_is_its_start),
+        cmocka_unit_test(test_addresses_outside),
+        cmocka_unit_test(test_another_build),
+        cmocka_unit_test(test_last_bit_of_the_build_id),
+        cmocka_unit_test(test_the_bolted_file_itself),
+        cmocka_unit_test(test_another_machine),
+        cmocka_unit_test(test_another_type),
+        cmocka_unit_test(test_a_stripped_file),
+        cmocka_unit_test(test_without_build_id),
+        cmocka_unit_test(test_functions_too_small),
+        cmocka_unit_test(test_no_elf_file),
+        cmocka_unit_test(test_a_raw_note),
+    };
+    return cmocka_run_group_tests(tests, open_pair, close_pair);
+}
