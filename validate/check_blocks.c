@@ -31,13 +31,29 @@ static bool is_input_block(const struct block *block)
     return block->hash != 0 || block->index != 0 || block->offset == 0;
 }
 
-static int compare_blocks(const void *left_pointer, const void *right_pointer)
+static int compare_numbers(const void *left_pointer, const void *right_pointer)
 {
-    const struct block *left = left_pointer;
-    const struct block *right = right_pointer;
-    if (left->offset != right->offset)
-        return left->offset < right->offset ? -1 : 1;
-    return (left->entry > right->entry) - (left->entry < right->entry);
+    uint64_t left = *(const uint64_t *)left_pointer;
+    uint64_t right = *(const uint64_t *)right_pointer;
+    return (left > right) - (left < right);
+}
+
+/* Up to so many are sorted by insertion, which most functions have. */
+#define FEW 64u
+
+static void sort_numbers(uint64_t *numbers, uint32_t count)
+{
+    if (count > FEW) {
+        qsort(numbers, count, sizeof(*numbers), compare_numbers);
+        return;
+    }
+    for (uint32_t i = 1; i < count; i++) {
+        uint64_t number = numbers[i];
+        uint32_t place = i;
+        for (; place > 0 && numbers[place - 1] > number; place--)
+            numbers[place] = numbers[place - 1];
+        numbers[place] = number;
+    }
 }
 
 static uint32_t append_table(const struct bat_map *map, uint32_t table, struct block *blocks,
@@ -60,13 +76,30 @@ static uint32_t append_table(const struct bat_map *map, uint32_t table, struct b
     return count;
 }
 
-/* All block entries of a hot function's tables, by input offset. */
-static uint32_t collect_blocks(const struct bat_map *map, uint32_t hot, struct block *blocks)
+/* Room for the blocks of one function. */
+struct block_room {
+    struct block *blocks;
+    struct block *sorted;
+    uint64_t *order;
+};
+
+/*
+ * All block entries of a hot function's tables, by input offset, those of one offset as they come
+ * in the map; into room->sorted.
+ */
+static uint32_t collect_blocks(const struct bat_map *map, uint32_t hot,
+                               const struct block_room *room)
 {
+    struct block *blocks = room->blocks;
     uint32_t count = append_table(map, hot, blocks, 0);
     for (uint32_t i = map->fragment_start[hot]; i < map->fragment_start[hot + 1]; i++)
         count = append_table(map, map->fragments[i], blocks, count);
-    qsort(blocks, count, sizeof(*blocks), compare_blocks);
+    /* The tables of a function come by their positions, hot first, as their entries in the map. */
+    for (uint32_t i = 0; i < count; i++)
+        room->order[i] = (uint64_t)blocks[i].offset << 32 | i;
+    sort_numbers(room->order, count);
+    for (uint32_t i = 0; i < count; i++)
+        room->sorted[i] = blocks[(uint32_t)room->order[i]];
     return count;
 }
 
@@ -178,7 +211,8 @@ static void check_secondary(const struct bat_map *map, struct faults *faults, ui
     }
 }
 
-static void check_function(struct bat_checking *checking, uint32_t hot, struct block *blocks)
+static void check_function(struct bat_checking *checking, uint32_t hot,
+                           const struct block_room *room)
 {
     const struct bat_map *map = checking->map;
     struct faults faults = {
@@ -189,7 +223,8 @@ static void check_function(struct bat_checking *checking, uint32_t hot, struct b
         .count = bat_fault_none(CHECK_BLOCK_COUNT),
         .secondary = bat_fault_none(CHECK_SECONDARY),
     };
-    uint32_t count = collect_blocks(map, hot, blocks);
+    const struct block *blocks = room->sorted;
+    uint32_t count = collect_blocks(map, hot, room);
     check_sorted_blocks(map, &faults, hot, blocks, count);
     check_secondary(map, &faults, hot, blocks, count);
     bat_fault_tell(checking, &faults.offset, "blocks");
@@ -218,12 +253,17 @@ enum bat_code bat_check_blocks(struct bat_checking *checking)
         if (count > most)
             most = count;
     }
-    struct block *blocks = malloc((size_t)most * sizeof(*blocks));
-    if (!blocks)
-        return bat_fail(checking->error, BAT_ERR_MEMORY, "not enough memory for %" PRIu32 " blocks",
+    struct block_room room = {.blocks = malloc((size_t)most * sizeof(*room.blocks)),
+                              .sorted = malloc((size_t)most * sizeof(*room.sorted)),
+                              .order = malloc((size_t)most * sizeof(*room.order))};
+    enum bat_code code = BAT_OK;
+    if (!room.blocks || !room.sorted || !room.order)
+        code = bat_fail(checking->error, BAT_ERR_MEMORY, "not enough memory for %" PRIu32 " blocks",
                         most);
-    for (uint32_t hot = 0; hot < map->hot_count; hot++)
-        check_function(checking, hot, blocks);
-    free(blocks);
-    return BAT_OK;
+    for (uint32_t hot = 0; hot < map->hot_count && !code; hot++)
+        check_function(checking, hot, &room);
+    free(room.blocks);
+    free(room.sorted);
+    free(room.order);
+    return code;
 }
