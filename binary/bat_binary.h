@@ -19,6 +19,7 @@ struct bat_binary {
     const uint8_t *note; /* the section's content */
     size_t note_size;
     uint8_t *owned; /* the bytes of a raw note, or NULL */
+    bool is_mapped; /* these are mapped, not allocated */
 };
 
 /*
@@ -38,6 +39,13 @@ BAT_API void bat_binary_close(struct bat_binary *binary);
 BAT_API enum bat_code bat_binary_find_note(const char *path, struct bat_binary *binary,
                                            struct bat_error *error);
 BAT_API enum bat_code bat_binary_decode(struct bat_binary *binary, struct bat_error *error);
+
+/*
+ * Bytes of the note that are not needed soon leave memory, if they are a file's: they are the
+ * same when they are read again.
+ */
+BAT_API void bat_binary_release_note(const struct bat_binary *binary, const uint8_t *bytes,
+                                     size_t size);
 
 /*
  * A name for each table, from the symbols at its address: a function symbol that has a size

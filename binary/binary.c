@@ -13,9 +13,12 @@ enum bat_code bat_binary_find_note(const char *path, struct bat_binary *binary,
 {
     *binary = (struct bat_binary){0};
     bool is_elf = false;
-    enum bat_code code =
-        bat_raw_note_read(path, &is_elf, &binary->owned, &binary->note_size, error);
-    binary->note = binary->owned;
+    struct bat_raw_note raw;
+    enum bat_code code = bat_raw_note_read(path, &is_elf, &raw, error);
+    binary->owned = raw.bytes;
+    binary->is_mapped = raw.is_mapped;
+    binary->note = raw.bytes;
+    binary->note_size = raw.size;
     if (code != BAT_OK || !is_elf)
         return code;
 
@@ -27,19 +30,32 @@ enum bat_code bat_binary_find_note(const char *path, struct bat_binary *binary,
     return code;
 }
 
-/* The map holds what the decoder has passed: the mapped note need not stay in memory with it. */
-static void release_passed(const uint8_t *bytes, size_t size, void *elf)
+static struct bat_raw_note raw_note(const struct bat_binary *binary)
 {
-    bat_elf_release(elf, bytes, size);
+    return (struct bat_raw_note){
+        .bytes = binary->owned, .size = binary->note_size, .is_mapped = binary->is_mapped};
+}
+
+void bat_binary_release_note(const struct bat_binary *binary, const uint8_t *bytes, size_t size)
+{
+    struct bat_raw_note raw = raw_note(binary);
+    if (raw.bytes)
+        bat_raw_note_release(&raw, bytes, size);
+    else if (binary->elf)
+        bat_elf_release(binary->elf, bytes, size);
+}
+
+/* The map holds what the decoder has passed: the mapped note need not stay in memory with it. */
+static void release_passed(const uint8_t *bytes, size_t size, void *binary)
+{
+    bat_binary_release_note(binary, bytes, size);
 }
 
 enum bat_code bat_binary_decode(struct bat_binary *binary, struct bat_error *error)
 {
-    enum bat_code code =
-        bat_decode_passing(binary->note, binary->note_size, BAT_HOT_INDEX_AUTO,
-                           binary->elf ? release_passed : NULL, binary->elf, &binary->map, error);
-    if (binary->elf)
-        bat_elf_release(binary->elf, binary->note, binary->note_size);
+    enum bat_code code = bat_decode_passing(binary->note, binary->note_size, BAT_HOT_INDEX_AUTO,
+                                            release_passed, binary, &binary->map, error);
+    bat_binary_release_note(binary, binary->note, binary->note_size);
     if (code != BAT_OK || !binary->map->hot_index_ambiguous)
         return code;
     code = bat_binary_choose_reading(binary, error);
@@ -65,6 +81,7 @@ void bat_binary_close(struct bat_binary *binary)
 {
     bat_map_free(binary->map);
     bat_elf_close(binary->elf);
-    free(binary->owned);
+    struct bat_raw_note raw = raw_note(binary);
+    bat_raw_note_free(&raw);
     *binary = (struct bat_binary){0};
 }

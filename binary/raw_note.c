@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -91,7 +92,27 @@ static bool looks_like_note(const uint8_t *bytes, size_t size)
     return size < 12 || memcmp(bytes + 8, type, sizeof(type)) == 0;
 }
 
-static enum bat_code read_intake(struct intake *intake, bool *is_elf, struct bat_error *error)
+/* Smaller files are read: mapping them saves nothing. */
+#define MAPPED_MIN ((size_t)1 << 20)
+
+/* Map a large regular file in place of reading it. False if that cannot be. */
+static bool map_all(const struct intake *intake, struct bat_raw_note *note)
+{
+    struct stat status;
+    if (fstat(intake->file, &status) != 0 || !S_ISREG(status.st_mode) ||
+        status.st_size < (off_t)MAPPED_MIN ||
+        lseek(intake->file, 0, SEEK_CUR) != (off_t)intake->size)
+        return false;
+    void *bytes = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, intake->file, 0);
+    if (bytes == MAP_FAILED)
+        return false;
+    *note =
+        (struct bat_raw_note){.bytes = bytes, .size = (size_t)status.st_size, .is_mapped = true};
+    return true;
+}
+
+static enum bat_code read_intake(struct intake *intake, bool *is_elf, struct bat_raw_note *note,
+                                 struct bat_error *error)
 {
     enum bat_code code = grow(intake, HEAD_SIZE, error);
     if (code == BAT_OK)
@@ -107,15 +128,14 @@ static enum bat_code read_intake(struct intake *intake, bool *is_elf, struct bat
     if (!looks_like_note(intake->bytes, intake->size))
         return bat_fail_at(error, BAT_ERR_NOT_ELF, BAT_PLACE_FILE, 0,
                            "expected an ELF file or a BAT note, found neither's first bytes");
-    return fill_all(intake, error);
+    return map_all(intake, note) ? BAT_OK : fill_all(intake, error);
 }
 
-enum bat_code bat_raw_note_read(const char *path, bool *is_elf, uint8_t **bytes, size_t *size,
+enum bat_code bat_raw_note_read(const char *path, bool *is_elf, struct bat_raw_note *note,
                                 struct bat_error *error)
 {
     *is_elf = false;
-    *bytes = NULL;
-    *size = 0;
+    *note = (struct bat_raw_note){0};
     bool standard_input = strcmp(path, "-") == 0;
     struct intake intake = {.file = STDIN_FILENO};
     if (!standard_input)
@@ -123,17 +143,38 @@ enum bat_code bat_raw_note_read(const char *path, bool *is_elf, uint8_t **bytes,
     if (intake.file < 0)
         return fail_io(error, "cannot be opened");
 
-    enum bat_code code = read_intake(&intake, is_elf, error);
+    enum bat_code code = read_intake(&intake, is_elf, note, error);
     if (!standard_input)
         close(intake.file);
     else if (code == BAT_OK && *is_elf)
         code = bat_fail(error, BAT_ERR_ARGUMENT,
                         "expected a BAT note on standard input, found an ELF file: give its path");
-    if (code != BAT_OK || *is_elf) {
+    if (code != BAT_OK || *is_elf || note->is_mapped) {
         free(intake.bytes);
         return code;
     }
-    *bytes = intake.bytes;
-    *size = intake.size;
+    note->bytes = intake.bytes;
+    note->size = intake.size;
     return BAT_OK;
+}
+
+void bat_raw_note_free(struct bat_raw_note *note)
+{
+    if (note->is_mapped)
+        munmap(note->bytes, note->size);
+    else
+        free(note->bytes);
+    *note = (struct bat_raw_note){0};
+}
+
+void bat_raw_note_release(const struct bat_raw_note *note, const uint8_t *bytes, size_t size)
+{
+    if (!note->is_mapped)
+        return;
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    /* Whole pages: what else is on the first and last one may be in use. */
+    size_t first = ((size_t)(bytes - note->bytes) + page - 1) / page * page;
+    size_t end = ((size_t)(bytes - note->bytes) + size) / page * page;
+    if (first < end)
+        madvise(note->bytes + first, end - first, MADV_DONTNEED);
 }

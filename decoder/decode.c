@@ -149,14 +149,18 @@ static enum bat_code decode_cold_header(struct bat_decoding *decoding, struct ba
     return bat_reader_uleb32(reader, "skew", &table->skew);
 }
 
-/* The number of entries and of equal ones, and the entries. */
-static enum bat_code decode_table_body(struct bat_decoding *decoding, struct bat_function *table)
+enum bat_code bat_decode_table_body(struct bat_decoding *decoding, struct bat_function *table)
 {
     struct bat_reader *reader = &decoding->reader;
     enum bat_code code = bat_reader_count(reader, "number of entries", 1, &table->entry_count);
     if (code != BAT_OK)
         return code;
     const uint8_t *at = reader->cursor;
+    if (table->entry_count > decoding->entry_limit)
+        return bat_reader_fail(reader, BAT_ERR_COUNT, at,
+                               "expected %" PRIu32 " entries as before, found %" PRIu32
+                               ": someone changes the note",
+                               decoding->entry_limit, table->entry_count);
     code = bat_reader_uleb32(reader, "length of the equal prefix", &table->equal_count);
     if (code != BAT_OK)
         return code;
@@ -166,6 +170,16 @@ static enum bat_code decode_table_body(struct bat_decoding *decoding, struct bat
                                " entries (all of the table), found %" PRIu32,
                                table->entry_count, table->equal_count);
     return bat_decode_entries(decoding, table);
+}
+
+/* Where a table starts is noted; what it has kept is used again for the next one. */
+static void skim_table(struct bat_decoding *decoding, uint32_t table, const uint8_t *start)
+{
+    if (!decoding->is_skimming)
+        return;
+    decoding->starts[table] = (uint64_t)(start - decoding->reader.start);
+    decoding->map->entry_count = 0;
+    decoding->map->block_count = 0;
 }
 
 /* Bytes that passed() is told of at once. */
@@ -188,21 +202,25 @@ static enum bat_code decode_hot_tables(struct bat_decoding *decoding)
     if (code != BAT_OK)
         return code;
     map->functions = bat_array_new(map->hot_count, sizeof(*map->functions));
-    if (!map->functions)
+    if (decoding->is_skimming)
+        decoding->starts = bat_array_new(map->hot_count, sizeof(*decoding->starts));
+    if (!map->functions || (decoding->is_skimming && !decoding->starts))
         return fail_memory(decoding->reader.error);
     for (uint32_t i = 0; i < map->hot_count; i++) {
+        const uint8_t *start = decoding->reader.cursor;
         struct bat_function *table = &map->functions[i];
         *table = (struct bat_function){.parent = i};
         code = decode_address(decoding, table, i == 0);
         if (code == BAT_OK)
             code = decode_hot_header(decoding, table);
         if (code == BAT_OK)
-            code = decode_table_body(decoding, table);
+            code = bat_decode_table_body(decoding, table);
         if (code == BAT_OK)
             code = decode_secondary_entries(decoding, table);
         decoding->reader.table = NULL;
         if (code != BAT_OK)
             return code;
+        skim_table(decoding, i, start);
         tell_passed(decoding);
     }
     return BAT_OK;
@@ -216,6 +234,13 @@ static enum bat_code allocate_cold_tables(struct bat_decoding *decoding)
     if (!grown)
         return fail_memory(decoding->reader.error);
     map->functions = grown;
+    if (decoding->is_skimming) {
+        uint64_t *starts =
+            realloc(decoding->starts, (size_t)bat_map_tables(map) * sizeof(*starts) + 1);
+        if (!starts)
+            return fail_memory(decoding->reader.error);
+        decoding->starts = starts;
+    }
     decoding->hot_indices = bat_array_new(map->cold_count, sizeof(*decoding->hot_indices));
     if (!decoding->hot_indices)
         return fail_memory(decoding->reader.error);
@@ -232,13 +257,16 @@ static enum bat_code decode_cold_tables(struct bat_decoding *decoding)
     uint64_t hot_index = 0;
     for (uint32_t i = 0; code == BAT_OK && i < map->cold_count; i++) {
         struct bat_function *table = &map->functions[map->hot_count + i];
+        const uint8_t *start = decoding->reader.cursor;
         *table = (struct bat_function){.parent = BAT_NONE};
         code = decode_address(decoding, table, i == 0);
         if (code == BAT_OK)
             code = decode_cold_header(decoding, table, &hot_index);
         if (code == BAT_OK)
-            code = decode_table_body(decoding, table);
+            code = bat_decode_table_body(decoding, table);
         decoding->reader.table = NULL;
+        if (code == BAT_OK)
+            skim_table(decoding, map->hot_count + i, start);
     }
     return code;
 }
@@ -303,11 +331,9 @@ static enum bat_code name_older_version(const uint8_t *description, size_t size,
                        (int)version, version == BAT_VERSION_1 ? "17 or earlier" : "18");
 }
 
-enum bat_code bat_decode_passing(const void *section, size_t size, enum bat_hot_index hot_index,
-                                 bat_passed_fn *passed, void *passed_context, struct bat_map **map,
-                                 struct bat_error *error)
+enum bat_code bat_decode_with(struct bat_decoding *decoding, const void *section, size_t size,
+                              enum bat_hot_index hot_index, struct bat_error *error)
 {
-    *map = NULL;
     if ((unsigned)hot_index > BAT_HOT_INDEX_MERGED)
         return bat_fail(error, BAT_ERR_ARGUMENT,
                         "expected hot indices to be read as AUTO, TABLE or MERGED, found %d",
@@ -319,27 +345,34 @@ enum bat_code bat_decode_passing(const void *section, size_t size, enum bat_hot_
     if (code != BAT_OK)
         return code;
 
-    struct bat_decoding decoding = {
-        .passed = passed,
-        .passed_context = passed_context,
-        .kept = section,
-        .reader = {.start = section,
-                   .cursor = description,
-                   .end = description + description_size,
-                   .error = error},
-        .map = calloc(1, sizeof(struct bat_map)),
-    };
-    if (!decoding.map)
+    decoding->kept = section;
+    decoding->entry_limit = UINT32_MAX;
+    decoding->reader = (struct bat_reader){.start = section,
+                                           .cursor = description,
+                                           .end = description + description_size,
+                                           .error = error};
+    decoding->map = calloc(1, sizeof(struct bat_map));
+    if (!decoding->map)
         return fail_memory(error);
-    decoding.map->version = BAT_VERSION_3;
-    code = decode_description(&decoding, hot_index);
-    free(decoding.hot_indices);
-    if (code != BAT_OK) {
-        bat_map_free(decoding.map);
-        return name_older_version(description, description_size, code, error);
-    }
+    decoding->map->version = BAT_VERSION_3;
+    code = decode_description(decoding, hot_index);
+    free(decoding->hot_indices);
+    decoding->hot_indices = NULL;
+    if (code == BAT_OK)
+        return BAT_OK;
+    bat_map_free(decoding->map);
+    decoding->map = NULL;
+    return name_older_version(description, description_size, code, error);
+}
+
+enum bat_code bat_decode_passing(const void *section, size_t size, enum bat_hot_index hot_index,
+                                 bat_passed_fn *passed, void *passed_context, struct bat_map **map,
+                                 struct bat_error *error)
+{
+    struct bat_decoding decoding = {.passed = passed, .passed_context = passed_context};
+    enum bat_code code = bat_decode_with(&decoding, section, size, hot_index, error);
     *map = decoding.map;
-    return BAT_OK;
+    return code;
 }
 
 enum bat_code bat_decode(const void *section, size_t size, enum bat_hot_index hot_index,

@@ -25,7 +25,20 @@ struct bat_decoding {
     uint64_t address; /* the running output address (BAT.md 4) */
     uint32_t secondary_capacity;
     struct bat_raw_hot_index *hot_indices; /* one a cold fragment */
+    bool is_skimming;                      /* entries are read and not kept: see skim.h */
+    uint64_t *starts;                      /* then: where each table starts, in the section */
+    uint32_t entry_limit;                  /* no table may have more: there is no room for them */
 };
+
+/* The number of entries and of equal ones, and the entries: what follows a table's header. */
+enum bat_code bat_decode_table_body(struct bat_decoding *decoding, struct bat_function *table);
+
+/*
+ * bat_decode_passing() of a decoding that is set up but for reader and map; on failure map is
+ * freed and NULL.
+ */
+enum bat_code bat_decode_with(struct bat_decoding *decoding, const void *section, size_t size,
+                              enum bat_hot_index hot_index, struct bat_error *error);
 
 /* The entries of one table, whose header has been read (BAT.md 6). */
 enum bat_code bat_decode_entries(struct bat_decoding *decoding, struct bat_function *table);

@@ -149,10 +149,10 @@ BAT_API enum bat_code bat_elf_note(const struct bat_elf *elf, const uint8_t **by
  * Nothing that a program header maps changes, nor do the offsets of any other section but the
  * section name table; only the note, the section name table, the section header table and the
  * ELF header's fields for it may differ. The copy is written to a temporary file in output's
- * folder, synchronised, given path's mode and (where allowed) owner, and renamed over output; on
- * failure output is as it was. A file whose note was removed with bat_elf_remove_note() and put
- * back is the same bytes again if BOLT wrote it. A symbolic link as output is followed; a hard
- * link is not, its other names keep the old content.
+ * folder, given path's mode and (where allowed) owner, and renamed over output, if there was one,
+ * when it is on the disk; on failure output is as it was. A file whose note was removed with
+ * bat_elf_remove_note() and put back is the same bytes again if BOLT wrote it. A symbolic link as
+ * output is followed; a hard link is not, its other names keep the old content.
  *
  * A note in front of other bytes is overwritten if the new one fits, else the new one goes to the
  * file's end; where the old one, section names or section headers were, the file then reads as
@@ -166,6 +166,20 @@ BAT_API enum bat_code bat_elf_note(const struct bat_elf *elf, const uint8_t **by
  */
 BAT_API enum bat_code bat_elf_write_note(const char *path, const char *output, const void *section,
                                          size_t size, struct bat_error *error);
+
+/*
+ * The same in two steps, so that the note can be checked while the file is copied: begin does all
+ * but the renaming, commit does that, abandon leaves output as it was; one of the last two has to
+ * follow, and both free copy. passed() (may be NULL) is told of bytes of section that have been
+ * written. section must stay until begin returns.
+ */
+struct bat_elf_copy;
+typedef void bat_elf_passed_fn(const uint8_t *bytes, size_t size, void *context);
+BAT_API enum bat_code bat_elf_begin_note(const char *path, const char *output, const void *section,
+                                         size_t size, bat_elf_passed_fn *passed, void *context,
+                                         struct bat_elf_copy **copy, struct bat_error *error);
+BAT_API enum bat_code bat_elf_commit(struct bat_elf_copy *copy, struct bat_error *error);
+BAT_API void bat_elf_abandon(struct bat_elf_copy *copy);
 
 /*
  * The same without the note. Its section header is dropped if it is the last one and nothing

@@ -24,6 +24,8 @@ struct edit {
     const struct bat_elf *elf;
     const uint8_t *note; /* the section's new content; NULL to remove it */
     uint64_t note_size;
+    bat_elf_passed_fn *passed; /* is told what of it is written; or NULL */
+    void *passed_context;
     const struct bat_section *old_note; /* NULL if there is none */
 
     const char *suffix; /* to be appended to the section names; NULL if nothing is */
@@ -328,6 +330,25 @@ static enum bat_code write_names(const struct edit *edit, struct replacement *fi
                              piece->offset + (old.end - old.start), error);
 }
 
+/* How much of a note is written before that is told. */
+#define NOTE_STEP ((uint64_t)4 << 20)
+
+static enum bat_code write_new_note(const struct edit *edit, struct replacement *file,
+                                    struct bat_error *error)
+{
+    uint64_t offset = edit->layout.pieces[LAYOUT_NOTE].offset;
+    enum bat_code code = BAT_OK;
+    for (uint64_t done = 0; done < edit->note_size && code == BAT_OK;) {
+        uint64_t left = edit->note_size - done;
+        uint64_t step = left < NOTE_STEP ? left : NOTE_STEP;
+        code = replacement_write(file, edit->note + done, step, offset + done, error);
+        if (code == BAT_OK && edit->passed)
+            edit->passed(edit->note + done, (size_t)step, edit->passed_context);
+        done += step;
+    }
+    return code;
+}
+
 static enum bat_code write_pieces(struct edit *edit, struct replacement *file,
                                   struct bat_error *error)
 {
@@ -340,8 +361,7 @@ static enum bat_code write_pieces(struct edit *edit, struct replacement *file,
 
     enum bat_code code = write_names(edit, file, error);
     if (code == BAT_OK && edit->note)
-        code =
-            replacement_write(file, edit->note, edit->note_size, pieces[LAYOUT_NOTE].offset, error);
+        code = write_new_note(edit, file, error);
     if (code == BAT_OK)
         code = replacement_write(file, edit->headers, pieces[LAYOUT_TABLE].size,
                                  pieces[LAYOUT_TABLE].offset, error);
@@ -363,63 +383,133 @@ static enum bat_code check_unchanged(const struct bat_elf *elf, struct bat_error
     return BAT_OK;
 }
 
-static enum bat_code write_edit(struct edit *edit, const char *path, struct bat_error *error)
+/* Everything but the renaming. file is to be finished or discarded after success. */
+static enum bat_code write_edit(struct edit *edit, const char *path, struct replacement *file,
+                                struct bat_error *error)
 {
-    struct replacement file;
-    enum bat_code code = replacement_begin(&file, path, &edit->elf->status, error);
+    enum bat_code code = replacement_begin(file, path, &edit->elf->status, error);
     if (code != BAT_OK)
         return code;
-    code = copy_kept(edit, &file, error);
+    code = copy_kept(edit, file, error);
     if (code == BAT_OK)
-        code = write_pieces(edit, &file, error);
+        code = write_pieces(edit, file, error);
     if (code == BAT_OK)
         code = check_unchanged(edit->elf, error);
-    if (code != BAT_OK) {
-        replacement_discard(&file);
-        return code;
-    }
-    return replacement_finish(&file, error);
+    if (code != BAT_OK)
+        replacement_discard(file);
+    return code;
+}
+
+static enum bat_code begin_edit(struct edit *edit, const char *output, struct replacement *file,
+                                struct bat_error *error)
+{
+    enum bat_code code = find_old_note(edit, error);
+    if (code == BAT_OK)
+        code = find_name(edit, error);
+    if (code == BAT_OK)
+        code = make_headers(edit, error);
+    if (code == BAT_OK)
+        code = plan(edit, error);
+    if (code == BAT_OK)
+        code = write_edit(edit, output, file, error);
+    free(edit->headers);
+    return code;
 }
 
 enum bat_code elf_rewrite(const struct bat_elf *elf, const char *output, const void *section,
                           size_t size, struct bat_error *error)
 {
     struct edit edit = {.elf = elf, .note = section, .note_size = size};
-    enum bat_code code = find_old_note(&edit, error);
-    if (code == BAT_OK)
-        code = find_name(&edit, error);
-    if (code == BAT_OK)
-        code = make_headers(&edit, error);
-    if (code == BAT_OK)
-        code = plan(&edit, error);
-    if (code == BAT_OK)
-        code = write_edit(&edit, output, error);
-    free(edit.headers);
-    return code;
+    struct replacement file;
+    enum bat_code code = begin_edit(&edit, output, &file, error);
+    return code == BAT_OK ? replacement_finish(&file, error) : code;
 }
 
-/* Open path and rewrite it. */
-static enum bat_code rewrite_path(const char *path, const char *output, const void *section,
-                                  size_t size, struct bat_error *error)
+/* --- In two steps ------------------------------------------------------------------------- */
+
+struct bat_elf_copy {
+    char *output; /* which file->path points to */
+    struct replacement file;
+};
+
+static void free_copy(struct bat_elf_copy *copy)
+{
+    free(copy->output);
+    free(copy);
+}
+
+static enum bat_code begin_copy(struct bat_elf_copy *copy, const char *path, struct edit *edit,
+                                struct bat_error *error)
 {
     struct bat_elf *elf = NULL;
     enum bat_code code = bat_elf_open(path, &elf, error);
     if (code != BAT_OK)
         return code;
-    code = elf_rewrite(elf, output, section, size, error);
+    edit->elf = elf;
+    code = begin_edit(edit, copy->output, &copy->file, error);
     bat_elf_close(elf);
     return code;
+}
+
+/* Open path and write what the edit makes of it. */
+static enum bat_code new_copy(const char *path, const char *output, struct edit *edit,
+                              struct bat_elf_copy **copy, struct bat_error *error)
+{
+    *copy = NULL;
+    struct bat_elf_copy *made = calloc(1, sizeof(*made));
+    if (made)
+        made->output = strdup(output);
+    if (!made || !made->output) {
+        free(made);
+        return bat_fail(error, BAT_ERR_MEMORY, "no memory to copy the file");
+    }
+    enum bat_code code = begin_copy(made, path, edit, error);
+    if (code != BAT_OK)
+        free_copy(made);
+    else
+        *copy = made;
+    return code;
+}
+
+enum bat_code bat_elf_commit(struct bat_elf_copy *copy, struct bat_error *error)
+{
+    enum bat_code code = replacement_finish(&copy->file, error);
+    free_copy(copy);
+    return code;
+}
+
+void bat_elf_abandon(struct bat_elf_copy *copy)
+{
+    if (!copy)
+        return;
+    replacement_discard(&copy->file);
+    free_copy(copy);
+}
+
+enum bat_code bat_elf_begin_note(const char *path, const char *output, const void *section,
+                                 size_t size, bat_elf_passed_fn *passed, void *context,
+                                 struct bat_elf_copy **copy, struct bat_error *error)
+{
+    *copy = NULL;
+    if (!section || size == 0)
+        return bat_fail(error, BAT_ERR_ARGUMENT, "an empty note cannot be written");
+    struct edit edit = {
+        .note = section, .note_size = size, .passed = passed, .passed_context = context};
+    return new_copy(path, output, &edit, copy, error);
 }
 
 enum bat_code bat_elf_write_note(const char *path, const char *output, const void *section,
                                  size_t size, struct bat_error *error)
 {
-    if (!section || size == 0)
-        return bat_fail(error, BAT_ERR_ARGUMENT, "an empty note cannot be written");
-    return rewrite_path(path, output, section, size, error);
+    struct bat_elf_copy *copy;
+    enum bat_code code = bat_elf_begin_note(path, output, section, size, NULL, NULL, &copy, error);
+    return code == BAT_OK ? bat_elf_commit(copy, error) : code;
 }
 
 enum bat_code bat_elf_remove_note(const char *path, const char *output, struct bat_error *error)
 {
-    return rewrite_path(path, output, NULL, 0, error);
+    struct edit edit = {0};
+    struct bat_elf_copy *copy;
+    enum bat_code code = new_copy(path, output, &edit, &copy, error);
+    return code == BAT_OK ? bat_elf_commit(copy, error) : code;
 }

@@ -35,11 +35,15 @@ struct bat_verdict {
     uint64_t notes;
     uint64_t warnings;
     uint64_t errors;
+    uint32_t tables; /* that were checked: 0 if the note could not be decoded */
 };
 
 struct bat_validate_options {
     bool round_trip;          /* encode again and compare with the bytes */
     struct bat_elf *original; /* the binary that BOLT read, or NULL */
+    bool by_function;         /* a note that is not decoded yet is not decoded as a whole: less
+                                 memory than the note has bytes. Findings come function by
+                                 function. Without effect beside the two above */
 };
 
 /*

@@ -132,9 +132,18 @@ static bool has_parents_name(const struct bat_names *names, size_t first, size_t
     return false;
 }
 
+/* Where functions start by the binary's own account. */
+struct bat_binary_facts {
+    struct bat_frames frames;
+    bool has_symbols;
+};
+
 /* A function's fragments, as far as they have symbols, are called after it. */
-static void check_fragment_names(struct bat_checking *checking, uint32_t hot)
+void bat_check_fragment_names(struct bat_checking *checking, const struct bat_binary_facts *facts,
+                              uint32_t hot)
 {
+    if (!facts)
+        return;
     const struct bat_map *map = checking->map;
     const struct bat_names *names = &checking->names;
     uint64_t parent = map->functions[hot].address;
@@ -154,13 +163,15 @@ static void check_fragment_names(struct bat_checking *checking, uint32_t hot)
     }
 }
 
-static void check_table(struct bat_checking *checking, const struct bat_frames *frames,
-                        uint32_t table, bool must_be_known)
+void bat_check_table_in_binary(struct bat_checking *checking, const struct bat_binary_facts *facts,
+                               uint32_t table)
 {
+    if (!facts)
+        return;
     const struct bat_map *map = checking->map;
     uint64_t address = map->functions[table].address;
-    struct start start = find_start(&checking->names, frames, address);
-    if (!start.is_known && must_be_known)
+    struct start start = find_start(&checking->names, &facts->frames, address);
+    if (!start.is_known && facts->has_symbols)
         bat_checking_find(checking, CHECK_START, table, BAT_NONE,
                           "table at 0x%" PRIx64 ": expected a %s to start there, found neither "
                           "symbol nor frame description",
@@ -182,34 +193,62 @@ static void tell_no_symbols(struct bat_checking *checking, const struct bat_fram
                                     : "exported symbols, if any, tell");
 }
 
-static enum bat_code check_functions(struct bat_checking *checking)
+void bat_binary_facts_free(struct bat_binary_facts *facts)
 {
-    const struct bat_map *map = checking->map;
+    if (!facts)
+        return;
+    bat_frames_free(&facts->frames);
+    free(facts);
+}
+
+static enum bat_code fill_facts(struct bat_checking *checking, struct bat_binary_facts *facts)
+{
     struct bat_elf *elf = checking->binary->elf;
     const struct bat_symbol *symbols = NULL;
     size_t symbol_count = 0;
-    struct bat_frames frames;
     enum bat_code code = bat_elf_symbols(elf, false, &symbols, &symbol_count, checking->error);
     if (code == BAT_OK)
-        code = bat_frames_collect(elf, &frames, checking->error);
+        code = bat_frames_collect(elf, &facts->frames, checking->error);
     if (code != BAT_OK)
         return code;
-    if (symbol_count == 0)
-        tell_no_symbols(checking, &frames);
-    for (uint32_t i = 0; i < bat_map_tables(map); i++)
-        check_table(checking, &frames, i, symbol_count != 0);
-    for (uint32_t hot = 0; hot < map->hot_count; hot++)
-        check_fragment_names(checking, hot);
-    bat_frames_free(&frames);
+    facts->has_symbols = symbol_count != 0;
+    if (!facts->has_symbols)
+        tell_no_symbols(checking, &facts->frames);
+    return BAT_OK;
+}
+
+enum bat_code bat_binary_facts_collect(struct bat_checking *checking,
+                                       struct bat_binary_facts **facts)
+{
+    *facts = NULL;
+    if (!checking->binary->elf)
+        return BAT_OK;
+    enum bat_code code = check_executable(checking);
+    if (code != BAT_OK)
+        return code;
+    struct bat_binary_facts *found = calloc(1, sizeof(*found));
+    if (!found)
+        return bat_fail(checking->error, BAT_ERR_MEMORY, "not enough memory for the checks");
+    code = fill_facts(checking, found);
+    if (code != BAT_OK) {
+        free(found);
+        return code;
+    }
+    *facts = found;
     return BAT_OK;
 }
 
 enum bat_code bat_check_binary(struct bat_checking *checking)
 {
-    if (!checking->binary->elf)
-        return BAT_OK;
-    enum bat_code code = check_executable(checking);
-    if (code == BAT_OK)
-        code = check_functions(checking);
-    return code;
+    const struct bat_map *map = checking->map;
+    struct bat_binary_facts *facts;
+    enum bat_code code = bat_binary_facts_collect(checking, &facts);
+    if (code != BAT_OK)
+        return code;
+    for (uint32_t i = 0; i < bat_map_tables(map); i++)
+        bat_check_table_in_binary(checking, facts, i);
+    for (uint32_t hot = 0; hot < map->hot_count; hot++)
+        bat_check_fragment_names(checking, facts, hot);
+    bat_binary_facts_free(facts);
+    return BAT_OK;
 }

@@ -76,8 +76,7 @@ static uint32_t append_table(const struct bat_map *map, uint32_t table, struct b
     return count;
 }
 
-/* Room for the blocks of one function. */
-struct block_room {
+struct bat_block_room {
     struct block *blocks;
     struct block *sorted;
     uint64_t *order;
@@ -88,7 +87,7 @@ struct block_room {
  * in the map; into room->sorted.
  */
 static uint32_t collect_blocks(const struct bat_map *map, uint32_t hot,
-                               const struct block_room *room)
+                               const struct bat_block_room *room)
 {
     struct block *blocks = room->blocks;
     uint32_t count = append_table(map, hot, blocks, 0);
@@ -211,8 +210,8 @@ static void check_secondary(const struct bat_map *map, struct faults *faults, ui
     }
 }
 
-static void check_function(struct bat_checking *checking, uint32_t hot,
-                           const struct block_room *room)
+void bat_check_function_blocks(struct bat_checking *checking, uint32_t hot,
+                               const struct bat_block_room *room)
 {
     const struct bat_map *map = checking->map;
     struct faults faults = {
@@ -244,7 +243,17 @@ static uint32_t count_blocks(const struct bat_map *map, uint32_t hot)
     return count;
 }
 
-enum bat_code bat_check_blocks(struct bat_checking *checking)
+void bat_block_room_free(struct bat_block_room *room)
+{
+    if (!room)
+        return;
+    free(room->blocks);
+    free(room->sorted);
+    free(room->order);
+    free(room);
+}
+
+struct bat_block_room *bat_block_room_new(struct bat_checking *checking)
 {
     const struct bat_map *map = checking->map;
     uint32_t most = 1;
@@ -253,17 +262,26 @@ enum bat_code bat_check_blocks(struct bat_checking *checking)
         if (count > most)
             most = count;
     }
-    struct block_room room = {.blocks = malloc((size_t)most * sizeof(*room.blocks)),
-                              .sorted = malloc((size_t)most * sizeof(*room.sorted)),
-                              .order = malloc((size_t)most * sizeof(*room.order))};
-    enum bat_code code = BAT_OK;
-    if (!room.blocks || !room.sorted || !room.order)
-        code = bat_fail(checking->error, BAT_ERR_MEMORY, "not enough memory for %" PRIu32 " blocks",
-                        most);
-    for (uint32_t hot = 0; hot < map->hot_count && !code; hot++)
-        check_function(checking, hot, &room);
-    free(room.blocks);
-    free(room.sorted);
-    free(room.order);
-    return code;
+    struct bat_block_room *room = calloc(1, sizeof(*room));
+    if (room) {
+        room->blocks = malloc((size_t)most * sizeof(*room->blocks));
+        room->sorted = malloc((size_t)most * sizeof(*room->sorted));
+        room->order = malloc((size_t)most * sizeof(*room->order));
+    }
+    if (room && room->blocks && room->sorted && room->order)
+        return room;
+    bat_block_room_free(room);
+    bat_fail(checking->error, BAT_ERR_MEMORY, "not enough memory for %" PRIu32 " blocks", most);
+    return NULL;
+}
+
+enum bat_code bat_check_blocks(struct bat_checking *checking)
+{
+    struct bat_block_room *room = bat_block_room_new(checking);
+    if (!room)
+        return BAT_ERR_MEMORY;
+    for (uint32_t hot = 0; hot < checking->map->hot_count; hot++)
+        bat_check_function_blocks(checking, hot, room);
+    bat_block_room_free(room);
+    return BAT_OK;
 }

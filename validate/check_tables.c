@@ -4,6 +4,7 @@
 
 #include "bat_decoder.h"
 #include "checking.h"
+#include "map.h"
 #include "places.h"
 
 /* The most entries that qualify for the equal prefix (BAT.md 6.2). */
@@ -61,19 +62,36 @@ static void check_room(struct bat_checking *checking, uint32_t index, uint64_t r
     bat_fault_tell(checking, &fault, "entries");
 }
 
-enum bat_code bat_check_tables(struct bat_checking *checking)
+/* Entries beyond the start of the table that is next by address. */
+static void check_next(struct bat_checking *checking, uint32_t rank)
 {
     const struct bat_map *map = checking->map;
-    uint32_t tables = bat_map_tables(map);
-    for (uint32_t i = 0; i < tables; i++) {
-        check_prefix(checking, i);
-        if (i >= map->hot_count)
-            check_skew(checking, i);
-    }
-    for (uint32_t rank = 0; rank + 1 < tables; rank++) {
-        uint32_t table = map->by_address[rank];
-        uint32_t next = map->by_address[rank + 1];
-        check_room(checking, table, map->functions[next].address - map->functions[table].address);
-    }
+    if (rank + 1 >= bat_map_tables(map))
+        return;
+    uint32_t table = map->by_address[rank];
+    uint32_t next = map->by_address[rank + 1];
+    check_room(checking, table, map->functions[next].address - map->functions[table].address);
+}
+
+static void check_alone(struct bat_checking *checking, uint32_t table)
+{
+    check_prefix(checking, table);
+    if (table >= checking->map->hot_count)
+        check_skew(checking, table);
+}
+
+void bat_check_table(struct bat_checking *checking, uint32_t table)
+{
+    check_alone(checking, table);
+    check_next(checking, bat_map_rank(checking->map, table));
+}
+
+enum bat_code bat_check_tables(struct bat_checking *checking)
+{
+    uint32_t tables = bat_map_tables(checking->map);
+    for (uint32_t i = 0; i < tables; i++)
+        check_alone(checking, i);
+    for (uint32_t rank = 0; rank < tables; rank++)
+        check_next(checking, rank);
     return BAT_OK;
 }

@@ -24,27 +24,20 @@ static bool is_about_note(enum bat_code code)
     }
 }
 
-/* Decode the note if need be. *decoded is false if it cannot be, and that has been told. */
-static enum bat_code decode(struct bat_checking *checking, bool *decoded)
+/* A note that cannot be decoded is a finding; other failures are the caller's. */
+static enum bat_code tell_undecodable(struct bat_checking *checking, enum bat_code code,
+                                      const struct bat_error *error)
 {
-    *decoded = true;
-    if (checking->binary->map)
-        return BAT_OK;
-    struct bat_error error;
-    enum bat_code code = bat_binary_decode(checking->binary, &error);
-    *decoded = code == BAT_OK;
-    if (code == BAT_OK)
-        return BAT_OK;
     if (is_about_note(code)) {
-        bat_checking_find_undecodable(checking, &error);
+        bat_checking_find_undecodable(checking, error);
         return BAT_OK;
     }
     if (checking->error)
-        *checking->error = error;
+        *checking->error = *error;
     return code;
 }
 
-static enum bat_code check_hot_index_form(struct bat_checking *checking)
+enum bat_code bat_check_hot_index_form(struct bat_checking *checking)
 {
     if (checking->map->hot_index == BAT_HOT_INDEX_MERGED)
         bat_checking_find(checking, CHECK_HOT_INDEX_MERGED, BAT_NONE, BAT_NONE,
@@ -57,8 +50,8 @@ static enum bat_code check_hot_index_form(struct bat_checking *checking)
 static enum bat_code run_checks(struct bat_checking *checking)
 {
     static enum bat_code (*const groups[])(struct bat_checking *) = {
-        check_hot_index_form, bat_check_round_trip, bat_check_tables,
-        bat_check_blocks,     bat_check_binary,     bat_check_original,
+        bat_check_hot_index_form, bat_check_round_trip, bat_check_tables,
+        bat_check_blocks,         bat_check_binary,     bat_check_original,
     };
     enum bat_code code = BAT_OK;
     for (size_t i = 0; code == BAT_OK && i < sizeof(groups) / sizeof(groups[0]); i++)
@@ -80,11 +73,25 @@ enum bat_code bat_validate(struct bat_binary *binary, const struct bat_validate_
         .verdict = verdict,
         .error = error,
     };
-    bool decoded = false;
-    enum bat_code code = decode(&checking, &decoded);
-    if (code != BAT_OK || !decoded)
+    enum bat_code code = BAT_OK;
+    struct bat_error cause;
+    bool by_function = !binary->map && checking.options->by_function &&
+                       !checking.options->round_trip && !checking.options->original;
+    if (by_function) {
+        checking.error = &cause;
+        code = bat_check_by_function(&checking);
+        checking.error = error;
+        if (code != BAT_OK)
+            code = tell_undecodable(&checking, code, &cause);
+        bat_names_free(&checking.names);
         return code;
+    }
+    if (!binary->map)
+        code = bat_binary_decode(binary, &cause);
+    if (code != BAT_OK)
+        return tell_undecodable(&checking, code, &cause);
     checking.map = binary->map;
+    verdict->tables = bat_map_tables(binary->map);
     code = bat_names_collect(binary, &checking.names, error);
     if (code == BAT_OK)
         code = run_checks(&checking);

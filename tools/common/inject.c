@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -188,41 +189,35 @@ static void show_finding(const struct bat_finding *finding, void *context)
 }
 
 /* Check the new note as part of the file. */
-static bool validate(struct bat_binary *binary, const char *file)
+static bool check(struct injection *injection)
 {
+    static const struct bat_validate_options options = {.by_function = true};
+    const char *file = injection->request->file;
     struct bat_error error;
     struct bat_verdict verdict = {0};
     struct findings findings = {.file = file};
-    if (bat_validate(binary, NULL, show_finding, &findings, &verdict, &error) != BAT_OK)
+    /* The note's own memory is released on the way, if it is a file's. */
+    struct bat_binary binary = injection->source;
+    binary.elf = injection->elf;
+    binary.note = injection->note;
+    binary.note_size = injection->note_size;
+    binary.map = NULL;
+    if (bat_validate(&binary, &options, show_finding, &findings, &verdict, &error) != BAT_OK)
         return report(file, &error);
+    injection->tables = verdict.tables;
     if (findings.shown > FINDINGS_SHOWN)
         tool_complain(file, "and %" PRIu64 " more like these", findings.shown - FINDINGS_SHOWN);
     if (verdict.errors == 0)
         return true;
-    tool_complain(file,
-                  "nothing written: the new note has %" PRIu64 " error%s (--no-check writes "
-                  "it all the same)",
-                  verdict.errors, verdict.errors == 1 ? "" : "s");
+    if (verdict.tables == 0 && injection->note_size != 0)
+        tool_complain(file, "nothing written: the new note cannot be decoded (--no-check writes "
+                            "it all the same)");
+    else
+        tool_complain(file,
+                      "nothing written: the new note has %" PRIu64 " error%s (--no-check writes "
+                      "it all the same)",
+                      verdict.errors, verdict.errors == 1 ? "" : "s");
     return false;
-}
-
-static bool check(struct injection *injection)
-{
-    const struct inject_request *request = injection->request;
-    struct bat_error error;
-    struct bat_binary binary = {
-        .elf = injection->elf, .note = injection->note, .note_size = injection->note_size};
-    bool fine = bat_binary_decode(&binary, &error) == BAT_OK;
-    if (fine) {
-        injection->tables = bat_map_tables(binary.map);
-        fine = validate(&binary, request->file);
-    } else {
-        tool_report(request->file, &error);
-        tool_complain(request->file, "nothing written: the new note cannot be decoded (--no-check "
-                                     "writes it all the same)");
-    }
-    bat_map_free(binary.map);
-    return fine;
 }
 
 /* --- Writing ------------------------------------------------------------------------------ */
@@ -238,13 +233,52 @@ static void tell_done(const struct injection *injection)
     printf("%zu bytes\n", injection->note_size);
 }
 
-static bool write_note(const struct injection *injection)
-{
+/* A copy of the file with the new note, made by a thread of its own while the note is checked. */
+struct copying {
+    const struct injection *injection;
+    struct bat_elf_copy *copy;
+    enum bat_code code;
     struct bat_error error;
-    const struct inject_request *request = injection->request;
-    if (bat_elf_write_note(request->file, target(request), injection->note, injection->note_size,
-                           &error) != BAT_OK)
-        return report(request->file, &error);
+};
+
+static void release_written(const uint8_t *bytes, size_t size, void *context)
+{
+    const struct injection *injection = context;
+    if (injection->note == injection->source.note)
+        bat_binary_release_note(&injection->source, bytes, size);
+}
+
+static void *run_copying(void *context)
+{
+    struct copying *copying = context;
+    const struct injection *injection = copying->injection;
+    copying->code = bat_elf_begin_note(injection->request->file, target(injection->request),
+                                       injection->note, injection->note_size, release_written,
+                                       (void *)injection, &copying->copy, &copying->error);
+    return NULL;
+}
+
+/* Put the copy in its place if the note is sound. */
+static bool write_note(struct injection *injection)
+{
+    struct copying copying = {.injection = injection};
+    bool is_checked = !injection->request->no_check;
+    pthread_t thread;
+    bool has_thread = is_checked && pthread_create(&thread, NULL, run_copying, &copying) == 0;
+    bool is_sound = !is_checked || check(injection);
+    if (has_thread)
+        pthread_join(thread, NULL);
+    else if (is_sound)
+        run_copying(&copying);
+    if (!is_sound) {
+        bat_elf_abandon(copying.copy);
+        return false;
+    }
+    struct bat_error error;
+    if (copying.code != BAT_OK)
+        return report(injection->request->file, &copying.error);
+    if (bat_elf_commit(copying.copy, &error) != BAT_OK)
+        return report(injection->request->file, &error);
     tell_done(injection);
     return true;
 }
@@ -299,7 +333,7 @@ static bool inject(struct injection *injection)
         return false;
     if (!injection->done)
         return leave_canonical(injection);
-    return (request->no_check || check(injection)) && write_note(injection);
+    return write_note(injection);
 }
 
 static bool run_inject(const struct inject_request *request)
