@@ -42,7 +42,7 @@ USUAL_FLAGS = ("inherit", "exclude_kernel", "exclude_hv", "mmap", "comm", "freq"
 TOTAL_TIME_ENABLED, TOTAL_TIME_RUNNING, READ_ID, READ_GROUP, READ_LOST = (1 << i for i in range(5))
 
 # perf_event_attr.branch_sample_type
-BRANCH_USER, BRANCH_KERNEL, BRANCH_ANY, BRANCH_HW_INDEX = 1, 2, 8, 1 << 17
+BRANCH_USER, BRANCH_KERNEL, BRANCH_ANY, BRANCH_HW_INDEX, BRANCH_COUNTERS = 1, 2, 8, 1 << 17, 1 << 19
 
 # perf_event_header.misc
 KERNEL, USER = 1, 2
@@ -177,6 +177,7 @@ def _branch_stack(event, values):
     words = [len(entries), *index]
     for branch, target, flags in entries:
         words += (branch, target, flags)
+    words += range(len(entries)) if event.branch_type & BRANCH_COUNTERS else ()
     return struct.pack(f"<{len(words)}Q", *words)
 
 

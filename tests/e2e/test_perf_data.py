@@ -11,6 +11,7 @@ often that was, by cause, is printed at the end.
 import collections
 import pathlib
 import re
+import struct
 import subprocess
 import sys
 import tempfile
@@ -446,6 +447,23 @@ class PerfData(unittest.TestCase):
                       id=events[i % 2].ids[i // 2 % 2])
         self.check(scene, scene.session.file(build_ids=scene.build_ids()))
 
+    def test_side_records_of_another_event(self):
+        """What is behind a mapping differs by event: the id tells which, and so the time."""
+        events = [cycles(SAMPLE_TYPE, "cycles:u", [1]),
+                  cycles(SAMPLE_TYPE | perf_data.CPU | perf_data.STREAM_ID, "branches:u", [2],
+                         config=4)]
+        for event in events:
+            with self.subTest(event=event.name):
+                scene = Scene(fixtures.get(PIE), *events)
+                process = perf_scenes.Process(100, scene.base())
+                scene.session.comm(100, 100, "program", exec=True, event=event)
+                scene.map(100, process.base, event=event, cpu=7)
+                scene.session.fork(101, 100, event=event, cpu=3)
+                scene.run(process, event=events[0])
+                scene.run(process, first=50, event=events[1])
+                scene.run(perf_scenes.Process(101, process.base), first=90)
+                self.check(scene, scene.session.file(build_ids=scene.build_ids()))
+
     def test_event_without_stacks(self):
         """perf script will not print the stacks of the one event because the other has none."""
         events = [cycles(), cycles(IP | TID | TIME | PERIOD | IDENTIFIER, "instructions:u", [3])]
@@ -498,6 +516,49 @@ class PerfData(unittest.TestCase):
         scene = Scene(fixtures.get(FIXED), event)
         scene.run(scene.start(100), hw_index=3)
         self.check(scene, scene.session.file(build_ids=scene.build_ids()))
+
+    def test_branch_counters(self):
+        """Newer kernels' counters behind a stack, which the perf here does not know."""
+        event = cycles(SAMPLE_TYPE | perf_data.WEIGHT,
+                       branch_type=perf_data.BRANCH_USER | perf_data.BRANCH_ANY
+                       | perf_data.BRANCH_COUNTERS)
+        scene = Scene(fixtures.get(PIE), event)
+        scene.run(scene.start(100))
+        self.check_unread(scene, scene.session.file(build_ids=scene.build_ids()), "branch counters")
+
+    def test_data_behind_records(self):
+        """Two kinds of records are followed by bytes that no record counts."""
+        for kind, body in ((perf_data.R_AUXTRACE, struct.pack("<QQQIIII", 1000, 0, 0, 0, 0, 0, 0)),
+                           (perf_data.R_TRACING_DATA, struct.pack("<I4x", 995))):
+            with self.subTest(kind=kind):
+                scene = Scene(fixtures.get(PIE))
+                process = scene.start(100)
+                scene.run(process, count=100)
+                scene.session.add(perf_data.record(kind, body) + b"\1\2\3\4\5\6\7\0" * 125)
+                scene.run(process, first=17)
+                self.check_unread(scene, scene.session.file(build_ids=scene.build_ids()),
+                                  "trace data")
+                self.check_unread(scene, scene.session.pipe(scene.build_ids()), "trace data")
+
+    def test_threads(self):
+        """A file that is worth several threads, read by one and by four: nothing twice, none lost."""
+        scene = Scene(fixtures.get(FIXED))
+        process = scene.start(100)
+        before = len(scene.session.records)
+        scene.run(process, 16, count=100)
+        scene.run(process, 32)
+        times = -(-36000000 // sum(map(len, scene.session.records)))
+        # The doubled entries go from the first full stack on, which is early.
+        scene.session.records += scene.session.records[before:] * (times - 1)
+        for counts in (scene.truth.traces, scene.truth.mispredicted):
+            for key in counts:
+                counts[key] *= times
+        path = self.folder / "large.data"
+        path.write_bytes(scene.session.file(build_ids=scene.build_ids()))
+        truth = self.truth(scene)
+        for threads in ("1", "4"):
+            ours = battranslate(scene.fixture.bolted, path, self.folder, f"--threads={threads}")
+            self.same(truth, ours, f"{threads} threads", blocks=False)
 
     def test_other_records(self):
         """Records that say nothing of samples stand in between."""
