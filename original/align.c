@@ -74,12 +74,13 @@ static void step(struct alignment *alignment)
 /* The input's place of the output instruction that the walk has come to. */
 static uint64_t settle(struct alignment *alignment)
 {
-    if (alignment->after_call)
+    if (alignment->after_call && alignment->input < alignment->run->input_end)
         return alignment->input; /* where the call returns to, whatever stands there */
     while (decode(alignment) && skips_input(alignment))
         step(alignment);
-    return decode(alignment) && skips_output(alignment) ? alignment->input_before
-                                                        : alignment->input;
+    bool is_added = decode(alignment) && skips_output(alignment);
+    return is_added || alignment->input >= alignment->run->input_end ? alignment->input_before
+                                                                     : alignment->input;
 }
 
 uint64_t bat_original_align(const struct bat_original *original, const struct bat_original_run *run,
