@@ -112,7 +112,7 @@ static struct candidates find_candidates(const struct bat_symbolizer *symbolizer
                                          const struct bat_stack_line *line, uint64_t pid)
 {
     struct candidates candidates = {.count = 0};
-    uint64_t address;
+    uint64_t address = 0;
     if (line->has_module_offset) {
         /* systemd-coredump counts from the first page of the file, others from address 0. */
         bool from_page = line->form == BAT_FORM_SYSTEMD;

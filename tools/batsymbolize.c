@@ -252,11 +252,14 @@ static bool read_text(struct symbolize_text *text)
         tool_complain(NULL, "not enough memory");
         return false;
     }
-    const char *line;
-    size_t length;
-    int error;
-    while (text->printer->output->error == 0 && text_lines_next(lines, &line, &length, &error))
-        symbolize_text_line(text, line, length);
+    struct text_line line;
+    int error = 0;
+    while (text->printer->output->error == 0 && text_lines_next(lines, &line, &error)) {
+        if (line.is_part)
+            symbolize_text_part(text, line.text, line.length, line.is_end);
+        else
+            symbolize_text_line(text, line.text, line.length);
+    }
     text_lines_end(lines);
     symbolize_text_end(text);
     if (text->printer->output->error != 0 || error == 0)
@@ -295,7 +298,7 @@ static bool print_folded(struct symbolize_text *text)
 }
 
 /* Say which files have no source lines, and why. */
-static bool check_debug(const struct symbolize_files *files)
+static bool check_debug(const struct symbolize_files *files, const char *original)
 {
     bool fine = true;
     const struct bat_symbolizer *symbolizer;
@@ -309,7 +312,7 @@ static bool check_debug(const struct symbolize_files *files)
             tool_complain(path, "has no source lines, BOLT has left them out: expected the binary "
                                 "that BOLT read (--original=FILE), found none");
         else
-            tool_report(path, reason);
+            tool_report(i == 0 && original ? original : path, reason);
     }
     return fine;
 }
@@ -359,7 +362,7 @@ static enum tool_exit symbolize(const struct arguments *arguments, struct symbol
         report_unreadable(text->files);
     if (!arguments->lenient) {
         fine = check_addresses(text, arguments->files.path) && fine;
-        fine = check_debug(text->files) && fine;
+        fine = check_debug(text->files, arguments->files.binary.original) && fine;
     }
     return fine ? TOOL_FINE : TOOL_BAD;
 }

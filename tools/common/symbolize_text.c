@@ -232,6 +232,20 @@ void symbolize_text_line(struct symbolize_text *text, const char *line, size_t l
     pass_on(text, &read, line, length);
 }
 
+void symbolize_text_part(struct symbolize_text *text, const char *part, size_t length, bool is_end)
+{
+    finish_stack(text);
+    if (text->folded)
+        return;
+    if (text->printer->options.style != STYLE_JSON) {
+        output_bytes(text->printer->output, part, length);
+        if (is_end)
+            output_bytes(text->printer->output, "\n", 1);
+    } else if (is_end) {
+        print_unread(text->printer, part, length);
+    }
+}
+
 void symbolize_text_end(struct symbolize_text *text)
 {
     finish_stack(text);

@@ -52,6 +52,9 @@ struct symbolize_text {
 /* The next line, without its newline. */
 void symbolize_text_line(struct symbolize_text *text, const char *line, size_t length);
 
+/* A part of a line that is too long to be a frame; is_end: the line's last. */
+void symbolize_text_part(struct symbolize_text *text, const char *part, size_t length, bool is_end);
+
 /* The end of the text. */
 void symbolize_text_end(struct symbolize_text *text);
 

@@ -9,6 +9,7 @@ struct text_lines {
     int file;
     struct output *output;
     bool at_end;
+    bool in_line; /* the start of the line that is read was given already */
     size_t start; /* of the next line */
     size_t seen;  /* no newline stands in [start, seen) */
     size_t end;   /* of what was read */
@@ -23,6 +24,7 @@ struct text_lines *text_lines_begin(int file, struct output *output)
     lines->file = file;
     lines->output = output;
     lines->at_end = false;
+    lines->in_line = false;
     lines->start = 0;
     lines->seen = 0;
     lines->end = 0;
@@ -53,23 +55,26 @@ static bool read_more(struct text_lines *lines, int *error)
     return size > 0;
 }
 
-bool text_lines_next(struct text_lines *lines, const char **line, size_t *length, int *error)
+bool text_lines_next(struct text_lines *lines, struct text_line *line, int *error)
 {
     *error = 0;
     for (;;) {
         const char *newline = memchr(lines->bytes + lines->seen, '\n', lines->end - lines->seen);
         size_t next = newline ? (size_t)(newline - lines->bytes) + 1 : lines->end;
-        bool full = lines->start == 0 && lines->end == TEXT_LINE_MAX;
-        if (newline || full || (lines->at_end && lines->start != lines->end)) {
-            *line = lines->bytes + lines->start;
-            *length = next - lines->start - (newline ? 1 : 0);
+        bool is_full = lines->start == 0 && lines->end == TEXT_LINE_MAX;
+        bool is_last = lines->at_end && lines->start != lines->end;
+        if (newline || is_full || is_last) {
+            line->text = lines->bytes + lines->start;
+            line->length = next - lines->start - (newline ? 1 : 0);
+            line->is_end = newline || is_last;
+            line->is_part = lines->in_line || !line->is_end;
+            lines->in_line = !line->is_end;
             lines->start = next;
             lines->seen = next;
             return true;
         }
         lines->seen = lines->end;
-        if (lines->at_end || !read_more(lines, error))
-            if (lines->start == lines->end)
-                return false;
+        if (lines->at_end || (!read_more(lines, error) && lines->start == lines->end))
+            return false;
     }
 }

@@ -4,10 +4,11 @@
 #define BAT_TEXT_LINES_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "output.h"
 
-/* Longer lines come in pieces. */
+/* Longer lines come in parts. */
 #define TEXT_LINE_MAX ((size_t)1 << 20)
 
 struct text_lines;
@@ -15,11 +16,15 @@ struct text_lines;
 /* Read the file descriptor; output is flushed before each wait for more. NULL without memory. */
 struct text_lines *text_lines_begin(int file, struct output *output);
 
-/*
- * The next line, without its newline; valid until the next call. False at the end, and where
- * reading fails: then *error, else 0, has errno.
- */
-bool text_lines_next(struct text_lines *lines, const char **line, size_t *length, int *error);
+struct text_line {
+    const char *text; /* valid until the next call */
+    size_t length;    /* without the newline */
+    bool is_part;     /* of a line that is too long */
+    bool is_end;      /* nothing of the line follows */
+};
+
+/* The next line. False at the end, and where reading fails: then *error, else 0, has errno. */
+bool text_lines_next(struct text_lines *lines, struct text_line *line, int *error);
 void text_lines_end(struct text_lines *lines);
 
 #endif
