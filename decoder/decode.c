@@ -285,7 +285,11 @@ static enum bat_code connect_tables(struct bat_decoding *decoding, enum bat_hot_
                            duplicate);
     uint32_t misfit = 0;
     if (code == BAT_OK)
-        code = bat_hot_index_resolve(map, decoding->hot_indices, wanted, &misfit);
+        code = bat_hot_index_resolve(map, decoding->hot_indices, !decoding->is_skimming, wanted,
+                                     &misfit);
+    decoding->needs_entries = code == BAT_ERR_ARGUMENT;
+    if (decoding->needs_entries)
+        return bat_fail(error, code, "expected hot indices that can be read in one way");
     if (code == BAT_ERR_HOT_INDEX)
         return bat_fail_at(error, code, BAT_PLACE_SECTION, decoding->hot_indices[misfit].offset,
                            "table at 0x%" PRIx64

@@ -27,6 +27,7 @@ struct bat_decoding {
     struct bat_raw_hot_index *hot_indices; /* one a cold fragment */
     bool is_skimming;                      /* entries are read and not kept: see skim.h */
     uint64_t *starts;                      /* then: where each table starts, in the section */
+    bool needs_entries;                    /* skimming failed because they would have been needed */
     uint32_t entry_limit;                  /* no table may have more: there is no room for them */
 };
 
@@ -46,10 +47,11 @@ enum bat_code bat_decode_entries(struct bat_decoding *decoding, struct bat_funct
 /*
  * Decide what the hot indices count in, and set the fragments' parents (BAT.md 7.2). The tables
  * must have been sorted. Fails with BAT_ERR_HOT_INDEX, *misfit being the first fragment (from 0)
- * whose index fits no reading that was allowed; or with BAT_ERR_MEMORY.
+ * whose index fits no reading that was allowed; with BAT_ERR_ARGUMENT if both readings fit and
+ * only the entries, which the map does not have, could tell; or with BAT_ERR_MEMORY.
  */
 enum bat_code bat_hot_index_resolve(struct bat_map *map, const struct bat_raw_hot_index *raw,
-                                    enum bat_hot_index wanted, uint32_t *misfit);
+                                    bool has_entries, enum bat_hot_index wanted, uint32_t *misfit);
 
 /*
  * The version of a description that is no sound version 3: BAT_VERSION_1 or _2 if its bytes,

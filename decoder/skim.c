@@ -3,27 +3,55 @@
 
 #include <stdlib.h>
 
+#include "bat_decoder.h"
+
 /* The decoder writes one entry and one block more than there are, for the next to overwrite. */
 #define SLACK 8u
 
 /* How many bytes of hot tables are passed before that is told. */
 #define PASSED_MIN ((ptrdiff_t)4 << 20)
 
-enum bat_code bat_skim_open(struct bat_skim *skim, const void *section, size_t size,
-                            enum bat_hot_index hot_index, bat_passed_fn *passed,
-                            void *passed_context, struct bat_error *error)
+static enum bat_code skim_note(struct bat_skim *skim, const void *section, size_t size,
+                               enum bat_hot_index hot_index, bat_passed_fn *passed,
+                               void *passed_context, struct bat_error *error)
 {
     *skim = (struct bat_skim){
         .decoding = {.passed = passed, .passed_context = passed_context, .is_skimming = true}};
     enum bat_code code = bat_decode_with(&skim->decoding, section, size, hot_index, error);
     skim->map = skim->decoding.map;
     skim->starts = skim->decoding.starts;
-    if (code != BAT_OK) {
-        bat_skim_close(skim);
-        return code;
-    }
     skim->decoding.kept = section;
-    return BAT_OK;
+    return code;
+}
+
+/* What hot indices count in, where only all entries together can tell. */
+static enum bat_code find_reading(const void *section, size_t size, enum bat_hot_index *form,
+                                  struct bat_error *error)
+{
+    struct bat_map *map;
+    enum bat_code code = bat_decode(section, size, BAT_HOT_INDEX_AUTO, &map, error);
+    if (code == BAT_OK)
+        *form = map->hot_index;
+    bat_map_free(map);
+    return code;
+}
+
+enum bat_code bat_skim_open(struct bat_skim *skim, const void *section, size_t size,
+                            enum bat_hot_index hot_index, bat_passed_fn *passed,
+                            void *passed_context, struct bat_error *error)
+{
+    enum bat_code code = skim_note(skim, section, size, hot_index, passed, passed_context, error);
+    if (code != BAT_OK && skim->decoding.needs_entries) {
+        bat_skim_close(skim);
+        code = find_reading(section, size, &hot_index, error);
+        if (code == BAT_OK)
+            code = skim_note(skim, section, size, hot_index, passed, passed_context, error);
+        if (code == BAT_OK)
+            skim->map->hot_index_ambiguous = true;
+    }
+    if (code != BAT_OK)
+        bat_skim_close(skim);
+    return code;
 }
 
 void bat_skim_close(struct bat_skim *skim)
