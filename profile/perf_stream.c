@@ -15,7 +15,8 @@ enum bat_code perf_stream_open(struct perf_stream *stream, int file, uint64_t of
                                struct bat_error *error)
 {
     *stream = (struct perf_stream){.file = file, .offset = offset, .stop = stop};
-    stream->buffer = malloc(BUFFER_SIZE);
+    stream->capacity = stop - offset < BUFFER_SIZE ? (size_t)(stop - offset) : BUFFER_SIZE;
+    stream->buffer = malloc(stream->capacity ? stream->capacity : 1);
     if (!stream->buffer)
         return bat_fail(error, BAT_ERR_MEMORY, "not enough memory to read the profile");
     return BAT_OK;
@@ -56,7 +57,7 @@ static enum bat_code fill(struct perf_stream *stream, size_t size, struct bat_er
     memmove(stream->buffer, stream->buffer + stream->start, available);
     stream->start = 0;
     stream->end = available;
-    size_t wanted = BUFFER_SIZE - available;
+    size_t wanted = stream->capacity - available;
     if (wanted > left - available)
         wanted = (size_t)(left - available);
     enum bat_code code = perf_read_at(stream->file, stream->offset + available,

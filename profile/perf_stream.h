@@ -29,6 +29,7 @@ struct perf_stream {
     uint64_t offset; /* of buffer + start in the file */
     uint64_t stop;   /* where the stretch ends */
     uint8_t *buffer;
+    size_t capacity;
     size_t start; /* of what was read and is not given out yet */
     size_t end;
     struct perf_unpacker *unpacker; /* NULL until the first compressed record */

@@ -11,12 +11,16 @@
 struct perf_bytes {
     uint8_t *bytes;
     size_t size;
+    size_t capacity;
 };
 
 static inline void put(struct perf_bytes *out, const void *bytes, size_t size)
 {
-    out->bytes = realloc(out->bytes, out->size + size + 1);
-    assert_non_null(out->bytes);
+    while (out->size + size > out->capacity || !out->bytes) {
+        out->capacity = out->capacity ? out->capacity * 2 : 64;
+        out->bytes = realloc(out->bytes, out->capacity);
+        assert_non_null(out->bytes);
+    }
     memcpy(out->bytes + out->size, bytes, size);
     out->size += size;
 }
