@@ -1,0 +1,107 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""How fast batsymbolize is and how much memory it takes, next to llvm-symbolizer-22.
+
+    python3 symbolize_bench.py BIN_DIR [--addresses=N] [--runs=N]
+
+A million addresses in functions of SQLite, taken at random, and as many of the BOLTed SQLite: those
+llvm-symbolizer cannot tell, it gets the same number of addresses of the program before BOLT. Both
+tools read them from standard input, in turns, each a few times; what counts is the median. What
+they print for the program before BOLT must be the same.
+
+Goals that are missed are told and do not fail the benchmark; answers that differ do.
+"""
+
+import argparse
+import hashlib
+import os
+import pathlib
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
+
+import debug_programs  # noqa: E402
+import elffile  # noqa: E402
+
+
+class Tool:
+    """A program that answers, and what its runs cost."""
+
+    def __init__(self, name, command, addresses):
+        self.name, self.command, self.addresses = name, command, addresses
+        self.wall, self.memory, self.digest = [], 0, ""
+
+    def run(self):
+        """Run once, measured."""
+        with open(self.addresses, "rb") as questions, tempfile.TemporaryFile() as answers:
+            start = time.monotonic()
+            process = subprocess.Popen(self.command, stdin=questions, stdout=answers)
+            _, status, usage = os.wait4(process.pid, 0)
+            self.wall.append(time.monotonic() - start)
+            process.returncode = os.waitstatus_to_exitcode(status)
+            if process.returncode != 0:
+                sys.exit(f"symbolize_bench.py: this failed: {' '.join(self.command)}")
+            answers.seek(0)
+            digest = hashlib.sha256()
+            for part in iter(lambda: answers.read(1 << 16), b""):
+                digest.update(part)
+            self.digest = digest.hexdigest()
+        self.memory = max(self.memory, usage.ru_maxrss)
+
+    def seconds(self):
+        """The median of the wall times."""
+        return statistics.median(self.wall)
+
+
+def write_addresses(path, binary, count):
+    """Addresses in functions of the binary's code, at random, each function as often as its size."""
+    functions = [s for s in elffile.Elf(binary).symbols()
+                 if s.type in elffile.FUNCTION_TYPES and s.size]
+    chosen = random.Random(1)
+    with open(path, "w", encoding="ascii") as file:
+        for function in chosen.choices(functions, weights=[s.size for s in functions], k=count):
+            file.write(f"0x{function.address + chosen.randrange(function.size):x}\n")
+
+
+def main():
+    """The command line."""
+    parser = argparse.ArgumentParser(description="batsymbolize next to llvm-symbolizer-22.")
+    parser.add_argument("bin_dir", type=pathlib.Path)
+    parser.add_argument("--addresses", type=int, default=1000000)
+    parser.add_argument("--runs", type=int, default=3)
+    arguments = parser.parse_args()
+    program = debug_programs.get("sqlite-fixed")
+    bolted = program.bolted("profile2")
+    ours = str(arguments.bin_dir / "batsymbolize")
+    with tempfile.TemporaryDirectory() as folder:
+        before, after = os.path.join(folder, "before"), os.path.join(folder, "after")
+        write_addresses(before, program.input, arguments.addresses)
+        write_addresses(after, bolted, arguments.addresses)
+        theirs = Tool("llvm-symbolizer-22", ["llvm-symbolizer-22", "-e", program.input], before)
+        same = Tool("batsymbolize", [ours, "-e", program.input], before)
+        through = Tool("batsymbolize, BOLTed",
+                       [ours, "-e", bolted, f"--original={program.input}"], after)
+        for _ in range(arguments.runs + 1):  # the first brings the files into memory
+            for tool in (theirs, same, through):
+                tool.run()
+    print(f"\n{arguments.addresses} addresses\n  {'':<22} {'median s':>10} {'best s':>10} {'MB':>10}")
+    for tool in (theirs, same, through):
+        tool.wall.pop(0)
+        print(f"  {tool.name:<22} {tool.seconds():>10.3f} {min(tool.wall):>10.3f} "
+              f"{tool.memory / 1000:>10.1f}")
+    for tool in (same, through):
+        ratio = theirs.seconds() / tool.seconds()
+        print(f"  {tool.name:<22} {ratio:>9.2f} times as fast (at least 1: "
+              f"{'reached' if ratio >= 1 else 'MISSED'})")
+    if theirs.digest != same.digest:
+        sys.exit("symbolize_bench.py: the answers differ")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
