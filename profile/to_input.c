@@ -33,6 +33,18 @@ static int compare_traces(const void *left_pointer, const void *right_pointer, v
     return 0;
 }
 
+static struct input_piece trace_at(const struct bat_counts *traces, uint32_t i)
+{
+    const uint64_t *item = bat_counts_item(traces, i);
+    return (struct input_piece){.branch = item[0],
+                                .from = item[1],
+                                .to = item[2],
+                                .count = item[3],
+                                .mispredictions = item[4],
+                                .start_join = BAT_NONE,
+                                .end_join = BAT_NONE};
+}
+
 /* In an order of their own, not the one in which they were read, so that all is repeatable. */
 static enum bat_code move_traces(struct input_move *move)
 {
@@ -45,15 +57,14 @@ static enum bat_code move_traces(struct input_move *move)
     if (traces.count > 1)
         qsort_r(order, traces.count, sizeof(*order), compare_traces, &traces);
     enum bat_code code = BAT_OK;
+    /* Branches of x86-64 reach everything. */
+    bool has_detours = bat_elf_machine(move->original->elf) != EM_X86_64;
+    for (uint32_t i = 0; has_detours && i < traces.count && code == BAT_OK; i++) {
+        const struct input_piece trace = trace_at(&traces, order[i]);
+        code = input_note_detour(move, &trace);
+    }
     for (uint32_t i = 0; i < traces.count && code == BAT_OK; i++) {
-        const uint64_t *item = bat_counts_item(&traces, order[i]);
-        const struct input_piece trace = {.branch = item[0],
-                                          .from = item[1],
-                                          .to = item[2],
-                                          .count = item[3],
-                                          .mispredictions = item[4],
-                                          .start_join = BAT_NONE,
-                                          .end_join = BAT_NONE};
+        const struct input_piece trace = trace_at(&traces, order[i]);
         move->counters.samples += trace.count;
         code = input_move_trace(move, &trace);
     }
@@ -155,12 +166,14 @@ enum bat_code bat_profile_to_input(const struct bat_profile *profile, struct bat
     struct bat_profile *result = new_result(original->elf);
     move.joins = input_joins_new(result, &move.counters);
     move.starts = input_starts_new();
+    move.detours = input_starts_new();
     enum bat_code code = result ? input_flow_open(&move.flow, original) : BAT_ERR_MEMORY;
     if (code == BAT_OK)
         code = move_all(&move, result);
     input_flow_close(&move.flow);
     input_joins_free(&move.joins);
     input_starts_free(&move.starts);
+    input_starts_free(&move.detours);
     if (code != BAT_OK) {
         bat_profile_free(result);
         return fail_add(error, code);

@@ -117,10 +117,12 @@ enum bat_code input_joins_add(struct input_joins *joins, const struct input_piec
 /* Put halves together and add them to the result. */
 enum bat_code input_joins_finish(struct input_joins *joins);
 
-/* --- Branches without a run (to_input_starts.c) ----------------------------------------------- */
+/* --- Other beginnings (to_input_starts.c) ------------------------------------------------------
+ */
 
-/* Where a run begins that is told without the branch before it. */
+/* Where a run begins whose record does not tell of the branch before it. */
 struct input_start {
+    uint64_t branch;     /* see struct input_piece */
     uint64_t from;       /* in the input */
     uint32_t block;      /* the entry of the output's block that the run goes on from */
     uint32_t start_join; /* see struct input_piece */
@@ -129,8 +131,8 @@ struct input_start {
 };
 
 /*
- * Branches and runs may come as records of their own. Then branches tell how often the runs from
- * an output address begin elsewhere than at its own place in the input.
+ * How often runs begin elsewhere than where their records alone would make them begin, by an output
+ * address that is in the records.
  */
 struct input_starts {
     struct bat_counts by_output; /* output address: index of its first start */
@@ -142,7 +144,7 @@ struct input_starts {
 struct input_starts input_starts_new(void);
 void input_starts_free(struct input_starts *starts);
 
-/* Add a start of runs from an output address; start->next is set. */
+/* Add a start of runs; start->next is set. */
 enum bat_code input_starts_add(struct input_starts *starts, uint64_t output,
                                const struct input_start *start);
 
@@ -151,10 +153,7 @@ enum bat_code input_starts_add(struct input_starts *starts, uint64_t output,
 void input_starts_remove(struct input_starts *starts, uint64_t output,
                          const struct input_start *start);
 
-/*
- * Take up to count of one start of runs from an output address, filled with how many there are;
- * false if there are none left.
- */
+/* Take up to count of one start, filled with how many there are; false if there are none left. */
 bool input_starts_take(struct input_starts *starts, uint64_t output, uint64_t count,
                        struct input_start *start);
 
@@ -166,8 +165,15 @@ struct input_move {
     struct bat_to_input_counters counters;
     struct input_flow flow;
     struct input_joins joins;
-    struct input_starts starts;
+    struct input_starts starts;  /* by where runs begin: branches that came without them */
+    struct input_starts detours; /* by the last jump: branches that reach their target over jumps */
 };
+
+/*
+ * Before all traces are moved, this has to be done with each: remember what it says of branches
+ * that go over jumps which BOLT has put in between.
+ */
+enum bat_code input_note_detour(struct input_move *move, const struct input_piece *trace);
 
 /*
  * Move one trace. Those without a run (to is BAT_TRACE_BRANCH_ONLY) must come before those without

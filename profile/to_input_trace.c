@@ -160,9 +160,10 @@ static bool is_trampoline(const struct input_move *move, const struct spot *spot
 /* What a branch of the output is in the input. */
 struct branch {
     uint64_t source;               /* where it stands; what ran before ends here, unless joined */
-    uint64_t jump;                 /* the output's instruction that goes to the target */
     const struct input_path *path; /* of a direct branch in code with a table: its way; or NULL */
-    uint64_t target;               /* the path's end */
+    bool goes_to_target;           /* a direct branch that is the same in the input: without path */
+    struct spot target;            /* of a direct branch, behind jumps that BOLT has put between */
+    uint64_t jump;                 /* the output's instruction that goes to the target */
 };
 
 /*
@@ -191,16 +192,16 @@ static enum bat_code resolve_path(struct input_move *move, const struct spot *sp
     if (!same_function(move, spot, &to))
         enter_function(move, &to);
     uint32_t exact = exact_branch(move, spot);
-    if (exact != BAT_NONE && goes_to(move, branch->source, instruction->kind, to.input))
+    branch->target = to;
+    branch->goes_to_target =
+        exact != BAT_NONE && goes_to(move, branch->source, instruction->kind, to.input);
+    if (branch->goes_to_target)
         return BAT_OK;
     const struct input_path *path;
     enum bat_code code =
         input_flow_path(&move->flow, hot_table(move, spot),
                         input_of_entry(move, spot->output, spot->block), to.input, &path);
-    if (code == BAT_OK && path->found) {
-        branch->path = path;
-        branch->target = to.input;
-    }
+    branch->path = code == BAT_OK && path->found ? path : NULL;
     return code;
 }
 
@@ -225,9 +226,11 @@ static bool is_join(const struct branch *branch)
     return branch->path && branch->path->jump_count == 0;
 }
 
-static enum bat_code find_join(struct input_move *move, const struct branch *branch, uint32_t *join)
+static enum bat_code find_join(struct input_move *move, const struct spot *spot,
+                               const struct branch *branch, uint32_t *join)
 {
-    return input_joins_find(&move->joins, branch->jump, branch->target, branch->path->last, join);
+    return input_joins_find(&move->joins, spot->address, branch->target.input, branch->path->last,
+                            join);
 }
 
 uint64_t input_move_source(const struct input_move *move, uint64_t address)
@@ -256,13 +259,13 @@ static enum bat_code cut(struct input_move *move, struct input_piece *piece,
 }
 
 /* Begin with a branch that the path's jumps stand for. */
-static enum bat_code begin_with_path(struct input_move *move, const struct branch *branch,
-                                     struct input_piece *piece)
+static enum bat_code begin_with_path(struct input_move *move, const struct spot *source,
+                                     const struct branch *branch, struct input_piece *piece)
 {
     const struct input_path *path = branch->path;
     if (is_join(branch)) {
-        piece->from = branch->target;
-        return find_join(move, branch, &piece->start_join);
+        piece->from = branch->target.input;
+        return find_join(move, source, branch, &piece->start_join);
     }
     piece->branch = path->jumps[0].from;
     piece->from = path->jumps[0].to;
@@ -345,8 +348,8 @@ static enum bat_code begin(struct input_move *move, const struct input_piece *tr
     if (code != BAT_OK)
         return code;
     piece->branch = branch.source;
-    if (*has_from && branch.path && branch.target == from->input)
-        return begin_with_path(move, &branch, piece);
+    if (*has_from && branch.path && branch.target.input == from->input)
+        return begin_with_path(move, &source, &branch, piece);
     return BAT_OK;
 }
 
@@ -414,7 +417,7 @@ static enum bat_code end_piece(struct input_move *move, const struct spot *to,
         return code;
     piece->to = branch.source;
     if (is_join(&branch))
-        code = find_join(move, &branch, &piece->end_join);
+        code = find_join(move, to, &branch, &piece->end_join);
     else if (branch.path)
         piece->to = branch.path->jumps[0].from;
     return code == BAT_OK ? input_joins_add(&move->joins, piece) : code;
@@ -460,33 +463,11 @@ static enum bat_code go_on(struct input_move *move, uint64_t end, const struct s
 
 static struct input_start start_of(const struct spot *from, const struct input_piece *piece)
 {
-    return (struct input_start){.from = piece->from,
+    return (struct input_start){.branch = piece->branch,
+                                .from = piece->from,
                                 .block = from->block,
                                 .start_join = piece->start_join,
                                 .count = piece->count};
-}
-
-/* A run without its branch: branches that came alone may say where it begins. */
-static enum bat_code go_on_without_branch(struct input_move *move, const struct input_piece *trace,
-                                          struct spot *from, struct input_piece *piece)
-{
-    struct spot plain = *from;
-    struct input_start start;
-    enum bat_code code = BAT_OK;
-    uint64_t left = trace->count;
-    while (left != 0 && code == BAT_OK &&
-           input_starts_take(&move->starts, trace->from, left, &start)) {
-        struct input_piece part = *piece;
-        part.count = start.count;
-        part.mispredictions = 0;
-        part.from = start.from;
-        part.start_join = start.start_join;
-        from->block = start.block;
-        left -= start.count;
-        code = go_on(move, trace->to, from, &part);
-    }
-    piece->count = left;
-    return code == BAT_OK && left != 0 ? go_on(move, trace->to, &plain, piece) : code;
 }
 
 /* A branch alone: what it says of the runs that come as records of their own. */
@@ -497,7 +478,8 @@ static enum bat_code end_alone(struct input_move *move, const struct input_piece
     piece->to = BAT_TRACE_BRANCH_ONLY;
     if (has_from && find_spot(move, trace->from, &plain) &&
         (piece->from != plain.input || piece->start_join != BAT_NONE)) {
-        const struct input_start start = start_of(from, piece);
+        struct input_start start = start_of(from, piece);
+        start.branch = BAT_TRACE_FALLTHROUGH_ONLY;
         enum bat_code code = input_starts_add(&move->starts, trace->from, &start);
         if (code != BAT_OK)
             return code;
@@ -505,8 +487,78 @@ static enum bat_code end_alone(struct input_move *move, const struct input_piece
     return input_joins_add(&move->joins, piece);
 }
 
+/* From the first piece to the end of the trace. */
+static enum bat_code finish(struct input_move *move, const struct input_piece *trace,
+                            const struct spot *from, bool has_from, struct input_piece *piece)
+{
+    if (trace->to == BAT_ADDRESS_EXTERNAL) {
+        piece->to = trace->to;
+        return input_joins_add(&move->joins, piece);
+    }
+    if (trace->to == BAT_TRACE_BRANCH_ONLY || !has_from)
+        return end_alone(move, trace, from, has_from, piece);
+    return go_on(move, trace->to, from, piece);
+}
+
+/* The part of a trace that begins at another start than the trace alone would. */
+static enum bat_code move_part(struct input_move *move, const struct input_piece *trace,
+                               const struct input_start *start)
+{
+    struct spot from;
+    if (!find_spot(move, trace->from, &from))
+        return BAT_OK;
+    struct input_piece part = *trace;
+    part.branch = start->branch;
+    part.from = start->from;
+    part.count = start->count;
+    part.mispredictions = 0;
+    part.start_join = start->start_join;
+    from.block = start->block;
+    return finish(move, trace, &from, true, &part);
+}
+
+/* Move those parts of a trace for which other records tell where they begin; *rest is the rest. */
+static enum bat_code move_parts(struct input_move *move, const struct input_piece *trace,
+                                struct input_piece *rest)
+{
+    bool has_branch = trace->branch != BAT_TRACE_FALLTHROUGH_ONLY;
+    struct input_starts *starts = has_branch ? &move->detours : &move->starts;
+    uint64_t key = has_branch ? trace->branch : trace->from;
+    struct input_start start;
+    enum bat_code code = BAT_OK;
+    *rest = *trace;
+    while (code == BAT_OK && rest->count != 0 &&
+           input_starts_take(starts, key, rest->count, &start)) {
+        rest->count -= start.count;
+        code = move_part(move, trace, &start);
+    }
+    if (rest->mispredictions > rest->count)
+        rest->mispredictions = rest->count;
+    return code;
+}
+
+enum bat_code input_note_detour(struct input_move *move, const struct input_piece *trace)
+{
+    struct spot source;
+    struct branch branch;
+    if (trace->branch >= BAT_TRACE_EXTERNAL_RETURN || !is_in_between(move, trace) ||
+        !find_spot(move, trace->branch, &source))
+        return BAT_OK;
+    enum bat_code code = resolve_branch(move, &source, &branch);
+    if (code != BAT_OK || (!branch.path && !branch.goes_to_target))
+        return code;
+    struct input_piece piece = *trace;
+    piece.branch = branch.source;
+    piece.from = branch.target.input;
+    if (branch.path)
+        code = begin_with_path(move, &source, &branch, &piece);
+    const struct input_start start = start_of(&branch.target, &piece);
+    return code == BAT_OK ? input_starts_add(&move->detours, branch.jump, &start) : code;
+}
+
 enum bat_code input_move_trace(struct input_move *move, const struct input_piece *trace)
 {
+    struct input_piece rest;
     struct input_piece piece;
     struct spot from;
     bool has_from;
@@ -514,27 +566,24 @@ enum bat_code input_move_trace(struct input_move *move, const struct input_piece
         move->counters.moved += trace->count;
         return BAT_OK;
     }
-    enum bat_code code = begin(move, trace, &piece, &from, &has_from);
+    enum bat_code code = move_parts(move, trace, &rest);
+    move->counters.moved += trace->count - rest.count;
+    if (code != BAT_OK || rest.count == 0)
+        return code;
+    code = begin(move, &rest, &piece, &from, &has_from);
     if (code != BAT_OK)
         return code;
     bool has_branch =
         piece.branch != BAT_ADDRESS_EXTERNAL && piece.branch < BAT_TRACE_EXTERNAL_RETURN;
     if (!has_from && !has_branch) {
-        move->counters.external += trace->count;
+        move->counters.external += rest.count;
         return BAT_OK;
     }
-    move->counters.moved += trace->count;
-    if (trace->to == BAT_ADDRESS_EXTERNAL) {
-        piece.to = trace->to;
-        return input_joins_add(&move->joins, &piece);
-    }
-    if (trace->to == BAT_TRACE_BRANCH_ONLY || !has_from)
-        return end_alone(move, trace, &from, has_from, &piece);
-    if (trace->branch == BAT_TRACE_FALLTHROUGH_ONLY)
-        return go_on_without_branch(move, trace, &from, &piece);
-    if (trace->branch >= BAT_TRACE_EXTERNAL_RETURN) {
-        const struct input_start start = start_of(&from, &piece);
+    move->counters.moved += rest.count;
+    if (trace->branch >= BAT_TRACE_EXTERNAL_RETURN && trace->branch != BAT_TRACE_FALLTHROUGH_ONLY) {
+        struct input_start start = start_of(&from, &piece);
+        start.branch = BAT_TRACE_FALLTHROUGH_ONLY;
         input_starts_remove(&move->starts, trace->from, &start);
     }
-    return go_on(move, trace->to, &from, &piece);
+    return finish(move, &rest, &from, has_from, &piece);
 }
