@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Every taken branch of fixtures' executions in order, and what a processor would have sampled of it.
+"""Every taken branch of fixtures' executions in order, and what a processor would sample of them.
 
     recording = branch_stacks.recording(fixture)
     for sample in recording.samples(depth=32, every=97):
         sample.ip, sample.branches       # [(from, to)], newest first
 
-Addresses are the binary's own (as its file has them) where they lie in its code, and as they were at
-run time elsewhere; Recording.inside() tells them apart. The executions are recorded under qemu-user
+Addresses are the binary's own (as its file has them) where they lie in its code, and as they were
+at run time elsewhere; Recording.inside() tells them apart. The executions are recorded under qemu-user
 once and kept in the store of the fixtures.
 """
 

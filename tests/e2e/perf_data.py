@@ -10,9 +10,9 @@
     data = session.pipe()
 
 Written from what Linux documents: include/uapi/linux/perf_event.h for attributes and the kernel's
-records, tools/perf/Documentation/perf.data-file-format.txt for what perf puts around them. A session
-is a list of records as bytes, so that a test can put anything between them or break them. All
-numbers are little-endian. Everything that has a time gets the next one unless it is told which.
+records, tools/perf/Documentation/perf.data-file-format.txt for what perf puts around them. A
+session is a list of records as bytes, so that a test can put anything between them or break them.
+All numbers are little-endian. Everything that has a time gets the next one unless it is told which.
 """
 
 import ctypes
@@ -213,8 +213,8 @@ SAMPLE_FIELDS = [
 
 SAMPLE_DEFAULTS = {
     "ip": 0, "pid": 0, "tid": 0, "time": 0, "addr": 0, "id": 0, "cpu": 0, "zero": 0, "period": 1,
-    "value": 0, "callchain": (), "raw": b"", "branches": (), "hw_index": 0, "stack": None, "weight": 7,
-    "data_src": 0, "transaction": 0, "phys_addr": 0, "cgroup": 0, "page_size": 4096, "aux": b"",
+    "value": 0, "callchain": (), "raw": b"", "branches": (), "hw_index": 0, "stack": None,
+    "weight": 7, "data_src": 0, "transaction": 0, "phys_addr": 0, "cgroup": 0, "page_size": 4096, "aux": b"",
 }
 
 
@@ -256,8 +256,8 @@ class Session:
         body = struct.pack("<IIQQQ", pid, tid, address, length, offset) + c_string(name)
         self.side(R_MMAP, body, pid=pid, tid=tid, **where)
 
-    def mmap2(self, pid, tid, address, length, offset, name, *, inode=(8, 1, 4711, 1), build_id=None,
-              protection=5, flags=2, **where):
+    def mmap2(self, pid, tid, address, length, offset, name, *, inode=(8, 1, 4711, 1),
+              build_id=None, protection=5, flags=2, **where):
         """A mapping, with major, minor, inode and generation, or with the file's build-id."""
         body = struct.pack("<IIQQQ", pid, tid, address, length, offset)
         if build_id is None:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """perf.data files of processes that run a fixture, and what a profile of them has to say.
 
-A Scene is a session (perf_data.Session) with processes that map the fixture's BOLTed binary wherever
-the test wants it and leave samples out of its recorded execution. Beside the records it keeps the
+A Scene is a session (perf_data.Session) with processes that map the fixture's BOLTed binary
+wherever the test wants it and leave samples out of its recorded execution. Beside the records it keeps the
 truth: the traces and samples in the binary's own addresses, as pre-aggregated text, which needs no
 perf.data to be translated.
 """

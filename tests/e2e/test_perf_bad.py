@@ -102,8 +102,8 @@ class PerfBad(unittest.TestCase):
                       "offset 0x0: expected perf.data of a little-endian machine, found the other "
                       "byte order")
         for magic in ("PERFFILE", "PERFILE3"):
-            self.rejected(magic.encode() + self.good[8:],
-                          f'offset 0x0: expected perf.data of version 2 ("PERFILE2"), found "{magic}"')
+            self.rejected(magic.encode() + self.good[8:], 'offset 0x0: expected perf.data of version '
+                          f'2 ("PERFILE2"), found "{magic}"')
 
     def test_other_byte_order(self):
         """The same of a stream, whose size is swapped as well."""
@@ -121,7 +121,8 @@ class PerfBad(unittest.TestCase):
     def test_cut_header(self):
         """The file ends in it."""
         self.rejected(self.good[:8], "offset 0x8: expected 8 more bytes, found the end of the file")
-        self.rejected(self.good[:50], "offset 0x32: expected 54 more bytes, found the end of the file")
+        self.rejected(self.good[:50],
+                      "offset 0x32: expected 54 more bytes, found the end of the file")
 
     def test_no_records(self):
         """perf was killed before it could write how many there are."""
@@ -135,14 +136,14 @@ class PerfBad(unittest.TestCase):
         data_size = struct.unpack_from("<Q", self.good, 48)[0]
         for offset, length in ((DATA, size), (2**40, data_size), (2**64 - 8, 16)):
             self.rejected(put(self.good, 40, "<QQ", offset, length),
-                          f"offset 0x28: expected records at 0x{offset:x} of {length} bytes, found a "
-                          f"file of {size} bytes")
+                          f"offset 0x28: expected records at 0x{offset:x} of {length} bytes, found "
+                          f"a file of {size} bytes")
 
     def test_attributes_outside(self):
         """The events' attributes end behind the file."""
         self.rejected(put(self.good, 24, "<Q", len(self.good) - 8),
-                      f"offset 0x18: expected events' attributes at 0x{len(self.good) - 8:x} of 144 "
-                      f"bytes, found a file of {len(self.good)} bytes")
+                      f"offset 0x18: expected events' attributes at 0x{len(self.good) - 8:x} of "
+                      f"144 bytes, found a file of {len(self.good)} bytes")
 
     def test_feature_cut(self):
         """The file ends in its last feature, or in the table in front of them."""
@@ -166,21 +167,21 @@ class PerfBad(unittest.TestCase):
                       "in all")
         for size in (7, 63, 129, 1000):
             self.rejected(put(self.good, ATTRIBUTES + 4, "<I", size),
-                          f"offset 0x{ATTRIBUTES + 4:x}: expected an event's attributes of 64 to 128 "
-                          f"bytes, found {size}")
+                          f"offset 0x{ATTRIBUTES + 4:x}: expected an event's attributes of 64 to "
+                          f"128 bytes, found {size}")
 
     def test_no_events(self):
         """A file without any."""
         self.rejected(put(self.good, 32, "<Q", 0),
-                      "offset 0x20: expected events' attributes of 144 bytes each, found 0 bytes in "
-                      "all")
+                      "offset 0x20: expected events' attributes of 144 bytes each, found 0 bytes "
+                      "in all")
 
     def test_ids(self):
         """An event's ids outside of the file, and half an id."""
         at = ATTRIBUTES + 128
         self.rejected(put(self.good, at + 8, "<Q", 2**33),
-                      f"offset 0x{at:x}: expected an event's ids at 0x68 of 8589934592 bytes, found a "
-                      f"file of {len(self.good)} bytes")
+                      f"offset 0x{at:x}: expected an event's ids at 0x68 of 8589934592 bytes, "
+                      f"found a file of {len(self.good)} bytes")
         self.rejected(put(self.good, at + 8, "<Q", 15),
                       f"offset 0x{at + 8:x}: expected ids of 8 bytes each, found 15 bytes")
 
@@ -221,17 +222,18 @@ class PerfBad(unittest.TestCase):
         at = DATA + sum(len(r) for r in short.session.records[:-1])
         data = put(short.session.file(), at + 6, "<H", 5000)
         left = len(short.session.records[-1])
-        self.rejected(data, f"offset 0x{at:x}: expected a record of 5000 bytes, found the end of the "
-                      f"data after {left}")
+        self.rejected(data, f"offset 0x{at:x}: expected a record of 5000 bytes, found the end of "
+                      f"the data after {left}")
 
     def test_cut_stream(self):
         """A stream that ends in a record, in a record's header, and in front of all."""
         stream = self.scene.session.pipe(self.scene.build_ids())
-        at, size = len(stream) - len(self.scene.session.records[-1]), len(self.scene.session.records[-1])
-        self.rejected(stream[:-5], f"offset 0x{at:x}: expected a record of {size} bytes, found the end "
-                      f"of the data after {size - 5}")
-        self.rejected(stream[:at + 3], f"offset 0x{at:x}: expected a record, found the end of the data "
-                      "in its header")
+        size = len(self.scene.session.records[-1])
+        at = len(stream) - size
+        self.rejected(stream[:-5], f"offset 0x{at:x}: expected a record of {size} bytes, found the "
+                      f"end of the data after {size - 5}")
+        self.rejected(stream[:at + 3], f"offset 0x{at:x}: expected a record, found the end of the "
+                      "data in its header")
         self.rejected(stream[:16], "offset 0x10: expected records, found the end of the stream")
 
     def test_long_stack(self):
@@ -288,8 +290,8 @@ class PerfBad(unittest.TestCase):
             done, _ = self.translate(bad.session.file(compressed=True))
             self.assertEqual(done.returncode, 1)
             self.assertRegex(done.stderr, rf"perf\.data: offset 0x{DATA:x}: expected a compressed "
-                             r"record that goes on where the one before ended, found data that zstd "
-                             r"refuses: .+\n$")
+                             r"record that goes on where the one before ended, found data that "
+                             r"zstd refuses: .+\n$")
 
     def test_cut_compression(self):
         """The last compressed record is missing, and with it the end of a record."""
@@ -298,8 +300,8 @@ class PerfBad(unittest.TestCase):
         bad.session.records.pop()
         done, _ = self.translate(bad.session.file(compressed=True))
         self.assertEqual(done.returncode, 1)
-        self.assertRegex(done.stderr, r"perf\.data: offset 0x[0-9a-f]+: expected compressed data that "
-                         r"ends with a record, found \d+ bytes of another one\n$")
+        self.assertRegex(done.stderr, r"perf\.data: offset 0x[0-9a-f]+: expected compressed data "
+                         r"that ends with a record, found \d+ bytes of another one\n$")
 
     def test_long_compressed2(self):
         """A record that claims more data than it has."""
@@ -308,8 +310,8 @@ class PerfBad(unittest.TestCase):
         first = bad.session.records[0]
         bad.session.records[0] = put(first, 8, "<Q", len(first) - 15)
         self.rejected(bad.session.file(compressed=True),
-                      f"offset 0x{DATA:x}: expected a compressed record with {len(first) - 15} bytes "
-                      f"of data, found {len(first) - 16}")
+                      f"offset 0x{DATA:x}: expected a compressed record with {len(first) - 15} "
+                      f"bytes of data, found {len(first) - 16}")
 
     # --- Nothing for this binary ----------------------------------------------------------------
 
@@ -349,8 +351,8 @@ class PerfBad(unittest.TestCase):
     def test_other_build(self):
         """Of that name, but not that build; --ignore-build-id takes it."""
         name = self.scene.file_name
-        sentence = (f"expected a process that has bolted (build-id {self.build_id}), found only other "
-                    "builds of it (--ignore-build-id takes them all the same): "
+        sentence = (f"expected a process that has bolted (build-id {self.build_id}), found only "
+                    "other builds of it (--ignore-build-id takes them all the same): "
                     f"{name} (build-id {OTHER_ID.hex()})")
         files = (scene(build_id=OTHER_ID).session.file(),
                  scene().session.file(build_ids=[(name, OTHER_ID)]))
@@ -371,8 +373,8 @@ class PerfBad(unittest.TestCase):
         bad = scene(cycles(IP | TID | TIME | PERIOD))
         samples = len(list(bad.recording.samples(16, EVERY)))
         data = bad.session.file(build_ids=bad.build_ids())
-        self.rejected(data, f"expected branch stacks, found none in {samples} samples of bolted: record "
-                      "them with perf record -e cycles:u -j any,u, or take the samples alone with -ba")
+        self.rejected(data, f"expected branch stacks, found none in {samples} samples of bolted: "
+                      "record them with perf record -e cycles:u -j any,u, or take the samples alone with -ba")
         self.accepted(data, "-ba")
         self.accepted(data, "-nl")
 

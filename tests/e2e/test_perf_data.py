@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""perf.data files that perf_data.py writes out of real executions: battranslate against perf2bolt-22.
+"""perf.data files that perf_data.py makes of real executions: battranslate against perf2bolt-22.
 
-perf must read each file without a word on standard error; then fdata and YAML must be the same. What
-the file has to say is known apart from both (perf_scenes.Truth), and where perf2bolt says otherwise
+perf must read each file without a word on standard error; then fdata and YAML must be the same.
+What the file has to say is known apart from both (perf_scenes.Truth), and where perf2bolt says otherwise
 for a known reason, the truth counts: perf2bolt then translates it from pre-aggregated text. How
 often that was, by cause, is printed at the end.
 """
@@ -45,7 +45,8 @@ CAUSES = collections.Counter()
 
 def perf(*arguments):
     """What perf prints; it must have nothing to complain about."""
-    done = subprocess.run(["perf", *map(str, arguments)], capture_output=True, text=True, check=False)
+    done = subprocess.run(["perf", *map(str, arguments)], capture_output=True, text=True,
+                          check=False)
     if done.returncode != 0 or done.stderr:
         raise AssertionError(f"exit status {done.returncode} from perf "
                              f"{' '.join(map(str, arguments))}\n{done.stderr}")
@@ -55,7 +56,8 @@ def perf(*arguments):
 def perf2bolt(binary, path, folder, *options):
     """perf2bolt's fdata and YAML of a file: their readings, and what it printed."""
     fdata, yaml = pathlib.Path(folder, "their.fdata"), pathlib.Path(folder, "their.yaml")
-    log = fixtures.run(["perf2bolt-22", binary, "-p", path, "-o", fdata, "-w", yaml, *options], folder)
+    log = fixtures.run(["perf2bolt-22", binary, "-p", path, "-o", fdata, "-w", yaml, *options],
+                       folder)
     return bolt_profiles.read_fdata(fdata), bolt_profiles.read_yaml(yaml), log
 
 
@@ -116,7 +118,7 @@ class PerfData(unittest.TestCase):
         return perf2bolt(scene.fixture.bolted, path, self.folder, "--pa")
 
     def check(self, scene, data, *options, cause=None):
-        """Branch stacks: ours are perf2bolt's and the truth, without perf2bolt if there is a cause."""
+        """Branch stacks: ours are perf2bolt's and the truth, the truth alone if there is a cause."""
         what = scene.fixture.name
         path = self.write(data)
         expected = None
@@ -146,7 +148,7 @@ class PerfData(unittest.TestCase):
                     self.check(scene, scene.session.file(build_ids=scene.build_ids()))
 
     def test_basic_samples(self):
-        """The samples' addresses only, with -ba; perf2bolt's mistake in cold fragments put right."""
+        """The samples' addresses, with -ba; perf2bolt's mistake in cold fragments put right."""
         for name in BASIC:
             with self.subTest(name=name):
                 scene = Scene(fixtures.get(name), cycles(IP | TID | TIME | PERIOD), every=43)
@@ -418,7 +420,7 @@ class PerfData(unittest.TestCase):
                 self.check(scene, scene.session.file(build_ids=scene.build_ids()))
 
     def test_attribute_sizes(self):
-        """perf_event_attr of every length that there was; the perf here does not know the longest."""
+        """perf_event_attr of every length that there was; this perf does not know the longest."""
         for size in perf_data.ATTRIBUTE_SIZES + (192,):
             with self.subTest(size=size):
                 scene = Scene(fixtures.get(FIXED), cycles(size=size), every=997)
@@ -439,7 +441,8 @@ class PerfData(unittest.TestCase):
     def test_two_events(self):
         """Samples of both count; what fields they have is told by the id."""
         events = [cycles(SAMPLE_TYPE, "cycles:u", [1, 2]),
-                  cycles(SAMPLE_TYPE | perf_data.ADDR | perf_data.CPU, "branches:u", [3, 4], config=4)]
+                  cycles(SAMPLE_TYPE | perf_data.ADDR | perf_data.CPU, "branches:u", [3, 4],
+                         config=4)]
         scene = Scene(fixtures.get(PIE), *events)
         process = scene.start(100)
         for i in range(12):
@@ -479,7 +482,8 @@ class PerfData(unittest.TestCase):
         kernel = perf_scenes.KERNEL_BASE + 0x1000
 
         def interrupted(entries):
-            return entries[:5] + [(kernel, kernel + 64, 2), (entries[5][0], kernel, 2)] + entries[5:]
+            inside = [(kernel, kernel + 64, 2), (entries[5][0], kernel, 2)]
+            return entries[:5] + inside + entries[5:]
 
         def from_kernel(entries):
             return [(kernel, entries[0][1], 2)] + entries[1:]
@@ -541,7 +545,7 @@ class PerfData(unittest.TestCase):
                 self.check_unread(scene, scene.session.pipe(scene.build_ids()), "trace data")
 
     def test_threads(self):
-        """A file that is worth several threads, read by one and by four: nothing twice, none lost."""
+        """A file that is worth several threads, read by one and by four: nothing twice or lost."""
         scene = Scene(fixtures.get(FIXED))
         process = scene.start(100)
         before = len(scene.session.records)
@@ -660,7 +664,7 @@ class PerfData(unittest.TestCase):
                                             bolt_profiles.read_fdata(fdata)[1]))
 
     def test_preaggregated(self):
-        """--format=preagg, what a host ships: translated later, by either tool, it says the same."""
+        """--format=preagg, what a host ships: translated later, by either tool, it says as much."""
         for name in SMALL + ["exceptions-fixed-all-22"]:
             with self.subTest(name=name):
                 scene = Scene(fixtures.get(name))
@@ -680,7 +684,8 @@ class PerfData(unittest.TestCase):
         kernel = perf_scenes.KERNEL_BASE + 0x1000
 
         def interrupted(entries):
-            return entries[:5] + [(kernel, kernel + 64, 2), (entries[5][0], kernel, 2)] + entries[5:]
+            inside = [(kernel, kernel + 64, 2), (entries[5][0], kernel, 2)]
+            return entries[:5] + inside + entries[5:]
 
         for option in ("--ignore-interrupt-lbr=0", "--ignore-interrupt-lbr=1"):
             with self.subTest(option=option):

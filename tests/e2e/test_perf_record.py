@@ -130,7 +130,8 @@ class Samples:
 
 def perf(*arguments):
     """What perf prints on standard output."""
-    done = subprocess.run(["perf", *map(str, arguments)], capture_output=True, text=True, check=False)
+    done = subprocess.run(["perf", *map(str, arguments)], capture_output=True, text=True,
+                          check=False)
     if done.returncode != 0:
         raise AssertionError(f"exit status {done.returncode} from perf "
                              f"{' '.join(map(str, arguments))}\n{done.stderr}")
@@ -210,7 +211,7 @@ class PerfRecord(unittest.TestCase):
         self.recorded()
 
     def test_call_graph(self):
-        """-g: samples with call chains. perf script prints these in lines that perf2bolt rejects."""
+        """-g: samples with call chains. perf script prints them in lines that perf2bolt rejects."""
         self.recorded("-g", cause="call chains")
 
     def test_call_graph_of_dwarf(self):
@@ -254,7 +255,7 @@ class PerfRecord(unittest.TestCase):
         self.recorded("-B", kinds=["pie"])
 
     def test_whole_machine(self):
-        """-a: everything else that ran is not ours. Who may not record that records a shell's work."""
+        """-a: all else that ran is not ours. Who may not record that records a shell's work."""
         prog = program("pie")
         line = " ".join(prog.command("plain", ROUNDS // 2))
         python = f"{sys.executable} -c 'print(sum(range(3000000)))'"
@@ -280,7 +281,8 @@ class PerfRecord(unittest.TestCase):
             try:
                 if action:
                     action()
-                perf("record", "-N", "-o", self.data, *EVENT, "-p", worker.pid, "--", "sleep", "0.3")
+                perf("record", "-N", "-o", self.data, *EVENT, "-p", worker.pid, "--", "sleep",
+                     "0.3")
             finally:
                 worker.stdin.close()
                 worker.wait(timeout=60)
