@@ -19,6 +19,7 @@ import qemu_trace
 TARGETS = {
     "fixed": ("clang", ["-g", "-O2", "-fno-pie"], ["-no-pie"]),
     "pie": ("clang", ["-g", "-O2", "-fPIC"], ["-pie"]),
+    "profiling": ("clang", ["-g", "-O2", "-fdebug-info-for-profiling", "-fno-pie"], ["-no-pie"]),
     "gnu": ("gcc", ["-g", "-O2", "-fPIC"], ["-pie"]),
     "dwarf4": ("clang", ["-gdwarf-4", "-O1", "-fno-pie", "-ffunction-sections"], ["-no-pie"]),
     "aarch64": ("aarch64-linux-gnu-gcc", ["-g", "-O1", "-fno-pie"], ["-no-pie"]),

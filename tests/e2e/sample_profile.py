@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""LLVM's sample profiles: read as values, and made by llvm-profgen-22 from what was recorded."""
+
+import collections
+import re
+import subprocess
+
+# total, head: of a root; bodies: {place: (count, {callee: count})}; callees: {(place, name): node}.
+# Places are "line" or "line.discriminator", lines counted from the function's first.
+Node = collections.namedtuple("Node", "total head bodies callees")
+
+# Names of what has no linkage name may hold blanks; none starts with a digit or a blank.
+BODY = re.compile(r"( +)(\d+(?:\.\d+)?): (\d+)((?: [^\d\s].*?:\d+)*)$")
+TARGET = re.compile(r" ([^\d\s].*?):(\d+)(?= |$)")
+CALLEE = re.compile(r"( +)(\d+(?:\.\d+)?): ([^\d\s].*):(\d+)$")
+ROOT = re.compile(r"([^\d\s].*):(\d+):(\d+)$")
+
+
+class Malformed(Exception):
+    """A line that is none of a sample profile."""
+
+
+def _body(match):
+    targets = TARGET.findall(match.group(4))
+    return int(match.group(3)), {name: int(count) for name, count in targets}
+
+
+def parse(text):
+    """The roots of a profile by name."""
+    roots, levels = {}, []
+    for number, line in enumerate(text.splitlines(), 1):
+        root, body, callee = ROOT.match(line), BODY.match(line), CALLEE.match(line)
+        if root:
+            name, node = root.group(1), Node(int(root.group(2)), int(root.group(3)), {}, {})
+            if name in roots:
+                raise Malformed(f"{number}: {name} twice")
+            roots[name], levels = node, [node]
+            continue
+        match = body or callee
+        depth = len(match.group(1)) if match else 0
+        if not match or not 1 <= depth <= len(levels):
+            raise Malformed(f"{number}: {line}")
+        del levels[depth:]
+        place = match.group(2)
+        if body:
+            if place in levels[-1].bodies:
+                raise Malformed(f"{number}: place {place} twice")
+            levels[-1].bodies[place] = _body(body)
+        else:
+            node = Node(int(callee.group(4)), 0, {}, {})
+            levels[-1].callees[place, callee.group(3)] = node
+            levels.append(node)
+    return roots
+
+
+def _flatten(node, path, lines):
+    for place, (count, targets) in node.bodies.items():
+        lines[path + (place,)] = count
+        for name, calls in targets.items():
+            lines[path + (place, "call", name)] = calls
+    for (place, name), callee in node.callees.items():
+        lines[path + (place, name)] = callee.total
+        _flatten(callee, path + (place, name), lines)
+
+
+def flatten(roots):
+    """A profile as {path: number}: every number in it, by where it stands."""
+    lines = {}
+    for name, node in roots.items():
+        lines[name, "total"], lines[name, "head"] = node.total, node.head
+        _flatten(node, (name,), lines)
+    return lines
+
+
+def differences(ours, theirs):
+    """{path: (our number, their number)} where two profiles differ; None for what is not there."""
+    ours, theirs = flatten(ours), flatten(theirs)
+    return {path: (ours.get(path), theirs.get(path)) for path in ours.keys() | theirs.keys()
+            if ours.get(path) != theirs.get(path)}
+
+
+def tool(*arguments):
+    """What one of LLVM's tools prints, both streams; it exits with 0."""
+    done = subprocess.run([str(a) for a in arguments], stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, text=True, check=False, timeout=600)
+    if done.returncode != 0:
+        raise AssertionError(f"exit status {done.returncode} from {arguments}\n{done.stdout}")
+    return done.stdout
+
+
+def profgen(binary, unsymbolized, output, *options):
+    """The text that llvm-profgen makes of an unsymbolized profile; also in the file output."""
+    tool("llvm-profgen-22", f"--binary={binary}", f"--unsymbolized-profile={unsymbolized}",
+         "--format=text", "-o", output, *options)
+    with open(output, encoding="utf-8") as file:
+        return file.read()
+
+
+def perf_script(traces, output):
+    """Write T records as the text of perf script that llvm-profgen reads: each as two branches, the
+    later one first, with its count in front. What is outside lies at an address without code."""
+    outside = 0x7fffffffffff
+    with open(traces, encoding="ascii") as lines, open(output, "w", encoding="ascii") as out:
+        for line in lines:
+            kind, branch, start, end, count = line.split()
+            if kind != "T":
+                raise Malformed(line)
+            branch, start, end = (outside if a.startswith("X:") or a == "0" else int(a, 16)
+                                  for a in (branch, start, end))
+            out.write(f"{count}\n 0x{end:x}/0x{outside:x}/P/-/-/0 0x{branch:x}/0x{start:x}/P/-/-/0\n")
+
+
+def overlap(base, test):
+    """What llvm-profdata says of two profiles: whole-program similarity, and the part of the hot
+    blocks of both together that is hot in both; percentages."""
+    text = tool("llvm-profdata-22", "overlap", "--sample", base, test)
+
+    def number(label):
+        return float(re.search(re.escape(label) + r":\s*([\d.]+)", text).group(1))
+
+    both = number("overlap hot blocks")
+    alone = number("hot blocks unique in base profile") + number("hot blocks unique in test profile")
+    return number("Whole program profile similarity"), 100 * both / (both + alone)

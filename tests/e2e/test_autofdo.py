@@ -1,0 +1,470 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""battranslate --format=autofdo and --format=profgen against llvm-profgen-22, llvm-profdata-22 and
+clang-22: of plain programs on the same ranges, and of BOLTed ones against runs before BOLT."""
+
+import collections
+import pathlib
+import re
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+import debug_programs
+import elffile
+import fixtures
+import qemu_trace
+import sample_profile
+import toolbox
+
+
+def sections(binary):
+    """{name: (address, end)} of a binary's sections."""
+    found = {}
+    text = sample_profile.tool("llvm-readelf-22", "-SW", binary)
+    for line in text.splitlines():
+        match = re.match(r"\s*\[\s*\d+\]\s+(\S+)\s+\S+\s+([0-9a-f]+)\s+[0-9a-f]+\s+([0-9a-f]+)", line)
+        if match:
+            start = int(match.group(2), 16)
+            found[match.group(1)] = start, start + int(match.group(3), 16)
+    return found
+
+
+def code_page(binary):
+    """The page of the first executable segment, from which unsymbolized profiles count."""
+    text = sample_profile.tool("llvm-readelf-22", "-lW", binary)
+    match = re.search(r"^\s+LOAD\s+\S+\s+(0x[0-9a-f]+).*\bR E\b", text, re.M)
+    return int(match.group(1), 16) & ~0xfff
+
+
+def read_unsymbolized(path):
+    """Ranges and branches of an unsymbolized profile: {(first, last): count}, {(from, to): count}."""
+    lines = pathlib.Path(path).read_text(encoding="ascii").split("\n")
+    tables = []
+    for separator in ("-", "->"):
+        count, table = int(lines.pop(0)), {}
+        for _ in range(count):
+            ends, _, times = lines.pop(0).partition(":")
+            table[tuple(int(e, 16) for e in ends.split(separator))] = int(times)
+        if len(table) != count:
+            raise AssertionError(f"{path}: a line twice")
+        tables.append(table)
+    if lines != [""]:
+        raise AssertionError(f"{path}: lines behind the last: {lines[:3]}")
+    return tables
+
+
+class AutoFdoTest(unittest.TestCase):
+    """A folder, and profiles through battranslate."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def translate(self, binary, profile, form, *options, name="our"):
+        """The path of what battranslate writes."""
+        out = self.folder / f"{name}.{form}"
+        toolbox.fine("battranslate", binary, "-p", profile, f"--format={form}", "-o", out, "-q",
+                     *options)
+        return out
+
+    def both(self, binary, profile):
+        """The texts of battranslate and llvm-profgen for a profile of a plain program."""
+        ranges = self.translate(binary, profile, "profgen")
+        ours = self.translate(binary, profile, "autofdo").read_text(encoding="utf-8")
+        return ours, sample_profile.profgen(binary, ranges, self.folder / "their.autofdo")
+
+    def refused(self, message, *arguments):
+        """battranslate says no in one sentence, and leaves no file behind."""
+        out = self.folder / "refused"
+        done = toolbox.run("battranslate", *arguments, "-o", out)
+        self.assertEqual(done.returncode, 1, done.stdout)
+        self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+        self.assertIn(message, done.stderr)
+        self.assertFalse(out.exists())
+
+
+class SameRanges(AutoFdoTest):
+    """The same ranges and branches give the same text."""
+
+    PROGRAMS = ["sqlite-profiling", "inlined-profiling", "exceptions-profiling", "inlined-pie",
+                "inlined-dwarf4", "small-aarch64"]
+
+    def test_equal_text(self):
+        for name in self.PROGRAMS:
+            with self.subTest(name):
+                program = debug_programs.get(name)
+                ours, theirs = self.both(program.input, program.folder / "profile.pre")
+                self.assertEqual(ours, theirs)
+                self.assertTrue(sample_profile.parse(ours)["main"].bodies)
+
+    def test_shared_library(self):
+        folder = shared_library().folder()
+        profile = self.folder / "profile.pre"
+        qemu_trace.record(folder / "input.so", [folder / "loader", folder / "input.so", "40"],
+                          profile)
+        ours, theirs = self.both(folder / "input.so", profile)
+        self.assertEqual(ours, theirs)
+        self.assertGreater(len(sample_profile.parse(ours)), 5)
+
+    def test_gnu(self):
+        """GCC's: equal but where llvm-profgen does not find the entry of a function that has a cold
+        part, because its symbol is called other than DWARF has it; then calls of it are missing."""
+        program = debug_programs.get("inlined-gnu")
+        ours, theirs = self.both(program.input, program.folder / "profile.pre")
+        ours, theirs = sample_profile.parse(ours), sample_profile.parse(theirs)
+        names = set()
+        for path, numbers in sample_profile.differences(ours, theirs).items():
+            with self.subTest(path):
+                if path[-1] == "head":
+                    self.assertEqual(numbers[1], 0)
+                    names.add(path[0])
+                else:
+                    self.assertEqual(path[-2], "call")
+                    self.assertIsNone(numbers[1])
+                    names.add(path[-1])
+        self.assertEqual(names, {"round_of_work"})
+
+    def test_names_of_files(self):
+        """Local functions whose names the compiler has made unique keep these names."""
+        folder = self.folder
+        shutil.copy(fixtures.SOURCES / "inlined.cc", folder)
+        sample_profile.tool("clang++-22", "-std=c++17", "-O3", "-g", "-fdebug-info-for-profiling",
+                            "-funique-internal-linkage-names", "-march=x86-64-v2",
+                            folder / "inlined.cc", "-o", folder / "unique")
+        qemu_trace.record(folder / "unique", [folder / "unique", "3"], folder / "unique.pre")
+        ours, theirs = self.both(folder / "unique", folder / "unique.pre")
+        self.assertEqual(ours, theirs)
+        self.assertIn(".__uniq.", ours)
+
+    def test_flow_sensitive_discriminators(self):
+        folder = self.folder
+        shutil.copy(fixtures.SOURCES / "inlined.cc", folder)
+        sample_profile.tool("clang++-22", "-std=c++17", "-O2", "-g", "-fdebug-info-for-profiling",
+                            "-mllvm", "-enable-fs-discriminator", folder / "inlined.cc", "-o",
+                            folder / "flow")
+        qemu_trace.record(folder / "flow", [folder / "flow", "3"], folder / "flow.pre")
+        ours, theirs = self.both(folder / "flow", folder / "flow.pre")
+        self.assertEqual(ours, theirs)
+        wide = [int(d) for d in re.findall(r"^ +\d+\.(\d+):", ours, re.M) if int(d) >= 1 << 8]
+        self.assertTrue(wide)
+
+
+class Unsymbolized(AutoFdoTest):
+    """--format=profgen against what llvm-profgen itself reads out of branch stacks."""
+
+    def outside_plt(self, binary, tables):
+        """llvm-profgen does not know .plt: what is in there is not in its ranges, and outside."""
+        page = code_page(binary)
+        start, end = (a - page for a in sections(binary).get(".plt", (0, 0)))
+
+        def is_plt(offset):
+            return start <= offset < end
+
+        outside = 1 - page & (1 << 64) - 1
+        ranges, branches = tables
+        kept = collections.Counter()
+        for (source, target), count in branches.items():
+            if not is_plt(target):
+                kept[outside if is_plt(source) else source, target] += count
+        return {r: c for r, c in ranges.items() if not is_plt(r[0])}, dict(kept)
+
+    def test_equal_tables(self):
+        for name in ("inlined-profiling", "sqlite-profiling", "inlined-pie"):
+            with self.subTest(name):
+                program = debug_programs.get(name)
+                traces = program.folder / "profile.pre"
+                ours = read_unsymbolized(self.translate(program.input, traces, "profgen"))
+                script, theirs = self.folder / "script", self.folder / "their.profgen"
+                sample_profile.perf_script(traces, script)
+                sample_profile.tool("llvm-profgen-22", f"--binary={program.input}",
+                                    f"--perfscript={script}", "--skip-symbolization",
+                                    "--format=text", "-o", theirs)
+                ours = self.outside_plt(program.input, ours)
+                self.assertGreater(len(ours[0]), 100)
+                self.assertEqual(ours, tuple(read_unsymbolized(theirs)))
+
+    def test_impossible_ranges(self):
+        """A range that runs over a jump or a call was not executed as one."""
+        program = debug_programs.get("inlined-profiling")
+        code = sample_profile.tool("llvm-objdump-22", "-d", "--no-show-raw-insn",
+                                   "--disassemble-symbols=main", program.input)
+        lines = re.findall(r"^ +([0-9a-f]+):\s+(\S+)", code, re.M)
+        call = next(i for i, line in enumerate(lines) if line[1].startswith("call"))
+        first, at_call, behind = lines[0][0], lines[call][0], lines[call + 1][0]
+        profile = self.folder / "profile"
+        profile.write_text(f"F {first} {at_call} 3\nF {first} {behind} 5\nF {behind} {first} 7\n"
+                           f"F {int(at_call, 16) + 1:x} {behind} 9\n", encoding="ascii")
+        roots = sample_profile.parse(
+            self.translate(program.input, profile, "autofdo").read_text(encoding="utf-8"))
+        counts = {count for node in roots.values() for count, _ in node.bodies.values()}
+        self.assertEqual(counts, {0, 3})
+        ranges, branches = read_unsymbolized(self.translate(program.input, profile, "profgen"))
+        page = code_page(program.input)
+        self.assertEqual(ranges[int(first, 16) - page, int(at_call, 16) - page], 3)
+        self.assertNotIn((int(first, 16) - page, int(behind, 16) - page), ranges)
+        self.assertEqual(branches, {})
+
+
+class ClosedLoop(AutoFdoTest):
+    """A run of the BOLTed program against the same run before BOLT."""
+
+    def test_overlap(self):
+        for name in ("sqlite-profiling", "inlined-profiling", "exceptions-profiling"):
+            program = debug_programs.get(name)
+            ranges = self.translate(program.input, program.folder / "profile.pre", "profgen")
+            before = self.folder / "before.autofdo"
+            sample_profile.profgen(program.input, ranges, before)
+            for variant in ("nosplit", "cdsplit", "all"):
+                with self.subTest(name, variant=variant):
+                    bolted = program.bolted(variant)
+                    profile = self.folder / "bolted.pre"
+                    qemu_trace.record(bolted, program.command(bolted), profile)
+                    after = self.translate(bolted, profile, "autofdo",
+                                           f"--original={program.input}", name="after")
+                    similarity, hot_blocks = sample_profile.overlap(before, after)
+                    self.assertGreaterEqual(similarity, 99.5)
+                    self.assertGreaterEqual(hot_blocks, 99)
+                    unsymbolized = self.translate(bolted, profile, "profgen",
+                                                  f"--original={program.input}", name="moved")
+                    theirs = sample_profile.profgen(program.input, unsymbolized,
+                                                    self.folder / "their.autofdo")
+                    self.assertEqual(after.read_text(encoding="utf-8"), theirs)
+
+
+class Compilers(AutoFdoTest):
+    """What LLVM's tools say of the file."""
+
+    def test_rebuild(self):
+        program = debug_programs.get("inlined-profiling")
+        bolted, profile = program.bolted("cdsplit"), self.folder / "bolted.pre"
+        qemu_trace.record(bolted, program.command(bolted), profile)
+        autofdo = self.translate(bolted, profile, "autofdo", f"--original={program.input}")
+        shutil.copy(fixtures.SOURCES / "inlined.cc", self.folder)
+        said = sample_profile.tool("clang++-22", "-std=c++17", "-O2", "-g", "-Wall", "-Wextra",
+                                   f"-fprofile-sample-use={autofdo}", "-Rpass=sample-profile",
+                                   self.folder / "inlined.cc", "-o", self.folder / "rebuilt")
+        self.assertNotIn("warning", said)
+        # Remarks on functions that were inlined because they are hot: the profile was understood.
+        self.assertIn("remark", said)
+        outputs = {subprocess.run([binary, "25"], stdout=subprocess.PIPE, check=True).stdout
+                   for binary in (program.input, self.folder / "rebuilt")}
+        self.assertEqual(len(outputs), 1)
+
+    def test_profdata(self):
+        program = debug_programs.get("inlined-profiling")
+        autofdo = self.translate(program.input, program.folder / "profile.pre", "autofdo")
+        roots = sample_profile.parse(autofdo.read_text(encoding="utf-8"))
+        shown = sample_profile.tool("llvm-profdata-22", "show", "--sample", "--all-functions",
+                                    autofdo)
+        self.assertEqual(len(re.findall(r"^Function: ", shown, re.M)), len(roots))
+        merged = self.folder / "merged"
+        sample_profile.tool("llvm-profdata-22", "merge", "--sample", "--text", autofdo, autofdo, "-o",
+                            merged)
+        twice = sample_profile.parse(merged.read_text(encoding="utf-8"))
+        for name, node in roots.items():
+            self.assertEqual(twice[name].total, 2 * node.total)
+            self.assertEqual(twice[name].head, 2 * node.head)
+
+
+class DebugFiles(AutoFdoTest):
+    """DWARF that is not in the program."""
+
+    def setUp(self):
+        super().setUp()
+        program = debug_programs.get("inlined-profiling")
+        self.profile = program.folder / "profile.pre"
+        self.stripped, self.debug = self.folder / "stripped", self.folder / "kept.debug"
+        sample_profile.tool("llvm-objcopy-22", "--only-keep-debug", program.input, self.debug)
+        sample_profile.tool("llvm-objcopy-22", "--strip-all", program.input, self.stripped)
+        self.whole = self.translate(program.input, self.profile, "autofdo",
+                                    name="whole").read_text(encoding="utf-8")
+
+    def text(self, *options):
+        """The profile of the stripped program."""
+        out = self.translate(self.stripped, self.profile, "autofdo", *options)
+        return out.read_text(encoding="utf-8")
+
+    def test_named(self):
+        self.assertEqual(self.text(f"--debug-file={self.debug}"), self.whole)
+
+    def test_build_id(self):
+        identifier = elffile.Elf(self.stripped).build_id()
+        place = self.folder / ".build-id" / identifier[:2] / (identifier[2:] + ".debug")
+        place.parent.mkdir(parents=True)
+        shutil.copy(self.debug, place)
+        self.assertEqual(self.text(), self.whole)
+
+    def test_link(self):
+        sample_profile.tool("llvm-objcopy-22", f"--add-gnu-debuglink={self.debug}", self.stripped)
+        self.assertEqual(self.text(), self.whole)
+        (self.folder / ".debug").mkdir()
+        self.debug.rename(self.folder / ".debug" / "kept.debug")
+        self.assertEqual(self.text(), self.whole)
+
+    def test_link_checksum(self):
+        """Without build-ids the checksum in .gnu_debuglink decides."""
+        for path in (self.stripped, self.debug):
+            sample_profile.tool("llvm-objcopy-22", "--remove-section=.note.gnu.build-id", path)
+        sample_profile.tool("llvm-objcopy-22", f"--add-gnu-debuglink={self.debug}", self.stripped)
+        self.assertEqual(self.text(), self.whole)
+        with open(self.debug, "ab") as file:
+            file.write(b"\0")
+        self.refused("expected DWARF debug information, found none", self.stripped, "-p",
+                     self.profile, "--format=autofdo")
+
+    def test_none(self):
+        self.refused("compile with -g", self.stripped, "-p", self.profile, "--format=autofdo")
+
+    def test_of_another_build(self):
+        other = debug_programs.get("small-profiling")
+        self.refused("expected the debug file of build-id", self.stripped, "-p", self.profile,
+                     "--format=autofdo", f"--debug-file={other.input}")
+
+    def test_no_debug_file(self):
+        self.refused("cannot be opened", self.stripped, "-p", self.profile, "--format=autofdo",
+                     f"--debug-file={self.folder}/missing")
+        self.refused("expected DWARF debug information, found none", self.stripped, "-p",
+                     self.profile, "--format=autofdo", f"--debug-file={self.stripped}")
+
+    def test_not_needed_for_ranges(self):
+        program = debug_programs.get("inlined-profiling")
+        whole = self.translate(program.input, self.profile, "profgen", name="whole")
+        ranges = self.translate(self.stripped, self.profile, "profgen")
+        self.assertEqual(ranges.read_bytes(), whole.read_bytes())
+
+
+class Samples(AutoFdoTest):
+    """Basic samples alone."""
+
+    def test_counts(self):
+        """Each sample counts where llvm-symbolizer says that it is, and nothing else counts."""
+        program = debug_programs.get("inlined-profiling")
+        profile = self.folder / "profile.pre"
+        qemu_trace.record(program.input, program.command(program.input), profile, "S", 7)
+        counts = collections.Counter()
+        for line in profile.read_text(encoding="ascii").splitlines():
+            kind, address, count = line.split()
+            if kind == "S" and not address.startswith("X:"):
+                counts["0x" + address] += int(count)
+        ours = sample_profile.parse(
+            self.translate(program.input, profile, "autofdo").read_text(encoding="utf-8"))
+        self.assertEqual(sample_profile.flatten(ours), self.expected(program.input, counts))
+
+    def expected(self, binary, counts):
+        """What sample_profile.flatten() gives for samples at these addresses."""
+        found = symbolized(binary, list(counts))
+        expected = {}
+        for address, count in counts.items():
+            frames = [f for f in reversed(found[address]) if f["StartLine"]]
+            path = ()
+            for index, frame in enumerate(frames):
+                path += (frame["FunctionName"],)
+                if index == 0:
+                    expected.setdefault((*path, "head"), 0)
+                total = (*path, "total") if index == 0 else path
+                expected[total] = expected.get(total, 0) + count
+                path += (place(frame),)
+            if frames:
+                factor = component(frames[-1]["Discriminator"], 1) or 1
+                expected[path] = max(expected.get(path, 0), count * factor)
+        return expected
+
+    def test_never_both(self):
+        """Where there are traces basic samples do not count, unless they are asked for."""
+        program = debug_programs.get("inlined-profiling")
+        traces = (program.folder / "profile.pre").read_text(encoding="ascii")
+        samples = self.folder / "samples.pre"
+        qemu_trace.record(program.input, program.command(program.input), samples, "S", 7)
+        mixed = self.folder / "mixed.pre"
+        mixed.write_text(traces + samples.read_text(encoding="ascii"), encoding="ascii")
+        self.assertEqual(
+            self.translate(program.input, mixed, "autofdo").read_bytes(),
+            self.translate(program.input, program.folder / "profile.pre", "autofdo",
+                           name="traces").read_bytes())
+        self.assertEqual(
+            self.translate(program.input, mixed, "autofdo", "--basic-events").read_bytes(),
+            self.translate(program.input, samples, "autofdo", name="samples").read_bytes())
+
+
+class BadInput(AutoFdoTest):
+    """What cannot be done is said."""
+
+    def test_bolted_alone(self):
+        program = debug_programs.get("inlined-profiling")
+        bolted = program.bolted("cdsplit")
+        for form in ("autofdo", "profgen"):
+            self.refused("--original", bolted, "-p", program.folder / "profile.pre",
+                         f"--format={form}")
+
+    def test_samples_outside(self):
+        program = debug_programs.get("inlined-profiling")
+        profile = self.folder / "profile"
+        profile.write_text("T 10 20 30 4\nS 50 1\n", encoding="ascii")
+        self.refused("expected samples in functions that have debug information, found none: of 4",
+                     program.input, "-p", profile, "--format=autofdo")
+        self.refused("expected traces in the program's code, found none", program.input, "-p",
+                     profile, "--format=profgen")
+
+    def test_output(self):
+        program = debug_programs.get("inlined-profiling")
+        for form in ("autofdo", "profgen"):
+            done = toolbox.run("battranslate", program.input, "-p", program.folder / "profile.pre",
+                               f"--format={form}", "-o", self.folder / "missing" / "out")
+            self.assertEqual(done.returncode, 1)
+            self.assertIn(str(self.folder / "missing" / "out"), done.stderr)
+
+    def test_usage(self):
+        done = toolbox.run("battranslate", "x", "-p", "y", "--format=autofdo", "-o", "a", "-w", "b")
+        self.assertEqual(done.returncode, 2)
+
+
+def component(discriminator, number):
+    """A part of LLVM's discriminators: 0 the base, 1 the duplication factor."""
+    for _ in range(number + 1):
+        if discriminator & 1:
+            value, discriminator = 0, discriminator >> 1
+        elif discriminator & 0x40:
+            value = discriminator >> 1 & 0x1f | (discriminator >> 7 & 0x7f) << 5
+            discriminator >>= 14
+        else:
+            value, discriminator = discriminator >> 1 & 0x1f, discriminator >> 7
+    return value
+
+
+def place(frame):
+    """The place of a frame as a sample profile has it."""
+    line = frame["Line"] - frame["StartLine"] & 0xffff
+    base = component(frame["Discriminator"], 0)
+    return f"{line}.{base}" if base else str(line)
+
+
+def symbolized(binary, addresses):
+    """{address: frames} by llvm-symbolizer."""
+    done = subprocess.run(["llvm-symbolizer-22", f"--obj={binary}", "--functions=linkage",
+                           "--no-demangle", "--output-style=JSON"], input="\n".join(addresses) + "\n",
+                          stdout=subprocess.PIPE, check=True, text=True)
+    answers = [toolbox.json.loads(line) for line in done.stdout.splitlines()]
+    return {answer["Address"]: answer["Symbol"] for answer in answers}
+
+
+def shared_library():
+    """The step that has input.so and the loader that runs it."""
+    flags = ["-g", "-O2", "-fdebug-info-for-profiling", "-fPIC", "-Dmain=driver_main",
+             "-shared"]
+
+    def make(folder):
+        for name in ("small.c", "loader.c"):
+            shutil.copy(fixtures.SOURCES / name, folder)
+        fixtures.run(["clang", *flags, "small.c", "-o", "input.so"], folder)
+        fixtures.run(["gcc", "-O2", "loader.c", "-o", "loader", "-ldl"], folder)
+
+    ingredients = [flags, fixtures.version("clang"), fixtures.version("gcc"),
+                   *(fixtures.digest_of(fixtures.SOURCES / n) for n in ("small.c", "loader.c"))]
+    return fixtures.Step("program", "small-debug-shared", ingredients, make)
+
+
+if __name__ == "__main__":
+    unittest.main()
