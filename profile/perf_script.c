@@ -317,7 +317,7 @@ enum bat_code perf_script_check(const struct bat_profile *profile, const struct 
                         " samples",
                         binary->name, counters->perf_samples);
     /* Entries that were left out were there all the same. */
-    if (has_records || counters->perf_branches + counters->perf_kernel_branches != 0)
+    if (has_records || counters->perf_branches != 0)
         return BAT_OK;
     return bat_fail(error, BAT_ERR_MISMATCH,
                     "expected %s, found none in %" PRIu64 " samples of %.64s",

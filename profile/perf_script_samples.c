@@ -146,6 +146,7 @@ static inline enum bat_code read_branch(struct perf_script_reader *reader,
         return fail(line, rest, "the rest of a branch stack's entry (like -/-/0)");
     if (!reader->options->keep_kernel_branches &&
         (branch.from >= PERF_KERNEL_ADDRESS || branch.to >= PERF_KERNEL_ADDRESS)) {
+        reader->profile->counters.perf_branches++;
         reader->profile->counters.perf_kernel_branches++;
         return BAT_OK;
     }

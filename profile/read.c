@@ -196,7 +196,8 @@ struct stretch {
     reader_fn *reader;   /* NULL: find out */
     const uint8_t *head; /* the first bytes of a stream, which were read from it already */
     size_t head_size;
-    bool is_kept; /* in a temporary file: text that has to be read twice */
+    bool is_kept;       /* in a temporary file: text that has to be read twice */
+    bool lacks_newline; /* the last of the block at hand is not in the file */
     int kept;
     struct bat_profile *profile;
     const struct bat_read_options *options;
@@ -236,7 +237,8 @@ static enum bat_code read_block(struct stretch *stretch, const uint8_t *text, si
             return code;
     }
     if (stretch->is_kept)
-        return bat_temporary_write(stretch->kept, text, size, &stretch->error);
+        return bat_temporary_write(stretch->kept, text, size - stretch->lacks_newline,
+                                   &stretch->error);
     if (decides) {
         stretch->reader = choose_reader(text, size, *line, &stretch->error);
         if (!stretch->reader)
@@ -274,6 +276,7 @@ static enum bat_code read_stretch(struct stretch *stretch)
         if (code == BAT_ERR_SYNTAX)
             bat_fail_text(&stretch->error, code, line, 1,
                           "expected a line of at most %zu bytes, found a longer one", BAT_LINE_MAX);
+        stretch->lacks_newline = input.supplied_newline;
         if (code == BAT_OK && size != 0)
             code = read_block(stretch, text, size, &line);
         if (code == BAT_OK && size != 0 && !stretch->is_kept)

@@ -146,10 +146,31 @@ def profile_seeds(traces):
     }
 
 
+def perf_script_seeds(traces):
+    """Text of perf script: stacks of a few traces, samples, loads, records, and in sections."""
+    lines = [line.split() for line in traces.splitlines()[:200]]
+    entries = [b"0x%s/0x%s/%s/-/-/0" % (line[1], line[2], (b"P", b"M", b"PN", b"-")[i % 4])
+               for i, line in enumerate(lines) if line[0] == b"T" and b":" not in b"".join(line)]
+    stacks = b"".join(b"  1  " + b"  ".join(entries[i:i + 32]) + b" \n"
+                      for i in range(0, len(entries), 8))
+    samples = b"".join(b" 1 cycles:u:  %s\n" % line[2] for line in lines[:9] if len(line) == 5)
+    loads = b" 1 cpu/mem-loads,ldlat=30/P:  404010  401030\n 1 cycles:u:  0  401030\n"
+    mapping = b"x 7 2.0: PERF_RECORD_MMAP2 7/7: [0x401000(0x1000) @ 0x1000 %s]: r-xp /small.bolt\n"
+    records = (mapping % b"<0123456789abcdef0123456789abcdef01234567>" + mapping % b"0:0 0 0"
+               + b"x 7 2.1: PERF_RECORD_FORK(8:8):(7:7)\nx 8 2.2: PERF_RECORD_COMM exec: y:8/8\n"
+                 b"x 7 2.3: PERF_RECORD_LOST lost 5\n 7  0x401030/0x401036/P/-/-/0 \n"
+                 b"x 1 1.0: 1 cycles:u: 401030 main+0x0 (/small.bolt)\n")
+    sections = [(b"BUILDIDS", b"00112233 /small.bolt\n"), (b"MMAP", records), (b"MAIN", stacks),
+                (b"TASK", records), (b"MEM", loads)]
+    head = b"PERFTEXT;" + b"".join(b"%s=%x;" % (name, len(text)) for name, text in sections)
+    return {"stacks": stacks, "samples": samples, "loads": loads, "records": records,
+            "sections": head + b"  \n" + b"".join(text for _, text in sections)}
+
+
 def main():
     data, batdump, out = Path(sys.argv[1]), sys.argv[2], Path(sys.argv[3])
     for target in ("decode", "round_trip", "builder", "elf", "functions", "json", "preagg",
-                   "fdata", "perf_data", "debuginfo"):
+                   "fdata", "perf_data", "perf_script", "debuginfo"):
         (out / target).mkdir(parents=True, exist_ok=True)
     good = sorted((data / "good").glob("*.note"))
     for path in good + sorted((data / "bad").glob("*.note")):
@@ -166,6 +187,8 @@ def main():
     (out / "json" / "extreme.json").write_bytes(extreme_json())
     for name, content in elf_seeds((data / "good" / "sketch.note").read_bytes()).items():
         (out / "elf" / name).write_bytes(content)
+    for name, content in perf_script_seeds((data / "demo" / "small.preagg").read_bytes()).items():
+        (out / "perf_script" / name).write_bytes(content)
     for path in (data / "perf").glob("*.data"):
         shutil.copy(path, out / "perf_data" / path.name)
     for name in ("dwarf2", "dwarf4", "dwarf5", "lto", "compressed", "sections", "gcc5", "stripped"):
