@@ -136,8 +136,22 @@ static size_t count_below(const struct bat_names *names, uint64_t address)
 size_t bat_names_at(const struct bat_names *names, uint64_t address, size_t *first)
 {
     *first = count_below(names, address);
-    size_t end = address == UINT64_MAX ? names->count : count_below(names, address + 1);
-    return end - *first;
+    /* Mostly there is one symbol or none, seldom many: steps that double find the last. */
+    size_t low = *first;
+    size_t high = *first;
+    for (size_t step = 1; high < names->count && names->symbols[high]->address == address;
+         step *= 2) {
+        low = high + 1;
+        high = names->count - high > step ? high + step : names->count;
+    }
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (names->symbols[middle]->address == address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low - *first;
 }
 
 bool bat_names_have(const struct bat_names *names, uint64_t address, const char *name,

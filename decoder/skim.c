@@ -61,6 +61,34 @@ void bat_skim_close(struct bat_skim *skim)
     *skim = (struct bat_skim){0};
 }
 
+enum bat_code bat_skim_share(const struct bat_skim *skim, struct bat_skim *second,
+                             struct bat_error *error)
+{
+    *second = *skim;
+    second->capacity = 0;
+    second->map = malloc(sizeof(*second->map));
+    if (!second->map)
+        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory to read the note");
+    *second->map = *skim->map;
+    second->map->output_offsets = NULL;
+    second->map->input_offsets = NULL;
+    second->map->block_hashes = NULL;
+    second->map->block_indices = NULL;
+    second->decoding.map = second->map;
+    second->decoding.passed = NULL;
+    return BAT_OK;
+}
+
+void bat_skim_leave(struct bat_skim *second)
+{
+    free(second->map->output_offsets);
+    free(second->map->input_offsets);
+    free(second->map->block_hashes);
+    free(second->map->block_indices);
+    free(second->map);
+    *second = (struct bat_skim){0};
+}
+
 /* --- Loading ------------------------------------------------------------------------------ */
 
 static bool reserve(void **array, uint64_t count, size_t size)

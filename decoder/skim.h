@@ -33,6 +33,15 @@ enum bat_code bat_skim_open(struct bat_skim *skim, const void *section, size_t s
 void bat_skim_close(struct bat_skim *skim);
 
 /*
+ * A second reader of the same note, for another thread: it shares all of skim's tables, but has
+ * entries of its own. The two must load different functions. Ends with bat_skim_leave() before
+ * skim is closed. BAT_ERR_MEMORY.
+ */
+enum bat_code bat_skim_share(const struct bat_skim *skim, struct bat_skim *second,
+                             struct bat_error *error);
+void bat_skim_leave(struct bat_skim *second);
+
+/*
  * Have the entries of a hot function and its fragments in the map's arrays. passed() is told of
  * hot tables before this one now and then. Fails with BAT_ERR_MEMORY, or as decoding does if
  * someone changed the bytes.

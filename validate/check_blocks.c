@@ -31,22 +31,13 @@ static bool is_input_block(const struct block *block)
     return block->hash != 0 || block->index != 0 || block->offset == 0;
 }
 
-static int compare_numbers(const void *left_pointer, const void *right_pointer)
-{
-    uint64_t left = *(const uint64_t *)left_pointer;
-    uint64_t right = *(const uint64_t *)right_pointer;
-    return (left > right) - (left < right);
-}
-
 /* Up to so many are sorted by insertion, which most functions have. */
-#define FEW 64u
+#define FEW 48u
 
-static void sort_numbers(uint64_t *numbers, uint32_t count)
+#define DIGIT_BITS 8u
+
+static void insert_numbers(uint64_t *numbers, uint32_t count)
 {
-    if (count > FEW) {
-        qsort(numbers, count, sizeof(*numbers), compare_numbers);
-        return;
-    }
     for (uint32_t i = 1; i < count; i++) {
         uint64_t number = numbers[i];
         uint32_t place = i;
@@ -54,6 +45,40 @@ static void sort_numbers(uint64_t *numbers, uint32_t count)
             numbers[place] = numbers[place - 1];
         numbers[place] = number;
     }
+}
+
+/* One stable pass of a radix sort. */
+static void sort_by_digit(const uint64_t *from, uint64_t *to, uint32_t count, unsigned shift)
+{
+    uint32_t starts[(1u << DIGIT_BITS) + 1] = {0};
+    for (uint32_t i = 0; i < count; i++)
+        starts[(from[i] >> shift & ((1u << DIGIT_BITS) - 1)) + 1]++;
+    for (uint32_t digit = 1; digit < 1u << DIGIT_BITS; digit++)
+        starts[digit] += starts[digit - 1];
+    for (uint32_t i = 0; i < count; i++)
+        to[starts[from[i] >> shift & ((1u << DIGIT_BITS) - 1)]++] = from[i];
+}
+
+/*
+ * Sort numbers whose lower halves ascend already. spare has room for as many. Returns where they
+ * are then, numbers or spare.
+ */
+static uint64_t *sort_numbers(uint64_t *numbers, uint64_t *spare, uint32_t count)
+{
+    if (count <= FEW) {
+        insert_numbers(numbers, count);
+        return numbers;
+    }
+    uint64_t highest = 0;
+    for (uint32_t i = 0; i < count; i++)
+        highest |= numbers[i];
+    for (unsigned shift = 32; shift < 64 && highest >> shift; shift += DIGIT_BITS) {
+        sort_by_digit(numbers, spare, count, shift);
+        uint64_t *sorted = spare;
+        spare = numbers;
+        numbers = sorted;
+    }
+    return numbers;
 }
 
 static uint32_t append_table(const struct bat_map *map, uint32_t table, struct block *blocks,
@@ -80,6 +105,7 @@ struct bat_block_room {
     struct block *blocks;
     struct block *sorted;
     uint64_t *order;
+    uint64_t *spare;
 };
 
 /*
@@ -96,9 +122,9 @@ static uint32_t collect_blocks(const struct bat_map *map, uint32_t hot,
     /* The tables of a function come by their positions, hot first, as their entries in the map. */
     for (uint32_t i = 0; i < count; i++)
         room->order[i] = (uint64_t)blocks[i].offset << 32 | i;
-    sort_numbers(room->order, count);
+    const uint64_t *order = sort_numbers(room->order, room->spare, count);
     for (uint32_t i = 0; i < count; i++)
-        room->sorted[i] = blocks[(uint32_t)room->order[i]];
+        room->sorted[i] = blocks[(uint32_t)order[i]];
     return count;
 }
 
@@ -250,6 +276,7 @@ void bat_block_room_free(struct bat_block_room *room)
     free(room->blocks);
     free(room->sorted);
     free(room->order);
+    free(room->spare);
     free(room);
 }
 
@@ -267,8 +294,9 @@ struct bat_block_room *bat_block_room_new(struct bat_checking *checking)
         room->blocks = malloc((size_t)most * sizeof(*room->blocks));
         room->sorted = malloc((size_t)most * sizeof(*room->sorted));
         room->order = malloc((size_t)most * sizeof(*room->order));
+        room->spare = malloc((size_t)most * sizeof(*room->spare));
     }
-    if (room && room->blocks && room->sorted && room->order)
+    if (room && room->blocks && room->sorted && room->order && room->spare)
         return room;
     bat_block_room_free(room);
     bat_fail(checking->error, BAT_ERR_MEMORY, "not enough memory for %" PRIu32 " blocks", most);

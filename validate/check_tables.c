@@ -80,10 +80,15 @@ static void check_alone(struct bat_checking *checking, uint32_t table)
         check_skew(checking, table);
 }
 
-void bat_check_table(struct bat_checking *checking, uint32_t table)
+void bat_check_table(struct bat_checking *checking, uint32_t table, uint32_t *near)
 {
+    const struct bat_map *map = checking->map;
     check_alone(checking, table);
-    check_next(checking, bat_map_rank(checking->map, table));
+    uint32_t rank = *near + 1;
+    if (rank >= bat_map_tables(map) || map->by_address[rank] != table)
+        rank = bat_map_rank(map, table);
+    check_next(checking, rank);
+    *near = rank;
 }
 
 enum bat_code bat_check_tables(struct bat_checking *checking)

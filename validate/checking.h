@@ -101,7 +101,8 @@ enum bat_code bat_check_hot_index_form(struct bat_checking *checking);
 
 /* Each table for itself and beside its neighbours: check_tables.c. */
 enum bat_code bat_check_tables(struct bat_checking *checking);
-void bat_check_table(struct bat_checking *checking, uint32_t table);
+/* One table; *near is the position in the order of addresses of one that was checked before. */
+void bat_check_table(struct bat_checking *checking, uint32_t table, uint32_t *near);
 
 /* What a function's tables say of its blocks: check_blocks.c. */
 enum bat_code bat_check_blocks(struct bat_checking *checking);
