@@ -276,13 +276,14 @@ static const struct argp_option options[] = {
      1},
     {"output", 'o', "FILE", 0, "Write the translated profile to FILE; - is standard output", 1},
     {"yaml", KEY_YAML, "FILE", 0, "Write it as YAML to FILE, too", 1},
-    {"format", KEY_FORMAT, "fdata|yaml|preagg|autofdo|profgen", 0,
-     "What -o writes (default: fdata). preagg is the samples added up and not translated, as "
-     "pre-aggregated text: BINARY needs no note and no symbols then. autofdo is LLVM's sample "
+    {"format", KEY_FORMAT, "FORMAT", 0,
+     "What -o writes: fdata (the default), yaml, preagg, autofdo, profgen. preagg is the samples "
+     "added up and not translated, as pre-aggregated text: BINARY needs no note and no symbols "
+     "then. autofdo is LLVM's sample "
      "profile for clang -fprofile-sample-use, profgen what llvm-profgen --unsymbolized-profile "
      "reads",
      1},
-    {"profile-format", KEY_FORMAT, NULL, OPTION_ALIAS, NULL, 1},
+    {"profile-format", KEY_FORMAT, "FORMAT", 0, "The same, as perf2bolt calls it", 1},
     {"pa", KEY_PREAGGREGATED, NULL, 0, "Accepted for perf2bolt's sake: forms are recognised", 2},
     {"basic-events", KEY_SAMPLES, NULL, 0,
      "Translate basic samples (S records, or where perf.data has samples) and leave branches out; "
