@@ -140,6 +140,22 @@ static size_t gather_perf(const struct bat_profile_counters *read, struct figure
     return sizeof(all) / sizeof(all[0]);
 }
 
+/* What is only told where there are loads from memory. */
+static size_t gather_memory(const struct bat_translate_counters *done, struct figure *figures)
+{
+    const struct figure all[] = {
+        {"memory_samples", "loads from memory", done->memory_samples, 0},
+        {"memory_inside", "by the binary, of known data", done->memory_inside,
+         done->memory_samples},
+        {"memory_unknown", "by the binary, of other data", done->memory_unknown,
+         done->memory_samples},
+    };
+    if (done->memory_samples == 0)
+        return 0;
+    memcpy(figures, all, sizeof(all));
+    return sizeof(all) / sizeof(all[0]);
+}
+
 static size_t gather(const struct bat_profile *profile, const struct bat_records *records,
                      struct figure *figures)
 {
@@ -170,7 +186,8 @@ static size_t gather(const struct bat_profile *profile, const struct bat_records
         {"records", "records written", bat_records_count(records), 0},
     };
     memcpy(figures + first_count, others, sizeof(others));
-    return first_count + sizeof(others) / sizeof(others[0]);
+    size_t count = first_count + sizeof(others) / sizeof(others[0]);
+    return count + gather_memory(&done, figures + count);
 }
 
 static void print_figures(FILE *file, bool as_json, const struct figure *figures, size_t count)
