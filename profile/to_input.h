@@ -123,7 +123,7 @@ enum bat_code input_joins_finish(struct input_joins *joins);
 /* Where a run begins whose record does not tell of the branch before it. */
 struct input_start {
     uint64_t branch;     /* see struct input_piece */
-    uint64_t from;       /* in the input */
+    uint64_t from;       /* in the input; 0 for runs that are none there */
     uint32_t block;      /* the entry of the output's block that the run goes on from */
     uint32_t start_join; /* see struct input_piece */
     uint64_t count;      /* how many branches came this way */

@@ -147,7 +147,7 @@ static bool is_trampoline(const struct input_move *move, const struct spot *spot
     if (spot->block == BAT_NONE || exact_branch(move, spot) != BAT_NONE ||
         map_of(move)->output_offsets[spot->block] == offset_in(move, spot) ||
         !bat_original_decode(move->original->binary->elf, spot->address, &instruction) ||
-        instruction.kind != BAT_INSTRUCTION_JUMP || call_before(move, spot) != BAT_NONE)
+        instruction.kind != BAT_INSTRUCTION_JUMP)
         return false;
     *target = instruction.target;
     return true;
@@ -439,9 +439,12 @@ static bool is_in_between(const struct input_move *move, const struct input_piec
 {
     struct spot from;
     uint64_t ignored;
-    return (trace->to == trace->from || trace->to == BAT_TRACE_BRANCH_ONLY) &&
-           find_spot(move, trace->from, &from) && is_trampoline(move, &from, &ignored) &&
-           !may_return(move, trace->branch);
+    if ((trace->to != trace->from && trace->to != BAT_TRACE_BRANCH_ONLY) ||
+        may_return(move, trace->branch) || !find_spot(move, trace->from, &from) ||
+        !is_trampoline(move, &from, &ignored))
+        return false;
+    /* Calls may return to such a jump, too: where the run is alone, it may be such a return's. */
+    return trace->branch < BAT_TRACE_EXTERNAL_RETURN || call_before(move, &from) == BAT_NONE;
 }
 
 /* A trace whose beginning is known: on to its end. */
@@ -505,7 +508,7 @@ static enum bat_code move_part(struct input_move *move, const struct input_piece
                                const struct input_start *start)
 {
     struct spot from;
-    if (!find_spot(move, trace->from, &from))
+    if (start->from == BAT_ADDRESS_EXTERNAL || !find_spot(move, trace->from, &from))
         return BAT_OK;
     struct input_piece part = *trace;
     part.branch = start->branch;
@@ -553,7 +556,12 @@ enum bat_code input_note_detour(struct input_move *move, const struct input_piec
     if (branch.path)
         code = begin_with_path(move, &source, &branch, &piece);
     const struct input_start start = start_of(&branch.target, &piece);
-    return code == BAT_OK ? input_starts_add(&move->detours, branch.jump, &start) : code;
+    if (code == BAT_OK)
+        code = input_starts_add(&move->detours, branch.jump, &start);
+    const struct input_start none = {.block = BAT_NONE, .count = trace->count};
+    if (code == BAT_OK && trace->to == BAT_TRACE_BRANCH_ONLY)
+        code = input_starts_add(&move->starts, trace->from, &none);
+    return code;
 }
 
 enum bat_code input_move_trace(struct input_move *move, const struct input_piece *trace)
