@@ -36,13 +36,17 @@ static enum bat_code read_section(const struct perf_session *session, struct sec
                                   uint8_t **bytes, struct bat_error *error)
 {
     *bytes = NULL;
-    if (section.size > FEATURE_SIZE_MAX)
-        return bat_fail_at(error, BAT_ERR_COUNT, BAT_PLACE_FILE, section.offset,
-                           "expected at most %" PRIu64 " bytes beside the records, found %" PRIu64,
-                           FEATURE_SIZE_MAX, section.size);
+    if (section.size > FEATURE_SIZE_MAX) {
+        bat_fail_at(error, BAT_ERR_COUNT, BAT_PLACE_FILE, section.offset,
+                    "expected at most %" PRIu64 " bytes beside the records, found %" PRIu64,
+                    FEATURE_SIZE_MAX, section.size);
+        return BAT_ERR_COUNT;
+    }
     *bytes = malloc(section.size ? (size_t)section.size : 1);
-    if (!*bytes)
-        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory to read the profile");
+    if (!*bytes) {
+        bat_fail(error, BAT_ERR_MEMORY, "not enough memory to read the profile");
+        return BAT_ERR_MEMORY;
+    }
     enum bat_code code =
         perf_read_at(session->file, section.offset, *bytes, (size_t)section.size, error);
     if (code != BAT_OK) {
