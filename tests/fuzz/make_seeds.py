@@ -167,10 +167,32 @@ def perf_script_seeds(traces):
             "sections": head + b"  \n" + b"".join(text for _, text in sections)}
 
 
+def stack_seeds():
+    """Stacks of the demo program as those print them that are known."""
+    return {
+        "queries": b"0x401136\n401136\nCODE \"/bin/a b\" 0x10\nDATA 0x4030\nFRAME a 0x1\n",
+        "gdb": b"#0  push (machine=0x0) at small.c:1\n#1  0x0000555555555236 in main (argc=1)\n"
+               b"#2  <signal handler called>\n#3  0x00007f in ?? () from /lib/libc.so.6\n",
+        "sanitizer": b"    #0 0x401136 in main /work/a.c:7:112\n"
+                     b"    #1 0x401136  (/work/small.bolt+0x1136) (BuildId: 6196744a)\n",
+        "systemd": b"   #0  0x000056028de6f139 main (small.bolt + 0x1139)\n#1  0x7f n/a (a + 0x2)\n",
+        "glog": b"PC: @     0x401136  main\n    @     0x401136         64  main\n"
+                b"    @     0x7f0c0d9e1e40       (unknown)\n",
+        "backtrace": b"./small.bolt(main+0x29) [0x401136]\n3: a(+0x11d9) [0x55d8]\n./a() [0x1]\n",
+        "perf": b"a 7/8 [001] 1.5:  25 cycles:u: \n\tffffffff81c00131 f+0x6e ([kernel.kallsyms])\n"
+                b"\t            1136 leaf (inlined)\n  a.c:4\n"
+                b"\t            1136 main+0x29 (/tmp/small.bolt (deleted))\n"
+                b"\t            1136 [unknown] ([unknown])\n\n",
+        "samples": b"a 7 1.5: PERF_RECORD_MMAP2 7/7: [0x401000(0x1000) @ 0x1000 fe:00 5 1]: r-xp "
+                   b"/b/small.bolt\na 7 1.5:   25 cycles:      401136 main+0x29 (/b/small.bolt)\n"
+                   b"401000-402000 r-xp 00001000 fe:00 530      /b/small.bolt\n",
+    }
+
+
 def main():
     data, batdump, out = Path(sys.argv[1]), sys.argv[2], Path(sys.argv[3])
     for target in ("decode", "round_trip", "builder", "elf", "functions", "json", "preagg",
-                   "fdata", "perf_data", "perf_script", "debuginfo"):
+                   "fdata", "perf_data", "perf_script", "debuginfo", "stacks"):
         (out / target).mkdir(parents=True, exist_ok=True)
     good = sorted((data / "good").glob("*.note"))
     for path in good + sorted((data / "bad").glob("*.note")):
@@ -189,6 +211,8 @@ def main():
         (out / "elf" / name).write_bytes(content)
     for name, content in perf_script_seeds((data / "demo" / "small.preagg").read_bytes()).items():
         (out / "perf_script" / name).write_bytes(content)
+    for name, content in stack_seeds().items():
+        (out / "stacks" / name).write_bytes(content)
     for path in (data / "perf").glob("*.data"):
         shutil.copy(path, out / "perf_data" / path.name)
     for name in ("dwarf2", "dwarf4", "dwarf5", "lto", "compressed", "sections", "gcc5", "stripped"):
