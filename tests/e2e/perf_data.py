@@ -177,7 +177,7 @@ def _branch_stack(event, values):
     words = [len(entries), *index]
     for branch, target, flags in entries:
         words += (branch, target, flags)
-    words += range(len(entries)) if event.branch_type & BRANCH_COUNTERS else ()
+    words += range(1000, 1000 + len(entries)) if event.branch_type & BRANCH_COUNTERS else ()
     return struct.pack(f"<{len(words)}Q", *words)
 
 

@@ -270,6 +270,9 @@ class PerfData(unittest.TestCase):
             scene.map(101, child.base, time=0)
             scene.run(process)
             scene.run(child, first=20)
+            # This one has become another program since.
+            scene.session.fork(102, 100, time=0)
+            scene.run(perf_scenes.Process(102, process.base), first=40, counts=False)
         self.each(build)
 
     def test_container_path(self):
@@ -323,6 +326,20 @@ class PerfData(unittest.TestCase):
             session.mmap2(100, 100, 0x30000000, 0x1000, 0, "[vdso]")
             scene.run(process)
         self.each(build)
+
+    def test_binary_mapped_as_data(self):
+        """A process that looks into its own file, elsewhere, before it runs it."""
+        def build(scene):
+            for address, length, offset in perf_scenes.mappings(scene.elf):
+                scene.session.mmap2(100, 100, address + scene.base(1), length, offset,
+                                    scene.file_name, protection=1,
+                                    misc=perf_data.USER | perf_data.MMAP_DATA)
+            stranger = perf_scenes.Process(100, scene.base(1))
+            scene.run(stranger, first=33, counts=False)
+            scene.map(100, scene.base())
+            scene.run(perf_scenes.Process(100, scene.base()))
+            return {"cause": "the binary mapped as data"}
+        self.each(build, [PIE])
 
     # --- What perf2bolt does not tell apart ------------------------------------------------------
 
@@ -523,7 +540,7 @@ class PerfData(unittest.TestCase):
 
     def test_branch_counters(self):
         """Newer kernels' counters behind a stack, which the perf here does not know."""
-        event = cycles(SAMPLE_TYPE | perf_data.WEIGHT,
+        event = cycles(SAMPLE_TYPE | perf_data.STACK_USER, stack_user=64,
                        branch_type=perf_data.BRANCH_USER | perf_data.BRANCH_ANY
                        | perf_data.BRANCH_COUNTERS)
         scene = Scene(fixtures.get(PIE), event)
