@@ -14,6 +14,7 @@
 #include "bat_profile.h"
 #include "compiler_profile.h"
 #include "progress.h"
+#include "separate_symbols.h"
 #include "tool.h"
 #include "translate_report.h"
 
@@ -340,8 +341,9 @@ static const char documentation[] =
 struct work {
     const struct arguments *arguments;
     struct bat_binary binary;
-    struct bat_elf *symbols;       /* NULL: the binary's own */
-    struct bat_original *original; /* NULL: none was given */
+    struct bat_elf *symbols;          /* NULL: the binary's own */
+    struct bat_elf *original_symbols; /* NULL: the input binary's own */
+    struct bat_original *original;    /* NULL: none was given */
     struct bat_profile *profile;
     struct bat_records *records;
     struct bat_error error;
@@ -414,8 +416,11 @@ static enum tool_exit open_original(struct work *work)
         return TOOL_FINE;
     if (!work->binary.map && bat_binary_decode(&work->binary, &work->error) != BAT_OK)
         return fail(work, arguments->note ? arguments->note : arguments->binary);
-    const struct bat_original_options original_options = {
-        .output_symbols = work->symbols, .ignore_build_id = arguments->ignore_build_id};
+    work->original_symbols = separate_symbols_open(arguments->original, arguments->debug_file);
+    const struct bat_original_options original_options = {.output_symbols = work->symbols,
+                                                          .input_symbols = work->original_symbols,
+                                                          .ignore_build_id =
+                                                              arguments->ignore_build_id};
     if (bat_original_open(arguments->original, &work->binary, &original_options, &work->original,
                           &work->error) != BAT_OK)
         return fail(work, arguments->original);
@@ -708,6 +713,7 @@ int main(int argc, char **argv)
     bat_records_free(work.records);
     bat_profile_free(work.profile);
     bat_original_close(work.original);
+    bat_elf_close(work.original_symbols);
     bat_elf_close(work.symbols);
     bat_binary_close(&work.binary);
     free(arguments.profiles);

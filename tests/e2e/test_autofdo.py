@@ -329,6 +329,16 @@ class DebugFiles(AutoFdoTest):
         self.refused("expected DWARF debug information, found none", self.stripped, "-p",
                      self.profile, "--format=autofdo", f"--debug-file={self.stripped}")
 
+    def test_before_bolt(self):
+        """The binary that BOLT read may be stripped as well: its debug file has the symbols too."""
+        program = debug_programs.get("inlined-profiling")
+        bolted, profile = program.bolted("cdsplit"), self.folder / "bolted.pre"
+        qemu_trace.record(bolted, program.command(bolted), profile)
+        whole = self.translate(bolted, profile, "autofdo", f"--original={program.input}")
+        ours = self.translate(bolted, profile, "autofdo", f"--original={self.stripped}",
+                              f"--debug-file={self.debug}", name="stripped")
+        self.assertEqual(ours.read_bytes(), whole.read_bytes())
+
     def test_not_needed_for_ranges(self):
         program = debug_programs.get("inlined-profiling")
         whole = self.translate(program.input, self.profile, "profgen", name="whole")
