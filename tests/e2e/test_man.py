@@ -11,6 +11,8 @@ import tempfile
 import unittest
 
 import bolt_profiles
+import debug_programs
+import elffile
 import fixtures
 
 BIN = pathlib.Path(os.environ["BATKIT_BIN"])
@@ -60,6 +62,8 @@ class Pages(unittest.TestCase):
             shutil.copy(fixture.bolted, folder / "sqlite3.bolt")
             shutil.copy(older.bolted, folder / "sqlite3.bolt19")
             shutil.copy(bolt_profiles.reference(fixture).profile("T"), folder / "sqlite3.preagg")
+            if page.stem == "batsymbolize":
+                self.prepare_symbolized(folder)
             commands = examples(page)
             self.assertTrue(commands)
             for command in commands:
@@ -72,6 +76,16 @@ class Pages(unittest.TestCase):
                 self.check_injected(folder, fixture, older)
             if page.stem == "battranslate":
                 self.check_translated(folder, fixture)
+            if page.stem == "batsymbolize":
+                self.assertRegex((folder / "sqlite3.folded").read_text("utf-8"), r"sqlite3\w+ \d+\n")
+
+    def prepare_symbolized(self, folder):
+        """SQLite with debug information, and a backtrace of it."""
+        program = debug_programs.get("sqlite-fixed")
+        shutil.copy(program.input, folder / "sqlite3")
+        shutil.copy(program.bolted("profile2"), folder / "sqlite3.bolt")
+        main = next(s for s in elffile.Elf(folder / "sqlite3.bolt").symbols() if s.name == "main")
+        (folder / "crash.txt").write_text(f"#1  0x{main.address + 5:016x} in main ()\n", "ascii")
 
     def check_injected(self, folder, fixture, older):
         """What the examples of batinject leave behind."""
