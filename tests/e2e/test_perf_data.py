@@ -362,6 +362,26 @@ class PerfData(unittest.TestCase):
             return {"cause": "the binary elsewhere after an exec"}
         self.each(build, [PIE])
 
+    def test_fork_before_the_mapping(self):
+        """A shell's child, and then the shell itself becomes our program."""
+        def build(scene):
+            scene.other_program(100, "/bin/sh")
+            scene.session.fork(101, 100)
+            process = scene.start(100)
+            scene.run(process)
+            scene.run(perf_scenes.Process(101, process.base), first=33, counts=False)
+            return {"cause": "forks before the mapping"}
+        self.each(build)
+
+    def test_path_with_blanks(self):
+        """perf2bolt takes what stands behind the last blank for the path."""
+        for name in ("/opt/release 17/bolted", "/opt/the server", "/opt/x/[bolted] (deleted)"):
+            def build(scene, name=name):
+                scene.run(scene.start(100, name=name))
+                return {"features": {"build_ids": scene.build_ids(name)},
+                        "cause": "paths with blanks"}
+            self.each(build, [PIE])
+
     def test_process_id_used_again(self):
         """Long after our process another one has its number."""
         def build(scene):
