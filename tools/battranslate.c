@@ -2,6 +2,8 @@
 /* battranslate: a profile of a BOLTed binary becomes a profile of its input binary. */
 #include <argp.h>
 #include <elf.h>
+#include <limits.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -695,9 +697,21 @@ static enum tool_exit run(struct work *work)
     return status;
 }
 
+/*
+ * Memory that one step gives back serves the next: all threads share one heap, which is not given
+ * back to the system before the end. Else a fifth of the time goes into page faults.
+ */
+static void keep_memory(void)
+{
+    mallopt(M_ARENA_MAX, 1);
+    mallopt(M_MMAP_THRESHOLD, 32 << 20);
+    mallopt(M_TRIM_THRESHOLD, INT_MAX);
+}
+
 int main(int argc, char **argv)
 {
     tool_begin("battranslate");
+    keep_memory();
     static const struct argp argp = {
         options, parse_option, "BINARY -p PROFILE... -o OUT", documentation, NULL, NULL, NULL};
     struct arguments arguments = {0};
