@@ -117,7 +117,9 @@ static inline enum bat_code read_address(struct bat_profile *profile, struct pre
     skip_blanks(line);
     struct location location = {0};
     const uint8_t *at = line->at;
-    if (bat_read_hex(&at, &location.address) && bat_ends_field(*at)) {
+    if ((bat_read_short_hex(&at, line->lines->end, &location.address) ||
+         bat_read_hex(&at, &location.address)) &&
+        bat_ends_field(*at)) {
         line->at = at;
     } else {
         enum bat_code code = read_odd_location(profile, line, &location);

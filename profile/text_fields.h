@@ -9,6 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "leb128.h"
+
 /* A carriage return counts as a blank, so that lines may end as DOS has them. */
 static inline bool bat_is_blank(uint8_t byte)
 {
@@ -58,6 +60,39 @@ static inline bool bat_read_hex(const uint8_t **at, uint64_t *value)
     return fine;
 }
 
+/* A byte of ones for each byte of eight. */
+#define BAT_EACH_BYTE UINT64_C(0x0101010101010101)
+
+/*
+ * The same for up to seven digits, as addresses mostly have, all at once; false too if there are
+ * more, or fewer than eight bytes up to end: then bat_read_hex() is to be asked.
+ */
+static inline bool bat_read_short_hex(const uint8_t **at, const uint8_t *end, uint64_t *value)
+{
+    if (end - *at < 8)
+        return false;
+    uint64_t word = bat_load64(*at);
+    /* In each byte, whose highest bit is the answer: above 9 counted from '0'? */
+    const uint64_t low_bits = 0x7f * BAT_EACH_BYTE;
+    uint64_t digit = word ^ '0' * BAT_EACH_BYTE;
+    uint64_t no_digit = ((digit & low_bits) + 0x76 * BAT_EACH_BYTE) | digit;
+    /* Outside of 1 to 6 counted from the byte before 'a', 'A' being one with another bit? */
+    uint64_t letter = (word | 0x20 * BAT_EACH_BYTE) ^ 0x60 * BAT_EACH_BYTE;
+    uint64_t no_letter = ((letter & low_bits) + 0x79 * BAT_EACH_BYTE) | letter |
+                         ~((letter & low_bits) + 0x7f * BAT_EACH_BYTE);
+    uint64_t stops = no_digit & no_letter & 0x80 * BAT_EACH_BYTE;
+    if (stops == 0 || (stops & 0x80) != 0)
+        return false;
+    unsigned bits = (unsigned)__builtin_ctzll(stops) - 7; /* eight for each digit */
+    uint64_t halves = (word & 0x0f * BAT_EACH_BYTE) + 9 * (word >> 6 & BAT_EACH_BYTE);
+    halves = __builtin_bswap64(halves << (64 - bits));
+    halves = (halves | halves >> 4) & UINT64_C(0x00ff00ff00ff00ff);
+    halves = (halves | halves >> 8) & UINT64_C(0x0000ffff0000ffff);
+    *value = (halves | halves >> 16) & UINT32_MAX;
+    *at += bits / 8;
+    return true;
+}
+
 /* The same for decimal digits; *fits is false if they are more than 64 bits. */
 static inline bool bat_read_decimal(const uint8_t **at, uint64_t *value, bool *fits)
 {
@@ -66,7 +101,8 @@ static inline bool bat_read_decimal(const uint8_t **at, uint64_t *value, bool *f
     *fits = true;
     for (; *now >= '0' && *now <= '9'; now++) {
         uint64_t digit = *now - (uint64_t)'0';
-        *fits = *fits && result <= (UINT64_MAX - digit) / 10;
+        *fits = *fits && (result < UINT64_MAX / 10 ||
+                          (result == UINT64_MAX / 10 && digit <= UINT64_MAX % 10));
         result = result * 10 + digit;
     }
     bool fine = now != *at;
