@@ -25,6 +25,11 @@ static bool read_perf_event(struct scan line, struct bat_stack_line *read)
     return read->module.length != 0;
 }
 
+static bool is_permission(char c)
+{
+    return c == 'r' || c == 'w' || c == 'x' || c == 's' || c == 'p' || c == '-';
+}
+
 /* "5568d759d000-5568d759e000 r-xp 00001000 fe:00 5308647    /bin/a" */
 static bool read_proc_maps(struct scan line, struct bat_stack_line *read)
 {
@@ -35,7 +40,7 @@ static bool read_proc_maps(struct scan line, struct bat_stack_line *read)
         return false;
     read->size = end - read->address;
     for (int i = 0; i < 4; i++)
-        if (line.at == line.end || !memchr("rwxsp-", *line.at++, 6))
+        if (line.at == line.end || !is_permission(*line.at++))
             return false;
     uint64_t device, inode;
     if (!scan_char(&line, ' ') || !scan_hex(&line, &read->file_offset) || !scan_char(&line, ' ') ||

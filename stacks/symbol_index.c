@@ -83,10 +83,12 @@ static enum bat_code make_plt(struct symbol_index *index, size_t *count, struct 
     size_t size = plt_names_size(entries, entry_count);
     index->plt = calloc(entry_count, sizeof(*index->plt));
     index->plt_names = malloc(size + 1);
-    if (!index->plt || !index->plt_names)
-        code = bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %zu symbols", entry_count);
+    if (!index->plt || !index->plt_names) {
+        free(entries);
+        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %zu symbols", entry_count);
+    }
     char *name = index->plt_names;
-    for (size_t i = 0; code == BAT_OK && i < entry_count; i++) {
+    for (size_t i = 0; i < entry_count; i++) {
         if (!entries[i].symbol)
             continue;
         index->plt[(*count)++] = (struct bat_symbol){
@@ -99,7 +101,7 @@ static enum bat_code make_plt(struct symbol_index *index, size_t *count, struct 
         name = stpcpy(stpcpy(name, entries[i].symbol), plt_suffix) + 1;
     }
     free(entries);
-    return code;
+    return BAT_OK;
 }
 
 /* --- By address ----------------------------------------------------------------------------- */
