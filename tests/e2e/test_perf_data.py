@@ -301,12 +301,14 @@ class PerfData(unittest.TestCase):
         self.each(build)
 
     def test_deleted_file(self):
-        """perf says so behind the name. perf2bolt takes the remark for the name."""
-        def build(scene):
-            scene.run(scene.start(100, name=scene.file_name + " (deleted)"))
-            return {"features": {"build_ids": scene.build_ids(scene.file_name + " (deleted)")},
-                    "cause": "mappings of deleted files"}
-        self.each(build)
+        """perf says so behind the name, by which it is known, or by its build-id."""
+        for with_id in (True, False):
+            def build(scene, with_id=with_id):
+                name = scene.file_name + " (deleted)"
+                scene.run(scene.start(100, name=name))
+                return {"features": {"build_ids": scene.build_ids(name) if with_id else ()},
+                        "cause": "mappings of deleted files"}
+            self.each(build)
 
     def test_old_mappings(self):
         """MMAP records only, as from before Linux 3.16. perf2bolt knows none but MMAP2."""
