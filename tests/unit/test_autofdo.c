@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* autofdo/: the parts that a sample profile is made with. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "discriminator.h"
+#include "forest.h"
+#include "function_name.h"
+#include "ranges.h"
+
+/* --- Discriminators ------------------------------------------------------------------------- */
+
+/* A component as LLVM packs it: see discriminator.h. */
+static uint32_t pack(uint32_t value, unsigned *bits)
+{
+    if (value == 0) {
+        *bits = 1;
+        return 1;
+    }
+    *bits = value > 0x1f ? 14 : 7;
+    return value > 0x1f ? (value & 0x1f) << 1 | 0x40 | value >> 5 << 7 : value << 1;
+}
+
+static void test_discriminators(void **state)
+{
+    (void)state;
+    static const uint32_t values[] = {0, 1, 2, 8, 0x1f, 0x20, 0x21, 0x1ff, 0xfff};
+    const size_t count = sizeof(values) / sizeof(values[0]);
+    for (size_t i = 0; i < count; i++) {
+        for (size_t j = 0; j < count; j++) {
+            unsigned first;
+            unsigned second;
+            uint32_t packed = pack(values[i], &first);
+            packed |= pack(values[j], &second) << first;
+            assert_int_equal(discriminator_base(packed), values[i]);
+            assert_int_equal(discriminator_factor(packed), values[j] ? values[j] : 1);
+        }
+    }
+    /* As compilers write them: nothing; the second block of a line; a loop unrolled by 4. */
+    assert_int_equal(discriminator_base(0), 0);
+    assert_int_equal(discriminator_factor(0), 1);
+    assert_int_equal(discriminator_base(2), 1);
+    assert_int_equal(discriminator_factor(2), 1);
+    assert_int_equal(discriminator_factor(0x11), 4);
+}
+
+/* --- Names ---------------------------------------------------------------------------------- */
+
+static void expect_name(const char *name, const char *kept)
+{
+    assert_int_equal(function_name_length(name), strlen(kept));
+    assert_memory_equal(name, kept, strlen(kept));
+}
+
+static void test_names(void **state)
+{
+    (void)state;
+    expect_name("f", "f");
+    expect_name("f.llvm.123", "f");
+    expect_name("f.part.1", "f");
+    expect_name("f.part.1.llvm.123", "f");
+    expect_name("f.llvm.123.part.1", "f.llvm.123");
+    expect_name("f.__uniq.99", "f.__uniq.99");
+    expect_name("f.__uniq.99.llvm.1", "f.__uniq.99");
+    expect_name("f.cold", "f.cold");
+    expect_name("f.llvm.1.2", "f.llvm.1.2");
+    expect_name("f.llvm.", "f");
+    expect_name(".part.", "");
+    expect_name("", "");
+    expect_name("part.1", "part.1");
+}
+
+/* --- Ranges --------------------------------------------------------------------------------- */
+
+static void test_cut(void **state)
+{
+    (void)state;
+    uint64_t seed = 7;
+    for (unsigned round = 0; round < 2000; round++) {
+        struct range_run ranges[10];
+        size_t count = round % 11;
+        for (size_t i = 0; i < count; i++) {
+            seed = seed * 6364136223846793005u + 1442695040888963407u;
+            uint64_t first = (seed >> 33) % 30;
+            ranges[i] = (struct range_run){first, first + (seed >> 45) % 12, (seed >> 53) % 4};
+        }
+        struct range_run *runs;
+        size_t run_count;
+        assert_int_equal(ranges_cut(ranges, count, &runs, &run_count, NULL), BAT_OK);
+        for (uint64_t address = 0; address < 50; address++) {
+            uint64_t expected = 0;
+            bool is_covered = false;
+            for (size_t i = 0; i < count; i++) {
+                if (address < ranges[i].first || address > ranges[i].last)
+                    continue;
+                expected += ranges[i].count;
+                is_covered = true;
+            }
+            unsigned found = 0;
+            for (size_t i = 0; i < run_count; i++) {
+                if (address < runs[i].first || address > runs[i].last)
+                    continue;
+                found++;
+                assert_int_equal(runs[i].count, expected);
+            }
+            assert_int_equal(found, is_covered);
+        }
+        for (size_t i = 1; i < run_count; i++)
+            assert_true(runs[i - 1].last < runs[i].first);
+        free(runs);
+    }
+}
+
+/* --- Forests -------------------------------------------------------------------------------- */
+
+static uint32_t name(struct forest *forest, const char *text)
+{
+    uint32_t number;
+    assert_int_equal(bat_strings_add(&forest->names, text, strlen(text), &number), BAT_OK);
+    return number;
+}
+
+static uint32_t root(struct forest *forest, const char *text, uint64_t total, uint64_t head)
+{
+    uint32_t node;
+    assert_int_equal(forest_root(forest, name(forest, text), &node), BAT_OK);
+    forest->nodes[node].total = total;
+    forest->nodes[node].head = head;
+    return node;
+}
+
+static uint32_t child(struct forest *forest, uint32_t parent, uint64_t place, const char *text,
+                      uint64_t total)
+{
+    uint32_t node;
+    assert_int_equal(forest_child(forest, parent, place, name(forest, text), &node), BAT_OK);
+    forest->nodes[node].total = total;
+    return node;
+}
+
+static void raise_to(struct forest *forest, uint32_t node, uint64_t place, uint64_t count)
+{
+    assert_int_equal(forest_raise(forest, node, place, count), BAT_OK);
+}
+
+static void call(struct forest *forest, uint32_t node, uint64_t place, const char *callee,
+                 uint64_t count)
+{
+    assert_int_equal(forest_call(forest, node, place, name(forest, callee), count), BAT_OK);
+}
+
+/* Write the forest, and compare with this text. */
+static void expect_text(struct forest *forest, const char *expected, uint64_t roots)
+{
+    char path[] = "/tmp/test_autofdo.XXXXXX";
+    int made = mkstemp(path);
+    assert_true(made >= 0);
+    close(made);
+    uint64_t written;
+    struct bat_error error;
+    if (forest_write(forest, path, &written, &error) != BAT_OK)
+        fail_msg("%s", error.message);
+    assert_int_equal(written, roots);
+    char text[4096];
+    FILE *file = fopen(path, "re");
+    assert_non_null(file);
+    text[fread(text, 1, sizeof(text) - 1, file)] = 0;
+    fclose(file);
+    unlink(path);
+    assert_string_equal(text, expected);
+    forest_free(forest);
+}
+
+static void test_forest(void **state)
+{
+    (void)state;
+    struct forest forest = forest_new();
+    uint32_t g = root(&forest, "g", 10, 0);
+    uint32_t f = root(&forest, "f", 10, 4);
+    root(&forest, "called_only", 0, 9);
+    uint32_t large = root(&forest, "large", 5000, 1);
+    raise_to(&forest, g, forest_place(3, 0), 2);
+    raise_to(&forest, g, forest_place(3, 0), 7);
+    raise_to(&forest, g, forest_place(3, 0), 5);
+    raise_to(&forest, f, forest_place(12, 0), 1);
+    raise_to(&forest, f, forest_place(2, 11), 0);
+    raise_to(&forest, f, forest_place(2, 2), 4);
+    /* In a root the calls raise the count, in an inlined call they do not. */
+    call(&forest, f, forest_place(2, 2), "b", 3);
+    call(&forest, f, forest_place(2, 2), "a", 3);
+    call(&forest, f, forest_place(2, 2), "c", 8);
+    call(&forest, f, forest_place(2, 2), "c", 1);
+    uint32_t inner = child(&forest, large, forest_place(4, 1), "y", 300);
+    call(&forest, inner, forest_place(1, 0), "a", 6);
+    uint32_t deep = child(&forest, inner, forest_place(1, 0), "z", 200);
+    raise_to(&forest, deep, forest_place(65535, 0), 33);
+    child(&forest, large, forest_place(4, 1), "x", 20);
+    child(&forest, large, forest_place(4, 0), "z", 10);
+    raise_to(&forest, large, forest_place(9, 0), 1);
+    expect_text(&forest,
+                "large:5000:1\n"
+                " 9: 1\n"
+                " 4: z:10\n"
+                " 4.1: x:20\n"
+                " 4.1: y:300\n"
+                "  1: 0 a:6\n"
+                "  1: z:200\n"
+                "   65535: 33\n"
+                "f:10:4\n"
+                " 2.2: 15 c:9 a:3 b:3\n"
+                " 2.11: 0\n"
+                " 12: 1\n"
+                "g:10:0\n"
+                " 3: 7\n"
+                "called_only:0:9\n",
+                4);
+}
+
+/* Functions of which each file has its own are left out, inlined ones too. */
+static void test_ambiguous(void **state)
+{
+    (void)state;
+    struct forest forest = forest_new();
+    root(&forest, "__cxx_global_var_init.3", 9, 1);
+    root(&forest, "__tls_init", 9, 1);
+    uint32_t f = root(&forest, "_GLOBAL__sub_I_a", 10, 1);
+    uint32_t gone = child(&forest, f, forest_place(1, 0), "__cxx_global_var_init", 5);
+    child(&forest, gone, forest_place(1, 0), "a", 5);
+    child(&forest, f, forest_place(2, 0), "b", 5);
+    expect_text(&forest, "_GLOBAL__sub_I_a:10:1\n 2: b:5\n", 1);
+}
+
+/* The same name at the same place is the same node. */
+static void test_nodes(void **state)
+{
+    (void)state;
+    struct forest forest = forest_new();
+    uint32_t f = root(&forest, "f", 0, 0);
+    assert_int_equal(root(&forest, "f", 0, 0), f);
+    uint32_t inner = child(&forest, f, forest_place(1, 2), "f", 0);
+    assert_int_not_equal(inner, f);
+    assert_int_equal(child(&forest, f, forest_place(1, 2), "f", 0), inner);
+    assert_int_not_equal(child(&forest, f, forest_place(1, 3), "f", 0), inner);
+    assert_int_not_equal(child(&forest, inner, forest_place(1, 2), "f", 0), inner);
+    assert_int_equal(forest.node_count, 4);
+    forest_free(&forest);
+}
+
+static void test_largest_numbers(void **state)
+{
+    (void)state;
+    struct forest forest = forest_new();
+    uint32_t f = root(&forest, "f", UINT64_MAX, forest_add(UINT64_MAX - 1, 7));
+    raise_to(&forest, f, forest_place(0, UINT32_MAX), UINT64_MAX);
+    call(&forest, f, forest_place(0, UINT32_MAX), "g", UINT64_MAX);
+    call(&forest, f, forest_place(0, UINT32_MAX), "g", UINT64_MAX);
+    call(&forest, f, forest_place(0, UINT32_MAX), "h", 1);
+    expect_text(&forest,
+                "f:18446744073709551615:18446744073709551615\n"
+                " 0.4294967295: 18446744073709551615 g:18446744073709551615 h:1\n",
+                1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_discriminators),
+        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_cut),
+        cmocka_unit_test(test_forest),
+        cmocka_unit_test(test_ambiguous),
+        cmocka_unit_test(test_nodes),
+        cmocka_unit_test(test_largest_numbers),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* debuginfo/: what it says of every instruction of small programs is what LLVM's symbolizer says.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bat_debuginfo.h"
+#include "debuginfo.h"
+
+#define FOLDER TEST_DATA "/debug/"
+
+static struct bat_debuginfo *open_program(const char *name, const char *debug_file)
+{
+    char path[512];
+    snprintf(path, sizeof(path), FOLDER "%s", name);
+    struct bat_debuginfo *debuginfo;
+    struct bat_error error;
+    if (bat_debuginfo_open(path, debug_file, &debuginfo, &error) != BAT_OK)
+        fail_msg("%s: %s", path, error.message);
+    return debuginfo;
+}
+
+/* The frames of an address as make.sh writes what the symbolizer says. */
+static void print_frames(struct bat_debuginfo *debuginfo, uint64_t address, char *text, size_t size)
+{
+    const struct bat_frame *frames;
+    size_t count = bat_debuginfo_frames(debuginfo, address, &frames);
+    size_t used = (size_t)snprintf(text, size, "0x%llx", (unsigned long long)address);
+    for (size_t i = 0; i < count; i++)
+        used += (size_t)snprintf(text + used, size - used, "|%s %s %u %u %u %u",
+                                 frames[i].linkage_name, frames[i].file, frames[i].line,
+                                 frames[i].column, frames[i].discriminator, frames[i].start_line);
+    /* Padding between functions has a line, but no function. */
+    struct bat_frame line;
+    if (count == 0 && bat_debuginfo_line(debuginfo, address, &line))
+        used += (size_t)snprintf(text + used, size - used, "| %s %u %u %u 0", line.file, line.line,
+                                 line.column, line.discriminator);
+    snprintf(text + used, size - used, "\n");
+}
+
+static void expect_all(const char *name, struct bat_debuginfo *debuginfo)
+{
+    char path[512];
+    snprintf(path, sizeof(path), FOLDER "%s.expected", name);
+    FILE *file = fopen(path, "re");
+    assert_non_null(file);
+    char expected[1024];
+    char found[1024];
+    unsigned lines = 0;
+    for (; fgets(expected, sizeof(expected), file); lines++) {
+        print_frames(debuginfo, strtoull(expected, NULL, 16), found, sizeof(found));
+        assert_string_equal(found, expected);
+    }
+    fclose(file);
+    assert_true(lines > 50);
+}
+
+static void test_frames(void **state)
+{
+    (void)state;
+    static const char *const programs[] = {"dwarf2",     "dwarf4",   "dwarf5", "lto",
+                                           "compressed", "sections", "gcc5"};
+    for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {
+        struct bat_debuginfo *debuginfo = open_program(programs[i], NULL);
+        expect_all(programs[i], debuginfo);
+        bat_debuginfo_close(debuginfo);
+    }
+}
+
+static void test_separate_file(void **state)
+{
+    (void)state;
+    struct bat_debuginfo *debuginfo = open_program("stripped", FOLDER "dwarf5.debug");
+    assert_string_equal(bat_debuginfo_path(debuginfo), FOLDER "dwarf5.debug");
+    expect_all("dwarf5", debuginfo);
+    bat_debuginfo_close(debuginfo);
+}
+
+static void expect_refused(const char *program, const char *debug_file, enum bat_code code,
+                           const char *message)
+{
+    char path[512];
+    snprintf(path, sizeof(path), FOLDER "%s", program);
+    struct bat_debuginfo *debuginfo = NULL;
+    struct bat_error error;
+    assert_int_equal(bat_debuginfo_open(path, debug_file, &debuginfo, &error), code);
+    assert_int_equal(error.code, code);
+    assert_non_null(strstr(error.message, message));
+    assert_null(debuginfo);
+}
+
+static void test_refused(void **state)
+{
+    (void)state;
+    expect_refused("stripped", NULL, BAT_ERR_NO_DEBUG, "-fdebug-info-for-profiling");
+    expect_refused("stripped", FOLDER "stripped", BAT_ERR_NO_DEBUG, "compiled with -g");
+    expect_refused("stripped", FOLDER "dwarf4", BAT_ERR_MISMATCH, "of build-id");
+    expect_refused("stripped", FOLDER "missing", BAT_ERR_IO, "cannot be opened");
+    expect_refused("stripped", FOLDER "make.sh", BAT_ERR_NOT_ELF, "not an ELF file");
+    expect_refused("missing", NULL, BAT_ERR_IO, "cannot be opened");
+}
+
+/* Units are read when an address is in them. */
+static void test_units(void **state)
+{
+    (void)state;
+    struct bat_debuginfo *debuginfo = open_program("dwarf5", NULL);
+    struct bat_debuginfo_counters counters = bat_debuginfo_counters(debuginfo);
+    assert_int_equal(counters.units, 2);
+    assert_int_equal(counters.units_read, 0);
+    const struct bat_frame *frames;
+    assert_int_equal(bat_debuginfo_frames(debuginfo, 0x10, &frames), 0);
+    assert_int_equal(bat_debuginfo_counters(debuginfo).units_read, 0);
+    uint64_t address = debuginfo->runs[0].start;
+    for (int i = 0; i < 3; i++)
+        assert_true(bat_debuginfo_frames(debuginfo, address, &frames) > 0);
+    assert_int_equal(bat_debuginfo_counters(debuginfo).units_read, 1);
+    bat_debuginfo_close(debuginfo);
+}
+
+static void test_lines_alone(void **state)
+{
+    (void)state;
+    struct bat_debuginfo *debuginfo = open_program("dwarf5", NULL);
+    uint64_t address = debuginfo->runs[0].start;
+    const struct bat_frame *frames;
+    assert_true(bat_debuginfo_frames(debuginfo, address, &frames) > 0);
+    struct bat_frame inner = frames[0];
+    struct bat_frame line;
+    assert_true(bat_debuginfo_line(debuginfo, address, &line));
+    assert_string_equal(line.file, inner.file);
+    assert_int_equal(line.line, inner.line);
+    assert_int_equal(line.column, inner.column);
+    assert_null(line.linkage_name);
+    assert_false(bat_debuginfo_line(debuginfo, 0x10, &line));
+    assert_int_equal(line.line, 0);
+    bat_debuginfo_close(debuginfo);
+}
+
+/* With sections for blocks functions have several pieces; the first is where calls go. */
+static void test_functions(void **state)
+{
+    (void)state;
+    struct bat_debuginfo *debuginfo = open_program("sections", NULL);
+    size_t several = 0;
+    for (size_t i = 0; i < debuginfo->run_count; i++) {
+        const struct bat_debuginfo_function *function =
+            bat_debuginfo_function(debuginfo, debuginfo->runs[i].start);
+        assert_non_null(function);
+        assert_true(function->entry == function->ranges[0].start);
+        assert_ptr_equal(function->namesake, function);
+        several += function->range_count > 1;
+        for (size_t j = 0; j < function->range_count; j++)
+            assert_ptr_equal(bat_debuginfo_function(debuginfo, function->ranges[j].end - 1),
+                             function);
+    }
+    assert_true(several > 0);
+    assert_null(bat_debuginfo_function(debuginfo, 0x10));
+    bat_debuginfo_close(debuginfo);
+}
+
+/* --- The innermost of runs that nest ------------------------------------------------------- */
+
+/* The node of an address by looking at all runs: the last one that has it. */
+static uint32_t search(const struct debug_run *runs, size_t count, uint64_t address)
+{
+    uint32_t found = BAT_NONE;
+    for (size_t i = 0; i < count; i++)
+        if (address >= runs[i].start && address < runs[i].end &&
+            (found == BAT_NONE || runs[i].node > found))
+            found = runs[i].node;
+    return found;
+}
+
+static uint32_t find(const struct debug_map *map, uint64_t address)
+{
+    uint32_t found = BAT_NONE;
+    for (size_t i = 0; i < map->count && map->starts[i] <= address; i++)
+        found = map->nodes[i];
+    return found;
+}
+
+/* Runs of any kind, those that overlap without nesting too. */
+static void test_map(void **state)
+{
+    (void)state;
+    uint64_t seed = 1;
+    for (unsigned round = 0; round < 2000; round++) {
+        struct debug_run runs[12];
+        struct debug_run sorted[12];
+        size_t count = round % 12;
+        for (size_t i = 0; i < count; i++) {
+            seed = seed * 6364136223846793005u + 1442695040888963407u;
+            uint64_t start = (seed >> 33) % 40;
+            runs[i] = (struct debug_run){start, start + 1 + (seed >> 45) % 20, (uint32_t)i / 2};
+            sorted[i] = runs[i];
+        }
+        struct debug_map map;
+        assert_true(debug_map_make(&map, sorted, count));
+        assert_true(map.count <= 2 * count);
+        for (uint64_t address = 0; address < 70; address++)
+            assert_int_equal(find(&map, address), search(runs, count, address));
+        for (size_t i = 1; i < map.count; i++) {
+            assert_true(map.starts[i - 1] < map.starts[i]);
+            assert_int_not_equal(map.nodes[i - 1], map.nodes[i]);
+        }
+        free(map.starts);
+        free(map.nodes);
+    }
+}
+
+/* --- Damaged files -------------------------------------------------------------------------- */
+
+static uint8_t *read_file(const char *path, size_t *size)
+{
+    FILE *file = fopen(path, "re");
+    assert_non_null(file);
+    uint8_t *bytes = malloc(1 << 16);
+    assert_non_null(bytes);
+    *size = fread(bytes, 1, 1 << 16, file);
+    fclose(file);
+    return bytes;
+}
+
+static void look_up_some(struct bat_debuginfo *debuginfo)
+{
+    const struct bat_frame *frames;
+    for (uint64_t address = 0x200000; address < 0x202000; address += 0x11) {
+        bat_debuginfo_frames(debuginfo, address, &frames);
+        bat_debuginfo_function(debuginfo, address);
+    }
+}
+
+static void open_bytes(const char *path, const uint8_t *bytes, size_t size)
+{
+    FILE *file = fopen(path, "we");
+    assert_non_null(file);
+    assert_int_equal(fwrite(bytes, 1, size, file), size);
+    fclose(file);
+    struct bat_debuginfo *debuginfo;
+    struct bat_error error = {0};
+    if (bat_debuginfo_open(path, NULL, &debuginfo, &error) != BAT_OK) {
+        assert_true(error.message[0] != 0);
+        return;
+    }
+    look_up_some(debuginfo);
+    bat_debuginfo_close(debuginfo);
+}
+
+/* Any byte may be any other, and the file may end anywhere: nothing bad happens. */
+static void test_damaged(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/test_debuginfo.XXXXXX";
+    int made = mkstemp(path);
+    assert_true(made >= 0);
+    close(made);
+    static const char *const programs[] = {FOLDER "dwarf4", FOLDER "lto"};
+    for (size_t i = 0; i < 2; i++) {
+        size_t size;
+        uint8_t *bytes = read_file(programs[i], &size);
+        for (size_t at = 0; at < size; at += 7) {
+            uint8_t kept = bytes[at];
+            bytes[at] = (uint8_t)(at % 3 ? ~kept : 0x80);
+            open_bytes(path, bytes, size);
+            bytes[at] = kept;
+        }
+        for (size_t end = 0; end < size; end += 53)
+            open_bytes(path, bytes, end);
+        free(bytes);
+    }
+    unlink(path);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_frames),      cmocka_unit_test(test_separate_file),
+        cmocka_unit_test(test_refused),     cmocka_unit_test(test_units),
+        cmocka_unit_test(test_lines_alone), cmocka_unit_test(test_functions),
+        cmocka_unit_test(test_map),         cmocka_unit_test(test_damaged),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
