@@ -23,6 +23,7 @@
 enum perf_feature {
     FEATURE_BUILD_ID = 2,
     FEATURE_EVENT_DESC = 12,
+    FEATURE_FOLDER = 24, /* there are more files with records in this one's folder */
 };
 
 /* --- Records ------------------------------------------------------------------------------ */

@@ -493,6 +493,10 @@ static enum bat_code read_file(struct bat_profile *profile, const char *path, in
     struct stat status;
     if (fstat(file, &status) != 0)
         return bat_fail(error, BAT_ERR_IO, "%s", strerror(errno));
+    if (S_ISDIR(status.st_mode))
+        return bat_fail(error, BAT_ERR_UNSUPPORTED,
+                        "expected a file, found a folder: if perf record made it, record without "
+                        "--threads");
     /* Of a file that was read from before it came here, the rest is meant, as of a pipe. */
     bool is_stream = !S_ISREG(status.st_mode) || lseek(file, 0, SEEK_CUR) > 0;
     if (!is_stream && status.st_size == 0)

@@ -256,7 +256,6 @@ static void test_changed_headers(void **state)
         {40, UINT64_MAX, 8, BAT_ERR_TRUNCATED, 40, "expected records at 0xffffffffffffffff"},
         {48, UINT64_MAX, 8, BAT_ERR_TRUNCATED, 40, "of 18446744073709551615 bytes"},
         {48, 0, 8, BAT_ERR_TRUNCATED, 48, "expected records, found none: perf record"},
-        {attributes + 4, 0, 4, BAT_OK, 0, ""},
         {attributes + 4, 63, 4, BAT_ERR_SYNTAX, attributes + 4, "found 63"},
         {attributes + 4, 129, 4, BAT_ERR_SYNTAX, attributes + 4,
          "expected an event's attributes of 64 to 128 bytes, found 129"},
@@ -269,9 +268,6 @@ static void test_changed_headers(void **state)
     };
     for (size_t i = 0; i < COUNT(changes); i++) {
         const struct change *change = &changes[i];
-        /* Attributes of size 0 are as short as can be, so that samples no longer fit. */
-        if (change->code == BAT_OK)
-            continue;
         struct perf_bytes changed = {0};
         put(&changed, bytes.bytes, bytes.size);
         memcpy(changed.bytes + change->at, &change->value, change->size);
@@ -281,6 +277,33 @@ static void test_changed_headers(void **state)
     drop(&bytes);
 }
 
+/* What perf record --threads leaves behind. */
+static void test_folders(void **state)
+{
+    (void)state;
+    struct perf_bytes bytes = load("file.data");
+    const uint64_t features = perf_u64(bytes.bytes + 40) + perf_u64(bytes.bytes + 48);
+    /* The feature that is told last gets the number of another one. */
+    uint64_t bits = perf_u64(bytes.bytes + 72);
+    unsigned last = 63;
+    while (!(bits >> last & 1))
+        last--;
+    assert_true(last < 24);
+    bits = (bits & ~(UINT64_C(1) << last)) | UINT64_C(1) << 24;
+    memcpy(bytes.bytes + 72, &bits, 8);
+    const uint64_t at = features + 16 * ((uint64_t)__builtin_popcountll(bits) - 1);
+    assert_refused(&bytes, NULL, BAT_ERR_UNSUPPORTED, at,
+                   "expected a file with all records, found one of several in a folder");
+    drop(&bytes);
+    struct bat_elf *elf = open_binary();
+    struct bat_profile *profile = profile_of(elf);
+    struct bat_error error = {0};
+    assert_int_equal(bat_profile_read(profile, TEST_DATA, NULL, &error), BAT_ERR_UNSUPPORTED);
+    assert_non_null(strstr(error.message, "expected a file, found a folder"));
+    bat_profile_free(profile);
+    bat_elf_close(elf);
+}
+
 static void test_nothing_to_use(void **state)
 {
     (void)state;
@@ -288,7 +311,6 @@ static void test_nothing_to_use(void **state)
     const struct bat_read_options other_process = {.has_process = true, .process = 9};
     assert_refused(&bytes, &other_process, BAT_ERR_MISMATCH, BAT_NO_OFFSET,
                    "expected process 9 to have small.bolt, found it in 7, 8");
-    /* Without their branch stacks, samples are of no use for branches. */
     struct bat_elf *elf = open_binary();
     struct bat_profile *profile = profile_of(elf);
     profile->elf = NULL;
@@ -415,11 +437,17 @@ static void test_kernel_branches(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_branch_stacks),        cmocka_unit_test(test_basic_samples),
-        cmocka_unit_test(test_several_files_add_up), cmocka_unit_test(test_truncated_files),
-        cmocka_unit_test(test_changed_bytes),        cmocka_unit_test(test_changed_headers),
-        cmocka_unit_test(test_nothing_to_use),       cmocka_unit_test(test_without_branch_stacks),
-        cmocka_unit_test(test_memory_loads),         cmocka_unit_test(test_kernel_branches),
+        cmocka_unit_test(test_branch_stacks),
+        cmocka_unit_test(test_basic_samples),
+        cmocka_unit_test(test_several_files_add_up),
+        cmocka_unit_test(test_truncated_files),
+        cmocka_unit_test(test_changed_bytes),
+        cmocka_unit_test(test_changed_headers),
+        cmocka_unit_test(test_folders),
+        cmocka_unit_test(test_nothing_to_use),
+        cmocka_unit_test(test_without_branch_stacks),
+        cmocka_unit_test(test_memory_loads),
+        cmocka_unit_test(test_kernel_branches),
     };
     return cmocka_run_group_tests_name("perf_data", tests, NULL, NULL);
 }
