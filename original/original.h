@@ -48,12 +48,15 @@ struct bat_symbol_pairs {
 };
 
 /*
- * Pair the symbols of code. original has the files, output_of is filled. pairs->all is to be freed
- * with free(), also after a failure. Fails with BAT_ERR_MISMATCH if one of the files has no
- * function symbols.
+ * Pair the symbols of code. original has the BOLTed file's map and the files of both's symbols; no
+ * more is asked of it. pairs->all is to be freed with free(), also after a failure. Fails with
+ * BAT_ERR_MISMATCH if one of the files has no function symbols.
  */
 enum bat_code bat_original_pair_symbols(const struct bat_original *original,
                                         struct bat_symbol_pairs *pairs, struct bat_error *error);
+
+/* The first pair of an output address, or one of a higher address; pairs->count behind all. */
+size_t bat_symbol_pairs_at(const struct bat_symbol_pairs *pairs, uint64_t output);
 
 /* --- Functions (pair.c) ------------------------------------------------------------------- */
 

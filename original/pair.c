@@ -76,21 +76,6 @@ static uint32_t find_named(const struct pairing *pairing, const struct bat_funct
 
 /* --- By symbols ----------------------------------------------------------------------------- */
 
-/* The first pair of an output address; pairs.count if there is none. */
-static size_t first_pair(const struct bat_symbol_pairs *pairs, uint64_t output)
-{
-    size_t low = 0;
-    size_t high = pairs->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (pairs->all[middle].output < output)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 /* The input function that starts at an address, or BAT_NONE. */
 static uint32_t input_at(const struct bat_original *original, uint64_t address)
 {
@@ -135,7 +120,7 @@ static uint32_t choose_input(const struct pairing *pairing, uint32_t output, uin
     if (function->flags & NAMED_FLAGS)
         return find_named(pairing, function);
     const struct bat_symbol_pairs *pairs = &pairing->symbols;
-    for (size_t i = first_pair(pairs, function->address);
+    for (size_t i = bat_symbol_pairs_at(pairs, function->address);
          i < pairs->count && pairs->all[i].output == function->address; i++) {
         uint32_t input = input_at(original, pairs->all[i].input);
         if (input == BAT_NONE)

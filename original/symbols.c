@@ -191,6 +191,20 @@ static enum bat_code pair_sides(const struct side *output, const struct side *in
     return BAT_OK;
 }
 
+size_t bat_symbol_pairs_at(const struct bat_symbol_pairs *pairs, uint64_t output)
+{
+    size_t low = 0;
+    size_t high = pairs->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (pairs->all[middle].output < output)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
 enum bat_code bat_original_pair_symbols(const struct bat_original *original,
                                         struct bat_symbol_pairs *pairs, struct bat_error *error)
 {

@@ -7,6 +7,7 @@
 
 #include "bat_decoder.h"
 #include "checking.h"
+#include "original.h"
 
 /* --- Functions of the original by name -------------------------------------------------------- */
 
@@ -16,9 +17,18 @@ struct original {
     uint64_t size;
 };
 
+/* A function of the original by its place. */
+struct original_place {
+    uint64_t address;
+    struct original function;
+};
+
 struct originals {
     struct original *functions; /* by name, each once */
     size_t count;
+    struct original_place *places; /* by address */
+    size_t place_count;
+    struct bat_symbol_pairs pairs; /* which symbol is which; none if it is not known */
 };
 
 static int compare_originals(const void *left_pointer, const void *right_pointer)
@@ -100,6 +110,29 @@ static void merge_names(struct originals *originals)
     originals->count = kept;
 }
 
+/* Keep the functions by their places, where names->symbols have them. */
+static void place_functions(const struct bat_names *names, struct originals *originals)
+{
+    for (size_t i = 0; i < names->count; i++)
+        originals->places[i] =
+            (struct original_place){names->symbols[i]->address, originals->functions[i]};
+    originals->place_count = names->count;
+}
+
+/* Local functions may share names: pair them by their order. Without symbols there are no pairs. */
+static enum bat_code pair_symbols(struct bat_checking *checking, struct originals *originals)
+{
+    struct bat_binary binary = *checking->binary;
+    binary.map = (struct bat_map *)checking->map;
+    const struct bat_original sides = {.binary = &binary,
+                                       .output_symbols = binary.elf,
+                                       .input_symbols = checking->options->original};
+    if (!binary.elf)
+        return BAT_OK;
+    enum bat_code code = bat_original_pair_symbols(&sides, &originals->pairs, checking->error);
+    return code == BAT_ERR_MISMATCH ? BAT_OK : code;
+}
+
 static enum bat_code collect_originals(struct bat_checking *checking, struct originals *originals)
 {
     *originals = (struct originals){0};
@@ -111,15 +144,25 @@ static enum bat_code collect_originals(struct bat_checking *checking, struct ori
         return code;
     originals->count = names.count;
     originals->functions = malloc((names.count + 1) * sizeof(*originals->functions));
-    if (originals->functions) {
+    originals->places = malloc((names.count + 1) * sizeof(*originals->places));
+    if (originals->functions && originals->places) {
         measure_functions(elf, &names, originals->functions);
+        place_functions(&names, originals);
         merge_names(originals);
+        code = pair_symbols(checking, originals);
     } else {
         code = bat_fail(checking->error, BAT_ERR_MEMORY, "not enough memory for %zu symbols",
                         names.count);
     }
     bat_names_free(&names);
     return code;
+}
+
+static void free_originals(struct originals *originals)
+{
+    free(originals->functions);
+    free(originals->places);
+    free(originals->pairs.all);
 }
 
 /* --- One function --------------------------------------------------------------------------- */
@@ -175,6 +218,28 @@ static void check_secondary(struct bat_checking *checking, uint32_t hot,
     bat_fault_tell(checking, &fault, "entry points");
 }
 
+static int compare_places(const void *left_pointer, const void *right_pointer)
+{
+    const struct original_place *left = left_pointer;
+    const struct original_place *right = right_pointer;
+    return left->address < right->address ? -1 : left->address > right->address;
+}
+
+/* The largest original function of all that the table's symbols are paired with, or NULL. */
+static const struct original *find_paired(const struct originals *originals, uint64_t address)
+{
+    const struct original *found = NULL;
+    for (size_t i = bat_symbol_pairs_at(&originals->pairs, address);
+         i < originals->pairs.count && originals->pairs.all[i].output == address; i++) {
+        struct original_place wanted = {.address = originals->pairs.all[i].input};
+        const struct original_place *place = bsearch(
+            &wanted, originals->places, originals->place_count, sizeof(wanted), compare_places);
+        if (place && (!found || place->function.size > found->size))
+            found = &place->function;
+    }
+    return found;
+}
+
 /*
  * The largest original function of all that the table is called; identical code folding gives a
  * table the names of many. NULL if there is none.
@@ -204,7 +269,9 @@ static void check_function(struct bat_checking *checking, uint32_t hot,
     size_t count = bat_names_at(names, address, &first);
     if (count == 0)
         return;
-    const struct original *original = find_original(names, originals, first, count);
+    const struct original *original = find_paired(originals, address);
+    if (!original)
+        original = find_original(names, originals, first, count);
     if (!original) {
         bat_checking_find(checking, CHECK_ORIGINAL_FUNCTION, hot, BAT_NONE,
                           "table at 0x%" PRIx64
@@ -244,8 +311,10 @@ enum bat_code bat_check_original(struct bat_checking *checking)
         check_build(checking);
     struct originals originals;
     enum bat_code code = collect_originals(checking, &originals);
-    if (code != BAT_OK)
+    if (code != BAT_OK) {
+        free_originals(&originals);
         return code;
+    }
     bool is_nameless = checking->names.count == 0;
     if (is_nameless || originals.count == 0) {
         bat_checking_find(checking, CHECK_ORIGINAL_NAMES, BAT_NONE, BAT_NONE,
@@ -256,6 +325,6 @@ enum bat_code bat_check_original(struct bat_checking *checking)
         for (uint32_t hot = 0; hot < checking->map->hot_count; hot++)
             check_function(checking, hot, &originals);
     }
-    free(originals.functions);
+    free_originals(&originals);
     return BAT_OK;
 }

@@ -8,6 +8,7 @@ import os
 import pathlib
 import re
 import shutil
+import struct
 import subprocess
 import tempfile
 import unittest
@@ -272,6 +273,35 @@ class Addresses(Folder):
                 self.refused(fixture, question, sentence)
         self.refused(fixture, "--to-input=12x", "expected --to-input=0xADDR", 2)
         self.refused(fixture, "--json", "expected --to-input or --to-output", 2)
+
+
+# --- batvalidate --------------------------------------------------------------------------------
+
+
+class Validate(Folder):
+    """batvalidate --original judges each local function by its own size."""
+
+    def test_one_of_many(self):
+        fixture = fixtures.get("samename-fixed-profile2-22")
+        code, files = toolbox.validate(f"--original={fixture.input}", fixture.bolted)
+        self.assertEqual((code, files[0]["findings"]), (0, []))
+        # Only one of the functions clamp becomes too small for its table.
+        elf = elffile.Elf(fixture.input)
+        clamps = sorted((s.address, s.size) for s in elf.functions() if s.name == "clamp")
+        address, size = clamps[4]
+        self.assertLess(size, max(other for _, other in clamps) + 1)
+        entry = struct.pack("<QQ", address, size)
+        data = bytearray(pathlib.Path(fixture.input).read_bytes())
+        self.assertEqual(data.count(entry), 1)
+        place = data.index(entry) + 8
+        data[place:place + 8] = struct.pack("<Q", 4)
+        damaged = self.folder / "damaged"
+        damaged.write_bytes(data)
+        code, files = toolbox.validate(f"--original={damaged}", fixture.bolted)
+        self.assertEqual([f["check"] for f in files[0]["findings"]], ["original-offset"])
+        self.assertIn('below 0x4 (size of "clamp" in the original)',
+                      files[0]["findings"][0]["message"])
+        self.assertEqual(code, 1)
 
 
 # --- Files that are not the input ---------------------------------------------------------------
