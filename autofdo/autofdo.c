@@ -39,12 +39,11 @@ static enum bat_code visit(struct work *work, uint64_t address)
                                            : NULL;
     if (!function)
         return BAT_OK;
-    uint64_t key = (uintptr_t)function;
-    if (bat_counts_find(&work->functions, &key))
+    if (bat_counts_find(&work->functions, &function->entry))
         return BAT_OK;
     for (size_t i = 0; i < function->range_count; i++)
         code_map_sweep(&work->code, function->ranges[i].start, function->ranges[i].end);
-    return bat_counts_add(&work->functions, &key, 0, 0);
+    return bat_counts_add(&work->functions, &function->entry, 0, 0);
 }
 
 /* Decode all functions that the profile's addresses are in. */
@@ -136,18 +135,24 @@ static enum bat_code count_instruction(struct work *work, uint64_t address, uint
 
 /* --- Traces --------------------------------------------------------------------------------- */
 
-/* Remember a function where a range starts, and its clones. *range_count grows by their ranges. */
-static enum bat_code add_started(struct bat_counts *started,
+/*
+ * Remember a function where a range starts, and its clones, by their entries. *range_count grows by
+ * the ranges of the functions that are found by these: in damaged DWARF that may be others.
+ */
+static enum bat_code add_started(struct work *work, struct bat_counts *started,
                                  const struct bat_debuginfo_function *function, size_t *range_count)
 {
     const struct bat_debuginfo_function *clone = function;
+    if (bat_counts_find(started, &function->entry))
+        return BAT_OK;
     do {
-        uint64_t key = (uintptr_t)clone;
-        if (bat_counts_find(started, &key))
-            return BAT_OK;
-        if (bat_counts_add(started, &key, 0, 0) != BAT_OK)
-            return BAT_ERR_MEMORY;
-        *range_count += clone->range_count;
+        const struct bat_debuginfo_function *found =
+            bat_debuginfo_function(work->debuginfo, clone->entry);
+        if (found && !bat_counts_find(started, &clone->entry)) {
+            if (bat_counts_add(started, &clone->entry, 0, 0) != BAT_OK)
+                return BAT_ERR_MEMORY;
+            *range_count += found->range_count;
+        }
         clone = clone->namesake;
     } while (clone != function);
     return BAT_OK;
@@ -164,7 +169,7 @@ static enum bat_code find_started(struct work *work, struct bat_counts *started,
         const struct bat_debuginfo_function *function =
             bat_debuginfo_function(work->debuginfo, range[0]);
         if (function)
-            code = add_started(started, function, range_count);
+            code = add_started(work, started, function, range_count);
         else
             work->counters.without_debug += range[2];
     }
@@ -189,7 +194,7 @@ static enum bat_code list_runs(struct work *work, struct range_run **runs, size_
     }
     for (uint32_t i = 0; *runs && i < started.count; i++) {
         const struct bat_debuginfo_function *function =
-            (const void *)(uintptr_t)bat_counts_item(&started, i)[0];
+            bat_debuginfo_function(work->debuginfo, bat_counts_item(&started, i)[0]);
         for (size_t j = 0; j < function->range_count; j++)
             (*runs)[(*count)++] =
                 (struct range_run){function->ranges[j].start, function->ranges[j].end - 1, 0};

@@ -275,7 +275,8 @@ bool line_header_read(struct line_header *header, struct line_table *table,
     if (header->version >= 4)
         line_read_fixed(reader, 1); /* operations an instruction: 1 on the machines known here */
     line_read_fixed(reader, 1);     /* default_is_stmt */
-    header->line_base = (int8_t)line_read_fixed(reader, 1);
+    header->line_base = (int)line_read_fixed(reader, 1);
+    header->line_base -= header->line_base > 127 ? 256 : 0; /* a signed byte */
     header->line_range = (unsigned)line_read_fixed(reader, 1);
     header->opcode_base = (unsigned)line_read_fixed(reader, 1);
     header->opcode_lengths = reader->at;
