@@ -17,7 +17,9 @@ extern char **environ;
 static void add_complaint(struct perf_process *process, const char *bytes, size_t size)
 {
     for (size_t i = 0; i < size && process->complaint_size + 1 < PERF_COMPLAINT_MAX; i++) {
-        char byte = bytes[i] > ' ' && bytes[i] < 0x7f ? bytes[i] : ' ';
+        char byte = ' ';
+        if (bytes[i] > ' ' && bytes[i] < 0x7f)
+            byte = bytes[i];
         size_t used = process->complaint_size;
         if (byte != ' ' || (used != 0 && process->complaint[used - 1] != ' '))
             process->complaint[process->complaint_size++] = byte;
@@ -53,10 +55,11 @@ static int spawn(struct perf_process *process, const char *const *arguments, int
         failure = posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
     if (failure == 0)
         failure = posix_spawn_file_actions_adddup2(&actions, complaints, STDERR_FILENO);
-    /* The arguments are not written to, whatever posix_spawn() says of them. */
+    /* They are not written to, whatever posix_spawnp() says of them. */
+    char *const *given;
+    memcpy(&given, &arguments, sizeof(given));
     if (failure == 0)
-        failure = posix_spawnp(&process->process, arguments[0], &actions, NULL,
-                               (char *const *)(uintptr_t)arguments, environ);
+        failure = posix_spawnp(&process->process, arguments[0], &actions, NULL, given, environ);
     posix_spawn_file_actions_destroy(&actions);
     return failure;
 }

@@ -85,12 +85,12 @@ enum bat_code perf_script_check(const struct bat_profile *profile, const struct 
  * that say nothing of where the binary is are left out; lost is added to.
  */
 enum bat_code perf_script_read_record(struct perf_processes *processes,
-                                      const struct perf_script_line *line, const uint8_t *record,
+                                      const struct perf_script_line *whole, const uint8_t *record,
                                       uint64_t position, uint64_t *lost);
 
 /* Read a line of perf buildid-list. */
 enum bat_code perf_script_read_build_id(struct perf_processes *processes,
-                                        const struct perf_script_line *line);
+                                        const struct perf_script_line *whole);
 
 /* --- Samples (perf_script_samples.c) ------------------------------------------------------ */
 

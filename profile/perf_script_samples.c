@@ -414,8 +414,10 @@ bool perf_script_is_line(const uint8_t *start, const uint8_t *newline)
     uint64_t address;
     if (*line.at == '\n')
         return true;
-    if (line.at[0] == '0' && line.at[1] == 'x')
-        return read_branch_end(&line, &address) && read_branch_end(&line, &address);
+    if (line.at[0] == '0' && line.at[1] == 'x') {
+        bool has_source = read_branch_end(&line, &address);
+        return has_source && read_branch_end(&line, &address);
+    }
     return read_event(&line, &event) && read_field(&line, &address) &&
            (*line.at == '\n' || (read_field(&line, &address) && *line.at == '\n'));
 }

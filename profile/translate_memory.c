@@ -58,16 +58,16 @@ static enum bat_code name_data(struct memory_translation *translation)
     uint32_t samples = translation->profile->mem_samples.count;
     translation->names = malloc(((size_t)count + 1) * sizeof(*translation->names));
     uint8_t *wanted = calloc((size_t)count + 1, 1);
-    enum bat_code code = BAT_OK;
-    if (!translation->names || !wanted)
-        code = fail_add(translation->error, BAT_ERR_MEMORY);
-    for (uint32_t i = 0; i < samples && code == BAT_OK; i++) {
+    if (!translation->names || !wanted) {
+        free(wanted);
+        return fail_add(translation->error, BAT_ERR_MEMORY);
+    }
+    for (uint32_t i = 0; i < samples; i++) {
         uint32_t datum = bat_data_symbols_find(data, sample_at(translation, i)[1]);
         if (datum != BAT_NONE)
             wanted[datum] = 1;
     }
-    if (code == BAT_OK)
-        code = bat_data_symbols_number(data, wanted, translation->error);
+    enum bat_code code = bat_data_symbols_number(data, wanted, translation->error);
     for (uint32_t i = 0; i < samples && code == BAT_OK; i++) {
         uint32_t datum = bat_data_symbols_find(data, sample_at(translation, i)[1]);
         if (datum == BAT_NONE || !wanted[datum])
