@@ -12,14 +12,15 @@ two runs go on alike after a call that only one of them has.
 
 import collections
 import os
+import re
 import subprocess
 
 import elffile
 import qemu_trace
 
 # address: of the call's instruction; after: of the one behind it, to which the call returns.
-# Addresses are the ELF file's. targets: names of the function that was called, none outside of the
-# binary.
+# Addresses are the ELF file's. targets: names of the function that was called, or of the PLT's entry;
+# none if it is outside of the binary.
 Call = collections.namedtuple("Call", "address after targets")
 
 
@@ -52,9 +53,14 @@ class CallLog(qemu_trace.Log):
         self._caller = caller
 
 
-def _function_names(elf):
-    """The names of each function's address: where BOLT has folded functions into one, of all."""
+def _function_names(elf, binary):
+    """The names of each function's address: where BOLT has folded functions into one, of all.
+    Entries of the PLT are called NAME@plt."""
     names = {}
+    plt = subprocess.run(["llvm-objdump-22", "-d", "--section=.plt", binary], check=True,
+                         stdout=subprocess.PIPE, text=True).stdout
+    for address, name in re.findall(r"^([0-9a-f]+) <(.+@plt)>:$", plt, re.M):
+        names[int(address, 16)] = {name}
     for symbol in elf.symbols():
         if symbol.type in elffile.FUNCTION_TYPES and symbol.section:
             names.setdefault(symbol.address, set()).add(symbol.name)
@@ -77,7 +83,7 @@ def record(binary, command):
         raise qemu_trace.TraceError(f"exit status {process.returncode} from {command}")
     bias = qemu_trace.load_bias(elf, binary, log)
     inside = elf.executable_ranges()
-    names = _function_names(elf)
+    names = _function_names(elf, binary)
     known = {}
     result = []
     for step in log.sequence:
@@ -97,9 +103,13 @@ def _same(one, other):
     return one.targets == other.targets or bool(one.targets & other.targets)
 
 
-def pair(before, after, window=64):
-    """({(call of before, call of after): how often}, [calls of one run that the other has not])."""
-    pairs, unpaired = collections.Counter(), []
+def pair(before, after, removed="", window=64):
+    """({(call of before, call of after): how often}, [calls of one run that the other has not]).
+    Of calls of the function that is called removed, those before are all taken for unpaired."""
+    pairs = collections.Counter()
+    unpaired = [call for call in before if removed in call.targets]
+    before = [call for call in before if removed not in call.targets]
+    after = [call for call in after if removed not in call.targets]
     i = k = 0
     while i < len(before) and k < len(after):
         if _same(before[i], after[k]):

@@ -25,6 +25,15 @@ TARGETS = {
     "aarch64": ("aarch64-linux-gnu-gcc", ["-g", "-O1", "-fno-pie"], ["-no-pie"]),
 }
 
+# Options of llvm-bolt: those of the other fixtures, and two that change calls.
+VARIANTS = {
+    **fixtures.VARIANTS,
+    "calls": fixtures.VARIANTS["profile2"] + [
+        "-indirect-call-promotion=all", "-frame-opt=all", "-lite=0", "-peepholes=all",
+        "-sctc-mode=always", "-tail-duplication=aggressive"],
+    "memcpy": fixtures.VARIANTS["profile2"] + ["-inline-memcpy"],
+}
+
 # Source, arguments of the run.
 PROGRAMS = {
     "inlined": ("inlined.cc", ["2"]),
@@ -52,7 +61,7 @@ class Program:
 
     def bolted(self, variant, bolt=22):
         """The path of what llvm-bolt makes of it with --enable-bat."""
-        options = ["-enable-bat", *fixtures.VARIANTS[variant]]
+        options = ["-enable-bat", *VARIANTS[variant]]
         if self.machine == elffile.EM_AARCH64 and variant in fixtures.FAR_VARIANTS:
             options += fixtures.FAR_AARCH64
 
