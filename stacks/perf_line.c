@@ -68,9 +68,10 @@ bool bat_read_perf_line(struct scan line, struct bat_stack_line *read)
     if (line.at != line.end && !scan_is_space(*line.at))
         return false;
     read->kind = BAT_LINE_FRAME;
-    read->form = BAT_FORM_PERF;
     read->has_address = true;
     read->address_end = (size_t)(line.at - start);
+    /* Call chains stand behind a tab; samples without one, and without other fields, do not. */
+    read->form = read->address_end == 16 && *start == ' ' ? BAT_FORM_PERF_SAMPLE : BAT_FORM_PERF;
     /* A column of 16 behind a tab is perf's alone; else the rest has to look like it. */
     bool column = *start == '\t' && digits - start >= 1 && line.at - start == 17;
     return read_symbol(line, read) || column;

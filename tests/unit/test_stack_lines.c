@@ -214,6 +214,8 @@ static void test_perf(void **state)
          "update_active.constprop.0+0x270 (/usr/lib/ld.so)",
          BAT_FORM_PERF_SAMPLE, 0x7ff4e39f23e0, "update_active.constprop.0", 0x270, "/usr/lib/ld.so",
          NO_OFFSET, NULL},
+        {"    56021cc0014d mid (/work/t.fp.bolt)", BAT_FORM_PERF_SAMPLE, 0x56021cc0014d, "mid",
+         NO_OFFSET, "/work/t.fp.bolt", NO_OFFSET, NULL},
     };
     for (size_t i = 0; i < sizeof(examples) / sizeof(examples[0]); i++)
         expect_line(&examples[i], BAT_LINE_FRAME);
