@@ -189,10 +189,21 @@ def stack_seeds():
     }
 
 
+def original_seeds():
+    """Changes of tables, then traces: see fuzz_original.c. From entry to entry, and with constants."""
+    entries = b"".join(bytes([64, table, entry]) * 2 + bytes([64, table, entry + 1, 9])
+                       for table in range(8) for entry in range(0, 24, 2))
+    inside = b"".join(bytes([200, function, at, 200, function, at // 2, 200, function, at + 1, 7])
+                      for function in range(12) for at in range(0, 200, 17))
+    constants = bytes([1, 64, 3, 2, 64, 3, 5, 4, 2, 64, 3, 2, 64, 3, 5, 4, 64, 3, 2, 64, 3, 2, 1, 4])
+    return [b"\0" + entries, b"\0" + inside, b"\0" + constants,
+            bytes([3, 10, 0, 1, 40, 1, 20, 0, 1, 80, 0, 30, 0, 1, 7, 1]) + entries]
+
+
 def main():
     data, batdump, out = Path(sys.argv[1]), sys.argv[2], Path(sys.argv[3])
     for target in ("decode", "round_trip", "builder", "elf", "functions", "json", "preagg",
-                   "fdata", "perf_data", "perf_script", "debuginfo", "stacks"):
+                   "fdata", "perf_data", "perf_script", "debuginfo", "stacks", "original"):
         (out / target).mkdir(parents=True, exist_ok=True)
     good = sorted((data / "good").glob("*.note"))
     for path in good + sorted((data / "bad").glob("*.note")):
@@ -219,6 +230,8 @@ def main():
         shutil.copy(data / "debug" / name, out / "debuginfo" / name)
     for name in ("small", "small.bolt"):
         shutil.copy(data / "demo" / name, out / "functions" / name)
+    for number, content in enumerate(original_seeds()):
+        (out / "original" / f"traces-{number}").write_bytes(content)
     for number, content in enumerate(builder_seeds()):
         (out / "builder" / f"calls-{number}").write_bytes(content)
 

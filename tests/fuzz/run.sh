@@ -19,7 +19,7 @@ work=$3
 shift 3
 here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
 [ $# -gt 0 ] || set -- decode round_trip builder elf functions json preagg fdata perf_data \
-    perf_script debuginfo stacks
+    perf_script debuginfo stacks original
 
 mkdir -p "$work" || exit 1
 python3 "$here/make_seeds.py" "$here/../data" "$bin/batdump" "$work/seeds" || exit 1

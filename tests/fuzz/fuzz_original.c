@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * The demonstration's input and BOLTed binary with any tables that a note can hold, and any traces:
+ * what is moved to the input lies in its functions and runs forwards, and no sample is lost or
+ * counted twice.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "bat_decoder.h"
+#include "fuzz.h"
+#include "original.h"
+#include "profile.h"
+
+static struct bat_binary *demo(void)
+{
+    static struct bat_binary binary;
+    if (!binary.elf)
+        fuzz_expect(bat_binary_open(DEMO_BINARY, &binary, NULL) == BAT_OK,
+                    "the demonstration's binary can be opened");
+    return &binary;
+}
+
+static int compare_offsets(const void *left, const void *right)
+{
+    uint32_t left_offset = *(const uint32_t *)left;
+    uint32_t right_offset = *(const uint32_t *)right;
+    return left_offset < right_offset ? -1 : left_offset > right_offset;
+}
+
+/* Change some entries; output offsets ascend in any note. */
+static void change_map(struct bat_map *map, struct fuzz_bytes *bytes)
+{
+    for (uint64_t changes = fuzz_take(bytes, 1) % 16; changes > 0; changes--) {
+        uint32_t entry = (uint32_t)(fuzz_take(bytes, 2) % map->entry_count);
+        uint32_t value = (uint32_t)fuzz_take(bytes, fuzz_take(bytes, 1) % 8 == 0 ? 4 : 1);
+        if (fuzz_take(bytes, 1) & 1)
+            map->output_offsets[entry] = value;
+        else
+            map->input_offsets[entry] = value << 1 | (map->input_offsets[entry] & 1);
+    }
+    for (uint32_t i = 0; i < bat_map_tables(map); i++)
+        qsort(map->output_offsets + map->functions[i].first_entry, map->functions[i].entry_count,
+              sizeof(*map->output_offsets), compare_offsets);
+}
+
+/* An address that is likely to be of interest. */
+static uint64_t choose_address(const struct bat_original *original, struct fuzz_bytes *bytes)
+{
+    uint64_t kind = fuzz_take(bytes, 1);
+    if (kind < 24)
+        return UINT64_MAX - kind % 4;
+    if (kind < 32)
+        return fuzz_take(bytes, 4);
+    const struct bat_map *map = original->binary->map;
+    if (kind < 128) {
+        const struct bat_function *table =
+            &map->functions[fuzz_take(bytes, 1) % bat_map_tables(map)];
+        if (table->entry_count == 0)
+            return table->address;
+        uint32_t entry = (uint32_t)fuzz_take(bytes, 1) % table->entry_count;
+        return table->address + map->output_offsets[table->first_entry + entry];
+    }
+    const struct bat_function_symbol *function =
+        &original->outputs[fuzz_take(bytes, 1) % original->output_count];
+    return function->address + fuzz_take(bytes, 1) % (function->extent + 1);
+}
+
+static struct bat_profile *make_profile(const struct bat_original *original,
+                                        struct fuzz_bytes *bytes, uint64_t *samples)
+{
+    const struct bat_profile_target target = {0};
+    struct bat_profile *profile = bat_profile_new(&target);
+    fuzz_expect(profile != NULL, "there is memory for a profile");
+    while (bytes->left != 0) {
+        uint64_t trace[3];
+        for (int i = 0; i < 3; i++)
+            trace[i] = choose_address(original, bytes);
+        uint64_t count = fuzz_take(bytes, 1);
+        fuzz_expect(bat_counts_add(&profile->traces, trace, count, count / 2) == BAT_OK,
+                    "few traces add up");
+        *samples += count;
+    }
+    return profile;
+}
+
+static void expect_inside(const struct bat_original *original, uint64_t address)
+{
+    struct bat_original_place place;
+    fuzz_expect(address == BAT_ADDRESS_EXTERNAL || address >= BAT_TRACE_EXTERNAL_RETURN ||
+                    bat_original_at(original, address, &place),
+                "addresses of a moved profile are in functions of the input");
+}
+
+static void check_moved(const struct bat_original *original, const struct bat_profile *moved)
+{
+    for (uint32_t i = 0; i < moved->traces.count; i++) {
+        const uint64_t *trace = bat_counts_item(&moved->traces, i);
+        for (int word = 0; word < 3; word++)
+            expect_inside(original, trace[word]);
+        fuzz_expect(trace[2] >= BAT_TRACE_EXTERNAL_RETURN || trace[2] == BAT_ADDRESS_EXTERNAL ||
+                        trace[1] <= trace[2],
+                    "moved runs go forwards");
+        fuzz_expect(trace[3] != 0 && trace[4] <= trace[3], "moved traces have counts");
+    }
+}
+
+/* Single addresses, both ways. */
+static void check_places(const struct bat_original *original, uint64_t address)
+{
+    struct bat_original_place place;
+    if (bat_original_find(original, address, false, &place))
+        expect_inside(original, place.address);
+    if (bat_original_find(original, address, true, &place))
+        expect_inside(original, place.address);
+    uint64_t *found = NULL;
+    size_t count = 0;
+    fuzz_expect(bat_original_to_output(original, address, &found, &count, NULL) == BAT_OK,
+                "there is memory for places");
+    for (size_t i = 1; i < count; i++)
+        fuzz_expect(found[i - 1] < found[i], "places ascend, each once");
+    free(found);
+}
+
+static void check(struct bat_binary *binary, const struct bat_original *original,
+                  struct fuzz_bytes *bytes)
+{
+    check_places(original, choose_address(original, bytes));
+    uint64_t samples = 0;
+    struct bat_profile *profile = make_profile(original, bytes, &samples);
+    struct bat_profile *moved = NULL;
+    struct bat_to_input_counters counters;
+    fuzz_expect(bat_profile_to_input(profile, binary, original, &moved, &counters, NULL) == BAT_OK,
+                "any profile can be moved");
+    fuzz_expect(counters.samples == samples && counters.moved + counters.external == samples,
+                "each sample is moved or outside");
+    check_moved(original, moved);
+    bat_profile_free(moved);
+    bat_profile_free(profile);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct fuzz_bytes bytes = {data, size};
+    struct bat_binary binary = *demo();
+    fuzz_expect(bat_decode(binary.note, binary.note_size, BAT_HOT_INDEX_AUTO, &binary.map, NULL) ==
+                    BAT_OK,
+                "the demonstration's note can be decoded");
+    change_map(binary.map, &bytes);
+    struct bat_elf *elf;
+    fuzz_expect(bat_elf_open(DEMO_INPUT, &elf, NULL) == BAT_OK, "the input can be opened");
+    struct bat_original *original;
+    struct bat_misfits misfits;
+    fuzz_expect(bat_original_pair(elf, &binary, NULL, &original, &misfits, NULL) == BAT_OK,
+                "any tables can be paired");
+    check(&binary, original, &bytes);
+    bat_original_close(original);
+    bat_elf_close(elf);
+    bat_map_free(binary.map);
+    return 0;
+}
