@@ -148,7 +148,11 @@ static bool by_name_offset(const struct named_symbol *named, size_t count,
 {
     bool congruent = false;
     for (size_t i = 0; i < count; i++) {
-        uint64_t here = named[i].symbol->address + line->name_offset;
+        const struct bat_symbol *symbol = named[i].symbol;
+        uint64_t here = symbol->address + line->name_offset;
+        /* What a function that never returns calls last returns behind its end. */
+        if (symbol->size != 0 && line->name_offset > symbol->size)
+            continue;
         if (count == 1 || is_candidate(candidates, here)) {
             *address = here;
             return true;

@@ -87,6 +87,7 @@ static void test_names_tell(void **state)
     assert_int_equal(address_of("\t            1234 main+0x5 (/bin/small.bolt (deleted))"),
                      expected);
     assert_int_equal(address_of("./small.bolt(main+0x5) [0x1234]"), expected);
+    assert_int_equal(address_of("./small.bolt(main+0xffffffffffffffff) [0x7f0012345000]"), 0);
     assert_int_equal(address_of(line_of("#1  0x%016lx in main ()", expected)), expected);
     /* A whole number of pages away there is no doubt. */
     assert_int_equal(address_of(line_of("#1  0x%016lx in main ()", expected + 0x12345000)),

@@ -54,13 +54,21 @@ void text_frame_find(struct symbolize_text *text, size_t i, struct text_frame *f
         frame->count = 0;
 }
 
-/* The address of the next frame that is not inlined, from line i on; false if there is none. */
+/* No compiler inlines so deeply. */
+#define INLINED_MAX 128u
+
+/* The next frame that is not inlined, from line i on; false if there is none. */
 static bool next_real_frame(struct symbolize_text *text, size_t i, struct text_frame *frame)
 {
-    for (; i < text->stack.count; i++) {
+    /* perf may print a source line behind each. */
+    for (size_t tried = 0; i < text->stack.count && tried < 2 * INLINED_MAX; i++, tried++) {
+        const struct text_stack_line *line = &text->stack.lines[i];
+        struct bat_stack_line read;
+        bat_stack_line_read(text->stack.bytes + line->start, line->length, &read);
+        if (read.kind != BAT_LINE_FRAME || read.is_inlined)
+            continue;
         text_frame_find(text, i, frame);
-        if (frame->read.kind == BAT_LINE_FRAME && !frame->read.is_inlined)
-            return true;
+        return true;
     }
     return false;
 }
