@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * Any bytes as an ELF file with DWARF: opening it and looking up addresses ends, and what is told
- * is sound: strings that end, functions that have code, and the same answer when asked again.
+ * is sound: strings that end, functions that have code, and the same answer when asked again. A
+ * sample profile can be made with it.
  */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "bat_autofdo.h"
 #include "bat_debuginfo.h"
 #include "bat_elf.h"
 #include "fuzz.h"
+#include "profile.h"
 
 /* Read all of a string, so that a sanitizer sees it. */
 static size_t length_of(const char *text)
@@ -50,6 +53,32 @@ static void look_up(struct bat_debuginfo *debuginfo, uint64_t address)
         length_of(frame.file);
 }
 
+/* Traces all over a segment, from each of its instructions or not. */
+static void add_traces(struct bat_profile *profile, uint64_t address)
+{
+    for (uint64_t at = 0; at < 1024; at += 3) {
+        uint64_t trace[3] = {address + at / 2, address + at, address + at + at % 64};
+        fuzz_expect(bat_counts_add(&profile->traces, trace, at + 1, 0) == BAT_OK,
+                    "traces can be added up");
+    }
+}
+
+static void write_profiles(struct bat_debuginfo *debuginfo, const struct bat_elf *elf,
+                           uint64_t address)
+{
+    struct bat_profile_target target = {.base_address = 0};
+    struct bat_profile *profile = bat_profile_new(&target);
+    fuzz_expect(profile != NULL, "there is memory for a profile");
+    add_traces(profile, address);
+    struct bat_autofdo_counters counters;
+    struct bat_error error;
+    enum bat_code code = bat_autofdo_write(profile, elf, debuginfo, BAT_PROFILE_BRANCHES,
+                                           "/dev/null", &counters, &error);
+    if (code != BAT_OK)
+        fuzz_expect_error(code, &error, UINT64_MAX);
+    bat_profile_free(profile);
+}
+
 static void look_up_all(struct bat_debuginfo *debuginfo, const char *path)
 {
     struct bat_elf *elf;
@@ -59,6 +88,8 @@ static void look_up_all(struct bat_debuginfo *debuginfo, const char *path)
     for (size_t i = 0; i < 4 && bat_elf_segment(elf, i, &segment); i++)
         for (uint64_t at = 0; at < 1024 && at < segment.memory_size; at++)
             look_up(debuginfo, segment.address + at);
+    for (size_t i = 0; i < 4 && bat_elf_segment(elf, i, &segment); i++)
+        write_profiles(debuginfo, elf, segment.address);
     bat_elf_close(elf);
     look_up(debuginfo, 0);
     look_up(debuginfo, UINT64_MAX);

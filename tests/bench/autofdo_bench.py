@@ -1,0 +1,190 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""How fast battranslate --format=autofdo is and how much memory it takes, next to llvm-profgen-22.
+
+    python3 autofdo_bench.py BIN_DIR MEASURE [--units=N] [--traces=N] [--runs=N]
+
+A large program with debug information: N units (default 500) of a C++ program with much inlining,
+each in a namespace of its own, and what its templates make once for all. 104,000 different traces,
+spread over all units: those of one unit's recorded run, moved to the others by their symbols. Both
+tools make LLVM's sample profile of the same ranges, in turns, each a few times; what counts is the
+median. The texts must be the same. Last, traces of few units: only these are to be read.
+
+Goals that are missed are told and do not fail the benchmark; texts that differ do. The program is
+kept in the folder that it is run in.
+"""
+
+import argparse
+import bisect
+import collections
+import pathlib
+import random
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
+
+import elffile  # noqa: E402
+import fixtures  # noqa: E402
+import qemu_trace  # noqa: E402
+
+FLAGS = ["-std=c++17", "-O2", "-g", "-fdebug-info-for-profiling", "-fno-pie"]
+UNIT = "unit_{:04d}"
+
+
+def make_objects(folder, units):
+    """One unit compiled, and the others made of it: names of one length are but other bytes."""
+    source = (fixtures.SOURCES / "inlined.cc").read_text(encoding="utf-8")
+    headers = "\n".join(re.findall(r"^#include .*$", source, re.M))
+    shutil.copy(fixtures.SOURCES / "inlined.cc", folder)
+    first = UNIT.format(0)
+    (folder / "unit.cc").write_text(
+        f"{headers}\n#define main unit_main\nnamespace {first}\n{{\n#include \"inlined.cc\"\n}}\n",
+        encoding="utf-8")
+    fixtures.run(["clang++-22", *FLAGS, "-c", "unit.cc", "-o", "unit.o"], folder)
+    content = (folder / "unit.o").read_bytes()
+    names = []
+    for number in range(units):
+        names.append(f"{UNIT.format(number)}.o")
+        (folder / names[-1]).write_bytes(
+            content.replace(first.encode(), UNIT.format(number).encode()))
+    return names
+
+
+def make_program(folder, units):
+    """folder/large, whose argument says which unit to run, and folder/unit.pre of its first one."""
+    if (folder / "unit.pre").exists():
+        return
+    folder.mkdir(exist_ok=True)
+    objects = make_objects(folder, units)
+    declared = "".join(f"namespace {UNIT.format(n)} {{ int unit_main(int, char **); }}\n"
+                       for n in range(units))
+    table = ",".join(f"{UNIT.format(n)}::unit_main" for n in range(units))
+    (folder / "driver.cc").write_text(
+        f"#include <cstdlib>\n{declared}int (*const all[])(int, char **) = {{{table}}};\n"
+        "int main(int, char **argv) { return all[atoi(argv[1])](2, argv + 1); }\n",
+        encoding="utf-8")
+    fixtures.run(["clang++-22", *FLAGS, "-no-pie", "-fuse-ld=lld", "-Wl,--build-id=sha1",
+                  "driver.cc", *objects, "-o", "large"], folder)
+    for name in objects:
+        (folder / name).unlink()
+    qemu_trace.record(folder / "large", [folder / "large", "0", "30"], folder / "unit.part")
+    (folder / "unit.part").rename(folder / "unit.pre")
+
+
+class Places:
+    """Addresses as names of functions and offsets."""
+
+    def __init__(self, path):
+        symbols = [s for s in elffile.Elf(path).symbols() if s.type == 2 and s.size]
+        self.starts = sorted((s.address, s.size, s.name) for s in symbols)
+        self.by_name = {s.name: s.address for s in symbols}
+        self.keys = [s[0] for s in self.starts]
+
+    def moved(self, text, unit):
+        """An address of unit 0, as text, in another unit; as it is where it is in none."""
+        if ":" in text:
+            return text
+        address = int(text, 16)
+        index = bisect.bisect_right(self.keys, address) - 1
+        start, size, name = self.starts[index]
+        if index < 0 or address >= start + size or UNIT.format(0) not in name:
+            return text
+        return f"{self.by_name[name.replace(UNIT.format(0), UNIT.format(unit))] + address - start:x}"
+
+
+def make_profile(folder, units, traces, path):
+    """Different traces of the units, drawn at random."""
+    places = Places(folder / "large")
+    # llvm-profgen takes what comes from outside for code at address 1, and where the linker has
+    # dropped functions finds their debug information there: those are left out.
+    recorded = [line.split() for line in
+                (folder / "unit.pre").read_text(encoding="ascii").splitlines()
+                if ":" not in line.split()[1]]
+    source = random.Random(1)
+    drawn, lines = collections.Counter(), set()
+    for _ in range(50 * traces):
+        if len(lines) == traces:
+            break
+        kind, *ends, count = source.choice(recorded)
+        unit = source.randrange(units)
+        line = " ".join([kind, *(places.moved(e, unit) for e in ends), count])
+        lines.add(line)
+        drawn[unit] += 1
+    path.write_text("\n".join(sorted(lines)) + "\n", encoding="ascii")
+    return len(lines), len(drawn)
+
+
+class Tool:
+    """A program, and what its runs cost."""
+
+    def __init__(self, measure, name, command):
+        self.name, self.command = name, [str(c) for c in (measure, *command)]
+        self.wall, self.memory = [], []
+
+    def run(self):
+        """Run once, measured."""
+        done = subprocess.run(self.command, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            sys.exit(f"autofdo_bench.py: this failed: {' '.join(self.command)}\n{done.stderr}")
+        wall, _, memory = done.stdout.split()[-3:]
+        self.wall.append(float(wall))
+        self.memory.append(int(memory))
+
+    def row(self):
+        """A line of the table."""
+        return (f"  {self.name:<20} {statistics.median(self.wall):>10.3f} {min(self.wall):>10.3f} "
+                f"{max(self.memory) / 1e6:>10.1f}")
+
+
+def battranslate(arguments, binary, profile, form, out):
+    """The command."""
+    return [pathlib.Path(arguments.bin).absolute() / "battranslate", binary, "-p", profile, f"--format={form}",
+            "-o", out, "-q"]
+
+
+def race(arguments, folder, units, title):
+    """Both tools on traces of that many units."""
+    binary, profile = folder / "large", folder / "large.pre"
+    count, spread = make_profile(folder, units, arguments.traces, profile)
+    ranges, ours, theirs = (folder / f"large.{n}" for n in ("profgen", "ours", "theirs"))
+    subprocess.run(battranslate(arguments, binary, profile, "profgen", ranges), check=True)
+    tools = [Tool(arguments.measure, "battranslate",
+                  battranslate(arguments, binary, profile, "autofdo", ours)),
+             Tool(arguments.measure, "llvm-profgen-22",
+                  ["llvm-profgen-22", f"--binary={binary}", f"--unsymbolized-profile={ranges}",
+                   "--format=text", "-o", theirs])]
+    for _ in range(arguments.runs):
+        for tool in tools:
+            tool.run()
+    print(f"{title}: {binary.stat().st_size / 1e6:.0f} MB, {count} traces of {spread} units")
+    print(f"  {'':<20} {'median s':>10} {'best s':>10} {'MB':>10}")
+    for tool in tools:
+        print(tool.row())
+    if ours.read_bytes() != theirs.read_bytes():
+        sys.exit("autofdo_bench.py: the sample profiles differ")
+    times = statistics.median(tools[1].wall) / statistics.median(tools[0].wall)
+    print(f"  {times:.1f} times as fast (goal: faster), same text")
+
+
+def main():
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("bin", help="folder of the tools")
+    parser.add_argument("measure", help="the program bat_bench_measure")
+    parser.add_argument("--units", type=int, default=500)
+    parser.add_argument("--traces", type=int, default=104000)
+    parser.add_argument("--runs", type=int, default=3)
+    arguments = parser.parse_args()
+    arguments.measure = pathlib.Path(arguments.measure).absolute()
+    folder = pathlib.Path(f"autofdo-{arguments.units}").absolute()
+    make_program(folder, arguments.units)
+    race(arguments, folder, arguments.units, "All units")
+    race(arguments, folder, max(1, arguments.units // 50), "A fiftieth of the units")
+
+
+if __name__ == "__main__":
+    main()
