@@ -182,9 +182,9 @@ enum bat_code bat_original_open(const char *path, struct bat_binary *binary,
         code = check_build_id(elf, binary, &is_known, error);
     if (code == BAT_OK)
         code = bat_original_pair(elf, binary, options, &made, &misfits, error);
-    if (code == BAT_OK && !is_acceptable(&misfits, made->counters.tables, is_known))
+    if (code == BAT_OK && made && !is_acceptable(&misfits, made->counters.tables, is_known))
         code = fail_misfits(made, &misfits, error);
-    if (code != BAT_OK) {
+    if (code != BAT_OK || !made) {
         bat_original_close(made);
         bat_elf_close(elf);
         return code;
