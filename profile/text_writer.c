@@ -27,8 +27,7 @@ static enum bat_code open_target(struct bat_text_writer *writer)
                                  : bat_fail(writer->error, BAT_ERR_IO, "%s", strerror(errno));
     }
     writer->is_replacement = true;
-    enum bat_code code =
-        replacement_begin(&writer->replacement, writer->path, NULL, writer->error);
+    enum bat_code code = replacement_begin(&writer->replacement, writer->path, NULL, writer->error);
     writer->replacement.is_durable = false; /* it can be translated again */
     return code;
 }

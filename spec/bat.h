@@ -185,6 +185,25 @@ BAT_API enum bat_code bat_fail_at(struct bat_error *error, enum bat_code code, e
 BAT_API enum bat_code bat_fail_text(struct bat_error *error, enum bat_code code, uint64_t line,
                                     uint64_t column, const char *format, ...) BAT_PRINTF(5, 6);
 
+/* Static analysis does not see that these return what they are given. */
+#ifdef __clang_analyzer__
+#define bat_fail(error, code, ...)                                                                 \
+    __extension__({                                                                                \
+        bat_fail(error, code, __VA_ARGS__);                                                        \
+        (code);                                                                                    \
+    })
+#define bat_fail_at(error, code, ...)                                                              \
+    __extension__({                                                                                \
+        bat_fail_at(error, code, __VA_ARGS__);                                                     \
+        (code);                                                                                    \
+    })
+#define bat_fail_text(error, code, ...)                                                            \
+    __extension__({                                                                                \
+        bat_fail_text(error, code, __VA_ARGS__);                                                   \
+        (code);                                                                                    \
+    })
+#endif
+
 #ifdef __cplusplus
 }
 #endif

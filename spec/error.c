@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "bat.h"
 
+#undef bat_fail
+#undef bat_fail_at
+#undef bat_fail_text
+
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>

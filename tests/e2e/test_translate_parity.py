@@ -163,7 +163,8 @@ class ShiftedEntries:
     def _call(self, call, causes):
         if not self.table(call[1]):
             return call
-        causes["secondary entry points of functions that begin elsewhere"] += call[2] != 0
+        if call[2] != 0:
+            causes["secondary entry points of functions that begin elsewhere"] += 1
         return call[:2] + ("any",) + call[3:]
 
     def calls_of_yaml(self, functions):
@@ -225,7 +226,8 @@ class MissingBlocks:
         named = {}
         for bid, block in sorted(blocks.items()):
             index, block_hash = places[bid] if bid < len(places) else (0, 0)
-            causes["blocks behind one that the note lacks"] += index != bid
+            if index != bid:
+                causes["blocks behind one that the note lacks"] += 1
             named[index] = (block_hash,) + block[1:]
         return named
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Templates, lambdas and virtual functions that a compiler inlines deeply: AutoFDO's usual fare. The
-// argument says how much work to do.
+// Templates, lambdas and virtual functions that a compiler inlines deeply: AutoFDO's usual fare.
+// The argument says how much work to do.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -24,9 +24,17 @@ struct Shape {
 class Box : public Shape
 {
   public:
-    Box(uint64_t width, uint64_t height) : width_(width), height_(height) {}
-    uint64_t area() const override { return width_ * height_; }
-    const char *name() const override { return "box"; }
+    Box(uint64_t width, uint64_t height) : width_(width), height_(height)
+    {
+    }
+    uint64_t area() const override
+    {
+        return width_ * height_;
+    }
+    const char *name() const override
+    {
+        return "box";
+    }
 
   private:
     uint64_t width_;
@@ -36,7 +44,9 @@ class Box : public Shape
 class Steps : public Shape
 {
   public:
-    explicit Steps(uint64_t count) : count_(count) {}
+    explicit Steps(uint64_t count) : count_(count)
+    {
+    }
     uint64_t area() const override
     {
         uint64_t sum = 0;
@@ -44,7 +54,10 @@ class Steps : public Shape
             sum += i % 3 == 0 ? i : i / 2;
         return sum;
     }
-    const char *name() const override { return "steps"; }
+    const char *name() const override
+    {
+        return "steps";
+    }
 
   private:
     uint64_t count_;
@@ -54,8 +67,13 @@ class Steps : public Shape
 template <typename T> class Ring
 {
   public:
-    explicit Ring(size_t size) : items_(size) {}
-    void put(const T &item) { items_[next()] = item; }
+    explicit Ring(size_t size) : items_(size)
+    {
+    }
+    void put(const T &item)
+    {
+        items_[next()] = item;
+    }
     template <typename F> void each(F function) const
     {
         for (const T &item : items_)
@@ -128,8 +146,9 @@ __attribute__((noinline)) static uint64_t sort_and_sum(std::vector<uint64_t> &nu
                            });
 }
 
-__attribute__((noinline)) static uint64_t visit(const std::vector<std::unique_ptr<shapes::Shape>> &all,
-                                                const std::function<bool(const shapes::Shape &)> &want)
+__attribute__((noinline)) static uint64_t
+visit(const std::vector<std::unique_ptr<shapes::Shape>> &all,
+      const std::function<bool(const shapes::Shape &)> &want)
 {
     uint64_t sum = 0;
     for (const auto &shape : all)
