@@ -437,6 +437,7 @@ class PerfData(unittest.TestCase):
                     | perf_data.PHYS_ADDR | perf_data.DATA_PAGE_SIZE | perf_data.CODE_PAGE_SIZE,
             "calls": many | perf_data.CALLCHAIN | perf_data.RAW | perf_data.TRANSACTION
                      | perf_data.WEIGHT_STRUCT | perf_data.CGROUP,
+            "trace data": SAMPLE_TYPE | perf_data.STACK_USER | perf_data.AUX,
             "registers": many | perf_data.REGS_USER | perf_data.REGS_INTR | perf_data.STACK_USER,
         }
         for name, sample_type in kinds.items():
@@ -639,9 +640,12 @@ class PerfData(unittest.TestCase):
                     session.time = 10000000 + first * 1000 + cpu
                     scene.run(process, first=first + cpu * 100, count=50)
                 if first == 0:
+                    session.fork(101, 100, time=1500000)
                     session.time = 1000000
-                    session.comm(100, 100, "program", exec=True)
                     scene.map(100, process.base)
+                    session.comm(100, 100, "program", exec=True, time=999000)
+                else:
+                    scene.run(perf_scenes.Process(101, process.base), count=50)
                 session.finished_round()
         self.each(build)
 
