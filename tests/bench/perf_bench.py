@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """How fast battranslate reads perf.data and how much memory that takes, next to perf2bolt-22.
 
-    python3 perf_bench.py BIN_DIR [--runs=N] [--megabytes=N] [--large=N] [--only]
+    python3 perf_bench.py BIN_DIR MEASURE [--runs=N] [--megabytes=N] [--large=N] [--only]
 
 A file of N megabytes of branch stacks, 32 deep, is made of SQLite's recorded execution (the same
 samples again and again, in a random order, of four processes). Both tools translate it in turns;
 what counts is the median of the wall times, and of memory the most that a tool and all of its
-processes had at once. The records must be the same. Then battranslate reads a file of --large
+processes had at once (looked at every few milliseconds; of the tool itself, what the system says). The records must be the same. Then battranslate reads a file of --large
 megabytes, whose memory should be that of the first; the file is removed at the end.
 
 Goals that are missed are told and do not fail the benchmark; records that differ do.
@@ -24,7 +24,6 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
 
@@ -38,7 +37,7 @@ DEPTH = 32
 SAMPLE_EVERY = 7       # branches from one sample to the next
 ROUND = 1000           # samples between FINISHED_ROUND records
 TIME_AT = 32           # offset of the time in the samples' records
-POLL = 0.01
+POLL = 0.005
 PAGE = os.sysconf("SC_PAGESIZE")
 
 
@@ -100,7 +99,7 @@ def session_of(pid):
 
 
 class MemoryWatch(threading.Thread):
-    """Adds up, time and again, the memory of all processes of a session."""
+    """Adds up, time and again, the memory of all processes of a session but its leader."""
 
     def __init__(self, session):
         super().__init__(daemon=True)
@@ -109,40 +108,37 @@ class MemoryWatch(threading.Thread):
         self.done = threading.Event()
 
     def run(self):
-        own = os.getpid()
         while not self.done.wait(POLL):
             pids = [int(p) for p in os.listdir("/proc") if p.isdigit()]
             self.peak = max(self.peak, sum(resident(p) for p in pids
-                                           if p >= own and session_of(p) == self.session))
+                                           if p != self.session
+                                           and session_of(p) == self.session))
 
 
 class Tool:
     """A program that translates, and what its runs cost."""
 
-    def __init__(self, name, command, folder):
+    def __init__(self, measure, name, command, folder):
         self.name = name
         self.fdata = pathlib.Path(folder, f"{name}.fdata")
-        self.command = [*map(str, command), "-o", str(self.fdata)]
+        self.command = [measure, *map(str, command), "-o", str(self.fdata)]
         self.wall, self.memory = [], []
 
     def run(self):
         """Run once, measured."""
-        start = time.monotonic()
-        # Output goes to nowhere: what it says is not what is measured.
-        with subprocess.Popen(self.command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        with subprocess.Popen(self.command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                               start_new_session=True) as process:
             watch = MemoryWatch(process.pid)
             watch.start()
-            _, status, usage = os.wait4(process.pid, 0)
-            process.returncode = os.waitstatus_to_exitcode(status)
-            wall = time.monotonic() - start
+            output, errors = process.communicate()
             watch.done.set()
             watch.join()
         if process.returncode != 0:
             sys.exit(f"perf_bench.py: exit status {process.returncode} from: "
-                     + " ".join(self.command))
-        self.wall.append(wall)
-        self.memory.append(max(watch.peak, usage.ru_maxrss * 1024))
+                     + " ".join(self.command) + f"\n{errors}")
+        wall, _, memory = output.split()
+        self.wall.append(float(wall))
+        self.memory.append(max(watch.peak, int(memory)))
 
     def seconds(self):
         """The median of the wall times."""
@@ -210,8 +206,9 @@ def run(arguments, folder):
         sys.exit(f"perf_bench.py: expected {need} bytes of free disk, found "
                  f"{shutil.disk_usage(folder).free}")
     translate = [arguments.bin_dir / "battranslate", fixture.bolted, "-p"]
-    ours = Tool("battranslate", [*translate, small], folder)
-    theirs = Tool("perf2bolt-22", ["perf2bolt-22", fixture.bolted, "-p", small], folder)
+    ours = Tool(arguments.measure, "battranslate", [*translate, small], folder)
+    theirs = Tool(arguments.measure, "perf2bolt-22",
+                  ["perf2bolt-22", fixture.bolted, "-p", small], folder)
     write_file(small, scene, samples, arguments.megabytes * 1000000)
     different = 0
     if arguments.only:
@@ -220,7 +217,8 @@ def run(arguments, folder):
         different = side_by_side(small, ours, theirs, arguments.runs)
     if arguments.large:
         write_file(large, scene, samples, arguments.large * 1000000)
-        only_ours(large, Tool("battranslate, large", [*translate, large], folder), 2, ours)
+        only_ours(large, Tool(arguments.measure, "battranslate, large", [*translate, large], folder),
+                  2, ours)
     return different
 
 
@@ -229,6 +227,7 @@ def main():
     parser = argparse.ArgumentParser(description="Measure battranslate of perf.data.")
     parser.add_argument("bin_dir", type=lambda path: pathlib.Path(path).absolute(),
                         help="the folder that battranslate is in")
+    parser.add_argument("measure", help="the program bat_bench_measure")
     parser.add_argument("--runs", type=int, default=3, metavar="N", help="runs of each (default 3)")
     parser.add_argument("--megabytes", type=int, default=200, metavar="N", help="default 200")
     parser.add_argument("--large", type=int, default=2000, metavar="N",
