@@ -11,6 +11,7 @@ import unittest
 
 import bolt_profiles
 import fixtures
+import perf_scenes
 import toolbox
 
 NAMES = ["sqlite-fixed-profile2-22", "sqlite-pie-all-22", "exceptions-pie-randomN-22",
@@ -104,6 +105,21 @@ class Mispredictions(PreaggTest):
         self.assertEqual(ours, self.translate(fixture.bolted, again))
         self.assertEqual(self.perf2bolt(fixture.bolted, missed_profile),
                          self.perf2bolt(fixture.bolted, again))
+
+
+    def test_branch_stacks(self):
+        """perf.data becomes something small that says the same; here traces are mispredicted."""
+        for name in ("small-fixed-profile2-22", "small-pie-all-22"):
+            with self.subTest(name):
+                scene = perf_scenes.Scene(fixtures.get(name))
+                scene.run(scene.start(100), 32)
+                path = self.folder / "perf.data"
+                path.write_bytes(scene.session.file(build_ids=scene.build_ids()))
+                again = self.rewrite(scene.fixture.bolted, path)
+                ours = self.translate(scene.fixture.bolted, path)
+                self.assertGreater(sum(counts[0] for counts in ours[0][1].values()), 10)
+                self.assertEqual(ours, self.translate(scene.fixture.bolted, again))
+                self.assertEqual(ours[0], self.perf2bolt(scene.fixture.bolted, again)[0])
 
 
 class Usage(PreaggTest):
