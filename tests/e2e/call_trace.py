@@ -99,8 +99,13 @@ def record(binary, command):
 
 
 def _same(one, other):
-    """True for calls of the same function."""
-    return one.targets == other.targets or bool(one.targets & other.targets)
+    """True for calls of the same function. BOLT may have taken the PLT's entry out of the way."""
+    def is_outside(targets):
+        return all(name.endswith("@plt") for name in targets)
+
+    return (bool(one.targets & other.targets) or
+            (is_outside(one.targets) and is_outside(other.targets) and
+             not (one.targets and other.targets)))
 
 
 def pair(before, after, removed="", window=64):

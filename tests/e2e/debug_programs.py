@@ -25,12 +25,13 @@ TARGETS = {
     "aarch64": ("aarch64-linux-gnu-gcc", ["-g", "-O1", "-fno-pie"], ["-no-pie"]),
 }
 
-# Options of llvm-bolt: those of the other fixtures, and two that change calls.
+# Options of llvm-bolt: those of the other fixtures, and some that change calls.
 VARIANTS = {
     **fixtures.VARIANTS,
     "calls": fixtures.VARIANTS["profile2"] + [
         "-indirect-call-promotion=all", "-frame-opt=all", "-lite=0", "-peepholes=all",
         "-sctc-mode=always", "-tail-duplication=aggressive"],
+    "plt": fixtures.VARIANTS["profile2"] + ["-plt=all"],
     "memcpy": fixtures.VARIANTS["profile2"] + ["-inline-memcpy"],
 }
 

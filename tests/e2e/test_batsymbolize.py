@@ -107,6 +107,14 @@ class Calls(unittest.TestCase):
                 with self.subTest(name, variant=variant):
                     self.assertEqual(self.check(name, variant, least), {})
 
+    def test_calls_of_another_size(self):
+        """-plt=all: calls through the PLT's pointers are a byte longer than those of its entries."""
+        pairs, _ = call_pairs("exceptions-pie", "plt")
+        longer = sum(after.after - after.address > before.after - before.address
+                     for before, after in pairs)
+        self.assertGreater(longer, 10)
+        self.assertEqual(self.check("exceptions-pie", "plt", 25), {})
+
     def test_calls_that_bolt_removes(self):
         """-inline-memcpy makes instructions of calls: those left are told right."""
         for name in ["inlined-fixed", "exceptions-pie"]:
@@ -187,6 +195,22 @@ class Parity(unittest.TestCase):
                     continue
                 with self.subTest(options=options, program=name):
                     self.compare(name, code_addresses(name, 700), options)
+
+    def test_symbols_at_one_address(self):
+        """The largest names the address, of equals the last; one without size reaches on."""
+        folder = pathlib.Path(tempfile.mkdtemp(prefix="test_batsymbolize."))
+        self.addCleanup(shutil.rmtree, folder)
+        lines = [".text", ".globl _start, whole, alias, bare"]
+        for name, size in [("part", 2), ("whole", 8), ("alias", 8), ("bare", 0)]:
+            lines += [f".type {name}, @function", f"{name}:", f".size {name}, {size}"]
+        lines += [".zero 8, 0x90", "_start: .zero 8, 0x90", "local: .zero 8, 0x90", ""]
+        (folder / "a.s").write_text("\n".join(lines), encoding="ascii")
+        subprocess.run(["clang", "-nostdlib", "-static", "a.s", "-o", "a"], cwd=folder, check=True)
+        text = next(s for s in elffile.Elf(folder / "a").sections if s.name == ".text")
+        questions = hexadecimal(range(text.address, text.address + text.size))
+        self.assertEqual(
+            fine("batsymbolize", "--lenient", "-a", "-e", folder / "a", input=questions),
+            llvm("-a", "-e", folder / "a", input=questions))
 
     def test_json(self):
         for name in ["inlined-dwarf4", "exceptions-gnu", "sqlite-fixed"]:
@@ -468,6 +492,19 @@ class Stacks(unittest.TestCase):
         lines += ["(gdb) quit"]
         self.assertEqual([re.sub(" +", " ", line) for line in self.translate(lines)],
                          [re.sub(" +", " ", line) for line in expected + lines[-1:]])
+
+    def test_unnamed_frames(self):
+        """Frames without a name lie where those with one tell that the binary is."""
+        (named, _), (address, frames) = self.calls[0], self.calls[-1]
+        lines = [f"#1  0x{address + BIAS:016x} in ?? ()",
+                 f"#2  0x{named + BIAS:016x} in {self.symbol(named).name} ()"]
+        found = self.translate(lines)
+        self.assertEqual(found[0], f"#1  0x{address + BIAS:016x} in {frames[0]['FunctionName']} () at "
+                         f"{place(frames[0], False)}")
+        self.assertEqual(self.translate(lines[:1]), lines[:1])
+        found = self.translate(lines[:1], f"--adjust-vma=0x{BIAS:x}")
+        self.assertEqual(len(found), len(frames))
+        self.assertIn(frames[0]["FunctionName"], found[0])
 
     def test_sanitizer(self):
         lines, expected, number = ["==42==ERROR: AddressSanitizer: SEGV", ""], [], 0
