@@ -390,7 +390,7 @@ static void test_no_profile(void **state)
 {
     (void)state;
     assert_read_fails("/nowhere/at/all", BAT_ERR_IO, strerror(ENOENT));
-    assert_read_fails("/tmp", BAT_ERR_IO, strerror(EISDIR));
+    assert_read_fails("/tmp", BAT_ERR_UNSUPPORTED, "found a folder");
     char *path = write_file("", 0);
     assert_read_fails(path, BAT_ERR_SYNTAX, "found an empty file");
     remove_file(path);
