@@ -69,14 +69,24 @@ static enum bat_code keep(struct input_joins *joins, const struct input_piece *p
 
 /* --- Whole pieces --------------------------------------------------------------------------- */
 
+/* A run that goes backwards comes of tables that are wrong: only its branch counts then. */
+static uint64_t end_of(struct input_joins *joins, const struct input_piece *piece)
+{
+    if (piece->to >= BAT_TRACE_EXTERNAL_RETURN || piece->to == BAT_ADDRESS_EXTERNAL ||
+        piece->from == BAT_ADDRESS_EXTERNAL || piece->from <= piece->to)
+        return piece->to;
+    joins->counters->unfollowed += piece->count;
+    return BAT_TRACE_BRANCH_ONLY;
+}
+
 static enum bat_code emit(struct input_joins *joins, const struct input_piece *piece)
 {
     bool has_branch = piece->branch < BAT_TRACE_EXTERNAL_RETURN;
     bool is_outside = (!has_branch || piece->branch == BAT_ADDRESS_EXTERNAL) &&
                       piece->from == BAT_ADDRESS_EXTERNAL;
-    if (is_outside || (!has_branch && piece->to == BAT_TRACE_BRANCH_ONLY) || piece->count == 0)
+    const uint64_t key[3] = {piece->branch, piece->from, end_of(joins, piece)};
+    if (is_outside || (!has_branch && key[2] == BAT_TRACE_BRANCH_ONLY) || piece->count == 0)
         return BAT_OK;
-    const uint64_t key[3] = {piece->branch, piece->from, piece->to};
     return bat_counts_add(&joins->result->traces, key, piece->count, piece->mispredictions);
 }
 
