@@ -38,11 +38,6 @@ build_preset() {
     cmake --preset "$1" -DBATKIT_WERROR=ON && cmake --build --preset "$1" --parallel "$jobs"
 }
 
-build_clang() {
-    cmake -S . -B build-clang -G Ninja -DCMAKE_BUILD_TYPE=Release -DCMAKE_C_COMPILER=clang \
-        -DBATKIT_WERROR=ON && cmake --build build-clang --parallel "$jobs"
-}
-
 # C and C++ files of the project itself, one a line.
 sources() {
     find . -path './build*' -prune -o -path './.git' -prune -o \
@@ -55,9 +50,9 @@ check_format() {
 
 check_tidy() {
     # The library and the tools; tests have the compilers' warnings and the sanitizers.
-    sed -n 's/^ *"file": "\(.*\)",*$/\1/p' build-clang/compile_commands.json | sort -u |
+    sed -n 's/^ *"file": "\(.*\)",*$/\1/p' build-fuzz/compile_commands.json | sort -u |
         grep -v "^$root/tests/" |
-        xargs -n 1 -P "$jobs" clang-tidy --quiet -p build-clang
+        xargs -n 1 -P "$jobs" clang-tidy --quiet -p build-fuzz
 }
 
 # The tests of ctest in one build folder, or some of them; they are counted one by one.
@@ -114,14 +109,12 @@ summaries=
 step build-release build_preset release
 step build-sanitize build_preset sanitize
 step build-fuzz build_preset fuzz
-step build-clang build_clang
 step format check_format
 step tidy check_tidy
 step fixtures python3 tests/e2e/fixtures.py --all
 run_ctest release build
 run_ctest sanitize build-sanitize
-step build-fuzz build_preset fuzz
-step fuzz sh tests/fuzz/run.sh 20 build-fuzz/bin build-fuzz/fuzz
+step fuzz sh tests/fuzz/run.sh 10 build-fuzz/bin build-fuzz/fuzz
 
 echo
 printf '%s' "$summaries"
