@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* profile/perf_data.c and what it calls: whole files, of the demonstration's binary. */
+/* profile/perf_data.c and what it calls: whole files, and what comes of them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,69 +8,7 @@
 
 #include <cmocka.h>
 
-#include "perf_bytes.h"
-#include "profile_text.h"
-
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
-static const char *const names[] = {"file.data", "stream.data", "compressed.data",
-                                    "compressed2.data"};
-
-/* The bytes of one of the files in tests/data/perf. */
-static struct perf_bytes load(const char *name)
-{
-    char path[512];
-    snprintf(path, sizeof(path), "%s/perf/%s", TEST_DATA, name);
-    FILE *file = fopen(path, "rb");
-    assert_non_null(file);
-    struct perf_bytes bytes = {0};
-    char buffer[4096];
-    for (size_t got; (got = fread(buffer, 1, sizeof(buffer), file)) != 0;)
-        put(&bytes, buffer, got);
-    fclose(file);
-    return bytes;
-}
-
-static struct bat_elf *open_binary(void)
-{
-    struct bat_elf *elf;
-    assert_int_equal(bat_elf_open(TEST_DATA "/demo/small.bolt", &elf, NULL), BAT_OK);
-    return elf;
-}
-
-static struct bat_profile *profile_of(const struct bat_elf *elf)
-{
-    struct bat_profile_target target = {.elf = elf, .is_bolted = true};
-    target.build_id = bat_elf_build_id(elf, &target.build_id_size);
-    struct bat_profile *profile = bat_profile_new(&target);
-    assert_non_null(profile);
-    return profile;
-}
-
-static enum bat_code read_bytes(struct bat_profile *profile, const struct perf_bytes *bytes,
-                                const struct bat_read_options *options, struct bat_error *error)
-{
-    char *path = write_file(bytes->bytes, bytes->size);
-    enum bat_code code = bat_profile_read(profile, path, options, error);
-    remove_file(path);
-    return code;
-}
-
-/* The bytes must be refused, with that place and sentence. */
-static void assert_refused(const struct perf_bytes *bytes, const struct bat_read_options *options,
-                           enum bat_code code, uint64_t offset, const char *message)
-{
-    struct bat_elf *elf = open_binary();
-    struct bat_profile *profile = profile_of(elf);
-    struct bat_error error = {0};
-    enum bat_code got = read_bytes(profile, bytes, options, &error);
-    if (got != code || error.offset != offset || !strstr(error.message, message))
-        fail_msg("expected %s at 0x%llx: ...%s...\n     got %s at 0x%llx: %s", bat_code_name(code),
-                 (unsigned long long)offset, message, bat_code_name(got),
-                 (unsigned long long)error.offset, error.message);
-    bat_profile_free(profile);
-    bat_elf_close(elf);
-}
+#include "perf_files.h"
 
 /* --- What is read ------------------------------------------------------------------------------
  */
@@ -169,202 +107,51 @@ static void test_several_files_add_up(void **state)
     bat_elf_close(elf);
 }
 
-/* --- What is refused ---------------------------------------------------------------------------
- */
-
-/* A file says at its end what it says at its beginning: none of its bytes can be missing. */
-static void test_truncated_files(void **state)
+/* Of another process's samples, how many count if this record of it is there. */
+static uint64_t count_of_process_8(const struct perf_bytes *record)
 {
-    (void)state;
-    struct bat_elf *elf = open_binary();
-    for (size_t i = 0; i < COUNT(names); i++) {
-        struct perf_bytes bytes = load(names[i]);
-        const bool is_stream = strcmp(names[i], "stream.data") == 0;
-        while (bytes.size-- > 8) {
-            struct bat_profile *profile = profile_of(elf);
-            struct bat_error error = {0};
-            enum bat_code code = read_bytes(profile, &bytes, NULL, &error);
-            bat_profile_free(profile);
-            /* A stream may end behind any record. */
-            if (is_stream && code == BAT_OK)
-                continue;
-            assert_int_not_equal(code, BAT_OK);
-            assert_int_equal(code, error.code);
-            assert_true(error.message[0] != '\0');
-            if (error.offset != BAT_NO_OFFSET)
-                assert_true(error.offset <= bytes.size);
-        }
-        drop(&bytes);
-    }
-    bat_elf_close(elf);
-}
-
-/* Any byte can be another one. */
-static void test_changed_bytes(void **state)
-{
-    (void)state;
-    static const uint8_t changes[] = {0x01, 0x80, 0xff};
-    struct bat_elf *elf = open_binary();
-    for (size_t i = 0; i < COUNT(names); i++) {
-        struct perf_bytes bytes = load(names[i]);
-        unsigned refused = 0;
-        for (size_t at = 0; at < bytes.size * COUNT(changes); at++) {
-            uint8_t *byte = &bytes.bytes[at / COUNT(changes)];
-            *byte ^= changes[at % COUNT(changes)];
-            struct bat_profile *profile = profile_of(elf);
-            struct bat_error error = {0};
-            if (read_bytes(profile, &bytes, NULL, &error) != BAT_OK) {
-                assert_true(error.message[0] != '\0');
-                refused++;
-            }
-            bat_profile_free(profile);
-            *byte ^= changes[at % COUNT(changes)];
-        }
-        assert_true(refused > 100);
-        drop(&bytes);
-    }
-    bat_elf_close(elf);
-}
-
-/* A file with some of its bytes changed. */
-struct change {
-    size_t at;
-    uint64_t value;
-    size_t size;
-    enum bat_code code;
-    uint64_t offset;
-    const char *message;
-};
-
-static void test_changed_headers(void **state)
-{
-    (void)state;
-    struct perf_bytes bytes = load("file.data");
-    const uint64_t attributes = perf_u64(bytes.bytes + 24);
-    const uint64_t data = perf_u64(bytes.bytes + 40);
-    const uint64_t features = data + perf_u64(bytes.bytes + 48);
-    const struct change changes[] = {
-        {7, '1', 1, BAT_ERR_UNSUPPORTED, 0, "expected perf.data of version 2 (\"PERFILE2\")"},
-        {0, 0x50455246494c4532, 8, BAT_ERR_UNSUPPORTED, 0,
-         "expected perf.data of a little-endian machine, found the other byte order"},
-        {8, 105, 8, BAT_ERR_UNSUPPORTED, 8, "or of 16 in a stream, found one of 105"},
-        {16, 79, 8, BAT_ERR_SYNTAX, 16, "expected a size of events' attributes from 80 on"},
-        {16, 72, 8, BAT_ERR_SYNTAX, 16, "found 72"},
-        {24, 1 << 20, 8, BAT_ERR_TRUNCATED, 24, "expected events' attributes at 0x100000"},
-        {32, 0, 8, BAT_ERR_SYNTAX, 32, "found 0 bytes in all"},
-        {32, 143, 8, BAT_ERR_SYNTAX, 32, "found 143 bytes in all"},
-        {40, UINT64_MAX, 8, BAT_ERR_TRUNCATED, 40, "expected records at 0xffffffffffffffff"},
-        {48, UINT64_MAX, 8, BAT_ERR_TRUNCATED, 40, "of 18446744073709551615 bytes"},
-        {48, 0, 8, BAT_ERR_TRUNCATED, 48, "expected records, found none: perf record"},
-        {attributes + 4, 63, 4, BAT_ERR_SYNTAX, attributes + 4, "found 63"},
-        {attributes + 4, 129, 4, BAT_ERR_SYNTAX, attributes + 4,
-         "expected an event's attributes of 64 to 128 bytes, found 129"},
-        {attributes + 24, 1u << 25, 4, BAT_ERR_UNSUPPORTED, attributes, "of a newer perf"},
-        {attributes + 128, UINT64_MAX, 8, BAT_ERR_TRUNCATED, attributes + 128,
-         "expected an event's ids at 0xffffffffffffffff"},
-        {attributes + 136, 9, 8, BAT_ERR_SYNTAX, attributes + 136,
-         "expected ids of 8 bytes each, found 9 bytes"},
-        {features, UINT64_MAX, 8, BAT_ERR_TRUNCATED, features, "expected a feature at"},
-    };
-    for (size_t i = 0; i < COUNT(changes); i++) {
-        const struct change *change = &changes[i];
-        struct perf_bytes changed = {0};
-        put(&changed, bytes.bytes, bytes.size);
-        memcpy(changed.bytes + change->at, &change->value, change->size);
-        assert_refused(&changed, NULL, change->code, change->offset, change->message);
-        drop(&changed);
-    }
-    drop(&bytes);
-}
-
-/* What perf record --threads leaves behind. */
-static void test_folders(void **state)
-{
-    (void)state;
-    struct perf_bytes bytes = load("file.data");
-    const uint64_t features = perf_u64(bytes.bytes + 40) + perf_u64(bytes.bytes + 48);
-    /* The feature that is told last gets the number of another one. */
-    uint64_t bits = perf_u64(bytes.bytes + 72);
-    unsigned last = 63;
-    while (!(bits >> last & 1))
-        last--;
-    assert_true(last < 24);
-    bits = (bits & ~(UINT64_C(1) << last)) | UINT64_C(1) << 24;
-    memcpy(bytes.bytes + 72, &bits, 8);
-    const uint64_t at = features + 16 * ((uint64_t)__builtin_popcountll(bits) - 1);
-    assert_refused(&bytes, NULL, BAT_ERR_UNSUPPORTED, at,
-                   "expected a file with all records, found one of several in a folder");
-    drop(&bytes);
+    const uint64_t mine[] = {0x401000, 7};
+    const uint64_t others[] = {0x401000, 8};
+    struct perf_bytes bytes = make_stream(SAMPLE_IP | SAMPLE_TID, mine, sizeof(mine));
+    put(&bytes, record->bytes, record->size);
+    put_record(&bytes, RECORD_SAMPLE, 0, others, sizeof(others));
     struct bat_elf *elf = open_binary();
     struct bat_profile *profile = profile_of(elf);
-    struct bat_error error = {0};
-    assert_int_equal(bat_profile_read(profile, TEST_DATA, NULL, &error), BAT_ERR_UNSUPPORTED);
-    assert_non_null(strstr(error.message, "expected a file, found a folder"));
-    bat_profile_free(profile);
-    bat_elf_close(elf);
-}
-
-static void test_nothing_to_use(void **state)
-{
-    (void)state;
-    struct perf_bytes bytes = load("file.data");
-    const struct bat_read_options other_process = {.has_process = true, .process = 9};
-    assert_refused(&bytes, &other_process, BAT_ERR_MISMATCH, BAT_NO_OFFSET,
-                   "expected process 9 to have small.bolt, found it in 7, 8");
-    struct bat_elf *elf = open_binary();
-    struct bat_profile *profile = profile_of(elf);
-    profile->elf = NULL;
-    struct bat_error error = {0};
-    assert_int_equal(read_bytes(profile, &bytes, NULL, &error), BAT_ERR_ARGUMENT);
-    assert_string_equal(error.message, "expected a profile that knows its addresses, found "
-                                       "perf.data, which needs the binary at hand");
+    const struct bat_read_options options = {.basic_samples = true};
+    assert_int_equal(read_bytes(profile, &bytes, &options, NULL), BAT_OK);
+    uint64_t count = bat_profile_counters(profile).sample_records - 1;
+    assert_int_equal(bat_profile_counters(profile).perf_foreign_samples, 1 - count);
     bat_profile_free(profile);
     bat_elf_close(elf);
     drop(&bytes);
+    return count;
 }
 
-/* A stream with one process and one sample of these fields, type SAMPLE_IP | TID and more. */
-static struct perf_bytes make_stream(uint64_t type, const void *fields, size_t size)
-{
-    struct bat_elf *elf = open_binary();
-    struct bat_segment code = {0};
-    for (size_t i = 0; bat_elf_segment(elf, i, &code) && !(code.flags & 1); i++)
-        continue;
-    bat_elf_close(elf);
-    struct perf_bytes bytes = {0};
-    put(&bytes, PERF_MAGIC, 8);
-    put_u64(&bytes, PERF_PIPE_HEADER_SIZE);
-    put_header(&bytes, RECORD_HEADER_ATTR, 0, 128);
-    put_attribute(&bytes, type, 0, 0, 0);
-    put_header(&bytes, RECORD_MMAP, 0, 48);
-    put_u64(&bytes, 7);
-    put_u64(&bytes, code.address & ~UINT64_C(4095));
-    put_u64(&bytes, code.file_size);
-    put_u64(&bytes, code.offset & ~UINT64_C(4095));
-    put(&bytes, "/opt/small.bolt\0", 16);
-    put_record(&bytes, RECORD_SAMPLE, 0, fields, size);
-    return bytes;
-}
-
-static void test_without_branch_stacks(void **state)
+static void test_records_of_processes(void **state)
 {
     (void)state;
-    const uint64_t fields[] = {0x401000, 7};
-    struct perf_bytes bytes = make_stream(SAMPLE_IP | SAMPLE_TID, fields, sizeof(fields));
-    assert_refused(
-        &bytes, NULL, BAT_ERR_MISMATCH, BAT_NO_OFFSET,
-        "expected branch stacks, found none in 1 samples of small.bolt: record them with "
-        "perf record -e cycles:u -j any,u, or take the samples alone with -ba");
-    drop(&bytes);
-    const uint64_t other[] = {0x401000, 8};
-    bytes = make_stream(SAMPLE_IP | SAMPLE_TID, other, sizeof(other));
-    assert_refused(&bytes, NULL, BAT_ERR_MISMATCH, BAT_NO_OFFSET,
-                   "expected samples of processes that have small.bolt, found none among 1");
-    drop(&bytes);
-    /* Without processes, nothing can be known of them. */
-    bytes = make_stream(SAMPLE_IP, fields, 8);
-    assert_refused(&bytes, NULL, BAT_ERR_MISMATCH, BAT_NO_OFFSET, "found none among 1");
-    drop(&bytes);
+    static const struct {
+        uint16_t misc;
+        uint64_t count;
+    } mappings[] = {{0, 1}, {2, 1}, {MISC_MMAP_DATA, 0}, {MISC_GUEST_USER, 0}};
+    for (size_t i = 0; i < COUNT(mappings); i++) {
+        struct perf_bytes record = {0};
+        put_mapping(&record, 8, mappings[i].misc);
+        assert_int_equal(count_of_process_8(&record), mappings[i].count);
+        drop(&record);
+    }
+    /* A fork without a time is perf's, of a process that was there before. */
+    for (uint64_t time = 0; time < 2; time++) {
+        const uint32_t fork[] = {8, 7, 8, 7, (uint32_t)time, 0};
+        struct perf_bytes record = {0};
+        put_record(&record, RECORD_FORK, 0, fork, sizeof(fork));
+        assert_int_equal(count_of_process_8(&record), time);
+        /* Then it becomes another program; a new name alone changes nothing. */
+        const uint32_t name[] = {8, 8, 0x636261, 0};
+        put_record(&record, RECORD_COMM, 0, name, sizeof(name));
+        assert_int_equal(count_of_process_8(&record), time);
+        drop(&record);
+    }
 }
 
 /* Loads are of use without branch stacks; what is no data of the binary keeps its address. */
@@ -437,17 +224,9 @@ static void test_kernel_branches(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_branch_stacks),
-        cmocka_unit_test(test_basic_samples),
-        cmocka_unit_test(test_several_files_add_up),
-        cmocka_unit_test(test_truncated_files),
-        cmocka_unit_test(test_changed_bytes),
-        cmocka_unit_test(test_changed_headers),
-        cmocka_unit_test(test_folders),
-        cmocka_unit_test(test_nothing_to_use),
-        cmocka_unit_test(test_without_branch_stacks),
-        cmocka_unit_test(test_memory_loads),
-        cmocka_unit_test(test_kernel_branches),
+        cmocka_unit_test(test_branch_stacks),        cmocka_unit_test(test_basic_samples),
+        cmocka_unit_test(test_several_files_add_up), cmocka_unit_test(test_records_of_processes),
+        cmocka_unit_test(test_memory_loads),         cmocka_unit_test(test_kernel_branches),
     };
     return cmocka_run_group_tests_name("perf_data", tests, NULL, NULL);
 }

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Files of perf.data for tests, of the demonstration's binary: those in tests/data/perf, and
+ * streams made of a few records. To be included behind cmocka.h.
+ */
+#ifndef TESTS_UNIT_PERF_FILES_H
+#define TESTS_UNIT_PERF_FILES_H
+
+#include "perf_bytes.h"
+#include "profile_text.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+static const char *const names[] = {"file.data", "stream.data", "compressed.data",
+                                    "compressed2.data"};
+
+/* The bytes of one of the files in tests/data/perf. */
+static inline struct perf_bytes load(const char *name)
+{
+    char path[512];
+    snprintf(path, sizeof(path), "%s/perf/%s", TEST_DATA, name);
+    FILE *file = fopen(path, "rb");
+    assert_non_null(file);
+    struct perf_bytes bytes = {0};
+    char buffer[4096];
+    for (size_t got; (got = fread(buffer, 1, sizeof(buffer), file)) != 0;)
+        put(&bytes, buffer, got);
+    fclose(file);
+    return bytes;
+}
+
+static inline struct bat_elf *open_binary(void)
+{
+    struct bat_elf *elf;
+    assert_int_equal(bat_elf_open(TEST_DATA "/demo/small.bolt", &elf, NULL), BAT_OK);
+    return elf;
+}
+
+static inline struct bat_profile *profile_of(const struct bat_elf *elf)
+{
+    struct bat_profile_target target = {.elf = elf, .is_bolted = true};
+    target.build_id = bat_elf_build_id(elf, &target.build_id_size);
+    struct bat_profile *profile = bat_profile_new(&target);
+    assert_non_null(profile);
+    return profile;
+}
+
+static inline enum bat_code read_bytes(struct bat_profile *profile, const struct perf_bytes *bytes,
+                                       const struct bat_read_options *options,
+                                       struct bat_error *error)
+{
+    char *path = write_file(bytes->bytes, bytes->size);
+    enum bat_code code = bat_profile_read(profile, path, options, error);
+    remove_file(path);
+    return code;
+}
+
+/* The bytes must be refused, with that place and sentence. */
+static inline void assert_refused(const struct perf_bytes *bytes,
+                                  const struct bat_read_options *options, enum bat_code code,
+                                  uint64_t offset, const char *message)
+{
+    struct bat_elf *elf = open_binary();
+    struct bat_profile *profile = profile_of(elf);
+    struct bat_error error = {0};
+    enum bat_code got = read_bytes(profile, bytes, options, &error);
+    if (got != code || error.offset != offset || !strstr(error.message, message))
+        fail_msg("expected %s at 0x%llx: ...%s...\n     got %s at 0x%llx: %s", bat_code_name(code),
+                 (unsigned long long)offset, message, bat_code_name(got),
+                 (unsigned long long)error.offset, error.message);
+    bat_profile_free(profile);
+    bat_elf_close(elf);
+}
+
+/* A process maps the demonstration's code. */
+static inline void put_mapping(struct perf_bytes *bytes, uint32_t process, uint16_t misc)
+{
+    struct bat_elf *elf = open_binary();
+    struct bat_segment code = {0};
+    for (size_t i = 0; bat_elf_segment(elf, i, &code) && !(code.flags & 1); i++)
+        continue;
+    bat_elf_close(elf);
+    put_header(bytes, RECORD_MMAP, misc, 48);
+    put_u64(bytes, process);
+    put_u64(bytes, code.address & ~UINT64_C(4095));
+    put_u64(bytes, code.file_size);
+    put_u64(bytes, code.offset & ~UINT64_C(4095));
+    put(bytes, "/opt/small.bolt\0", 16);
+}
+
+/* A stream with process 7 and one sample of these fields, type SAMPLE_IP | TID and more. */
+static inline struct perf_bytes make_stream(uint64_t type, const void *fields, size_t size)
+{
+    struct perf_bytes bytes = {0};
+    put(&bytes, PERF_MAGIC, 8);
+    put_u64(&bytes, PERF_PIPE_HEADER_SIZE);
+    put_header(&bytes, RECORD_HEADER_ATTR, 0, 128);
+    put_attribute(&bytes, type, 0, 0, 0);
+    put_mapping(&bytes, 7, 0);
+    put_record(&bytes, RECORD_SAMPLE, 0, fields, size);
+    return bytes;
+}
+
+#endif

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* profile/perf_data.c and what it calls: files that must be refused. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "perf_files.h"
+
+/* A file says at its end what it says at its beginning: none of its bytes can be missing. */
+static void test_truncated_files(void **state)
+{
+    (void)state;
+    struct bat_elf *elf = open_binary();
+    for (size_t i = 0; i < COUNT(names); i++) {
+        struct perf_bytes bytes = load(names[i]);
+        const bool is_stream = strcmp(names[i], "stream.data") == 0;
+        while (bytes.size-- > 8) {
+            struct bat_profile *profile = profile_of(elf);
+            struct bat_error error = {0};
+            enum bat_code code = read_bytes(profile, &bytes, NULL, &error);
+            bat_profile_free(profile);
+            /* A stream may end behind any record. */
+            if (is_stream && code == BAT_OK)
+                continue;
+            assert_int_not_equal(code, BAT_OK);
+            assert_int_equal(code, error.code);
+            assert_true(error.message[0] != '\0');
+            if (error.offset != BAT_NO_OFFSET)
+                assert_true(error.offset <= bytes.size);
+        }
+        drop(&bytes);
+    }
+    bat_elf_close(elf);
+}
+
+/* Any byte can be another one. */
+static void test_changed_bytes(void **state)
+{
+    (void)state;
+    static const uint8_t changes[] = {0x01, 0x80, 0xff};
+    struct bat_elf *elf = open_binary();
+    for (size_t i = 0; i < COUNT(names); i++) {
+        struct perf_bytes bytes = load(names[i]);
+        unsigned refused = 0;
+        for (size_t at = 0; at < bytes.size * COUNT(changes); at++) {
+            uint8_t *byte = &bytes.bytes[at / COUNT(changes)];
+            *byte ^= changes[at % COUNT(changes)];
+            struct bat_profile *profile = profile_of(elf);
+            struct bat_error error = {0};
+            if (read_bytes(profile, &bytes, NULL, &error) != BAT_OK) {
+                assert_true(error.message[0] != '\0');
+                refused++;
+            }
+            bat_profile_free(profile);
+            *byte ^= changes[at % COUNT(changes)];
+        }
+        assert_true(refused > 100);
+        drop(&bytes);
+    }
+    bat_elf_close(elf);
+}
+
+/* A file with some of its bytes changed. */
+struct change {
+    size_t at;
+    uint64_t value;
+    size_t size;
+    enum bat_code code;
+    uint64_t offset;
+    const char *message;
+};
+
+static void test_changed_headers(void **state)
+{
+    (void)state;
+    struct perf_bytes bytes = load("file.data");
+    const uint64_t attributes = perf_u64(bytes.bytes + 24);
+    const uint64_t data = perf_u64(bytes.bytes + 40);
+    const uint64_t features = data + perf_u64(bytes.bytes + 48);
+    /* The first feature is the list of build-ids. */
+    const uint64_t build_ids = perf_u64(bytes.bytes + features);
+    const struct change changes[] = {
+        {7, '1', 1, BAT_ERR_UNSUPPORTED, 0, "expected perf.data of version 2 (\"PERFILE2\")"},
+        {0, 0x50455246494c4532, 8, BAT_ERR_UNSUPPORTED, 0,
+         "expected perf.data of a little-endian machine, found the other byte order"},
+        {8, 105, 8, BAT_ERR_UNSUPPORTED, 8, "or of 16 in a stream, found one of 105"},
+        {16, 79, 8, BAT_ERR_SYNTAX, 16, "expected a size of events' attributes from 80 on"},
+        {16, 72, 8, BAT_ERR_SYNTAX, 16, "found 72"},
+        {24, 1 << 20, 8, BAT_ERR_TRUNCATED, 24, "expected events' attributes at 0x100000"},
+        {32, 0, 8, BAT_ERR_SYNTAX, 32, "found 0 bytes in all"},
+        {32, 143, 8, BAT_ERR_SYNTAX, 32, "found 143 bytes in all"},
+        {40, UINT64_MAX, 8, BAT_ERR_TRUNCATED, 40, "expected records at 0xffffffffffffffff"},
+        {48, UINT64_MAX, 8, BAT_ERR_TRUNCATED, 40, "of 18446744073709551615 bytes"},
+        {48, 0, 8, BAT_ERR_TRUNCATED, 48, "expected records, found none: perf record"},
+        {attributes + 4, 63, 4, BAT_ERR_SYNTAX, attributes + 4, "found 63"},
+        {attributes + 4, 129, 4, BAT_ERR_SYNTAX, attributes + 4,
+         "expected an event's attributes of 64 to 128 bytes, found 129"},
+        {attributes + 24, 1u << 25, 4, BAT_ERR_UNSUPPORTED, attributes, "of a newer perf"},
+        {attributes + 128, UINT64_MAX, 8, BAT_ERR_TRUNCATED, attributes + 128,
+         "expected an event's ids at 0xffffffffffffffff"},
+        {attributes + 136, 9, 8, BAT_ERR_SYNTAX, attributes + 136,
+         "expected ids of 8 bytes each, found 9 bytes"},
+        {features, UINT64_MAX, 8, BAT_ERR_TRUNCATED, features, "expected a feature at"},
+        {build_ids + 32, 21, 1, BAT_ERR_SYNTAX, build_ids, "at most 20 bytes, found one of 21"},
+        {build_ids + 6, 7, 2, BAT_ERR_SYNTAX, build_ids, "found one of 7 bytes with"},
+        {build_ids + 6, 999, 2, BAT_ERR_SYNTAX, build_ids, "found one of 999 bytes with"},
+        {build_ids + 6, 36, 2, BAT_ERR_SYNTAX, build_ids, "found a record of 36 bytes"},
+    };
+    for (size_t i = 0; i < COUNT(changes); i++) {
+        const struct change *change = &changes[i];
+        struct perf_bytes changed = {0};
+        put(&changed, bytes.bytes, bytes.size);
+        memcpy(changed.bytes + change->at, &change->value, change->size);
+        assert_refused(&changed, NULL, change->code, change->offset, change->message);
+        drop(&changed);
+    }
+    drop(&bytes);
+}
+
+/* What perf record --threads leaves behind. */
+static void test_folders(void **state)
+{
+    (void)state;
+    struct perf_bytes bytes = load("file.data");
+    const uint64_t features = perf_u64(bytes.bytes + 40) + perf_u64(bytes.bytes + 48);
+    /* The feature that is told last gets the number of another one. */
+    uint64_t bits = perf_u64(bytes.bytes + 72);
+    unsigned last = 63;
+    while (!(bits >> last & 1))
+        last--;
+    assert_true(last < 24);
+    bits = (bits & ~(UINT64_C(1) << last)) | UINT64_C(1) << 24;
+    memcpy(bytes.bytes + 72, &bits, 8);
+    const uint64_t at = features + 16 * ((uint64_t)__builtin_popcountll(bits) - 1);
+    assert_refused(&bytes, NULL, BAT_ERR_UNSUPPORTED, at,
+                   "expected a file with all records, found one of several in a folder");
+    drop(&bytes);
+    struct bat_elf *elf = open_binary();
+    struct bat_profile *profile = profile_of(elf);
+    struct bat_error error = {0};
+    assert_int_equal(bat_profile_read(profile, TEST_DATA, NULL, &error), BAT_ERR_UNSUPPORTED);
+    assert_non_null(strstr(error.message, "expected a file, found a folder"));
+    bat_profile_free(profile);
+    bat_elf_close(elf);
+}
+
+static void test_nothing_to_use(void **state)
+{
+    (void)state;
+    struct perf_bytes bytes = load("file.data");
+    const struct bat_read_options other_process = {.has_process = true, .process = 9};
+    assert_refused(&bytes, &other_process, BAT_ERR_MISMATCH, BAT_NO_OFFSET,
+                   "expected process 9 to have small.bolt, found it in 7, 8");
+    struct bat_elf *elf = open_binary();
+    struct bat_profile *profile = profile_of(elf);
+    profile->elf = NULL;
+    struct bat_error error = {0};
+    assert_int_equal(read_bytes(profile, &bytes, NULL, &error), BAT_ERR_ARGUMENT);
+    assert_string_equal(error.message, "expected a profile that knows its addresses, found "
+                                       "perf.data, which needs the binary at hand");
+    bat_profile_free(profile);
+    bat_elf_close(elf);
+    drop(&bytes);
+}
+
+static void test_without_branch_stacks(void **state)
+{
+    (void)state;
+    const uint64_t fields[] = {0x401000, 7};
+    struct perf_bytes bytes = make_stream(SAMPLE_IP | SAMPLE_TID, fields, sizeof(fields));
+    assert_refused(
+        &bytes, NULL, BAT_ERR_MISMATCH, BAT_NO_OFFSET,
+        "expected branch stacks, found none in 1 samples of small.bolt: record them with "
+        "perf record -e cycles:u -j any,u, or take the samples alone with -ba");
+    drop(&bytes);
+    const uint64_t other[] = {0x401000, 8};
+    bytes = make_stream(SAMPLE_IP | SAMPLE_TID, other, sizeof(other));
+    assert_refused(&bytes, NULL, BAT_ERR_MISMATCH, BAT_NO_OFFSET,
+                   "expected samples of processes that have small.bolt, found none among 1");
+    drop(&bytes);
+    /* Without processes, nothing can be known of them. */
+    bytes = make_stream(SAMPLE_IP, fields, 8);
+    assert_refused(&bytes, NULL, BAT_ERR_MISMATCH, BAT_NO_OFFSET, "found none among 1");
+    drop(&bytes);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_truncated_files), cmocka_unit_test(test_changed_bytes),
+        cmocka_unit_test(test_changed_headers), cmocka_unit_test(test_folders),
+        cmocka_unit_test(test_nothing_to_use),  cmocka_unit_test(test_without_branch_stacks),
+    };
+    return cmocka_run_group_tests_name("perf_data_bad", tests, NULL, NULL);
+}
