@@ -208,6 +208,28 @@ class Unsymbolized(AutoFdoTest):
         self.assertEqual(branches, {})
 
 
+    def test_branches_alone(self):
+        """B records are branches, and say nothing of what ran; their counts are not bad ranges."""
+        program = debug_programs.get("inlined-profiling")
+        entries = sample_profile.tool("llvm-nm-22", program.input)
+        address = int(re.search(r"^([0-9a-f]+) T main$", entries, re.M).group(1), 16)
+        profile, out = self.folder / "profile", self.folder / "out"
+        profile.write_text(f"B X:10 {address:x} 5 0\nB {address:x} {address:x} 3 1\n"
+                           f"f {address:x} {address:x} 2\nr {address:x} {address:x} 1\n",
+                           encoding="ascii")
+        report = toolbox.json.loads(toolbox.fine(
+            "battranslate", program.input, "-p", profile, "--format=profgen", "-o", out,
+            "--report=json"))
+        self.assertEqual((report["samples"], report["outside"], report["invalid"]), (11, 0, 0))
+        offset = address - code_page(program.input)
+        outside = 1 - code_page(program.input) & (1 << 64) - 1
+        self.assertEqual(read_unsymbolized(out), [{(offset, offset): 3},
+                                                  {(outside, offset): 7, (offset, offset): 3}])
+        roots = sample_profile.parse(
+            self.translate(program.input, profile, "autofdo").read_text(encoding="utf-8"))
+        self.assertEqual(roots["main"].head, 10)
+
+
 class ClosedLoop(AutoFdoTest):
     """A run of the BOLTed program against the same run before BOLT."""
 

@@ -66,8 +66,8 @@ static void expect_all(const char *name, struct bat_debuginfo *debuginfo)
 static void test_frames(void **state)
 {
     (void)state;
-    static const char *const programs[] = {"dwarf2",     "dwarf4",   "dwarf5", "lto",
-                                           "compressed", "sections", "gcc5"};
+    static const char *const programs[] = {"dwarf2",     "dwarf4",   "dwarf5",  "lto",
+                                           "compressed", "sections", "dropped", "gcc5"};
     for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {
         struct bat_debuginfo *debuginfo = open_program(programs[i], NULL);
         expect_all(programs[i], debuginfo);
@@ -106,6 +106,22 @@ static void test_refused(void **state)
     expect_refused("stripped", FOLDER "missing", BAT_ERR_IO, "cannot be opened");
     expect_refused("stripped", FOLDER "make.sh", BAT_ERR_NOT_ELF, "not an ELF file");
     expect_refused("missing", NULL, BAT_ERR_IO, "cannot be opened");
+}
+
+/* Functions that the linker has dropped are nowhere, not at address 0. */
+static void test_dropped(void **state)
+{
+    (void)state;
+    struct bat_debuginfo *debuginfo = open_program("dropped", NULL);
+    assert_int_equal(debuginfo->code[0].start, 0);
+    const struct bat_frame *frames;
+    struct bat_frame line;
+    for (uint64_t address = 0; address < 16; address++) {
+        assert_int_equal(bat_debuginfo_frames(debuginfo, address, &frames), 0);
+        assert_false(bat_debuginfo_line(debuginfo, address, &line));
+        assert_null(bat_debuginfo_function(debuginfo, address));
+    }
+    bat_debuginfo_close(debuginfo);
 }
 
 /* Units are read when an address is in them. */
@@ -283,10 +299,11 @@ static void test_damaged(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_frames),      cmocka_unit_test(test_separate_file),
-        cmocka_unit_test(test_refused),     cmocka_unit_test(test_units),
-        cmocka_unit_test(test_lines_alone), cmocka_unit_test(test_functions),
-        cmocka_unit_test(test_map),         cmocka_unit_test(test_damaged),
+        cmocka_unit_test(test_frames),    cmocka_unit_test(test_separate_file),
+        cmocka_unit_test(test_refused),   cmocka_unit_test(test_units),
+        cmocka_unit_test(test_dropped),   cmocka_unit_test(test_lines_alone),
+        cmocka_unit_test(test_functions), cmocka_unit_test(test_map),
+        cmocka_unit_test(test_damaged),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

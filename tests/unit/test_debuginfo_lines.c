@@ -186,12 +186,15 @@ static void test_same_address(void **state)
     (void)state;
     struct bytes program = {.size = 0};
     set_address(&program, 0x2000);
-    PUT(&program, 1, 3, 4, 1, 3, 5, 1, 2, 1, 0, 1, 1);
+    PUT(&program, 1, 3, 4, 1, 0, 2, 4, 9, 3, 5,
+        1); /* lines 1, 5, 10; the last has discriminator 9 */
+    PUT(&program, 2, 1, 1, 2, 1, 0, 1, 1);
     struct bytes bytes = version_4(&program);
     uint8_t *copy;
     struct line_table table = read_table(&bytes, &copy);
-    assert_int_equal(table.row_count, 1);
-    expect_row(&table, 0x2000, 10, 0, 0, 1);
+    assert_int_equal(table.row_count, 2);
+    expect_row(&table, 0x2000, 10, 0, 9, 1);
+    expect_row(&table, 0x2001, 10, 0, 0, 1); /* a discriminator is of one row */
     line_table_free(&table);
     free(copy);
 }

@@ -15,9 +15,12 @@ done
 clang-14 ${clang#clang-22} -flto -gdwarf-5 inlined.c shared.c -o lto
 $clang -gdwarf-5 -gz=zlib inlined.c shared.c -o compressed
 $clang -gdwarf-5 -ffunction-sections -fbasic-block-sections=all inlined.c shared.c -o sections
+# Code starts in the first segment, at 0, where the debug information of dropped functions is too.
+clang-22 $common -static-pie -fPIE -fuse-ld=lld -Wl,--no-rosegment -gdwarf-4 -ffunction-sections \
+    -Wl,--gc-sections inlined.c shared.c -o dropped
 gcc $common -gdwarf-5 -fno-pie -no-pie inlined.c shared.c -o gcc5
 
-for program in dwarf2 dwarf4 dwarf5 lto compressed sections gcc5; do
+for program in dwarf2 dwarf4 dwarf5 lto compressed sections dropped gcc5; do
     # Symbols' names would stand for those that DWARF has.
     llvm-objcopy-22 --wildcard --strip-symbol='*' "$program" without-symbols
     llvm-objdump-22 -d --no-show-raw-insn "$program" | sed -n 's/^ *\([0-9a-f]*\):.*/0x\1/p' |

@@ -11,3 +11,9 @@ int shared_step(int value, int by)
 {
     return twice(value) - by;
 }
+
+/* Nobody calls it: the linker drops it where it may. */
+int unused(int value)
+{
+    return twice(value) * sink;
+}
