@@ -226,7 +226,8 @@ def main():
         (out / "stacks" / name).write_bytes(content)
     for path in (data / "perf").glob("*.data"):
         shutil.copy(path, out / "perf_data" / path.name)
-    for name in ("dwarf2", "dwarf4", "dwarf5", "lto", "compressed", "sections", "dropped", "gcc5", "stripped"):
+    for name in ("dwarf2", "dwarf4", "dwarf5", "lto", "compressed", "sections", "dropped",
+                 "gcc5", "stripped"):
         shutil.copy(data / "debug" / name, out / "debuginfo" / name)
     for name in ("small", "small.bolt"):
         shutil.copy(data / "demo" / name, out / "functions" / name)
