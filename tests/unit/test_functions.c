@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* profile/functions*: which functions a file has, what they are called, how far they reach. */
+/* functions/functions*: which functions a file has, what they are called, how far they reach. */
 #include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>

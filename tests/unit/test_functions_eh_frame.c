@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* profile/eh_frame: FDEs of every encoding, and bytes that are none. */
+/* functions/eh_frame: FDEs of every encoding, and bytes that are none. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* profile/plt*: entries of the tables that linkers write, and what they are called. */
+/* functions/plt*: entries of the tables that linkers write, and what they are called. */
 #include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -6,8 +6,8 @@
  * The section's format is the Linux Standard Base's, chapter "Exception Frames": DWARF's
  * .debug_frame with pointers encoded as the common entry (CIE) says. Any bytes are safe.
  */
-#ifndef BAT_PROFILE_EH_FRAME_H
-#define BAT_PROFILE_EH_FRAME_H
+#ifndef BAT_FUNCTIONS_EH_FRAME_H
+#define BAT_FUNCTIONS_EH_FRAME_H
 
 #include "bat_elf.h"
 

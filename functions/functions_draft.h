@@ -3,8 +3,8 @@
  * What bat_functions_create() works with: symbols in the order in which they are looked at, and
  * functions while they are being found. Internal to functions*.c.
  */
-#ifndef BAT_PROFILE_FUNCTIONS_DRAFT_H
-#define BAT_PROFILE_FUNCTIONS_DRAFT_H
+#ifndef BAT_FUNCTIONS_DRAFT_H
+#define BAT_FUNCTIONS_DRAFT_H
 
 #include <elf.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* From the instructions of a PLT section to the GOT slots. Internal to plt*.c. */
-#ifndef BAT_PROFILE_PLT_SLOTS_H
-#define BAT_PROFILE_PLT_SLOTS_H
+#ifndef BAT_FUNCTIONS_PLT_SLOTS_H
+#define BAT_FUNCTIONS_PLT_SLOTS_H
 
 #include "plt.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Sorting by numbers in linear time. Internal to the library. */
-#ifndef BAT_PROFILE_KEY_SORT_H
-#define BAT_PROFILE_KEY_SORT_H
+#ifndef BAT_FUNCTIONS_KEY_SORT_H
+#define BAT_FUNCTIONS_KEY_SORT_H
 
 #include <stddef.h>
 #include <stdint.h>

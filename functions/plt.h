@@ -4,8 +4,8 @@
  * jumps to, found from its instructions and the relocation of the GOT slot that they load.
  * x86-64 and AArch64, any linker's entries; none are found for other machines.
  */
-#ifndef BAT_PROFILE_PLT_H
-#define BAT_PROFILE_PLT_H
+#ifndef BAT_FUNCTIONS_PLT_H
+#define BAT_FUNCTIONS_PLT_H
 
 #include "bat_elf.h"
 

@@ -23,8 +23,8 @@
  * next symbol that cannot be a label of this one, or the section's end. Where no size is known, or
  * where a symbol lies inside an FDE's code, up to there in any case.
  */
-#ifndef BAT_PROFILE_FUNCTIONS_H
-#define BAT_PROFILE_FUNCTIONS_H
+#ifndef BAT_FUNCTIONS_H
+#define BAT_FUNCTIONS_H
 
 #include "bat_elf.h"
 
