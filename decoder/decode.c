@@ -375,6 +375,7 @@ enum bat_code bat_decode_passing(const void *section, size_t size, enum bat_hot_
 {
     struct bat_decoding decoding = {.passed = passed, .passed_context = passed_context};
     enum bat_code code = bat_decode_with(&decoding, section, size, hot_index, error);
+    free(decoding.starts); /* none, since nothing was skimmed */
     *map = decoding.map;
     return code;
 }
