@@ -380,7 +380,7 @@ class WrongInput(TranslateTest):
         (b"\n\n", r"expected a profile with records, found none"),
         (b"E cycles\n", r"expected a profile with records, found none"),
         (b"\x7fELF\x02\x01", r":1:1: expected a pre-aggregated profile"),
-        (b"PERFILE2" + bytes(96), r"perf\.data"),
+        (b"PERFILE2" + bytes(96), r": offset 0x8: expected a header of 104 bytes"),
         (b"boltedcollection\n1 main 0 1 main\n", r":2:16: expected a hexadecimal offset"),
         (b"1 main 0 1 main 4 0 5\n", r"expected fdata of a BOLTed binary"),
         (b"S 10 " + b"1" * (2 << 20), r":1:1: expected a line of at most 1048576 bytes"),
