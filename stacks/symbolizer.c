@@ -39,6 +39,11 @@ static enum bat_code open_original(struct bat_symbolizer *symbolizer,
     struct bat_original_options pairing = {.ignore_build_id = options->ignore_build_id};
     enum bat_code code = bat_original_open(options->original, &symbolizer->binary, &pairing,
                                            &symbolizer->original, error);
+    if (code != BAT_OK && error) {
+        /* The caller knows the binary's name alone. */
+        struct bat_error cause = *error;
+        bat_fail(error, code, "%.200s: %s", options->original, cause.message);
+    }
     if (code != BAT_OK)
         return code;
     return symbol_index_make(&symbolizer->original_symbols, bat_original_elf(symbolizer->original),
