@@ -67,6 +67,25 @@ static enum bat_code check_old_note(const struct edit *edit, const struct elf_no
     return BAT_OK;
 }
 
+/*
+ * Program headers must be where they can be read, and not in the ELF header, parts of which are
+ * about to change: else it is open what a segment maps.
+ */
+static enum bat_code check_program_headers(const struct bat_elf *elf, struct bat_error *error)
+{
+    Elf64_Ehdr header;
+    memcpy(&header, elf->bytes, sizeof(header));
+    uint64_t size = (uint64_t)header.e_phnum * sizeof(Elf64_Phdr);
+    if (header.e_phnum == 0 || header.e_phnum == PN_XNUM ||
+        (header.e_phoff >= sizeof(header) && header.e_phoff <= elf->size &&
+         size <= elf->size - header.e_phoff))
+        return BAT_OK;
+    return bat_fail(error, BAT_ERR_ELF,
+                    "expected %u program headers between the ELF header and the file's end, found "
+                    "them at 0x%" PRIx64,
+                    (unsigned)header.e_phnum, header.e_phoff);
+}
+
 static enum bat_code find_old_note(struct edit *edit, struct bat_error *error)
 {
     struct elf_note_place place = elf_find_note(edit->elf);
@@ -76,6 +95,9 @@ static enum bat_code find_old_note(struct edit *edit, struct bat_error *error)
         return bat_fail(error, BAT_ERR_UNSUPPORTED,
                         "no section header table: there is nowhere to enter a " BAT_SECTION_NAME
                         " section");
+    enum bat_code code = check_program_headers(edit->elf, error);
+    if (code != BAT_OK)
+        return code;
     edit->old_note = place.section;
     return place.section ? check_old_note(edit, &place, error) : BAT_OK;
 }

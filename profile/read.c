@@ -33,6 +33,16 @@ static bool are_blank(const uint8_t *text, size_t size)
     return true;
 }
 
+/* Lines that hold names of events, which may look like anything: of fdata, of pre-aggregated text.
+ */
+static bool names_events(const uint8_t *start)
+{
+    start = bat_skip_blanks(start);
+    return strncmp((const char *)start, "no_lbr", 6) == 0 ||
+           strncmp((const char *)start, "boltedcollection", 16) == 0 ||
+           (start[0] == 'E' && bat_is_blank(start[1]));
+}
+
 /* True for text that perf script has printed, by its first line that is not blank. */
 static bool is_perf_script(const uint8_t *text, size_t size)
 {
@@ -40,7 +50,7 @@ static bool is_perf_script(const uint8_t *text, size_t size)
     for (const uint8_t *start = text; start < end;) {
         const uint8_t *newline = rawmemchr(start, '\n');
         if (!are_blank(start, (size_t)(newline - start)))
-            return perf_script_is_line(start, newline);
+            return !names_events(start) && perf_script_is_line(start, newline);
         start = newline + 1;
     }
     return false;
