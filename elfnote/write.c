@@ -76,9 +76,10 @@ static enum bat_code check_program_headers(const struct bat_elf *elf, struct bat
     Elf64_Ehdr header;
     memcpy(&header, elf->bytes, sizeof(header));
     uint64_t size = (uint64_t)header.e_phnum * sizeof(Elf64_Phdr);
-    if (header.e_phnum == 0 || header.e_phnum == PN_XNUM ||
-        (header.e_phoff >= sizeof(header) && header.e_phoff <= elf->size &&
-         size <= elf->size - header.e_phoff))
+    if (header.e_phnum == PN_XNUM)
+        return bat_fail(error, BAT_ERR_UNSUPPORTED, "more program headers than can be read");
+    if (header.e_phnum == 0 || (header.e_phoff >= sizeof(header) && header.e_phoff <= elf->size &&
+                                size <= elf->size - header.e_phoff))
         return BAT_OK;
     return bat_fail(error, BAT_ERR_ELF,
                     "expected %u program headers between the ELF header and the file's end, found "

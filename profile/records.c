@@ -86,23 +86,47 @@ static enum bat_code index_names(const struct bat_records *records, struct name_
     return code;
 }
 
-/* For each name in an fdata input, its name in the records. */
+static int compare_names(const void *left, const void *right, void *names)
+{
+    return strcmp(bat_strings_get(names, *(const uint32_t *)left),
+                  bat_strings_get(names, *(const uint32_t *)right));
+}
+
+/* The names' numbers in alphabetical order, to be freed; NULL if there is no memory. */
+static uint32_t *sort_names(const struct bat_strings *names)
+{
+    uint32_t *order = malloc(((size_t)names->count + 1) * sizeof(*order));
+    if (!order)
+        return NULL;
+    for (uint32_t i = 0; i < names->count; i++)
+        order[i] = i;
+    qsort_r(order, names->count, sizeof(*order), compare_names, (void *)names);
+    return order;
+}
+
+/*
+ * For each name in an fdata input, its name in the records. New ones are added in alphabetical
+ * order: records are sorted by them, and should not depend on the order in which they came.
+ */
 static enum bat_code map_names(struct bat_records *records, const struct bat_strings *names,
                                const struct name_index *index, uint32_t *numbers)
 {
-    enum bat_code code = BAT_OK;
+    uint32_t *order = sort_names(names);
+    enum bat_code code = order ? BAT_OK : BAT_ERR_MEMORY;
     for (uint32_t i = 0; i < names->count && code == BAT_OK; i++) {
-        const char *name = bat_strings_get(names, i);
+        uint32_t *number = &numbers[order[i]];
+        const char *name = bat_strings_get(names, order[i]);
         uint32_t known = bat_strings_find(&index->names, name, strlen(name));
         if (known != BAT_NONE) {
-            numbers[i] = index->functions[known];
+            *number = index->functions[known];
         } else if (strcmp(name, "[unknown]") == 0) {
-            numbers[i] = BAT_NAME_UNKNOWN;
+            *number = BAT_NAME_UNKNOWN;
         } else {
-            code = bat_strings_add(&records->extra_names, name, strlen(name), &numbers[i]);
-            numbers[i] += records->function_count;
+            code = bat_strings_add(&records->extra_names, name, strlen(name), number);
+            *number += records->function_count;
         }
     }
+    free(order);
     return code;
 }
 
