@@ -67,24 +67,43 @@ static enum bat_code check_old_note(const struct edit *edit, const struct elf_no
     return BAT_OK;
 }
 
+/* True if two stretches of a file share a byte. */
+static bool share_bytes(uint64_t start, uint64_t size, uint64_t other, uint64_t other_size)
+{
+    return size != 0 && other_size != 0 &&
+           (start < other ? other - start < size : start - other < other_size);
+}
+
 /*
- * Program headers must be where they can be read, and not in the ELF header, parts of which are
- * about to change: else it is open what a segment maps.
+ * Program headers must be where they can be read, and not in what is about to change: else it is
+ * open what a segment maps.
  */
-static enum bat_code check_program_headers(const struct bat_elf *elf, struct bat_error *error)
+static enum bat_code check_program_headers(const struct bat_elf *elf,
+                                           const struct bat_section *old_note,
+                                           struct bat_error *error)
 {
     Elf64_Ehdr header;
     memcpy(&header, elf->bytes, sizeof(header));
-    uint64_t size = (uint64_t)header.e_phnum * sizeof(Elf64_Phdr);
     if (header.e_phnum == PN_XNUM)
         return bat_fail(error, BAT_ERR_UNSUPPORTED, "more program headers than can be read");
-    if (header.e_phnum == 0 || (header.e_phoff >= sizeof(header) && header.e_phoff <= elf->size &&
-                                size <= elf->size - header.e_phoff))
+    uint64_t start = header.e_phoff;
+    uint64_t size = (uint64_t)header.e_phnum * sizeof(Elf64_Phdr);
+    if (size == 0)
         return BAT_OK;
-    return bat_fail(error, BAT_ERR_ELF,
-                    "expected %u program headers between the ELF header and the file's end, found "
-                    "them at 0x%" PRIx64,
-                    (unsigned)header.e_phnum, header.e_phoff);
+    if (start < sizeof(header) || start > elf->size || size > elf->size - start)
+        return bat_fail(error, BAT_ERR_ELF,
+                        "expected %u program headers between the ELF header and the file's end, "
+                        "found them at 0x%" PRIx64,
+                        (unsigned)header.e_phnum, start);
+    const struct bat_section *names = &elf->sections[elf->names_index];
+    if (share_bytes(start, size, header.e_shoff, elf->section_count * sizeof(Elf64_Shdr)) ||
+        share_bytes(start, size, names->offset, names->size) ||
+        (old_note && share_bytes(start, size, old_note->offset, old_note->size)))
+        return bat_fail(error, BAT_ERR_ELF,
+                        "expected program headers apart from section headers, their names and the "
+                        "note, found them at 0x%" PRIx64,
+                        start);
+    return BAT_OK;
 }
 
 static enum bat_code find_old_note(struct edit *edit, struct bat_error *error)
@@ -96,7 +115,7 @@ static enum bat_code find_old_note(struct edit *edit, struct bat_error *error)
         return bat_fail(error, BAT_ERR_UNSUPPORTED,
                         "no section header table: there is nowhere to enter a " BAT_SECTION_NAME
                         " section");
-    enum bat_code code = check_program_headers(edit->elf, error);
+    enum bat_code code = check_program_headers(edit->elf, place.section, error);
     if (code != BAT_OK)
         return code;
     edit->old_note = place.section;
