@@ -45,7 +45,8 @@ static enum bat_code read_section(struct bat_elf *elf, size_t index, struct bat_
     *section = (struct bat_section){
         .name = "",
         .index = (uint32_t)index,
-        .type = header.sh_type,
+        /* Section 0 is none, whatever its header says. */
+        .type = index == 0 ? SHT_NULL : header.sh_type,
         .flags = header.sh_flags,
         .address = header.sh_addr,
         .offset = header.sh_offset,
