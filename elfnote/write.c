@@ -10,6 +10,7 @@
 #include <assert.h>
 #include <endian.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -425,6 +426,26 @@ static enum bat_code check_unchanged(const struct bat_elf *elf, struct bat_error
     return BAT_OK;
 }
 
+/*
+ * A damaged file may hold parts in one another, so that what was to stay no longer does: what was
+ * written has to be an ELF file that can be read.
+ */
+static enum bat_code check_readable(const struct replacement *file, struct bat_error *error)
+{
+    char path[64];
+    snprintf(path, sizeof(path), "/proc/self/fd/%d", file->file);
+    struct bat_elf *elf = NULL;
+    struct bat_error cause;
+    enum bat_code code = bat_elf_open(file->temporary ? file->temporary : path, &elf, &cause);
+    bat_elf_close(elf);
+    if (code == BAT_OK)
+        return BAT_OK;
+    return bat_fail(error, BAT_ERR_ELF,
+                    "expected parts that do not depend on each other, found that the file with "
+                    "the new note could not be read: %.200s",
+                    cause.message);
+}
+
 /* Everything but the renaming. file is to be finished or discarded after success. */
 static enum bat_code write_edit(struct edit *edit, const char *path, struct replacement *file,
                                 struct bat_error *error)
@@ -437,6 +458,8 @@ static enum bat_code write_edit(struct edit *edit, const char *path, struct repl
         code = write_pieces(edit, file, error);
     if (code == BAT_OK)
         code = check_unchanged(edit->elf, error);
+    if (code == BAT_OK)
+        code = check_readable(file, error);
     if (code != BAT_OK)
         replacement_discard(file);
     return code;
