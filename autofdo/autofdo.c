@@ -5,6 +5,7 @@
 
 #include "bat_autofdo.h"
 #include "discriminator.h"
+#include "entry.h"
 #include "forest.h"
 #include "function_name.h"
 #include "profile.h"
@@ -16,9 +17,9 @@ struct work {
     struct code_map code;
     struct ranges ranges;
     struct forest forest;
-    struct bat_counts names; /* from a string's address in DWARF to its number in the forest */
-    struct bat_counts
-        functions; /* addresses of struct bat_debuginfo_function: those with samples */
+    struct bat_counts names;     /* from a string's address in DWARF to its number in the forest */
+    struct bat_counts functions; /* of function_key(): those with samples */
+    struct bat_counts entries;   /* of function_key(): their entries, where these were sought */
     bool has_fs_discriminators;
     struct bat_autofdo_counters counters;
     struct bat_error *error;
@@ -31,30 +32,56 @@ static enum bat_code fail_memory(struct work *work)
 
 /* --- Functions ------------------------------------------------------------------------------ */
 
-/* Decode the function that has the address, the first time. */
-static enum bat_code visit(struct work *work, uint64_t address)
+/* Functions by themselves: in damaged DWARF several have one entry, or one entry is in another. */
+static uint64_t function_key(const struct bat_debuginfo_function *function)
+{
+    return (uintptr_t)function;
+}
+
+static const struct bat_debuginfo_function *function_at(const struct bat_counts *functions,
+                                                        uint32_t i)
+{
+    /* NOLINTNEXTLINE(performance-no-int-to-ptr): function_key() made it of this pointer. */
+    return (const struct bat_debuginfo_function *)(uintptr_t)bat_counts_item(functions, i)[0];
+}
+
+/* Remember the function that has the address; *range_count grows by its ranges, the first time. */
+static enum bat_code visit(struct work *work, uint64_t address, size_t *range_count)
 {
     const struct bat_debuginfo_function *function =
         code_map_has(&work->code, address) ? bat_debuginfo_function(work->debuginfo, address)
                                            : NULL;
     if (!function)
         return BAT_OK;
-    if (bat_counts_find(&work->functions, &function->entry))
+    const uint64_t key = function_key(function);
+    if (bat_counts_find(&work->functions, &key))
         return BAT_OK;
-    for (size_t i = 0; i < function->range_count; i++)
-        code_map_sweep(&work->code, function->ranges[i].start, function->ranges[i].end);
-    return bat_counts_add(&work->functions, &function->entry, 0, 0);
+    *range_count += function->range_count;
+    return bat_counts_add(&work->functions, &key, 0, 0);
 }
 
 /* Decode all functions that the profile's addresses are in. */
 static enum bat_code visit_all(struct work *work)
 {
     const struct bat_counts *traces = &work->profile->traces;
+    size_t range_count = 0;
     enum bat_code code = BAT_OK;
     for (uint32_t i = 0; i < traces->count && code == BAT_OK; i++)
         for (size_t end = 0; end < 3 && code == BAT_OK; end++)
-            code = visit(work, bat_counts_item(traces, i)[end]);
-    return code == BAT_OK ? code : fail_memory(work);
+            code = visit(work, bat_counts_item(traces, i)[end], &range_count);
+    struct code_range *ranges = code == BAT_OK ? malloc(range_count * sizeof(*ranges) + 1) : NULL;
+    if (!ranges)
+        return fail_memory(work);
+    size_t count = 0;
+    for (uint32_t i = 0; i < work->functions.count; i++) {
+        const struct bat_debuginfo_function *function = function_at(&work->functions, i);
+        for (size_t j = 0; j < function->range_count; j++)
+            ranges[count++] =
+                (struct code_range){function->ranges[j].start, function->ranges[j].end};
+    }
+    code_map_sweep(&work->code, ranges, count);
+    free(ranges);
+    return BAT_OK;
 }
 
 /* --- Places --------------------------------------------------------------------------------- */
@@ -135,32 +162,42 @@ static enum bat_code count_instruction(struct work *work, uint64_t address, uint
 
 /* --- Traces --------------------------------------------------------------------------------- */
 
+/* Functions where a range starts, and their clones. */
+struct started {
+    struct bat_counts functions; /* of function_key() */
+    struct bat_counts clones;    /* the same: those whose clones were looked at */
+    size_t range_count;          /* of functions */
+};
+
 /*
- * Remember a function where a range starts, and its clones, by their entries. *range_count grows by
- * the ranges of the functions that are found by these: in damaged DWARF that may be others.
+ * Remember a function where a range starts, and its clones, by what DWARF has at their entries: in
+ * damaged DWARF that may be others.
  */
-static enum bat_code add_started(struct work *work, struct bat_counts *started,
-                                 const struct bat_debuginfo_function *function, size_t *range_count)
+static enum bat_code add_started(struct work *work, struct started *started,
+                                 const struct bat_debuginfo_function *function)
 {
     const struct bat_debuginfo_function *clone = function;
-    if (bat_counts_find(started, &function->entry))
+    enum bat_code code = BAT_OK;
+    uint64_t key = function_key(function);
+    if (bat_counts_find(&started->clones, &key))
         return BAT_OK;
     do {
         const struct bat_debuginfo_function *found =
             bat_debuginfo_function(work->debuginfo, clone->entry);
-        if (found && !bat_counts_find(started, &clone->entry)) {
-            if (bat_counts_add(started, &clone->entry, 0, 0) != BAT_OK)
-                return BAT_ERR_MEMORY;
-            *range_count += found->range_count;
+        key = function_key(clone);
+        code = bat_counts_add(&started->clones, &key, 0, 0);
+        key = function_key(found);
+        if (code == BAT_OK && found && !bat_counts_find(&started->functions, &key)) {
+            code = bat_counts_add(&started->functions, &key, 0, 0);
+            started->range_count += found->range_count;
         }
         clone = clone->namesake;
-    } while (clone != function);
-    return BAT_OK;
+    } while (code == BAT_OK && clone != function);
+    return code;
 }
 
 /* Functions where a range starts. */
-static enum bat_code find_started(struct work *work, struct bat_counts *started,
-                                  size_t *range_count)
+static enum bat_code find_started(struct work *work, struct started *started)
 {
     const struct bat_counts *ranges = &work->ranges.ranges;
     enum bat_code code = BAT_OK;
@@ -169,7 +206,7 @@ static enum bat_code find_started(struct work *work, struct bat_counts *started,
         const struct bat_debuginfo_function *function =
             bat_debuginfo_function(work->debuginfo, range[0]);
         if (function)
-            code = add_started(work, started, function, range_count);
+            code = add_started(work, started, function);
         else
             work->counters.without_debug += range[2];
     }
@@ -183,23 +220,23 @@ static enum bat_code find_started(struct work *work, struct bat_counts *started,
 static enum bat_code list_runs(struct work *work, struct range_run **runs, size_t *count)
 {
     const struct bat_counts *ranges = &work->ranges.ranges;
-    struct bat_counts started = bat_counts_new(1);
-    size_t capacity = ranges->count;
-    enum bat_code code = find_started(work, &started, &capacity);
+    struct started started = {.functions = bat_counts_new(1), .clones = bat_counts_new(1)};
+    enum bat_code code = find_started(work, &started);
+    size_t capacity = ranges->count + started.range_count;
     *count = 0;
     *runs = code == BAT_OK ? malloc(capacity * sizeof(**runs) + 1) : NULL;
     for (uint32_t i = 0; *runs && i < ranges->count; i++) {
         const uint64_t *range = bat_counts_item(ranges, i);
         (*runs)[(*count)++] = (struct range_run){range[0], range[1], range[2]};
     }
-    for (uint32_t i = 0; *runs && i < started.count; i++) {
-        const struct bat_debuginfo_function *function =
-            bat_debuginfo_function(work->debuginfo, bat_counts_item(&started, i)[0]);
+    for (uint32_t i = 0; *runs && i < started.functions.count; i++) {
+        const struct bat_debuginfo_function *function = function_at(&started.functions, i);
         for (size_t j = 0; j < function->range_count; j++)
             (*runs)[(*count)++] =
                 (struct range_run){function->ranges[j].start, function->ranges[j].end - 1, 0};
     }
-    bat_counts_free(&started);
+    bat_counts_free(&started.functions);
+    bat_counts_free(&started.clones);
     return *runs ? BAT_OK : fail_memory(work);
 }
 
@@ -239,16 +276,30 @@ static enum bat_code count_ranges(struct work *work)
     return code == BAT_OK ? code : fail_memory(work);
 }
 
+/* The entry of a function with a name, which is sought once. */
+static enum bat_code find_entry(struct work *work, const struct bat_debuginfo_function *function,
+                                uint64_t *entry)
+{
+    const uint64_t key = function_key(function);
+    const uint64_t *found = bat_counts_find(&work->entries, &key);
+    *entry = found ? found[1] : entry_of(work->debuginfo, function);
+    return found ? BAT_OK : bat_counts_add(&work->entries, &key, *entry, 0);
+}
+
 /* A branch to a function's entry is a call of it. */
 static enum bat_code count_call(struct work *work, const uint64_t *branch)
 {
     const struct bat_debuginfo_function *function =
         bat_debuginfo_function(work->debuginfo, branch[1]);
-    if (!function || function->entry != branch[1] || !function->linkage_name)
+    if (!function || !function->linkage_name)
         return BAT_OK;
+    uint64_t entry;
+    enum bat_code code = find_entry(work, function, &entry);
+    if (code != BAT_OK || entry != branch[1])
+        return code;
     uint32_t callee;
-    enum bat_code code = bat_strings_add(&work->forest.names, function->linkage_name,
-                                         function_name_length(function->linkage_name), &callee);
+    code = bat_strings_add(&work->forest.names, function->linkage_name,
+                           function_name_length(function->linkage_name), &callee);
     struct leaf leaf = {0};
     if (code == BAT_OK && branch[0] != RANGES_OUTSIDE)
         code = find_leaf(work, branch[0], 0, &leaf);
@@ -328,6 +379,8 @@ static enum bat_code make_forest(struct work *work, enum bat_profile_kind kind)
     work->counters.units = read.units;
     work->counters.units_read = read.units_read;
     work->counters.units_missing = read.units_missing;
+    if (code == BAT_OK && bat_debuginfo_lacks_memory(work->debuginfo))
+        code = fail_memory(work);
     if (code == BAT_OK && work->counters.instructions == 0)
         code = fail_empty(work);
     return code;
@@ -335,7 +388,7 @@ static enum bat_code make_forest(struct work *work, enum bat_profile_kind kind)
 
 enum bat_code bat_autofdo_write(const struct bat_profile *profile, const struct bat_elf *elf,
                                 struct bat_debuginfo *debuginfo, enum bat_profile_kind kind,
-                                const char *path, struct bat_autofdo_counters *counters,
+                                struct bat_output *output, struct bat_autofdo_counters *counters,
                                 struct bat_error *error)
 {
     struct work work = {.profile = profile,
@@ -343,13 +396,14 @@ enum bat_code bat_autofdo_write(const struct bat_profile *profile, const struct 
                         .forest = forest_new(),
                         .names = bat_counts_new(1),
                         .functions = bat_counts_new(1),
+                        .entries = bat_counts_new(1),
                         .error = error};
     enum bat_code code = code_map_create(&work.code, elf, error);
     work.has_fs_discriminators = bat_debuginfo_has_fs_discriminators(debuginfo);
     if (code == BAT_OK)
         code = make_forest(&work, kind);
     if (code == BAT_OK)
-        code = forest_write(&work.forest, path, &work.counters.functions, error);
+        code = forest_write(&work.forest, output, &work.counters.functions, error);
     if (counters)
         *counters = work.counters;
     code_map_free(&work.code);
@@ -357,5 +411,6 @@ enum bat_code bat_autofdo_write(const struct bat_profile *profile, const struct 
     forest_free(&work.forest);
     bat_counts_free(&work.names);
     bat_counts_free(&work.functions);
+    bat_counts_free(&work.entries);
     return code;
 }

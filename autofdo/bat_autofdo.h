@@ -27,19 +27,18 @@ struct bat_autofdo_counters {
     uint64_t instructions;  /* instructions that have a place in the sample profile */
     uint64_t units;         /* of DWARF that have code */
     uint64_t units_read;    /* of these, that were read */
-    uint64_t units_missing; /* of these, split units whose .dwo file was not found */
+    uint64_t units_missing; /* of these, split units that are in no package or .dwo file */
 };
 
 /*
  * Write LLVM's sample profile, as text, of a profile in the addresses of elf, the program that was
  * compiled; debuginfo is the program's. kind chooses what is counted: traces, or basic samples,
- * never both. The file appears under path when it is complete, or not at all; "-" is standard
- * output. counters may be NULL. Fails with BAT_ERR_NO_DEBUG if no sample is in a function that
- * DWARF tells of.
+ * never both. output is begun and committed by the caller (bat_output.h). counters may be NULL.
+ * Fails with BAT_ERR_NO_DEBUG if no sample is in a function that DWARF tells of.
  */
 BAT_API enum bat_code bat_autofdo_write(const struct bat_profile *profile,
                                         const struct bat_elf *elf, struct bat_debuginfo *debuginfo,
-                                        enum bat_profile_kind kind, const char *path,
+                                        enum bat_profile_kind kind, struct bat_output *output,
                                         struct bat_autofdo_counters *counters,
                                         struct bat_error *error);
 
@@ -49,7 +48,7 @@ BAT_API enum bat_code bat_autofdo_write(const struct bat_profile *profile,
  * with BAT_ERR_MISMATCH if no range or branch is in the program's code.
  */
 BAT_API enum bat_code bat_profgen_write(const struct bat_profile *profile,
-                                        const struct bat_elf *elf, const char *path,
+                                        const struct bat_elf *elf, struct bat_output *output,
                                         struct bat_autofdo_counters *counters,
                                         struct bat_error *error);
 

@@ -11,6 +11,22 @@
 #define MARK_NONE 0x20u    /* no instruction starts there */
 #define MARK_BARRIER 0x40u /* a jump, call or return */
 
+static int compare_segments(const void *left, const void *right)
+{
+    const struct code_segment *a = left;
+    const struct code_segment *b = right;
+    return a->address < b->address ? -1 : a->address > b->address;
+}
+
+static size_t count_segments(const struct bat_elf *elf)
+{
+    struct bat_segment segment;
+    size_t count = 0;
+    while (bat_elf_segment(elf, count, &segment))
+        count++;
+    return count;
+}
+
 enum bat_code code_map_create(struct code_map *map, const struct bat_elf *elf,
                               struct bat_error *error)
 {
@@ -18,18 +34,24 @@ enum bat_code code_map_create(struct code_map *map, const struct bat_elf *elf,
     if (map->machine != EM_X86_64 && map->machine != EM_AARCH64)
         return bat_fail(error, BAT_ERR_UNSUPPORTED,
                         "expected a program for x86-64 or AArch64, found machine %u", map->machine);
-    size_t count = 0;
-    struct bat_segment segment;
-    while (bat_elf_segment(elf, count, &segment))
-        count++;
-    map->segments = calloc(count + 1, sizeof(*map->segments));
+    map->segments = calloc(count_segments(elf) + 1, sizeof(*map->segments));
     if (!map->segments)
         return bat_fail(error, BAT_ERR_MEMORY, "not enough memory");
+    struct bat_segment segment;
+    uint64_t bytes_left; /* of the file */
+    bat_elf_bytes(elf, &bytes_left);
     for (size_t i = 0; bat_elf_segment(elf, i, &segment); i++) {
         uint64_t available;
         const uint8_t *bytes = bat_elf_at_address(elf, segment.address, &available);
         if (!(segment.flags & PF_X) || !bytes || available == 0)
             continue;
+        if (available > bytes_left) {
+            code_map_free(map);
+            return bat_fail(error, BAT_ERR_ELF,
+                            "expected segments that do not share the file's bytes, found "
+                            "executable ones that have more than the file");
+        }
+        bytes_left -= available;
         /* Zeros that the system brings in when they are touched: few of them will be. */
         uint8_t *marks = calloc(available, 1);
         if (!marks) {
@@ -39,6 +61,7 @@ enum bat_code code_map_create(struct code_map *map, const struct bat_elf *elf,
         map->segments[map->count++] =
             (struct code_segment){segment.address, available, bytes, marks};
     }
+    qsort(map->segments, map->count, sizeof(*map->segments), compare_segments);
     return BAT_OK;
 }
 
@@ -52,10 +75,18 @@ void code_map_free(struct code_map *map)
 
 static struct code_segment *find_segment(const struct code_map *map, uint64_t address)
 {
-    for (size_t i = 0; i < map->count; i++)
-        if (address - map->segments[i].address < map->segments[i].size)
-            return &map->segments[i];
-    return NULL;
+    size_t low = 0;
+    size_t high = map->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (map->segments[middle].address <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == 0 || address - map->segments[low - 1].address >= map->segments[low - 1].size)
+        return NULL;
+    return &map->segments[low - 1];
 }
 
 bool code_map_has(const struct code_map *map, uint64_t address)
@@ -101,11 +132,12 @@ struct code_instruction code_map_at(struct code_map *map, uint64_t address)
                                      .is_barrier = (mark & MARK_BARRIER) != 0};
 }
 
-void code_map_sweep(struct code_map *map, uint64_t start, uint64_t end)
+/* Decode up to end; returns the address of the first instruction that does not start before. */
+static uint64_t sweep(const struct code_map *map, uint64_t start, uint64_t end)
 {
     struct code_segment *segment = find_segment(map, start);
     if (!segment)
-        return;
+        return end;
     uint64_t offset = start - segment->address;
     uint64_t end_offset =
         end - segment->address < segment->size ? end - segment->address : segment->size;
@@ -115,6 +147,31 @@ void code_map_sweep(struct code_map *map, uint64_t start, uint64_t end)
         segment->marks[offset++] = mark;
         for (; length > 1 && offset < segment->size; length--)
             segment->marks[offset++] = MARK_NONE;
+    }
+    return segment->address + offset;
+}
+
+static int compare_ranges(const void *left, const void *right)
+{
+    const struct code_range *a = left;
+    const struct code_range *b = right;
+    if (a->start != b->start)
+        return a->start < b->start ? -1 : 1;
+    return a->end < b->end ? -1 : a->end > b->end;
+}
+
+void code_map_sweep(struct code_map *map, struct code_range *ranges, size_t count)
+{
+    uint64_t end = 0;  /* of the ranges so far */
+    uint64_t next = 0; /* of their instructions: behind end if the last one goes over it */
+    qsort(ranges, count, sizeof(*ranges), compare_ranges);
+    for (size_t i = 0; i < count; i++) {
+        /* One that begins inside another goes on where that one's instructions end. */
+        uint64_t start = ranges[i].start < end ? next : ranges[i].start;
+        if (ranges[i].end <= end || start >= ranges[i].end)
+            continue;
+        next = sweep(map, start, ranges[i].end);
+        end = ranges[i].end;
     }
 }
 

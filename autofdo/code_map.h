@@ -14,7 +14,7 @@ struct code_segment {
 
 struct code_map {
     uint16_t machine;
-    struct code_segment *segments; /* executable ones, ascending as in the file */
+    struct code_segment *segments; /* executable ones, ascending by address */
     size_t count;
 };
 
@@ -23,6 +23,13 @@ struct code_instruction {
     bool is_barrier; /* a jump, call or return: what stands behind it is not executed next */
 };
 
+/* Addresses [start, end). */
+struct code_range {
+    uint64_t start;
+    uint64_t end;
+};
+
+/* Fails with BAT_ERR_ELF where segments share so much that they have more code than the file. */
 enum bat_code code_map_create(struct code_map *map, const struct bat_elf *elf,
                               struct bat_error *error);
 void code_map_free(struct code_map *map);
@@ -36,8 +43,11 @@ bool code_map_has(const struct code_map *map, uint64_t address);
  */
 struct code_instruction code_map_at(struct code_map *map, uint64_t address);
 
-/* Decode [start, end), a function, one instruction after the other. */
-void code_map_sweep(struct code_map *map, uint64_t start, uint64_t end);
+/*
+ * Decode functions, each from its start to its end one instruction after the other. What several
+ * have is decoded once. Sorts ranges; linear in the code.
+ */
+void code_map_sweep(struct code_map *map, struct code_range *ranges, size_t count);
 
 /*
  * True if what is executed from start on can fall through to the instruction at end. Linear in the

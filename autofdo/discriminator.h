@@ -4,14 +4,30 @@
  * line), the duplication factor (of unrolled and vectorized loops) and a copy's number, one after
  * the other from the lowest bit. A component that is 0 is one bit, 1. Else its lowest bit is 0, and
  * 5 bits follow, and a bit that says whether 7 more do.
+ *
+ * With -fpseudo-probe-for-profiling, calls have a probe there instead: the lowest three bits are
+ * set, and 16 bits for the probe's number follow; if bit 28 is set, 13 bits and a base
+ * discriminator of 3 bits.
  */
 #ifndef BAT_AUTOFDO_DISCRIMINATOR_H
 #define BAT_AUTOFDO_DISCRIMINATOR_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
-/* The first component. */
-static inline uint32_t discriminator_base(uint32_t packed)
+static inline bool discriminator_is_probe(uint32_t packed)
+{
+    return (packed & 7) == 7 && packed != 7;
+}
+
+/* What tells the places of a line apart in a probe: the base discriminator, else its number. */
+static inline uint32_t discriminator_of_probe(uint32_t packed)
+{
+    return packed & UINT32_C(1) << 28 ? packed >> 16 & 7 : packed >> 3 & 0xffff;
+}
+
+/* The component in the lowest bits. */
+static inline uint32_t discriminator_component(uint32_t packed)
 {
     if (packed & 1)
         return 0;
@@ -19,11 +35,20 @@ static inline uint32_t discriminator_base(uint32_t packed)
     return packed & 0x40 ? low | (packed >> 7 & 0x7f) << 5 : low;
 }
 
+/* The first component, or what stands for it in a probe. */
+static inline uint32_t discriminator_base(uint32_t packed)
+{
+    return discriminator_is_probe(packed) ? discriminator_of_probe(packed)
+                                          : discriminator_component(packed);
+}
+
 /* The second component; 0 stands for 1. */
 static inline uint32_t discriminator_factor(uint32_t packed)
 {
+    if (discriminator_is_probe(packed))
+        return 1;
     unsigned first = packed & 1 ? 1 : packed & 0x40 ? 14 : 7;
-    uint32_t factor = discriminator_base(packed >> first);
+    uint32_t factor = discriminator_component(packed >> first);
     return factor ? factor : 1;
 }
 

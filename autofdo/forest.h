@@ -7,6 +7,7 @@
 #define BAT_AUTOFDO_FOREST_H
 
 #include "bat.h"
+#include "bat_output.h"
 #include "counts.h"
 #include "string_table.h"
 
@@ -60,7 +61,7 @@ static inline uint64_t forest_add(uint64_t a, uint64_t b)
  * Write the forest as LLVM's text: trees by descending totals, then by name. Sorts its tables: it
  * is only good for forest_free() afterwards. *roots gets the number of trees.
  */
-enum bat_code forest_write(struct forest *forest, const char *path, uint64_t *roots,
+enum bat_code forest_write(struct forest *forest, struct bat_output *output, uint64_t *roots,
                            struct bat_error *error);
 
 #endif

@@ -152,7 +152,7 @@ static void write_counts(struct forest_writer *writer, const uint64_t *body, boo
     write_number(writer, "", is_root && body[2] < calls ? calls : body[2], "");
     for (size_t i = 0; i < count; i++) {
         bat_text_string(&writer->text, " ");
-        bat_text_string(&writer->text, writer->targets[i].name);
+        bat_text_escaped(&writer->text, writer->targets[i].name);
         write_number(writer, ":", writer->targets[i].count, "");
     }
     bat_text_string(&writer->text, "\n");
@@ -175,7 +175,7 @@ static void write_bodies(struct forest_writer *writer, uint32_t node, size_t dep
 static void write_node(struct forest_writer *writer, uint32_t node, size_t depth)
 {
     const struct forest_node *written = &writer->forest->nodes[node];
-    bat_text_string(&writer->text, name_of(writer->forest, written->name));
+    bat_text_escaped(&writer->text, name_of(writer->forest, written->name));
     write_number(writer, ":", written->total, "");
     if (depth == 0)
         write_number(writer, ":", written->head, "");
@@ -275,14 +275,14 @@ static void write_trees(struct forest_writer *writer, uint64_t *roots)
     free(order);
 }
 
-enum bat_code forest_write(struct forest *forest, const char *path, uint64_t *roots,
+enum bat_code forest_write(struct forest *forest, struct bat_output *output, uint64_t *roots,
                            struct bat_error *error)
 {
     struct forest_writer writer = {.forest = forest};
     bat_counts_sort(&forest->children);
     bat_counts_sort(&forest->bodies);
     bat_counts_sort(&forest->targets);
-    enum bat_code code = bat_text_begin(&writer.text, path, error);
+    enum bat_code code = bat_text_begin(&writer.text, output, error);
     if (code != BAT_OK)
         return code;
     write_trees(&writer, roots);

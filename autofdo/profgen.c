@@ -38,13 +38,13 @@ static void write_table(struct bat_text_writer *text, const struct bat_counts *t
 }
 
 static enum bat_code write_ranges(const struct ranges *ranges, const struct bat_elf *elf,
-                                  const char *path, struct bat_error *error)
+                                  struct bat_output *output, struct bat_error *error)
 {
     if (ranges->ranges.count == 0 && ranges->branches.count == 0)
         return bat_fail(error, BAT_ERR_MISMATCH,
                         "expected traces in the program's code, found none");
     struct bat_text_writer text;
-    enum bat_code code = bat_text_begin(&text, path, error);
+    enum bat_code code = bat_text_begin(&text, output, error);
     if (code != BAT_OK)
         return code;
     write_table(&text, &ranges->ranges, "-", base_of(elf));
@@ -53,7 +53,7 @@ static enum bat_code write_ranges(const struct ranges *ranges, const struct bat_
 }
 
 enum bat_code bat_profgen_write(const struct bat_profile *profile, const struct bat_elf *elf,
-                                const char *path, struct bat_autofdo_counters *counters,
+                                struct bat_output *output, struct bat_autofdo_counters *counters,
                                 struct bat_error *error)
 {
     struct bat_autofdo_counters counted = {0};
@@ -64,7 +64,7 @@ enum bat_code bat_profgen_write(const struct bat_profile *profile, const struct 
     struct ranges ranges;
     code = ranges_collect(&ranges, profile, &map, &counted, error);
     if (code == BAT_OK) {
-        code = write_ranges(&ranges, elf, path, error);
+        code = write_ranges(&ranges, elf, output, error);
         ranges_free(&ranges);
     }
     code_map_free(&map);

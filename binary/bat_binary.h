@@ -18,8 +18,8 @@ struct bat_binary {
     struct bat_map *map;
     const uint8_t *note; /* the section's content */
     size_t note_size;
-    uint8_t *owned; /* the bytes of a raw note, or NULL */
-    bool is_mapped; /* these are mapped, not allocated */
+    uint8_t *owned;                 /* the bytes of a raw note, or NULL */
+    struct bat_mapped_file *mapped; /* the file that they are mapped from; NULL: allocated */
 };
 
 /*
@@ -39,6 +39,26 @@ BAT_API void bat_binary_close(struct bat_binary *binary);
 BAT_API enum bat_code bat_binary_find_note(const char *path, struct bat_binary *binary,
                                            struct bat_error *error);
 BAT_API enum bat_code bat_binary_decode(struct bat_binary *binary, struct bat_error *error);
+
+/*
+ * Fails with BAT_ERR_IO if the file that the note is mapped from was changed since it was opened:
+ * bytes that were read twice may differ. Always BAT_OK for a note in memory, or for none.
+ */
+BAT_API enum bat_code bat_binary_check_unchanged(const struct bat_binary *binary,
+                                                 struct bat_error *error);
+
+/*
+ * The same for a binary that BOLT may not have written. Without a note and without any other trace
+ * of BOLT, it has an empty map and note is NULL: each of its functions is one without a table, and
+ * profiles of it are translated by its code. Where BOLT left traces the missing note is an error.
+ */
+BAT_API enum bat_code bat_binary_find_note_if_any(const char *path, struct bat_binary *binary,
+                                                  struct bat_error *error);
+
+/* Make such a binary of an open file, of which binary becomes the owner; on failure it is empty,
+ * and elf is still the caller's. */
+BAT_API enum bat_code bat_binary_without_note(struct bat_elf *elf, struct bat_binary *binary,
+                                              struct bat_error *error);
 
 /*
  * Bytes of the note that are not needed soon leave memory, if they are a file's: they are the
@@ -65,12 +85,16 @@ BAT_API enum bat_code bat_binary_table_names(struct bat_binary *binary, const ch
 struct bat_names {
     const struct bat_symbol **symbols; /* ascending by address, then by name */
     size_t count;
+
+    /* Private: what the symbols of each address say together. */
+    struct bat_name_group *groups;
+    size_t group_count;
 };
 
 /*
  * Collect and sort them. *names is to be freed with bat_names_free(); it is empty, and BAT_OK is
  * returned, for a raw note or a stripped file (then symbols may be NULL). The symbols belong to
- * binary->elf. Time n log n.
+ * binary->elf. Time n log n; all look-ups below are logarithmic.
  */
 BAT_API enum bat_code bat_names_collect(const struct bat_binary *binary, struct bat_names *names,
                                         struct bat_error *error);
@@ -79,8 +103,7 @@ BAT_API void bat_names_free(struct bat_names *names);
 /* The symbols at exactly this address: names->symbols[*first .. *first + n), n is returned. */
 BAT_API size_t bat_names_at(const struct bat_names *names, uint64_t address, size_t *first);
 
-/* Of the symbols at this address the one that names a table (see above), or NULL. Logarithmic
- * in all symbols, linear in those at the address. */
+/* Of the symbols at this address the one that names a table (see above), or NULL. */
 BAT_API const struct bat_symbol *bat_names_best(const struct bat_names *names, uint64_t address);
 
 /*
@@ -92,7 +115,7 @@ BAT_API const struct bat_symbol *bat_names_containing(const struct bat_names *na
 
 /*
  * The table whose function or fragment holds the output address, or BAT_NONE. Symbols tell where
- * it ends; where they do not, it reaches to the next function symbol or table. Logarithmic.
+ * it ends; where they do not, it reaches to the next function symbol or table.
  */
 BAT_API uint32_t bat_binary_table_containing(const struct bat_binary *binary,
                                              const struct bat_names *names, uint64_t address);

@@ -5,6 +5,7 @@
 
 #include "bat_decoder.h"
 #include "decoding.h"
+#include "file_state.h"
 #include "raw_note.h"
 #include "reading.h"
 
@@ -12,28 +13,92 @@ enum bat_code bat_binary_find_note(const char *path, struct bat_binary *binary,
                                    struct bat_error *error)
 {
     *binary = (struct bat_binary){0};
-    bool is_elf = false;
     struct bat_raw_note raw;
-    enum bat_code code = bat_raw_note_read(path, &is_elf, &raw, error);
+    enum bat_code code = bat_raw_note_read(path, &binary->elf, &raw, error);
     binary->owned = raw.bytes;
-    binary->is_mapped = raw.is_mapped;
+    binary->mapped = raw.mapped;
     binary->note = raw.bytes;
     binary->note_size = raw.size;
-    if (code != BAT_OK || !is_elf)
+    if (code != BAT_OK || !binary->elf)
         return code;
 
-    code = bat_elf_open(path, &binary->elf, error);
-    if (code == BAT_OK)
-        code = bat_elf_note(binary->elf, &binary->note, &binary->note_size, NULL, error);
+    code = bat_elf_note(binary->elf, &binary->note, &binary->note_size, NULL, error);
     if (code != BAT_OK)
         bat_binary_close(binary);
+    return code;
+}
+
+enum bat_code bat_binary_check_unchanged(const struct bat_binary *binary, struct bat_error *error)
+{
+    if (binary->elf)
+        return bat_elf_check_unchanged(binary->elf, error);
+    if (!binary->mapped)
+        return BAT_OK;
+    struct stat now;
+    if (fstat(binary->mapped->file, &now) != 0)
+        return bat_fail(error, BAT_ERR_IO, "cannot be read any more: %m");
+    if (!bat_file_is_same(&now, &binary->mapped->status))
+        return bat_fail(error, BAT_ERR_IO, "was changed by someone else while it was read");
+    return BAT_OK;
+}
+
+/* A section that BOLT writes even where it writes no notes: the code that it moved. */
+static bool has_traces_of_bolt(const struct bat_elf *elf)
+{
+    return bat_elf_bolt_info(elf) || bat_elf_section(elf, ".note.bolt_info") ||
+           bat_elf_section(elf, ".bolt.org.text");
+}
+
+enum bat_code bat_binary_without_note(struct bat_elf *elf, struct bat_binary *binary,
+                                      struct bat_error *error)
+{
+    /* BAT.md 2 and 4: a note of no hot functions and no cold fragments. */
+    static const uint8_t note[] = {5,   0,   0,   0,   2, 0, 0, 0, 1, 0, 0, 0,
+                                   'B', 'O', 'L', 'T', 0, 0, 0, 0, 0, 0, 0, 0};
+    *binary = (struct bat_binary){0};
+    enum bat_code code = bat_decode(note, sizeof(note), BAT_HOT_INDEX_AUTO, &binary->map, error);
+    if (code == BAT_OK)
+        binary->elf = elf;
+    return code;
+}
+
+enum bat_code bat_binary_find_note_if_any(const char *path, struct bat_binary *binary,
+                                          struct bat_error *error)
+{
+    struct bat_error missing;
+    enum bat_code code = bat_binary_find_note(path, binary, &missing);
+    if (code != BAT_ERR_NO_NOTE) {
+        if (code != BAT_OK && error)
+            *error = missing;
+        return code;
+    }
+    struct bat_elf *elf;
+    code = bat_elf_open(path, &elf, error);
+    if (code != BAT_OK)
+        return code;
+    size_t section_count;
+    bat_elf_sections(elf, &section_count);
+    if (section_count == 0) {
+        if (error)
+            *error = missing;
+        code = BAT_ERR_NO_NOTE;
+    } else if (has_traces_of_bolt(elf)) {
+        code = bat_fail(error, BAT_ERR_NO_NOTE,
+                        "no .note.bolt_bat section, but BOLT has written this file: it was made "
+                        "without --enable-bat, or the note was stripped from it (--note=FILE takes "
+                        "it from a file)");
+    } else {
+        code = bat_binary_without_note(elf, binary, error);
+    }
+    if (code != BAT_OK)
+        bat_elf_close(elf);
     return code;
 }
 
 static struct bat_raw_note raw_note(const struct bat_binary *binary)
 {
     return (struct bat_raw_note){
-        .bytes = binary->owned, .size = binary->note_size, .is_mapped = binary->is_mapped};
+        .bytes = binary->owned, .size = binary->note_size, .mapped = binary->mapped};
 }
 
 void bat_binary_release_note(const struct bat_binary *binary, const uint8_t *bytes, size_t size)

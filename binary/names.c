@@ -63,7 +63,7 @@ static int compare_bases(const char *left, size_t left_length, const char *right
 
 static bool names_a_function(const struct bat_symbol *symbol)
 {
-    if (symbol->section == SHN_UNDEF || symbol->section == SHN_ABS || symbol->section == SHN_COMMON)
+    if (symbol->section == BAT_SECTION_UNDEFINED || symbol->section >= BAT_SECTION_RESERVED)
         return false;
     if (symbol->type == STT_FUNC || symbol->type == STT_GNU_IFUNC)
         return true;
@@ -84,6 +84,65 @@ static int compare_symbols(const void *left_pointer, const void *right_pointer)
     return (left->order > right->order) - (left->order < right->order);
 }
 
+/* --- Groups --------------------------------------------------------------------------------- */
+
+/* The symbols of one address. Numbers are positions in symbols, which are fewer than 2^31. */
+struct bat_name_group {
+    uint64_t address;
+    uint32_t first;
+    uint32_t best;     /* the one that names a table */
+    uint32_t largest;  /* one that has the greatest size */
+    uint32_t function; /* the last group up to this one that has more than labels, plus 1; or 0 */
+};
+
+/* How well a symbol names a table: lower is better. */
+static unsigned rank(const struct bat_symbol *symbol)
+{
+    bool sized_function = symbol->type != STT_NOTYPE && symbol->size != 0;
+    unsigned kind = sized_function ? 0 : symbol->type != STT_NOTYPE ? 1 : 2;
+    unsigned binding = symbol->binding == STB_LOCAL ? 2 : symbol->binding == STB_WEAK ? 1 : 0;
+    return kind * 3 + binding;
+}
+
+static bool names_better(const struct bat_symbol *symbol, const struct bat_symbol *best)
+{
+    return rank(symbol) < rank(best) || (rank(symbol) == rank(best) && symbol->order < best->order);
+}
+
+static size_t count_groups(const struct bat_names *names)
+{
+    size_t groups = 0;
+    for (size_t i = 0; i < names->count; i++)
+        groups += i == 0 || names->symbols[i - 1]->address != names->symbols[i]->address;
+    return groups;
+}
+
+static bool make_groups(struct bat_names *names)
+{
+    const struct bat_symbol **symbols = names->symbols;
+    names->groups = malloc((count_groups(names) + 1) * sizeof(*names->groups));
+    if (!names->groups)
+        return false;
+    uint32_t function = 0;
+    for (uint32_t first = 0; first < names->count;) {
+        struct bat_name_group *group = &names->groups[names->group_count++];
+        uint64_t address = symbols[first]->address;
+        *group = (struct bat_name_group){
+            .address = address, .first = first, .best = first, .largest = first};
+        for (; first < names->count && symbols[first]->address == address; first++) {
+            if (names_better(symbols[first], symbols[group->best]))
+                group->best = first;
+            if (symbols[first]->size > symbols[group->largest]->size)
+                group->largest = first;
+        }
+        /* A label is the best only where there are only labels. */
+        if (symbols[group->best]->type != STT_NOTYPE)
+            function = (uint32_t)names->group_count;
+        group->function = function;
+    }
+    return true;
+}
+
 enum bat_code bat_names_collect(const struct bat_binary *binary, struct bat_names *names,
                                 struct bat_error *error)
 {
@@ -100,58 +159,58 @@ enum bat_code bat_names_collect(const struct bat_binary *binary, struct bat_name
 
     /* NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers is meant. */
     names->symbols = malloc(count * sizeof(*names->symbols));
-    if (!names->symbols)
-        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %zu symbols", count);
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; names->symbols && i < count; i++)
         if (names_a_function(&symbols[i]))
             names->symbols[names->count++] = &symbols[i];
-    /* NOLINTNEXTLINE(bugprone-sizeof-expression) */
-    qsort(names->symbols, names->count, sizeof(*names->symbols), compare_symbols);
-    return BAT_OK;
+    if (names->symbols) {
+        /* NOLINTNEXTLINE(bugprone-sizeof-expression) */
+        qsort(names->symbols, names->count, sizeof(*names->symbols), compare_symbols);
+    }
+    if (names->symbols && make_groups(names))
+        return BAT_OK;
+    bat_names_free(names);
+    return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %zu symbols", count);
 }
 
 void bat_names_free(struct bat_names *names)
 {
     free(names->symbols);
+    free(names->groups);
     *names = (struct bat_names){0};
 }
 
 /* --- Looking up ----------------------------------------------------------------------------- */
 
-/* How many symbols lie below the address. */
-static size_t count_below(const struct bat_names *names, uint64_t address)
+/* The last group at or below the address, or NULL. */
+static const struct bat_name_group *group_up_to(const struct bat_names *names, uint64_t address)
 {
     size_t low = 0;
-    size_t high = names->count;
+    size_t high = names->group_count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (names->symbols[middle]->address < address)
+        if (names->groups[middle].address <= address)
             low = middle + 1;
         else
             high = middle;
     }
-    return low;
+    return low ? &names->groups[low - 1] : NULL;
+}
+
+static const struct bat_name_group *group_at(const struct bat_names *names, uint64_t address)
+{
+    const struct bat_name_group *group = group_up_to(names, address);
+    return group && group->address == address ? group : NULL;
 }
 
 size_t bat_names_at(const struct bat_names *names, uint64_t address, size_t *first)
 {
-    *first = count_below(names, address);
-    /* Mostly there is one symbol or none, seldom many: steps that double find the last. */
-    size_t low = *first;
-    size_t high = *first;
-    for (size_t step = 1; high < names->count && names->symbols[high]->address == address;
-         step *= 2) {
-        low = high + 1;
-        high = names->count - high > step ? high + step : names->count;
-    }
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (names->symbols[middle]->address == address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low - *first;
+    const struct bat_name_group *group = group_at(names, address);
+    *first = 0;
+    if (!group)
+        return 0;
+    *first = group->first;
+    bool is_last = group + 1 == names->groups + names->group_count;
+    return (is_last ? names->count : group[1].first) - group->first;
 }
 
 bool bat_names_have(const struct bat_names *names, uint64_t address, const char *name,
@@ -174,62 +233,34 @@ bool bat_names_have(const struct bat_names *names, uint64_t address, const char 
     return false;
 }
 
-/* How well a symbol names a table: lower is better. */
-static unsigned rank(const struct bat_symbol *symbol)
-{
-    bool sized_function = symbol->type != STT_NOTYPE && symbol->size != 0;
-    unsigned kind = sized_function ? 0 : symbol->type != STT_NOTYPE ? 1 : 2;
-    unsigned binding = symbol->binding == STB_LOCAL ? 2 : symbol->binding == STB_WEAK ? 1 : 0;
-    return kind * 3 + binding;
-}
-
 const struct bat_symbol *bat_names_best(const struct bat_names *names, uint64_t address)
 {
-    size_t first = 0;
-    size_t count = bat_names_at(names, address, &first);
-    const struct bat_symbol *best = NULL;
-    for (size_t i = first; i < first + count; i++) {
-        const struct bat_symbol *symbol = names->symbols[i];
-        if (!best || rank(symbol) < rank(best) ||
-            (rank(symbol) == rank(best) && symbol->order < best->order))
-            best = symbol;
-    }
-    return best;
+    const struct bat_name_group *group = group_at(names, address);
+    return group ? names->symbols[group->best] : NULL;
 }
 
-/* How far the symbols at [first, first + count) reach at most; 0 if none of them says. */
-static uint64_t extent(const struct bat_names *names, size_t first, size_t count)
+uint64_t bat_names_size(const struct bat_names *names, uint64_t address)
 {
-    uint64_t size = 0;
-    for (size_t i = first; i < first + count; i++)
-        if (names->symbols[i]->size > size)
-            size = names->symbols[i]->size;
-    return size;
+    const struct bat_name_group *group = group_at(names, address);
+    return group ? names->symbols[group->largest]->size : 0;
 }
 
-/* The address of the last function symbol at or below this one; labels (NOTYPE) do not count. */
-static bool nearest_function(const struct bat_names *names, uint64_t address, uint64_t *start)
+/* The last function symbols at or below this address, NULL if there are none; labels (NOTYPE) do
+ * not count. */
+static const struct bat_name_group *nearest_function(const struct bat_names *names,
+                                                     uint64_t address)
 {
-    size_t first = 0;
-    size_t count = bat_names_at(names, address, &first);
-    for (size_t i = first + count; i-- > 0;) {
-        if (names->symbols[i]->type == STT_NOTYPE)
-            continue;
-        *start = names->symbols[i]->address;
-        return true;
-    }
-    return false;
+    const struct bat_name_group *group = group_up_to(names, address);
+    return group && group->function ? &names->groups[group->function - 1] : NULL;
 }
 
 const struct bat_symbol *bat_names_containing(const struct bat_names *names, uint64_t address)
 {
-    uint64_t start = 0;
-    if (!nearest_function(names, address, &start))
+    const struct bat_name_group *group = nearest_function(names, address);
+    if (!group)
         return NULL;
-    size_t first = 0;
-    size_t count = bat_names_at(names, start, &first);
-    uint64_t size = extent(names, first, count);
-    return size == 0 || address - start < size ? bat_names_best(names, start) : NULL;
+    uint64_t size = names->symbols[group->largest]->size;
+    return size == 0 || address - group->address < size ? names->symbols[group->best] : NULL;
 }
 
 uint32_t bat_binary_table_containing(const struct bat_binary *binary, const struct bat_names *names,
@@ -239,14 +270,11 @@ uint32_t bat_binary_table_containing(const struct bat_binary *binary, const stru
     if (table == BAT_NONE)
         return BAT_NONE;
     uint64_t start = binary->map->functions[table].address;
-    size_t first = 0;
-    size_t count = bat_names_at(names, start, &first);
-    uint64_t size = extent(names, first, count);
+    uint64_t size = bat_names_size(names, start);
     if (size != 0)
         return address - start < size ? table : BAT_NONE;
-    uint64_t nearest = 0;
-    bool ended = nearest_function(names, address, &nearest) && nearest > start;
-    return ended ? BAT_NONE : table;
+    const struct bat_name_group *nearest = nearest_function(names, address);
+    return nearest && nearest->address > start ? BAT_NONE : table;
 }
 
 enum bat_code bat_binary_table_names(struct bat_binary *binary, const char ***names,

@@ -19,4 +19,7 @@ size_t bat_name_stem(const char *name);
 bool bat_names_have(const struct bat_names *names, uint64_t address, const char *name,
                     size_t length);
 
+/* The largest size that a symbol at the address has; 0 if none of them says. Logarithmic. */
+uint64_t bat_names_size(const struct bat_names *names, uint64_t address);
+
 #endif

@@ -6,10 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
-
-#include "bat_elf.h"
 
 /* What a note starts with, whatever is in it: sizes of owner and description, type, owner. */
 #define HEAD_SIZE 16u
@@ -95,7 +92,7 @@ static bool looks_like_note(const uint8_t *bytes, size_t size)
 /* Smaller files are read: mapping them saves nothing. */
 #define MAPPED_MIN ((size_t)1 << 20)
 
-/* Map a large regular file in place of reading it. False if that cannot be. */
+/* Map a large regular file in place of reading it; it stays open. False if that cannot be. */
 static bool map_all(const struct intake *intake, struct bat_raw_note *note)
 {
     struct stat status;
@@ -103,11 +100,19 @@ static bool map_all(const struct intake *intake, struct bat_raw_note *note)
         status.st_size < (off_t)MAPPED_MIN ||
         lseek(intake->file, 0, SEEK_CUR) != (off_t)intake->size)
         return false;
-    void *bytes = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, intake->file, 0);
-    if (bytes == MAP_FAILED)
+    struct bat_mapped_file *mapped = malloc(sizeof(*mapped));
+    int file = fcntl(intake->file, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    void *bytes = MAP_FAILED;
+    if (mapped && file >= 0)
+        bytes = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, file, 0);
+    if (bytes == MAP_FAILED) {
+        if (file >= 0)
+            close(file);
+        free(mapped);
         return false;
-    *note =
-        (struct bat_raw_note){.bytes = bytes, .size = (size_t)status.st_size, .is_mapped = true};
+    }
+    *mapped = (struct bat_mapped_file){.file = file, .status = status};
+    *note = (struct bat_raw_note){.bytes = bytes, .size = (size_t)status.st_size, .mapped = mapped};
     return true;
 }
 
@@ -131,25 +136,35 @@ static enum bat_code read_intake(struct intake *intake, bool *is_elf, struct bat
     return map_all(intake, note) ? BAT_OK : fill_all(intake, error);
 }
 
-enum bat_code bat_raw_note_read(const char *path, bool *is_elf, struct bat_raw_note *note,
+/* An ELF file, which stays open from now on; it cannot come from standard input. */
+static enum bat_code take_elf(int file, const char *path, bool standard_input, struct bat_elf **elf,
+                              struct bat_error *error)
+{
+    if (standard_input)
+        return bat_fail(error, BAT_ERR_ARGUMENT,
+                        "expected a BAT note on standard input, found an ELF file: give its path");
+    return bat_elf_open_file(file, path, elf, error);
+}
+
+enum bat_code bat_raw_note_read(const char *path, struct bat_elf **elf, struct bat_raw_note *note,
                                 struct bat_error *error)
 {
-    *is_elf = false;
+    *elf = NULL;
     *note = (struct bat_raw_note){0};
     bool standard_input = strcmp(path, "-") == 0;
     struct intake intake = {.file = STDIN_FILENO};
     if (!standard_input)
-        intake.file = open(path, O_RDONLY | O_CLOEXEC);
+        intake.file = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
     if (intake.file < 0)
         return fail_io(error, "cannot be opened");
 
-    enum bat_code code = read_intake(&intake, is_elf, note, error);
-    if (!standard_input)
+    bool is_elf = false;
+    enum bat_code code = read_intake(&intake, &is_elf, note, error);
+    if (code == BAT_OK && is_elf)
+        code = take_elf(intake.file, path, standard_input, elf, error);
+    else if (!standard_input)
         close(intake.file);
-    else if (code == BAT_OK && *is_elf)
-        code = bat_fail(error, BAT_ERR_ARGUMENT,
-                        "expected a BAT note on standard input, found an ELF file: give its path");
-    if (code != BAT_OK || *is_elf || note->is_mapped) {
+    if (code != BAT_OK || is_elf || note->mapped) {
         free(intake.bytes);
         return code;
     }
@@ -160,16 +175,19 @@ enum bat_code bat_raw_note_read(const char *path, bool *is_elf, struct bat_raw_n
 
 void bat_raw_note_free(struct bat_raw_note *note)
 {
-    if (note->is_mapped)
+    if (note->mapped) {
         munmap(note->bytes, note->size);
-    else
+        close(note->mapped->file);
+        free(note->mapped);
+    } else {
         free(note->bytes);
+    }
     *note = (struct bat_raw_note){0};
 }
 
 void bat_raw_note_release(const struct bat_raw_note *note, const uint8_t *bytes, size_t size)
 {
-    if (!note->is_mapped)
+    if (!note->mapped)
         return;
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     /* Whole pages: what else is on the first and last one may be in use. */

@@ -3,21 +3,30 @@
 #ifndef BAT_BINARY_RAW_NOTE_H
 #define BAT_BINARY_RAW_NOTE_H
 
+#include <sys/stat.h>
+
 #include "bat.h"
+#include "bat_elf.h"
 
 /* The bytes of a file: read, or mapped if it is a large regular one. */
 struct bat_raw_note {
     uint8_t *bytes; /* NULL if there are none */
     size_t size;
-    bool is_mapped;
+    struct bat_mapped_file *mapped; /* NULL if they were read */
+};
+
+/* A file that is mapped, open to see whether it changes. */
+struct bat_mapped_file {
+    int file;
+    struct stat status; /* when it was opened */
 };
 
 /*
- * Look at path ("-": standard input) and, unless it is an ELF file (then *is_elf is true and there
- * are no bytes), take all of it; bat_raw_note_free() has to follow. Fails with BAT_ERR_IO,
- * BAT_ERR_MEMORY, or BAT_ERR_NOT_ELF for a file that is neither.
+ * Open path ("-": standard input) and take all of it, as an ELF file (*elf) or as bytes; the file
+ * is opened once. bat_elf_close() and bat_raw_note_free() have to follow. Fails with
+ * BAT_ERR_IO, BAT_ERR_MEMORY, BAT_ERR_NOT_ELF for a file that is neither, or as bat_elf_open().
  */
-enum bat_code bat_raw_note_read(const char *path, bool *is_elf, struct bat_raw_note *note,
+enum bat_code bat_raw_note_read(const char *path, struct bat_elf **elf, struct bat_raw_note *note,
                                 struct bat_error *error);
 
 void bat_raw_note_free(struct bat_raw_note *note);

@@ -3,11 +3,18 @@
  * Source locations from DWARF: for an address the functions that it is in, inlined ones first,
  * with file, line, column and discriminator; as llvm-symbolizer tells them.
  *
- * DWARF 2 to 5, in the file itself or in a separate debug file, dwz's supplementary files
- * included. Units are read when an address first falls into them, and once. Split DWARF (.dwo) is
- * read where the .dwo files lie where the compiler put them; packages (.dwp) are not.
+ * DWARF 2 to 5, in the file itself or in a separate debug file, dwz's supplementary files included;
+ * sections may be packed by zlib or zstd. Units are read when an address first falls into them, and
+ * once. Split DWARF is read from a package beside the program or its debug file (PROGRAM.dwp), else
+ * from the .dwo files, where the compiler put them or beside the debug file; where they are missing
+ * what skeleton units have of inlined calls is told.
  * Any bytes are safe to open and to look up in: what is damaged or runs in circles reads as not
- * known.
+ * known. Work and memory are linear in the size of the files, but for sorting: abbreviations, lists
+ * of ranges, line tables and names may be shared, up to a limit that compilers do not come near.
+ *
+ * Files are mapped, not copied. If another process truncates one while it is open, reading it
+ * raises SIGBUS, which this library does not catch: a process that must survive that has to handle
+ * the signal, or to open a copy.
  */
 #ifndef BAT_DEBUGINFO_H
 #define BAT_DEBUGINFO_H
@@ -25,16 +32,17 @@ struct bat_debuginfo;
  * Open the debug information of the ELF file at path. It is looked for
  *   1. in debug_file, if that is not NULL, and then only there;
  *   2. in the file itself;
- *   3. by its build-id, as .build-id/xx/yyyy.debug below the file's folder and below
- *      /usr/lib/debug;
- *   4. by its .gnu_debuglink, beside the file, in .debug beside it, and below /usr/lib/debug.
+ *   3. where libdwfl finds it: by its build-id, as .build-id/xx/yyyy.debug below the file's folder
+ *      and below /usr/lib/debug; by its .gnu_debuglink, beside the file, in .debug beside it, and
+ *      below /usr/lib/debug; from the servers of the environment variable DEBUGINFOD_URLS, if it is
+ *      set (else nothing is asked over a network).
  * A separate file has to have the same build-id, if both have one; one that .gnu_debuglink names
  * has to have its checksum, if there is no build-id to tell.
  *
  * Only section headers and the units' headers are read. On success *debuginfo is to be closed with
  * bat_debuginfo_close(). Fails with BAT_ERR_IO, BAT_ERR_NOT_ELF, BAT_ERR_ELF, BAT_ERR_MISMATCH
- * (debug_file is of another build) or BAT_ERR_NO_DEBUG (nothing was found: the message says where
- * it was looked for and which flag to compile with).
+ * (debug_file is of another build), BAT_ERR_MEMORY or BAT_ERR_NO_DEBUG (nothing was found: the
+ * message says where it was looked for and which flag to compile with).
  */
 BAT_API enum bat_code bat_debuginfo_open(const char *path, const char *debug_file,
                                          struct bat_debuginfo **debuginfo, struct bat_error *error);
@@ -93,7 +101,7 @@ struct bat_debuginfo_function {
     const char *linkage_name;                 /* NULL if it has no name */
     const struct bat_debuginfo_range *ranges; /* as DWARF lists them; never empty */
     size_t range_count;
-    uint64_t entry; /* where calls of it go: the first range's start */
+    uint64_t entry; /* the first range's start; calls may go to another one's, see the symbols */
     /* Another one of this name in the same unit, one after the other in a ring: clones that the
      * compiler made of one function. Itself if it is the only one. */
     const struct bat_debuginfo_function *namesake;
@@ -107,6 +115,14 @@ BAT_API const struct bat_debuginfo_function *bat_debuginfo_function(struct bat_d
                                                                     uint64_t address);
 
 /*
+ * The name of symbol i of those that the file with the debug information has for functions at this
+ * very address, in the order of the file; NULL behind the last. Belongs to the handle. Reads the
+ * file's symbols at the first call; a binary search after that.
+ */
+BAT_API const char *bat_debuginfo_symbol(struct bat_debuginfo *debuginfo, uint64_t address,
+                                         size_t i);
+
+/*
  * True if the program was compiled with LLVM's flow-sensitive discriminators, which are numbers as
  * they are: it has the symbol __llvm_fs_discriminator__ then.
  */
@@ -116,10 +132,16 @@ BAT_API bool bat_debuginfo_has_fs_discriminators(struct bat_debuginfo *debuginfo
 struct bat_debuginfo_counters {
     uint64_t units;         /* that have code */
     uint64_t units_read;    /* because an address was in them */
-    uint64_t units_missing; /* of these, split units whose .dwo file was not found */
+    uint64_t units_missing; /* of these, split units that are in no package or .dwo file */
 };
 
 BAT_API struct bat_debuginfo_counters bat_debuginfo_counters(const struct bat_debuginfo *debuginfo);
+
+/*
+ * True if a look-up could not read all that it should have for want of memory: what it gave may
+ * lack frames, and so may all that come after it.
+ */
+BAT_API bool bat_debuginfo_lacks_memory(const struct bat_debuginfo *debuginfo);
 
 #ifdef __cplusplus
 }

@@ -8,12 +8,128 @@
 #include "bat_debuginfo.h"
 #include "line_table.h"
 
+/* --- Files ---------------------------------------------------------------------------------- */
+
+/* An ELF file that has DWARF, in memory. What libdw gives points into it. */
+struct debug_image {
+    char *path;
+    uint64_t device; /* which file it is */
+    uint64_t inode;
+    uint8_t *mapped; /* all of the mapping; NULL: no file is open */
+    size_t mapped_size;
+    uint8_t *bytes; /* the ELF file in it */
+    size_t size;
+    size_t file_size;
+    Elf *elf;
+    Dwarf *dwarf;
+    struct line_sections lines;
+    struct line_bytes abbreviations;
+    struct line_bytes addresses; /* .debug_addr */
+    struct line_bytes ranges;    /* .debug_ranges */
+    struct line_bytes rnglists;  /* .debug_rnglists, in .dwo files .debug_rnglists.dwo */
+};
+
+/*
+ * Map the ELF file; sections that zstd packed are unpacked. file is closed. The mapping starts with
+ * head bytes of zeros in front of the ELF file. Fails with BAT_ERR_IO, BAT_ERR_MEMORY, or
+ * BAT_ERR_ELF (not ELF64, little-endian; damaged packed sections).
+ */
+enum bat_code debug_image_map(struct debug_image *image, const char *path, int file, size_t head,
+                              struct bat_error *error);
+
+/*
+ * Give the image, elf or that of the mapping, to libdw; is_split: as that of a .dwo file.
+ * Fails with BAT_ERR_NO_DEBUG (no DWARF, of at least one unit), BAT_ERR_ELF (more abbreviations
+ * than units can need), BAT_ERR_MEMORY.
+ */
+enum bat_code debug_image_begin(struct debug_image *image, bool is_split, struct bat_error *error);
+void debug_image_close(struct debug_image *image);
+
+/*
+ * Check what libdw's time and memory depend on: how large the abbreviations are that units refer
+ * to, in all, and how many attributes one may have.
+ */
+enum bat_code debug_check_abbreviations(const struct debug_image *image, struct bat_error *error);
+
+/*
+ * Run work(context), which calls libdw. False if libdw ran out of memory: work was left then where
+ * it was, and the Dwarf handles that it used can only be ended.
+ */
+bool debug_run_libdw(void (*work)(void *), void *context);
+
+/* To be called before libdw reads another unit of the image: false if it may not have the memory.
+ */
+bool debug_has_memory(const struct debug_image *image);
+
+/* To be called for every Dwarf handle. */
+void debug_handle_no_memory(Dwarf *dwarf);
+
+/* --- Line tables ---------------------------------------------------------------------------- */
+
+/* The line table at one place, which units may share. */
+struct debug_table {
+    struct line_table lines;
+    struct line_sections sections;
+    uint64_t offset; /* in .debug_line */
+    bool is_read;
+};
+
+/* From an address in memory to a number. */
+struct debug_index {
+    const void **keys;
+    uint32_t *values;
+    size_t size; /* a power of two, or 0 */
+    size_t used;
+};
+
+/* The value of a key, which is added with the value given if it is new. NULL: no memory. */
+uint32_t *debug_index_put(struct debug_index *index, const void *key, uint32_t value);
+void debug_index_free(struct debug_index *index);
+
+/* --- Addresses ------------------------------------------------------------------------------ */
+
+/* How a unit writes addresses. */
+struct debug_addresses {
+    struct line_bytes table;  /* .debug_addr of the program */
+    uint64_t table_base;      /* DW_AT_addr_base */
+    struct line_bytes ranges; /* .debug_ranges up to version 4, then .debug_rnglists */
+    uint64_t ranges_base;     /* what is added to offsets in .debug_ranges */
+    uint64_t lists_base;      /* DW_AT_rnglists_base */
+    uint64_t base;            /* the unit's DW_AT_low_pc */
+    unsigned version;
+    unsigned size; /* of an address: 4 or 8 */
+    bool is_64_bit;
+};
+
+/* The address that an attribute has. False if it has none. */
+bool debug_read_address(const struct debug_addresses *addresses, Dwarf_Attribute *attribute,
+                        uint64_t *address);
+
+/* What DW_AT_low_pc and DW_AT_high_pc span, the latter an address or a size. */
+bool debug_read_bounds(const struct debug_addresses *addresses, Dwarf_Attribute *low,
+                       Dwarf_Attribute *high, uint64_t *start, uint64_t *end);
+
+/* A list of ranges that is read one after the other. */
+struct debug_ranges {
+    const struct debug_addresses *addresses;
+    struct line_reader reader;
+    uint64_t base;
+    uint64_t *budget; /* bytes of lists that may still be read: lists may be shared */
+};
+
+/* Go to the list that DW_AT_ranges names; then next reads each range that is not empty. */
+bool debug_ranges_begin(struct debug_ranges *ranges, const struct debug_addresses *addresses,
+                        Dwarf_Attribute *attribute, uint64_t *budget);
+bool debug_ranges_next(struct debug_ranges *ranges, uint64_t *start, uint64_t *end);
+
+/* --- Functions ------------------------------------------------------------------------------ */
+
 /* What DWARF says of a function wherever it was inlined. */
 struct debug_name {
     const char *linkage_name;
     const char *name;
     const char *start_file; /* NULL until it is asked for */
-    uint32_t start_unit;    /* the unit whose file table start_number counts in, or BAT_NONE */
+    uint32_t start_table;   /* the table that start_number counts in, or BAT_NONE */
     uint32_t start_number;
     uint32_t start_line;
 };
@@ -21,6 +137,7 @@ struct debug_name {
 /* A subprogram or an inlined call, in the order of the DIEs: parents stand before children. */
 struct debug_node {
     uint32_t parent; /* the node that this one is inlined into; BAT_NONE for a subprogram */
+    uint32_t depth;  /* how many nodes are around this one */
     uint32_t name;   /* index into names */
     uint32_t call_file;
     uint32_t call_line;
@@ -44,16 +161,16 @@ struct debug_map {
     size_t count;
 };
 
-/* A unit of .debug_info. */
+/* A unit of .debug_info that has code. */
 struct debug_unit {
-    Dwarf_Die die;      /* the unit's own */
-    Dwarf_Die split;    /* that of the .dwo file of a skeleton unit; addr NULL if it has none */
-    uint64_t start;     /* offset in .debug_info of the unit's DIE */
-    uint64_t end;       /* offset in .debug_info where the next unit starts */
-    bool is_split;      /* a skeleton: its DIEs are elsewhere */
-    bool has_code;      /* no type unit or partial unit */
-    bool is_read;       /* the members below were filled, as far as DWARF tells them */
-    bool is_table_read; /* lines has been filled */
+    Dwarf_Die die;              /* the unit's own */
+    const char *compile_folder; /* DW_AT_comp_dir */
+    const char *split_name;     /* the .dwo file of a skeleton unit, which has the DIEs */
+    uint64_t split_id;
+    struct debug_addresses addresses;
+    uint32_t table; /* BAT_NONE: it has none */
+    bool is_split;
+    bool is_read; /* the members below were filled, as far as DWARF tells them */
 
     struct debug_node *nodes;
     size_t node_count;
@@ -64,33 +181,83 @@ struct debug_unit {
     struct bat_debuginfo_range *ranges; /* of the functions */
     size_t range_count;
     struct debug_map map;
-    struct line_table lines;
-    struct line_table split_lines; /* of the .dwo file, if it has one: files only */
 };
 
 /* Addresses that a unit has, from its DIE. */
 struct debug_unit_run {
     uint64_t start;
     uint64_t end;
-    uint64_t reach; /* the highest end up to here: tells how far back to look */
     uint32_t unit;
 };
 
-struct bat_debuginfo {
-    char *path; /* of the file that has the DWARF */
-    int file;
-    Elf *elf;
-    Dwarf *dwarf;
-    uint64_t file_size;
+/* --- Split units ---------------------------------------------------------------------------- */
 
-    struct bat_debuginfo_range *code; /* executable segments of the program itself */
+/* A unit in a .dwo file, or a row of a package's index. */
+struct split_unit {
+    uint64_t id;
+    uint64_t offset; /* of the DIE in the .dwo file; number of the row in a package */
+    bool is_used;    /* a skeleton has it: no other one can */
+};
+
+struct split_package;
+
+/* A .dwo file, or a package of them (.dwp). */
+struct split_file {
+    struct debug_image image;
+    struct split_unit *units; /* ascending by id */
+    size_t unit_count;
+};
+
+/* The DIE of a split unit, and what it needs. */
+struct split_found {
+    Dwarf_Die die;
+    struct line_bytes rnglists;
+    struct line_sections lines;
+    struct debug_image slice; /* of a package; elf NULL: none. To be closed when DIEs are read. */
+};
+
+/* A symbol of a function. */
+struct debug_symbol {
+    uint64_t address;
+    const char *name; /* in the image */
+    uint32_t order;   /* in the table of symbols */
+};
+
+struct bat_debuginfo {
+    char *program_path;
+    struct debug_image image;
+    struct debug_image alternate; /* what dwz took out of several files */
+
+    struct bat_debuginfo_range *code; /* executable segments of the program itself, ascending */
     size_t code_count;
 
     struct debug_unit *units; /* ascending by offset */
     size_t unit_count;
     struct debug_unit_run *runs; /* ascending by start */
     size_t run_count;
-    size_t last_run; /* where the last look-up was */
+    struct debug_map run_map; /* from addresses to runs */
+    uint32_t last_run;        /* of the last look-up */
+
+    struct debug_table *tables;
+    size_t table_count;
+    size_t table_capacity;
+    struct debug_index table_index; /* by where they start in memory */
+
+    struct split_file **splits; /* in the order of their opening */
+    size_t split_count;
+    size_t split_capacity;
+    struct split_package *package; /* NULL: there is none */
+    bool is_package_sought;
+
+    uint64_t line_budget;  /* bytes of line tables that may still be read: tables do not overlap */
+    uint64_t range_budget; /* bytes of range lists */
+    uint64_t name_budget;  /* bytes of the files, which bound those of names */
+    uint64_t name_bytes;   /* of names that were read */
+    bool no_memory;        /* something was left out for want of memory */
+
+    struct debug_symbol *symbols; /* ascending by address, then as the file has them */
+    size_t symbol_count;
+    bool has_symbols; /* they were sought */
 
     struct bat_frame *frames; /* what the last look-up gave */
     size_t frame_capacity;
@@ -103,9 +270,6 @@ bool debug_is_code(const struct bat_debuginfo *debuginfo, uint64_t address);
 /* Fill units and runs. */
 enum bat_code debug_read_units(struct bat_debuginfo *debuginfo, struct bat_error *error);
 
-/* The unit that the DIE of this unit is of, or BAT_NONE. */
-uint32_t debug_unit_at(const struct bat_debuginfo *debuginfo, uint64_t die_offset);
-
 /*
  * Fill the arrays of a unit. Where there is no memory they stay empty. Linear in the unit's DIEs,
  * but for sorting.
@@ -113,22 +277,33 @@ uint32_t debug_unit_at(const struct bat_debuginfo *debuginfo, uint64_t die_offse
 void debug_read_unit(struct bat_debuginfo *debuginfo, struct debug_unit *unit);
 void debug_free_unit(struct debug_unit *unit);
 
-/* Fill the line table of a unit, if that has not been done. */
-void debug_read_lines(struct bat_debuginfo *debuginfo, struct debug_unit *unit);
+/* The number of the line table that a unit's DIE names, or BAT_NONE. It is not read yet. */
+uint32_t debug_find_table(struct bat_debuginfo *debuginfo, const struct line_sections *sections,
+                          Dwarf_Die *unit_die, const char *compile_folder);
 
-/* The path of a file by the number that a DIE of the unit has for it, or NULL. */
-const char *debug_file_path(struct bat_debuginfo *debuginfo, struct debug_unit *unit,
-                            uint32_t number);
+/* A line table by its number, read; NULL for BAT_NONE. Valid until the next table is found. */
+struct line_table *debug_table(struct bat_debuginfo *debuginfo, uint32_t number);
+
+/*
+ * Find the DIEs of a skeleton unit: in the package beside the program, else in the .dwo file. False
+ * if they are nowhere, or belong to another skeleton.
+ */
+bool debug_find_split(struct bat_debuginfo *debuginfo, const struct debug_unit *unit,
+                      struct split_found *found);
+void debug_close_splits(struct bat_debuginfo *debuginfo);
 
 /* Make the map of runs, which are sorted on the way. Time n log n. False if there is no memory. */
 bool debug_map_make(struct debug_map *map, struct debug_run *runs, size_t count);
+
+/* What the map has at an address: a run's node, or BAT_NONE. */
+uint32_t debug_map_find(const struct debug_map *map, uint64_t address);
 
 /* Grow an array of count elements so that one more fits. False if there is no memory. */
 bool debug_grow(void *array, size_t *capacity, size_t count, size_t size);
 
 /*
- * Open the file that has the DWARF of elf, which is at path, and keep it in debuginfo: file, elf,
- * dwarf, path. See bat_debuginfo_open() for where it looks.
+ * Open the file that has the DWARF of the program at path, and fill code, image and alternate. See
+ * bat_debuginfo_open() for where it looks.
  */
 enum bat_code debug_find_file(struct bat_debuginfo *debuginfo, const char *path,
                               const char *debug_file, struct bat_error *error);

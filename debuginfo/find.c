@@ -2,17 +2,17 @@
 /* Which file has the DWARF of a program. */
 #include <elf.h>
 #include <elfutils/libdwelf.h>
+#include <elfutils/libdwfl.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "bat_elf.h"
 #include "debuginfo.h"
 
-#define GLOBAL_FOLDER "/usr/lib/debug"
+#define OPEN_FLAGS (O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
 
 /* The program whose debug information is wanted. */
 struct program {
@@ -25,70 +25,18 @@ struct program {
 
 /* --- A file that may have it ---------------------------------------------------------------- */
 
-static void close_candidate(struct bat_debuginfo *debuginfo)
-{
-    dwarf_end(debuginfo->dwarf);
-    elf_end(debuginfo->elf);
-    if (debuginfo->file >= 0)
-        close(debuginfo->file);
-    free(debuginfo->path);
-    debuginfo->dwarf = NULL;
-    debuginfo->elf = NULL;
-    debuginfo->file = -1;
-    debuginfo->path = NULL;
-}
-
-/* Keep the file at path if it has DWARF with at least one unit. */
-static enum bat_code open_candidate(struct bat_debuginfo *debuginfo, const char *path,
+/* Keep the file if it has DWARF with at least one unit. */
+static enum bat_code open_candidate(struct bat_debuginfo *debuginfo, const char *path, int file,
                                     struct bat_error *error)
 {
-    elf_version(EV_CURRENT);
-    debuginfo->path = strdup(path);
-    debuginfo->file = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-    struct stat status;
-    if (!debuginfo->path || debuginfo->file < 0 || fstat(debuginfo->file, &status) != 0) {
-        enum bat_code code = bat_fail(error, BAT_ERR_IO, "cannot be opened: %m");
-        close_candidate(debuginfo);
-        return code;
-    }
-    debuginfo->file_size = (uint64_t)status.st_size;
-    debuginfo->elf = elf_begin(debuginfo->file, ELF_C_READ_MMAP_PRIVATE, NULL);
-    if (debuginfo->elf && elf_kind(debuginfo->elf) == ELF_K_ELF)
-        debuginfo->dwarf = dwarf_begin_elf(debuginfo->elf, DWARF_C_READ, NULL);
-    Dwarf_Off next;
-    size_t header_size;
-    if (debuginfo->dwarf && dwarf_next_unit(debuginfo->dwarf, 0, &next, &header_size, NULL, NULL,
-                                            NULL, NULL, NULL, NULL) == 0)
-        return BAT_OK;
-    close_candidate(debuginfo);
-    return bat_fail(error, BAT_ERR_NO_DEBUG, "expected DWARF, found none");
-}
-
-/* --- Does a separate file belong to the program? -------------------------------------------- */
-
-/* The CRC-32 that .gnu_debuglink has of the whole file. */
-static bool checksum(const char *path, uint32_t *sum)
-{
-    FILE *file = fopen(path, "rbe");
-    if (!file)
-        return false;
-    uint32_t table[256];
-    for (uint32_t i = 0; i < 256; i++) {
-        uint32_t value = i;
-        for (int bit = 0; bit < 8; bit++)
-            value = value & 1 ? value >> 1 ^ 0xedb88320 : value >> 1;
-        table[i] = value;
-    }
-    uint32_t value = 0xffffffff;
-    unsigned char bytes[1 << 14];
-    size_t size;
-    while ((size = fread(bytes, 1, sizeof(bytes), file)) > 0)
-        for (size_t i = 0; i < size; i++)
-            value = table[(value ^ bytes[i]) & 0xff] ^ value >> 8;
-    bool is_read = !ferror(file);
-    fclose(file);
-    *sum = ~value;
-    return is_read;
+    if (file < 0)
+        return bat_fail(error, BAT_ERR_IO, "cannot be opened: %m");
+    enum bat_code code = debug_image_map(&debuginfo->image, path, file, 0, error);
+    if (code == BAT_OK)
+        code = debug_image_begin(&debuginfo->image, false, error);
+    if (code != BAT_OK)
+        debug_image_close(&debuginfo->image);
+    return code;
 }
 
 static void hex(const uint8_t *bytes, size_t size, char *text, size_t text_size)
@@ -99,14 +47,13 @@ static void hex(const uint8_t *bytes, size_t size, char *text, size_t text_size)
     text[used] = 0;
 }
 
-/* Both have a build-id, and these differ. *is_known tells whether both have one. */
+/* Both have a build-id, and these differ: then text has that of the debug file. */
 static bool is_other_build(const struct program *program, const struct bat_debuginfo *debuginfo,
-                           bool *is_known, char *text, size_t text_size)
+                           char *text, size_t text_size)
 {
     const void *id = NULL;
-    ssize_t size = dwelf_elf_gnu_build_id(debuginfo->elf, &id);
-    *is_known = size > 0 && program->build_id_size > 0;
-    if (!*is_known)
+    ssize_t size = dwelf_elf_gnu_build_id(debuginfo->image.elf, &id);
+    if (size <= 0 || program->build_id_size == 0)
         return false;
     hex(id, (size_t)size, text, text_size);
     return (size_t)size != program->build_id_size ||
@@ -122,100 +69,85 @@ static enum bat_code use_given_file(struct bat_debuginfo *debuginfo, const struc
     if (code != BAT_OK)
         return code;
     bat_elf_close(elf);
-    if (open_candidate(debuginfo, path, error) != BAT_OK)
+    code = open_candidate(debuginfo, path, open(path, OPEN_FLAGS), error);
+    if (code == BAT_ERR_NO_DEBUG)
         return bat_fail(error, BAT_ERR_NO_DEBUG,
                         "expected DWARF debug information, found none: the program has to be "
                         "compiled with -g");
     char found[48];
-    bool is_known;
-    if (!is_other_build(program, debuginfo, &is_known, found, sizeof(found)))
-        return BAT_OK;
+    if (code != BAT_OK || !is_other_build(program, debuginfo, found, sizeof(found)))
+        return code;
     char own[48];
     hex(program->build_id, program->build_id_size, own, sizeof(own));
     return bat_fail(error, BAT_ERR_MISMATCH, "expected the debug file of build-id %s, found %s",
                     own, found);
 }
 
-/* Try a file found by build-id or, with sum not NULL, by .gnu_debuglink. */
-static bool try_file(struct bat_debuginfo *debuginfo, const struct program *program,
-                     const char *path, const uint32_t *sum)
-{
-    struct bat_elf *elf;
-    struct bat_error error;
-    if (bat_elf_open(path, &elf, &error) != BAT_OK)
-        return false;
-    bat_elf_close(elf);
-    if (open_candidate(debuginfo, path, &error) != BAT_OK)
-        return false;
-    char id[48];
-    bool is_known;
-    bool is_other = is_other_build(program, debuginfo, &is_known, id, sizeof(id));
-    uint32_t found = 0;
-    if (!is_other && !is_known && sum)
-        is_other = !checksum(path, &found) || found != *sum;
-    if (is_other)
-        close_candidate(debuginfo);
-    return !is_other;
-}
+/* --- Where elfutils looks ------------------------------------------------------------------- */
 
-/* --- Where to look -------------------------------------------------------------------------- */
+/* What libdwfl finds. */
+struct separate {
+    int file; /* -1: nothing */
+    char *path;
+};
 
-static bool try_build_id(struct bat_debuginfo *debuginfo, const struct program *program)
+/* libdwfl's own search; the file that it finds is kept. */
+static int keep_found(Dwfl_Module *module, void **context, const char *name, Dwarf_Addr start,
+                      const char *main_file, const char *link, GElf_Word sum, char **path)
 {
-    if (program->build_id_size < 2)
-        return false;
-    char first[4];
-    char rest[160];
-    hex(program->build_id, 1, first, sizeof(first));
-    hex(program->build_id + 1, program->build_id_size - 1, rest, sizeof(rest));
-    const char *folders[] = {program->folder, GLOBAL_FOLDER};
-    bool is_found = false;
-    for (size_t i = 0; i < 2 && !is_found; i++) {
-        char *path;
-        if (asprintf(&path, "%s/.build-id/%s/%s.debug", folders[i], first, rest) < 0)
-            return false;
-        is_found = try_file(debuginfo, program, path, NULL);
-        free(path);
+    struct separate *separate = *context;
+    int file =
+        dwfl_standard_find_debuginfo(module, context, name, start, main_file, link, sum, path);
+    if (file >= 0 && *path && separate->file < 0) {
+        separate->file = fcntl(file, F_DUPFD_CLOEXEC, 3);
+        separate->path = strdup(*path);
     }
-    return is_found;
+    return file;
 }
 
-/* The name and checksum in .gnu_debuglink: "name", padding to 4 bytes, CRC-32. */
-static const char *read_link(const struct program *program, uint32_t *sum)
+/* Report the program to libdwfl alone, and ask for its DWARF. */
+static void ask_libdwfl(const struct program *program, char *folders, struct separate *separate)
+{
+    const Dwfl_Callbacks callbacks = {.find_elf = dwfl_build_id_find_elf,
+                                      .find_debuginfo = keep_found,
+                                      .section_address = dwfl_offline_section_address,
+                                      .debuginfo_path = &folders};
+    char *path = realpath(program->path, NULL);
+    int file = path ? open(path, OPEN_FLAGS) : -1;
+    Dwfl *libdwfl = file >= 0 ? dwfl_begin(&callbacks) : NULL;
+    Dwfl_Module *module = libdwfl ? dwfl_report_elf(libdwfl, path, path, file, 0, true) : NULL;
+    void **context;
+    Dwarf_Addr bias;
+    if (module) {
+        dwfl_module_info(module, &context, NULL, NULL, NULL, NULL, NULL, NULL);
+        *context = separate;
+        dwfl_module_getdwarf(module, &bias);
+    } else if (file >= 0) {
+        close(file);
+    }
+    dwfl_end(libdwfl);
+    free(path);
+}
+
+/* As elfutils and gdb: by build-id, by .gnu_debuglink, from debuginfod. */
+static struct separate find_separate(const struct program *program)
+{
+    struct separate separate = {.file = -1};
+    char *folders;
+    if (asprintf(&folders, ":.debug:%s:/usr/lib/debug", program->folder) < 0)
+        return separate;
+    ask_libdwfl(program, folders, &separate);
+    free(folders);
+    return separate;
+}
+
+/* The name that .gnu_debuglink has, or NULL. */
+static const char *read_link(const struct program *program)
 {
     const struct bat_section *section = bat_elf_section(program->elf, ".gnu_debuglink");
     uint64_t size = 0;
     const uint8_t *bytes = section ? bat_elf_section_bytes(program->elf, section, &size) : NULL;
-    const uint8_t *end = bytes ? memchr(bytes, 0, size) : NULL;
-    if (!end || end == bytes)
-        return NULL;
-    uint64_t place = ((uint64_t)(end - bytes) + 4) & ~UINT64_C(3);
-    if (place + 4 > size)
-        return NULL;
-    memcpy(sum, bytes + place, 4);
-    return (const char *)bytes;
-}
-
-static bool try_link(struct bat_debuginfo *debuginfo, const struct program *program)
-{
-    uint32_t sum = 0;
-    const char *name = read_link(program, &sum);
-    if (!name)
-        return false;
-    const struct {
-        const char *before;
-        const char *after;
-    } folders[] = {{"", ""}, {"", "/.debug"}, {GLOBAL_FOLDER, ""}};
-    bool is_found = false;
-    for (size_t i = 0; i < 3 && !is_found; i++) {
-        char *path;
-        if (asprintf(&path, "%s%s%s/%s", folders[i].before, program->folder, folders[i].after,
-                     name) < 0)
-            return false;
-        is_found = try_file(debuginfo, program, path, &sum);
-        free(path);
-    }
-    return is_found;
+    return bytes && memchr(bytes, 0, size) && bytes[0] ? (const char *)bytes : NULL;
 }
 
 /* The sentence for a program without debug information anywhere. */
@@ -223,8 +155,7 @@ static enum bat_code fail_without(const struct program *program, struct bat_erro
 {
     char id[48];
     hex(program->build_id, program->build_id_size, id, sizeof(id));
-    uint32_t sum;
-    const char *name = read_link(program, &sum);
+    const char *name = read_link(program);
     return bat_fail(error, BAT_ERR_NO_DEBUG,
                     "expected DWARF debug information, found none in the file, by build-id (%s) or "
                     "by .gnu_debuglink (%.100s): compile with -g (for AutoFDO: -g1 "
@@ -232,23 +163,99 @@ static enum bat_code fail_without(const struct program *program, struct bat_erro
                     program->build_id_size ? id : "it has none", name ? name : "it has none");
 }
 
+static enum bat_code use_separate_file(struct bat_debuginfo *debuginfo,
+                                       const struct program *program, struct bat_error *error)
+{
+    struct separate found = find_separate(program);
+    if (found.file < 0) {
+        free(found.path);
+        return fail_without(program, error);
+    }
+    const char *path = found.path ? found.path : program->path;
+    enum bat_code code = open_candidate(debuginfo, path, found.file, error);
+    char id[48];
+    if (code == BAT_OK && is_other_build(program, debuginfo, id, sizeof(id))) {
+        debug_image_close(&debuginfo->image);
+        code = BAT_ERR_NO_DEBUG;
+    }
+    free(found.path);
+    return code == BAT_ERR_NO_DEBUG ? fail_without(program, error) : code;
+}
+
+/* --- What dwz took out ---------------------------------------------------------------------- */
+
+/* Open the file at path as the alternate one, if it has that build-id. */
+static bool try_alternate(struct bat_debuginfo *debuginfo, const char *path, const void *id,
+                          size_t size)
+{
+    int file = open(path, OPEN_FLAGS);
+    struct debug_image *alternate = &debuginfo->alternate;
+    if (file < 0 || debug_image_map(alternate, path, file, 0, NULL) != BAT_OK)
+        return false;
+    const void *found;
+    if (debug_image_begin(alternate, false, NULL) == BAT_OK &&
+        dwelf_elf_gnu_build_id(alternate->elf, &found) == (ssize_t)size &&
+        memcmp(found, id, size) == 0)
+        return true;
+    debug_image_close(alternate);
+    return false;
+}
+
+/* Beside the debug file, or by its build-id. libdw looks for no file that has zstd's sections. */
+static void find_alternate(struct bat_debuginfo *debuginfo)
+{
+    const char *name;
+    const void *id;
+    ssize_t size = dwelf_dwarf_gnu_debugaltlink(debuginfo->image.dwarf, &name, &id);
+    if (size < 2 || size > 64)
+        return;
+    char *real = realpath(debuginfo->image.path, NULL);
+    char *slash = real ? strrchr(real, '/') : NULL;
+    char *path = NULL;
+    if (slash)
+        slash[1] = 0;
+    if (slash && asprintf(&path, "%s%s", name[0] == '/' ? "" : real, name) < 0)
+        path = NULL;
+    bool is_found = path && try_alternate(debuginfo, path, id, (size_t)size);
+    free(path);
+    free(real);
+    char text[160];
+    if (is_found)
+        return;
+    hex(id, (size_t)size, text, sizeof(text));
+    if (asprintf(&path, "/usr/lib/debug/.build-id/%.2s/%s.debug", text, text + 2) < 0)
+        return;
+    try_alternate(debuginfo, path, id, (size_t)size);
+    free(path);
+}
+
 /* --- The program ---------------------------------------------------------------------------- */
 
-static enum bat_code keep_code(struct bat_debuginfo *debuginfo, const struct bat_elf *elf,
+/* Keep the executable segments: those of the program, not of its debug file. */
+static enum bat_code keep_code(struct bat_debuginfo *debuginfo, const struct bat_elf *program,
                                struct bat_error *error)
 {
+    uint64_t size;
+    const uint8_t *bytes = bat_elf_bytes(program, &size);
+    elf_version(EV_CURRENT);
+    Elf *elf = elf_memory((char *)bytes, size);
+    size_t count = 0;
+    if (!elf || elf_getphdrnum(elf, &count) != 0)
+        count = 0;
     size_t capacity = 0;
-    struct bat_segment segment;
-    for (size_t i = 0; bat_elf_segment(elf, i, &segment); i++) {
-        if (!(segment.flags & PF_X) || segment.memory_size == 0)
+    bool has_memory = elf != NULL;
+    GElf_Phdr segment;
+    for (size_t i = 0; i < count && has_memory && gelf_getphdr(elf, (int)i, &segment); i++) {
+        if (segment.p_type != PT_LOAD || !(segment.p_flags & PF_X) || segment.p_memsz == 0)
             continue;
-        if (!debug_grow(&debuginfo->code, &capacity, debuginfo->code_count,
-                        sizeof(*debuginfo->code)))
-            return bat_fail(error, BAT_ERR_MEMORY, "not enough memory");
-        debuginfo->code[debuginfo->code_count++] =
-            (struct bat_debuginfo_range){segment.address, segment.address + segment.memory_size};
+        has_memory = debug_grow(&debuginfo->code, &capacity, debuginfo->code_count,
+                                sizeof(*debuginfo->code));
+        if (has_memory)
+            debuginfo->code[debuginfo->code_count++] =
+                (struct bat_debuginfo_range){segment.p_vaddr, segment.p_vaddr + segment.p_memsz};
     }
-    return BAT_OK;
+    elf_end(elf);
+    return has_memory ? BAT_OK : bat_fail(error, BAT_ERR_MEMORY, "not enough memory");
 }
 
 /* The folder that path is in; symbolic links are followed, as gdb does. */
@@ -261,6 +268,41 @@ static char *folder_of(const char *path)
     return real;
 }
 
+static int compare_ranges(const void *left, const void *right)
+{
+    const struct bat_debuginfo_range *a = left;
+    const struct bat_debuginfo_range *b = right;
+    return a->start < b->start ? -1 : a->start > b->start;
+}
+
+/* Sort the segments, and join those that touch. */
+static void join_code(struct bat_debuginfo *debuginfo)
+{
+    struct bat_debuginfo_range *code = debuginfo->code;
+    size_t count = 0;
+    if (debuginfo->code_count > 1)
+        qsort(code, debuginfo->code_count, sizeof(*code), compare_ranges);
+    for (size_t i = 0; i < debuginfo->code_count; i++) {
+        if (count > 0 && code[i].start <= code[count - 1].end) {
+            if (code[i].end > code[count - 1].end)
+                code[count - 1].end = code[i].end;
+        } else {
+            code[count++] = code[i];
+        }
+    }
+    debuginfo->code_count = count;
+}
+
+static enum bat_code open_dwarf(struct bat_debuginfo *debuginfo, const struct program *program,
+                                const char *debug_file, struct bat_error *error)
+{
+    if (debug_file)
+        return use_given_file(debuginfo, program, debug_file, error);
+    enum bat_code code =
+        open_candidate(debuginfo, program->path, open(program->path, OPEN_FLAGS), error);
+    return code == BAT_ERR_NO_DEBUG ? use_separate_file(debuginfo, program, error) : code;
+}
+
 enum bat_code debug_find_file(struct bat_debuginfo *debuginfo, const char *path,
                               const char *debug_file, struct bat_error *error)
 {
@@ -270,13 +312,20 @@ enum bat_code debug_find_file(struct bat_debuginfo *debuginfo, const char *path,
         return code;
     program.build_id = bat_elf_build_id(program.elf, &program.build_id_size);
     program.folder = folder_of(path);
-    code = program.folder ? keep_code(debuginfo, program.elf, error)
-                          : bat_fail(error, BAT_ERR_IO, "cannot be found: %m");
-    if (code == BAT_OK && debug_file)
-        code = use_given_file(debuginfo, &program, debug_file, error);
-    else if (code == BAT_OK && open_candidate(debuginfo, path, error) != BAT_OK &&
-             !try_build_id(debuginfo, &program) && !try_link(debuginfo, &program))
-        code = fail_without(&program, error);
+    debuginfo->program_path = strdup(path);
+    if (!program.folder)
+        code = bat_fail(error, BAT_ERR_IO, "cannot be found: %m");
+    else if (!debuginfo->program_path)
+        code = bat_fail(error, BAT_ERR_MEMORY, "not enough memory");
+    else
+        code = keep_code(debuginfo, program.elf, error);
+    join_code(debuginfo);
+    if (code == BAT_OK)
+        code = open_dwarf(debuginfo, &program, debug_file, error);
+    if (code == BAT_OK)
+        find_alternate(debuginfo);
+    if (debuginfo->alternate.dwarf)
+        dwarf_setalt(debuginfo->image.dwarf, debuginfo->alternate.dwarf);
     free(program.folder);
     bat_elf_close(program.elf);
     return code;

@@ -73,9 +73,7 @@ void line_read_skip(struct line_reader *reader, uint64_t size)
 
 const char *line_string(const struct line_bytes *section, uint64_t offset)
 {
-    if (offset >= section->size || !memchr(section->bytes + offset, 0, section->size - offset))
-        return NULL;
-    return (const char *)section->bytes + offset;
+    return offset < section->size ? (const char *)section->bytes + offset : NULL;
 }
 
 /* --- Before version 5 ----------------------------------------------------------------------- */
@@ -255,7 +253,8 @@ static bool read_unit_length(struct line_reader *reader)
 }
 
 bool line_header_read(struct line_header *header, struct line_table *table,
-                      struct line_reader *reader, const struct line_sections *sections)
+                      struct line_reader *reader, const struct line_sections *sections,
+                      bool *has_memory)
 {
     if (!read_unit_length(reader))
         return false;
@@ -286,10 +285,10 @@ bool line_header_read(struct line_header *header, struct line_table *table,
     table->version = header->version;
     const uint8_t *end = reader->end;
     reader->end = program;
+    /* Damaged tables leave the rows as they are. */
     bool is_read = header->version >= 5 ? read_tables(table, reader, sections)
                                         : read_old_tables(table, reader);
-    /* Damaged tables leave the rows as they are. */
+    *has_memory &= is_read || reader->failed;
     *reader = (struct line_reader){.at = program, .end = end, .is_64_bit = reader->is_64_bit};
-    (void)is_read;
     return true;
 }

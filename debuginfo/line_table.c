@@ -4,6 +4,7 @@
 
 #include <dwarf.h>
 #include <gelf.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,32 +24,43 @@ static struct line_bytes section_bytes(Elf_Scn *section)
 }
 
 /* True for ".debug_line" and, as GNU's tools call it when it is packed, ".zdebug_line". */
-static bool is_called(const char *name, const char *wanted, const char *suffix)
+static bool is_called(const char *name, const char *wanted)
 {
-    size_t length = strlen(wanted);
-    name += strncmp(name, ".z", 2) == 0 ? 2 : name[0] == '.';
-    return strncmp(name, wanted, length) == 0 && strcmp(name + length, suffix) == 0;
+    return strcmp(name, wanted) == 0 ||
+           (strncmp(name, ".z", 2) == 0 && wanted[0] == '.' && strcmp(name + 2, wanted + 1) == 0);
 }
 
-struct line_sections line_sections_find(Elf *elf, const char *suffix)
+struct line_bytes line_section_find(Elf *elf, const char *wanted)
 {
-    struct line_sections found = {0};
     size_t names;
     if (elf_getshdrstrndx(elf, &names) != 0)
-        return found;
+        return (struct line_bytes){0};
     for (Elf_Scn *section = NULL; (section = elf_nextscn(elf, section)) != NULL;) {
         GElf_Shdr header;
         const char *name =
             gelf_getshdr(section, &header) ? elf_strptr(elf, names, header.sh_name) : NULL;
-        if (!name)
-            continue;
-        if (is_called(name, "debug_line", suffix))
-            found.line = section_bytes(section);
-        else if (is_called(name, "debug_line_str", suffix))
-            found.line_strings = section_bytes(section);
-        else if (is_called(name, "debug_str", suffix))
-            found.strings = section_bytes(section);
+        if (name && is_called(name, wanted))
+            return section_bytes(section);
     }
+    return (struct line_bytes){0};
+}
+
+/* Up to the end of the last string: then each string in it has an end. */
+static struct line_bytes whole_strings(struct line_bytes section)
+{
+    const uint8_t *last = section.size ? memrchr(section.bytes, 0, section.size) : NULL;
+    return (struct line_bytes){section.bytes, last ? (size_t)(last - section.bytes) + 1 : 0};
+}
+
+struct line_sections line_sections_find(Elf *elf, bool is_split)
+{
+    struct line_sections found;
+    found.line = line_section_find(elf, is_split ? ".debug_line.dwo" : ".debug_line");
+    found.line_strings =
+        line_section_find(elf, is_split ? ".debug_line_str.dwo" : ".debug_line_str");
+    found.strings = line_section_find(elf, is_split ? ".debug_str.dwo" : ".debug_str");
+    found.line_strings = whole_strings(found.line_strings);
+    found.strings = whole_strings(found.strings);
     return found;
 }
 
@@ -245,25 +257,30 @@ static int compare_sequences(const void *left, const void *right)
     return a->first_row < b->first_row ? -1 : a->first_row > b->first_row;
 }
 
-void line_table_read(struct line_table *table, const struct line_sections *sections,
-                     uint64_t offset, line_filter *filter, const void *context)
+bool line_table_read(struct line_table *table, const struct line_sections *sections,
+                     uint64_t offset, line_filter *filter, const void *context, uint64_t *budget)
 {
     if (offset >= sections->line.size)
-        return;
-    struct line_reader reader = {.at = sections->line.bytes + offset,
-                                 .end = sections->line.bytes + sections->line.size};
+        return true;
+    const uint8_t *start = sections->line.bytes + offset;
+    size_t left = sections->line.size - offset;
+    struct line_reader reader = {.at = start, .end = start + (left < *budget ? left : *budget)};
     struct line_header header = {0};
-    if (!line_header_read(&header, table, &reader, sections))
-        return;
+    bool has_memory = true;
+    bool is_sound = line_header_read(&header, table, &reader, sections, &has_memory);
+    *budget -= (uint64_t)(reader.end - start);
+    if (!is_sound)
+        return has_memory;
     struct line_state state = {.table = table,
                                .header = &header,
                                .filter = filter,
                                .context = context,
-                               .has_memory = true};
+                               .has_memory = has_memory};
     run_program(&state, &reader);
     if (table->sequence_count > 1)
         qsort(table->sequences, table->sequence_count, sizeof(*table->sequences),
               compare_sequences);
+    return state.has_memory;
 }
 
 void line_table_free(struct line_table *table)
@@ -304,11 +321,19 @@ const struct line_row *line_table_find(const struct line_table *table, uint64_t 
     return &rows[first];
 }
 
+/* No file can be opened by a longer path; one that is longer is damaged. */
+static bool is_path(const char *name)
+{
+    return strnlen(name, PATH_MAX) < PATH_MAX;
+}
+
 /* Put folder and name together; the folder may be NULL. */
 static char *join(const char *folder, const char *name)
 {
     if (!folder || !*folder || name[0] == '/')
         return strdup(name);
+    if (!is_path(folder))
+        return NULL;
     size_t length = strlen(folder);
     char *path = NULL;
     if (asprintf(&path, "%s%s%s", folder, folder[length - 1] == '/' ? "" : "/", name) < 0)
@@ -324,9 +349,12 @@ const char *line_table_path(struct line_table *table, uint32_t number)
     if (file->path)
         return file->path;
     const char *folder = file->folder < table->folder_count ? table->folders[file->folder] : NULL;
-    char *inner = join(folder, file->name);
-    if (!inner)
-        return NULL;
+    char *inner = is_path(file->name) ? join(folder, file->name) : NULL;
+    /* From version 5 on folder 0 is the compiler's own. */
+    if (!inner || (table->version >= 5 && file->folder == 0)) {
+        file->path = inner;
+        return inner;
+    }
     file->path = join(table->compile_folder, inner);
     free(inner);
     return file->path;

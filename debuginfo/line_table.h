@@ -21,8 +21,8 @@ struct line_bytes {
 
 struct line_sections {
     struct line_bytes line;         /* .debug_line */
-    struct line_bytes line_strings; /* .debug_line_str */
-    struct line_bytes strings;      /* .debug_str */
+    struct line_bytes line_strings; /* .debug_line_str, up to the end of its last string */
+    struct line_bytes strings;      /* .debug_str, likewise */
 };
 
 struct line_row {
@@ -60,24 +60,30 @@ struct line_table {
     size_t sequence_count;
 };
 
-/*
- * Find the sections, whose names end in suffix ("" or ".dwo"), in an ELF file whose debug sections
- * libdw has unpacked.
+/* Find the sections in an ELF file whose debug sections libdw has unpacked; in a .dwo file theirs.
  */
-struct line_sections line_sections_find(Elf *elf, const char *suffix);
+struct line_sections line_sections_find(Elf *elf, bool is_split);
 
-/* A string of a section that ends inside of it, or NULL. */
+/* The wanted section, also as GNU's tools call it when it is packed; size 0 if there is none. */
+struct line_bytes line_section_find(Elf *elf, const char *wanted);
+
+/*
+ * A string of a section, or NULL if it begins outside. The section has to end with a string's end,
+ * as those that line_sections_find() finds do.
+ */
 const char *line_string(const struct line_bytes *section, uint64_t offset);
 
 /* Tells whether a sequence that starts there is of code that the program has. */
 typedef bool line_filter(uint64_t address, const void *context);
 
 /*
- * Read the table at offset in .debug_line. What is damaged is left out; where there is no memory
- * the rest is. Linear in the table's bytes, but for sorting sequences.
+ * Read the table at offset in .debug_line. What is damaged is left out. False if something was left
+ * out for want of memory. Linear in the table's bytes, but for sorting sequences. The table's bytes
+ * are taken off *budget, which tells how many are left to read: tables do not overlap; one that
+ * takes more is damaged.
  */
-void line_table_read(struct line_table *table, const struct line_sections *sections,
-                     uint64_t offset, line_filter *filter, const void *context);
+bool line_table_read(struct line_table *table, const struct line_sections *sections,
+                     uint64_t offset, line_filter *filter, const void *context, uint64_t *budget);
 void line_table_free(struct line_table *table);
 
 /* The row that covers the address, or NULL. Logarithmic. */
@@ -120,9 +126,11 @@ struct line_header {
 
 /*
  * Read a header, its folders and files into table; reader is at the program then and ends where it
- * ends. False if it is damaged or of an unknown version.
+ * ends. False if it is damaged or of an unknown version. *has_memory becomes false if folders or
+ * files were left out for want of memory.
  */
 bool line_header_read(struct line_header *header, struct line_table *table,
-                      struct line_reader *reader, const struct line_sections *sections);
+                      struct line_reader *reader, const struct line_sections *sections,
+                      bool *has_memory);
 
 #endif

@@ -4,76 +4,48 @@
 
 #include "debuginfo.h"
 
-/* The last run that starts at or below the address; the number of runs if there is none. */
-static size_t find_run(const struct bat_debuginfo *debuginfo, uint64_t address)
-{
-    const struct debug_unit_run *runs = debuginfo->runs;
-    size_t last = debuginfo->last_run;
-    if (last < debuginfo->run_count && runs[last].start <= address &&
-        (last + 1 == debuginfo->run_count || address < runs[last + 1].start))
-        return last;
-    size_t low = 0;
-    size_t high = debuginfo->run_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (runs[middle].start <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low == 0 ? debuginfo->run_count : low - 1;
-}
-
 /* The unit that has code at the address, read, or NULL. */
 static struct debug_unit *find_unit(struct bat_debuginfo *debuginfo, uint64_t address)
 {
-    size_t run = find_run(debuginfo, address);
-    if (run == debuginfo->run_count)
+    const struct debug_unit_run *runs = debuginfo->runs;
+    uint32_t last = debuginfo->last_run;
+    /* Most addresses are near the one before; the next run may overlap this one. */
+    bool is_same = last < debuginfo->run_count && runs[last].start <= address &&
+                   address < runs[last].end &&
+                   (last + 1 == debuginfo->run_count || address < runs[last + 1].start);
+    uint32_t run = is_same ? last : debug_map_find(&debuginfo->run_map, address);
+    if (run == BAT_NONE)
         return NULL;
-    /* Runs do not overlap in sound DWARF; where they do, an earlier one may reach up to here. */
-    while (debuginfo->runs[run].end <= address) {
-        if (run == 0 || debuginfo->runs[run].reach <= address)
-            return NULL;
-        run--;
-    }
     debuginfo->last_run = run;
-    struct debug_unit *unit = &debuginfo->units[debuginfo->runs[run].unit];
+    struct debug_unit *unit = &debuginfo->units[runs[run].unit];
     debug_read_unit(debuginfo, unit);
     return unit;
 }
 
-/* The innermost node of an address, or BAT_NONE. */
-static uint32_t find_node(const struct debug_map *map, uint64_t address)
+static void set_place(struct bat_debuginfo *debuginfo, struct bat_frame *frame,
+                      const struct debug_unit *unit, uint64_t address)
 {
-    size_t low = 0;
-    size_t high = map->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (map->starts[middle] <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low == 0 ? BAT_NONE : map->nodes[low - 1];
-}
-
-static void set_place(struct bat_frame *frame, struct debug_unit *unit, uint64_t address)
-{
-    const struct line_row *row = line_table_find(&unit->lines, address);
+    struct line_table *lines = debug_table(debuginfo, unit->table);
+    const struct line_row *row = lines ? line_table_find(lines, address) : NULL;
     if (!row)
         return;
-    frame->file = line_table_path(&unit->lines, row->file);
+    frame->file = line_table_path(lines, row->file);
     frame->line = row->line;
     frame->column = row->column;
     frame->discriminator = row->discriminator;
 }
 
+/* The path of a file by the number that a DIE has for it, or NULL. */
+static const char *file_path(struct bat_debuginfo *debuginfo, uint32_t table, uint32_t number)
+{
+    struct line_table *lines = debug_table(debuginfo, table);
+    return lines ? line_table_path(lines, number) : NULL;
+}
+
 static const char *start_file(struct bat_debuginfo *debuginfo, struct debug_name *name)
 {
-    if (!name->start_file && name->start_unit != BAT_NONE) {
-        struct debug_unit *unit = &debuginfo->units[name->start_unit];
-        name->start_file = debug_file_path(debuginfo, unit, name->start_number);
-    }
+    if (!name->start_file)
+        name->start_file = file_path(debuginfo, name->start_table, name->start_number);
     return name->start_file;
 }
 
@@ -81,15 +53,15 @@ static struct bat_frame *next_frame(struct bat_debuginfo *debuginfo, size_t coun
 {
     if (!debug_grow(&debuginfo->frames, &debuginfo->frame_capacity, count,
                     sizeof(*debuginfo->frames)))
-        return NULL;
-    return &debuginfo->frames[count];
+        debuginfo->no_memory = true;
+    return count < debuginfo->frame_capacity ? &debuginfo->frames[count] : NULL;
 }
 
 size_t bat_debuginfo_frames(struct bat_debuginfo *debuginfo, uint64_t address,
                             const struct bat_frame **frames)
 {
     struct debug_unit *unit = find_unit(debuginfo, address);
-    uint32_t index = unit ? find_node(&unit->map, address) : BAT_NONE;
+    uint32_t index = unit ? debug_map_find(&unit->map, address) : BAT_NONE;
     size_t count = 0;
     const struct debug_node *inner = NULL;
     while (index != BAT_NONE) {
@@ -104,12 +76,12 @@ size_t bat_debuginfo_frames(struct bat_debuginfo *debuginfo, uint64_t address,
                                     .start_line = name->start_line,
                                     .low_pc = node->low_pc};
         if (inner) {
-            frame->file = debug_file_path(debuginfo, unit, inner->call_file);
+            frame->file = file_path(debuginfo, unit->table, inner->call_file);
             frame->line = inner->call_line;
             frame->column = inner->call_column;
             frame->discriminator = inner->call_discriminator;
         } else {
-            set_place(frame, unit, address);
+            set_place(debuginfo, frame, unit, address);
         }
         count++;
         inner = node;
@@ -123,23 +95,24 @@ bool bat_debuginfo_line(struct bat_debuginfo *debuginfo, uint64_t address, struc
 {
     struct debug_unit *unit = find_unit(debuginfo, address);
     *frame = (struct bat_frame){0};
-    if (!unit || !line_table_find(&unit->lines, address))
+    struct line_table *lines = unit ? debug_table(debuginfo, unit->table) : NULL;
+    if (!lines || !line_table_find(lines, address))
         return false;
-    set_place(frame, unit, address);
+    set_place(debuginfo, frame, unit, address);
     return true;
 }
 
 const char *bat_debuginfo_folder(struct bat_debuginfo *debuginfo, uint64_t address)
 {
     struct debug_unit *unit = find_unit(debuginfo, address);
-    return unit ? unit->lines.compile_folder : NULL;
+    return unit ? unit->compile_folder : NULL;
 }
 
 const struct bat_debuginfo_function *bat_debuginfo_function(struct bat_debuginfo *debuginfo,
                                                             uint64_t address)
 {
     struct debug_unit *unit = find_unit(debuginfo, address);
-    uint32_t index = unit ? find_node(&unit->map, address) : BAT_NONE;
+    uint32_t index = unit ? debug_map_find(&unit->map, address) : BAT_NONE;
     while (index != BAT_NONE && unit->nodes[index].parent != BAT_NONE)
         index = unit->nodes[index].parent;
     if (index == BAT_NONE || unit->nodes[index].function == BAT_NONE)

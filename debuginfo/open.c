@@ -3,7 +3,6 @@
 #include <dwarf.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "bat_elf.h"
 #include "debuginfo.h"
@@ -13,13 +12,19 @@ bool debug_is_code(const struct bat_debuginfo *debuginfo, uint64_t address)
     /* Linkers leave 0 and 1 where a function was dropped; no program has code there. */
     if (address <= 1)
         return false;
-    for (size_t i = 0; i < debuginfo->code_count; i++)
-        if (address >= debuginfo->code[i].start && address < debuginfo->code[i].end)
-            return true;
-    return false;
+    size_t low = 0;
+    size_t high = debuginfo->code_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (debuginfo->code[middle].end <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < debuginfo->code_count && address >= debuginfo->code[low].start;
 }
 
-/* --- Units ---------------------------------------------------------------------------------- */
+/* --- Addresses of units --------------------------------------------------------------------- */
 
 static bool add_run(struct bat_debuginfo *debuginfo, size_t *capacity, uint32_t unit,
                     uint64_t start, uint64_t end)
@@ -44,26 +49,30 @@ static bool add_function_runs(struct bat_debuginfo *debuginfo, size_t *capacity,
     return true;
 }
 
+/* *is_told becomes false if the unit's DIE does not tell them. */
 static bool add_unit_runs(struct bat_debuginfo *debuginfo, size_t *capacity, uint32_t index,
-                          uint64_t *budget)
+                          bool *is_told)
 {
-    Dwarf_Die die = debuginfo->units[index].die;
-    bool is_told = dwarf_hasattr(&die, DW_AT_ranges) || dwarf_hasattr(&die, DW_AT_high_pc);
-    if (!is_told && debuginfo->units[index].is_split)
-        is_told = dwarf_hasattr(&die, DW_AT_low_pc);
-    if (!is_told)
-        return add_function_runs(debuginfo, capacity, index);
-    Dwarf_Addr base;
-    Dwarf_Addr start;
-    Dwarf_Addr end;
-    for (ptrdiff_t at = 0; *budget > 0; --*budget) {
-        at = dwarf_ranges(&die, at, &base, &start, &end);
-        if (at <= 0)
-            break;
-        if (!add_run(debuginfo, capacity, index, start, end))
-            return false;
+    struct debug_unit *unit = &debuginfo->units[index];
+    Dwarf_Die die = unit->die;
+    Dwarf_Attribute attribute;
+    struct debug_ranges ranges;
+    uint64_t start;
+    uint64_t end;
+    *is_told = true;
+    if (dwarf_attr(&die, DW_AT_ranges, &attribute)) {
+        if (!debug_ranges_begin(&ranges, &unit->addresses, &attribute, &debuginfo->range_budget))
+            return true;
+        while (debug_ranges_next(&ranges, &start, &end))
+            if (!add_run(debuginfo, capacity, index, start, end))
+                return false;
+        return true;
     }
-    return true;
+    Dwarf_Attribute high;
+    *is_told = dwarf_attr(&die, DW_AT_low_pc, &attribute) &&
+               dwarf_attr(&die, DW_AT_high_pc, &high) &&
+               debug_read_bounds(&unit->addresses, &attribute, &high, &start, &end);
+    return !*is_told || add_run(debuginfo, capacity, index, start, end);
 }
 
 static int compare_runs(const void *left, const void *right)
@@ -77,74 +86,135 @@ static int compare_runs(const void *left, const void *right)
     return a->unit < b->unit ? -1 : a->unit > b->unit;
 }
 
-static void sort_runs(struct bat_debuginfo *debuginfo)
+/* Sort the runs, and make the map that tells for each address the last run that has it. */
+static bool sort_runs(struct bat_debuginfo *debuginfo)
 {
-    if (debuginfo->run_count == 0)
-        return;
-    qsort(debuginfo->runs, debuginfo->run_count, sizeof(*debuginfo->runs), compare_runs);
-    uint64_t reach = 0;
-    for (size_t i = 0; i < debuginfo->run_count; i++) {
-        if (debuginfo->runs[i].end > reach)
-            reach = debuginfo->runs[i].end;
-        debuginfo->runs[i].reach = reach;
-    }
+    size_t count = debuginfo->run_count;
+    if (count == 0)
+        return true;
+    qsort(debuginfo->runs, count, sizeof(*debuginfo->runs), compare_runs);
+    struct debug_run *runs = malloc(count * sizeof(*runs));
+    if (!runs)
+        return false;
+    for (size_t i = 0; i < count; i++)
+        runs[i] = (struct debug_run){debuginfo->runs[i].start, debuginfo->runs[i].end, (uint32_t)i};
+    bool is_made = debug_map_make(&debuginfo->run_map, runs, count);
+    free(runs);
+    return is_made;
 }
 
-static bool add_unit(struct bat_debuginfo *debuginfo, size_t *capacity, Dwarf_Die *die,
-                     Dwarf_Die *split, uint8_t kind)
+/* --- Units ---------------------------------------------------------------------------------- */
+
+static uint64_t number_of(Dwarf_Die *die, unsigned first, unsigned second)
 {
+    Dwarf_Attribute attribute;
+    Dwarf_Word value = 0;
+    if ((dwarf_attr(die, first, &attribute) || dwarf_attr(die, second, &attribute)) &&
+        dwarf_formudata(&attribute, &value) == 0)
+        return value;
+    return 0;
+}
+
+static const char *string_of(Dwarf_Die *die, unsigned first, unsigned second)
+{
+    Dwarf_Attribute attribute;
+    if (dwarf_attr(die, first, &attribute) || dwarf_attr(die, second, &attribute))
+        return dwarf_formstring(&attribute);
+    return NULL;
+}
+
+/* How the unit writes addresses. */
+static void read_addresses(const struct bat_debuginfo *debuginfo, struct debug_unit *unit,
+                           unsigned version, unsigned address_size, unsigned offset_size)
+{
+    Dwarf_Die die = unit->die;
+    const struct debug_image *image = &debuginfo->image;
+    struct debug_addresses *addresses = &unit->addresses;
+    *addresses = (struct debug_addresses){
+        .table = image->addresses,
+        .table_base = number_of(&die, DW_AT_addr_base, DW_AT_GNU_addr_base),
+        .ranges = version >= 5 ? image->rnglists : image->ranges,
+        .lists_base = number_of(&die, DW_AT_rnglists_base, DW_AT_rnglists_base),
+        .version = version,
+        .size = address_size == 4 ? 4 : 8,
+        .is_64_bit = offset_size == 8,
+    };
+    Dwarf_Attribute attribute;
+    if (dwarf_attr(&die, DW_AT_low_pc, &attribute))
+        debug_read_address(addresses, &attribute, &addresses->base);
+}
+
+static bool add_unit(struct bat_debuginfo *debuginfo, size_t *capacity, Dwarf_Die *die)
+{
+    Dwarf_Half version;
+    uint8_t kind;
+    uint8_t address_size;
+    uint8_t offset_size;
+    uint64_t id;
+    if (dwarf_cu_info(die->cu, &version, &kind, NULL, NULL, &id, &address_size, &offset_size) !=
+            0 ||
+        (kind != DW_UT_compile && kind != DW_UT_skeleton && kind != DW_UT_split_compile))
+        return true;
     if (!debug_grow(&debuginfo->units, capacity, debuginfo->unit_count, sizeof(*debuginfo->units)))
         return false;
     struct debug_unit *unit = &debuginfo->units[debuginfo->unit_count++];
-    *unit = (struct debug_unit){.die = *die, .start = dwarf_dieoffset(die)};
-    unit->is_split = kind == DW_UT_skeleton;
-    unit->has_code = kind == DW_UT_compile || kind == DW_UT_skeleton;
-    if (unit->is_split && dwarf_tag(split) == DW_TAG_compile_unit)
-        unit->split = *split;
-    debuginfo->counters.units += unit->has_code;
+    *unit = (struct debug_unit){.die = *die, .split_id = id};
+    read_addresses(debuginfo, unit, version, address_size, offset_size);
+    unit->compile_folder = string_of(die, DW_AT_comp_dir, DW_AT_comp_dir);
+    /* libdw takes a skeleton of DWARF 4 that has inlined calls for the unit of a .dwo file. */
+    unit->split_name = string_of(die, DW_AT_dwo_name, DW_AT_GNU_dwo_name);
+    unit->is_split = unit->split_name || kind == DW_UT_skeleton;
+    if (version < 5)
+        unit->split_id = number_of(die, DW_AT_GNU_dwo_id, DW_AT_GNU_dwo_id);
+    unit->table = debug_find_table(debuginfo, &debuginfo->image.lines, die, unit->compile_folder);
+    debuginfo->counters.units++;
     return true;
 }
 
-enum bat_code debug_read_units(struct bat_debuginfo *debuginfo, struct bat_error *error)
+static bool list_units(struct bat_debuginfo *debuginfo)
 {
     size_t capacity = 0;
-    Dwarf_CU *cu = NULL;
-    Dwarf_Die die;
-    Dwarf_Die split;
-    uint8_t kind;
-    Dwarf_Half version;
-    while (dwarf_get_units(debuginfo->dwarf, cu, &cu, &version, &kind, &die, &split) == 0) {
-        if (!die.addr || (uint64_t)dwarf_dieoffset(&die) == UINT64_MAX)
-            continue;
-        if (!add_unit(debuginfo, &capacity, &die, &split, kind))
-            return bat_fail(error, BAT_ERR_MEMORY, "not enough memory");
+    Dwarf_Off offset = 0;
+    Dwarf_Off next;
+    size_t header_size;
+    Dwarf *dwarf = debuginfo->image.dwarf;
+    for (; dwarf_next_unit(dwarf, offset, &next, &header_size, NULL, NULL, NULL, NULL, NULL,
+                           NULL) == 0;
+         offset = next) {
+        Dwarf_Die die;
+        if (!debug_has_memory(&debuginfo->image))
+            return false;
+        if (dwarf_offdie(dwarf, offset + header_size, &die) &&
+            !add_unit(debuginfo, &capacity, &die))
+            return false;
     }
-    uint64_t budget = debuginfo->file_size;
-    capacity = 0;
-    for (size_t i = 0; i < debuginfo->unit_count; i++)
-        if (debuginfo->units[i].has_code &&
-            !add_unit_runs(debuginfo, &capacity, (uint32_t)i, &budget))
-            return bat_fail(error, BAT_ERR_MEMORY, "not enough memory");
-    sort_runs(debuginfo);
-    return BAT_OK;
+    return true;
 }
 
-uint32_t debug_unit_at(const struct bat_debuginfo *debuginfo, uint64_t die_offset)
+static bool list_runs(struct bat_debuginfo *debuginfo)
 {
-    size_t low = 0;
-    size_t high = debuginfo->unit_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (debuginfo->units[middle].start < die_offset)
-            low = middle + 1;
-        else
-            high = middle;
+    size_t capacity = 0;
+    for (size_t i = 0; i < debuginfo->unit_count; i++) {
+        bool is_told;
+        if (!add_unit_runs(debuginfo, &capacity, (uint32_t)i, &is_told) ||
+            (!is_told && !add_function_runs(debuginfo, &capacity, (uint32_t)i)))
+            return false;
     }
-    return low < debuginfo->unit_count && debuginfo->units[low].start == die_offset ? (uint32_t)low
-                                                                                    : BAT_NONE;
+    return sort_runs(debuginfo);
 }
 
 /* --- Opening -------------------------------------------------------------------------------- */
+
+static void read_units(void *context)
+{
+    struct bat_debuginfo *debuginfo = context;
+    debuginfo->line_budget =
+        debuginfo->image.lines.line.size + debuginfo->alternate.lines.line.size;
+    debuginfo->range_budget = debuginfo->image.size;
+    debuginfo->name_budget = debuginfo->image.size + debuginfo->alternate.size;
+    if (!list_units(debuginfo) || !list_runs(debuginfo))
+        debuginfo->no_memory = true;
+}
 
 enum bat_code bat_debuginfo_open(const char *path, const char *debug_file,
                                  struct bat_debuginfo **debuginfo, struct bat_error *error)
@@ -152,10 +222,9 @@ enum bat_code bat_debuginfo_open(const char *path, const char *debug_file,
     struct bat_debuginfo *opened = calloc(1, sizeof(*opened));
     if (!opened)
         return bat_fail(error, BAT_ERR_MEMORY, "not enough memory");
-    opened->file = -1;
     enum bat_code code = debug_find_file(opened, path, debug_file, error);
-    if (code == BAT_OK)
-        code = debug_read_units(opened, error);
+    if (code == BAT_OK && (!debug_run_libdw(read_units, opened) || opened->no_memory))
+        code = bat_fail(error, BAT_ERR_MEMORY, "not enough memory");
     if (code == BAT_OK)
         *debuginfo = opened;
     else
@@ -169,24 +238,35 @@ void bat_debuginfo_close(struct bat_debuginfo *debuginfo)
         return;
     for (size_t i = 0; i < debuginfo->unit_count; i++)
         debug_free_unit(&debuginfo->units[i]);
+    for (size_t i = 0; i < debuginfo->table_count; i++)
+        line_table_free(&debuginfo->tables[i].lines);
     free(debuginfo->units);
     free(debuginfo->runs);
+    free(debuginfo->run_map.starts);
+    free(debuginfo->run_map.nodes);
+    free(debuginfo->tables);
+    debug_index_free(&debuginfo->table_index);
+    debug_close_splits(debuginfo);
     free(debuginfo->code);
+    free(debuginfo->symbols);
     free(debuginfo->frames);
-    dwarf_end(debuginfo->dwarf);
-    elf_end(debuginfo->elf);
-    if (debuginfo->file >= 0)
-        close(debuginfo->file);
-    free(debuginfo->path);
+    debug_image_close(&debuginfo->image);
+    debug_image_close(&debuginfo->alternate);
+    free(debuginfo->program_path);
     free(debuginfo);
 }
 
 const char *bat_debuginfo_path(const struct bat_debuginfo *debuginfo)
 {
-    return debuginfo->path;
+    return debuginfo->image.path;
 }
 
 struct bat_debuginfo_counters bat_debuginfo_counters(const struct bat_debuginfo *debuginfo)
 {
     return debuginfo->counters;
+}
+
+bool bat_debuginfo_lacks_memory(const struct bat_debuginfo *debuginfo)
+{
+    return debuginfo->no_memory;
 }

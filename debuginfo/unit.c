@@ -9,24 +9,25 @@
 /* Compilers' extension, which elfutils does not name. */
 #define AT_GNU_DISCRIMINATOR 0x2136
 
-/* From the DIE of an abstract function to its index in names. */
-struct name_cache {
-    const void **keys;
-    uint32_t *values;
-    size_t size; /* a power of two, or 0 */
-    size_t used;
-};
+/* Inlined calls in inlined calls; what is deeper is taken for a part of what is around it. */
+#define DEPTH_MAX 1000u
+
+/* How many times larger than the files names may be in all: units may share them. */
+#define NAMES_MAX 64u
 
 /* Where the walk through a unit is. */
 struct walk {
     struct bat_debuginfo *debuginfo;
     struct debug_unit *unit;
+    struct split_found split; /* where the DIEs are if the unit is a skeleton */
+    struct debug_addresses addresses;
     Dwarf_Die die;
     const uint8_t *end; /* of the unit's bytes */
     uint32_t *outer;    /* at each depth the node that the DIEs there are in */
     size_t depth;
     size_t outer_capacity;
-    struct name_cache cache;
+    struct debug_index cache;   /* from the DIE of an abstract function to its index in names */
+    struct debug_index strings; /* names that were taken off the budget */
     struct debug_run *runs;
     size_t run_count;
     size_t run_capacity;
@@ -34,23 +35,9 @@ struct walk {
     size_t name_capacity;
     size_t function_capacity;
     size_t range_capacity;
-    size_t range_budget; /* lists may be shared, and so be longer than the file in all */
+    Dwarf_CU *other; /* the last one of another unit whose files were asked for, and its table */
+    uint32_t other_table;
 };
-
-bool debug_grow(void *array, size_t *capacity, size_t count, size_t size)
-{
-    if (count < *capacity)
-        return true;
-    size_t larger = *capacity ? 2 * *capacity : 16;
-    if (larger >= BAT_NONE)
-        return false;
-    void *grown = realloc(*(void **)array, larger * size);
-    if (!grown)
-        return false;
-    *(void **)array = grown;
-    *capacity = larger;
-    return true;
-}
 
 /* --- Attributes ----------------------------------------------------------------------------- */
 
@@ -63,6 +50,7 @@ struct attributes {
     bool has_high;
     bool has_ranges;
     bool has_origin;
+    Dwarf_Attribute ranges;
     uint32_t call_file;
     uint32_t call_line;
     uint32_t call_column;
@@ -88,6 +76,7 @@ static int take_attribute(Dwarf_Attribute *attribute, void *context)
         attributes->has_high = true;
         break;
     case DW_AT_ranges:
+        attributes->ranges = *attribute;
         attributes->has_ranges = true;
         break;
     case DW_AT_abstract_origin:
@@ -118,26 +107,68 @@ static const char *find_string(Dwarf_Die *die, unsigned name)
     return dwarf_formstring(dwarf_attr_integrate(die, name, &attribute));
 }
 
-/* The unit that an attribute's DIE is in: for file numbers. */
-static uint32_t unit_of(const struct walk *walk, Dwarf_Attribute *attribute)
+/*
+ * The line table whose files a DIE's numbers are of. A split unit has those of its skeleton, the
+ * type units beside it have their own.
+ */
+static uint32_t table_of(struct walk *walk, Dwarf_CU *cu)
 {
-    const struct bat_debuginfo *debuginfo = walk->debuginfo;
-    Dwarf_Die unit_die;
-    if (walk->unit->is_split)
-        return (uint32_t)(walk->unit - debuginfo->units);
-    if (!attribute->cu || dwarf_cu_getdwarf(attribute->cu) != debuginfo->dwarf ||
-        !dwarf_cu_die(attribute->cu, &unit_die, NULL, NULL, NULL, NULL, NULL, NULL))
-        return BAT_NONE;
-    return debug_unit_at(debuginfo, dwarf_dieoffset(&unit_die));
+    struct bat_debuginfo *debuginfo = walk->debuginfo;
+    if (cu == walk->die.cu)
+        return walk->unit->table;
+    if (cu == walk->other)
+        return walk->other_table;
+    Dwarf_Die die;
+    uint32_t table = BAT_NONE;
+    const struct line_sections *sections = NULL;
+    Dwarf *dwarf = cu ? dwarf_cu_getdwarf(cu) : NULL;
+    if (dwarf == debuginfo->image.dwarf)
+        sections = &debuginfo->image.lines;
+    else if (dwarf && dwarf == debuginfo->alternate.dwarf)
+        sections = &debuginfo->alternate.lines;
+    else if (dwarf && walk->split.die.addr)
+        sections = &walk->split.lines;
+    if (sections && dwarf_cu_die(cu, &die, NULL, NULL, NULL, NULL, NULL, NULL)) {
+        Dwarf_Attribute attribute;
+        const char *folder = dwarf_formstring(dwarf_attr(&die, DW_AT_comp_dir, &attribute));
+        table = debug_find_table(debuginfo, sections, &die, folder);
+    }
+    walk->other = cu;
+    walk->other_table = table;
+    return table;
 }
 
-static struct debug_name read_name(const struct walk *walk, Dwarf_Die *die)
+/* --- Names ---------------------------------------------------------------------------------- */
+
+/* The name, or NULL if names are too long in all: such that begin in each other. */
+static const char *take_name(struct walk *walk, const char *name)
 {
-    struct debug_name name = {.start_unit = BAT_NONE};
-    name.linkage_name = find_string(die, DW_AT_linkage_name);
-    if (!name.linkage_name)
-        name.linkage_name = find_string(die, DW_AT_MIPS_linkage_name);
-    name.name = find_string(die, DW_AT_name);
+    if (!name)
+        return NULL;
+    struct bat_debuginfo *debuginfo = walk->debuginfo;
+    size_t used = walk->strings.used;
+    if (!debug_index_put(&walk->strings, name, 0)) {
+        debuginfo->no_memory = true;
+        return NULL;
+    }
+    if (used == walk->strings.used)
+        return name;
+    uint64_t left = debuginfo->name_budget * NAMES_MAX - debuginfo->name_bytes;
+    uint64_t length = strnlen(name, left);
+    debuginfo->name_bytes += length;
+    if (length == left)
+        return NULL;
+    return name;
+}
+
+static struct debug_name read_name(struct walk *walk, Dwarf_Die *die)
+{
+    struct debug_name name = {.start_table = BAT_NONE};
+    const char *linkage_name = find_string(die, DW_AT_linkage_name);
+    if (!linkage_name)
+        linkage_name = find_string(die, DW_AT_MIPS_linkage_name);
+    name.linkage_name = take_name(walk, linkage_name);
+    name.name = take_name(walk, find_string(die, DW_AT_name));
     if (!name.linkage_name)
         name.linkage_name = name.name;
     if (!name.name)
@@ -147,46 +178,9 @@ static struct debug_name read_name(const struct walk *walk, Dwarf_Die *die)
         name.start_line = number_of(&attribute);
     if (dwarf_attr_integrate(die, DW_AT_decl_file, &attribute)) {
         name.start_number = number_of(&attribute);
-        name.start_unit = unit_of(walk, &attribute);
+        name.start_table = table_of(walk, attribute.cu);
     }
     return name;
-}
-
-/* --- Names ---------------------------------------------------------------------------------- */
-
-/* The place of a key, or of where it would go. */
-static size_t cache_place(const struct name_cache *cache, const void *key)
-{
-    size_t place =
-        (size_t)((uintptr_t)key * UINT64_C(0x9e3779b97f4a7c15) >> 20) & (cache->size - 1);
-    while (cache->keys[place] && cache->keys[place] != key)
-        place = (place + 1) & (cache->size - 1);
-    return place;
-}
-
-static bool cache_grow(struct name_cache *cache)
-{
-    if (2 * cache->used < cache->size)
-        return true;
-    struct name_cache larger = {.size = cache->size ? 2 * cache->size : 64, .used = cache->used};
-    larger.keys = calloc(larger.size, sizeof(*larger.keys));
-    larger.values = malloc(larger.size * sizeof(*larger.values));
-    if (!larger.keys || !larger.values) {
-        free(larger.keys);
-        free(larger.values);
-        return false;
-    }
-    for (size_t i = 0; i < cache->size; i++) {
-        if (!cache->keys[i])
-            continue;
-        size_t place = cache_place(&larger, cache->keys[i]);
-        larger.keys[place] = cache->keys[i];
-        larger.values[place] = cache->values[i];
-    }
-    free(cache->keys);
-    free(cache->values);
-    *cache = larger;
-    return true;
 }
 
 static uint32_t add_name(struct walk *walk, Dwarf_Die *die)
@@ -205,18 +199,10 @@ static uint32_t find_name(struct walk *walk, const struct attributes *attributes
     Dwarf_Die origin;
     if (!attributes->has_origin || !dwarf_formref_die(&attribute, &origin))
         return add_name(walk, &walk->die);
-    if (!cache_grow(&walk->cache))
-        return BAT_NONE;
-    size_t place = cache_place(&walk->cache, origin.addr);
-    if (!walk->cache.keys[place]) {
-        uint32_t name = add_name(walk, &origin);
-        if (name == BAT_NONE)
-            return BAT_NONE;
-        walk->cache.keys[place] = origin.addr;
-        walk->cache.values[place] = name;
-        walk->cache.used++;
-    }
-    return walk->cache.values[place];
+    uint32_t *name = debug_index_put(&walk->cache, origin.addr, BAT_NONE);
+    if (name && *name == BAT_NONE)
+        *name = add_name(walk, &origin);
+    return name ? *name : BAT_NONE;
 }
 
 /* --- Addresses ------------------------------------------------------------------------------ */
@@ -238,46 +224,27 @@ static bool add_run(struct walk *walk, uint32_t node, bool is_function, uint64_t
     return true;
 }
 
-/* DW_AT_low_pc and DW_AT_high_pc, the latter an address or a size. */
-static bool read_bounds(struct attributes *attributes, uint64_t *start, uint64_t *end)
-{
-    Dwarf_Addr low;
-    if (!attributes->has_low || dwarf_formaddr(&attributes->low, &low) != 0)
-        return false;
-    *start = low;
-    if (!attributes->has_high)
-        return false;
-    Dwarf_Addr high;
-    if (dwarf_formaddr(&attributes->high, &high) == 0) {
-        *end = high;
-        return true;
-    }
-    Dwarf_Word size;
-    if (dwarf_formudata(&attributes->high, &size) != 0)
-        return false;
-    *end = low + size;
-    return true;
-}
-
 static bool add_runs(struct walk *walk, struct attributes *attributes, uint32_t node,
                      bool is_function)
 {
     uint64_t start = 0;
     uint64_t end = 0;
-    bool has_bounds = read_bounds(attributes, &start, &end);
+    bool has_bounds =
+        attributes->has_low && attributes->has_high &&
+        debug_read_bounds(&walk->addresses, &attributes->low, &attributes->high, &start, &end);
+    if (!has_bounds && attributes->has_low)
+        debug_read_address(&walk->addresses, &attributes->low, &start);
     walk->unit->nodes[node].low_pc = start;
     if (has_bounds)
         return add_run(walk, node, is_function, start, end);
-    if (!attributes->has_ranges)
+    struct debug_ranges ranges;
+    if (!attributes->has_ranges ||
+        !debug_ranges_begin(&ranges, &walk->addresses, &attributes->ranges,
+                            &walk->debuginfo->range_budget))
         return true;
-    Dwarf_Addr base;
-    for (ptrdiff_t at = 0; walk->range_budget > 0; walk->range_budget--) {
-        at = dwarf_ranges(&walk->die, at, &base, &start, &end);
-        if (at <= 0)
-            break;
+    while (debug_ranges_next(&ranges, &start, &end))
         if (!add_run(walk, node, is_function, start, end))
             return false;
-    }
     return true;
 }
 
@@ -355,6 +322,9 @@ static bool add_node(struct walk *walk, uint32_t outer, bool is_function, uint32
         return true;
     }
     struct debug_unit *unit = walk->unit;
+    uint32_t depth = is_function || outer == BAT_NONE ? 0 : unit->nodes[outer].depth + 1;
+    if (depth > DEPTH_MAX)
+        return true;
     if (!debug_grow(&unit->nodes, &walk->node_capacity, unit->node_count, sizeof(*unit->nodes)))
         return false;
     uint32_t name = is_function ? add_name(walk, &walk->die) : find_name(walk, &attributes);
@@ -362,6 +332,7 @@ static bool add_node(struct walk *walk, uint32_t outer, bool is_function, uint32
         return false;
     uint32_t node = (uint32_t)unit->node_count++;
     unit->nodes[node] = (struct debug_node){.parent = is_function ? BAT_NONE : outer,
+                                            .depth = depth,
                                             .name = name,
                                             .call_file = attributes.call_file,
                                             .call_line = attributes.call_line,
@@ -403,9 +374,12 @@ static bool may_hold_functions(int tag)
 static bool enter(struct walk *walk, int tag, uint32_t node)
 {
     Dwarf_Die child;
-    if (!may_hold_functions(tag) || dwarf_child(&walk->die, &child) != 0 ||
-        !debug_grow(&walk->outer, &walk->outer_capacity, walk->depth + 1, sizeof(*walk->outer)))
+    if (!may_hold_functions(tag) || dwarf_child(&walk->die, &child) != 0)
         return false;
+    if (!debug_grow(&walk->outer, &walk->outer_capacity, walk->depth + 1, sizeof(*walk->outer))) {
+        walk->debuginfo->no_memory = true;
+        return false;
+    }
     walk->outer[++walk->depth] = node;
     walk->die = child;
     return true;
@@ -437,12 +411,14 @@ static bool go_on(struct walk *walk)
     return true;
 }
 
-static void walk_dies(struct walk *walk)
+/* False if there is no memory. */
+static bool walk_dies(struct walk *walk)
 {
     Dwarf_Die child;
-    if (!debug_grow(&walk->outer, &walk->outer_capacity, 0, sizeof(*walk->outer)) ||
-        dwarf_child(&walk->die, &child) != 0)
-        return;
+    if (!debug_grow(&walk->outer, &walk->outer_capacity, 0, sizeof(*walk->outer)))
+        return false;
+    if (dwarf_child(&walk->die, &child) != 0)
+        return true;
     walk->outer[0] = BAT_NONE;
     walk->die = child;
     for (;;) {
@@ -450,9 +426,9 @@ static void walk_dies(struct walk *walk)
         uint32_t node = walk->outer[walk->depth];
         if ((tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine) &&
             !add_node(walk, node, tag == DW_TAG_subprogram, &node))
-            return;
+            return false;
         if (!enter(walk, tag, node) && !go_on(walk))
-            return;
+            return true;
     }
 }
 
@@ -470,70 +446,71 @@ static const uint8_t *find_end(Dwarf_Die *die)
     return (const uint8_t *)die->addr + (next - offset);
 }
 
-static void read_dies(struct bat_debuginfo *debuginfo, struct debug_unit *unit)
-{
-    Dwarf_Die *die = unit->is_split ? &unit->split : &unit->die;
-    if (!die->addr)
-        return;
-    struct walk walk = {.debuginfo = debuginfo, .unit = unit, .die = *die, .end = find_end(die)};
-    walk.range_budget = debuginfo->file_size;
-    if (walk.end)
-        walk_dies(&walk);
-    place_ranges(unit);
-    link_namesakes(unit);
-    debug_map_make(&unit->map, walk.runs, walk.run_count);
-    free(walk.runs);
-    free(walk.outer);
-    free(walk.cache.keys);
-    free(walk.cache.values);
-}
-
 /* --- The unit ------------------------------------------------------------------------------- */
 
-static bool is_code(uint64_t address, const void *debuginfo)
+/* Where a split unit's lists of ranges are. */
+static void use_split_addresses(struct walk *walk)
 {
-    return debug_is_code(debuginfo, address);
+    struct debug_addresses *addresses = &walk->addresses;
+    if (addresses->version < 5) {
+        Dwarf_Attribute attribute;
+        Dwarf_Word base;
+        if (dwarf_attr(&walk->unit->die, DW_AT_GNU_ranges_base, &attribute) &&
+            dwarf_formudata(&attribute, &base) == 0)
+            addresses->ranges_base = base;
+        return;
+    }
+    addresses->ranges = walk->split.rnglists;
+    /* Behind the header: its length, version, sizes and the count of offsets. */
+    addresses->lists_base = addresses->is_64_bit ? 20 : 12;
 }
 
-void debug_read_lines(struct bat_debuginfo *debuginfo, struct debug_unit *unit)
+/*
+ * Without its .dwo file a skeleton may still have the inlined calls: clang puts them there for
+ * profilers (-fsplit-dwarf-inlining).
+ */
+static void read_dies(void *context)
 {
-    if (unit->is_table_read)
+    struct walk *walk = context;
+    struct bat_debuginfo *debuginfo = walk->debuginfo;
+    struct debug_unit *unit = walk->unit;
+    walk->die = unit->die;
+    walk->addresses = unit->addresses;
+    if (unit->is_split && debug_find_split(debuginfo, unit, &walk->split)) {
+        walk->die = walk->split.die;
+        use_split_addresses(walk);
+    } else if (unit->is_split) {
+        debuginfo->counters.units_missing++;
+    }
+    /* Those that this one refers to too. */
+    if (!debug_has_memory(&debuginfo->image) || !debug_has_memory(&debuginfo->alternate))
+        debuginfo->no_memory = true;
+    if (debuginfo->no_memory)
         return;
-    unit->is_table_read = true;
-    Dwarf_Attribute attribute;
-    Dwarf_Word offset;
-    unit->lines.compile_folder =
-        dwarf_formstring(dwarf_attr(&unit->die, DW_AT_comp_dir, &attribute));
-    if (!dwarf_attr(&unit->die, DW_AT_stmt_list, &attribute) ||
-        dwarf_formudata(&attribute, &offset) != 0)
-        return;
-    struct line_sections sections = line_sections_find(debuginfo->elf, "");
-    line_table_read(&unit->lines, &sections, offset, is_code, debuginfo);
-    if (!unit->split.addr)
-        return;
-    unit->split_lines.compile_folder = unit->lines.compile_folder;
-    sections = line_sections_find(dwarf_getelf(dwarf_cu_getdwarf(unit->split.cu)), ".dwo");
-    line_table_read(&unit->split_lines, &sections, 0, is_code, debuginfo);
-}
-
-const char *debug_file_path(struct bat_debuginfo *debuginfo, struct debug_unit *unit,
-                            uint32_t number)
-{
-    debug_read_lines(debuginfo, unit);
-    return line_table_path(unit->split_lines.file_count ? &unit->split_lines : &unit->lines,
-                           number);
+    walk->end = find_end(&walk->die);
+    if (walk->end && !walk_dies(walk))
+        debuginfo->no_memory = true;
 }
 
 void debug_read_unit(struct bat_debuginfo *debuginfo, struct debug_unit *unit)
 {
-    if (unit->is_read)
+    /* Where libdw was left it cannot be called again. */
+    if (unit->is_read || debuginfo->no_memory)
         return;
     unit->is_read = true;
     debuginfo->counters.units_read++;
-    if (unit->is_split && !unit->split.addr)
-        debuginfo->counters.units_missing++;
-    read_dies(debuginfo, unit);
-    debug_read_lines(debuginfo, unit);
+    struct walk walk = {.debuginfo = debuginfo, .unit = unit};
+    if (!debug_run_libdw(read_dies, &walk))
+        debuginfo->no_memory = true;
+    place_ranges(unit);
+    link_namesakes(unit);
+    if (!debug_map_make(&unit->map, walk.runs, walk.run_count))
+        debuginfo->no_memory = true;
+    debug_image_close(&walk.split.slice);
+    free(walk.runs);
+    free(walk.outer);
+    debug_index_free(&walk.cache);
+    debug_index_free(&walk.strings);
 }
 
 void debug_free_unit(struct debug_unit *unit)
@@ -544,6 +521,4 @@ void debug_free_unit(struct debug_unit *unit)
     free(unit->ranges);
     free(unit->map.starts);
     free(unit->map.nodes);
-    line_table_free(&unit->lines);
-    line_table_free(&unit->split_lines);
 }

@@ -108,3 +108,17 @@ bool debug_map_make(struct debug_map *map, struct debug_run *runs, size_t count)
     free(heap.items);
     return true;
 }
+
+uint32_t debug_map_find(const struct debug_map *map, uint64_t address)
+{
+    size_t low = 0;
+    size_t high = map->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (map->starts[middle] <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low == 0 ? BAT_NONE : map->nodes[low - 1];
+}

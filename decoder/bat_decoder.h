@@ -25,7 +25,8 @@ extern "C" {
  * failure *map is NULL and error (may be NULL) has the code, the byte offset in the section, and
  * the sentence. Notes of versions 1 and 2 fail with BAT_ERR_VERSION; BAT_ERR_ARGUMENT is for a
  * hot_index that is none of the three.
- * Time is linear in size; memory at most 16 bytes for each byte of the note is touched.
+ * Time is linear in size. Memory: 1.5 times what the map holds in the end, and 2.5 bytes for each
+ * byte of the note, and 1.5 MB; for what BOLT writes, three times the note's size.
  */
 BAT_API enum bat_code bat_decode(const void *section, size_t size, enum bat_hot_index hot_index,
                                  struct bat_map **map, struct bat_error *error);
@@ -45,6 +46,12 @@ BAT_API enum bat_code bat_note_description(const void *section, size_t size,
  */
 BAT_API enum bat_code bat_map_set_hot_index(struct bat_map *map, enum bat_hot_index form,
                                             struct bat_error *error);
+
+/*
+ * True for the table of a function that BOLT did not emit (BAT.md 6.1): it stands at address 0, its
+ * entries below that, modulo 2^32. No address is in it.
+ */
+BAT_API bool bat_is_unemitted(const struct bat_map *map, uint32_t table);
 
 /*
  * The table that starts at exactly this output address, as an index into map->functions, or
@@ -80,15 +87,16 @@ struct bat_fallthrough {
 /* A walk over the fall-throughs of a trace. Members are private. */
 struct bat_fallthrough_walk {
     const struct bat_map *map;
+    const struct bat_function *table;
     uint32_t entry; /* the block entry to leave next */
-    uint32_t last;  /* the entry that holds the trace's end */
+    uint32_t last;  /* the block entry that holds the trace's end */
 };
 
 /*
  * Start a walk over the fall-throughs of the trace from output offset `from` to output offset
  * `to`, both inside table (BAT.md 8.2). Then call bat_fallthrough_next() until it returns false;
  * each call that returns true has filled *pair. No memory is allocated. The start is
- * logarithmic, the walk linear in the entries passed.
+ * logarithmic, the walk linear in the fall-throughs.
  */
 BAT_API struct bat_fallthrough_walk bat_fallthroughs(const struct bat_map *map, uint32_t table,
                                                      uint64_t from, uint64_t to);
@@ -122,8 +130,7 @@ BAT_API uint32_t bat_block_at(const struct bat_block *blocks, uint32_t count,
 
 /*
  * The id of the secondary entry point at input_offset of the function that table belongs to:
- * 1 for the first, 0 if there is none there (BAT.md 6.4). Linear in the function's secondary
- * entry points.
+ * 1 for the first, 0 if there is none there (BAT.md 6.4). Logarithmic.
  */
 BAT_API uint32_t bat_secondary_id(const struct bat_map *map, uint32_t table, uint64_t input_offset);
 

@@ -11,30 +11,77 @@
 
 #include "decoding.h"
 #include "map.h"
+#include "map_index.h"
 
 /* The fewest bytes that one table, block or entry can take. */
 #define HOT_TABLE_MIN 13u
 #define COLD_TABLE_MIN 5u
-#define BLOCK_MIN 10u
+
+/*
+ * Bytes of a note for each entry and each block at first: BOLT's notes have a few more. A note
+ * that has fewer gets more room as it is decoded.
+ */
+#define ENTRY_USUAL 6u
+#define BLOCK_USUAL 12u
 
 static enum bat_code fail_memory(struct bat_error *error)
 {
     return bat_fail(error, BAT_ERR_MEMORY, "not enough memory to decode the note");
 }
 
-/*
- * Arrays as large as the bytes left could fill; what is not used is given back at the end, and
- * was never touched until then.
- */
+/* Room as for a usual note; what is not used is given back at the end, and never touched. */
 static enum bat_code allocate_arrays(struct bat_decoding *decoding)
 {
     struct bat_map *map = decoding->map;
     size_t left = bat_reader_left(&decoding->reader);
-    map->output_offsets = bat_array_new(left, sizeof(*map->output_offsets));
-    map->input_offsets = bat_array_new(left, sizeof(*map->input_offsets));
-    map->block_hashes = bat_array_new(left / BLOCK_MIN, sizeof(*map->block_hashes));
-    map->block_indices = bat_array_new(left / BLOCK_MIN, sizeof(*map->block_indices));
+    decoding->entry_capacity = left / ENTRY_USUAL;
+    decoding->block_capacity = left / BLOCK_USUAL;
+    map->output_offsets = bat_array_new(decoding->entry_capacity, sizeof(*map->output_offsets));
+    map->input_offsets = bat_array_new(decoding->entry_capacity, sizeof(*map->input_offsets));
+    map->block_hashes = bat_array_new(decoding->block_capacity, sizeof(*map->block_hashes));
+    map->block_indices = bat_array_new(decoding->block_capacity, sizeof(*map->block_indices));
     if (!map->output_offsets || !map->input_offsets || !map->block_hashes || !map->block_indices)
+        return fail_memory(decoding->reader.error);
+    return BAT_OK;
+}
+
+/* Room for needed elements: half more than there was, so that growing costs linear time. */
+static size_t grown_capacity(size_t capacity, size_t needed)
+{
+    size_t grown = capacity + capacity / 2;
+    return grown < needed ? needed : grown;
+}
+
+static bool grow_entries(struct bat_decoding *decoding, size_t needed)
+{
+    struct bat_map *map = decoding->map;
+    size_t capacity = grown_capacity(decoding->entry_capacity, needed);
+    uint32_t *outputs = bat_array_grow(map->output_offsets, capacity, sizeof(*map->output_offsets));
+    map->output_offsets = outputs ? outputs : map->output_offsets;
+    uint32_t *inputs = bat_array_grow(map->input_offsets, capacity, sizeof(*map->input_offsets));
+    map->input_offsets = inputs ? inputs : map->input_offsets;
+    decoding->entry_capacity = capacity;
+    return outputs && inputs;
+}
+
+static bool grow_blocks(struct bat_decoding *decoding, size_t needed)
+{
+    struct bat_map *map = decoding->map;
+    size_t capacity = grown_capacity(decoding->block_capacity, needed);
+    uint64_t *hashes = bat_array_grow(map->block_hashes, capacity, sizeof(*map->block_hashes));
+    map->block_hashes = hashes ? hashes : map->block_hashes;
+    uint32_t *indices = bat_array_grow(map->block_indices, capacity, sizeof(*map->block_indices));
+    map->block_indices = indices ? indices : map->block_indices;
+    decoding->block_capacity = capacity;
+    return hashes && indices;
+}
+
+enum bat_code bat_decode_make_room(struct bat_decoding *decoding, uint32_t more)
+{
+    size_t entries = (size_t)decoding->map->entry_count + more;
+    size_t blocks = (size_t)decoding->map->block_count + more;
+    if ((entries > decoding->entry_capacity && !grow_entries(decoding, entries)) ||
+        (blocks > decoding->block_capacity && !grow_blocks(decoding, blocks)))
         return fail_memory(decoding->reader.error);
     return BAT_OK;
 }
@@ -149,18 +196,14 @@ static enum bat_code decode_cold_header(struct bat_decoding *decoding, struct ba
     return bat_reader_uleb32(reader, "skew", &table->skew);
 }
 
-enum bat_code bat_decode_table_body(struct bat_decoding *decoding, struct bat_function *table)
+/* The number of entries and of equal ones, and the entries: what follows a table's header. */
+static enum bat_code decode_table_body(struct bat_decoding *decoding, struct bat_function *table)
 {
     struct bat_reader *reader = &decoding->reader;
     enum bat_code code = bat_reader_count(reader, "number of entries", 1, &table->entry_count);
     if (code != BAT_OK)
         return code;
     const uint8_t *at = reader->cursor;
-    if (table->entry_count > decoding->entry_limit)
-        return bat_reader_fail(reader, BAT_ERR_COUNT, at,
-                               "expected %" PRIu32 " entries as before, found %" PRIu32
-                               ": someone changes the note",
-                               decoding->entry_limit, table->entry_count);
     code = bat_reader_uleb32(reader, "length of the equal prefix", &table->equal_count);
     if (code != BAT_OK)
         return code;
@@ -170,16 +213,6 @@ enum bat_code bat_decode_table_body(struct bat_decoding *decoding, struct bat_fu
                                " entries (all of the table), found %" PRIu32,
                                table->entry_count, table->equal_count);
     return bat_decode_entries(decoding, table);
-}
-
-/* Where a table starts is noted; what it has kept is used again for the next one. */
-static void skim_table(struct bat_decoding *decoding, uint32_t table, const uint8_t *start)
-{
-    if (!decoding->is_skimming)
-        return;
-    decoding->starts[table] = (uint64_t)(start - decoding->reader.start);
-    decoding->map->entry_count = 0;
-    decoding->map->block_count = 0;
 }
 
 /* Bytes that passed() is told of at once. */
@@ -202,25 +235,21 @@ static enum bat_code decode_hot_tables(struct bat_decoding *decoding)
     if (code != BAT_OK)
         return code;
     map->functions = bat_array_new(map->hot_count, sizeof(*map->functions));
-    if (decoding->is_skimming)
-        decoding->starts = bat_array_new(map->hot_count, sizeof(*decoding->starts));
-    if (!map->functions || (decoding->is_skimming && !decoding->starts))
+    if (!map->functions)
         return fail_memory(decoding->reader.error);
     for (uint32_t i = 0; i < map->hot_count; i++) {
-        const uint8_t *start = decoding->reader.cursor;
         struct bat_function *table = &map->functions[i];
         *table = (struct bat_function){.parent = i};
         code = decode_address(decoding, table, i == 0);
         if (code == BAT_OK)
             code = decode_hot_header(decoding, table);
         if (code == BAT_OK)
-            code = bat_decode_table_body(decoding, table);
+            code = decode_table_body(decoding, table);
         if (code == BAT_OK)
             code = decode_secondary_entries(decoding, table);
         decoding->reader.table = NULL;
         if (code != BAT_OK)
             return code;
-        skim_table(decoding, i, start);
         tell_passed(decoding);
     }
     return BAT_OK;
@@ -234,13 +263,6 @@ static enum bat_code allocate_cold_tables(struct bat_decoding *decoding)
     if (!grown)
         return fail_memory(decoding->reader.error);
     map->functions = grown;
-    if (decoding->is_skimming) {
-        uint64_t *starts =
-            realloc(decoding->starts, (size_t)bat_map_tables(map) * sizeof(*starts) + 1);
-        if (!starts)
-            return fail_memory(decoding->reader.error);
-        decoding->starts = starts;
-    }
     decoding->hot_indices = bat_array_new(map->cold_count, sizeof(*decoding->hot_indices));
     if (!decoding->hot_indices)
         return fail_memory(decoding->reader.error);
@@ -257,16 +279,13 @@ static enum bat_code decode_cold_tables(struct bat_decoding *decoding)
     uint64_t hot_index = 0;
     for (uint32_t i = 0; code == BAT_OK && i < map->cold_count; i++) {
         struct bat_function *table = &map->functions[map->hot_count + i];
-        const uint8_t *start = decoding->reader.cursor;
         *table = (struct bat_function){.parent = BAT_NONE};
         code = decode_address(decoding, table, i == 0);
         if (code == BAT_OK)
             code = decode_cold_header(decoding, table, &hot_index);
         if (code == BAT_OK)
-            code = bat_decode_table_body(decoding, table);
+            code = decode_table_body(decoding, table);
         decoding->reader.table = NULL;
-        if (code == BAT_OK)
-            skim_table(decoding, map->hot_count + i, start);
     }
     return code;
 }
@@ -285,11 +304,7 @@ static enum bat_code connect_tables(struct bat_decoding *decoding, enum bat_hot_
                            duplicate);
     uint32_t misfit = 0;
     if (code == BAT_OK)
-        code = bat_hot_index_resolve(map, decoding->hot_indices, !decoding->is_skimming, wanted,
-                                     &misfit);
-    decoding->needs_entries = code == BAT_ERR_ARGUMENT;
-    if (decoding->needs_entries)
-        return bat_fail(error, code, "expected hot indices that can be read in one way");
+        code = bat_hot_index_resolve(map, decoding->hot_indices, wanted, &misfit);
     if (code == BAT_ERR_HOT_INDEX)
         return bat_fail_at(error, code, BAT_PLACE_SECTION, decoding->hot_indices[misfit].offset,
                            "table at 0x%" PRIx64
@@ -299,6 +314,8 @@ static enum bat_code connect_tables(struct bat_decoding *decoding, enum bat_hot_
                            decoding->hot_indices[misfit].index, map->hot_count);
     if (code == BAT_OK)
         code = bat_map_link_fragments(map);
+    if (code == BAT_OK)
+        code = bat_map_build_index(map);
     return code == BAT_OK ? BAT_OK : fail_memory(error);
 }
 
@@ -335,8 +352,9 @@ static enum bat_code name_older_version(const uint8_t *description, size_t size,
                        (int)version, version == BAT_VERSION_1 ? "17 or earlier" : "18");
 }
 
-enum bat_code bat_decode_with(struct bat_decoding *decoding, const void *section, size_t size,
-                              enum bat_hot_index hot_index, struct bat_error *error)
+/* A decoding that is set up but for reader and map, which stays NULL on failure. */
+static enum bat_code decode_note(struct bat_decoding *decoding, const void *section, size_t size,
+                                 enum bat_hot_index hot_index, struct bat_error *error)
 {
     if ((unsigned)hot_index > BAT_HOT_INDEX_MERGED)
         return bat_fail(error, BAT_ERR_ARGUMENT,
@@ -350,7 +368,6 @@ enum bat_code bat_decode_with(struct bat_decoding *decoding, const void *section
         return code;
 
     decoding->kept = section;
-    decoding->entry_limit = UINT32_MAX;
     decoding->reader = (struct bat_reader){.start = section,
                                            .cursor = description,
                                            .end = description + description_size,
@@ -361,7 +378,6 @@ enum bat_code bat_decode_with(struct bat_decoding *decoding, const void *section
     decoding->map->version = BAT_VERSION_3;
     code = decode_description(decoding, hot_index);
     free(decoding->hot_indices);
-    decoding->hot_indices = NULL;
     if (code == BAT_OK)
         return BAT_OK;
     bat_map_free(decoding->map);
@@ -374,8 +390,7 @@ enum bat_code bat_decode_passing(const void *section, size_t size, enum bat_hot_
                                  struct bat_error *error)
 {
     struct bat_decoding decoding = {.passed = passed, .passed_context = passed_context};
-    enum bat_code code = bat_decode_with(&decoding, section, size, hot_index, error);
-    free(decoding.starts); /* none, since nothing was skimmed */
+    enum bat_code code = decode_note(&decoding, section, size, hot_index, error);
     *map = decoding.map;
     return code;
 }

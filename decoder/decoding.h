@@ -22,24 +22,18 @@ struct bat_decoding {
     const uint8_t *kept; /* passed() was told of all before this */
     struct bat_reader reader;
     struct bat_map *map;
-    uint64_t address; /* the running output address (BAT.md 4) */
+    uint64_t address;      /* the running output address (BAT.md 4) */
+    size_t entry_capacity; /* elements that the map's arrays have room for */
+    size_t block_capacity;
     uint32_t secondary_capacity;
     struct bat_raw_hot_index *hot_indices; /* one a cold fragment */
-    bool is_skimming;                      /* entries are read and not kept: see skim.h */
-    uint64_t *starts;                      /* then: where each table starts, in the section */
-    bool needs_entries;                    /* skimming failed because they would have been needed */
-    uint32_t entry_limit;                  /* no table may have more: there is no room for them */
 };
 
-/* The number of entries and of equal ones, and the entries: what follows a table's header. */
-enum bat_code bat_decode_table_body(struct bat_decoding *decoding, struct bat_function *table);
-
 /*
- * bat_decode_passing() of a decoding that is set up but for reader and map; on failure map is
- * freed and NULL.
+ * Have room in the map's arrays for so many entries more, each of which may be a block. The
+ * arrays may move. BAT_ERR_MEMORY.
  */
-enum bat_code bat_decode_with(struct bat_decoding *decoding, const void *section, size_t size,
-                              enum bat_hot_index hot_index, struct bat_error *error);
+enum bat_code bat_decode_make_room(struct bat_decoding *decoding, uint32_t more);
 
 /* The entries of one table, whose header has been read (BAT.md 6). */
 enum bat_code bat_decode_entries(struct bat_decoding *decoding, struct bat_function *table);
@@ -47,11 +41,10 @@ enum bat_code bat_decode_entries(struct bat_decoding *decoding, struct bat_funct
 /*
  * Decide what the hot indices count in, and set the fragments' parents (BAT.md 7.2). The tables
  * must have been sorted. Fails with BAT_ERR_HOT_INDEX, *misfit being the first fragment (from 0)
- * whose index fits no reading that was allowed; with BAT_ERR_ARGUMENT if both readings fit and
- * only the entries, which the map does not have, could tell; or with BAT_ERR_MEMORY.
+ * whose index fits no reading that was allowed; or with BAT_ERR_MEMORY.
  */
 enum bat_code bat_hot_index_resolve(struct bat_map *map, const struct bat_raw_hot_index *raw,
-                                    bool has_entries, enum bat_hot_index wanted, uint32_t *misfit);
+                                    enum bat_hot_index wanted, uint32_t *misfit);
 
 /*
  * The version of a description that is no sound version 3: BAT_VERSION_1 or _2 if its bytes,

@@ -244,11 +244,11 @@ static enum bat_code careful_entry(struct bat_reader *reader, struct entry_curso
 }
 
 /*
- * count entries of the equal prefix, or behind it (prefix NULL): fast as far as there are bytes
- * for the longest of entries, careful where the fast loop stops.
+ * count entries of the equal prefix, or behind it (prefix NULL), that there is room for: fast as
+ * far as there are bytes for the longest of entries, careful where the fast loop stops.
  */
-static enum bat_code decode_part(struct bat_reader *reader, struct entry_cursor *cursor,
-                                 uint32_t first, uint32_t count, const struct equal_prefix *prefix)
+static enum bat_code decode_run(struct bat_reader *reader, struct entry_cursor *cursor,
+                                uint32_t first, uint32_t count, const struct equal_prefix *prefix)
 {
     const uint32_t *end = cursor->outputs + count;
     while (cursor->outputs < end) {
@@ -265,6 +265,36 @@ static enum bat_code decode_part(struct bat_reader *reader, struct entry_cursor 
         enum bat_code code = careful_entry(reader, cursor, entry, prefix);
         if (code != BAT_OK)
             return code;
+    }
+    return BAT_OK;
+}
+
+/* Entries that room is made for at once: how many a table has is not believed until then. */
+#define ROOM_STEP 65536u
+
+/* Entries [first, end) of a table, the prefix's or those behind it (prefix NULL). */
+static enum bat_code decode_part(struct bat_decoding *decoding, const struct bat_function *table,
+                                 struct entry_cursor *cursor, uint32_t first, uint32_t end,
+                                 struct equal_prefix *prefix)
+{
+    struct bat_map *map = decoding->map;
+    while (first < end) {
+        uint32_t count = end - first < ROOM_STEP ? end - first : ROOM_STEP;
+        enum bat_code code = bat_decode_make_room(decoding, count);
+        if (code != BAT_OK)
+            return code;
+        cursor->outputs = map->output_offsets + map->entry_count;
+        cursor->inputs = map->input_offsets + map->entry_count;
+        cursor->hashes = map->block_hashes + map->block_count;
+        cursor->indices = map->block_indices + map->block_count;
+        if (prefix)
+            prefix->start = map->output_offsets + table->first_entry;
+        code = decode_run(&decoding->reader, cursor, first, count, prefix);
+        if (code != BAT_OK)
+            return code;
+        map->entry_count += count;
+        map->block_count = (uint32_t)(cursor->hashes - map->block_hashes);
+        first += count;
     }
     return BAT_OK;
 }
@@ -293,28 +323,18 @@ enum bat_code bat_decode_entries(struct bat_decoding *decoding, struct bat_funct
     struct bat_map *map = decoding->map;
     table->first_entry = map->entry_count;
     table->first_block = map->block_count;
-    struct equal_prefix prefix = {.start = map->output_offsets + map->entry_count,
-                                  .skew = table->skew};
+    struct equal_prefix prefix = {.skew = table->skew};
     enum bat_code code = BAT_OK;
     if (table->equal_count != 0)
         code = read_branch_bits(reader, table->equal_count, &prefix.branch_bits);
-    struct entry_cursor cursor = {
-        .at = reader->cursor,
-        .outputs = map->output_offsets + map->entry_count,
-        .inputs = map->input_offsets + map->entry_count,
-        .hashes = map->block_hashes + map->block_count,
-        .indices = map->block_indices + map->block_count,
-    };
+    struct entry_cursor cursor = {.at = reader->cursor};
     if (code == BAT_OK)
-        code = decode_part(reader, &cursor, 0, table->equal_count, &prefix);
+        code = decode_part(decoding, table, &cursor, 0, table->equal_count, &prefix);
     if (code == BAT_OK)
-        code = decode_part(reader, &cursor, table->equal_count,
-                           table->entry_count - table->equal_count, NULL);
+        code = decode_part(decoding, table, &cursor, table->equal_count, table->entry_count, NULL);
     if (code != BAT_OK)
         return code;
     reader->cursor = cursor.at;
-    map->entry_count += table->entry_count;
-    map->block_count = (uint32_t)(cursor.hashes - map->block_hashes);
     table->block_count = map->block_count - table->first_block;
     decoding->address = table->address + cursor.output;
     return BAT_OK;

@@ -135,7 +135,7 @@ static enum bat_code weigh_reading(const struct bat_map *map, const struct bat_r
 
 /* Both readings fit: keep the documented one unless the tables speak for the other. */
 static enum bat_code choose_reading(struct bat_map *map, const struct bat_raw_hot_index *raw,
-                                    bool has_entries, enum bat_hot_index *form)
+                                    enum bat_hot_index *form)
 {
     *form = BAT_HOT_INDEX_TABLE;
     uint8_t *concerned = calloc((size_t)map->hot_count + 1, 1);
@@ -151,9 +151,7 @@ static enum bat_code choose_reading(struct bat_map *map, const struct bat_raw_ho
         concerned[by_merged] = 1;
     }
     enum bat_code code = BAT_OK;
-    if (map->hot_index_ambiguous && !has_entries) {
-        code = BAT_ERR_ARGUMENT;
-    } else if (map->hot_index_ambiguous) {
+    if (map->hot_index_ambiguous) {
         uint64_t table = 0;
         uint64_t merged = 0;
         code = weigh_reading(map, raw, BAT_HOT_INDEX_TABLE, concerned, &table);
@@ -167,7 +165,7 @@ static enum bat_code choose_reading(struct bat_map *map, const struct bat_raw_ho
 }
 
 enum bat_code bat_hot_index_resolve(struct bat_map *map, const struct bat_raw_hot_index *raw,
-                                    bool has_entries, enum bat_hot_index wanted, uint32_t *misfit)
+                                    enum bat_hot_index wanted, uint32_t *misfit)
 {
     uint32_t table_misfit = 0;
     uint32_t merged_misfit = 0;
@@ -177,7 +175,7 @@ enum bat_code bat_hot_index_resolve(struct bat_map *map, const struct bat_raw_ho
     if (wanted == BAT_HOT_INDEX_AUTO) {
         form = table_fits ? BAT_HOT_INDEX_TABLE : BAT_HOT_INDEX_MERGED;
         if (table_fits && merged_fits) {
-            enum bat_code code = choose_reading(map, raw, has_entries, &form);
+            enum bat_code code = choose_reading(map, raw, &form);
             if (code != BAT_OK)
                 return code;
         }

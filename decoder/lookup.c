@@ -1,6 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Questions to a map: BAT.md 8. */
 #include "bat_decoder.h"
+#include "map_index.h"
+
+bool bat_is_unemitted(const struct bat_map *map, uint32_t table)
+{
+    const struct bat_function *function = &map->functions[table];
+    return function->address == 0 && function->entry_count != 0 &&
+           map->output_offsets[function->first_entry] > INT32_MAX;
+}
 
 /* How many tables start at or below address: the position behind the last of them. */
 static uint32_t tables_up_to(const struct bat_map *map, uint64_t address)
@@ -20,7 +28,10 @@ static uint32_t tables_up_to(const struct bat_map *map, uint64_t address)
 uint32_t bat_map_table_containing(const struct bat_map *map, uint64_t address)
 {
     uint32_t count = tables_up_to(map, address);
-    return count ? map->by_address[count - 1] : BAT_NONE;
+    /* Only the first by address can be at address 0. */
+    if (count == 0 || (count == 1 && bat_is_unemitted(map, map->by_address[0])))
+        return BAT_NONE;
+    return map->by_address[count - 1];
 }
 
 uint32_t bat_map_table_at(const struct bat_map *map, uint64_t address)
@@ -70,15 +81,10 @@ uint32_t bat_parent(const struct bat_map *map, uint32_t table)
     return map->functions[table].parent;
 }
 
-static bool is_branch(const struct bat_map *map, uint32_t entry)
-{
-    return map->input_offsets[entry] & BAT_BRANCH_ENTRY;
-}
-
 struct bat_fallthrough_walk bat_fallthroughs(const struct bat_map *map, uint32_t table,
                                              uint64_t from, uint64_t to)
 {
-    struct bat_fallthrough_walk nothing = {.map = map, .entry = 0, .last = 0};
+    struct bat_fallthrough_walk nothing = {.map = map};
     if (table == BAT_NONE || from >= to)
         return nothing;
     const struct bat_function *function = &map->functions[table];
@@ -86,15 +92,13 @@ struct bat_fallthrough_walk bat_fallthroughs(const struct bat_map *map, uint32_t
     uint32_t last = entry_at(map, function, to);
     if (entry == BAT_NONE)
         return nothing;
-    while (is_branch(map, entry)) {
-        if (entry == function->first_entry)
-            return nothing;
-        entry--;
-    }
+    entry = bat_map_block_before(map, function, entry);
     /* Entries at one output offset have nothing between them. */
-    if (map->output_offsets[entry] >= map->output_offsets[last])
+    if (entry == BAT_NONE || map->output_offsets[entry] >= map->output_offsets[last])
         return nothing;
-    return (struct bat_fallthrough_walk){.map = map, .entry = entry, .last = last};
+    last = bat_map_block_before(map, function, last);
+    return (struct bat_fallthrough_walk){
+        .map = map, .table = function, .entry = entry, .last = last};
 }
 
 bool bat_fallthrough_next(struct bat_fallthrough_walk *walk, struct bat_fallthrough *pair)
@@ -102,13 +106,7 @@ bool bat_fallthrough_next(struct bat_fallthrough_walk *walk, struct bat_fallthro
     const struct bat_map *map = walk->map;
     if (walk->entry == walk->last)
         return false;
-    uint32_t next = walk->entry + 1;
-    while (next != walk->last && is_branch(map, next))
-        next++;
-    if (is_branch(map, next)) {
-        walk->entry = walk->last;
-        return false;
-    }
+    uint32_t next = bat_map_block_from(map, walk->table, walk->entry + 1);
     pair->from = map->input_offsets[walk->entry] >> 1;
     pair->to = map->input_offsets[next] >> 1;
     walk->entry = next;
@@ -118,9 +116,8 @@ bool bat_fallthrough_next(struct bat_fallthrough_walk *walk, struct bat_fallthro
 uint32_t bat_secondary_id(const struct bat_map *map, uint32_t table, uint64_t input_offset)
 {
     const struct bat_function *function = &map->functions[map->functions[table].parent];
-    const uint32_t *entries = map->secondary_entries + function->first_secondary;
-    for (uint32_t i = 0; i < function->secondary_count; i++)
-        if (entries[i] == input_offset)
-            return i + 1;
-    return 0;
+    if (input_offset > UINT32_MAX)
+        return 0;
+    uint32_t position = bat_map_find_secondary(map, function, (uint32_t)input_offset);
+    return position == BAT_NONE ? 0 : position + 1;
 }

@@ -12,6 +12,7 @@
 #define BAT_ELF_H
 
 #include "bat.h"
+#include "bat_output.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -30,6 +31,19 @@ BAT_API bool bat_elf_is(const void *bytes, size_t size);
  */
 BAT_API enum bat_code bat_elf_open(const char *path, struct bat_elf **elf, struct bat_error *error);
 BAT_API void bat_elf_close(struct bat_elf *elf);
+
+/*
+ * The same for a file that is open for reading already; path is what it was opened under. file is
+ * closed with elf, or here on failure.
+ */
+BAT_API enum bat_code bat_elf_open_file(int file, const char *path, struct bat_elf **elf,
+                                        struct bat_error *error);
+
+/*
+ * Fails with BAT_ERR_IO if the file was written to, changed in its attributes, or replaced under
+ * its path since it was opened: what was read of it may be half the old and half the new one.
+ */
+BAT_API enum bat_code bat_elf_check_unchanged(const struct bat_elf *elf, struct bat_error *error);
 
 /* --- The file ----------------------------------------------------------------------------- */
 
@@ -109,12 +123,22 @@ BAT_API const char *bat_elf_bolt_info(const struct bat_elf *elf);
 
 /* --- Symbols ------------------------------------------------------------------------------ */
 
+/*
+ * Where a symbol is that is in no section. From BAT_SECTION_RESERVED on no number is a section's
+ * index: the lower half is SHN_LORESERVE to SHN_HIRESERVE, as the symbol has it, which are indices
+ * of sections too in a file that has so many.
+ */
+#define BAT_SECTION_UNDEFINED 0u
+#define BAT_SECTION_RESERVED 0xffff0000u
+#define BAT_SECTION_ABSOLUTE 0xfffffff1u
+#define BAT_SECTION_COMMON 0xfffffff2u
+
 struct bat_symbol {
     uint64_t address;
     uint64_t size;
     const char *name; /* owned by elf */
     const char *file; /* name of the FILE symbol that a local symbol stands under, or NULL */
-    uint32_t section; /* section index, SHN_XINDEX resolved; SHN_UNDEF, SHN_ABS as they are */
+    uint32_t section; /* index of its section, wherever the file keeps it, or BAT_SECTION_* */
     uint32_t order;   /* position in the symbol table */
     uint8_t type;     /* STT_* */
     uint8_t binding;  /* STB_* */
@@ -143,16 +167,25 @@ BAT_API enum bat_code bat_elf_note(const struct bat_elf *elf, const uint8_t **by
                                    const struct bat_section **section, struct bat_error *error);
 
 /*
- * Write a copy of the file at path to output with its BAT note added or replaced: section is the
- * new content of .note.bolt_bat, ELF note header included. output may be path itself.
+ * Begin a changed copy of elf: an output (see bat_output.h) that is a regular file and gets elf's
+ * mode, access control list, other extended attributes and, where the caller may set them, owner
+ * and group. path may be elf's own. elf must stay open until the output is committed or abandoned;
+ * bat_outputs_commit() fails if elf was changed meanwhile, or, with elf's own path, if it is locked
+ * (flock(2)) by another program.
+ */
+BAT_API enum bat_code bat_elf_begin_output(const struct bat_elf *elf, const char *path,
+                                           struct bat_output **output, struct bat_error *error);
+
+/*
+ * Write a copy of elf with its BAT note added or replaced to an output begun for it: section is
+ * the new content of .note.bolt_bat, ELF note header included. passed() (may be NULL) gets bytes of
+ * section that have been written.
  *
  * Nothing that a program header maps changes, nor do the offsets of any other section but the
  * section name table; only the note, the section name table, the section header table and the
- * ELF header's fields for it may differ. The copy is written to a temporary file in output's
- * folder, given path's mode and (where allowed) owner, and renamed over output, if there was one,
- * when it is on the disk; on failure output is as it was. A file whose note was removed with
- * bat_elf_remove_note() and put back is the same bytes again if BOLT wrote it. A symbolic link as
- * output is followed; a hard link is not, its other names keep the old content.
+ * ELF header's fields for it may differ. A file whose note was removed with bat_elf_leave_note()
+ * and put back is the same bytes again if BOLT wrote it. A symbolic link as output is followed; a
+ * hard link is not, its other names keep the old content.
  *
  * A note in front of other bytes is overwritten if the new one fits, else the new one goes to the
  * file's end; where the old one, section names or section headers were, the file then reads as
@@ -161,40 +194,27 @@ BAT_API enum bat_code bat_elf_note(const struct bat_elf *elf, const uint8_t **by
  *
  * Fails with BAT_ERR_UNSUPPORTED if the file has no section headers or names, if the note's
  * section holds other notes too, or if two sections have its name; with BAT_ERR_IO also if the
- * file was changed meanwhile, or if output is no regular file. Memory: the section headers; bytes
- * are copied by the kernel.
+ * file was changed meanwhile. The output is to be abandoned then. Memory: the section headers;
+ * bytes are copied by the kernel.
  */
-BAT_API enum bat_code bat_elf_write_note(const char *path, const char *output, const void *section,
-                                         size_t size, struct bat_error *error);
-
-/*
- * The same in two steps, so that the note can be checked while the file is copied: begin does all
- * but the renaming, commit does that, abandon leaves output as it was; one of the last two has to
- * follow, and both free copy. passed() (may be NULL) is told of bytes of section that have been
- * written. section must stay until begin returns.
- */
-struct bat_elf_copy;
 typedef void bat_elf_passed_fn(const uint8_t *bytes, size_t size, void *context);
-BAT_API enum bat_code bat_elf_begin_note(const char *path, const char *output, const void *section,
-                                         size_t size, bat_elf_passed_fn *passed, void *context,
-                                         struct bat_elf_copy **copy, struct bat_error *error);
-BAT_API enum bat_code bat_elf_commit(struct bat_elf_copy *copy, struct bat_error *error);
-BAT_API void bat_elf_abandon(struct bat_elf_copy *copy);
+BAT_API enum bat_code bat_elf_put_note(const struct bat_elf *elf, const void *section, size_t size,
+                                       bat_elf_passed_fn *passed, void *context,
+                                       struct bat_output *output, struct bat_error *error);
 
 /*
  * The same without the note. Its section header is dropped if it is the last one and nothing
  * refers to it; else it becomes one of type SHT_NULL, so that no other section's index changes.
  * The name stays among the section names. Fails with BAT_ERR_NO_NOTE if there is none.
  */
+BAT_API enum bat_code bat_elf_leave_note(const struct bat_elf *elf, struct bat_output *output,
+                                         struct bat_error *error);
+
+/* All steps at once: open path, begin output, which may be path itself, write and commit it. */
+BAT_API enum bat_code bat_elf_write_note(const char *path, const char *output, const void *section,
+                                         size_t size, struct bat_error *error);
 BAT_API enum bat_code bat_elf_remove_note(const char *path, const char *output,
                                           struct bat_error *error);
-
-/*
- * Write bytes to path by way of a temporary file and rename, as above; mode 0666 less the umask
- * for a new file.
- */
-BAT_API enum bat_code bat_write_file(const char *path, const void *bytes, size_t size,
-                                     struct bat_error *error);
 
 #ifdef __cplusplus
 }

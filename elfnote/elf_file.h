@@ -6,6 +6,7 @@
 #include "bat_elf.h"
 
 #include <gelf.h>
+#include <pthread.h>
 #include <sys/stat.h>
 
 /* Symbols of .symtab or .dynsym, read at the first call that asks for them. */
@@ -30,7 +31,8 @@ struct bat_elf {
     GElf_Phdr *segments;
     size_t segment_count;
 
-    char *bolt_info; /* NULL if there is none */
+    char *bolt_info;              /* NULL if there is none */
+    pthread_mutex_t symbols_lock; /* threads may ask for symbols at the same time */
     struct elf_symbols symbols;
     struct elf_symbols dynamic_symbols;
 };
@@ -73,10 +75,10 @@ struct elf_note_place elf_find_note(const struct bat_elf *elf);
 enum bat_code elf_no_note(const struct bat_elf *elf, struct bat_error *error);
 
 /*
- * Write a copy of elf to output with section, size bytes, as its note; without a note if section
- * is NULL.
+ * Write a copy of elf to path with section, size bytes, as its note; without a note if section is
+ * NULL.
  */
-enum bat_code elf_rewrite(const struct bat_elf *elf, const char *output, const void *section,
+enum bat_code elf_rewrite(const struct bat_elf *elf, const char *path, const void *section,
                           size_t size, struct bat_error *error);
 
 #endif

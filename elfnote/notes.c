@@ -85,6 +85,22 @@ static bool is_plain_note(const struct bat_section *section)
     return section->type == SHT_NOTE && (section->flags & SHF_COMPRESSED) == 0;
 }
 
+/*
+ * What may still be read of sections or segments that hold notes. They share no bytes in a sound
+ * file: so many bytes as the file has are all of them, and more are the same ones again.
+ */
+struct note_budget {
+    uint64_t left;
+};
+
+static bool spend(struct note_budget *budget, uint64_t size)
+{
+    if (size > budget->left)
+        return false;
+    budget->left -= size;
+    return true;
+}
+
 /* --- Build-id ----------------------------------------------------------------------------- */
 
 static bool walk_to_build_id(struct note_walk *walk, const uint8_t **id, size_t *size)
@@ -101,15 +117,19 @@ const uint8_t *bat_elf_build_id(const struct bat_elf *elf, size_t *size)
 {
     const uint8_t *id = NULL;
     *size = 0;
+    struct note_budget in_sections = {elf->size};
     for (size_t i = 0; i < elf->section_count; i++) {
         struct note_walk walk = walk_section(elf, &elf->sections[i]);
-        if (is_plain_note(&elf->sections[i]) && walk_to_build_id(&walk, &id, size))
+        if (is_plain_note(&elf->sections[i]) && spend(&in_sections, elf->sections[i].size) &&
+            walk_to_build_id(&walk, &id, size))
             return id;
     }
+    struct note_budget in_segments = {elf->size};
     for (size_t i = 0; i < elf->segment_count; i++) {
         const GElf_Phdr *segment = &elf->segments[i];
         if (segment->p_type != PT_NOTE || segment->p_offset > elf->size ||
-            segment->p_filesz > elf->size - segment->p_offset)
+            segment->p_filesz > elf->size - segment->p_offset ||
+            !spend(&in_segments, segment->p_filesz))
             continue;
         struct note_walk walk =
             start_walk(elf->bytes + segment->p_offset, segment->p_filesz, segment->p_align);
@@ -145,12 +165,10 @@ const char *bat_elf_bolt_info(const struct bat_elf *elf)
 
 /* --- The BAT note ------------------------------------------------------------------------- */
 
-/* The first BAT note of a section, known by owner and type. */
+/* The first BAT note of a section of notes, known by owner and type. */
 static bool find_in_section(const struct bat_elf *elf, const struct bat_section *section,
                             struct elf_note_place *place)
 {
-    if (!is_plain_note(section))
-        return false;
     struct note_walk walk = walk_section(elf, section);
     if (!next_note_of(&walk, BAT_NOTE_OWNER, BAT_NOTE_TYPE))
         return false;
@@ -169,8 +187,10 @@ struct elf_note_place elf_find_note(const struct bat_elf *elf)
     const struct bat_section *section = bat_elf_section(elf, BAT_SECTION_NAME);
     if (section)
         return (struct elf_note_place){section, 0, section->size};
+    struct note_budget budget = {elf->size};
     for (size_t i = 0; i < elf->section_count; i++) {
-        if (find_in_section(elf, &elf->sections[i], &place))
+        if (is_plain_note(&elf->sections[i]) && spend(&budget, elf->sections[i].size) &&
+            find_in_section(elf, &elf->sections[i], &place))
             break;
     }
     return place;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "elf_file.h"
+#include "file_state.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -13,13 +14,9 @@ bool bat_elf_is(const void *bytes, size_t size)
     return size >= SELFMAG && memcmp(bytes, ELFMAG, SELFMAG) == 0;
 }
 
-/* Open the file and map all of it. */
+/* Map all of the file. */
 static enum bat_code map_file(struct bat_elf *elf, struct bat_error *error)
 {
-    /* O_NONBLOCK: a FIFO is to be refused, not waited for. */
-    elf->file = open(elf->path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-    if (elf->file < 0)
-        return bat_fail(error, BAT_ERR_IO, "cannot be opened: %m");
     if (fstat(elf->file, &elf->status) != 0)
         return bat_fail(error, BAT_ERR_IO, "cannot be read: %m");
     if (!S_ISREG(elf->status.st_mode))
@@ -132,7 +129,8 @@ static enum bat_code check_tables(const struct bat_elf *elf, struct bat_error *e
 
 static enum bat_code read_segments(struct bat_elf *elf, struct bat_error *error)
 {
-    if (elf->header.e_phoff == 0)
+    /* Of a table without entries libelf would ask that it lies in the file all the same. */
+    if (elf->header.e_phoff == 0 || elf->header.e_phnum == 0)
         return BAT_OK;
     size_t count = 0;
     if (elf_getphdrnum(elf->libelf, &count) != 0)
@@ -175,7 +173,8 @@ static enum bat_code read_headers(struct bat_elf *elf, struct bat_error *error)
     return code;
 }
 
-enum bat_code bat_elf_open(const char *path, struct bat_elf **elf, struct bat_error *error)
+enum bat_code bat_elf_open_file(int file, const char *path, struct bat_elf **elf,
+                                struct bat_error *error)
 {
     *elf = NULL;
     struct bat_elf *opened = calloc(1, sizeof(*opened));
@@ -183,10 +182,12 @@ enum bat_code bat_elf_open(const char *path, struct bat_elf **elf, struct bat_er
     if (!opened || !own_path) {
         free(opened);
         free(own_path);
+        close(file);
         return bat_fail(error, BAT_ERR_MEMORY, "no memory to open the file");
     }
-    opened->file = -1;
+    opened->file = file;
     opened->path = own_path;
+    pthread_mutex_init(&opened->symbols_lock, NULL);
     enum bat_code code = map_file(opened, error);
     if (code == BAT_OK)
         code = read_headers(opened, error);
@@ -195,6 +196,28 @@ enum bat_code bat_elf_open(const char *path, struct bat_elf **elf, struct bat_er
         return code;
     }
     *elf = opened;
+    return BAT_OK;
+}
+
+enum bat_code bat_elf_open(const char *path, struct bat_elf **elf, struct bat_error *error)
+{
+    *elf = NULL;
+    /* O_NONBLOCK: a FIFO is to be refused, not waited for. */
+    int file = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    if (file < 0)
+        return bat_fail(error, BAT_ERR_IO, "cannot be opened: %m");
+    return bat_elf_open_file(file, path, elf, error);
+}
+
+enum bat_code bat_elf_check_unchanged(const struct bat_elf *elf, struct bat_error *error)
+{
+    struct stat now;
+    struct stat named;
+    if (fstat(elf->file, &now) != 0 || stat(elf->path, &named) != 0)
+        return bat_fail(error, BAT_ERR_IO, "cannot be read any more: %m");
+    if (!bat_file_is_same(&now, &elf->status) || named.st_dev != now.st_dev ||
+        named.st_ino != now.st_ino)
+        return bat_fail(error, BAT_ERR_IO, "was changed by someone else while it was copied");
     return BAT_OK;
 }
 
@@ -212,6 +235,7 @@ void bat_elf_close(struct bat_elf *elf)
         munmap(elf->bytes, (size_t)elf->size);
     if (elf->file >= 0)
         close(elf->file);
+    pthread_mutex_destroy(&elf->symbols_lock);
     free(elf->path);
     free(elf);
 }

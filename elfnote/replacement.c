@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "replacement.h"
 
-#include "bat_elf.h"
+#include "high_descriptor.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -22,8 +22,7 @@
 /* How often another name is tried for a temporary file whose name is taken. */
 #define NAME_ATTEMPTS 100
 
-/* BAT_ERR_IO for the system call that just failed. */
-static enum bat_code fail(const struct replacement *replacement, struct bat_error *error)
+enum bat_code replacement_fail(const struct replacement *replacement, struct bat_error *error)
 {
     bat_fail(error, BAT_ERR_IO, "cannot write %s: %m", replacement->path);
     return BAT_ERR_IO;
@@ -31,22 +30,40 @@ static enum bat_code fail(const struct replacement *replacement, struct bat_erro
 
 /* --- Which file ----------------------------------------------------------------------------- */
 
-/* A file that is there: it has to be one that can be replaced. */
+/* Refuse a file that a rename cannot replace, before it takes an hour to find out. */
+static enum bat_code check_mount(const struct replacement *replacement, struct bat_error *error)
+{
+    struct statx status;
+    if (statx(AT_FDCWD, replacement->target, 0, 0, &status) != 0)
+        return BAT_OK;
+    uint64_t known = status.stx_attributes & status.stx_attributes_mask;
+    if ((known & STATX_ATTR_MOUNT_ROOT) != 0)
+        return bat_fail(error, BAT_ERR_IO, "cannot write %s: it is a mount point",
+                        replacement->path);
+    if ((known & (STATX_ATTR_IMMUTABLE | STATX_ATTR_APPEND)) != 0)
+        return bat_fail(error, BAT_ERR_IO, "cannot write %s: it is immutable or append-only",
+                        replacement->path);
+    return BAT_OK;
+}
+
+/*
+ * A file that is there: it has to be one that can be replaced, by someone who may write to it. A
+ * read-only file says that it is not to be changed, though its folder would let it be replaced.
+ */
 static enum bat_code check_existing(struct replacement *replacement, struct bat_error *error)
 {
-    struct stat status;
-    if (stat(replacement->target, &status) != 0)
-        return fail(replacement, error);
-    if (!S_ISREG(status.st_mode))
+    struct stat *status = &replacement->existing;
+    if (stat(replacement->target, status) != 0)
+        return replacement_fail(replacement, error);
+    if (!S_ISREG(status->st_mode))
         return bat_fail(error, BAT_ERR_IO, "cannot write %s: it is %s, not a regular file",
                         replacement->path,
-                        S_ISDIR(status.st_mode) ? "a directory" : "a pipe or a device");
-    replacement->is_durable = true;
-    if (!replacement->has_model) {
-        replacement->model = status;
-        replacement->has_model = true;
-    }
-    return BAT_OK;
+                        S_ISDIR(status->st_mode) ? "a directory" : "a pipe or a device");
+    if (faccessat(AT_FDCWD, replacement->target, W_OK, AT_EACCESS) != 0)
+        return replacement_fail(replacement, error);
+    replacement->exists = true;
+    replacement->has_model = true;
+    return check_mount(replacement, error);
 }
 
 /* The path of a file that is not there yet, in its real folder; NULL, with error, if there is no
@@ -70,7 +87,7 @@ static char *resolve_new(const struct replacement *replacement, struct bat_error
     char *copy = strdup(replacement->path);
     char *folder = copy ? realpath(dirname(copy), NULL) : NULL;
     if (!folder || asprintf(&target, "%s/%s", folder, name) < 0) {
-        fail(replacement, error);
+        replacement_fail(replacement, error);
         target = NULL;
     }
     free(copy);
@@ -87,7 +104,7 @@ static enum bat_code resolve(struct replacement *replacement, struct bat_error *
         if (code != BAT_OK)
             return code;
     } else if (errno != ENOENT) {
-        return fail(replacement, error);
+        return replacement_fail(replacement, error);
     } else {
         replacement->target = resolve_new(replacement, error);
         if (!replacement->target)
@@ -95,7 +112,7 @@ static enum bat_code resolve(struct replacement *replacement, struct bat_error *
     }
     replacement->folder = strdup(replacement->target);
     if (!replacement->folder)
-        return fail(replacement, error);
+        return replacement_fail(replacement, error);
     char *slash = strrchr(replacement->folder, '/');
     slash[slash == replacement->folder ? 1 : 0] = '\0';
     return BAT_OK;
@@ -114,22 +131,32 @@ static char *make_name(const struct replacement *replacement)
     return name;
 }
 
-/* Give the new file a name: by way of /proc if it is open without one. */
-static enum bat_code make_named(struct replacement *replacement, mode_t mode,
-                                struct bat_error *error)
+/* Open a file for the new content; -1, errno set, if that fails. */
+static int open_content(const char *path, int flags, mode_t mode)
+{
+    return bat_high_descriptor(open(path, flags | O_RDWR | O_CLOEXEC, mode));
+}
+
+/* Link the new file, which is open without a name, to this name, by way of /proc. */
+static int link_open(const struct replacement *replacement, const char *name)
+{
+    char open_file[64];
+    snprintf(open_file, sizeof(open_file), "/proc/self/fd/%d", replacement->file);
+    return linkat(AT_FDCWD, open_file, AT_FDCWD, name, AT_SYMLINK_FOLLOW);
+}
+
+enum bat_code replacement_make_named(struct replacement *replacement, mode_t mode,
+                                     struct bat_error *error)
 {
     for (int attempt = 0; attempt < NAME_ATTEMPTS; attempt++) {
         char *name = make_name(replacement);
         if (!name)
-            return fail(replacement, error);
+            return replacement_fail(replacement, error);
         int made = -1;
-        if (replacement->file >= 0) {
-            char open_file[64];
-            snprintf(open_file, sizeof(open_file), "/proc/self/fd/%d", replacement->file);
-            made = linkat(AT_FDCWD, open_file, AT_FDCWD, name, AT_SYMLINK_FOLLOW);
-        } else {
-            made = replacement->file = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
-        }
+        if (replacement->file >= 0)
+            made = link_open(replacement, name);
+        else
+            made = replacement->file = open_content(name, O_CREAT | O_EXCL, mode);
         if (made >= 0) {
             replacement->temporary = name;
             return BAT_OK;
@@ -154,20 +181,16 @@ static enum bat_code open_new(struct replacement *replacement, struct bat_error 
     mode_t mode = replacement->has_model
                       ? S_IRUSR | S_IWUSR
                       : S_IRUSR | S_IWUSR | S_IRGRP | S_IWGRP | S_IROTH | S_IWOTH;
-    replacement->file = -1;
     if (access("/proc/self/fd", X_OK) == 0)
-        replacement->file = open(replacement->folder, O_TMPFILE | O_WRONLY | O_CLOEXEC, mode);
-    return replacement->file >= 0 ? BAT_OK : make_named(replacement, mode, error);
+        replacement->file = open_content(replacement->folder, O_TMPFILE, mode);
+    return replacement->file >= 0 ? BAT_OK : replacement_make_named(replacement, mode, error);
 }
 
-enum bat_code replacement_begin(struct replacement *replacement, const char *path,
-                                const struct stat *model, struct bat_error *error)
+enum bat_code replacement_begin(struct replacement *replacement, const char *path, int model,
+                                struct bat_error *error)
 {
-    *replacement = (struct replacement){.path = path, .file = -1};
-    if (model) {
-        replacement->model = *model;
-        replacement->has_model = true;
-    }
+    *replacement =
+        (struct replacement){.path = path, .file = -1, .model = model, .has_model = model >= 0};
     enum bat_code code = resolve(replacement, error);
     if (code == BAT_OK)
         code = open_new(replacement, error);
@@ -187,7 +210,7 @@ enum bat_code replacement_write(struct replacement *replacement, const void *byt
         if (written < 0 && errno == EINTR)
             continue;
         if (written <= 0)
-            return fail(replacement, error);
+            return replacement_fail(replacement, error);
         from += written;
         offset += (uint64_t)written;
         size -= (uint64_t)written;
@@ -240,7 +263,7 @@ static enum bat_code copy_data(struct replacement *replacement, int source, uint
             return copy_by_hand(replacement, source, from, size, to, error);
         /* The disk writes while the rest is copied: less to wait for at the end. An error of it
          * comes back from fsync(). */
-        if (replacement->is_durable)
+        if (replacement->exists)
             sync_file_range(replacement->file, (off_t)to, (off_t)copied, SYNC_FILE_RANGE_WRITE);
         from += (uint64_t)copied;
         to += (uint64_t)copied;
@@ -277,71 +300,111 @@ enum bat_code replacement_resize(struct replacement *replacement, uint64_t size,
                                  struct bat_error *error)
 {
     if (ftruncate(replacement->file, (off_t)size) != 0)
-        return fail(replacement, error);
+        return replacement_fail(replacement, error);
     return BAT_OK;
 }
 
 /* --- The end -------------------------------------------------------------------------------- */
 
-/* Owner first: changing it clears the set-id bits, which only belong to the same owner. */
-static enum bat_code take_mode(struct replacement *replacement, struct bat_error *error)
+enum bat_code replacement_prepare(struct replacement *replacement, struct bat_error *error)
 {
-    struct stat now;
-    if (fstat(replacement->file, &now) != 0)
-        return fail(replacement, error);
-    mode_t mode =
-        replacement->model.st_mode & (S_ISUID | S_ISGID | S_ISVTX | S_IRWXU | S_IRWXG | S_IRWXO);
-    if (now.st_gid != replacement->model.st_gid &&
-        fchown(replacement->file, (uid_t)-1, replacement->model.st_gid) != 0)
-        mode &= ~(mode_t)S_ISGID;
-    if (now.st_uid != replacement->model.st_uid &&
-        fchown(replacement->file, replacement->model.st_uid, (gid_t)-1) != 0)
-        mode &= ~(mode_t)S_ISUID;
-    if (fchmod(replacement->file, mode) != 0)
-        return fail(replacement, error);
+    if (replacement->has_model) {
+        enum bat_code code = replacement_take_attributes(replacement, error);
+        if (code != BAT_OK)
+            return code;
+    }
+    if (!replacement->exists)
+        return BAT_OK;
+    /* What can be made again need not wait for the disk, what replaces something does. */
+    return fsync(replacement->file) == 0 ? BAT_OK : replacement_fail(replacement, error);
+}
+
+enum bat_code replacement_name(struct replacement *replacement, struct bat_error *error)
+{
+    if (!replacement->exists || replacement->temporary)
+        return BAT_OK;
+    return replacement_make_named(replacement, 0, error);
+}
+
+/* Let the file that is there have another name from now on, so that it can come back. */
+static void keep_old_file(struct replacement *replacement)
+{
+    char *name = make_name(replacement);
+    if (name && link(replacement->target, name) == 0)
+        replacement->old = name;
+    else
+        free(name);
+}
+
+/* Rename, or change places with the file that is there. 0, or -1 with errno. */
+static int rename_new(struct replacement *replacement, bool keep_old)
+{
+    if (keep_old && renameat2(AT_FDCWD, replacement->temporary, AT_FDCWD, replacement->target,
+                              RENAME_EXCHANGE) == 0) {
+        replacement->old = replacement->temporary;
+        replacement->temporary = NULL;
+        return 0;
+    }
+    /* Not all file systems can do that, and the file may be gone. */
+    if (keep_old)
+        keep_old_file(replacement);
+    if (rename(replacement->temporary, replacement->target) != 0)
+        return -1;
+    free(replacement->temporary);
+    replacement->temporary = NULL;
+    return 0;
+}
+
+enum bat_code replacement_place(struct replacement *replacement, bool keep_old,
+                                struct bat_error *error)
+{
+    /* A new file that has no name yet gets its own at once: no other is left if this is killed. */
+    bool is_linked = !replacement->temporary && !replacement->exists &&
+                     link_open(replacement, replacement->target) == 0;
+    if (!is_linked && !replacement->temporary) {
+        enum bat_code code = replacement_make_named(replacement, 0, error);
+        if (code != BAT_OK)
+            return code;
+    }
+    if (!is_linked && rename_new(replacement, keep_old) != 0)
+        return replacement_fail(replacement, error);
+    replacement->is_placed = true;
     return BAT_OK;
 }
 
-enum bat_code replacement_finish(struct replacement *replacement, struct bat_error *error)
+/* True if the new file is what target names. */
+static bool is_in_place(const struct replacement *replacement)
 {
-    enum bat_code code = replacement->has_model ? take_mode(replacement, error) : BAT_OK;
-    if (code == BAT_OK && replacement->is_durable && fsync(replacement->file) != 0)
-        code = fail(replacement, error);
-    if (code == BAT_OK && !replacement->temporary)
-        code = make_named(replacement, 0, error);
-    if (code == BAT_OK && rename(replacement->temporary, replacement->target) != 0)
-        code = fail(replacement, error);
-    if (code == BAT_OK) {
-        free(replacement->temporary);
-        replacement->temporary = NULL;
+    struct stat own;
+    struct stat now;
+    return fstat(replacement->file, &own) == 0 && lstat(replacement->target, &now) == 0 &&
+           own.st_dev == now.st_dev && own.st_ino == now.st_ino;
+}
+
+void replacement_undo(struct replacement *replacement)
+{
+    if (!replacement->is_placed || !is_in_place(replacement))
+        return;
+    if (!replacement->old) {
+        if (!replacement->exists)
+            unlink(replacement->target);
+    } else if (rename(replacement->old, replacement->target) == 0) {
+        free(replacement->old);
+        replacement->old = NULL;
     }
-    replacement_discard(replacement);
-    return code;
 }
 
 void replacement_discard(struct replacement *replacement)
 {
     if (replacement->temporary)
         unlink(replacement->temporary);
+    if (replacement->old)
+        unlink(replacement->old);
     if (replacement->file >= 0)
         close(replacement->file);
     free(replacement->temporary);
+    free(replacement->old);
     free(replacement->folder);
     free(replacement->target);
-    *replacement = (struct replacement){.file = -1};
-}
-
-enum bat_code bat_write_file(const char *path, const void *bytes, size_t size,
-                             struct bat_error *error)
-{
-    struct replacement replacement;
-    enum bat_code code = replacement_begin(&replacement, path, NULL, error);
-    if (code != BAT_OK)
-        return code;
-    code = replacement_write(&replacement, bytes, size, 0, error);
-    if (code != BAT_OK) {
-        replacement_discard(&replacement);
-        return code;
-    }
-    return replacement_finish(&replacement, error);
+    *replacement = (struct replacement){.file = -1, .model = -1};
 }

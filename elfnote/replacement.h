@@ -15,22 +15,24 @@ struct replacement {
     const char *path; /* as the caller called it, for messages */
     char *target;     /* the file to replace, symbolic links followed */
     char *folder;     /* where it is */
-    char *temporary;  /* the name that the new file has until then; NULL while it has none */
-    int file;         /* the new file, or -1 */
-    bool is_durable;  /* synchronise before the old file goes: set where there is one. What can be
-                         made again need not wait for the disk */
-    bool has_model;
-    struct stat model; /* whose mode and owner the new file gets */
+    char *temporary; /* the name that the new file has until it is placed; NULL while it has none */
+    char *old;       /* the name that the replaced file has until the end; NULL if it has none */
+    int file;        /* the new file, or -1; never below 3 */
+    bool exists;     /* there is a file to replace */
+    bool is_placed;
+    struct stat existing; /* that file */
+    bool has_model;       /* the new file gets attributes of another one */
+    int model;            /* that one, opened; -1: the file to replace */
 };
 
 /*
- * Begin a new file at path, which stays to be owned by the caller. model (may be NULL) is the
- * file whose mode and owner it gets: without one that is the file that it replaces, if any. On
- * failure nothing is left to be undone; after success either replacement_finish() or
- * replacement_discard() has to follow.
+ * Begin a new file at path, which stays to be owned by the caller. model is an open file, which
+ * stays open to the end, whose attributes the new file gets; -1: those of the file that it
+ * replaces, if any. On failure nothing is left to be undone; after success replacement_discard()
+ * has to follow.
  */
-enum bat_code replacement_begin(struct replacement *replacement, const char *path,
-                                const struct stat *model, struct bat_error *error);
+enum bat_code replacement_begin(struct replacement *replacement, const char *path, int model,
+                                struct bat_error *error);
 
 /* Write size bytes at offset. */
 enum bat_code replacement_write(struct replacement *replacement, const void *bytes, uint64_t size,
@@ -47,13 +49,31 @@ enum bat_code replacement_copy(struct replacement *replacement, int source, uint
 enum bat_code replacement_resize(struct replacement *replacement, uint64_t size,
                                  struct bat_error *error);
 
-/*
- * Put the new file in the old one's place, on the disk before if is_durable. Ends replacement in
- * any case.
- */
-enum bat_code replacement_finish(struct replacement *replacement, struct bat_error *error);
+/* Attributes, and, if a file is to be replaced, the way to the disk. */
+enum bat_code replacement_prepare(struct replacement *replacement, struct bat_error *error);
 
-/* Remove what was written. */
+/* Then a name beside the file that is to be replaced, if any. */
+enum bat_code replacement_name(struct replacement *replacement, struct bat_error *error);
+
+/*
+ * Put the new file in its place. With keep_old a file that was there can be brought back by
+ * replacement_undo(), and is removed by replacement_discard().
+ */
+enum bat_code replacement_place(struct replacement *replacement, bool keep_old,
+                                struct bat_error *error);
+void replacement_undo(struct replacement *replacement);
+
+/* The end: close the file, and remove what was not placed, or what it has replaced. */
 void replacement_discard(struct replacement *replacement);
+
+/* Give the new file a temporary name in its folder; for replacement_begin() and _prepare(). */
+enum bat_code replacement_make_named(struct replacement *replacement, mode_t mode,
+                                     struct bat_error *error);
+
+/* Set attributes.c's part: owner, access, extended attributes of the model. */
+enum bat_code replacement_take_attributes(struct replacement *replacement, struct bat_error *error);
+
+/* BAT_ERR_IO for the system call that just failed. */
+enum bat_code replacement_fail(const struct replacement *replacement, struct bat_error *error);
 
 #endif

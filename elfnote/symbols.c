@@ -5,6 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+/*
+ * Names in a damaged table can overlap, so that all of them together are far longer than the file.
+ * So no more than this many bytes of names are read for each byte of symbols and strings: what
+ * compilers and linkers write needs two or three.
+ */
+#define TEXT_FACTOR 32u
+
 /* A symbol table while it is read. */
 struct symbol_reader {
     const struct bat_elf *elf;
@@ -13,7 +20,8 @@ struct symbol_reader {
     Elf_Data *indices; /* section indices that do not fit in a symbol; NULL if there are none */
     struct elf_strings names;
     size_t count;
-    const char *file; /* of the FILE symbol that the local symbols now stand under, or NULL */
+    uint64_t text_left; /* bytes of names that may still be read */
+    const char *file;   /* of the FILE symbol that the local symbols now stand under, or NULL */
 };
 
 static const struct bat_section *find_by_type(const struct bat_elf *elf, uint32_t type)
@@ -85,8 +93,10 @@ static enum bat_code find_section(const struct symbol_reader *reader, size_t pos
                                   struct bat_error *error)
 {
     *section = symbol->st_shndx;
-    if (symbol->st_shndx >= SHN_LORESERVE && symbol->st_shndx != SHN_XINDEX)
+    if (symbol->st_shndx >= SHN_LORESERVE && symbol->st_shndx != SHN_XINDEX) {
+        *section |= BAT_SECTION_RESERVED;
         return BAT_OK;
+    }
     if (symbol->st_shndx == SHN_XINDEX) {
         if (!reader->indices)
             return bat_fail(error, BAT_ERR_ELF,
@@ -123,6 +133,13 @@ static enum bat_code read_symbol(struct symbol_reader *reader, size_t position,
     if (type == STT_FILE || type == STT_SECTION || !name[0])
         return BAT_OK;
 
+    uint64_t length = strlen(name) + 1;
+    if (length > reader->text_left)
+        return bat_fail(error, BAT_ERR_ELF,
+                        "%s: names overlap: all together they are more than %u times as long as "
+                        "the table and its strings",
+                        table_name(reader->section), TEXT_FACTOR);
+    reader->text_left -= length;
     uint8_t binding = GELF_ST_BIND(raw.st_info);
     *symbol = (struct bat_symbol){
         .address = raw.st_value,
@@ -149,6 +166,7 @@ static enum bat_code read_table(struct symbol_reader *reader, struct elf_symbols
     table->symbols = malloc(reader->count * sizeof(*table->symbols));
     if (!table->symbols)
         return bat_fail(error, BAT_ERR_MEMORY, "no memory for %zu symbols", reader->count);
+    reader->text_left = TEXT_FACTOR * (reader->section->size + reader->names.size);
     for (size_t i = 0; i < reader->count; i++) {
         bool kept = false;
         code = read_symbol(reader, i, &table->symbols[table->count], &kept, error);
@@ -156,6 +174,26 @@ static enum bat_code read_table(struct symbol_reader *reader, struct elf_symbols
             return code;
         table->count += kept;
     }
+    /* All is copied but the names. */
+    bat_elf_release(reader->elf, reader->symbols->d_buf, reader->symbols->d_size);
+    return BAT_OK;
+}
+
+/* Read a table that was not read yet. */
+static enum bat_code read_once(struct bat_elf *elf, bool dynamic, struct elf_symbols *table,
+                               struct bat_error *error)
+{
+    if (table->is_read)
+        return BAT_OK;
+    struct symbol_reader reader = {.elf = elf,
+                                   .section = find_by_type(elf, dynamic ? SHT_DYNSYM : SHT_SYMTAB)};
+    enum bat_code code = reader.section ? read_table(&reader, table, error) : BAT_OK;
+    if (code != BAT_OK) {
+        free(table->symbols);
+        *table = (struct elf_symbols){.is_read = false};
+        return code;
+    }
+    table->is_read = true;
     return BAT_OK;
 }
 
@@ -163,22 +201,12 @@ enum bat_code bat_elf_symbols(struct bat_elf *elf, bool dynamic, const struct ba
                               size_t *count, struct bat_error *error)
 {
     struct elf_symbols *table = dynamic ? &elf->dynamic_symbols : &elf->symbols;
-    *symbols = NULL;
-    *count = 0;
-    if (!table->is_read) {
-        struct symbol_reader reader = {
-            .elf = elf, .section = find_by_type(elf, dynamic ? SHT_DYNSYM : SHT_SYMTAB)};
-        enum bat_code code = reader.section ? read_table(&reader, table, error) : BAT_OK;
-        if (code != BAT_OK) {
-            free(table->symbols);
-            *table = (struct elf_symbols){.is_read = false};
-            return code;
-        }
-        table->is_read = true;
-    }
-    *symbols = table->symbols;
-    *count = table->count;
-    return BAT_OK;
+    pthread_mutex_lock(&elf->symbols_lock);
+    enum bat_code code = read_once(elf, dynamic, table, error);
+    pthread_mutex_unlock(&elf->symbols_lock);
+    *symbols = code == BAT_OK ? table->symbols : NULL;
+    *count = code == BAT_OK ? table->count : 0;
+    return code;
 }
 
 /* True if a symbol of the table is in the section of that index. */
@@ -202,6 +230,8 @@ static bool table_refers_to(const struct bat_elf *elf, const struct bat_section 
 
 bool elf_is_referenced(const struct bat_elf *elf, uint32_t index)
 {
+    /* One of each kind is all that a file may have. */
+    unsigned tables_left = 2;
     for (size_t i = 1; i < elf->section_count; i++) {
         const struct bat_section *section = &elf->sections[i];
         bool info_is_section = section->type == SHT_RELA || section->type == SHT_REL ||
@@ -209,7 +239,7 @@ bool elf_is_referenced(const struct bat_elf *elf, uint32_t index)
         if (section->link == index || (info_is_section && section->info == index))
             return true;
         if ((section->type == SHT_SYMTAB || section->type == SHT_DYNSYM) && section->size > 0 &&
-            table_refers_to(elf, section, index))
+            (tables_left-- == 0 || table_refers_to(elf, section, index)))
             return true;
     }
     return false;

@@ -5,14 +5,15 @@
  */
 #include "elf_file.h"
 #include "layout.h"
-#include "replacement.h"
+#include "output.h"
 
 #include <assert.h>
 #include <endian.h>
+#include <fcntl.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Headers are taken over as bytes, unknown values in them included. */
 static_assert(__BYTE_ORDER == __LITTLE_ENDIAN, "ELF files are written on little-endian hosts");
@@ -413,30 +414,18 @@ static enum bat_code write_pieces(struct edit *edit, struct replacement *file,
     return code;
 }
 
-/* A copy of a file that was written to meanwhile may be half the old and half the new one. */
-static enum bat_code check_unchanged(const struct bat_elf *elf, struct bat_error *error)
-{
-    struct stat now;
-    if (stat(elf->path, &now) != 0)
-        return bat_fail(error, BAT_ERR_IO, "cannot be read any more: %m");
-    const struct stat *then = &elf->status;
-    if (now.st_dev != then->st_dev || now.st_ino != then->st_ino || now.st_size != then->st_size ||
-        now.st_mtim.tv_sec != then->st_mtim.tv_sec || now.st_mtim.tv_nsec != then->st_mtim.tv_nsec)
-        return bat_fail(error, BAT_ERR_IO, "was changed by someone else while it was copied");
-    return BAT_OK;
-}
-
 /*
  * A damaged file may hold parts in one another, so that what was to stay no longer does: what was
  * written has to be an ELF file that can be read.
  */
 static enum bat_code check_readable(const struct replacement *file, struct bat_error *error)
 {
-    char path[64];
-    snprintf(path, sizeof(path), "/proc/self/fd/%d", file->file);
+    int copy = fcntl(file->file, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    if (copy < 0)
+        return replacement_fail(file, error);
     struct bat_elf *elf = NULL;
     struct bat_error cause;
-    enum bat_code code = bat_elf_open(file->temporary ? file->temporary : path, &elf, &cause);
+    enum bat_code code = bat_elf_open_file(copy, file->path, &elf, &cause);
     bat_elf_close(elf);
     if (code == BAT_OK)
         return BAT_OK;
@@ -446,28 +435,23 @@ static enum bat_code check_readable(const struct replacement *file, struct bat_e
                     cause.message);
 }
 
-/* Everything but the renaming. file is to be finished or discarded after success. */
-static enum bat_code write_edit(struct edit *edit, const char *path, struct replacement *file,
+static enum bat_code write_edit(struct edit *edit, struct replacement *file,
                                 struct bat_error *error)
 {
-    enum bat_code code = replacement_begin(file, path, &edit->elf->status, error);
-    if (code != BAT_OK)
-        return code;
-    code = copy_kept(edit, file, error);
+    enum bat_code code = copy_kept(edit, file, error);
     if (code == BAT_OK)
         code = write_pieces(edit, file, error);
     if (code == BAT_OK)
-        code = check_unchanged(edit->elf, error);
-    if (code == BAT_OK)
-        code = check_readable(file, error);
-    if (code != BAT_OK)
-        replacement_discard(file);
-    return code;
+        code = bat_elf_check_unchanged(edit->elf, error);
+    return code == BAT_OK ? check_readable(file, error) : code;
 }
 
-static enum bat_code begin_edit(struct edit *edit, const char *output, struct replacement *file,
-                                struct bat_error *error)
+/* Work out what is to be written, and write it. */
+static enum bat_code make_edit(struct edit *edit, struct bat_output *output,
+                               struct bat_error *error)
 {
+    if (output->source != edit->elf)
+        return bat_fail(error, BAT_ERR_ARGUMENT, "the output was begun for another file");
     enum bat_code code = find_old_note(edit, error);
     if (code == BAT_OK)
         code = find_name(edit, error);
@@ -476,105 +460,74 @@ static enum bat_code begin_edit(struct edit *edit, const char *output, struct re
     if (code == BAT_OK)
         code = plan(edit, error);
     if (code == BAT_OK)
-        code = write_edit(edit, output, file, error);
+        code = write_edit(edit, &output->replacement, error);
     free(edit->headers);
     return code;
 }
 
-enum bat_code elf_rewrite(const struct bat_elf *elf, const char *output, const void *section,
+enum bat_code bat_elf_begin_output(const struct bat_elf *elf, const char *path,
+                                   struct bat_output **output, struct bat_error *error)
+{
+    return output_begin_file(path, elf, output, error);
+}
+
+enum bat_code bat_elf_put_note(const struct bat_elf *elf, const void *section, size_t size,
+                               bat_elf_passed_fn *passed, void *context, struct bat_output *output,
+                               struct bat_error *error)
+{
+    if (!section || size == 0)
+        return bat_fail(error, BAT_ERR_ARGUMENT, "an empty note cannot be written");
+    struct edit edit = {.elf = elf,
+                        .note = section,
+                        .note_size = size,
+                        .passed = passed,
+                        .passed_context = context};
+    return make_edit(&edit, output, error);
+}
+
+enum bat_code bat_elf_leave_note(const struct bat_elf *elf, struct bat_output *output,
+                                 struct bat_error *error)
+{
+    struct edit edit = {.elf = elf};
+    return make_edit(&edit, output, error);
+}
+
+enum bat_code elf_rewrite(const struct bat_elf *elf, const char *path, const void *section,
                           size_t size, struct bat_error *error)
 {
-    struct edit edit = {.elf = elf, .note = section, .note_size = size};
-    struct replacement file;
-    enum bat_code code = begin_edit(&edit, output, &file, error);
-    return code == BAT_OK ? replacement_finish(&file, error) : code;
+    struct bat_output *output;
+    enum bat_code code = bat_elf_begin_output(elf, path, &output, error);
+    if (code != BAT_OK)
+        return code;
+    code = section ? bat_elf_put_note(elf, section, size, NULL, NULL, output, error)
+                   : bat_elf_leave_note(elf, output, error);
+    if (code == BAT_OK)
+        return bat_outputs_commit(&output, 1, error);
+    bat_output_abandon(output);
+    return code;
 }
 
-/* --- In two steps ------------------------------------------------------------------------- */
-
-struct bat_elf_copy {
-    char *output; /* which file->path points to */
-    struct replacement file;
-};
-
-static void free_copy(struct bat_elf_copy *copy)
-{
-    free(copy->output);
-    free(copy);
-}
-
-static enum bat_code begin_copy(struct bat_elf_copy *copy, const char *path, struct edit *edit,
-                                struct bat_error *error)
+/* The same for a file that is not open yet. */
+static enum bat_code rewrite_path(const char *path, const char *output, const void *section,
+                                  size_t size, struct bat_error *error)
 {
     struct bat_elf *elf = NULL;
     enum bat_code code = bat_elf_open(path, &elf, error);
-    if (code != BAT_OK)
-        return code;
-    edit->elf = elf;
-    code = begin_edit(edit, copy->output, &copy->file, error);
+    if (code == BAT_OK)
+        code = elf_rewrite(elf, output, section, size, error);
     bat_elf_close(elf);
     return code;
-}
-
-/* Open path and write what the edit makes of it. */
-static enum bat_code new_copy(const char *path, const char *output, struct edit *edit,
-                              struct bat_elf_copy **copy, struct bat_error *error)
-{
-    *copy = NULL;
-    struct bat_elf_copy *made = calloc(1, sizeof(*made));
-    if (made)
-        made->output = strdup(output);
-    if (!made || !made->output) {
-        free(made);
-        return bat_fail(error, BAT_ERR_MEMORY, "no memory to copy the file");
-    }
-    enum bat_code code = begin_copy(made, path, edit, error);
-    if (code != BAT_OK)
-        free_copy(made);
-    else
-        *copy = made;
-    return code;
-}
-
-enum bat_code bat_elf_commit(struct bat_elf_copy *copy, struct bat_error *error)
-{
-    enum bat_code code = replacement_finish(&copy->file, error);
-    free_copy(copy);
-    return code;
-}
-
-void bat_elf_abandon(struct bat_elf_copy *copy)
-{
-    if (!copy)
-        return;
-    replacement_discard(&copy->file);
-    free_copy(copy);
-}
-
-enum bat_code bat_elf_begin_note(const char *path, const char *output, const void *section,
-                                 size_t size, bat_elf_passed_fn *passed, void *context,
-                                 struct bat_elf_copy **copy, struct bat_error *error)
-{
-    *copy = NULL;
-    if (!section || size == 0)
-        return bat_fail(error, BAT_ERR_ARGUMENT, "an empty note cannot be written");
-    struct edit edit = {
-        .note = section, .note_size = size, .passed = passed, .passed_context = context};
-    return new_copy(path, output, &edit, copy, error);
 }
 
 enum bat_code bat_elf_write_note(const char *path, const char *output, const void *section,
                                  size_t size, struct bat_error *error)
 {
-    struct bat_elf_copy *copy;
-    enum bat_code code = bat_elf_begin_note(path, output, section, size, NULL, NULL, &copy, error);
-    return code == BAT_OK ? bat_elf_commit(copy, error) : code;
+    if (!section || size == 0)
+        return bat_fail(error, BAT_ERR_ARGUMENT, "an empty note cannot be written");
+    return rewrite_path(path, output, section, size, error);
 }
 
 enum bat_code bat_elf_remove_note(const char *path, const char *output, struct bat_error *error)
 {
-    struct edit edit = {0};
-    struct bat_elf_copy *copy;
-    enum bat_code code = new_copy(path, output, &edit, &copy, error);
-    return code == BAT_OK ? bat_elf_commit(copy, error) : code;
+    return rewrite_path(path, output, NULL, 0, error);
 }

@@ -32,6 +32,15 @@ BAT_API enum bat_code bat_encode(const struct bat_map *map, uint8_t **section, s
  */
 BAT_API void bat_map_canonicalize(struct bat_map *map);
 
+/*
+ * Take out the table of a function that BOLT did not emit (bat_is_unemitted(); there is one at
+ * most), unless it has fragments. *dropped tells whether there was one. The map's hot_index must be
+ * TABLE. Its entries stay in the map's arrays, where no table has them. BAT_ERR_MEMORY, the map
+ * unchanged.
+ */
+BAT_API enum bat_code bat_map_drop_unemitted(struct bat_map *map, bool *dropped,
+                                             struct bat_error *error);
+
 /* A map in the making. */
 struct bat_builder;
 

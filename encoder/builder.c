@@ -7,6 +7,7 @@
 
 #include "encoding.h"
 #include "map.h"
+#include "map_index.h"
 
 struct built_table {
     uint64_t address;
@@ -378,6 +379,8 @@ static enum bat_code derive(struct finishing *finishing, enum bat_hot_index hot_
                         duplicate);
     if (code == BAT_OK)
         code = bat_map_link_fragments(map);
+    if (code == BAT_OK)
+        code = bat_map_build_index(map);
     return code == BAT_OK ? BAT_OK : fail_memory(finishing->error);
 }
 

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bat_decoder.h"
 #include "encoding.h"
 #include "map.h"
 #include "writer.h"
@@ -166,4 +167,56 @@ void bat_map_canonicalize(struct bat_map *map)
         table->skew = bat_skew(map, table, i >= map->hot_count);
         table->equal_count = bat_equal_prefix(map, table);
     }
+}
+
+/* Take out a table: those behind it come one forward. */
+static void take_out(struct bat_map *map, uint32_t table)
+{
+    uint32_t tables = bat_map_tables(map);
+    bool is_hot = table < map->hot_count;
+    for (uint32_t i = table; i + 1 < tables; i++)
+        map->functions[i] = map->functions[i + 1];
+    map->hot_count -= is_hot;
+    map->cold_count -= !is_hot;
+    for (uint32_t i = 0; i + 1 < tables; i++)
+        if (map->functions[i].parent > table)
+            map->functions[i].parent--;
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < tables; i++)
+        if (map->by_address[i] != table)
+            map->by_address[kept++] = map->by_address[i] - (map->by_address[i] > table);
+}
+
+enum bat_code bat_map_drop_unemitted(struct bat_map *map, bool *dropped, struct bat_error *error)
+{
+    *dropped = false;
+    if (bat_map_tables(map) == 0 || !bat_is_unemitted(map, map->by_address[0]))
+        return BAT_OK;
+    uint32_t table = map->by_address[0];
+    if (table < map->hot_count && map->fragment_start[table] != map->fragment_start[table + 1])
+        return BAT_OK;
+    struct bat_map without = *map;
+    uint32_t tables = bat_map_tables(map);
+    without.functions = bat_array_new(tables, sizeof(*without.functions));
+    without.by_address = bat_array_new(tables, sizeof(*without.by_address));
+    without.fragment_start = NULL;
+    without.fragments = NULL;
+    enum bat_code code = BAT_ERR_MEMORY;
+    if (without.functions && without.by_address) {
+        memcpy(without.functions, map->functions, tables * sizeof(*without.functions));
+        memcpy(without.by_address, map->by_address, tables * sizeof(*without.by_address));
+        take_out(&without, table);
+        code = bat_map_link_fragments(&without);
+    }
+    /* The one that is not the map's goes. */
+    struct bat_map spare = code == BAT_OK ? *map : without;
+    free(spare.functions);
+    free(spare.by_address);
+    if (code != BAT_OK)
+        return bat_fail(error, code, "not enough memory for %" PRIu32 " tables", tables);
+    free(spare.fragment_start);
+    free(spare.fragments);
+    *map = without;
+    *dropped = true;
+    return BAT_OK;
 }

@@ -68,22 +68,6 @@ void bat_functions_free(struct bat_functions *functions)
 
 /* --- Building ----------------------------------------------------------------------------- */
 
-/* How much of names may be read and written: see DRAFT_TEXT_FACTOR. */
-static uint64_t text_limit(const struct bat_elf *elf)
-{
-    size_t count;
-    const struct bat_section *sections = bat_elf_sections(elf, &count);
-    uint64_t bytes = 0;
-    for (size_t i = 0; i < count; i++) {
-        uint64_t size = 0;
-        if (sections[i].type == SHT_SYMTAB || sections[i].type == SHT_DYNSYM ||
-            sections[i].type == SHT_STRTAB)
-            bat_elf_section_bytes(elf, &sections[i], &size);
-        bytes += size;
-    }
-    return DRAFT_TEXT_FACTOR * bytes;
-}
-
 /* Number the symbols that the wanted functions (NULL: all) are called by. */
 static enum bat_code number_symbols(struct draft *draft, const uint8_t *wanted,
                                     struct bat_error *error)
@@ -152,9 +136,9 @@ static enum bat_code read_symbols_and_fdes(struct draft *draft, const struct bat
 static enum bat_code find_functions(struct draft *draft, const struct bat_elf *symbols,
                                     struct bat_error *error)
 {
-    draft->symbols.text_left = text_limit(draft->elf);
+    draft->symbols.text_left = draft_text_limit(draft->elf);
     if (symbols != draft->elf)
-        draft->symbols.text_left += text_limit(symbols);
+        draft->symbols.text_left += draft_text_limit(symbols);
     enum bat_code code = read_symbols_and_fdes(draft, symbols, error);
     if (!code)
         code = draft_read_sections(draft, error);
@@ -327,6 +311,24 @@ enum bat_code bat_functions_create_unnamed(const struct bat_elf *elf, const stru
     }
     *functions = result;
     return BAT_OK;
+}
+
+void bat_functions_take_first_names(struct bat_functions *functions)
+{
+    struct draft *draft = functions->draft;
+    for (uint32_t i = 0; draft && i < draft->functions.count; i++) {
+        struct draft_function *function = &draft->functions.all[i];
+        bool is_of_symbol = function->name == DRAFT_NAME_PLAIN ||
+                            function->name == DRAFT_NAME_LOCAL || function->name == DRAFT_NAME_FILE;
+        if (!is_of_symbol || function->first == BAT_NONE)
+            continue;
+        const struct draft_symbol *symbol = &draft->symbols.all[function->first];
+        function->symbol = function->first;
+        if (symbol->length == 0)
+            function->name = DRAFT_NAME_ANONYMOUS;
+        else
+            function->name = symbol->binding == STB_LOCAL ? DRAFT_NAME_LOCAL : DRAFT_NAME_PLAIN;
+    }
 }
 
 enum bat_code bat_functions_name(struct bat_functions *functions, const uint8_t *wanted,

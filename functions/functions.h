@@ -74,6 +74,12 @@ enum bat_code bat_functions_create_unnamed(const struct bat_elf *elf, const stru
 enum bat_code bat_functions_name(struct bat_functions *functions, const uint8_t *wanted,
                                  struct bat_error *error);
 
+/*
+ * Before bat_functions_name(): call functions as profiles of binaries without a note do, by the
+ * first of their symbols, a local one always "f/N". Linear in the functions.
+ */
+void bat_functions_take_first_names(struct bat_functions *functions);
+
 /* NULL is allowed. */
 void bat_functions_free(struct bat_functions *functions);
 

@@ -51,6 +51,9 @@ struct draft_symbols {
  */
 #define DRAFT_TEXT_FACTOR 32u
 
+/* How many that are for a file. Tables that lie in the same bytes count once. */
+uint64_t draft_text_limit(const struct bat_elf *elf);
+
 /*
  * Read those symbols of elf that perf2bolt looks at, and sort them; text_left is kept.
  * symbols->all is to be freed with free() whatever is returned.

@@ -312,6 +312,23 @@ uint32_t draft_symbols_from(const struct draft_symbols *symbols, uint64_t addres
     return low;
 }
 
+uint64_t draft_text_limit(const struct bat_elf *elf)
+{
+    size_t count;
+    const struct bat_section *sections = bat_elf_sections(elf, &count);
+    uint64_t most;
+    bat_elf_bytes(elf, &most);
+    uint64_t bytes = 0;
+    for (size_t i = 0; i < count && bytes < most; i++) {
+        uint64_t size = 0;
+        if (sections[i].type == SHT_SYMTAB || sections[i].type == SHT_DYNSYM ||
+            sections[i].type == SHT_STRTAB)
+            bat_elf_section_bytes(elf, &sections[i], &size);
+        bytes += size;
+    }
+    return DRAFT_TEXT_FACTOR * (bytes < most ? bytes : most);
+}
+
 enum bat_code draft_symbols_spend(struct draft_symbols *symbols, uint64_t bytes,
                                   struct bat_error *error)
 {

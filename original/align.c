@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Instruction by instruction through the same code in both binaries. */
+#include <search.h>
+#include <stdlib.h>
+
 #include "original.h"
 
 bool bat_original_decode(const struct bat_elf *elf, uint64_t address,
@@ -21,6 +24,7 @@ struct alignment {
     uint64_t input;
     uint64_t input_before; /* the instruction before input; run->input at the start */
     bool after_call;
+    uint64_t steps; /* from the start to here */
 };
 
 static struct alignment start(const struct bat_original *original,
@@ -32,6 +36,110 @@ static struct alignment start(const struct bat_original *original,
                               .input = run->input,
                               .input_before = run->input};
 }
+
+/* --- Walks that others have made ---------------------------------------------------------- */
+
+#define WALK_STRIDE 64u
+
+/* Where walks through a run have come to after every WALK_STRIDE steps, as far as any went. */
+struct walk {
+    struct bat_original_run run;
+    struct alignment *places; /* place i is after (i + 1) * WALK_STRIDE steps */
+    size_t count;
+    size_t capacity;
+};
+
+static int compare_numbers(uint64_t left, uint64_t right)
+{
+    return left < right ? -1 : left > right;
+}
+
+static int compare_walks(const void *left, const void *right)
+{
+    const struct bat_original_run *a = &((const struct walk *)left)->run;
+    const struct bat_original_run *b = &((const struct walk *)right)->run;
+    int order = compare_numbers(a->output, b->output);
+    if (order == 0)
+        order = compare_numbers(a->input, b->input);
+    if (order == 0)
+        order = compare_numbers(a->output_end, b->output_end);
+    return order ? order : compare_numbers(a->input_end, b->input_end);
+}
+
+static void free_walk(void *pointer)
+{
+    struct walk *walk = pointer;
+    free(walk->places);
+    free(walk);
+}
+
+void bat_original_walks_free(struct bat_original_walks *walks)
+{
+    tdestroy(walks->tree, free_walk);
+    walks->tree = NULL;
+}
+
+/* The walk through a run, made where needed; NULL without memory. */
+static struct walk *find_walk(struct bat_original_walks *walks, const struct bat_original_run *run)
+{
+    const struct walk key = {.run = *run};
+    void *found = tfind(&key, &walks->tree, compare_walks);
+    if (found)
+        return *(struct walk **)found;
+    struct walk *walk = malloc(sizeof(*walk));
+    if (!walk)
+        return NULL;
+    *walk = key;
+    if (!tsearch(walk, &walks->tree, compare_walks)) {
+        free(walk);
+        return NULL;
+    }
+    return walk;
+}
+
+static void add_place(struct walk *walk, const struct alignment *alignment)
+{
+    if (walk->count == walk->capacity) {
+        size_t capacity = walk->capacity ? 2 * walk->capacity : 4;
+        struct alignment *places = realloc(walk->places, capacity * sizeof(*places));
+        if (!places)
+            return;
+        walk->places = places;
+        walk->capacity = capacity;
+    }
+    walk->places[walk->count++] = *alignment;
+}
+
+/*
+ * Called after each step: go on from the last place whose output is below the limit, if an earlier
+ * walk has come there; else note this place for later walks. Without memory walks are only longer.
+ */
+static void use_walks(struct alignment *alignment, struct bat_original_walks *walks, uint64_t limit)
+{
+    if (!walks || alignment->steps % WALK_STRIDE != 0)
+        return;
+    struct walk *walk = find_walk(walks, alignment->run);
+    size_t low = alignment->steps / WALK_STRIDE;
+    if (!walk)
+        return;
+    if (low == walk->count + 1)
+        add_place(walk, alignment);
+    size_t high = walk->count;
+    const struct bat_original_run *run = alignment->run;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (walk->places[middle].output < limit)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low > alignment->steps / WALK_STRIDE && low <= walk->count) {
+        *alignment = walk->places[low - 1];
+        alignment->run = run;
+    }
+}
+
+/* --- Steps -------------------------------------------------------------------------------- */
 
 /* Decode what is next on both sides; false if one of them has nothing more in the run. */
 static bool decode(struct alignment *alignment)
@@ -69,31 +177,38 @@ static void step(struct alignment *alignment)
     }
     if (!skips_in)
         alignment->output += alignment->output_next.length;
+    alignment->steps++;
 }
 
+/* --- Places ------------------------------------------------------------------------------- */
+
 /* The input's place of the output instruction that the walk has come to. */
-static uint64_t settle(struct alignment *alignment)
+static uint64_t settle(struct alignment *alignment, struct bat_original_walks *walks)
 {
     if (alignment->after_call && alignment->input < alignment->run->input_end)
         return alignment->input; /* where the call returns to, whatever stands there */
-    while (decode(alignment) && skips_input(alignment))
+    const uint64_t limit = alignment->output + 1;
+    while (decode(alignment) && skips_input(alignment)) {
         step(alignment);
+        use_walks(alignment, walks, limit);
+    }
     bool is_added = decode(alignment) && skips_output(alignment);
     return is_added || alignment->input >= alignment->run->input_end ? alignment->input_before
                                                                      : alignment->input;
 }
 
 uint64_t bat_original_align(const struct bat_original *original, const struct bat_original_run *run,
-                            uint64_t at)
+                            uint64_t at, struct bat_original_walks *walks)
 {
     struct alignment alignment = start(original, run);
     while (alignment.output < at && decode(&alignment)) {
         if (!skips_input(&alignment) && alignment.output_next.length > at - alignment.output)
             return alignment.input; /* inside this instruction */
         step(&alignment);
+        use_walks(&alignment, walks, at);
     }
     if (alignment.output == at)
-        return at == run->output ? run->input : settle(&alignment);
+        return at == run->output ? run->input : settle(&alignment, walks);
     /* One side cannot be decoded, or the input's has ended. */
     if (alignment.input >= run->input_end)
         return alignment.input_before;

@@ -107,9 +107,30 @@ struct bat_original_run {
     uint64_t input_end;  /* of the function */
 };
 
-/* The input address of the instruction at output address `at`, inside the run. */
+/*
+ * What look-ups remember for later ones, of long runs only: all look-ups of a profile together are
+ * linear in the code and in their number. Starts as {0}; not to be shared by threads.
+ */
+struct bat_original_walks {
+    void *tree;
+};
+
+void bat_original_walks_free(struct bat_original_walks *walks);
+
+/*
+ * The input address of the instruction at output address `at`, inside the run. walks may be NULL:
+ * then the time is linear in the distance from the run's start.
+ */
 uint64_t bat_original_align(const struct bat_original *original, const struct bat_original_run *run,
-                            uint64_t at);
+                            uint64_t at, struct bat_original_walks *walks);
+
+/* bat_original_find() and bat_original_to_input() that remember. */
+bool bat_original_find_again(const struct bat_original *original, struct bat_original_walks *walks,
+                             uint64_t output_address, bool is_branch_source,
+                             struct bat_original_place *place);
+bool bat_original_to_input_again(const struct bat_original *original,
+                                 struct bat_original_walks *walks, uint64_t output_address,
+                                 uint64_t *input_address);
 
 /* The other way: false if the instruction at input address `at` is not in the output's run. */
 bool bat_original_align_back(const struct bat_original *original,

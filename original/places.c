@@ -41,8 +41,9 @@ static struct bat_original_run run_of(const struct bat_original *original, uint3
 
 /* --- To the input --------------------------------------------------------------------------- */
 
-static uint64_t find_by_table(const struct bat_original *original, uint32_t output, uint32_t input,
-                              uint64_t address, bool is_branch_source)
+static uint64_t find_by_table(const struct bat_original *original, struct bat_original_walks *walks,
+                              uint32_t output, uint32_t input, uint64_t address,
+                              bool is_branch_source)
 {
     const struct bat_function_symbol *symbol = &original->outputs[output];
     uint64_t start = original->inputs[input].address;
@@ -51,11 +52,12 @@ static uint64_t find_by_table(const struct bat_original *original, uint32_t outp
     if (entry == BAT_NONE)
         return start + offset;
     struct bat_original_run run = run_of(original, output, input, entry);
-    return is_branch_source ? run.input : bat_original_align(original, &run, address);
+    return is_branch_source ? run.input : bat_original_align(original, &run, address, walks);
 }
 
-bool bat_original_find(const struct bat_original *original, uint64_t output_address,
-                       bool is_branch_source, struct bat_original_place *place)
+bool bat_original_find_again(const struct bat_original *original, struct bat_original_walks *walks,
+                             uint64_t output_address, bool is_branch_source,
+                             struct bat_original_place *place)
 {
     uint32_t output = bat_functions_find(original->output_functions, output_address);
     uint32_t input = output == BAT_NONE ? BAT_NONE : original->input_of[output];
@@ -73,9 +75,27 @@ bool bat_original_find(const struct bat_original *original, uint64_t output_addr
     };
     if (place->table != BAT_NONE) {
         place->kind = BAT_ORIGINAL_TABLE;
-        place->address = find_by_table(original, output, input, output_address, is_branch_source);
+        place->address =
+            find_by_table(original, walks, output, input, output_address, is_branch_source);
     }
     return place->address - from->address < from->extent;
+}
+
+bool bat_original_find(const struct bat_original *original, uint64_t output_address,
+                       bool is_branch_source, struct bat_original_place *place)
+{
+    return bat_original_find_again(original, NULL, output_address, is_branch_source, place);
+}
+
+bool bat_original_to_input_again(const struct bat_original *original,
+                                 struct bat_original_walks *walks, uint64_t output_address,
+                                 uint64_t *input_address)
+{
+    struct bat_original_place place;
+    if (!bat_original_find_again(original, walks, output_address, false, &place))
+        return false;
+    *input_address = place.address;
+    return true;
 }
 
 bool bat_original_to_input(const struct bat_original *original, uint64_t output_address,

@@ -33,7 +33,7 @@ static bool is_code(const struct bat_elf *elf, const struct bat_symbol *symbol)
 {
     size_t count;
     const struct bat_section *sections = bat_elf_sections(elf, &count);
-    return symbol->section != SHN_UNDEF && symbol->section < count &&
+    return symbol->section != BAT_SECTION_UNDEFINED && symbol->section < count &&
            (sections[symbol->section].flags & SHF_EXECINSTR) != 0;
 }
 

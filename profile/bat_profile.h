@@ -125,11 +125,11 @@ BAT_API enum bat_profile_kind bat_profile_main_kind(const struct bat_profile *pr
  * Write a profile as pre-aggregated text (spec/profiles.md 1), which, read again, gives the same
  * traces, samples, returns and events: a record a line, in the order of their addresses. Memory
  * samples have no form there and are left out, fdata records have none either and are an error
- * (BAT_ERR_MISMATCH). The file appears under path when it is complete, or not at all; "-" is
- * standard output. Time n log n in the distinct records, memory one copy of them.
+ * (BAT_ERR_MISMATCH). output is begun and committed by the caller (bat_output.h). Time n log n in
+ * the distinct records, memory one copy of them.
  */
-BAT_API enum bat_code bat_profile_write_preagg(const struct bat_profile *profile, const char *path,
-                                               struct bat_error *error);
+BAT_API enum bat_code bat_profile_write_preagg(const struct bat_profile *profile,
+                                               struct bat_output *output, struct bat_error *error);
 
 /* Memory samples (loads with the address they read), the sum of their counts. */
 BAT_API uint64_t bat_profile_memory_samples(const struct bat_profile *profile);
@@ -142,6 +142,13 @@ BAT_API void bat_profile_drop_memory(struct bat_profile *profile);
  * too. They are not unless this says so: BOLT has no use for them.
  */
 BAT_API void bat_profile_keep_unknown_data(struct bat_profile *profile, bool keep);
+
+/*
+ * Whether bat_profile_translate() makes every record that perf2bolt makes. It leaves out those that
+ * cannot be edges of the input function unless this says so: llvm-bolt throws the whole profile of
+ * a function away for one of them.
+ */
+BAT_API void bat_profile_keep_all_records(struct bat_profile *profile, bool keep);
 
 /* --- Moved to the input binary ------------------------------------------------------------ */
 
@@ -172,6 +179,8 @@ bat_profile_to_input(const struct bat_profile *profile, struct bat_binary *binar
 /*
  * Begin to find out, beside the reading, what bat_profile_translate() will need of this binary;
  * its arguments are the same. Not needed, only faster. The profile must be freed before both.
+ * Until bat_profile_translate(), which gives binary its map if it has none, nothing in binary
+ * changes: it may be read, decoded and paired meanwhile.
  */
 BAT_API void bat_profile_prepare(struct bat_profile *profile, struct bat_binary *binary,
                                  struct bat_elf *symbols);
@@ -193,6 +202,12 @@ struct bat_translate_counters {
     uint64_t functions;     /* distinct functions with samples */
     uint64_t functions_without_table;
 
+    /* Of code that BOLT made; where perf2bolt's records are asked for they stay 0. */
+    uint64_t within_blocks;   /* branches and fall-throughs inside one block of the input */
+    uint64_t left_out;        /* ... that are no edge of the input, or not known as one */
+    uint64_t unknown_callers; /* calls and jumps to other functions whose place in the input is
+                                 not known: their entry counts, as from an unknown place */
+
     uint64_t memory_samples; /* loads with the address they read; not among samples */
     uint64_t memory_inside;  /* ... that became records */
     uint64_t memory_unknown; /* ... of the binary that did not: what they read is not its data */
@@ -211,18 +226,31 @@ BAT_API enum bat_code bat_profile_translate(const struct bat_profile *profile,
                                             const struct bat_original *original,
                                             enum bat_profile_kind kind,
                                             struct bat_records **records, struct bat_error *error);
+/*
+ * The same for a profile that bat_profile_to_input() has moved: by the code of the input binary, in
+ * which each function is one without a table, and with the hashes that the BOLTed binary's note
+ * keeps of it, for YAML. The records are those of the input's own run. profile is the one that was
+ * moved: its fdata records join, too. moved may be freed afterwards; original must outlive the
+ * records.
+ */
+BAT_API enum bat_code
+bat_profile_translate_moved(const struct bat_profile *moved, const struct bat_profile *profile,
+                            const struct bat_original *original, enum bat_profile_kind kind,
+                            struct bat_records **records, struct bat_error *error);
 BAT_API void bat_records_free(struct bat_records *records);
 BAT_API struct bat_translate_counters bat_records_counters(const struct bat_records *records);
+/* False if the binary has no BAT note: BOLT has not written it (bat_binary_without_note()). */
+BAT_API bool bat_records_have_note(const struct bat_records *records);
 BAT_API uint64_t bat_records_count(const struct bat_records *records);
 
 /*
- * Write records: fdata as perf2bolt's -o, YAML as its -w. The file appears under path when it is
- * complete, or not at all; "-" is standard output.
+ * Write records: fdata as perf2bolt's -o, YAML as its -w. output is begun and committed by
+ * the caller (bat_output.h). The two may run at the same time, for an output each.
  */
-BAT_API enum bat_code bat_records_write_fdata(const struct bat_records *records, const char *path,
-                                              struct bat_error *error);
-BAT_API enum bat_code bat_records_write_yaml(const struct bat_records *records, const char *path,
-                                             struct bat_error *error);
+BAT_API enum bat_code bat_records_write_fdata(const struct bat_records *records,
+                                              struct bat_output *output, struct bat_error *error);
+BAT_API enum bat_code bat_records_write_yaml(const struct bat_records *records,
+                                             struct bat_output *output, struct bat_error *error);
 
 #ifdef __cplusplus
 }

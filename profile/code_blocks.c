@@ -248,7 +248,7 @@ enum bat_code bat_code_open(const struct bat_elf *elf, const struct bat_elf *sym
 {
     uint16_t machine = bat_elf_machine(elf);
     *reader = NULL;
-    if (machine != EM_X86_64 && machine != EM_AARCH64)
+    if (count != 0 && machine != EM_X86_64 && machine != EM_AARCH64)
         return bat_fail(error, BAT_ERR_UNSUPPORTED,
                         "instructions of machine %u cannot be decoded, only x86-64's and AArch64's",
                         machine);

@@ -34,6 +34,7 @@ struct bat_code_block {
     uint32_t last;  /* offset of the last instruction */
     uint32_t reach; /* index of the last block that a trace from here can fall through to */
     uint32_t flags;
+    uint32_t entry_id; /* secondary entry points are numbered from 1; 0 for other blocks */
 };
 
 /* Why a function has no blocks. perf2bolt does not understand its code either. */
@@ -68,7 +69,8 @@ struct bat_code_reader;
  * at about 1 GB/s), memory linear in count.
  *
  * On success *reader is to be freed with bat_code_close(). Fails with BAT_ERR_MEMORY,
- * BAT_ERR_ELF (damaged .eh_frame), or BAT_ERR_UNSUPPORTED (neither x86-64 nor AArch64).
+ * BAT_ERR_ELF (damaged .eh_frame), or BAT_ERR_UNSUPPORTED (neither x86-64 nor AArch64, and count is
+ * not 0).
  */
 enum bat_code bat_code_open(const struct bat_elf *elf, const struct bat_elf *symbols,
                             const struct bat_functions *functions, const uint32_t *indices,
@@ -88,6 +90,12 @@ enum bat_code bat_code_blocks(const struct bat_code_reader *reader, uint32_t fun
 
 /* Free what bat_code_blocks() allocated; *blocks may be all zero. */
 void bat_code_blocks_free(struct bat_code_blocks *blocks);
+
+/*
+ * The id of the secondary entry point that a call to this offset enters: that of the block which
+ * holds the offset, or 0. Logarithmic in the number of blocks.
+ */
+uint32_t bat_code_entry_id(const struct bat_code_blocks *blocks, uint64_t offset);
 
 /* --- Traces ------------------------------------------------------------------------------- */
 

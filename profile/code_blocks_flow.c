@@ -102,14 +102,19 @@ enum bat_code code_build_blocks(const struct code_sweep *sweep, struct bat_code_
     blocks->all = malloc((size_t)count * sizeof(*blocks->all) + 1);
     if (!blocks->all)
         return bat_fail(error, BAT_ERR_MEMORY, "out of memory for %" PRIu32 " blocks", count);
+    uint32_t entry_points = 0;
     uint32_t last;
     for (uint32_t first = 0; first < sweep->count; first = last + 1) {
         for (last = first; last + 1 < sweep->count && !starts_block(sweep, last + 1);)
             last++;
+        uint32_t flags = flags_of(sweep, first, last);
+        bool is_secondary = first != 0 && (flags & BAT_BLOCK_ENTRY);
+        entry_points += is_secondary;
         blocks->all[blocks->count++] = (struct bat_code_block){
             .start = sweep->all[first].offset,
             .last = sweep->all[last].offset,
-            .flags = flags_of(sweep, first, last),
+            .flags = flags,
+            .entry_id = is_secondary ? entry_points : 0,
         };
     }
     set_reach(blocks);

@@ -13,6 +13,12 @@
 
 #define NAMES_MIN 16u
 
+/*
+ * Names in a damaged table can overlap, so that all together are far longer than the file: no more
+ * bytes of names are read than this many times the file's size.
+ */
+#define TEXT_FACTOR 8u
+
 /* A name that functions with fragments have. */
 struct parent {
     const char *name; /* not terminated; NULL for a free place of the hash table */
@@ -67,7 +73,8 @@ static size_t parent_name_size(const char *name)
 static uint32_t find_place(const struct split *split, const char *name, size_t size)
 {
     uint32_t mask = split->capacity - 1;
-    uint32_t place = (uint32_t)XXH3_64bits(name, size) & mask;
+    /* Where the table lies differs from run to run: nobody can choose names that collide. */
+    uint32_t place = (uint32_t)XXH3_64bits_withSeed(name, size, (uintptr_t)split->parents) & mask;
     while (split->parents[place].name && (split->parents[place].name_size != size ||
                                           memcmp(split->parents[place].name, name, size) != 0))
         place = (place + 1) & mask;
@@ -92,8 +99,16 @@ static enum bat_code allocate(struct split *split, const struct code_symbols *ta
                               struct bat_error *error)
 {
     uint64_t count = 0;
+    uint64_t text_left = TEXT_FACTOR * table->file_size;
     for (uint64_t i = 1; i < table->count; i++) {
         Elf64_Sym symbol = code_symbol_at(table, i);
+        uint64_t size = strlen(code_symbol_name(table, &symbol)) + 1;
+        if (size > text_left)
+            return bat_fail(error, BAT_ERR_ELF,
+                            "expected symbols whose names have less than %u times the file's "
+                            "size, found more: names overlap",
+                            TEXT_FACTOR);
+        text_left -= size;
         count += is_fragment(table, &symbol);
     }
     if (count >= UINT32_MAX / 4)

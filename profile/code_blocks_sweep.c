@@ -226,12 +226,16 @@ static uint32_t instruction_from(const struct code_sweep *sweep, uint64_t offset
     return low;
 }
 
-/* Where exceptions land a block starts; it is a landing pad if any call may throw them. */
+/*
+ * Where exceptions land a block starts; it is a landing pad if any call may throw them. Call sites
+ * do not overlap, so a function has at most one for each byte: more are those of a table that other
+ * functions share, which is damaged, and would be read for each of them.
+ */
 static void mark_landing_pads(struct code_sweep *sweep, struct bat_call_site_walk *walk,
                               const uint32_t *calls)
 {
     struct bat_call_site site;
-    while (bat_call_site_next(walk, &site)) {
+    for (uint32_t left = sweep->size; left > 0 && bat_call_site_next(walk, &site); left--) {
         if (site.landing_pad == BAT_NO_OFFSET)
             continue;
         if (site.landing_pad > sweep->size) /* in a fragment: perf2bolt reads no further */

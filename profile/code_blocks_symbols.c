@@ -6,11 +6,27 @@
 
 #include "code_blocks_symbols.h"
 
+/* Sections' indices beyond 16 bits. */
+static void find_indices(const struct bat_elf *elf, const struct bat_section *symtab,
+                         struct code_symbols *table)
+{
+    for (size_t i = 0; i < table->section_count && !table->indices; i++) {
+        uint64_t size;
+        const struct bat_section *section = &table->sections[i];
+        if (section->type != SHT_SYMTAB_SHNDX || section->link != symtab->index)
+            continue;
+        const uint8_t *bytes = bat_elf_section_bytes(elf, section, &size);
+        if (size / sizeof(uint32_t) >= table->count)
+            table->indices = bytes;
+    }
+}
+
 /* An unreadable table has no symbols here; bat_functions_create() has told of it. */
 static struct code_symbols open_table(const struct bat_elf *elf)
 {
     struct code_symbols table = {0};
     table.sections = bat_elf_sections(elf, &table.section_count);
+    bat_elf_bytes(elf, &table.file_size);
     const struct bat_section *symtab = bat_elf_section(elf, ".symtab");
     if (!symtab || symtab->type != SHT_SYMTAB || symtab->link >= table.section_count)
         return table;
@@ -21,6 +37,7 @@ static struct code_symbols open_table(const struct bat_elf *elf)
     if (table.symbols && table.strings && table.strings_size > 0 &&
         table.strings[table.strings_size - 1] == '\0')
         table.count = size / sizeof(Elf64_Sym);
+    find_indices(elf, symtab, &table);
     return table;
 }
 
@@ -45,13 +62,26 @@ static void pass_over_init(struct bat_code_reader *reader, const struct code_sym
 
 /* --- Data in code ------------------------------------------------------------------------- */
 
-/* BOLT moves sections, but not all of their mapping symbols. */
-static bool is_in_its_section(const struct code_symbols *table, const Elf64_Sym *symbol)
+/* The section of a symbol, or NULL. */
+static const struct bat_section *section_of(const struct code_symbols *table, uint64_t index,
+                                            const Elf64_Sym *symbol)
 {
-    if (symbol->st_shndx == SHN_UNDEF || symbol->st_shndx >= table->section_count)
-        return false;
-    const struct bat_section *section = &table->sections[symbol->st_shndx];
-    return (section->flags & SHF_ALLOC) && symbol->st_value - section->address <= section->size;
+    uint32_t section = symbol->st_shndx;
+    if (section == SHN_XINDEX && table->indices)
+        memcpy(&section, table->indices + index * sizeof(section), sizeof(section));
+    else if (section >= SHN_LORESERVE)
+        return NULL;
+    return section != SHN_UNDEF && section < table->section_count ? &table->sections[section]
+                                                                  : NULL;
+}
+
+/* BOLT moves sections, but not all of their mapping symbols. */
+static bool is_in_its_section(const struct code_symbols *table, uint64_t index,
+                              const Elf64_Sym *symbol)
+{
+    const struct bat_section *section = section_of(table, index, symbol);
+    return section && (section->flags & SHF_ALLOC) &&
+           symbol->st_value - section->address <= section->size;
 }
 
 /* A mapping symbol of AArch64: $x, $d, also with a dot and anything behind. */
@@ -64,12 +94,12 @@ static bool is_mapping_name(const char *name)
 /* What a symbol says of the code from its address on. */
 enum mark { MARK_NONE, MARK_CODE, MARK_DATA, MARK_FUNCTION };
 
-static enum mark mark_of(const struct code_symbols *table, const Elf64_Sym *symbol)
+static enum mark mark_of(const struct code_symbols *table, uint64_t index, const Elf64_Sym *symbol)
 {
     unsigned type = ELF64_ST_TYPE(symbol->st_info);
     if (type != STT_FUNC && (type != STT_NOTYPE || symbol->st_size != 0))
         return MARK_NONE;
-    if (!is_in_its_section(table, symbol))
+    if (!is_in_its_section(table, index, symbol))
         return MARK_NONE;
     if (type == STT_FUNC)
         return MARK_FUNCTION;
@@ -127,7 +157,7 @@ static enum bat_code find_markers(struct bat_code_reader *reader, const struct c
     uint32_t count = 0;
     for (uint32_t i = 1; markings && i < table->count; i++) {
         Elf64_Sym symbol = code_symbol_at(table, i);
-        enum mark mark = mark_of(table, &symbol);
+        enum mark mark = mark_of(table, i, &symbol);
         if (mark != MARK_NONE)
             markings[count++] =
                 (struct marking){.address = symbol.st_value, .order = i, .mark = mark};
@@ -148,7 +178,10 @@ enum bat_code code_read_symbols(struct bat_code_reader *reader, const struct bat
                                 struct bat_error *error)
 {
     struct code_symbols table = open_table(symbols);
-    enum bat_code code = code_find_split(reader, &table, error);
+    /* By relocations BOLT knows how fragments refer to each other; without, it gives them up. */
+    enum bat_code code = BAT_OK;
+    if (!bat_elf_section(reader->elf, ".rela.text"))
+        code = code_find_split(reader, &table, error);
     if (reader->is_static)
         pass_over_init(reader, &table);
     if (!code && reader->machine == EM_AARCH64)

@@ -16,10 +16,12 @@
 struct code_symbols {
     const uint8_t *symbols;
     uint64_t count;
-    const char *strings; /* ends in a zero byte */
+    const uint8_t *indices; /* SHT_SYMTAB_SHNDX, a word for each symbol; or NULL */
+    const char *strings;    /* ends in a zero byte */
     uint64_t strings_size;
     const struct bat_section *sections;
     size_t section_count;
+    uint64_t file_size;
 };
 
 static inline Elf64_Sym code_symbol_at(const struct code_symbols *table, uint64_t index)

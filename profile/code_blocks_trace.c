@@ -18,6 +18,12 @@ static uint32_t block_at(const struct bat_code_blocks *blocks, uint64_t offset)
     return low;
 }
 
+uint32_t bat_code_entry_id(const struct bat_code_blocks *blocks, uint64_t offset)
+{
+    uint32_t block = block_at(blocks, offset);
+    return block == BAT_NONE ? 0 : blocks->all[block].entry_id;
+}
+
 /* True if the trace begins where the call at the end of the block before returned to. */
 static bool follows_call(const struct bat_code_blocks *blocks, uint32_t first, uint64_t from,
                          unsigned source)

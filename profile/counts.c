@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "counts.h"
 
+#include "hash_seed.h"
 #include "key_sort.h"
+#include "shared_counts.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,17 +21,17 @@ void bat_counts_free(struct bat_counts *counts)
 }
 
 /* The hash of a key; a constant number of words lets the compiler unroll it. */
-static inline uint64_t hash_key(const uint64_t *key, uint32_t words)
+static inline uint64_t hash_key(const uint64_t *key, uint32_t words, uint64_t seed)
 {
     switch (words) {
     case 1:
-        return XXH3_64bits(key, 8);
+        return XXH3_64bits_withSeed(key, 8, seed);
     case 2:
-        return XXH3_64bits(key, 16);
+        return XXH3_64bits_withSeed(key, 16, seed);
     case 3:
-        return XXH3_64bits(key, 24);
+        return XXH3_64bits_withSeed(key, 24, seed);
     default:
-        return XXH3_64bits(key, 32);
+        return XXH3_64bits_withSeed(key, 32, seed);
     }
 }
 
@@ -66,7 +68,7 @@ static inline uint32_t find_slot_from(const struct bat_counts *counts, const uin
 
 static inline uint32_t first_slot(const struct bat_counts *counts, const uint64_t *key)
 {
-    return (uint32_t)hash_key(key, counts->words) & counts->mask;
+    return (uint32_t)hash_key(key, counts->words, counts->seed) & counts->mask;
 }
 
 static uint32_t find_slot(const struct bat_counts *counts, const uint64_t *key)
@@ -94,9 +96,18 @@ static void fill_slots(struct bat_counts *counts)
     }
 }
 
-/* Twice the capacity, slots being twice as many as items again. */
+void bat_counts_clear(struct bat_counts *counts)
+{
+    if (counts->slots)
+        memset(counts->slots, 0, ((size_t)counts->mask + 1) * sizeof(*counts->slots));
+    counts->count = 0;
+}
+
+/* Twice the capacity, slots being twice as many as items again; or room by giving items away. */
 static enum bat_code grow(struct bat_counts *counts)
 {
+    if (counts->shared && counts->capacity >= BAT_SHARED_LIMIT)
+        return bat_shared_counts_give(counts->shared, counts);
     if (counts->capacity > UINT32_MAX / 8)
         return BAT_ERR_MEMORY;
     uint32_t capacity = counts->capacity ? counts->capacity * 2 : FIRST_CAPACITY;
@@ -110,6 +121,8 @@ static enum bat_code grow(struct bat_counts *counts)
     uint32_t *slots = calloc((size_t)capacity * 2, sizeof(*slots));
     if (!slots)
         return BAT_ERR_MEMORY;
+    if (!counts->slots)
+        counts->seed = bat_hash_seed();
     free(counts->slots);
     counts->slots = slots;
     counts->capacity = capacity;
@@ -182,19 +195,22 @@ enum bat_code bat_counts_take(struct bat_counts *counts, struct bat_counts *from
         return bat_counts_merge(counts, from);
     bat_counts_free(counts);
     *counts = *from;
+    counts->shared = NULL;
     *from = bat_counts_new(from->words);
     return BAT_OK;
 }
 
 enum bat_code bat_counts_merge(struct bat_counts *counts, const struct bat_counts *from)
 {
+    struct bat_counts_batch batch = {.count = 0};
     for (uint32_t i = 0; i < from->count; i++) {
         const uint64_t *item = bat_counts_item(from, i);
-        enum bat_code code = bat_counts_add(counts, item, item[from->words], item[from->words + 1]);
+        enum bat_code code =
+            bat_counts_add_later(counts, &batch, item, item[from->words], item[from->words + 1]);
         if (code != BAT_OK)
             return code;
     }
-    return BAT_OK;
+    return bat_counts_flush(counts, &batch);
 }
 
 const uint64_t *bat_counts_find(const struct bat_counts *counts, const uint64_t *key)

@@ -10,6 +10,12 @@
 
 #define BAT_COUNTS_MAX_WORDS 4u
 
+struct bat_shared_counts;
+
+/* With how many items a table gives them to the one that it shares with others, instead of growing.
+ */
+#define BAT_SHARED_LIMIT 8192u
+
 struct bat_counts {
     uint64_t *items; /* count items of words + 2 each: the key, first and second counter */
     uint32_t *slots; /* item number + 1, or 0 */
@@ -17,6 +23,8 @@ struct bat_counts {
     uint32_t capacity; /* of items */
     uint32_t mask;     /* number of slots - 1; no slots yet if slots is NULL */
     uint32_t words;
+    uint64_t seed; /* of the keys' hashes, from the first allocation on: see hash_seed.h */
+    struct bat_shared_counts *shared; /* NULL, or see shared_counts.h */
 };
 
 /* An empty table for keys of words words, at most BAT_COUNTS_MAX_WORDS. Allocates nothing. */
@@ -26,6 +34,9 @@ static inline struct bat_counts bat_counts_new(uint32_t words)
 }
 
 void bat_counts_free(struct bat_counts *counts);
+
+/* Forget all items; the memory stays for others. */
+void bat_counts_clear(struct bat_counts *counts);
 
 /*
  * Add to a key's counters. BAT_ERR_MEMORY; or BAT_ERR_RANGE, nothing added, if a counter would

@@ -36,18 +36,6 @@ void bat_data_symbols_free(struct bat_data_symbols *data)
 
 /* --- Building ----------------------------------------------------------------------------- */
 
-/* Names that symbols may have altogether, by the rule of DRAFT_TEXT_FACTOR. */
-static uint64_t text_limit(const struct bat_elf *elf)
-{
-    size_t count;
-    const struct bat_section *sections = bat_elf_sections(elf, &count);
-    uint64_t bytes = 0;
-    for (size_t i = 0; i < count; i++)
-        if (sections[i].type == SHT_SYMTAB || sections[i].type == SHT_STRTAB)
-            bytes += sections[i].size;
-    return bytes > UINT64_MAX / DRAFT_TEXT_FACTOR ? UINT64_MAX : bytes * DRAFT_TEXT_FACTOR;
-}
-
 static bool is_data(const struct draft_symbol *symbol)
 {
     return symbol->in && !(symbol->in->flags & SHF_EXECINSTR) && symbol->length != 0;
@@ -124,7 +112,7 @@ enum bat_code bat_data_symbols_open(const struct bat_elf *elf, struct bat_data_s
     *data = calloc(1, sizeof(**data));
     if (!*data)
         return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for the data's symbols");
-    (*data)->symbols.text_left = text_limit(elf);
+    (*data)->symbols.text_left = draft_text_limit(elf);
     enum bat_code code = draft_symbols_read(elf, &(*data)->symbols, error);
     if (code == BAT_OK)
         code = gather(*data, error);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* fdata, a record a line, as perf2bolt, merge-fdata and this library write it: spec/profiles.md 3.
  */
+#include <stdlib.h>
 #include <string.h>
 
+#include "escape_controls.h"
 #include "profile.h"
 #include "text_fields.h"
 
@@ -20,6 +22,30 @@ static enum bat_code fail(const struct fdata_line *line, const uint8_t *at, cons
     return bat_lines_fail(line->lines, line->start, at, expected);
 }
 
+/* Control characters, which others write as they are, become as this library writes them. */
+static enum bat_code add_name_with_controls(struct bat_fdata *fdata, const char *text, size_t size,
+                                            uint32_t *name)
+{
+    char *escaped = malloc(BAT_ESCAPED_BYTE * size);
+    if (!escaped)
+        return BAT_ERR_MEMORY;
+    char *at = escaped;
+    for (size_t i = 0, length; i < size; i += length) {
+        bool has_backslash = text[i] == '\\' && i + 1 < size;
+        const char *character = text + i + has_backslash;
+        size_t left = size - i - has_backslash;
+        bool is_control = bat_is_control(character, left, &length);
+        if (has_backslash && !is_control)
+            *at++ = '\\';
+        at = is_control ? bat_put_bytes_escaped(at, character, length)
+                        : (char *)memcpy(at, character, length) + length;
+        length += has_backslash;
+    }
+    enum bat_code code = bat_strings_add(&fdata->names, escaped, (size_t)(at - escaped), name);
+    free(escaped);
+    return code;
+}
+
 /* A name goes up to the next blank that no backslash stands before; it is kept escaped. */
 static enum bat_code read_name(struct bat_fdata *fdata, struct fdata_line *line, uint32_t *name)
 {
@@ -32,8 +58,11 @@ static enum bat_code read_name(struct bat_fdata *fdata, struct fdata_line *line,
     }
     if (line->at == start || *line->at == '\0')
         return fail(line, line->at, "a name");
-    enum bat_code code =
-        bat_strings_add(&fdata->names, (const char *)start, (size_t)(line->at - start), name);
+    const char *text = (const char *)start;
+    size_t size = (size_t)(line->at - start);
+    enum bat_code code = bat_has_controls(text, size)
+                             ? add_name_with_controls(fdata, text, size, name)
+                             : bat_strings_add(&fdata->names, text, size, name);
     return code == BAT_OK ? BAT_OK : bat_lines_fail_add(line->lines, code);
 }
 
@@ -65,8 +94,8 @@ static enum bat_code read_count(struct fdata_line *line, uint64_t *count)
     bool fits;
     if (!bat_read_decimal(&at, count, &fits) || !bat_ends_field(*at))
         return fail(line, line->at, "a decimal count");
-    if (!fits)
-        return fail(line, line->at, "a count below 2^64");
+    if (!fits || *count > BAT_COUNT_MAX)
+        return fail(line, line->at, "a count below 2^63");
     line->at = at;
     return BAT_OK;
 }
@@ -93,6 +122,9 @@ static enum bat_code read_branch(struct bat_profile *profile, struct fdata_line 
         code = read_line_end(line);
     if (code != BAT_OK)
         return code;
+    code = bat_lines_add_sum(line->lines, profile, count);
+    if (code != BAT_OK)
+        return code;
     code = bat_counts_add(&profile->fdata.branches, key, count, mispredictions);
     return code == BAT_OK ? BAT_OK : bat_lines_fail_add(line->lines, code);
 }
@@ -106,6 +138,9 @@ static enum bat_code read_sample(struct bat_profile *profile, struct fdata_line 
         code = read_count(line, &count);
     if (code == BAT_OK)
         code = read_line_end(line);
+    if (code != BAT_OK)
+        return code;
+    code = bat_lines_add_sum(line->lines, profile, count);
     if (code != BAT_OK)
         return code;
     code = bat_counts_add(&profile->fdata.samples, key, count, 0);

@@ -1,30 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* fdata, as llvm-bolt and merge-fdata read it: spec/profiles.md 3. */
 #include "escape_name.h"
+#include "profile.h"
 #include "records.h"
 #include "text_writer.h"
 
 /* Kinds of ends from which on a record is a memory access: it has no mispredictions. */
 #define FIRST_MEMORY_KIND 3u
 
-/* Longer names than this are written in parts. */
-#define NAME_MAX_AT_ONCE (BAT_TEXT_BUFFER / 4)
+/* Longer names are written in parts. */
+#define NAME_MAX_AT_ONCE (BAT_TEXT_BUFFER / BAT_NAME_ESCAPED_BYTE)
 
 static void write_name(struct bat_text_writer *writer, const char *name, bool is_escaped)
 {
     size_t size = strlen(name);
-    if (is_escaped || size > NAME_MAX_AT_ONCE) {
-        /* A name this long is not worth a fast way: a character at a time. */
-        for (; !is_escaped && *name; name++) {
-            if (*name == ' ' || *name == '\\')
-                bat_text_bytes(writer, "\\", 1);
-            bat_text_bytes(writer, name, 1);
-        }
-        bat_text_string(writer, name);
+    if (is_escaped) {
+        bat_text_bytes(writer, name, size);
         return;
     }
-    char *at = bat_text_room(writer, 2 * size);
-    bat_text_end(writer, bat_escape_name(at, name, size));
+    while (size != 0) {
+        size_t part = bat_text_part(name, size, NAME_MAX_AT_ONCE);
+        char *at = bat_text_room(writer, BAT_NAME_ESCAPED_BYTE * part);
+        bat_text_end(writer, bat_escape_name(at, name, part));
+        name += part;
+        size -= part;
+    }
 }
 
 /* "kind name offset ". */
@@ -47,7 +47,8 @@ static void write_end(struct bat_text_writer *writer, const struct bat_records *
 
 static void write_branches(struct bat_text_writer *writer, const struct bat_records *records)
 {
-    bat_text_string(writer, "boltedcollection\n");
+    if (bat_records_have_note(records))
+        bat_text_string(writer, "boltedcollection\n");
     const struct bat_counts *branches = &records->branches;
     for (uint32_t i = 0; i < branches->count; i++) {
         const uint64_t *item = bat_counts_item(branches, i);
@@ -70,9 +71,9 @@ static void write_samples(struct bat_text_writer *writer, const struct bat_recor
     bat_text_string(writer, "no_lbr");
     for (uint32_t i = 0; i < records->events.count; i++) {
         bat_text_string(writer, " ");
-        bat_text_string(writer, bat_strings_get(&records->events, i));
+        bat_text_word(writer, bat_strings_get(&records->events, i));
     }
-    bat_text_string(writer, "\nboltedcollection\n");
+    bat_text_string(writer, bat_records_have_note(records) ? "\nboltedcollection\n" : "\n");
     for (uint32_t i = 0; i < records->samples.count; i++) {
         const uint64_t *item = bat_counts_item(&records->samples, i);
         write_end(writer, records, item[0], item[1]);
@@ -83,14 +84,31 @@ static void write_samples(struct bat_text_writer *writer, const struct bat_recor
     }
 }
 
-enum bat_code bat_records_write_fdata(const struct bat_records *records, const char *path,
+/* What llvm-bolt does not read: it would refuse the whole file. */
+static enum bat_code check_counts(const struct bat_counts *counts, struct bat_error *error)
+{
+    for (uint32_t i = 0; i < counts->count; i++) {
+        const uint64_t *values = bat_counts_item(counts, i) + counts->words;
+        if (values[0] > BAT_COUNT_MAX || values[1] > BAT_COUNT_MAX)
+            return bat_fail(error, BAT_ERR_RANGE,
+                            "expected records with counts below 2^63, which is what llvm-bolt "
+                            "reads, found a larger one");
+    }
+    return BAT_OK;
+}
+
+enum bat_code bat_records_write_fdata(const struct bat_records *records, struct bat_output *output,
                                       struct bat_error *error)
 {
-    struct bat_text_writer writer;
-    enum bat_code code = bat_text_begin(&writer, path, error);
+    bool has_branches = records->kind == BAT_PROFILE_BRANCHES;
+    enum bat_code code = check_counts(has_branches ? &records->branches : &records->samples, error);
     if (code != BAT_OK)
         return code;
-    if (records->kind == BAT_PROFILE_BRANCHES)
+    struct bat_text_writer writer;
+    code = bat_text_begin(&writer, output, error);
+    if (code != BAT_OK)
+        return code;
+    if (has_branches)
         write_branches(&writer, records);
     else
         write_samples(&writer, records);

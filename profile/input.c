@@ -6,6 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
+/* How much is read at a time: only long lines make use of the whole buffer, and of its memory. */
+#define FILL_SIZE ((size_t)1 << 18)
+
 enum bat_code bat_input_open(struct bat_input *input, int file, bool is_stream, uint64_t offset,
                              uint64_t stop, struct bat_error *error)
 {
@@ -40,11 +43,14 @@ void bat_input_close(struct bat_input *input)
 /* Fill the buffer behind input->end; sets at_end where the file has no more. */
 static enum bat_code fill(struct bat_input *input, struct bat_error *error)
 {
-    memmove(input->buffer, input->buffer + input->start, input->end - input->start);
+    if (input->start != 0)
+        memmove(input->buffer, input->buffer + input->start, input->end - input->start);
     input->end -= input->start;
     input->start = 0;
-    while (input->end < input->capacity && !input->at_end) {
-        size_t room = input->capacity - input->end;
+    size_t stop =
+        input->end + FILL_SIZE < input->capacity ? input->end + FILL_SIZE : input->capacity;
+    while (input->end < stop && !input->at_end) {
+        size_t room = stop - input->end;
         ssize_t got = input->is_stream ? read(input->file, input->buffer + input->end, room)
                                        : pread(input->file, input->buffer + input->end, room,
                                                (off_t)input->offset);

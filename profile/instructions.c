@@ -11,6 +11,8 @@ bool bat_instruction_decode(uint16_t machine, const uint8_t *bytes, size_t size,
         return instruction_decode_x86(bytes, size, address, instruction);
     case EM_AARCH64:
         return instruction_decode_aarch64(bytes, size, address, instruction);
+    case EM_RISCV:
+        return instruction_decode_riscv(bytes, size, address, instruction);
     default:
         return false;
     }

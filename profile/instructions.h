@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * What a machine instruction does to the flow of control, for x86-64 and AArch64.
+ * What a machine instruction does to the flow of control, for x86-64, AArch64 and RISC-V.
  *
  * Kinds are those of BOLT, whose blocks these decide: a call does not end a block, UD2 and HLT do,
  * SYSCALL and INT3 are like any other instruction, and a LOCK prefix at the beginning is one by
  * itself. x86-64 is decoded with Zydis; of AArch64 only the branches and what names an address
- * relative to its own are told apart.
+ * relative to its own are told apart, of RISC-V (with compressed instructions) only the branches.
  *
  * All functions are safe on any bytes, hold no state and take constant time.
  */
@@ -37,6 +37,7 @@ enum bat_indirect_jump {
 struct bat_instruction {
     uint64_t target;    /* CONDITIONAL, JUMP, CALL */
     uint64_t reference; /* if has_reference */
+    uint64_t immediate; /* x86-64: the last operand's constant, extended to 64 bits; else 0 */
     uint64_t slot;      /* INDIRECT_JUMP by BAT_JUMP_SLOT or BAT_JUMP_TABLE */
     uint8_t length;     /* bytes */
     uint8_t kind;       /* enum bat_instruction_kind */
@@ -48,16 +49,17 @@ struct bat_instruction {
 };
 
 /*
- * Decode the instruction at bytes, of which size may be read, for the machine EM_X86_64 or
- * EM_AARCH64. address is its own. False if there is no instruction (an invalid or truncated one,
- * another machine); *instruction is untouched then.
+ * Decode the instruction at bytes, of which size may be read, for the machine EM_X86_64,
+ * EM_AARCH64 or EM_RISCV. address is its own. False if there is no instruction (an invalid or
+ * truncated one, another machine); *instruction is untouched then.
  */
 bool bat_instruction_decode(uint16_t machine, const uint8_t *bytes, size_t size, uint64_t address,
                             struct bat_instruction *instruction);
 
 /*
  * True if the instruction at bytes is a return: RET (with prefixes, near or far, with or without
- * an operand), IRET; AArch64's RET, RETAA, RETAB, ERET, ERETAA, ERETAB, DRPS.
+ * an operand), IRET; AArch64's RET, RETAA, RETAB, ERET, ERETAA, ERETAB, DRPS; RISC-V's JALR and
+ * C.JR through RA or T0 that keep no address, SRET, MRET.
  */
 bool bat_is_return(uint16_t machine, const uint8_t *bytes, size_t size);
 
@@ -66,5 +68,7 @@ bool instruction_decode_x86(const uint8_t *bytes, size_t size, uint64_t address,
                             struct bat_instruction *instruction);
 bool instruction_decode_aarch64(const uint8_t *bytes, size_t size, uint64_t address,
                                 struct bat_instruction *instruction);
+bool instruction_decode_riscv(const uint8_t *bytes, size_t size, uint64_t address,
+                              struct bat_instruction *instruction);
 
 #endif

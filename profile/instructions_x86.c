@@ -112,6 +112,8 @@ bool instruction_decode_x86(const uint8_t *bytes, size_t size, uint64_t address,
     };
     if (decoded.raw.imm[0].is_relative)
         instruction->target = next + (uint64_t)decoded.raw.imm[0].value.s;
+    else
+        instruction->immediate = decoded.raw.imm[0].value.u;
     if ((decoded.attributes & ZYDIS_ATTRIB_HAS_MODRM) && decoded.raw.modrm.mod == 0 &&
         decoded.raw.modrm.rm == RM_RIP && decoded.address_width == 64) {
         instruction->has_reference = true;

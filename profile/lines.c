@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "escape_controls.h"
 #include "text_fields.h"
 
 #define QUOTED_MAX 40u
@@ -11,7 +12,6 @@
 /* Bytes from `at` to the next blank as text, unprintable ones as \xNN, shortened with "...". */
 static void quote(const uint8_t *at, const uint8_t *end, char *buffer)
 {
-    static const char digits[] = "0123456789abcdef";
     size_t length = 0;
     for (; at < end && !bat_ends_field(*at); at++) {
         if (length + 4 > QUOTED_MAX) {
@@ -23,10 +23,8 @@ static void quote(const uint8_t *at, const uint8_t *end, char *buffer)
             buffer[length++] = (char)*at;
             continue;
         }
-        buffer[length++] = '\\';
-        buffer[length++] = 'x';
-        buffer[length++] = digits[*at >> 4];
-        buffer[length++] = digits[*at & 15];
+        bat_put_bytes_escaped(buffer + length, (const char *)at, 1);
+        length += BAT_ESCAPED_BYTE;
     }
     buffer[length] = '\0';
 }

@@ -4,6 +4,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "bat_decoder.h"
+
 /* One of the two things to do, by a thread of its own if one can be had. */
 struct task {
     pthread_t thread;
@@ -14,25 +16,27 @@ struct task {
 
 struct bat_loading {
     struct bat_binary *binary;
+    struct bat_binary decoded; /* the same, with a map of its own: the caller may read binary */
     struct bat_elf *symbols;
     struct bat_functions *functions;
     struct task decode;
     struct task find;
+    bool owns_map; /* decoded.map is not binary's */
     bool is_taken;
 };
 
 static void *run_decode(void *context)
 {
     struct bat_loading *loading = context;
-    if (!loading->binary->map)
-        loading->decode.code = bat_binary_decode(loading->binary, &loading->decode.error);
+    if (!loading->decoded.map)
+        loading->decode.code = bat_binary_decode(&loading->decoded, &loading->decode.error);
     return NULL;
 }
 
 static void *run_find(void *context)
 {
     struct bat_loading *loading = context;
-    loading->find.code = bat_functions_create_unnamed(loading->binary->elf, loading->symbols,
+    loading->find.code = bat_functions_create_unnamed(loading->decoded.elf, loading->symbols,
                                                       &loading->functions, &loading->find.error);
     return NULL;
 }
@@ -57,6 +61,8 @@ struct bat_loading *bat_loading_begin(struct bat_binary *binary, struct bat_elf 
     if (!loading)
         return NULL;
     loading->binary = binary;
+    loading->decoded = *binary;
+    loading->owns_map = !binary->map;
     loading->symbols = symbols;
     start(&loading->find, run_find, loading);
     start(&loading->decode, run_decode, loading);
@@ -81,6 +87,11 @@ enum bat_code bat_loading_take(struct bat_loading *loading, struct bat_functions
             *error = failed->error;
         return failed->code;
     }
+    /* The caller may have decoded the note too. */
+    if (loading->owns_map && !loading->binary->map) {
+        loading->binary->map = loading->decoded.map;
+        loading->owns_map = false;
+    }
     *functions = loading->functions;
     loading->functions = NULL;
     return BAT_OK;
@@ -93,5 +104,7 @@ void bat_loading_free(struct bat_loading *loading)
     wait_for(&loading->find);
     wait_for(&loading->decode);
     bat_functions_free(loading->functions);
+    if (loading->owns_map)
+        bat_map_free(loading->decoded.map);
     free(loading);
 }

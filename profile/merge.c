@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "profile.h"
+#include "shared_counts.h"
 
 static enum bat_code merge_strings(struct bat_strings *strings, const struct bat_strings *from)
 {
@@ -107,9 +108,25 @@ static void merge_counters(struct bat_profile_counters *counters,
     counters->perf_processes += from->perf_processes;
 }
 
+static enum bat_code fail_add(enum bat_code code, struct bat_error *error)
+{
+    if (code == BAT_OK)
+        return BAT_OK;
+    if (code == BAT_ERR_RANGE)
+        return bat_fail(error, code,
+                        "expected counts that add up to less than 2^64 for each record over all "
+                        "inputs, found more");
+    return bat_fail(error, code, "not enough memory for the profile");
+}
+
 enum bat_code bat_profile_take(struct bat_profile *profile, struct bat_profile *from,
                                struct bat_error *error)
 {
+    if (from->sum > BAT_COUNT_MAX - profile->sum)
+        return bat_fail(error, BAT_ERR_RANGE,
+                        "expected counts that add up to less than 2^63 over all inputs, found "
+                        "more");
+    profile->sum += from->sum;
     enum bat_code code = BAT_OK;
     if (from->fdata.seen) {
         code = check_headers(&profile->fdata, &from->fdata, error);
@@ -130,11 +147,61 @@ enum bat_code bat_profile_take(struct bat_profile *profile, struct bat_profile *
     if (code == BAT_OK)
         code = merge_foreign(profile, from);
     merge_counters(&profile->counters, &from->counters);
-    if (code == BAT_ERR_RANGE)
-        return bat_fail(error, code,
-                        "expected counts that add up to less than 2^64 for each record over all "
-                        "inputs, found more");
-    if (code != BAT_OK)
-        return bat_fail(error, code, "not enough memory for the profile");
-    return BAT_OK;
+    return fail_add(code, error);
+}
+
+/* --- What several threads add to ---------------------------------------------------------- */
+
+struct bat_shared_profile {
+    struct bat_shared_counts *traces;
+    struct bat_shared_counts *samples;
+    struct bat_shared_counts *returns;
+    struct bat_shared_counts *mem_samples;
+};
+
+void bat_shared_profile_free(struct bat_shared_profile *shared)
+{
+    if (!shared)
+        return;
+    bat_shared_counts_free(shared->traces);
+    bat_shared_counts_free(shared->samples);
+    bat_shared_counts_free(shared->returns);
+    bat_shared_counts_free(shared->mem_samples);
+    free(shared);
+}
+
+struct bat_shared_profile *bat_shared_profile_new(void)
+{
+    struct bat_shared_profile *shared = calloc(1, sizeof(*shared));
+    if (!shared)
+        return NULL;
+    shared->traces = bat_shared_counts_new(3);
+    shared->samples = bat_shared_counts_new(1);
+    shared->returns = bat_shared_counts_new(1);
+    shared->mem_samples = bat_shared_counts_new(2);
+    if (shared->traces && shared->samples && shared->returns && shared->mem_samples)
+        return shared;
+    bat_shared_profile_free(shared);
+    return NULL;
+}
+
+void bat_profile_share(struct bat_profile *part, struct bat_shared_profile *shared)
+{
+    part->traces.shared = shared->traces;
+    part->samples.shared = shared->samples;
+    part->returns.shared = shared->returns;
+    part->mem_samples.shared = shared->mem_samples;
+}
+
+enum bat_code bat_profile_take_shared(struct bat_profile *profile,
+                                      struct bat_shared_profile *shared, struct bat_error *error)
+{
+    enum bat_code code = bat_shared_counts_take(shared->traces, &profile->traces);
+    if (code == BAT_OK)
+        code = bat_shared_counts_take(shared->samples, &profile->samples);
+    if (code == BAT_OK)
+        code = bat_shared_counts_take(shared->returns, &profile->returns);
+    if (code == BAT_OK)
+        code = bat_shared_counts_take(shared->mem_samples, &profile->mem_samples);
+    return fail_add(code, error);
 }

@@ -54,6 +54,28 @@ static enum bat_code add_ids(struct perf_attributes *attributes, uint32_t number
     return BAT_OK;
 }
 
+/* What is not known here may stand anywhere in samples, so that they cannot be read. */
+static enum bat_code check_known(const struct perf_attribute *attribute, uint64_t offset,
+                                 struct bat_error *error)
+{
+    uint64_t fields = attribute->sample_type & ~(uint64_t)SAMPLE_KNOWN;
+    uint64_t counters =
+        attribute->sample_type & SAMPLE_READ ? attribute->read_format & ~(uint64_t)READ_KNOWN : 0;
+    uint64_t branches = attribute->sample_type & SAMPLE_BRANCH_STACK
+                            ? attribute->branch_type & ~(uint64_t)BRANCH_KNOWN
+                            : 0;
+    if ((fields | counters | branches) == 0)
+        return BAT_OK;
+    return bat_fail_at(error, BAT_ERR_UNSUPPORTED, BAT_PLACE_FILE, offset,
+                       "expected samples of known fields, found %s 0x%" PRIx64 " of a newer perf",
+                       fields     ? "fields"
+                       : counters ? "counters of the format"
+                                  : "branch stacks of the type",
+                       fields     ? fields
+                       : counters ? counters
+                                  : branches);
+}
+
 enum bat_code perf_attributes_add(struct perf_attributes *attributes, const uint8_t *bytes,
                                   size_t size, const uint8_t *ids, size_t count, uint64_t offset,
                                   struct bat_error *error)
@@ -63,11 +85,9 @@ enum bat_code perf_attributes_add(struct perf_attributes *attributes, const uint
                            "expected an event's attributes of at least %u bytes, found %zu",
                            PERF_ATTRIBUTE_SIZE_MIN, size);
     struct perf_attribute attribute = parse(bytes, size);
-    if (attribute.sample_type & ~(uint64_t)SAMPLE_KNOWN)
-        return bat_fail_at(error, BAT_ERR_UNSUPPORTED, BAT_PLACE_FILE, offset,
-                           "expected samples of known fields, found fields 0x%" PRIx64
-                           " of a newer perf",
-                           attribute.sample_type & ~(uint64_t)SAMPLE_KNOWN);
+    enum bat_code code = check_known(&attribute, offset, error);
+    if (code != BAT_OK)
+        return code;
     if (attributes->count == attributes->capacity) {
         uint32_t capacity = attributes->capacity ? attributes->capacity * 2 : 8;
         struct perf_attribute *items = realloc(attributes->items, capacity * sizeof(*items));

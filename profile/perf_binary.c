@@ -48,6 +48,13 @@ enum bat_code perf_binary_init(struct perf_binary *binary, const struct bat_prof
             binary->low = segment.address;
         if (segment.address + segment.memory_size > binary->high)
             binary->high = segment.address + segment.memory_size;
+        if (!(segment.flags & PF_X))
+            continue;
+        if (binary->code_count == PERF_CODE_MAX)
+            return bat_fail(error, BAT_ERR_ELF,
+                            "expected a binary with at most %u executable segments, found more",
+                            PERF_CODE_MAX);
+        binary->code[binary->code_count++] = segment;
     }
     if (binary->high == 0)
         return bat_fail(error, BAT_ERR_ELF, "expected a binary with loaded segments, found none");
@@ -91,12 +98,11 @@ bool perf_binary_bias(const struct perf_binary *binary, uint64_t address, uint64
                       uint64_t offset, uint64_t *bias)
 {
     uint64_t most = 0;
-    struct bat_segment segment;
-    for (size_t i = 0; bat_elf_segment(binary->elf, i, &segment); i++) {
-        uint64_t common = common_bytes(offset, length, segment.offset, segment.file_size);
-        uint64_t candidate = address - (segment.address - segment.offset + offset);
-        if (!(segment.flags & PF_X) || common <= most || candidate % PAGE_MIN != 0 ||
-            (binary->is_fixed && candidate != 0))
+    for (uint32_t i = 0; i < binary->code_count; i++) {
+        const struct bat_segment *segment = &binary->code[i];
+        uint64_t common = common_bytes(offset, length, segment->offset, segment->file_size);
+        uint64_t candidate = address - (segment->address - segment->offset + offset);
+        if (common <= most || candidate % PAGE_MIN != 0 || (binary->is_fixed && candidate != 0))
             continue;
         most = common;
         *bias = candidate;

@@ -11,6 +11,10 @@
 /* perf's records have no room for more of a build-id. */
 #define PERF_BUILD_ID_SIZE 20u
 
+/* How many executable segments a binary may have: real ones have few, each mapping is compared to
+ * all. */
+#define PERF_CODE_MAX 128u
+
 struct perf_binary {
     const struct bat_elf *elf;
     const char *name; /* its path's last part */
@@ -21,6 +25,8 @@ struct perf_binary {
     bool doubles_entry; /* branch stacks of 32 may hold the newest entry twice: x86, and BOLTed */
     uint64_t low;       /* addresses of its segments: [low, high) */
     uint64_t high;
+    struct bat_segment code[PERF_CODE_MAX]; /* the executable ones, code_count */
+    uint32_t code_count;
 };
 
 /* Fails with BAT_ERR_ARGUMENT for a profile that does not know its binary. */

@@ -220,11 +220,15 @@ static void run_stretches(struct stretch *stretches, unsigned count)
     }
 }
 
-static enum bat_code gather(struct bat_profile *profile, const struct stretch *stretch,
+static enum bat_code gather(struct bat_profile *profile, struct stretch *stretch,
                             struct bat_error *error)
 {
-    if (stretch->code == BAT_OK)
-        return bat_profile_take(profile, stretch->profile, error);
+    if (stretch->code == BAT_OK) {
+        enum bat_code code = bat_profile_take(profile, stretch->profile, error);
+        bat_profile_free(stretch->profile);
+        stretch->profile = NULL;
+        return code;
+    }
     if (error)
         *error = stretch->error;
     return stretch->code;
@@ -235,9 +239,10 @@ enum bat_code perf_session_collect(struct perf_session *session, struct bat_prof
 {
     unsigned count = count_stretches(session);
     struct stretch *stretches = calloc(count, sizeof(*stretches));
-    if (!stretches)
-        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory to read the profile");
+    struct bat_shared_profile *shared = count > 1 ? bat_shared_profile_new() : NULL;
     enum bat_code code = BAT_OK;
+    if (!stretches || (count > 1 && !shared))
+        code = bat_fail(error, BAT_ERR_MEMORY, "not enough memory to read the profile");
     for (unsigned i = 0; i < count && code == BAT_OK; i++) {
         stretches[i] = (struct stretch){.session = session,
                                         .start = stretch_start(session, i, count),
@@ -246,13 +251,18 @@ enum bat_code perf_session_collect(struct perf_session *session, struct bat_prof
                                         .profile = bat_profile_new_part(profile)};
         if (!stretches[i].profile)
             code = bat_fail(error, BAT_ERR_MEMORY, "not enough memory to read the profile");
+        else if (shared)
+            bat_profile_share(stretches[i].profile, shared);
     }
     if (code == BAT_OK)
         run_stretches(stretches, count);
     for (unsigned i = 0; i < count && code == BAT_OK; i++)
         code = gather(profile, &stretches[i], error);
-    for (unsigned i = 0; i < count; i++)
+    if (code == BAT_OK && shared)
+        code = bat_profile_take_shared(profile, shared, error);
+    for (unsigned i = 0; stretches && i < count; i++)
         bat_profile_free(stretches[i].profile);
+    bat_shared_profile_free(shared);
     free(stretches);
     return code;
 }

@@ -34,12 +34,8 @@ static enum bat_code check_result(const struct perf_session *session,
         return bat_fail(error, BAT_ERR_MISMATCH,
                         "expected samples, found trace data of the processor, which perf has to "
                         "make samples of: --itrace=OPTIONS or --spe does it");
-    if (own == 0)
-        return bat_fail(error, BAT_ERR_MISMATCH,
-                        "expected samples of processes that have %.64s, found none among %" PRIu64
-                        " samples",
-                        name, counters->perf_samples);
-    if (session->options->basic_samples || counters->perf_plain_samples < own || has_memory_samples)
+    if (own == 0 || session->options->basic_samples || counters->perf_plain_samples < own ||
+        has_memory_samples)
         return BAT_OK;
     return bat_fail(error, BAT_ERR_MISMATCH,
                     "expected branch stacks, found none in %" PRIu64 " samples of %.64s: record "

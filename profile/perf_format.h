@@ -125,11 +125,13 @@ enum perf_read_bit {
     READ_ID = 1 << 2,
     READ_GROUP = 1 << 3,
     READ_LOST = 1 << 4,
+    READ_KNOWN = (1 << 5) - 1,
 };
 
 enum perf_branch_bit {
     BRANCH_HW_INDEX = 1 << 17,
     BRANCH_COUNTERS = 1 << 19,
+    BRANCH_KNOWN = (1 << 20) - 1,
 };
 
 /* An entry of a branch stack: from, to, flags. */

@@ -75,6 +75,13 @@ static enum bat_code read_attribute(struct perf_session *session, const uint8_t 
     if (code == BAT_OK && section.size % 8 != 0)
         code = bat_fail_at(error, BAT_ERR_SYNTAX, BAT_PLACE_FILE, at + room + 8,
                            "expected ids of 8 bytes each, found %" PRIu64 " bytes", section.size);
+    /* Sections that many events share would be read again and again. */
+    if (code == BAT_OK && section.size > session->file_size - session->id_bytes)
+        code = bat_fail_at(error, BAT_ERR_COUNT, BAT_PLACE_FILE, at + room,
+                           "expected events' ids that are no more than the file altogether, found "
+                           "%" PRIu64 " bytes beside %" PRIu64 " of the events before",
+                           section.size, session->id_bytes);
+    session->id_bytes += code == BAT_OK ? section.size : 0;
     uint8_t *ids = NULL;
     if (code == BAT_OK)
         code = read_section(session, section, &ids, error);

@@ -30,27 +30,63 @@ static void add_complaint(struct perf_process *process, const char *bytes, size_
 static void *read_complaints(void *context)
 {
     struct perf_process *process = context;
-    char buffer[1024];
+    char buffer[PERF_SOUGHT_MAX + 1024];
+    size_t length = strlen(process->sought);
+    size_t kept = 0; /* the end of what was read before, in which the text may begin */
     for (;;) {
-        ssize_t got = read(process->complaints, buffer, sizeof(buffer));
+        ssize_t got = read(process->complaints, buffer + kept, sizeof(buffer) - kept);
         if (got < 0 && errno == EINTR)
             continue;
         if (got <= 0)
             return NULL;
-        add_complaint(process, buffer, (size_t)got);
+        add_complaint(process, buffer + kept, (size_t)got);
+        size_t size = kept + (size_t)got;
+        process->has_sought |= memmem(buffer, size, process->sought, length) != NULL;
+        kept = size < length ? size : length - 1;
+        memmove(buffer, buffer + size - kept, kept);
     }
 }
 
 /* --- Starting ------------------------------------------------------------------------------- */
 
+/*
+ * What was ignored or blocked here would be so in perf: it is ended by SIGTERM, ends by SIGPIPE
+ * when nobody reads on, and waits for children of its own.
+ */
+static int set_signals(posix_spawnattr_t *attributes)
+{
+    sigset_t signals;
+    sigemptyset(&signals);
+    int failure = posix_spawnattr_setsigmask(attributes, &signals);
+    sigaddset(&signals, SIGPIPE);
+    sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGCHLD);
+    sigaddset(&signals, SIGXFSZ);
+    if (failure == 0)
+        failure = posix_spawnattr_setsigdefault(attributes, &signals);
+    if (failure == 0)
+        failure =
+            posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    return failure;
+}
+
 static int spawn(struct perf_process *process, const char *const *arguments, int output,
                  int complaints)
 {
     posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
     int failure = posix_spawn_file_actions_init(&actions);
     if (failure != 0)
         return failure;
-    failure = posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    failure = posix_spawnattr_init(&attributes);
+    if (failure != 0) {
+        posix_spawn_file_actions_destroy(&actions);
+        return failure;
+    }
+    failure = set_signals(&attributes);
+    if (failure == 0)
+        failure =
+            posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
     if (failure == 0)
         failure = posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
     if (failure == 0)
@@ -59,7 +95,9 @@ static int spawn(struct perf_process *process, const char *const *arguments, int
     char *const *given;
     memcpy(&given, &arguments, sizeof(given));
     if (failure == 0)
-        failure = posix_spawnp(&process->process, arguments[0], &actions, NULL, given, environ);
+        failure =
+            posix_spawnp(&process->process, arguments[0], &actions, &attributes, given, environ);
+    posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&actions);
     return failure;
 }
@@ -87,9 +125,9 @@ static int listen_to(struct perf_process *process)
 }
 
 enum bat_code perf_process_start(struct perf_process *process, const char *const *arguments,
-                                 const char *what, struct bat_error *error)
+                                 const char *what, const char *sought, struct bat_error *error)
 {
-    *process = (struct perf_process){.what = what, .output = -1};
+    *process = (struct perf_process){.what = what, .sought = sought, .output = -1};
     int output[2];
     int complaints[2];
     if (pipe2(output, O_CLOEXEC) != 0)

@@ -22,6 +22,8 @@ struct script {
     struct perf_binary binary;
     struct perf_processes processes;
     uint64_t lost;
+    bool lacks_processes; /* samples have none */
+    struct perf_span only_span;
 };
 
 /* --- Blocks of lines ----------------------------------------------------------------------- */
@@ -132,6 +134,17 @@ static enum bat_code survey_block(struct survey *survey, const struct block *blo
     return code;
 }
 
+/* True if samples have no processes, by the first line of the text's first block that tells. */
+static bool lacks_processes(const struct block *block)
+{
+    enum perf_script_form form = PERF_SCRIPT_EITHER;
+    const uint8_t *end = block->text + block->size;
+    for (const uint8_t *at = block->text; at < end && form == PERF_SCRIPT_EITHER;
+         at = line_end(block, at) + 1)
+        form = perf_script_form_of(at);
+    return form == PERF_SCRIPT_WITHOUT_PROCESSES;
+}
+
 static enum bat_code survey(struct script *script, struct bat_error *error)
 {
     struct survey survey = {.script = script, .error = error};
@@ -142,6 +155,8 @@ static enum bat_code survey(struct script *script, struct bat_error *error)
         code = next_block(&input, &block, survey.lines + 1, error);
         if (code == BAT_OK && block.size != 0)
             code = survey_block(&survey, &block);
+        if (code == BAT_OK && block.offset == 0 && block.size != 0)
+            script->lacks_processes = lacks_processes(&block);
         if (code == BAT_OK)
             survey.lines += count_newlines(block.text, block.text + block.size);
     }
@@ -242,7 +257,12 @@ static enum bat_code gather_stretch(struct bat_profile *profile, struct stretch 
         return stretch->code;
     }
     enum bat_code code = perf_script_reader_finish(&stretch->reader, has_full_stack, error);
-    return code == BAT_OK ? bat_profile_take(profile, stretch->profile, error) : code;
+    if (code == BAT_OK)
+        code = bat_profile_take(profile, stretch->profile, error);
+    perf_script_reader_free(&stretch->reader);
+    bat_profile_free(stretch->profile);
+    stretch->profile = NULL;
+    return code;
 }
 
 static enum bat_code gather_stretches(struct bat_profile *profile, struct stretch *stretches,
@@ -277,7 +297,8 @@ static enum bat_code read_samples(const struct script *script, struct bat_profil
 {
     unsigned count = count_threads(script);
     struct stretch *stretches = calloc(count, sizeof(*stretches));
-    enum bat_code code = stretches ? BAT_OK : BAT_ERR_MEMORY;
+    struct bat_shared_profile *shared = count > 1 ? bat_shared_profile_new() : NULL;
+    enum bat_code code = stretches && (count == 1 || shared) ? BAT_OK : BAT_ERR_MEMORY;
     for (unsigned i = 0; i < count && code == BAT_OK; i++) {
         struct stretch *stretch = &stretches[i];
         stretch->script = script;
@@ -285,12 +306,17 @@ static enum bat_code read_samples(const struct script *script, struct bat_profil
         stretch->stop = i + 1 < count ? script->size / count * (i + 1) : UINT64_MAX;
         stretch->profile = bat_profile_new_part(profile);
         code = stretch->profile ? BAT_OK : BAT_ERR_MEMORY;
+        if (code == BAT_OK && shared)
+            bat_profile_share(stretch->profile, shared);
         perf_script_reader_init(&stretch->reader, stretch->profile, &script->processes,
                                 script->options);
+        stretch->reader.only_span = script->lacks_processes ? &script->only_span : NULL;
     }
     if (code == BAT_OK) {
         run_stretches(stretches, count);
         code = gather_stretches(profile, stretches, count, error);
+        if (code == BAT_OK && shared)
+            code = bat_profile_take_shared(profile, shared, error);
     } else {
         bat_fail(error, code, "not enough memory to read the profile");
     }
@@ -298,6 +324,7 @@ static enum bat_code read_samples(const struct script *script, struct bat_profil
         perf_script_reader_free(&stretches[i].reader);
         bat_profile_free(stretches[i].profile);
     }
+    bat_shared_profile_free(shared);
     free(stretches);
     return code;
 }
@@ -311,19 +338,59 @@ enum bat_code perf_script_check(const struct bat_profile *profile, const struct 
     uint64_t own = counters->perf_samples - counters->perf_foreign_samples;
     bool has_records = counters->trace_records != 0 || counters->sample_records != 0 ||
                        profile->mem_samples.count != 0;
-    if (own == 0 && !has_records)
-        return bat_fail(error, BAT_ERR_MISMATCH,
-                        "expected samples of processes that have %.64s, found none among %" PRIu64
-                        " samples",
-                        binary->name, counters->perf_samples);
     /* Entries that were left out were there all the same. */
-    if (has_records || counters->perf_branches != 0)
+    if (own == 0 || has_records || counters->perf_branches != 0)
         return BAT_OK;
     return bat_fail(error, BAT_ERR_MISMATCH,
                     "expected %s, found none in %" PRIu64 " samples of %.64s",
                     options->basic_samples ? "addresses (perf script -F pid,event,ip)"
                                            : "branch stacks (perf script -F pid,brstack)",
                     own, binary->name);
+}
+
+/* Find where all processes have the binary: samples without processes may be of any. */
+static enum bat_code find_only_span(struct script *script, struct bat_error *error)
+{
+    static const struct perf_moment end = {UINT64_MAX, UINT64_MAX};
+    const struct perf_processes *processes = &script->processes;
+    bool is_found = false;
+    for (uint32_t i = 0; i < processes->table.count; i++) {
+        uint32_t process = (uint32_t)bat_counts_item(&processes->table, i)[0];
+        const struct perf_span *span = perf_processes_find(processes, process, end);
+        if (!span)
+            continue;
+        if (is_found && (span->bias_count != script->only_span.bias_count ||
+                         memcmp(span->biases, script->only_span.biases,
+                                span->bias_count * sizeof(*span->biases)) != 0))
+            return bat_fail(error, BAT_ERR_MISMATCH,
+                            "expected processes with their samples (perf script "
+                            "--show-mmap-events -F pid,brstack), found samples without, and %.64s "
+                            "at several places",
+                            script->binary.name);
+        script->only_span = *span;
+        is_found = true;
+    }
+    return BAT_OK;
+}
+
+/* Find where processes have the binary. */
+static enum bat_code place_binary(struct script *script, struct bat_error *error)
+{
+    const struct bat_read_options *options = script->options;
+    const uint32_t only = (uint32_t)options->process;
+    if (script->lacks_processes && script->processes.event_count == 0 && !options->has_process) {
+        script->only_span = (struct perf_span){.bias_count = 1};
+        if (script->binary.is_fixed)
+            return BAT_OK;
+        return bat_fail(error, BAT_ERR_MISMATCH,
+                        "expected where %.64s, which is position-independent, was mapped (perf "
+                        "script --show-mmap-events), found samples without processes and mappings",
+                        script->binary.name);
+    }
+    /* Samples have no time, so it cannot be told what was before and what after. */
+    enum bat_code code = perf_processes_finish(&script->processes, false,
+                                               options->has_process ? &only : NULL, error);
+    return code == BAT_OK && script->lacks_processes ? find_only_span(script, error) : code;
 }
 
 static enum bat_code read_script(struct script *script, struct bat_profile *profile,
@@ -333,11 +400,8 @@ static enum bat_code read_script(struct script *script, struct bat_profile *prof
         perf_script_find_sections(script->file, script->size, &script->sections, error);
     if (code == BAT_OK)
         code = survey(script, error);
-    const uint32_t only = (uint32_t)script->options->process;
-    /* Samples have no time, so it cannot be told what was before and what after. */
     if (code == BAT_OK)
-        code = perf_processes_finish(&script->processes, false,
-                                     script->options->has_process ? &only : NULL, error);
+        code = place_binary(script, error);
     if (code == BAT_OK)
         code = read_samples(script, profile, error);
     if (code != BAT_OK)

@@ -26,6 +26,23 @@ struct perf_script_line {
  */
 bool perf_script_is_line(const uint8_t *start, const uint8_t *newline);
 
+/*
+ * What a line says of the text: whether samples have their processes before them, or none, as
+ * perf script -F ip,brstack prints them for llvm-profgen. Many lines may be of either: numbers.
+ */
+enum perf_script_form {
+    PERF_SCRIPT_EITHER,
+    PERF_SCRIPT_WITH_PROCESSES,
+    PERF_SCRIPT_WITHOUT_PROCESSES,
+};
+
+enum perf_script_form perf_script_form_of(const uint8_t *start);
+
+/* What is expected where a branch stack has no process, but those before it have. */
+#define PERF_SCRIPT_WITH_PROCESS                                                                   \
+    "a process's number in front of a branch stack (perf script --show-mmap-events -F "            \
+    "pid,brstack)"
+
 /* --- Sections (perf_script_sections.c) ---------------------------------------------------- */
 
 /* What the lines of a section may be. */
@@ -116,6 +133,7 @@ struct perf_script_reader {
     struct bat_profile *profile;
     const struct perf_processes *processes;
     const struct bat_read_options *options;
+    const struct perf_span *only_span; /* of all samples, where they have no processes; or NULL */
     struct perf_script_newest newest;
     struct perf_script_branch *stack; /* of the sample at hand, the newest entry first */
     uint32_t stack_count;

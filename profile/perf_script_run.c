@@ -89,10 +89,7 @@ static enum bat_code read_output(struct run *run, const struct perf_process *pro
 }
 
 /* perf says so where an event's samples lack the address that they accessed. */
-static bool has_no_addresses(const struct perf_process *process)
-{
-    return strstr(process->complaint, "Cannot print 'addr' field") != NULL;
-}
+static const char no_addresses[] = "Cannot print 'addr' field";
 
 /*
  * Run perf with these arguments, and -f -i of the file behind them. That no addresses of accessed
@@ -110,13 +107,13 @@ static enum bat_code run_perf(struct run *run, const char *const *arguments, con
     all[count++] = run->path;
     all[count] = NULL;
     struct perf_process process;
-    enum bat_code code = perf_process_start(&process, all, what, run->error);
+    enum bat_code code = perf_process_start(&process, all, what, no_addresses, run->error);
     if (code != BAT_OK)
         return code;
     code = read_output(run, &process, do_line);
     int status;
     perf_process_end(&process, &status);
-    if (code == BAT_OK && status != 0 && !has_no_addresses(&process))
+    if (code == BAT_OK && status != 0 && !process.has_sought)
         code = perf_process_fail(&process, status, run->error);
     return code;
 }

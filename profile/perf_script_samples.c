@@ -11,6 +11,9 @@
 #define FULL_STACK 32u
 #define NEWEST_DROPPED 2u
 
+/* Linux has no processes with larger numbers. */
+#define PROCESS_MAX 4194304u
+
 /* The fewest bytes of an entry's fields behind the misprediction: "-/-/0". */
 #define REST_MIN 5u
 
@@ -385,13 +388,65 @@ static enum bat_code read_fields(struct perf_script_reader *reader, struct perf_
     return BAT_OK;
 }
 
+/* --- Lines without processes ----------------------------------------------------------------- */
+
+static bool begins_stack(const uint8_t *at)
+{
+    return at[0] == '0' && at[1] == 'x';
+}
+
+/* True for a branch stack, an address before it or not. */
+static bool has_stack_alone(const uint8_t *start)
+{
+    struct perf_script_line line = {.start = start, .at = bat_skip_blanks(start)};
+    uint64_t address;
+    if (!begins_stack(line.at) && !read_field(&line, &address))
+        return false;
+    const bool has_source = read_branch_end(&line, &address);
+    return has_source && read_branch_end(&line, &address);
+}
+
+enum perf_script_form perf_script_form_of(const uint8_t *start)
+{
+    struct perf_script_line line = {.start = start, .at = start};
+    uint32_t process;
+    struct event_name event;
+    if (read_process(&line, &process) && process <= PROCESS_MAX)
+        return read_event(&line, &event) ? PERF_SCRIPT_WITH_PROCESSES : PERF_SCRIPT_EITHER;
+    line.at = bat_skip_blanks(start);
+    uint64_t address;
+    bool is_address = !begins_stack(line.at) && read_field(&line, &address) && *line.at == '\n';
+    return is_address || has_stack_alone(start) ? PERF_SCRIPT_WITHOUT_PROCESSES
+                                                : PERF_SCRIPT_EITHER;
+}
+
+/* "ip 0xFROM/0xTO/P/...", or the stack alone; other lines are of call stacks, or for people. */
+static enum bat_code read_without_process(struct perf_script_reader *reader,
+                                          struct perf_script_line *line)
+{
+    uint64_t address;
+    line->at = bat_skip_blanks(line->at);
+    bool has_stack =
+        begins_stack(line->at) || (read_field(line, &address) && begins_stack(line->at));
+    if (!has_stack) {
+        line->at = rawmemchr(line->at, '\n');
+        return BAT_OK;
+    }
+    reader->profile->counters.perf_samples++;
+    return read_stack(reader, line, reader->only_span);
+}
+
 enum bat_code perf_script_read_sample(struct perf_script_reader *reader,
                                       struct perf_script_line *line)
 {
     uint32_t process;
     enum bat_code code = BAT_OK;
-    if (read_process(line, &process))
+    if (reader->only_span)
+        code = read_without_process(reader, line);
+    else if (read_process(line, &process))
         code = read_fields(reader, line, process);
+    else if (has_stack_alone(line->start))
+        code = fail(line, bat_skip_blanks(line->start), PERF_SCRIPT_WITH_PROCESS);
     else
         line->at = rawmemchr(line->at, '\n');
     line->at++;
@@ -405,7 +460,7 @@ bool perf_script_is_line(const uint8_t *start, const uint8_t *newline)
     if (size >= sizeof(PERF_SCRIPT_MAGIC) - 1 &&
         memcmp(start, PERF_SCRIPT_MAGIC, sizeof(PERF_SCRIPT_MAGIC) - 1) == 0)
         return true;
-    if (*start == '#' || memmem(start, size, PERF_SCRIPT_RECORD, sizeof(PERF_SCRIPT_RECORD) - 1))
+    if (memmem(start, size, PERF_SCRIPT_RECORD, sizeof(PERF_SCRIPT_RECORD) - 1))
         return true;
     uint32_t process;
     if (!read_process(&line, &process))

@@ -75,6 +75,8 @@ enum bat_code perf_script_find_sections(int file, uint64_t size,
         struct bat_lines lines = {.at = text, .end = newline + 1, .line = 1, .error = error};
         struct perf_script_line line = {.lines = &lines, .start = text, .at = text};
         sections->start = (uint64_t)(newline + 1 - text);
+        if (sections->start > size) /* the file does not have the newline */
+            sections->start = size;
         sections->count = 0;
         code = read_head(&line, size, sections);
     }

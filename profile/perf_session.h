@@ -33,6 +33,7 @@ struct perf_session {
     uint64_t data_end;
     struct perf_binary binary;
     struct perf_attributes attributes;
+    uint64_t id_bytes; /* of the sections of ids that were read for them */
     struct perf_processes processes;
 
     /* What the survey finds. */

@@ -48,7 +48,10 @@ void perf_unpacker_feed(struct perf_unpacker *unpacker, const uint8_t *bytes, si
 /* Unpack as much as there is room for. */
 static enum bat_code unpack(struct perf_unpacker *unpacker, struct bat_error *error)
 {
-    memmove(unpacker->bytes, unpacker->bytes + unpacker->start, unpacker->end - unpacker->start);
+    /* A record that comes in many small pieces stays where it is. */
+    if (unpacker->start != 0)
+        memmove(unpacker->bytes, unpacker->bytes + unpacker->start,
+                unpacker->end - unpacker->start);
     unpacker->end -= unpacker->start;
     unpacker->start = 0;
     ZSTD_outBuffer room = {.dst = unpacker->bytes, .size = UNPACKED_SIZE, .pos = unpacker->end};

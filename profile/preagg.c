@@ -145,8 +145,8 @@ static inline enum bat_code read_count(struct preagg_line *line, uint64_t *count
     bool fits;
     if (!bat_read_decimal(&at, count, &fits) || !bat_ends_field(*at))
         return fail(line, line->at, "a decimal count");
-    if (!fits)
-        return fail(line, line->at, "a count below 2^64");
+    if (!fits || *count > BAT_COUNT_MAX)
+        return fail(line, line->at, "a count below 2^63");
     line->at = at;
     return BAT_OK;
 }
@@ -178,8 +178,11 @@ static inline enum bat_code add_trace(struct bat_profile *profile, const struct 
                                       const uint64_t *trace, const uint64_t *count)
 {
     profile->counters.trace_records++;
-    enum bat_code code = bat_counts_add_three_later(&profile->traces, &profile->trace_batch, trace,
-                                                    count[0], count[1]);
+    enum bat_code code = bat_lines_add_sum(line->lines, profile, count[0]);
+    if (code != BAT_OK)
+        return code;
+    code = bat_counts_add_three_later(&profile->traces, &profile->trace_batch, trace, count[0],
+                                      count[1]);
     return code == BAT_OK ? BAT_OK : bat_lines_fail_add(line->lines, code);
 }
 
@@ -228,6 +231,9 @@ static enum bat_code read_sample(struct bat_profile *profile, struct preagg_line
     if (code != BAT_OK)
         return code;
     profile->counters.sample_records++;
+    code = bat_lines_add_sum(line->lines, profile, count);
+    if (code != BAT_OK)
+        return code;
     code = bat_counts_add(&profile->samples, &address, count, 0);
     return code == BAT_OK ? BAT_OK : bat_lines_fail_add(line->lines, code);
 }

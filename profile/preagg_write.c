@@ -174,7 +174,6 @@ static enum bat_code write_samples(struct preagg_writer *writer)
     return BAT_OK;
 }
 
-/* A blank would end the name where it is read, so it becomes an underscore. */
 static void write_events(struct preagg_writer *writer)
 {
     const struct bat_strings *events = &writer->profile->events;
@@ -183,13 +182,12 @@ static void write_events(struct preagg_writer *writer)
         if (*name == '\0')
             continue;
         bat_text_string(&writer->text, "E ");
-        for (; *name; name++)
-            bat_text_bytes(&writer->text, bat_ends_field((uint8_t)*name) ? "_" : name, 1);
+        bat_text_word(&writer->text, name);
         bat_text_string(&writer->text, "\n");
     }
 }
 
-enum bat_code bat_profile_write_preagg(const struct bat_profile *profile, const char *path,
+enum bat_code bat_profile_write_preagg(const struct bat_profile *profile, struct bat_output *output,
                                        struct bat_error *error)
 {
     if (profile->fdata.branches.count != 0 || profile->fdata.samples.count != 0)
@@ -197,7 +195,7 @@ enum bat_code bat_profile_write_preagg(const struct bat_profile *profile, const 
                         "expected samples of the binary, found fdata: what is translated already "
                         "has no form in a pre-aggregated profile");
     struct preagg_writer writer = {.profile = profile};
-    enum bat_code code = bat_text_begin(&writer.text, path, error);
+    enum bat_code code = bat_text_begin(&writer.text, output, error);
     if (code != BAT_OK)
         return code;
     write_events(&writer);

@@ -83,6 +83,11 @@ void bat_profile_drop_memory(struct bat_profile *profile)
     bat_counts_free(&profile->mem_samples);
 }
 
+void bat_profile_keep_all_records(struct bat_profile *profile, bool keep)
+{
+    profile->keeps_all_records = keep;
+}
+
 void bat_profile_keep_unknown_data(struct bat_profile *profile, bool keep)
 {
     profile->keeps_unknown_data = keep;

@@ -43,14 +43,38 @@ static bool names_events(const uint8_t *start)
            (start[0] == 'E' && bat_is_blank(start[1]));
 }
 
-/* True for text that perf script has printed, by its first line that is not blank. */
+/* True for what a record of a pre-aggregated profile begins with. */
+static bool begins_record(const uint8_t *at)
+{
+    return *at != '\0' && strchr("TRBFfrSE", *at) && bat_ends_field(at[1]);
+}
+
+/* perf script's head begins so, and its lines go on with a number sign. */
+#define SCRIPT_HEAD "# ========"
+
+/*
+ * True for text that perf script has printed, by its first line that is not blank; behind other
+ * comments by that line or a record of a process in the block.
+ */
 static bool is_perf_script(const uint8_t *text, size_t size)
 {
     const uint8_t *end = text + size;
+    bool has_comment = false;
     for (const uint8_t *start = text; start < end;) {
         const uint8_t *newline = rawmemchr(start, '\n');
-        if (!are_blank(start, (size_t)(newline - start)))
-            return !names_events(start) && perf_script_is_line(start, newline);
+        const uint8_t *at = bat_skip_blanks(start);
+        if (*at == '#') {
+            has_comment = true;
+            if (strncmp((const char *)at, SCRIPT_HEAD, sizeof(SCRIPT_HEAD) - 1) == 0)
+                return true;
+        } else if (*at != '\n') {
+            return !names_events(start) &&
+                   (perf_script_is_line(start, newline) ||
+                    (!begins_record(at) &&
+                     perf_script_form_of(start) == PERF_SCRIPT_WITHOUT_PROCESSES) ||
+                    (has_comment && memmem(start, (size_t)(end - start), PERF_SCRIPT_RECORD,
+                                           sizeof(PERF_SCRIPT_RECORD) - 1)));
+        }
         start = newline + 1;
     }
     return false;
@@ -71,7 +95,7 @@ static reader_fn *choose_reader(const uint8_t *text, size_t size, uint64_t line,
         lines.line++;
         at = bat_skip_blanks(start);
     }
-    if (bat_ends_field(at[1]) && strchr("TRBFfrSE", *at) && *at != '\0')
+    if (begins_record(at))
         return bat_preagg_read;
     if ((*at >= '0' && *at <= '9') || *at == 'b' || *at == 'n')
         return bat_fdata_read;
@@ -243,7 +267,8 @@ static void run_stretches(struct stretch *stretches, unsigned count)
 }
 
 static enum bat_code gather_stretches(struct bat_profile *profile, struct stretch *stretches,
-                                      unsigned count, struct bat_error *error)
+                                      unsigned count, struct bat_shared_profile *shared,
+                                      struct bat_error *error)
 {
     enum bat_code code = BAT_OK;
     for (unsigned i = 0; i < count && code == BAT_OK; i++) {
@@ -251,6 +276,8 @@ static enum bat_code gather_stretches(struct bat_profile *profile, struct stretc
         code = stretch->code;
         if (code == BAT_OK) {
             code = bat_profile_take(profile, stretch->profile, error);
+            bat_profile_free(stretch->profile);
+            stretch->profile = NULL;
         } else {
             if (stretch->error.place == BAT_PLACE_TEXT && i != 0)
                 stretch->error.line += lines_before(stretch);
@@ -258,7 +285,7 @@ static enum bat_code gather_stretches(struct bat_profile *profile, struct stretc
                 *error = stretch->error;
         }
     }
-    return code;
+    return code == BAT_OK && shared ? bat_profile_take_shared(profile, shared, error) : code;
 }
 
 static unsigned count_threads(const struct bat_read_options *options, uint64_t size)
@@ -336,8 +363,9 @@ static enum bat_code read_text(struct bat_profile *profile, int file, bool is_st
     /* fdata files say at their start what they hold, so they are read in one piece. */
     unsigned count = reader == bat_preagg_read ? count_threads(options, size) : 1;
     struct stretch *stretches = calloc(count, sizeof(*stretches));
-    if (!stretches)
-        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory to read the profile");
+    struct bat_shared_profile *shared = count > 1 ? bat_shared_profile_new() : NULL;
+    if (!stretches || (count > 1 && !shared))
+        code = bat_fail(error, BAT_ERR_MEMORY, "not enough memory to read the profile");
     for (unsigned i = 0; i < count && code == BAT_OK; i++) {
         stretches[i] = (struct stretch){.file = file,
                                         .is_stream = is_stream,
@@ -350,15 +378,19 @@ static enum bat_code read_text(struct bat_profile *profile, int file, bool is_st
                                         .options = options};
         if (!stretches[i].profile)
             code = bat_fail(error, BAT_ERR_MEMORY, "not enough memory to read the profile");
+        else if (shared)
+            bat_profile_share(stretches[i].profile, shared);
     }
+    uint64_t bytes_before = profile->counters.bytes;
     if (code == BAT_OK) {
         run_stretches(stretches, count);
-        code = gather_stretches(profile, stretches, count, error);
+        code = gather_stretches(profile, stretches, count, shared, error);
     }
-    if (code == BAT_OK && is_stream && stretches[0].profile->counters.bytes == 0)
+    if (code == BAT_OK && is_stream && profile->counters.bytes == bytes_before)
         code = bat_fail(error, BAT_ERR_SYNTAX, "expected a profile, found no input");
-    for (unsigned i = 0; i < count; i++)
+    for (unsigned i = 0; stretches && i < count; i++)
         bat_profile_free(stretches[i].profile);
+    bat_shared_profile_free(shared);
     free(stretches);
     return code;
 }

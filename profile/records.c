@@ -12,18 +12,31 @@ void bat_records_free(struct bat_records *records)
     if (!records)
         return;
     bat_functions_free(records->functions);
+    if (records->input) {
+        records->input->elf = NULL;
+        bat_binary_close(records->input);
+        free(records->input);
+    }
     free(records->renamed);
     free(records->tables);
+    free(records->block_counts);
     bat_strings_free(&records->extra_names);
     bat_strings_free(&records->events);
     bat_counts_free(&records->branches);
     bat_counts_free(&records->samples);
+    bat_counts_free(&records->starts_reached);
+    bat_counts_free(&records->entry_ids);
     free(records);
 }
 
 struct bat_translate_counters bat_records_counters(const struct bat_records *records)
 {
     return records->counters;
+}
+
+bool bat_records_have_note(const struct bat_records *records)
+{
+    return records->binary->note != NULL;
 }
 
 uint64_t bat_records_count(const struct bat_records *records)
@@ -65,7 +78,7 @@ static enum bat_code index_names(const struct bat_records *records, struct name_
     for (uint32_t i = 0; i < records->function_count && code == BAT_OK; i++) {
         const char *name = records->symbols[i].name;
         size_t length = strlen(name);
-        size_t needed = 2 * length + 1;
+        size_t needed = BAT_NAME_ESCAPED_BYTE * length + 1;
         if (needed > capacity) {
             char *grown = realloc(buffer, needed * 2);
             if (!grown) {
@@ -150,11 +163,16 @@ static enum bat_code add_renamed(struct bat_counts *counts, const struct bat_cou
 static enum bat_code check_header(const struct bat_records *records, const struct bat_fdata *fdata,
                                   struct bat_error *error)
 {
-    if (!fdata->bolted)
+    bool is_bolted = bat_records_have_note(records);
+    if (is_bolted && !fdata->bolted)
         return bat_fail(
             error, BAT_ERR_MISMATCH,
             "expected fdata of a BOLTed binary (\"boltedcollection\" in its first line), "
             "found fdata without it");
+    if (!is_bolted && fdata->bolted)
+        return bat_fail(error, BAT_ERR_MISMATCH,
+                        "expected fdata of a binary without a BAT note, found fdata of a BOLTed "
+                        "one (\"boltedcollection\" in its first line)");
     if (fdata->no_lbr != (records->kind == BAT_PROFILE_SAMPLES))
         return bat_fail(error, BAT_ERR_MISMATCH, "expected fdata of %s, found %s",
                         fdata->no_lbr ? "branches" : "basic samples (no_lbr)",

@@ -26,16 +26,26 @@
  */
 struct bat_records {
     struct bat_binary *binary;
+    struct bat_binary *input; /* binary, if the records own it; its file is another's */
+    const struct bat_map
+        *map; /* which the tables are of: binary's, or that of what BOLT made of it */
     struct bat_functions *functions;
     const struct bat_function_symbol *symbols; /* function_count */
     struct bat_function_symbol *renamed;       /* symbols with the input's names, or NULL */
     uint32_t function_count;
-    uint32_t *tables; /* of each function: its BAT table, or BAT_NONE */
+    uint32_t *tables;       /* of each function: its BAT table, or BAT_NONE */
+    uint32_t *block_counts; /* of each function without a table: its blocks; 0: not known. NULL if
+                               the binary has a note */
     struct bat_strings extra_names;
 
     enum bat_profile_kind kind;
     struct bat_counts branches; /* from, offset, to, offset: count, mispredictions */
     struct bat_counts samples;  /* name, offset: count */
+    /* Function, offset: how much of its record to the function's own start are fall-throughs into
+       a block there, not calls of itself. */
+    struct bat_counts starts_reached;
+    /* Function without a table, offset: id of the secondary entry point that is called there. */
+    struct bat_counts entry_ids;
     struct bat_strings events;
     struct bat_translate_counters counters;
 };
@@ -46,5 +56,12 @@ const char *bat_records_name(const struct bat_records *records, uint32_t name, b
 /* Add a profile's fdata records; their names become the binary's where it has them. */
 enum bat_code bat_records_add_fdata(struct bat_records *records, const struct bat_profile *profile,
                                     struct bat_error *error);
+
+/*
+ * Fill entry_ids for the branches from functions that have a table. symbols may be NULL: the
+ * binary's own.
+ */
+enum bat_code bat_records_find_entries(struct bat_records *records, const struct bat_elf *symbols,
+                                       struct bat_error *error);
 
 #endif

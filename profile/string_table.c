@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "hash_seed.h"
+
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
@@ -27,7 +29,7 @@ static bool is_name(const struct bat_strings *strings, uint32_t number, const ch
 static uint32_t find_slot(const struct bat_strings *strings, const char *string, size_t size)
 {
     uint32_t mask = strings->capacity * 2 - 1;
-    uint32_t slot = (uint32_t)XXH3_64bits(string, size) & mask;
+    uint32_t slot = (uint32_t)XXH3_64bits_withSeed(string, size, strings->seed) & mask;
     while (strings->slots[slot] != 0 && !is_name(strings, strings->slots[slot] - 1, string, size))
         slot = (slot + 1) & mask;
     return slot;
@@ -45,6 +47,8 @@ static enum bat_code grow(struct bat_strings *strings)
     uint32_t *slots = calloc((size_t)capacity * 2, sizeof(*slots));
     if (!slots)
         return BAT_ERR_MEMORY;
+    if (!strings->slots)
+        strings->seed = bat_hash_seed();
     free(strings->slots);
     strings->slots = slots;
     strings->capacity = capacity;

@@ -13,6 +13,7 @@ struct bat_strings {
     uint32_t *slots; /* string number + 1, or 0 */
     uint32_t count;
     uint32_t capacity; /* of starts; there are twice as many slots */
+    uint64_t seed;     /* of the hashes, from the first allocation on: see hash_seed.h */
 };
 
 void bat_strings_free(struct bat_strings *strings);

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "high_descriptor.h"
+
 enum bat_code bat_temporary_open(int *file, struct bat_error *error)
 {
     const char *folder = getenv("TMPDIR");
@@ -21,6 +23,7 @@ enum bat_code bat_temporary_open(int *file, struct bat_error *error)
         if (*file >= 0)
             unlink(path);
     }
+    *file = bat_high_descriptor(*file);
     if (*file < 0)
         return bat_fail(error, BAT_ERR_IO, "making a temporary file in %s: %s", folder,
                         strerror(errno));

@@ -1,39 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/*
- * Text into a file that appears when it is complete, or not at all; into standard output, or into
- * a device or pipe, as it comes. Internal to the library.
- */
+/* Text for an output, by way of a buffer. Internal to the library. */
 #ifndef BAT_PROFILE_TEXT_WRITER_H
 #define BAT_PROFILE_TEXT_WRITER_H
 
 #include <string.h>
 
 #include "bat.h"
-#include "replacement.h"
+#include "bat_output.h"
 
 #define BAT_TEXT_BUFFER ((size_t)1 << 17)
 
 /* Errors are kept until bat_text_finish(). */
 struct bat_text_writer {
-    const char *path;
-    struct replacement replacement;
-    bool is_replacement;
-    int file; /* if it is no replacement */
-    bool closes_file;
-    uint64_t offset;
+    struct bat_output *output;
     char *buffer;
     size_t used;
     enum bat_code code;
     struct bat_error *error;
 };
 
-/* Begin to write path, "-" being standard output. After success bat_text_finish() must follow. */
-enum bat_code bat_text_begin(struct bat_text_writer *writer, const char *path,
+/* Begin to append to output, which stays the caller's. After success bat_text_finish() must follow.
+ */
+enum bat_code bat_text_begin(struct bat_text_writer *writer, struct bat_output *output,
                              struct bat_error *error);
 
 /*
- * Write out what is left, put the file in its place if code is BAT_OK and all was well, or else
- * remove what was written. Returns code, or what went wrong here.
+ * Write out what is left if code is BAT_OK, and free the buffer. Returns code, or what went wrong
+ * here.
  */
 enum bat_code bat_text_finish(struct bat_text_writer *writer, enum bat_code code);
 
@@ -54,6 +47,18 @@ static inline void bat_text_end(struct bat_text_writer *writer, const char *at)
 
 /* Any number of bytes. */
 void bat_text_bytes(struct bat_text_writer *writer, const char *bytes, size_t size);
+
+/*
+ * The bytes of text, size bytes, to take at once: at most `most`, which is 4 at least,
+ * and none of a UTF-8 character that is cut by that.
+ */
+size_t bat_text_part(const char *text, size_t size, size_t most);
+
+/* A C string of any length with its control characters escaped. */
+void bat_text_escaped(struct bat_text_writer *writer, const char *string);
+
+/* The same for what is read as a word: blanks, which would end it, become underscores. */
+void bat_text_word(struct bat_text_writer *writer, const char *string);
 
 static inline void bat_text_string(struct bat_text_writer *writer, const char *string)
 {

@@ -57,12 +57,6 @@ static enum bat_code move_traces(struct input_move *move)
     if (traces.count > 1)
         qsort_r(order, traces.count, sizeof(*order), compare_traces, &traces);
     enum bat_code code = BAT_OK;
-    /* Branches of x86-64 reach everything. */
-    bool has_detours = bat_elf_machine(move->original->elf) != EM_X86_64;
-    for (uint32_t i = 0; has_detours && i < traces.count && code == BAT_OK; i++) {
-        const struct input_piece trace = trace_at(&traces, order[i]);
-        code = input_note_detour(move, &trace);
-    }
     for (uint32_t i = 0; i < traces.count && code == BAT_OK; i++) {
         const struct input_piece trace = trace_at(&traces, order[i]);
         move->counters.samples += trace.count;
@@ -73,14 +67,15 @@ static enum bat_code move_traces(struct input_move *move)
 }
 
 /* Which branches R records have called returns. */
-static enum bat_code move_returns(const struct input_move *move, struct bat_profile *result)
+static enum bat_code move_returns(struct input_move *move, struct bat_profile *result)
 {
     const struct bat_counts *returns = &move->profile->returns;
     enum bat_code code = BAT_OK;
     for (uint32_t i = 0; i < returns->count && code == BAT_OK; i++) {
         const uint64_t *item = bat_counts_item(returns, i);
-        uint64_t source = input_move_source(move, item[0]);
-        if (source != BAT_ADDRESS_EXTERNAL)
+        uint64_t source;
+        code = input_move_source(move, item[0], &source);
+        if (code == BAT_OK && source != BAT_ADDRESS_EXTERNAL)
             code = bat_counts_add(&result->returns, &source, 0, 0);
     }
     return code;
@@ -96,7 +91,7 @@ static enum bat_code move_samples(struct input_move *move, struct bat_profile *r
         const uint64_t *item = bat_counts_item(samples, i);
         uint64_t input;
         move->counters.samples += item[1];
-        if (bat_original_to_input(move->original, item[0], false, &input)) {
+        if (bat_original_to_input_again(move->original, move->walks, item[0], &input)) {
             move->counters.moved += item[1];
             code = bat_counts_add(&result->samples, &input, item[1], 0);
         } else {
@@ -114,7 +109,7 @@ static enum bat_code move_mem_samples(const struct input_move *move, struct bat_
     for (uint32_t i = 0; i < samples->count && code == BAT_OK; i++) {
         const uint64_t *item = bat_counts_item(samples, i);
         uint64_t key[2] = {0, item[1]};
-        if (bat_original_to_input(move->original, item[0], false, &key[0]))
+        if (bat_original_to_input_again(move->original, move->walks, item[0], &key[0]))
             code = bat_counts_add(&result->mem_samples, key, item[2], item[3]);
     }
     return code;
@@ -162,18 +157,18 @@ enum bat_code bat_profile_to_input(const struct bat_profile *profile, struct bat
     if (binary != original->binary)
         return bat_fail(error, BAT_ERR_ARGUMENT,
                         "expected the binary that the input binary was paired with, found another");
-    struct input_move move = {.profile = profile, .original = original};
+    struct bat_original_walks walks = {0};
+    struct input_move move = {.profile = profile, .original = original, .walks = &walks};
     struct bat_profile *result = new_result(original->elf);
     move.joins = input_joins_new(result, &move.counters);
     move.starts = input_starts_new();
-    move.detours = input_starts_new();
-    enum bat_code code = result ? input_flow_open(&move.flow, original) : BAT_ERR_MEMORY;
+    enum bat_code code = result ? input_follow_open(&move.follow, original) : BAT_ERR_MEMORY;
     if (code == BAT_OK)
         code = move_all(&move, result);
-    input_flow_close(&move.flow);
+    input_follow_close(&move.follow);
+    bat_original_walks_free(&walks);
     input_joins_free(&move.joins);
     input_starts_free(&move.starts);
-    input_starts_free(&move.detours);
     if (code != BAT_OK) {
         bat_profile_free(result);
         return fail_add(error, code);

@@ -4,14 +4,24 @@
 
 #include "to_input.h"
 
-/* --- Blocks --------------------------------------------------------------------------------- */
+/* An instruction that was asked for before: searches go through the same code again and again. */
+struct input_decoded {
+    uint64_t address;
+    struct bat_instruction instruction;
+};
+
+#define DECODED_COUNT 8192u
 
 enum bat_code input_flow_open(struct input_flow *flow, const struct bat_original *original)
 {
-    *flow = (struct input_flow){.original = original, .paths_by_ends = bat_counts_new(2)};
+    *flow = (struct input_flow){.original = original, .frames_by_call = bat_counts_new(2)};
     size_t count = original->binary->map->hot_count;
     flow->functions = calloc(count + 1, sizeof(*flow->functions));
-    return flow->functions ? BAT_OK : BAT_ERR_MEMORY;
+    flow->frame_capacity = 16;
+    flow->frames = calloc(flow->frame_capacity, sizeof(*flow->frames));
+    flow->frame_count = 1;
+    flow->decoded = calloc(DECODED_COUNT, sizeof(*flow->decoded));
+    return flow->functions && flow->frames && flow->decoded ? BAT_OK : BAT_ERR_MEMORY;
 }
 
 void input_flow_close(struct input_flow *flow)
@@ -19,9 +29,78 @@ void input_flow_close(struct input_flow *flow)
     for (uint32_t i = 0; flow->functions && i < flow->original->binary->map->hot_count; i++)
         free(flow->functions[i].blocks);
     free(flow->functions);
-    free(flow->paths);
-    bat_counts_free(&flow->paths_by_ends);
+    free(flow->frames);
+    free(flow->decoded);
+    bat_counts_free(&flow->frames_by_call);
 }
+
+/* --- Instructions --------------------------------------------------------------------------- */
+
+bool input_flow_decode(struct input_flow *flow, uint64_t address,
+                       struct bat_instruction *instruction)
+{
+    struct input_decoded *decoded = &flow->decoded[address % DECODED_COUNT];
+    if (decoded->address != address || address == 0) {
+        if (!bat_original_decode(flow->original->elf, address, &decoded->instruction)) {
+            decoded->address = 0;
+            return false;
+        }
+        decoded->address = address;
+    }
+    *instruction = decoded->instruction;
+    return true;
+}
+
+/* --- Frames --------------------------------------------------------------------------------- */
+
+#define MOST_FRAMES_NESTED 16u
+
+enum bat_code input_flow_enter(struct input_flow *flow, uint32_t caller, uint64_t returns_to,
+                               uint32_t *frame)
+{
+    const uint64_t key[2] = {caller, returns_to};
+    const uint64_t *item = bat_counts_find(&flow->frames_by_call, key);
+    *frame = item ? (uint32_t)item[2] : BAT_NONE;
+    uint32_t depth = flow->frames[caller].depth + 1;
+    if (item || depth > MOST_FRAMES_NESTED)
+        return BAT_OK;
+    if (flow->frame_count == flow->frame_capacity) {
+        struct input_frame *grown =
+            realloc(flow->frames, 2 * (size_t)flow->frame_capacity * sizeof(*grown));
+        if (!grown)
+            return BAT_ERR_MEMORY;
+        flow->frames = grown;
+        flow->frame_capacity *= 2;
+    }
+    *frame = flow->frame_count++;
+    flow->frames[*frame] = (struct input_frame){caller, depth, returns_to};
+    return bat_counts_add(&flow->frames_by_call, key, *frame, 0);
+}
+
+bool input_flow_is_outside(const struct input_flow *flow, uint64_t address, uint64_t *leaves)
+{
+    const struct bat_original *original = flow->original;
+    uint32_t input = bat_functions_find(original->input_functions, address);
+    if (input == BAT_NONE || !(original->inputs[input].flags & BAT_FUNCTION_PLT))
+        return false;
+    struct bat_instruction instruction = {.kind = BAT_INSTRUCTION_OTHER};
+    uint64_t end = original->inputs[input].address + original->inputs[input].size;
+    for (*leaves = address; *leaves < end; *leaves += instruction.length)
+        if (!bat_original_decode(original->elf, *leaves, &instruction) ||
+            instruction.kind == BAT_INSTRUCTION_INDIRECT_JUMP)
+            return instruction.kind == BAT_INSTRUCTION_INDIRECT_JUMP;
+    return false;
+}
+
+bool input_flow_has_code(const struct input_flow *flow, uint64_t address)
+{
+    const struct bat_original *original = flow->original;
+    uint32_t input = bat_functions_find(original->input_functions, address);
+    return input != BAT_NONE && original->inputs[input].address == address &&
+           !(original->inputs[input].flags & BAT_FUNCTION_PLT);
+}
+
+/* --- Blocks --------------------------------------------------------------------------------- */
 
 static int compare_blocks(const void *left_pointer, const void *right_pointer)
 {
@@ -94,81 +173,178 @@ static const struct input_block *block_at(const struct input_function *function,
     return bsearch(&wanted, function->blocks, function->count, sizeof(wanted), compare_blocks);
 }
 
+enum bat_code input_flow_read(struct input_flow *flow, uint32_t hot)
+{
+    return flow->functions[hot].is_read ? BAT_OK : read_blocks(flow, hot);
+}
+
+bool input_flow_is_block(const struct input_flow *flow, uint32_t hot, uint64_t address)
+{
+    return block_at(&flow->functions[hot], address) != NULL;
+}
+
 /* --- Search --------------------------------------------------------------------------------- */
 
-#define MOST_NODES 48u
+#define MOST_NODES 64u
 #define MOST_INSTRUCTIONS 4096u /* of a block */
 
-/* A block that the search has come to. */
+/* A block, or the rest of one, that the search has come to. */
 struct node {
-    uint64_t address;
+    struct input_state state;
     uint64_t from; /* the instruction that it was come from: the jump, or the last one before it */
     uint32_t parent;
     bool is_jump;
+    bool goes_on;     /* the rest of a block, behind an inlined call */
+    uint64_t outside; /* of a call that BOLT has replaced, what was called outside of the binary */
+    uint64_t leaves;  /* ... and the jump that goes there */
 };
 
 struct search {
-    const struct bat_original *original;
+    struct input_flow *flow;
     const struct input_function *function;
     uint64_t start; /* of the function */
     uint64_t end;
-    uint64_t goal;
+    struct input_state goal;
     struct node nodes[MOST_NODES];
     uint32_t count;
+    bool passes_calls; /* instead of going through what is called */
+    bool must_move;
     bool found; /* the last node is the goal */
+    enum bat_code code;
 };
 
-static bool is_known(const struct search *search, uint64_t address)
+static bool is_goal(const struct search *search, struct input_state state)
+{
+    return state.at == search->goal.at && state.frame == search->goal.frame;
+}
+
+static bool is_known(const struct search *search, struct input_state state)
 {
     /* The first node may be come back to: a block that jumps to itself. */
     for (uint32_t i = 1; i < search->count; i++)
-        if (search->nodes[i].address == address)
+        if (search->nodes[i].state.at == state.at && search->nodes[i].state.frame == state.frame)
             return true;
     return false;
 }
 
-static void arrive(struct search *search, uint32_t parent, uint64_t from, uint64_t to, bool is_jump)
+static void arrive(struct search *search, const struct node *node)
 {
-    if (search->found || search->count == MOST_NODES || is_known(search, to))
+    if (search->found || search->count == MOST_NODES || is_known(search, node->state))
         return;
-    search->nodes[search->count++] = (struct node){to, from, parent, is_jump};
-    search->found = to == search->goal;
+    search->nodes[search->count++] = *node;
+    search->found = is_goal(search, node->state);
+}
+
+/* Go into what is called; false if the call is passed over. */
+static bool enter_call(struct search *search, struct node *to, uint64_t target, uint64_t next)
+{
+    uint32_t frame = BAT_NONE;
+    if (next != 0 && input_flow_is_outside(search->flow, target, &to->leaves)) {
+        to->state.at = next;
+        to->is_jump = true;
+        to->goes_on = true;
+        to->outside = target;
+        arrive(search, to);
+        return true;
+    }
+    if (search->passes_calls || !input_flow_has_code(search->flow, target))
+        return false;
+    search->code = input_flow_enter(search->flow, to->state.frame, next, &frame);
+    if (search->code != BAT_OK || frame == BAT_NONE)
+        return false;
+    to->state = (struct input_state){target, frame};
+    to->is_jump = true;
+    arrive(search, to);
+    return true;
+}
+
+static void leave_frame(struct search *search, struct node *to)
+{
+    const struct input_frame *frame = &search->flow->frames[to->state.frame];
+    if (frame->returns_to == 0)
+        return;
+    to->state = (struct input_state){frame->returns_to, frame->caller};
+    to->is_jump = true;
+    to->goes_on = true;
+    arrive(search, to);
+}
+
+static void jump(struct search *search, struct node to, uint64_t target)
+{
+    to.state.at = target;
+    to.is_jump = true;
+    arrive(search, &to);
+}
+
+/* An indirect jump may lead to any block that the note knows. */
+static void jump_anywhere(struct search *search, const struct node *to)
+{
+    if (to->state.frame == INPUT_ROOT_FRAME && search->goal.frame == INPUT_ROOT_FRAME &&
+        block_at(search->function, search->goal.at))
+        jump(search, *to, search->goal.at);
+}
+
+static bool is_inside(const struct search *search, struct input_state state)
+{
+    return state.frame != INPUT_ROOT_FRAME || (state.at >= search->start && state.at < search->end);
+}
+
+/* What an instruction does to the search: false if nothing goes on behind it. */
+static bool pass(struct search *search, struct node *to, const struct bat_instruction *instruction)
+{
+    uint64_t next = to->from + instruction->length;
+    switch (instruction->kind) {
+    case BAT_INSTRUCTION_JUMP:
+        if (is_inside(search, (struct input_state){instruction->target, to->state.frame}) ||
+            !enter_call(search, to, instruction->target, 0))
+            jump(search, *to, instruction->target);
+        return false;
+    case BAT_INSTRUCTION_CONDITIONAL:
+        jump(search, *to, instruction->target);
+        return true;
+    case BAT_INSTRUCTION_CALL:
+        return !enter_call(search, to, instruction->target, next);
+    case BAT_INSTRUCTION_RETURN:
+        leave_frame(search, to);
+        return false;
+    case BAT_INSTRUCTION_INDIRECT_JUMP:
+        jump_anywhere(search, to);
+        return false;
+    case BAT_INSTRUCTION_TRAP:
+        return false;
+    default:
+        return true;
+    }
 }
 
 /* Go through a block's instructions to where it may lead. */
-static void leave_block(struct search *search, uint32_t node)
+static void leave_block(struct search *search, uint32_t number)
 {
-    const struct bat_elf *elf = search->original->elf;
-    uint64_t at = search->nodes[node].address;
-    uint64_t before = at;
+    struct input_state state = search->nodes[number].state;
+    uint64_t before = state.at;
     bool after_branch = false;
     for (uint32_t i = 0; i < MOST_INSTRUCTIONS && !search->found; i++) {
         struct bat_instruction instruction;
-        if (at >= search->end || !bat_original_decode(elf, at, &instruction))
+        struct node to = {.state = state, .from = before, .parent = number};
+        if (i != 0 && is_goal(search, state)) {
+            arrive(search, &to);
+            return;
+        }
+        if (!is_inside(search, state) || !input_flow_decode(search->flow, state.at, &instruction))
             return;
         /* A jump behind a branch is part of its block. */
         bool ends_here = after_branch && instruction.kind != BAT_INSTRUCTION_JUMP;
-        if (i != 0 && (ends_here || block_at(search->function, at))) {
-            arrive(search, node, before, at, false);
+        if (i != 0 && state.frame == INPUT_ROOT_FRAME &&
+            (ends_here || block_at(search->function, state.at))) {
+            arrive(search, &to);
             return;
         }
-        switch (instruction.kind) {
-        case BAT_INSTRUCTION_JUMP:
-            arrive(search, node, at, instruction.target, true);
+        to.from = state.at;
+        if (!pass(search, &to, &instruction))
             return;
-        case BAT_INSTRUCTION_CONDITIONAL:
-            arrive(search, node, at, instruction.target, true);
-            after_branch = true;
-            break;
-        case BAT_INSTRUCTION_INDIRECT_JUMP:
-        case BAT_INSTRUCTION_RETURN:
-        case BAT_INSTRUCTION_TRAP:
-            return;
-        default:
-            break;
-        }
-        before = at;
-        at += instruction.length;
+        after_branch = instruction.kind == BAT_INSTRUCTION_CONDITIONAL;
+        before = state.at;
+        state.at += instruction.length;
     }
 }
 
@@ -177,7 +353,7 @@ static bool is_jump_alone(const struct search *search, uint64_t address)
 {
     struct bat_instruction instruction = {.kind = BAT_INSTRUCTION_NOP};
     for (uint32_t i = 0; i < 4 && instruction.kind == BAT_INSTRUCTION_NOP; i++) {
-        if (!bat_original_decode(search->original->elf, address, &instruction))
+        if (!input_flow_decode(search->flow, address, &instruction))
             return false;
         address += instruction.length;
     }
@@ -185,12 +361,14 @@ static bool is_jump_alone(const struct search *search, uint64_t address)
 }
 
 /* True if an execution of the output may have gone through a block without a trace of it. */
-static bool is_transparent(const struct search *search, uint64_t address)
+static bool is_transparent(const struct search *search, const struct node *node)
 {
-    if (address < search->start || address >= search->end)
+    if (!is_inside(search, node->state))
         return false;
-    const struct input_block *block = block_at(search->function, address);
-    return !block || !block->is_live || is_jump_alone(search, address);
+    if (node->state.frame != INPUT_ROOT_FRAME || node->goes_on)
+        return true;
+    const struct input_block *block = block_at(search->function, node->state.at);
+    return !block || !block->is_live || is_jump_alone(search, node->state.at);
 }
 
 /* The way to the last node, as a path. */
@@ -203,68 +381,57 @@ static struct input_path trace_back(const struct search *search)
     path.falls_last = !search->nodes[last].is_jump;
     path.last = search->nodes[last].from;
     for (uint32_t i = last; i != 0; i = search->nodes[i].parent)
-        path.jump_count += search->nodes[i].is_jump;
+        path.jump_count += search->nodes[i].outside ? 3 : search->nodes[i].is_jump;
     if (path.jump_count > INPUT_PATH_JUMPS)
         return (struct input_path){0};
     uint32_t place = path.jump_count;
-    for (uint32_t i = last; i != 0; i = search->nodes[i].parent)
-        if (search->nodes[i].is_jump)
-            path.jumps[--place] =
-                (struct input_jump){search->nodes[i].from, search->nodes[i].address};
+    for (uint32_t i = last; i != 0; i = search->nodes[i].parent) {
+        const struct node *node = &search->nodes[i];
+        if (node->outside) {
+            path.jumps[--place] = (struct input_jump){BAT_ADDRESS_EXTERNAL, node->state.at};
+            path.jumps[--place] = (struct input_jump){node->leaves, BAT_ADDRESS_EXTERNAL};
+            path.jumps[--place] = (struct input_jump){node->from, node->outside};
+        } else if (node->is_jump) {
+            path.jumps[--place] = (struct input_jump){node->from, node->state.at};
+        }
+    }
     return path;
 }
 
-static struct input_path search_path(struct search *search, uint64_t from)
+static struct input_path search_path(struct search *search, struct input_state from)
 {
-    search->nodes[0] = (struct node){.address = from};
+    search->nodes[0] = (struct node){.state = from, .from = from.at};
     search->count = 1;
-    for (uint32_t i = 0; i < search->count && !search->found; i++)
-        if (i == 0 || is_transparent(search, search->nodes[i].address))
+    search->found = !search->must_move && is_goal(search, from);
+    for (uint32_t i = 0; i < search->count && !search->found && search->code == BAT_OK; i++)
+        if (i == 0 || is_transparent(search, &search->nodes[i]))
             leave_block(search, i);
     return trace_back(search);
 }
 
-/* --- Paths ---------------------------------------------------------------------------------- */
-
-static enum bat_code keep_path(struct input_flow *flow, const uint64_t *key,
-                               const struct input_path *path)
+enum bat_code input_flow_path(struct input_flow *flow, uint32_t hot, struct input_state from,
+                              struct input_state to, bool must_move, struct input_path *path)
 {
-    if (flow->path_count == flow->path_capacity) {
-        uint32_t capacity = flow->path_capacity ? 2 * flow->path_capacity : 256;
-        struct input_path *grown = realloc(flow->paths, capacity * sizeof(*grown));
-        if (!grown)
-            return BAT_ERR_MEMORY;
-        flow->paths = grown;
-        flow->path_capacity = capacity;
-    }
-    flow->paths[flow->path_count] = *path;
-    return bat_counts_add(&flow->paths_by_ends, key, flow->path_count++, 0);
-}
-
-enum bat_code input_flow_path(struct input_flow *flow, uint32_t hot, uint64_t from, uint64_t to,
-                              const struct input_path **path)
-{
-    const uint64_t key[2] = {from, to};
-    const uint64_t *item = bat_counts_find(&flow->paths_by_ends, key);
-    if (item) {
-        *path = &flow->paths[item[2]];
+    *path = (struct input_path){0};
+    if (from.at == 0 || to.at == 0)
         return BAT_OK;
-    }
-    struct input_function *function = &flow->functions[hot];
-    enum bat_code code = function->is_read ? BAT_OK : read_blocks(flow, hot);
+    enum bat_code code = input_flow_read(flow, hot);
     if (code != BAT_OK)
         return code;
     const struct bat_function_symbol *input =
         &flow->original->inputs[bat_original_input_of_table(flow->original, hot)];
     struct search search = {
-        .original = flow->original,
-        .function = function,
+        .flow = flow,
+        .function = &flow->functions[hot],
         .start = input->address,
         .end = input->address + input->extent,
         .goal = to,
+        .must_move = must_move,
     };
-    struct input_path found = search_path(&search, from);
-    code = keep_path(flow, key, &found);
-    *path = code == BAT_OK ? &flow->paths[flow->path_count - 1] : NULL;
-    return code;
+    *path = search_path(&search, from);
+    if (!path->found && search.code == BAT_OK) {
+        search.passes_calls = true;
+        *path = search_path(&search, from);
+    }
+    return search.code;
 }

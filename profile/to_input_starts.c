@@ -16,8 +16,8 @@ void input_starts_free(struct input_starts *starts)
 
 static bool is_same(const struct input_start *left, const struct input_start *right)
 {
-    return left->branch == right->branch && left->from == right->from &&
-           left->block == right->block && left->start_join == right->start_join;
+    return left->branch == right->branch && left->from == right->from && left->way == right->way &&
+           left->start_join == right->start_join;
 }
 
 static uint64_t add_counts(uint64_t left, uint64_t right)

@@ -7,11 +7,11 @@
 
 /* A place in the code of an output function whose input function is known. */
 struct spot {
-    uint64_t address; /* in the output */
-    uint64_t input;   /* in the input */
-    uint32_t output;  /* function */
-    uint32_t table;   /* of the function, or BAT_NONE */
-    uint32_t block;   /* position of the block's entry; BAT_NONE without a table */
+    uint64_t address;              /* in the output */
+    uint64_t input;                /* in the input: of the node, if there is one */
+    uint32_t output;               /* function */
+    uint32_t table;                /* of the function, or BAT_NONE */
+    const struct input_node *node; /* the last one at or below address; NULL without a table */
 };
 
 static const struct bat_map *map_of(const struct input_move *move)
@@ -19,294 +19,54 @@ static const struct bat_map *map_of(const struct input_move *move)
     return move->original->binary->map;
 }
 
-static uint64_t offset_in(const struct input_move *move, const struct spot *spot)
+static const struct input_path *path_at(const struct input_move *move, uint32_t number)
 {
-    return spot->address - move->original->outputs[spot->output].address;
+    return &move->follow.paths[number];
 }
 
-static uint64_t input_start(const struct input_move *move, uint32_t output)
+/* The input's address by the note alone. */
+static bool find_input(const struct input_move *move, struct spot *spot)
 {
-    return move->original->inputs[move->original->input_of[output]].address;
-}
-
-/* The input address of an entry. */
-static uint64_t input_of_entry(const struct input_move *move, uint32_t output, uint32_t entry)
-{
-    return input_start(move, output) + (map_of(move)->input_offsets[entry] >> 1);
-}
-
-static bool is_branch_entry(const struct bat_map *map, uint32_t entry)
-{
-    return (map->input_offsets[entry] & BAT_BRANCH_ENTRY) != 0;
-}
-
-/* The last block entry at or below an offset, or BAT_NONE. */
-static uint32_t find_block(const struct bat_map *map, uint32_t table, uint64_t offset)
-{
-    uint32_t entry = bat_original_entry(map, table, offset);
-    uint32_t first = map->functions[table].first_entry;
-    while (entry != BAT_NONE && is_branch_entry(map, entry))
-        entry = entry == first ? BAT_NONE : entry - 1;
-    return entry;
-}
-
-/* The place of an output address; false if it is in no function with an input function. */
-static bool find_spot(const struct input_move *move, uint64_t address, struct spot *spot)
-{
-    const struct bat_original *original = move->original;
-    uint32_t output = bat_functions_find(original->output_functions, address);
     struct bat_original_place place;
-    if (output == BAT_NONE || !bat_original_find(original, address, false, &place))
+    if (!bat_original_find_again(move->original, move->walks, spot->address, false, &place))
         return false;
-    *spot = (struct spot){.address = address,
-                          .input = place.address,
-                          .output = output,
-                          .table = original->table_of[output],
-                          .block = BAT_NONE};
-    if (spot->table != BAT_NONE)
-        spot->block = find_block(map_of(move), spot->table, offset_in(move, spot));
+    spot->input = place.address;
     return true;
 }
 
-static uint32_t hot_table(const struct input_move *move, const struct spot *spot)
+/* The place of an output address; *found is false if its input is not known. */
+static enum bat_code find_spot(struct input_move *move, uint64_t address, struct spot *spot,
+                               bool *found)
 {
-    return map_of(move)->functions[spot->table].parent;
+    const struct bat_original *original = move->original;
+    uint32_t output = bat_functions_find(original->output_functions, address);
+    *found = output != BAT_NONE && original->input_of[output] != BAT_NONE;
+    if (!*found)
+        return BAT_OK;
+    *spot =
+        (struct spot){.address = address, .output = output, .table = original->table_of[output]};
+    if (spot->table == BAT_NONE) {
+        *found = find_input(move, spot);
+        return BAT_OK;
+    }
+    enum bat_code code = input_follow_node(&move->follow, spot->table, address, &spot->node);
+    *found = code == BAT_OK && spot->node && spot->node->state.at != 0;
+    if (*found && spot->node->address == address)
+        spot->input = spot->node->state.at;
+    else if (*found)
+        *found = find_input(move, spot);
+    return code;
 }
 
-/*
- * A function's first block may have no code in the output, which then starts with another one: who
- * comes from outside, at the function's start, has come to the first all the same.
- */
-static void enter_function(const struct input_move *move, struct spot *spot)
+static bool is_call(uint8_t kind)
 {
-    const struct bat_map *map = map_of(move);
-    if (spot->block == BAT_NONE || offset_in(move, spot) != 0 || spot->table >= map->hot_count)
-        return;
-    uint32_t first = map->functions[spot->table].first_entry;
-    if (is_branch_entry(map, first))
-        return;
-    spot->block = first;
-    spot->input = input_of_entry(move, spot->output, first);
-}
-
-/* The branch or call that BAT knows at exactly this place, or BAT_NONE. */
-static uint32_t exact_branch(const struct input_move *move, const struct spot *spot)
-{
-    const struct bat_map *map = map_of(move);
-    uint64_t offset = offset_in(move, spot);
-    uint32_t entry = bat_original_entry(map, spot->table, offset);
-    bool is_exact =
-        entry != BAT_NONE && is_branch_entry(map, entry) && map->output_offsets[entry] == offset;
-    return is_exact ? entry : BAT_NONE;
+    return kind == BAT_INSTRUCTION_CALL || kind == BAT_INSTRUCTION_INDIRECT_CALL;
 }
 
 static bool same_function(const struct input_move *move, const struct spot *left,
                           const struct spot *right)
 {
     return move->original->input_of[left->output] == move->original->input_of[right->output];
-}
-
-static bool is_call(const struct bat_instruction *instruction)
-{
-    return instruction->kind == BAT_INSTRUCTION_CALL ||
-           instruction->kind == BAT_INSTRUCTION_INDIRECT_CALL;
-}
-
-static bool is_direct(const struct bat_instruction *instruction)
-{
-    return instruction->kind == BAT_INSTRUCTION_JUMP ||
-           instruction->kind == BAT_INSTRUCTION_CONDITIONAL;
-}
-
-/* The entry of a call that ends where the spot is, or BAT_NONE. */
-static uint32_t call_before(const struct input_move *move, const struct spot *spot)
-{
-    const struct bat_original *original = move->original;
-    const struct bat_map *map = map_of(move);
-    uint64_t offset = offset_in(move, spot);
-    if (spot->table == BAT_NONE || offset == 0)
-        return BAT_NONE;
-    /* A call at a block's start has the block's entry, and none of its own. */
-    uint32_t entry = bat_original_entry(map, spot->table, offset - 1);
-    if (entry == BAT_NONE)
-        return BAT_NONE;
-    uint64_t call = original->outputs[spot->output].address + map->output_offsets[entry];
-    struct bat_instruction instruction;
-    bool ends_here = bat_original_decode(original->binary->elf, call, &instruction) &&
-                     is_call(&instruction) && call + instruction.length == spot->address;
-    return ends_here ? entry : BAT_NONE;
-}
-
-/*
- * True if a jump stands here that BOLT has put inside a block for branches that do not reach far
- * enough. *target is where it goes.
- */
-static bool is_trampoline(const struct input_move *move, const struct spot *spot, uint64_t *target)
-{
-    struct bat_instruction instruction;
-    if (spot->block == BAT_NONE || exact_branch(move, spot) != BAT_NONE ||
-        map_of(move)->output_offsets[spot->block] == offset_in(move, spot) ||
-        !bat_original_decode(move->original->binary->elf, spot->address, &instruction) ||
-        instruction.kind != BAT_INSTRUCTION_JUMP)
-        return false;
-    *target = instruction.target;
-    return true;
-}
-
-/* --- Branches --------------------------------------------------------------------------------- */
-
-#define MOST_TRAMPOLINES 4u
-
-/* What a branch of the output is in the input. */
-struct branch {
-    uint64_t source;               /* where it stands; what ran before ends here, unless joined */
-    const struct input_path *path; /* of a direct branch in code with a table: its way; or NULL */
-    bool goes_to_target;           /* a direct branch that is the same in the input: without path */
-    struct spot target;            /* of a direct branch, behind jumps that BOLT has put between */
-    uint64_t jump;                 /* the output's instruction that goes to the target */
-};
-
-/*
- * True if the input's instruction at source goes to target itself. A conditional tail call stands
- * for a branch to a jump, whose address BAT gives it: that is not it.
- */
-static bool goes_to(const struct input_move *move, uint64_t source, uint8_t kind, uint64_t target)
-{
-    struct bat_instruction instruction;
-    return bat_original_decode(move->original->elf, source, &instruction) &&
-           instruction.kind == kind && instruction.target == target;
-}
-
-static enum bat_code resolve_path(struct input_move *move, const struct spot *spot,
-                                  const struct bat_instruction *instruction, struct branch *branch)
-{
-    struct spot to;
-    uint64_t target = instruction->target;
-    if (spot->block == BAT_NONE || !find_spot(move, target, &to))
-        return BAT_OK;
-    for (uint32_t i = 0; i < MOST_TRAMPOLINES && is_trampoline(move, &to, &target); i++) {
-        branch->jump = to.address;
-        if (!find_spot(move, target, &to))
-            return BAT_OK;
-    }
-    if (!same_function(move, spot, &to))
-        enter_function(move, &to);
-    uint32_t exact = exact_branch(move, spot);
-    branch->target = to;
-    branch->goes_to_target =
-        exact != BAT_NONE && goes_to(move, branch->source, instruction->kind, to.input);
-    if (branch->goes_to_target)
-        return BAT_OK;
-    const struct input_path *path;
-    enum bat_code code =
-        input_flow_path(&move->flow, hot_table(move, spot),
-                        input_of_entry(move, spot->output, spot->block), to.input, &path);
-    branch->path = code == BAT_OK && path->found ? path : NULL;
-    return code;
-}
-
-static enum bat_code resolve_branch(struct input_move *move, const struct spot *spot,
-                                    struct branch *branch)
-{
-    *branch = (struct branch){.source = spot->input, .jump = spot->address};
-    if (spot->table == BAT_NONE)
-        return BAT_OK;
-    uint32_t exact = exact_branch(move, spot);
-    if (exact != BAT_NONE)
-        branch->source = input_of_entry(move, spot->output, exact);
-    struct bat_instruction instruction;
-    if (!bat_original_decode(move->original->binary->elf, spot->address, &instruction) ||
-        !is_direct(&instruction))
-        return BAT_OK;
-    return resolve_path(move, spot, &instruction, branch);
-}
-
-static bool is_join(const struct branch *branch)
-{
-    return branch->path && branch->path->jump_count == 0;
-}
-
-static enum bat_code find_join(struct input_move *move, const struct spot *spot,
-                               const struct branch *branch, uint32_t *join)
-{
-    return input_joins_find(&move->joins, spot->address, branch->target.input, branch->path->last,
-                            join);
-}
-
-uint64_t input_move_source(const struct input_move *move, uint64_t address)
-{
-    struct spot spot;
-    if (!find_spot(move, address, &spot))
-        return BAT_ADDRESS_EXTERNAL;
-    uint32_t exact = spot.table == BAT_NONE ? BAT_NONE : exact_branch(move, &spot);
-    return exact == BAT_NONE ? spot.input : input_of_entry(move, spot.output, exact);
-}
-
-/* --- The beginning ---------------------------------------------------------------------------- */
-
-/* End the run at `to` and begin the next one behind a jump of the input. */
-static enum bat_code cut(struct input_move *move, struct input_piece *piece,
-                         const struct input_jump *jump)
-{
-    struct input_piece ended = *piece;
-    ended.to = jump->from;
-    enum bat_code code = input_joins_add(&move->joins, &ended);
-    piece->branch = jump->from;
-    piece->from = jump->to;
-    piece->mispredictions = 0;
-    piece->start_join = BAT_NONE;
-    return code;
-}
-
-/* Begin with a branch that the path's jumps stand for. */
-static enum bat_code begin_with_path(struct input_move *move, const struct spot *source,
-                                     const struct branch *branch, struct input_piece *piece)
-{
-    const struct input_path *path = branch->path;
-    if (is_join(branch)) {
-        piece->from = branch->target.input;
-        return find_join(move, source, branch, &piece->start_join);
-    }
-    piece->branch = path->jumps[0].from;
-    piece->from = path->jumps[0].to;
-    enum bat_code code = BAT_OK;
-    for (uint32_t i = 1; i < path->jump_count && code == BAT_OK; i++)
-        code = cut(move, piece, &path->jumps[i]);
-    return code;
-}
-
-/*
- * A trace that begins where a call returns to: if that is a block's start in the output, it need
- * not be what follows the call in the input. Moves *spot into the call's block if it is a return.
- */
-static enum bat_code find_call(struct input_move *move, struct spot *spot)
-{
-    uint32_t entry = call_before(move, spot);
-    if (entry == BAT_NONE)
-        return BAT_OK;
-    uint64_t input = input_of_entry(move, spot->output, entry);
-    struct bat_instruction instruction;
-    if (!bat_original_decode(move->original->elf, input, &instruction) || !is_call(&instruction))
-        return BAT_OK;
-    uint32_t block = find_block(map_of(move), spot->table, offset_in(move, spot) - 1);
-    uint64_t returned = input + instruction.length;
-    const struct input_path *path = NULL;
-    enum bat_code code = BAT_OK;
-    if (block != BAT_NONE && block != spot->block && returned != spot->input)
-        code = input_flow_path(&move->flow, hot_table(move, spot),
-                               input_of_entry(move, spot->output, block), spot->input, &path);
-    if (code != BAT_OK || (path && !path->found) || block == BAT_NONE)
-        return code;
-    spot->block = block;
-    spot->input = returned;
-    return BAT_OK;
-}
-
-static bool is_call_at(const struct input_move *move, const struct spot *spot)
-{
-    struct bat_instruction instruction;
-    return bat_original_decode(move->original->binary->elf, spot->address, &instruction) &&
-           is_call(&instruction);
 }
 
 /* True if a branch may be a return: it is one, or it is not known what it is. */
@@ -319,62 +79,43 @@ static bool may_return(const struct input_move *move, uint64_t branch)
            instruction.kind == BAT_INSTRUCTION_RETURN;
 }
 
-/* Fill branch and from of the first piece, and *from, where the walk begins. */
-static enum bat_code begin(struct input_move *move, const struct input_piece *trace,
-                           struct input_piece *piece, struct spot *from, bool *has_from)
+/* The node of a call that returns to a spot, or NULL. */
+static const struct input_node *call_before(const struct spot *spot)
 {
-    *piece = *trace;
-    piece->from = BAT_ADDRESS_EXTERNAL;
-    enum bat_code code = BAT_OK;
-    *has_from = find_spot(move, trace->from, from);
-    struct spot source;
-    bool is_constant = trace->branch >= BAT_TRACE_EXTERNAL_RETURN;
-    bool has_source = !is_constant && find_spot(move, trace->branch, &source);
-    if (*has_from && may_return(move, trace->branch))
-        code = find_call(move, from);
-    if (*has_from && trace->branch != BAT_TRACE_FALLTHROUGH_ONLY &&
-        !(has_source && same_function(move, &source, from) && !is_call_at(move, &source)))
-        enter_function(move, from);
-    if (*has_from)
-        piece->from = from->input;
-    if (code != BAT_OK || is_constant)
-        return code;
-    if (!has_source) {
-        piece->branch = BAT_ADDRESS_EXTERNAL;
-        return BAT_OK;
-    }
-    struct branch branch;
-    code = resolve_branch(move, &source, &branch);
-    if (code != BAT_OK)
-        return code;
-    piece->branch = branch.source;
-    if (*has_from && branch.path && branch.target.input == from->input)
-        return begin_with_path(move, &source, &branch, piece);
-    return BAT_OK;
+    const struct input_node *node = spot->node;
+    if (!node || node->address != spot->address)
+        return NULL;
+    const struct input_node *call = node - 1;
+    bool is_first = spot->address == 0 || node->is_first;
+    return !is_first && is_call(call->kind) && call->address + call->length == spot->address ? call
+                                                                                             : NULL;
 }
 
-/* --- On through the blocks ----------------------------------------------------------------------
+/* --- Runs ---------------------------------------------------------------------------------------
  */
 
-/* A step from one block of the output to the one that follows. */
-static enum bat_code step(struct input_move *move, const struct spot *from, uint32_t block,
-                          uint32_t next, struct input_piece *piece)
+/* End the run at `to` and begin the next one behind a jump of the input. */
+static enum bat_code cut(struct input_move *move, struct input_piece *piece,
+                         const struct input_jump *jump)
 {
-    uint64_t start = input_of_entry(move, from->output, block);
-    uint64_t goal = input_of_entry(move, from->output, next);
-    const struct input_path *path;
-    enum bat_code code = input_flow_path(&move->flow, hot_table(move, from), start, goal, &path);
-    if (code != BAT_OK)
-        return code;
-    /* A path is only good until the next one is asked for, which cutting does not. */
-    for (uint32_t i = 0; i < path->jump_count && code == BAT_OK; i++)
-        code = cut(move, piece, &path->jumps[i]);
-    if (path->found || code != BAT_OK)
-        return code;
-    move->counters.unfollowed += piece->count;
     struct input_piece ended = *piece;
-    ended.to = start < piece->from ? piece->from : start;
-    code = input_joins_add(&move->joins, &ended);
+    ended.to = piece->from == BAT_ADDRESS_EXTERNAL ? BAT_TRACE_BRANCH_ONLY : jump->from;
+    enum bat_code code = input_joins_add(&move->joins, &ended);
+    piece->branch = jump->from;
+    piece->from = jump->to;
+    piece->mispredictions = 0;
+    piece->start_join = BAT_NONE;
+    return code;
+}
+
+/* End the run at an instruction before a place that the input's code does not lead to. */
+static enum bat_code lose_way(struct input_move *move, struct input_piece *piece, uint64_t last,
+                              uint64_t goal)
+{
+    struct input_piece ended = *piece;
+    ended.to = last < piece->from ? piece->from : last;
+    move->counters.unfollowed += piece->count;
+    enum bat_code code = input_joins_add(&move->joins, &ended);
     piece->branch = BAT_TRACE_FALLTHROUGH_ONLY;
     piece->from = goal;
     piece->mispredictions = 0;
@@ -382,25 +123,226 @@ static enum bat_code step(struct input_move *move, const struct spot *from, uint
     return code;
 }
 
-/* Go through the blocks up to the one that holds `to`; those without code leave no trace. */
-static enum bat_code walk(struct input_move *move, const struct spot *from, const struct spot *to,
+/* Go a way of the input, from an instruction to a place. */
+static enum bat_code go(struct input_move *move, struct input_piece *piece, uint32_t path_number,
+                        uint64_t last, uint64_t goal)
+{
+    const struct input_path *path = path_at(move, path_number);
+    enum bat_code code = BAT_OK;
+    if (!path->found)
+        return lose_way(move, piece, last, goal);
+    for (uint32_t i = 0; i < path->jump_count && code == BAT_OK; i++)
+        code = cut(move, piece, &path->jumps[i]);
+    return code;
+}
+
+/* --- Branches -----------------------------------------------------------------------------------
+ */
+
+/* The way of a branch inside the function, NULL for another one. */
+static const struct input_path *way_of(const struct input_move *move, const struct spot *spot)
+{
+    const struct input_node *node = spot->node;
+    bool is_branch =
+        node && node->address == spot->address &&
+        (node->kind == BAT_INSTRUCTION_JUMP || node->kind == BAT_INSTRUCTION_CONDITIONAL) &&
+        node->is_inner;
+    return is_branch ? path_at(move, node->taken_path) : NULL;
+}
+
+static bool is_join(const struct input_path *path)
+{
+    return path && path->found && path->jump_count == 0;
+}
+
+static enum bat_code find_join(struct input_move *move, const struct spot *spot, uint32_t *join)
+{
+    const struct input_node *node = spot->node;
+    const struct input_path *path = path_at(move, node->taken_path);
+    return input_joins_find(&move->joins, spot->address, node->target_state.at, path->last, join);
+}
+
+/* The input's instruction that a branch of the output is, or the one before BOLT's own. */
+static uint64_t source_of(const struct spot *spot)
+{
+    const struct input_node *node = spot->node;
+    if (!node || node->address != spot->address)
+        return spot->input;
+    if (node->tail_call)
+        return node->tail_call;
+    return node->source ? node->source : node->taken.at;
+}
+
+/* The way to the jump that a conditional tail call stands for; NULL if it is none. */
+static const struct input_path *way_to_tail_call(const struct input_move *move,
+                                                 const struct spot *spot)
+{
+    const struct input_node *node = spot->node;
+    return node && node->address == spot->address && node->tail_call
+               ? path_at(move, node->taken_path)
+               : NULL;
+}
+
+enum bat_code input_move_source(struct input_move *move, uint64_t address, uint64_t *source)
+{
+    struct spot spot;
+    bool found;
+    enum bat_code code = find_spot(move, address, &spot, &found);
+    *source = found ? source_of(&spot) : BAT_ADDRESS_EXTERNAL;
+    return code;
+}
+
+/* --- The beginning ---------------------------------------------------------------------------- */
+
+/* Begin with a branch inside the function. */
+static enum bat_code begin_inside(struct input_move *move, const struct spot *source,
+                                  const struct input_path *path, struct input_piece *piece)
+{
+    if (!path->found) {
+        move->counters.unfollowed += piece->count;
+        piece->branch = BAT_TRACE_FALLTHROUGH_ONLY;
+        piece->mispredictions = 0;
+        return BAT_OK;
+    }
+    if (path->jump_count == 0)
+        return find_join(move, source, &piece->start_join);
+    piece->branch = path->jumps[0].from;
+    piece->from = path->jumps[0].to;
+    enum bat_code code = BAT_OK;
+    for (uint32_t i = 1; i < path->jump_count && code == BAT_OK; i++)
+        code = cut(move, piece, &path->jumps[i]);
+    return code;
+}
+
+/* What the input runs between a conditional branch and the tail call that it leads to. */
+static enum bat_code begin_with_tail_call(struct input_move *move, const struct spot *source,
+                                          const struct input_piece *piece)
+{
+    const struct input_path *path = way_to_tail_call(move, source);
+    if (!path || !path->found || path->jump_count == 0)
+        return BAT_OK;
+    struct input_piece before = *piece;
+    before.branch = path->jumps[0].from;
+    before.from = path->jumps[0].to;
+    enum bat_code code = BAT_OK;
+    for (uint32_t i = 1; i < path->jump_count && code == BAT_OK; i++)
+        code = cut(move, &before, &path->jumps[i]);
+    before.to = source->node->tail_call;
+    return code == BAT_OK ? input_joins_add(&move->joins, &before) : code;
+}
+
+/*
+ * True if the input's instruction where a branch of the output maps to can go where this went: a
+ * direct branch only to its target, or to another function's start (which BOLT may have folded).
+ */
+static bool can_go(const struct input_move *move, const struct spot *spot, uint64_t to)
+{
+    struct bat_instruction instruction;
+    if (spot->table == BAT_NONE)
+        return true;
+    if (!bat_original_decode(move->original->elf, source_of(spot), &instruction))
+        return false;
+    bool is_direct =
+        instruction.kind == BAT_INSTRUCTION_CONDITIONAL || instruction.kind == BAT_INSTRUCTION_JUMP;
+    uint32_t here = bat_functions_find(move->original->input_functions, source_of(spot));
+    if (is_direct && instruction.target != to)
+        return bat_functions_find(move->original->input_functions, instruction.target) != here;
+    return instruction.kind != BAT_INSTRUCTION_OTHER && instruction.kind != BAT_INSTRUCTION_NOP;
+}
+
+/* Where the input is at the start of a run, and what it does until the run's first node. */
+static void find_start(const struct input_move *move, const struct spot *from, enum input_way way,
+                       struct input_piece *piece)
+{
+    const struct input_node *call = way == INPUT_WAY_RETURNS ? call_before(from) : NULL;
+    piece->from = from->input;
+    if (call && call->fall.at != 0)
+        piece->from = call->fall.at;
+    else if (way == INPUT_WAY_ENTERS)
+        piece->from = move->original->inputs[move->original->input_of[from->output]].address;
+}
+
+/* How a trace comes to where its run begins. */
+static enum input_way way_to(const struct input_move *move, const struct input_piece *trace,
+                             const struct spot *source, bool has_source, const struct spot *from)
+{
+    bool is_start = from->table < map_of(move)->hot_count && from->node &&
+                    from->address == move->original->outputs[from->output].address;
+    bool is_inner = has_source && same_function(move, source, from) && source->node &&
+                    !is_call(source->node->kind);
+    if (may_return(move, trace->branch) && call_before(from))
+        return INPUT_WAY_RETURNS;
+    if (is_start && !is_inner && trace->branch != BAT_TRACE_FALLTHROUGH_ONLY)
+        return INPUT_WAY_ENTERS;
+    return INPUT_WAY_PLAIN;
+}
+
+/* Fill branch and from of the first piece, and *from, where the walk begins. */
+static enum bat_code begin(struct input_move *move, const struct input_piece *trace,
+                           struct input_piece *piece, struct spot *from, bool *has_from,
+                           enum input_way *way)
+{
+    *piece = *trace;
+    piece->from = BAT_ADDRESS_EXTERNAL;
+    *way = INPUT_WAY_PLAIN;
+    struct spot source = {.node = NULL};
+    bool is_constant = trace->branch >= BAT_TRACE_EXTERNAL_RETURN;
+    bool has_source = false;
+    enum bat_code code = find_spot(move, trace->from, from, has_from);
+    if (code == BAT_OK && !is_constant)
+        code = find_spot(move, trace->branch, &source, &has_source);
+    if (code != BAT_OK)
+        return code;
+    if (*has_from) {
+        *way = way_to(move, trace, &source, has_source, from);
+        find_start(move, from, *way, piece);
+    }
+    if (is_constant)
+        return BAT_OK;
+    piece->branch = has_source ? source_of(&source) : BAT_ADDRESS_EXTERNAL;
+    const struct input_path *path = has_source ? way_of(move, &source) : NULL;
+    if (*has_from && path && source.node->target == trace->from)
+        return begin_inside(move, &source, path, piece);
+    if (has_source && !can_go(move, &source, piece->from)) {
+        /* Code that could not be followed: what came before the run is not known. */
+        move->counters.unfollowed += piece->count;
+        piece->branch = BAT_TRACE_FALLTHROUGH_ONLY;
+        piece->mispredictions = 0;
+        return BAT_OK;
+    }
+    return has_source ? begin_with_tail_call(move, &source, piece) : BAT_OK;
+}
+
+/* --- On through the nodes -----------------------------------------------------------------------
+ */
+
+/* What the input does before it is at the first node. */
+static enum bat_code go_to_first(struct input_move *move, const struct spot *from,
+                                 enum input_way way, struct input_piece *piece)
+{
+    const struct input_node *call = way == INPUT_WAY_RETURNS ? call_before(from) : NULL;
+    if (call && call->fall.at != 0)
+        return go(move, piece, call->fall_path, call->fall.at, from->node->state.at);
+    if (way == INPUT_WAY_ENTERS && from->node->address == from->address)
+        return go(move, piece, from->node->enter_path, piece->from, from->node->state.at);
+    return BAT_OK;
+}
+
+/* Go through the nodes up to the one that holds `to`. */
+static enum bat_code walk(struct input_move *move, const struct spot *from, uint64_t to,
                           struct input_piece *piece)
 {
-    const struct bat_map *map = map_of(move);
-    uint32_t block = from->block;
+    const struct input_node *node = from->node;
     enum bat_code code = BAT_OK;
-    for (uint32_t next = block + 1; next <= to->block && code == BAT_OK; next++) {
-        if (is_branch_entry(map, next))
-            continue;
-        uint32_t end = next + 1;
-        while (end <= to->block && is_branch_entry(map, end))
-            end++;
-        bool is_live = next == to->block || end > to->block ||
-                       map->output_offsets[end] != map->output_offsets[next];
-        if (!is_live)
-            continue;
-        code = step(move, from, block, next, piece);
-        block = next;
+    while (code == BAT_OK) {
+        if (node->kind != BAT_INSTRUCTION_OTHER)
+            code = go(move, piece, node->before, node->state.at,
+                      node->source ? node->source : node->taken.at);
+        if (code != BAT_OK || node->address == to || !node->falls || node[1].address > to)
+            break;
+        code = go(move, piece, node->fall_path, node->source ? node->source : node->state.at,
+                  node[1].state.at);
+        node++;
     }
     return code;
 }
@@ -411,15 +353,16 @@ static enum bat_code walk(struct input_move *move, const struct spot *from, cons
 static enum bat_code end_piece(struct input_move *move, const struct spot *to,
                                struct input_piece *piece)
 {
-    struct branch branch;
-    enum bat_code code = resolve_branch(move, to, &branch);
-    if (code != BAT_OK)
-        return code;
-    piece->to = branch.source;
-    if (is_join(&branch))
-        code = find_join(move, to, &branch, &piece->end_join);
-    else if (branch.path)
-        piece->to = branch.path->jumps[0].from;
+    enum bat_code code = BAT_OK;
+    const struct input_path *path = way_of(move, to);
+    const struct input_path *tail = way_to_tail_call(move, to);
+    piece->to = source_of(to);
+    if (tail && tail->found && tail->jump_count != 0)
+        piece->to = tail->jumps[0].from;
+    if (is_join(path))
+        code = find_join(move, to, &piece->end_join);
+    else if (path && path->found)
+        piece->to = path->jumps[0].from;
     return code == BAT_OK ? input_joins_add(&move->joins, piece) : code;
 }
 
@@ -431,57 +374,47 @@ static enum bat_code end_invalid(struct input_move *move, struct input_piece *pi
     return input_joins_add(&move->joins, piece);
 }
 
-/*
- * True for a trace that is nothing but a trampoline: what follows it tells of the branch that came
- * to it.
- */
-static bool is_in_between(const struct input_move *move, const struct input_piece *trace)
-{
-    struct spot from;
-    uint64_t ignored;
-    if ((trace->to != trace->from && trace->to != BAT_TRACE_BRANCH_ONLY) ||
-        may_return(move, trace->branch) || !find_spot(move, trace->from, &from) ||
-        !is_trampoline(move, &from, &ignored))
-        return false;
-    /* Calls may return to such a jump, too: where the run is alone, it may be such a return's. */
-    return trace->branch < BAT_TRACE_EXTERNAL_RETURN || call_before(move, &from) == BAT_NONE;
-}
-
 /* A trace whose beginning is known: on to its end. */
 static enum bat_code go_on(struct input_move *move, uint64_t end, const struct spot *from,
-                           struct input_piece *piece)
+                           enum input_way way, struct input_piece *piece)
 {
     struct spot to;
-    if (!find_spot(move, end, &to) || to.output != from->output || to.address < from->address)
+    bool found;
+    enum bat_code code = find_spot(move, end, &to, &found);
+    if (code != BAT_OK)
+        return code;
+    if (!found || to.output != from->output || to.address < from->address)
         return end_invalid(move, piece);
     if (from->table == BAT_NONE) {
         piece->to = to.input;
         return input_joins_add(&move->joins, piece);
     }
-    if (from->block == BAT_NONE || to.block == BAT_NONE)
+    if (!from->node)
         return end_invalid(move, piece);
-    enum bat_code code = walk(move, from, &to, piece);
+    code = go_to_first(move, from, way, piece);
+    if (code == BAT_OK)
+        code = walk(move, from, end, piece);
     return code == BAT_OK ? end_piece(move, &to, piece) : code;
 }
 
-static struct input_start start_of(const struct spot *from, const struct input_piece *piece)
+static struct input_start start_of(const struct input_piece *piece, enum input_way way)
 {
     return (struct input_start){.branch = piece->branch,
                                 .from = piece->from,
-                                .block = from->block,
+                                .way = (uint8_t)way,
                                 .start_join = piece->start_join,
                                 .count = piece->count};
 }
 
 /* A branch alone: what it says of the runs that come as records of their own. */
 static enum bat_code end_alone(struct input_move *move, const struct input_piece *trace,
-                               const struct spot *from, bool has_from, struct input_piece *piece)
+                               const struct spot *from, bool has_from, enum input_way way,
+                               struct input_piece *piece)
 {
-    struct spot plain;
     piece->to = BAT_TRACE_BRANCH_ONLY;
-    if (has_from && find_spot(move, trace->from, &plain) &&
-        (piece->from != plain.input || piece->start_join != BAT_NONE)) {
-        struct input_start start = start_of(from, piece);
+    if (has_from &&
+        (piece->from != from->input || way != INPUT_WAY_PLAIN || piece->start_join != BAT_NONE)) {
+        struct input_start start = start_of(piece, way);
         start.branch = BAT_TRACE_FALLTHROUGH_ONLY;
         enum bat_code code = input_starts_add(&move->starts, trace->from, &start);
         if (code != BAT_OK)
@@ -492,15 +425,16 @@ static enum bat_code end_alone(struct input_move *move, const struct input_piece
 
 /* From the first piece to the end of the trace. */
 static enum bat_code finish(struct input_move *move, const struct input_piece *trace,
-                            const struct spot *from, bool has_from, struct input_piece *piece)
+                            const struct spot *from, bool has_from, enum input_way way,
+                            struct input_piece *piece)
 {
     if (trace->to == BAT_ADDRESS_EXTERNAL) {
         piece->to = trace->to;
         return input_joins_add(&move->joins, piece);
     }
     if (trace->to == BAT_TRACE_BRANCH_ONLY || !has_from)
-        return end_alone(move, trace, from, has_from, piece);
-    return go_on(move, trace->to, from, piece);
+        return end_alone(move, trace, from, has_from, way, piece);
+    return go_on(move, trace->to, from, way, piece);
 }
 
 /* The part of a trace that begins at another start than the trace alone would. */
@@ -508,59 +442,31 @@ static enum bat_code move_part(struct input_move *move, const struct input_piece
                                const struct input_start *start)
 {
     struct spot from;
-    if (start->from == BAT_ADDRESS_EXTERNAL || !find_spot(move, trace->from, &from))
-        return BAT_OK;
+    bool found = false;
+    enum bat_code code = find_spot(move, trace->from, &from, &found);
+    if (!found || code != BAT_OK)
+        return code;
     struct input_piece part = *trace;
     part.branch = start->branch;
     part.from = start->from;
     part.count = start->count;
     part.mispredictions = 0;
     part.start_join = start->start_join;
-    from.block = start->block;
-    return finish(move, trace, &from, true, &part);
+    return finish(move, trace, &from, true, start->way, &part);
 }
 
 /* Move those parts of a trace for which other records tell where they begin; *rest is the rest. */
 static enum bat_code move_parts(struct input_move *move, const struct input_piece *trace,
                                 struct input_piece *rest)
 {
-    bool has_branch = trace->branch != BAT_TRACE_FALLTHROUGH_ONLY;
-    struct input_starts *starts = has_branch ? &move->detours : &move->starts;
-    uint64_t key = has_branch ? trace->branch : trace->from;
     struct input_start start;
     enum bat_code code = BAT_OK;
     *rest = *trace;
-    while (code == BAT_OK && rest->count != 0 &&
-           input_starts_take(starts, key, rest->count, &start)) {
+    while (code == BAT_OK && trace->branch == BAT_TRACE_FALLTHROUGH_ONLY && rest->count != 0 &&
+           input_starts_take(&move->starts, trace->from, rest->count, &start)) {
         rest->count -= start.count;
         code = move_part(move, trace, &start);
     }
-    if (rest->mispredictions > rest->count)
-        rest->mispredictions = rest->count;
-    return code;
-}
-
-enum bat_code input_note_detour(struct input_move *move, const struct input_piece *trace)
-{
-    struct spot source;
-    struct branch branch;
-    if (trace->branch >= BAT_TRACE_EXTERNAL_RETURN || !is_in_between(move, trace) ||
-        !find_spot(move, trace->branch, &source))
-        return BAT_OK;
-    enum bat_code code = resolve_branch(move, &source, &branch);
-    if (code != BAT_OK || (!branch.path && !branch.goes_to_target))
-        return code;
-    struct input_piece piece = *trace;
-    piece.branch = branch.source;
-    piece.from = branch.target.input;
-    if (branch.path)
-        code = begin_with_path(move, &source, &branch, &piece);
-    const struct input_start start = start_of(&branch.target, &piece);
-    if (code == BAT_OK)
-        code = input_starts_add(&move->detours, branch.jump, &start);
-    const struct input_start none = {.block = BAT_NONE, .count = trace->count};
-    if (code == BAT_OK && trace->to == BAT_TRACE_BRANCH_ONLY)
-        code = input_starts_add(&move->starts, trace->from, &none);
     return code;
 }
 
@@ -570,15 +476,12 @@ enum bat_code input_move_trace(struct input_move *move, const struct input_piece
     struct input_piece piece;
     struct spot from;
     bool has_from;
-    if (is_in_between(move, trace)) {
-        move->counters.moved += trace->count;
-        return BAT_OK;
-    }
+    enum input_way way;
     enum bat_code code = move_parts(move, trace, &rest);
     move->counters.moved += trace->count - rest.count;
     if (code != BAT_OK || rest.count == 0)
         return code;
-    code = begin(move, &rest, &piece, &from, &has_from);
+    code = begin(move, &rest, &piece, &from, &has_from, &way);
     if (code != BAT_OK)
         return code;
     bool has_branch =
@@ -589,9 +492,9 @@ enum bat_code input_move_trace(struct input_move *move, const struct input_piece
     }
     move->counters.moved += rest.count;
     if (trace->branch >= BAT_TRACE_EXTERNAL_RETURN && trace->branch != BAT_TRACE_FALLTHROUGH_ONLY) {
-        struct input_start start = start_of(&from, &piece);
+        struct input_start start = start_of(&piece, way);
         start.branch = BAT_TRACE_FALLTHROUGH_ONLY;
         input_starts_remove(&move->starts, trace->from, &start);
     }
-    return finish(move, &rest, &from, has_from, &piece);
+    return finish(move, &rest, &from, has_from, way, &piece);
 }

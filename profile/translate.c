@@ -12,57 +12,33 @@
 #include "profile.h"
 #include "records.h"
 #include "translate_memory.h"
+#include "translation.h"
 #include "uncovered.h"
-
-struct translation {
-    const struct bat_profile *profile;
-    struct bat_records *records;
-    struct bat_uncovered uncovered; /* functions without a table that traces run through */
-    struct bat_counts_batch batch;  /* not yet in records->branches */
-    uint8_t *touched;               /* for each function: has samples */
-    struct bat_error *error;
-};
-
-/* An address as the input binary has it. */
-struct place {
-    uint32_t function; /* fragments are their parents; BAT_NONE outside */
-    uint64_t offset;   /* in that function of the input binary; 0 outside */
-};
 
 /* --- Addresses ---------------------------------------------------------------------------- */
 
-static const struct bat_map *map_of(const struct translation *translation)
-{
-    return translation->records->binary->map;
-}
-
-static uint32_t find_function(const struct translation *translation, uint64_t address)
-{
-    return bat_functions_find(translation->records->functions, address);
-}
-
 /* The function that a fragment belongs to; any other function itself. */
-static uint32_t parent_function(const struct translation *translation, uint32_t function)
+uint32_t translation_parent(const struct translation *translation, uint32_t function)
 {
-    const struct bat_map *map = map_of(translation);
+    const struct bat_map *map = translation_map(translation);
     uint32_t table = translation->records->tables[function];
     if (table == BAT_NONE || map->functions[table].parent == table)
         return function;
     uint64_t parent = map->functions[map->functions[table].parent].address;
-    uint32_t found = find_function(translation, parent);
+    uint32_t found = translation_function(translation, parent);
     return found == BAT_NONE ? function : found;
 }
 
-static struct place translate(const struct translation *translation, uint64_t address,
-                              bool is_branch_source)
+struct place translation_place(const struct translation *translation, uint64_t address,
+                               bool is_branch_source)
 {
     const struct bat_records *records = translation->records;
-    uint32_t function = find_function(translation, address);
+    uint32_t function = translation_function(translation, address);
     if (function == BAT_NONE)
         return (struct place){.function = BAT_NONE};
-    uint64_t offset = bat_translate(map_of(translation), records->tables[function],
+    uint64_t offset = bat_translate(translation_map(translation), records->tables[function],
                                     address - records->symbols[function].address, is_branch_source);
-    return (struct place){.function = parent_function(translation, function), .offset = offset};
+    return (struct place){.function = translation_parent(translation, function), .offset = offset};
 }
 
 static void touch(struct translation *translation, uint32_t function, uint64_t count)
@@ -89,8 +65,8 @@ static enum bat_code fail_add(struct bat_error *error, enum bat_code code)
     return bat_fail(error, code, "not enough memory for the translated profile");
 }
 
-static enum bat_code add_branch(struct translation *translation, struct place from, struct place to,
-                                uint64_t count, uint64_t mispredictions)
+enum bat_code translation_add(struct translation *translation, struct place from, struct place to,
+                              uint64_t count, uint64_t mispredictions)
 {
     const uint64_t unknown = bat_fdata_word(BAT_KIND_UNKNOWN, BAT_NAME_UNKNOWN);
     const uint64_t key[4] = {
@@ -106,19 +82,10 @@ static enum bat_code add_branch(struct translation *translation, struct place fr
 
 /* --- Traces ------------------------------------------------------------------------------- */
 
-/* One trace with its counters, as an item of the profile's table. */
-struct trace {
-    uint64_t branch;
-    uint64_t from;
-    uint64_t to;
-    uint64_t count;
-    uint64_t mispredictions;
-};
-
 /* True if the instruction at this address of the binary is a return. */
 static bool is_return_instruction(const struct translation *translation, uint64_t address)
 {
-    if (find_function(translation, address) == BAT_NONE)
+    if (translation_function(translation, address) == BAT_NONE)
         return false;
     const struct bat_elf *elf = translation->records->binary->elf;
     uint64_t available;
@@ -134,12 +101,17 @@ static bool is_return(const struct translation *translation, uint64_t branch)
            is_return_instruction(translation, branch);
 }
 
+static bool records_of_table(const struct translation *translation, uint32_t function)
+{
+    return translation->records->tables[function] != BAT_NONE;
+}
+
 /* The branch of a trace: from its source to where the fall-through starts. */
 static enum bat_code translate_branch(struct translation *translation, const struct trace *trace)
 {
     struct bat_translate_counters *counters = &translation->records->counters;
-    struct place from = translate(translation, trace->branch, true);
-    struct place to = translate(translation, trace->from, false);
+    struct place from = translation_place(translation, trace->branch, true);
+    struct place to = translation_place(translation, trace->from, false);
     if (from.function == BAT_NONE && to.function == BAT_NONE) {
         counters->external += trace->count;
         return BAT_OK;
@@ -151,7 +123,26 @@ static enum bat_code translate_branch(struct translation *translation, const str
         touch(translation, to.function, trace->count);
     if (to.function != BAT_NONE)
         touch(translation, to.function, 0);
-    return add_branch(translation, from, to, trace->count, trace->mispredictions);
+    if (!translation->profile->keeps_all_records && from.function != BAT_NONE &&
+        records_of_table(translation, from.function))
+        return translation_flow_branch(translation, trace, from, to);
+    return translation_add(translation, from, to, trace->count, trace->mispredictions);
+}
+
+/* A fall-through from one block of a function to another. */
+static enum bat_code add_fallthrough(struct translation *translation, uint32_t function,
+                                     const struct bat_fallthrough *pair, uint64_t count)
+{
+    struct bat_records *records = translation->records;
+    enum bat_code code = translation_add(translation, (struct place){function, pair->from},
+                                         (struct place){function, pair->to}, count, 0);
+    if (code != BAT_OK || pair->to != 0)
+        return code;
+    /* BOLT gives blocks that it has made the start of the function: its record is that of a call
+       of the function by itself. */
+    const uint64_t key[2] = {function, pair->from};
+    code = bat_counts_add(&records->starts_reached, key, count, 0);
+    return code == BAT_OK ? BAT_OK : fail_add(translation->error, code);
 }
 
 /* Fall-throughs in a function that has a table. A return's begins in the block of its call. */
@@ -167,14 +158,15 @@ static enum bat_code translate_by_table(struct translation *translation, uint32_
             return BAT_OK;
         from--;
     }
-    uint32_t parent = parent_function(translation, function);
-    struct bat_fallthrough_walk walk =
-        bat_fallthroughs(map_of(translation), records->tables[function], from, trace->to - start);
+    if (!translation->profile->keeps_all_records)
+        return translation_flow_run(translation, function, start + from, trace);
+    uint32_t parent = translation_parent(translation, function);
+    struct bat_fallthrough_walk walk = bat_fallthroughs(
+        translation_map(translation), records->tables[function], from, trace->to - start);
     struct bat_fallthrough pair;
     enum bat_code code = BAT_OK;
     while (code == BAT_OK && bat_fallthrough_next(&walk, &pair))
-        code = add_branch(translation, (struct place){parent, pair.from},
-                          (struct place){parent, pair.to}, trace->count, 0);
+        code = add_fallthrough(translation, parent, &pair, trace->count);
     return code;
 }
 
@@ -201,6 +193,8 @@ static enum bat_code translate_by_code(struct translation *translation, uint32_t
         bat_uncovered_blocks(&translation->uncovered, function, &blocks, translation->error);
     if (code != BAT_OK)
         return code;
+    if (translation->records->block_counts)
+        translation->records->block_counts[function] = blocks->count;
     struct bat_code_fallthroughs found;
     if (!bat_code_fallthroughs(blocks, trace->from - symbol->address, trace->to - symbol->address,
                                trace_source(symbol, trace, returned), &found)) {
@@ -208,8 +202,8 @@ static enum bat_code translate_by_code(struct translation *translation, uint32_t
         return BAT_OK;
     }
     for (uint32_t i = found.first; i < found.end && code == BAT_OK; i++)
-        code = add_branch(translation, (struct place){function, blocks->all[i].last},
-                          (struct place){function, blocks->all[i + 1].start}, trace->count, 0);
+        code = translation_add(translation, (struct place){function, blocks->all[i].last},
+                               (struct place){function, blocks->all[i + 1].start}, trace->count, 0);
     return code;
 }
 
@@ -220,8 +214,8 @@ static enum bat_code translate_by_code(struct translation *translation, uint32_t
 static uint32_t fallthrough_function(const struct translation *translation,
                                      const struct trace *trace, bool *is_invalid)
 {
-    uint32_t from = find_function(translation, trace->from);
-    uint32_t to = find_function(translation, trace->to);
+    uint32_t from = translation_function(translation, trace->from);
+    uint32_t to = translation_function(translation, trace->to);
     *is_invalid = from != BAT_NONE && to != BAT_NONE && from != to;
     return from == to ? from : BAT_NONE;
 }
@@ -239,7 +233,7 @@ static enum bat_code translate_fallthrough(struct translation *translation,
         counters->out_of_range += is_invalid ? 0 : trace->count;
         return BAT_OK;
     }
-    touch(translation, parent_function(translation, function), 0);
+    touch(translation, translation_parent(translation, function), 0);
     if (translation->records->tables[function] != BAT_NONE)
         return translate_by_table(translation, function, trace, returned);
     return translate_by_code(translation, function, trace, returned);
@@ -254,12 +248,12 @@ static enum bat_code translate_trace(struct translation *translation, const stru
     enum bat_code code = BAT_OK;
     if (returned || !has_branch) {
         counters->returns += returned ? trace->count : 0;
-        uint32_t function = find_function(translation, trace->from);
+        uint32_t function = translation_function(translation, trace->from);
         if (function == BAT_NONE) {
             counters->external += trace->count;
         } else {
             counters->inside += trace->count;
-            touch(translation, parent_function(translation, function), trace->count);
+            touch(translation, translation_parent(translation, function), trace->count);
         }
     } else {
         code = translate_branch(translation, trace);
@@ -343,7 +337,7 @@ static enum bat_code translate_samples(struct translation *translation)
     struct bat_records *records = translation->records;
     for (uint32_t i = 0; i < samples->count; i++) {
         const uint64_t *item = bat_counts_item(samples, i);
-        struct place place = translate(translation, item[0], false);
+        struct place place = translation_place(translation, item[0], false);
         records->counters.samples += item[1];
         if (place.function == BAT_NONE) {
             records->counters.external += item[1];
@@ -364,7 +358,7 @@ static enum bat_code translate_samples(struct translation *translation)
 static bool find_place(void *context, uint64_t address, uint32_t *function, uint64_t *offset)
 {
     struct translation *translation = context;
-    struct place place = translate(translation, address, false);
+    struct place place = translation_place(translation, address, false);
     if (place.function == BAT_NONE)
         return false;
     touch(translation, place.function, 0);
@@ -453,6 +447,21 @@ static enum bat_code rename_functions(struct bat_records *records,
     return BAT_OK;
 }
 
+/* Records of the input binary have the hashes that the BOLTed one's note keeps. */
+static void take_hashes(struct bat_records *records, const struct bat_original *original)
+{
+    const struct bat_map *map = original->binary->map;
+    records->map = map;
+    for (uint32_t table = 0; table < map->hot_count; table++) {
+        uint32_t input = bat_original_input_of_table(original, table);
+        uint32_t function = input == BAT_NONE ? BAT_NONE
+                                              : bat_functions_find(records->functions,
+                                                                   original->inputs[input].address);
+        if (function != BAT_NONE)
+            records->tables[function] = table;
+    }
+}
+
 static enum bat_code fill_records(struct translation *translation, struct bat_elf *symbols,
                                   const struct bat_original *original)
 {
@@ -460,9 +469,14 @@ static enum bat_code fill_records(struct translation *translation, struct bat_el
     enum bat_code code = load_binary(translation, symbols);
     if (code != BAT_OK)
         return code;
+    records->map = records->binary->map;
     records->symbols = bat_functions_all(records->functions, &records->function_count);
     translation->touched = calloc((size_t)records->function_count + 1, 1);
+    if (!bat_records_have_note(records))
+        records->block_counts =
+            calloc((size_t)records->function_count + 1, sizeof(*records->block_counts));
     if (!translation->touched || find_tables(records) != BAT_OK ||
+        (!records->block_counts && !bat_records_have_note(records)) ||
         copy_events(records, translation->profile) != BAT_OK)
         return fail_add(translation->error, BAT_ERR_MEMORY);
     if (records->kind == BAT_PROFILE_BRANCHES)
@@ -472,15 +486,51 @@ static enum bat_code fill_records(struct translation *translation, struct bat_el
     if (code == BAT_OK)
         code = translate_memory(translation, symbols);
     /* fdata names functions, any of them; otherwise only the names of those with samples count. */
-    bool is_named = translation->profile->fdata.seen;
+    bool is_named = translation->fdata_of->fdata.seen;
+    if (!bat_records_have_note(records))
+        bat_functions_take_first_names(records->functions);
     if (code == BAT_OK)
         code = bat_functions_name(records->functions, is_named ? NULL : translation->touched,
                                   translation->error);
     if (code == BAT_OK && original && rename_functions(records, original) != BAT_OK)
         code = fail_add(translation->error, BAT_ERR_MEMORY);
     if (code == BAT_OK)
-        code = bat_records_add_fdata(records, translation->profile, translation->error);
+        code = bat_records_add_fdata(records, translation->fdata_of, translation->error);
+    if (code == BAT_OK && translation->hashes_of)
+        take_hashes(records, translation->hashes_of);
+    if (code == BAT_OK)
+        code = bat_records_find_entries(records, symbols, translation->error);
     return code;
+}
+
+/* Translate, with fdata and hashes of translation->fdata_of and hashes_of. */
+static enum bat_code translate_profile(struct translation *translation, struct bat_binary *binary,
+                                       struct bat_elf *symbols, const struct bat_original *original,
+                                       enum bat_profile_kind kind, struct bat_records **records)
+{
+    *records = NULL;
+    struct bat_records *made = calloc(1, sizeof(*made));
+    if (!made)
+        return fail_add(translation->error, BAT_ERR_MEMORY);
+    translation->records = made;
+    made->binary = binary;
+    made->kind = kind;
+    made->branches = bat_counts_new(4);
+    made->samples = bat_counts_new(2);
+    made->starts_reached = bat_counts_new(2);
+    made->entry_ids = bat_counts_new(2);
+    enum bat_code code = fill_records(translation, symbols, original);
+    bat_uncovered_close(&translation->uncovered);
+    translation_close_flows(translation);
+    free(translation->touched);
+    if (code != BAT_OK) {
+        bat_records_free(made);
+        return code;
+    }
+    bat_counts_sort(&made->branches);
+    bat_counts_sort(&made->samples);
+    *records = made;
+    return BAT_OK;
 }
 
 enum bat_code bat_profile_translate(const struct bat_profile *profile, struct bat_binary *binary,
@@ -491,23 +541,32 @@ enum bat_code bat_profile_translate(const struct bat_profile *profile, struct ba
     *records = NULL;
     if (!binary->elf)
         return bat_fail(error, BAT_ERR_ARGUMENT, "expected an ELF file, found a raw note");
-    struct translation translation = {
-        .profile = profile, .records = calloc(1, sizeof(struct bat_records)), .error = error};
-    if (!translation.records)
+    struct translation translation = {.profile = profile, .fdata_of = profile, .error = error};
+    return translate_profile(&translation, binary, symbols, original, kind, records);
+}
+
+enum bat_code bat_profile_translate_moved(const struct bat_profile *moved,
+                                          const struct bat_profile *profile,
+                                          const struct bat_original *original,
+                                          enum bat_profile_kind kind, struct bat_records **records,
+                                          struct bat_error *error)
+{
+    *records = NULL;
+    struct bat_binary *input = calloc(1, sizeof(*input));
+    if (!input)
         return fail_add(error, BAT_ERR_MEMORY);
-    translation.records->binary = binary;
-    translation.records->kind = kind;
-    translation.records->branches = bat_counts_new(4);
-    translation.records->samples = bat_counts_new(2);
-    enum bat_code code = fill_records(&translation, symbols, original);
-    bat_uncovered_close(&translation.uncovered);
-    free(translation.touched);
-    if (code != BAT_OK) {
-        bat_records_free(translation.records);
-        return code;
+    enum bat_code code = bat_binary_without_note(original->elf, input, error);
+    struct translation translation = {
+        .profile = moved, .fdata_of = profile, .hashes_of = original, .error = error};
+    if (code == BAT_OK)
+        code = translate_profile(&translation, input, original->input_symbols, NULL, kind, records);
+    if (code == BAT_OK) {
+        (*records)->input = input;
+        return BAT_OK;
     }
-    bat_counts_sort(&translation.records->branches);
-    bat_counts_sort(&translation.records->samples);
-    *records = translation.records;
-    return BAT_OK;
+    /* The file stays original's. */
+    input->elf = NULL;
+    bat_binary_close(input);
+    free(input);
+    return code;
 }

@@ -37,7 +37,7 @@ static enum bat_code add_name(struct memory_translation *translation, uint32_t d
 {
     struct bat_records *records = translation->records;
     char *name = bat_data_symbols_name(translation->data, datum);
-    char *escaped = name ? malloc(2 * strlen(name) + 1) : NULL;
+    char *escaped = name ? malloc(BAT_NAME_ESCAPED_BYTE * strlen(name) + 1) : NULL;
     enum bat_code code = escaped ? BAT_OK : BAT_ERR_MEMORY;
     if (code == BAT_OK)
         code = bat_strings_add(&records->extra_names, escaped,

@@ -4,9 +4,11 @@
 
 #include "bat_decoder.h"
 #include "key_sort.h"
+#include "original.h"
 #include "profile.h"
 #include "records.h"
 #include "text_writer.h"
+#include "yaml_string.h"
 
 /* What is known of one block of a function while it is written. */
 struct yaml_block {
@@ -49,6 +51,35 @@ static bool is_branch(const uint64_t *item)
 static bool is_inside(const uint64_t *item)
 {
     return item[0] == item[2] && item[3] != 0;
+}
+
+/*
+ * True for a jump to the function's own start, which is no call. Only the input binary's code tells
+ * the one from the other.
+ */
+static bool jumps_to_own_start(const struct yaml_writer *writer, const uint64_t *item)
+{
+    const struct bat_records *records = writer->records;
+    if (!records->input || item[0] != item[2] || !is_function(writer, item[0]))
+        return false;
+    uint64_t address = records->symbols[(uint32_t)item[0]].address + item[1];
+    struct bat_instruction instruction;
+    return bat_original_decode(records->input->elf, address, &instruction) &&
+           (instruction.kind == BAT_INSTRUCTION_JUMP ||
+            instruction.kind == BAT_INSTRUCTION_CONDITIONAL);
+}
+
+/*
+ * How often a record enters another function, or its own at the start. perf2bolt writes a
+ * fall-through into a block of input offset 0 as a call of the function too, but counts no entry.
+ */
+static uint64_t entry_count(const struct yaml_writer *writer, const uint64_t *item)
+{
+    if (item[0] != item[2] || item[3] != 0 || !is_function(writer, item[0]))
+        return item[4];
+    const uint64_t key[2] = {(uint32_t)item[0], item[1]};
+    const uint64_t *found = bat_counts_find(&writer->records->starts_reached, key);
+    return found ? item[4] - found[2] : item[4];
 }
 
 static enum bat_code fail_memory(struct bat_error *error)
@@ -102,21 +133,9 @@ static uint64_t executions(const struct yaml_writer *writer, const struct functi
     for (uint32_t i = of->first_entry; i < of->end_entry; i++) {
         const uint64_t *item = record(writer, writer->entries[i]);
         if (item[3] == 0)
-            count += item[4];
+            count += entry_count(writer, item);
     }
     return count;
-}
-
-/* A name between single quotes, those in it doubled. */
-static void write_quoted(struct bat_text_writer *text, const char *name)
-{
-    bat_text_string(text, "'");
-    for (const char *quote; (quote = strchr(name, '\'')) != NULL; name = quote + 1) {
-        bat_text_bytes(text, name, (size_t)(quote - name));
-        bat_text_string(text, "''");
-    }
-    bat_text_string(text, name);
-    bat_text_string(text, "'");
 }
 
 static void write_number(struct bat_text_writer *text, const char *before, uint64_t value)
@@ -145,7 +164,7 @@ static void write_function_head(struct yaml_writer *writer, const struct functio
 {
     struct bat_text_writer *text = &writer->text;
     bat_text_string(text, "  - name:            ");
-    write_quoted(text, writer->records->symbols[of->function].name);
+    bat_yaml_string(text, writer->records->symbols[of->function].name);
     write_number(text, "\n    fid:             ", of->function + 1u);
     write_hash(text, "\n    hash:            ", hash);
     write_number(text, "\n    exec:            ", executions(writer, of));
@@ -159,7 +178,11 @@ static uint32_t call_discriminator(const struct yaml_writer *writer, const uint6
     if (!is_function(writer, item[2]))
         return 0;
     uint32_t table = writer->records->tables[(uint32_t)item[2]];
-    return table == BAT_NONE ? 0 : bat_secondary_id(writer->map, table, item[3]);
+    if (table != BAT_NONE)
+        return bat_secondary_id(writer->map, table, item[3]);
+    const uint64_t key[2] = {(uint32_t)item[2], item[3]};
+    const uint64_t *found = bat_counts_find(&writer->records->entry_ids, key);
+    return found ? (uint32_t)found[2] : 0;
 }
 
 static void write_successors(struct yaml_writer *writer, const struct yaml_block *block,
@@ -191,7 +214,7 @@ static void write_calls(struct yaml_writer *writer, const struct yaml_block *blo
     const char *separator = "        calls:           [ ";
     for (uint32_t i = block->first; i < block->first + block->count; i++) {
         const uint64_t *item = record(writer, i);
-        if (!is_branch(item) || is_inside(item))
+        if (!is_branch(item) || is_inside(item) || jumps_to_own_start(writer, item))
             continue;
         bat_text_string(text, separator);
         write_hash(text, "{ off: ", item[1] - block_offset);
@@ -272,7 +295,7 @@ static void fill_blocks(struct yaml_writer *writer, const struct function_record
         const uint64_t *item = record(writer, writer->entries[i]);
         uint32_t block = bat_block_at(writer->blocks, block_count, item[3]);
         if (block != BAT_NONE && writer->blocks[block].input_offset == item[3])
-            writer->yaml_blocks[block].exec += item[4];
+            writer->yaml_blocks[block].exec += entry_count(writer, item);
     }
 }
 
@@ -280,7 +303,8 @@ static enum bat_code write_function(struct yaml_writer *writer, const struct fun
 {
     uint32_t table = writer->records->tables[of->function];
     if (table == BAT_NONE) {
-        write_function_head(writer, of, 0, 0);
+        const uint32_t *block_counts = writer->records->block_counts;
+        write_function_head(writer, of, 0, block_counts ? block_counts[of->function] : 0);
         return BAT_OK;
     }
     const struct bat_function *function = &writer->map->functions[table];
@@ -355,34 +379,55 @@ static void write_build_id(struct bat_text_writer *text, struct bat_elf *elf)
     bat_text_end(text, at);
 }
 
-static void write_header(struct yaml_writer *writer)
+/* All events as one string, with commas between them. */
+static enum bat_code write_events(struct yaml_writer *writer)
+{
+    const struct bat_strings *events = &writer->records->events;
+    size_t size = 1;
+    for (uint32_t i = 0; i < events->count; i++)
+        size += strlen(bat_strings_get(events, i)) + 1;
+    char *joined = malloc(size);
+    if (!joined)
+        return fail_memory(writer->error);
+    char *at = joined;
+    for (uint32_t i = 0; i < events->count; i++) {
+        at = bat_put_text(at, i ? "," : "");
+        at = bat_put_text(at, bat_strings_get(events, i));
+    }
+    *at = '\0';
+    bat_yaml_string(&writer->text, joined);
+    free(joined);
+    return BAT_OK;
+}
+
+static enum bat_code write_header(struct yaml_writer *writer)
 {
     struct bat_text_writer *text = &writer->text;
     const struct bat_records *records = writer->records;
     bat_text_string(text, "---\nheader:\n  profile-version: 1\n  binary-name:     ");
-    write_quoted(text, bat_elf_path(records->binary->elf));
+    bat_yaml_string(text, bat_elf_path(records->binary->elf));
     bat_text_string(text, "\n  binary-build-id: ");
     write_build_id(text, records->binary->elf);
     bat_text_string(text, records->kind == BAT_PROFILE_BRANCHES
                               ? "\n  profile-flags:   [ lbr ]"
                               : "\n  profile-flags:   [ sample ]");
-    bat_text_string(text, "\n  profile-origin:  battranslate\n  profile-events:  '");
-    for (uint32_t i = 0; i < records->events.count; i++) {
-        bat_text_string(text, i ? "," : "");
-        bat_text_string(text, bat_strings_get(&records->events, i));
-    }
-    bat_text_string(text, "'\n  dfs-order:       false\n  hash-func:       xxh3\n");
+    bat_text_string(text, "\n  profile-origin:  battranslate\n  profile-events:  ");
+    enum bat_code code = write_events(writer);
+    bat_text_string(text, "\n  dfs-order:       false\n  hash-func:       xxh3\n");
+    return code;
 }
 
 static enum bat_code write_file(struct yaml_writer *writer)
 {
-    write_header(writer);
+    enum bat_code code = write_header(writer);
+    if (code != BAT_OK)
+        return code;
     /* BOLT's YAML has no form for basic samples of a BOLTed binary: its list stays empty. */
     if (writer->records->kind == BAT_PROFILE_SAMPLES) {
         bat_text_string(&writer->text, "functions:       []\n...\n");
         return BAT_OK;
     }
-    enum bat_code code = sort_entries(writer);
+    code = sort_entries(writer);
     if (code != BAT_OK)
         return code;
     bat_text_string(&writer->text,
@@ -394,11 +439,11 @@ static enum bat_code write_file(struct yaml_writer *writer)
     return code;
 }
 
-enum bat_code bat_records_write_yaml(const struct bat_records *records, const char *path,
+enum bat_code bat_records_write_yaml(const struct bat_records *records, struct bat_output *output,
                                      struct bat_error *error)
 {
-    struct yaml_writer writer = {.records = records, .map = records->binary->map, .error = error};
-    enum bat_code code = bat_text_begin(&writer.text, path, error);
+    struct yaml_writer writer = {.records = records, .map = records->map, .error = error};
+    enum bat_code code = bat_text_begin(&writer.text, output, error);
     if (code != BAT_OK)
         return code;
     code = bat_text_finish(&writer.text, write_file(&writer));

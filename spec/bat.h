@@ -74,6 +74,9 @@ struct bat_function {
     uint32_t parent;            /* index of the hot function; a hot function's own index */
 };
 
+/* What makes look-ups in large tables fast. Private. */
+struct bat_map_index;
+
 /*
  * A decoded note. functions[] holds the hot table and then the cold table, each in ascending
  * order of address, as in the note. No two tables have the same address. All arrays are owned by
@@ -104,6 +107,7 @@ struct bat_map {
     uint64_t *block_hashes;         /* block_count */
     uint32_t *block_indices;        /* block_count */
     uint32_t *secondary_entries;    /* secondary_count: input offsets in BOLT's order */
+    struct bat_map_index *index;    /* private; look-ups rely on it: keep the arrays as they are */
 };
 
 /* Total number of tables, hot and cold. */
@@ -159,7 +163,8 @@ struct bat_error {
     uint64_t offset;                /* for SECTION and FILE; BAT_NO_OFFSET if not known */
     uint64_t line;                  /* for TEXT */
     uint64_t column;                /* for TEXT */
-    char message[BAT_MESSAGE_SIZE]; /* a sentence without its place, without a newline */
+    char message[BAT_MESSAGE_SIZE]; /* a sentence without its place, in one line; control
+                                       characters of names in it are escaped as "\x1b" */
 };
 
 /*

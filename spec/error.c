@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "bat.h"
+#include "escape_controls.h"
 
 #undef bat_fail
 #undef bat_fail_at
@@ -66,11 +67,12 @@ void bat_error_text(const struct bat_error *error, char *buffer, size_t size)
     snprintf(buffer, size, "%s", error->message);
 }
 
-/* What the three variants share. arguments is used up. */
+/* What the three variants share. arguments is used up. Names in a message may hold any bytes. */
 static BAT_PRINTF(2, 0) void fill_message(struct bat_error *error, const char *format,
                                           va_list arguments)
 {
     vsnprintf(error->message, sizeof(error->message), format, arguments);
+    bat_escape_message(error->message, sizeof(error->message));
 }
 
 enum bat_code bat_fail(struct bat_error *error, enum bat_code code, const char *format, ...)

@@ -5,14 +5,21 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "map_index.h"
+
 #define HUGE_PAGE ((size_t)2 << 20)
 
 void *bat_array_new(size_t count, size_t size)
 {
+    return bat_array_grow(NULL, count, size);
+}
+
+void *bat_array_grow(void *array, size_t count, size_t size)
+{
     if (size != 0 && count > SIZE_MAX / size)
         return NULL;
     size_t bytes = count * size;
-    void *array = malloc(bytes > 0 ? bytes : 1);
+    array = realloc(array, bytes > 0 ? bytes : 1);
     if (array && bytes >= 2 * HUGE_PAGE) {
         size_t before = (size_t)(-(uintptr_t)array & (HUGE_PAGE - 1));
         /* A wish only: where it is refused, small pages do. */
@@ -108,5 +115,6 @@ void bat_map_free(struct bat_map *map)
     free(map->block_hashes);
     free(map->block_indices);
     free(map->secondary_entries);
+    bat_map_index_free(map->index);
     free(map);
 }

@@ -14,6 +14,12 @@
 void *bat_array_new(size_t count, size_t size);
 
 /*
+ * An array from bat_array_new() (NULL: a new one) with room for count elements of size bytes; the
+ * content stays. NULL without memory, the array as it was.
+ */
+void *bat_array_grow(void *array, size_t count, size_t size);
+
+/*
  * Cut an array from bat_array_new() down to count elements of size bytes; the content stays. Never
  * fails: where memory cannot be given back, the larger array stays.
  */

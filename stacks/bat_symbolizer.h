@@ -47,6 +47,16 @@ BAT_API const struct bat_error *bat_symbolizer_no_debug(const struct bat_symboli
 /* True if the binary is BOLTed and its original was not given. */
 BAT_API bool bat_symbolizer_lacks_original(const struct bat_symbolizer *symbolizer);
 
+/*
+ * Returns how many units of split debug information were not found (.dwo files, or a package beside
+ * the file), of *read units that were read.
+ */
+BAT_API uint64_t bat_symbolizer_units_missing(const struct bat_symbolizer *symbolizer,
+                                              uint64_t *read);
+
+/* True if frames may be missing because there was not memory enough to read what tells them. */
+BAT_API bool bat_symbolizer_lacks_memory(const struct bat_symbolizer *symbolizer);
+
 /* A frame as it is printed. Strings belong to the symbolizer; NULL and 0 for what is not known. */
 struct bat_source_frame {
     const char *function; /* as linkers have it, or plain */

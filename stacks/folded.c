@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "bat_stacks.h"
+#include "escape_controls.h"
 #include "string_table.h"
 
 struct bat_folded {
@@ -60,18 +61,15 @@ void bat_folded_frame(struct bat_folded *folded, const char *name, size_t length
         name = unknown;
         length = sizeof(unknown) - 1;
     }
-    if (!make_room(folded, length + 1))
+    if (!make_room(folded, BAT_ESCAPED_BYTE * length + 1))
         return;
     if (folded->size != 0)
         folded->text[folded->size++] = ';';
-    for (size_t i = 0; i < length; i++) {
-        char c = name[i];
-        if (c == ';')
-            c = ':';
-        else if ((unsigned char)c < ' ' || c == '\x7f')
-            c = '?';
-        folded->text[folded->size++] = c;
-    }
+    char *at = folded->text + folded->size;
+    char *end = bat_put_escaped(at, name, length);
+    folded->size = (size_t)(end - folded->text);
+    while ((at = memchr(at, ';', (size_t)(end - at))) != NULL)
+        *at = ':';
 }
 
 /* Room for the count of one stack more. */

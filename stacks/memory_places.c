@@ -13,13 +13,6 @@
 #define PAGE_SIZE 4096u
 #define PAGE_MASK ((uint64_t)PAGE_SIZE - 1)
 
-void memory_places_free(struct memory_places *places)
-{
-    free(places->mappings);
-    free(places->biases);
-    *places = (struct memory_places){0};
-}
-
 /* --- The binary's name in texts ------------------------------------------------------------- */
 
 /* The last part of a path, without the " (deleted)" that the kernel puts behind. */
@@ -65,33 +58,12 @@ static bool address_of_offset(const struct bat_elf *elf, uint64_t offset, uint64
 static bool address_of_mapped(const struct bat_symbolizer *symbolizer, uint64_t pid, uint64_t value,
                               uint64_t *address)
 {
-    const struct memory_places *places = &symbolizer->places;
-    bool found = false;
-    /* The last that fits, best of this process: one may have been replaced, or be a parent's. */
-    for (size_t i = places->mapping_count; i != 0; i--) {
-        const struct memory_mapping *mapping = &places->mappings[i - 1];
-        if (value < mapping->start || value - mapping->start >= mapping->size ||
-            (found && mapping->pid != pid))
-            continue;
-        uint64_t offset = value - mapping->start + mapping->file_offset;
-        if (!address_of_offset(symbolizer->elf, offset, address))
-            continue;
-        if (mapping->pid == pid)
-            return true;
-        found = true;
-    }
-    return found;
+    const struct memory_mapping *mapping = memory_map_find(&symbolizer->memory, pid, value);
+    return mapping && address_of_offset(symbolizer->elf,
+                                        value - mapping->start + mapping->file_offset, address);
 }
 
 /* --- What could be meant ------------------------------------------------------------------- */
-
-static const struct memory_bias *find_bias(const struct memory_places *places, uint64_t pid)
-{
-    for (size_t i = 0; i < places->bias_count; i++)
-        if (places->biases[i].pid == pid)
-            return &places->biases[i];
-    return NULL;
-}
 
 #define CANDIDATES_MAX 4u
 
@@ -124,21 +96,40 @@ static struct candidates find_candidates(const struct bat_symbolizer *symbolizer
         add_candidate(symbolizer, &candidates, address);
     if (address_of_mapped(symbolizer, pid, line->address, &address))
         add_candidate(symbolizer, &candidates, address);
-    const struct memory_bias *bias = find_bias(&symbolizer->places, pid);
-    if (bias)
-        add_candidate(symbolizer, &candidates, line->address - bias->bias);
+    uint64_t bias;
+    if (memory_map_bias(&symbolizer->memory, pid, &bias))
+        add_candidate(symbolizer, &candidates, line->address - bias);
     add_candidate(symbolizer, &candidates, line->address);
     return candidates;
 }
 
 /* --- With a function's name ----------------------------------------------------------------- */
 
-static bool is_candidate(const struct candidates *candidates, uint64_t address)
+/* The first of a name's symbols, which ascend by address, at or above this address. */
+static size_t first_from(const struct named_symbol *named, size_t count, uint64_t address)
 {
-    for (size_t i = 0; i < candidates->count; i++)
-        if (candidates->addresses[i] == address)
-            return true;
-    return false;
+    size_t low = 0;
+    size_t high = count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (named[middle].symbol->address < address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/*
+ * Of a name that more functions have than this, an address a number of pages away says nothing:
+ * some function fits any address.
+ */
+#define NAMESAKES_MAX 1024u
+
+/* What a function that never returns calls last returns behind its end. */
+static bool reaches(const struct bat_symbol *symbol, uint64_t offset)
+{
+    return symbol->size == 0 || offset <= symbol->size;
 }
 
 /* "f+0x29": the symbol tells. Of several called so, the one that fits what is known. */
@@ -146,28 +137,41 @@ static bool by_name_offset(const struct named_symbol *named, size_t count,
                            const struct bat_stack_line *line, const struct candidates *candidates,
                            uint64_t *address)
 {
-    bool congruent = false;
-    for (size_t i = 0; i < count; i++) {
+    uint64_t offset = line->name_offset;
+    for (size_t c = 0; c < candidates->count; c++) {
+        uint64_t start = candidates->addresses[c] - offset;
+        size_t i = first_from(named, count, start);
+        /* Of those at one address, the first is of size 0, if any is, or the largest. */
+        if (i < count && named[i].symbol->address == start && reaches(named[i].symbol, offset)) {
+            *address = candidates->addresses[c];
+            return true;
+        }
+    }
+    for (size_t i = 0; i < count && count <= NAMESAKES_MAX; i++) {
         const struct bat_symbol *symbol = named[i].symbol;
-        uint64_t here = symbol->address + line->name_offset;
-        /* What a function that never returns calls last returns behind its end. */
-        if (symbol->size != 0 && line->name_offset > symbol->size)
-            continue;
-        if (count == 1 || is_candidate(candidates, here)) {
+        uint64_t here = symbol->address + offset;
+        if (reaches(symbol, offset) && (count == 1 || ((here ^ line->address) & PAGE_MASK) == 0)) {
             *address = here;
             return true;
         }
-        if (!congruent && ((here ^ line->address) & PAGE_MASK) == 0) {
-            *address = here;
-            congruent = true;
-        }
     }
-    return congruent;
+    return false;
 }
 
 static bool holds(const struct bat_symbol *symbol, uint64_t address)
 {
     return address >= symbol->address && address - symbol->address < symbol->size;
+}
+
+/* True if the nearest function of a name at or below the address has it. */
+static bool nearest_holds(const struct named_symbol *named, size_t count, uint64_t address)
+{
+    size_t behind = address == UINT64_MAX ? count : first_from(named, count, address + 1);
+    if (behind == 0)
+        return false;
+    size_t first = first_from(named, count, named[behind - 1].symbol->address);
+    return holds(named[first].symbol, address) || holds(named[behind - 1].symbol, address) ||
+           (first + 1 < behind && holds(named[first + 1].symbol, address));
 }
 
 /*
@@ -179,13 +183,12 @@ static bool by_name(const struct named_symbol *named, size_t count,
                     uint64_t *address)
 {
     for (size_t c = 0; c < candidates->count; c++)
-        for (size_t i = 0; i < count; i++)
-            if (holds(named[i].symbol, candidates->addresses[c])) {
-                *address = candidates->addresses[c];
-                return true;
-            }
+        if (nearest_holds(named, count, candidates->addresses[c])) {
+            *address = candidates->addresses[c];
+            return true;
+        }
     size_t found = 0;
-    for (size_t i = 0; i < count && found < 2; i++) {
+    for (size_t i = 0; i < count && count <= NAMESAKES_MAX && found < 2; i++) {
         const struct bat_symbol *symbol = named[i].symbol;
         uint64_t first = symbol->address + ((line->address - symbol->address) & PAGE_MASK);
         if (!holds(symbol, first))
@@ -224,48 +227,33 @@ bool bat_symbolizer_address(struct bat_symbolizer *symbolizer, const struct bat_
 
 /* --- Learning ------------------------------------------------------------------------------- */
 
-/* No text is about so many: what is beyond is forgotten, so that none can fill the memory. */
-#define PLACES_MAX ((size_t)1 << 16)
-
-static void *grown(void *elements, size_t count, size_t *room, size_t size)
+/* True if a segment with code is in these bytes of the file. */
+static bool has_code(const struct bat_elf *elf, uint64_t offset, uint64_t size)
 {
-    if (count < *room)
-        return elements;
-    size_t wanted = *room ? *room * 2 : 16;
-    void *larger = wanted > PLACES_MAX ? NULL : realloc(elements, wanted * size);
-    if (larger)
-        *room = wanted;
-    return larger;
+    struct bat_segment segment;
+    for (size_t i = 0; bat_elf_segment(elf, i, &segment); i++)
+        if ((segment.flags & PF_X) && segment.offset < offset + size &&
+            offset < segment.offset + segment.file_size)
+            return true;
+    return false;
 }
 
-static void learn_mapping(struct memory_places *places, const struct bat_stack_line *line)
+/* Mappings of data do not tell of code, and may lie where code is mapped later or was before. */
+static void learn_mapping(struct bat_symbolizer *symbolizer, const struct bat_stack_line *line)
 {
-    struct memory_mapping *mappings =
-        grown(places->mappings, places->mapping_count, &places->mapping_room, sizeof(*mappings));
-    if (!mappings)
+    uint64_t room = UINT64_MAX - line->address;
+    if (UINT64_MAX - line->file_offset < room)
+        room = UINT64_MAX - line->file_offset;
+    uint64_t size = line->size < room ? line->size : room;
+    if (size == 0 || !has_code(symbolizer->elf, line->file_offset, size))
         return;
-    places->mappings = mappings;
-    mappings[places->mapping_count++] = (struct memory_mapping){
+    const struct memory_mapping mapping = {
         .pid = line->pid,
         .start = line->address,
-        .size = line->size,
+        .end = line->address + size,
         .file_offset = line->file_offset,
     };
-}
-
-static void learn_bias(struct memory_places *places, uint64_t pid, uint64_t bias)
-{
-    for (size_t i = 0; i < places->bias_count; i++)
-        if (places->biases[i].pid == pid) {
-            places->biases[i].bias = bias;
-            return;
-        }
-    struct memory_bias *biases =
-        grown(places->biases, places->bias_count, &places->bias_room, sizeof(*biases));
-    if (!biases)
-        return;
-    places->biases = biases;
-    biases[places->bias_count++] = (struct memory_bias){pid, bias};
+    memory_map_add(&symbolizer->memory, &mapping);
 }
 
 void bat_symbolizer_learn(struct bat_symbolizer *symbolizer, const struct bat_stack_line *line,
@@ -273,7 +261,7 @@ void bat_symbolizer_learn(struct bat_symbolizer *symbolizer, const struct bat_st
 {
     if (line->kind == BAT_LINE_MAPPING) {
         if (bat_symbolizer_is(symbolizer, line->module))
-            learn_mapping(&symbolizer->places, line);
+            learn_mapping(symbolizer, line);
         return;
     }
     bool tells = line->kind == BAT_LINE_FRAME || line->kind == BAT_LINE_PC;
@@ -288,5 +276,5 @@ void bat_symbolizer_learn(struct bat_symbolizer *symbolizer, const struct bat_st
                      address_of_offset(symbolizer->elf, line->address, &in_file) &&
                      in_file == address;
     if (bias != 0 && (bias & PAGE_MASK) == 0 && !is_offset)
-        learn_bias(&symbolizer->places, pid, bias);
+        memory_map_set_bias(&symbolizer->memory, pid, bias);
 }

@@ -12,7 +12,7 @@ static bool can_name(const struct bat_elf *elf, const struct bat_symbol *symbol)
 {
     size_t sections;
     bat_elf_sections(elf, &sections);
-    if (symbol->section == SHN_UNDEF || symbol->section >= sections)
+    if (symbol->section == BAT_SECTION_UNDEFINED || symbol->section >= sections)
         return false;
     switch (symbol->type) {
     case STT_NOTYPE:
@@ -186,7 +186,15 @@ static int by_name(const void *left, const void *right)
 {
     const struct named_symbol *a = left;
     const struct named_symbol *b = right;
-    return compare_names(a->name, a->length, b->name, b->length);
+    int order = compare_names(a->name, a->length, b->name, b->length);
+    if (order)
+        return order;
+    if (a->symbol->address != b->symbol->address)
+        return a->symbol->address < b->symbol->address ? -1 : 1;
+    /* Size 0, which means not known, comes first, then the largest. */
+    uint64_t left_size = a->symbol->size - 1;
+    uint64_t right_size = b->symbol->size - 1;
+    return left_size > right_size ? -1 : left_size < right_size;
 }
 
 static bool is_function(const struct bat_elf *elf, const struct bat_symbol *symbol)
@@ -194,6 +202,12 @@ static bool is_function(const struct bat_elf *elf, const struct bat_symbol *symb
     return can_name(elf, symbol) && symbol->type != STT_OBJECT &&
            bat_elf_is_executable(elf, symbol->address);
 }
+
+/*
+ * Names in a damaged table can overlap, so that all together are far longer than the file: no more
+ * bytes of names are read than this many times the file's size.
+ */
+#define TEXT_FACTOR 8u
 
 /* All functions' names, sorted: not of by_address, which has one symbol an address. */
 static bool make_names(struct symbol_index *index)
@@ -209,10 +223,21 @@ static bool make_names(struct symbol_index *index)
     index->by_name = calloc(count ? count : 1, sizeof(*index->by_name));
     if (!index->by_name)
         return false;
-    for (size_t i = 0; i < count; i++)
-        if (is_function(elf, &symbols[i]))
-            index->by_name[index->name_count++] =
-                (struct named_symbol){symbols[i].name, strlen(symbols[i].name), &symbols[i]};
+    uint64_t text_left;
+    bat_elf_bytes(elf, &text_left);
+    text_left *= TEXT_FACTOR;
+    for (size_t i = 0; i < count; i++) {
+        if (!is_function(elf, &symbols[i]))
+            continue;
+        size_t length = strlen(symbols[i].name);
+        if (length + 1 > text_left) {
+            index->name_count = 0;
+            break;
+        }
+        text_left -= length + 1;
+        index->by_name[index->name_count++] =
+            (struct named_symbol){symbols[i].name, length, &symbols[i]};
+    }
     qsort(index->by_name, index->name_count, sizeof(*index->by_name), by_name);
     return true;
 }
@@ -255,25 +280,31 @@ static bool make_plain(struct symbol_index *index, bat_demangle_fn *demangle)
     return true;
 }
 
-/* The elements equal to name in a sorted array. */
-static size_t equal_range(const struct named_symbol *names, size_t count, struct bat_slice name,
-                          const struct named_symbol **first)
+/* The first element whose name is not below this one, or above it if behind is true. */
+static size_t bound(const struct named_symbol *names, size_t count, struct bat_slice name,
+                    bool behind)
 {
     size_t low = 0;
     size_t high = count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (compare_names(names[middle].name, names[middle].length, name.text, name.length) < 0)
+        int order = compare_names(names[middle].name, names[middle].length, name.text, name.length);
+        if (order < 0 || (order == 0 && behind))
             low = middle + 1;
         else
             high = middle;
     }
-    size_t end = low;
-    while (end < count &&
-           compare_names(names[end].name, names[end].length, name.text, name.length) == 0)
-        end++;
-    *first = end == low ? NULL : &names[low];
-    return end - low;
+    return low;
+}
+
+/* The elements equal to name in a sorted array. */
+static size_t equal_range(const struct named_symbol *names, size_t count, struct bat_slice name,
+                          const struct named_symbol **first)
+{
+    size_t start = bound(names, count, name, false);
+    size_t end = bound(names, count, name, true);
+    *first = end == start ? NULL : &names[start];
+    return end - start;
 }
 
 size_t symbol_index_named(struct symbol_index *index, struct bat_slice name,

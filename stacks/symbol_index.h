@@ -41,10 +41,11 @@ void symbol_index_free(struct symbol_index *index);
 const struct bat_symbol *symbol_index_at(const struct symbol_index *index, uint64_t address);
 
 /*
- * The functions of this name: *first is the first of so many, in no order; NULL and 0 if there is
- * none, or no memory. The name is a symbol's; if none is called so, and demangle is not NULL, a
- * demangled one, whose parameters do not count. The first call sorts all names, or demangles them
- * all.
+ * The functions of this name: *first is the first of so many, which ascend by address; of those at
+ * one address the ones of size 0 come first, then the largest. NULL and 0 if there is none, or no
+ * memory, or names overlap so that they are far longer than the file. The name is a symbol's; if
+ * none is called so, and demangle is not NULL, a demangled one, whose parameters do not count. The
+ * first call sorts all names, or demangles them all; further ones are logarithmic.
  */
 size_t symbol_index_named(struct symbol_index *index, struct bat_slice name,
                           bat_demangle_fn *demangle, const struct named_symbol **first);

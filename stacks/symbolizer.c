@@ -104,10 +104,11 @@ void bat_symbolizer_close(struct bat_symbolizer *symbolizer)
     symbol_index_free(&symbolizer->symbols);
     if (symbolizer->original)
         bat_original_close(symbolizer->original);
+    bat_original_walks_free(&symbolizer->walks);
     if (symbolizer->elf && !symbolizer->binary.elf)
         bat_elf_close(symbolizer->elf);
     bat_binary_close(&symbolizer->binary);
-    memory_places_free(&symbolizer->places);
+    memory_map_free(&symbolizer->memory);
     free(symbolizer->frames);
     free(symbolizer->path);
     free(symbolizer);
@@ -121,6 +122,20 @@ const struct bat_error *bat_symbolizer_no_debug(const struct bat_symbolizer *sym
 bool bat_symbolizer_lacks_original(const struct bat_symbolizer *symbolizer)
 {
     return symbolizer->lacks_original;
+}
+
+uint64_t bat_symbolizer_units_missing(const struct bat_symbolizer *symbolizer, uint64_t *read)
+{
+    struct bat_debuginfo_counters counters = {0};
+    if (symbolizer->debuginfo)
+        counters = bat_debuginfo_counters(symbolizer->debuginfo);
+    *read = counters.units_read;
+    return counters.units_missing;
+}
+
+bool bat_symbolizer_lacks_memory(const struct bat_symbolizer *symbolizer)
+{
+    return symbolizer->debuginfo && bat_debuginfo_lacks_memory(symbolizer->debuginfo);
 }
 
 const struct bat_symbol *bat_symbolizer_symbol(const struct bat_symbolizer *symbolizer,
@@ -156,11 +171,11 @@ static bool is_in_branch(const struct bat_map *map, uint32_t table, uint64_t add
 }
 
 /* The address in the original; in_call is true for an address inside a call. */
-static bool find_original(const struct bat_symbolizer *symbolizer, uint64_t address, bool in_call,
+static bool find_original(struct bat_symbolizer *symbolizer, uint64_t address, bool in_call,
                           uint64_t *original)
 {
     struct bat_original_place place;
-    if (!bat_original_find(symbolizer->original, address, false, &place))
+    if (!bat_original_find_again(symbolizer->original, &symbolizer->walks, address, false, &place))
         return false;
     if (in_call && place.kind == BAT_ORIGINAL_TABLE && place.table != BAT_NONE &&
         is_in_branch(symbolizer->binary.map, place.table, address))

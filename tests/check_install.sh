@@ -23,7 +23,7 @@ PKG_CONFIG_PATH=$(dirname "$pc")
 libraries=$(dirname "$PKG_CONFIG_PATH")
 export PKG_CONFIG_PATH
 
-for tool in batdump batinject batvalidate battranslate; do
+for tool in batdump batinject batvalidate battranslate batsymbolize; do
     "$prefix/bin/$tool" --version >"$work/version" || fail "$tool --version fails"
     grep -q "$(pkg-config --modversion bat)" "$work/version" ||
         fail "$tool and bat.pc tell different versions"
@@ -40,8 +40,16 @@ flags=$(pkg-config --define-variable=prefix="$prefix" --cflags --libs --static b
     sed "s|-lbat|$libraries/libbat.a|g")
 # shellcheck disable=SC2086
 cc -std=c17 -Wall -Wextra -Werror consumer.c $flags -o with_static || fail "linking with libbat.a"
+# All of libbat, and the archives of what it needs, where Debian has them (of Zydis it has none).
+flags=$(pkg-config --define-variable=prefix="$prefix" --cflags --libs --static bat |
+    sed "s|-lbat|-Wl,--whole-archive $libraries/libbat.a -Wl,--no-whole-archive -Wl,-Bstatic|
+         s|-lZydis|-Wl,-Bdynamic -lZydis -Wl,-Bstatic|g; s|\$| -Wl,-Bdynamic|")
+# shellcheck disable=SC2086
+cc -std=c17 -Wall -Wextra -Werror consumer.c $flags -o with_archives || fail "linking with archives"
+readelf -d with_archives | grep 'NEEDED' | grep -v '\[\(libZydis\|libc\|libm\|ld-linux[^]]*\)\.so' >shared &&
+    fail "linked with archives, and still needs $(cat shared)"
 
-for consumer in with_shared with_static; do
+for consumer in with_shared with_static with_archives; do
     LD_LIBRARY_PATH=$libraries "./$consumer" "$tests/data/good/sketch.note" >output ||
         fail "$consumer does not run"
     grep -qx "2 hot functions, 1 cold fragments" output || fail "$consumer prints $(cat output)"

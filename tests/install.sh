@@ -18,6 +18,7 @@ ninja-build             ninja
 pkg-config              pkg-config
 libelf-dev              /usr/include/libelf.h
 libdw-dev               /usr/include/elfutils/libdw.h
+libbz2-dev              /usr/include/bzlib.h
 libxxhash-dev           /usr/include/xxhash.h
 libzstd-dev             /usr/include/zstd.h
 libzydis-dev            /usr/include/Zydis/Zydis.h
@@ -37,6 +38,7 @@ bolt-22                 llvm-bolt-22
 llvm-22                 llvm-profgen-22
 clang-22                clang-22
 bolt-19                 llvm-bolt-19
+bolt-16                 llvm-bolt-16
 qemu-user               qemu-aarch64
 gcc-aarch64-linux-gnu   aarch64-linux-gnu-gcc
 libc6-dev-arm64-cross   /usr/aarch64-linux-gnu/include/stdio.h
@@ -44,6 +46,13 @@ npm                     npm
 ca-certificates         /etc/ssl/certs/ca-certificates.crt
 man-db                  man
 linux-perf              perf
+valgrind                valgrind
+acl                     setfacl
+attr                    getfattr
+libcap2-bin             /sbin/setcap
+dwz                     dwz
+strace                  strace
+util-linux              unshare
 '
 
 case ${1:-test} in

@@ -55,6 +55,16 @@ check_tidy() {
         xargs -n 1 -P "$jobs" clang-tidy --quiet -p build-fuzz
 }
 
+# What OSS-Fuzz would build: one target runs where no source tree is, with its own seeds.
+check_oss_fuzz() {
+    out=$(mktemp -d)
+    CC=clang CFLAGS="-O1 -fsanitize=fuzzer-no-link" LIB_FUZZING_ENGINE=-fsanitize=fuzzer OUT=$out \
+        sh tests/fuzz/build.sh && sh tests/fuzz/check_build.sh "$out"
+    status=$?
+    rm -rf "$out"
+    return $status
+}
+
 # The tests of ctest in one build folder, or some of them; they are counted one by one.
 run_ctest() {
     name=$1
@@ -108,13 +118,16 @@ fi
 summaries=
 step build-release build_preset release
 step build-sanitize build_preset sanitize
+step build-thread build_preset thread
 step build-fuzz build_preset fuzz
 step format check_format
 step tidy check_tidy
 step fixtures python3 tests/e2e/fixtures.py --all
 run_ctest release build
 run_ctest sanitize build-sanitize
+run_ctest thread build-thread --label-regex thread
 step fuzz sh tests/fuzz/run.sh 10 build-fuzz/bin build-fuzz/fuzz
+step oss-fuzz check_oss_fuzz
 
 echo
 printf '%s' "$summaries"

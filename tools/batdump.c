@@ -261,8 +261,8 @@ int main(int argc, char **argv)
     enum tool_exit status = TOOL_BAD;
     if (options.functions && options.addresses && options.to_input && options.to_output) {
         static const struct argp argp = {argp_options, parse_option, "FILE", doc, NULL, NULL, NULL};
-        argp_parse(&argp, argc, argv, 0, NULL, &options);
-        status = run(&options);
+        if (tool_parse(&argp, argc, argv, 0, &options))
+            status = run(&options);
     } else {
         tool_complain(NULL, "not enough memory");
     }

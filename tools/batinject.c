@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* batinject: put a BAT note into a binary, take it out, mend it. */
 #include <argp.h>
-#include <signal.h>
 
 #include "inject.h"
 #include "tool.h"
@@ -137,8 +136,7 @@ int main(int argc, char **argv)
         .options = argp_options, .parser = parse_option, .args_doc = "FILE", .doc = doc};
     struct inject_request request = {.action = INJECT_NOTHING};
     tool_begin("batinject");
-    /* A limit on file sizes is an error like a full disk. */
-    signal(SIGXFSZ, SIG_IGN);
-    argp_parse(&argp, argc, argv, 0, NULL, &request);
+    if (!tool_parse(&argp, argc, argv, 0, &request))
+        return TOOL_BAD;
     return (int)tool_end(inject_run(&request));
 }

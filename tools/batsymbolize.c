@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "split_units.h"
 #include "symbolize_arguments.h"
 #include "symbolize_text.h"
 #include "text_lines.h"
@@ -305,6 +306,9 @@ static bool check_debug(const struct symbolize_files *files, const char *origina
     const char *path;
     for (size_t i = 0; (path = symbolize_files_at(files, i, &symbolizer)); i++) {
         const struct bat_error *reason = symbolizer ? bat_symbolizer_no_debug(symbolizer) : NULL;
+        uint64_t read = 0;
+        uint64_t missing = symbolizer ? bat_symbolizer_units_missing(symbolizer, &read) : 0;
+        split_units_warn(i == 0 && original ? original : path, missing, read);
         if (!reason)
             continue;
         fine = false;
@@ -313,6 +317,21 @@ static bool check_debug(const struct symbolize_files *files, const char *origina
                                 "that BOLT read (--original=FILE), found none");
         else
             tool_report(i == 0 && original ? original : path, reason);
+    }
+    return fine;
+}
+
+/* Say which files could not be read as far as they should. */
+static bool check_memory(const struct symbolize_files *files)
+{
+    bool fine = true;
+    const struct bat_symbolizer *symbolizer;
+    const char *path;
+    for (size_t i = 0; (path = symbolize_files_at(files, i, &symbolizer)); i++) {
+        if (!symbolizer || !bat_symbolizer_lacks_memory(symbolizer))
+            continue;
+        tool_complain(path, "not enough memory to read debug information");
+        fine = false;
     }
     return fine;
 }
@@ -360,6 +379,7 @@ static enum tool_exit symbolize(const struct arguments *arguments, struct symbol
     output_flush(text->printer->output);
     if (text->unreadable)
         report_unreadable(text->files);
+    fine = check_memory(text->files) && fine;
     if (!arguments->lenient) {
         fine = check_addresses(text, arguments->files.path) && fine;
         fine = check_debug(text->files, arguments->files.binary.original) && fine;
@@ -413,10 +433,11 @@ int main(int argc, char **argv)
     if (arguments.addresses) {
         static const struct argp argp = {argp_options, parse_option, "[ADDRESS...]", doc, NULL,
                                          NULL,         NULL};
-        argp_parse(&argp, normal.count, normal.values, 0, NULL, &arguments);
+        bool is_parsed = tool_parse(&argp, normal.count, normal.values, 0, &arguments);
         if (as_addr2line && !arguments.files.path)
             arguments.files.path = "a.out";
-        status = run(&arguments);
+        if (is_parsed)
+            status = run(&arguments);
     } else {
         tool_complain(NULL, "not enough memory");
     }

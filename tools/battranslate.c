@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* battranslate: a profile of a BOLTed binary becomes a profile of its input binary. */
 #include <argp.h>
+#include <ctype.h>
 #include <limits.h>
 #include <malloc.h>
 #include <stdlib.h>
@@ -28,12 +29,14 @@ enum option_key {
     KEY_FILTER_MEMORY,
     KEY_DEBUG_FILE,
     KEY_ORIGINAL,
+    KEY_PARITY,
 };
 
 /*
  * perf2bolt takes "-o=FILE" as well as "-o FILE", which getopt would read as a file "=FILE" or as
- * the start of a long option: such an argument is split in two. Returns the new arguments, to be
- * freed, or NULL.
+ * the start of a long option: such an argument is split in two. Its verbosity ("-v", "-v 1",
+ * "-v=1"), of which argp would make --version, is left out. Returns the new arguments, to be freed,
+ * or NULL.
  */
 static char **split_arguments(int *argc, char **argv)
 {
@@ -42,13 +45,19 @@ static char **split_arguments(int *argc, char **argv)
         return NULL;
     int count = 0;
     for (int i = 0; i < *argc; i++) {
-        bool is_short = i > 0 && argv[i][0] == '-' && argv[i][1] && strchr("pow", argv[i][1]);
-        if (!is_short || argv[i][2] != '=') {
+        const char *name = i > 0 && argv[i][0] == '-' ? argv[i] + 1 + (argv[i][1] == '-') : "";
+        if (name[0] == 'v' && (name[1] == '\0' || name[1] == '=')) {
+            bool has_level = name[1] == '\0' && i + 1 < *argc && isdigit(argv[i + 1][0]) &&
+                             argv[i + 1][strspn(argv[i + 1], "0123456789")] == '\0';
+            i += has_level;
+            continue;
+        }
+        if (!name[0] || !strchr("pow", name[0]) || name[1] != '=' || argv[i][1] == '-') {
             split[count++] = argv[i];
             continue;
         }
         static char options_alone[3][3] = {"-p", "-o", "-w"};
-        split[count++] = options_alone[argv[i][1] == 'p' ? 0 : argv[i][1] == 'o' ? 1 : 2];
+        split[count++] = options_alone[name[0] == 'p' ? 0 : name[0] == 'o' ? 1 : 2];
         split[count++] = argv[i] + 3;
     }
     *argc = count;
@@ -197,6 +206,9 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         return 0;
     case KEY_PREAGGREGATED:
         return 0;
+    case KEY_PARITY:
+        arguments->parity = true;
+        return 0;
     case KEY_SAMPLES:
         arguments->basic_samples = true;
         return 0;
@@ -278,12 +290,44 @@ static const struct argp_option options[] = {
     {"ignore-build-id", KEY_IGNORE_BUILD_ID, NULL, 0,
      "Take every build-id in a profile, and those of --symbols and --original, for the right one",
      3},
+    {"parity", KEY_PARITY, NULL, 0,
+     "Make all records that perf2bolt makes, also those for which llvm-bolt refuses the profile of "
+     "a function",
+     4},
     {"threads", KEY_THREADS, "N", 0, "Read large profiles with N threads (default: all there are)",
      4},
     {"report", KEY_REPORT, "text|json", 0, "How to report at the end (default: text)", 4},
     {NULL, 'q', NULL, 0, "Print no report", 4},
     {0},
 };
+
+/* True for the name of an option, or the beginning of one, in front of its end or its "=". */
+static bool is_option(const char *name)
+{
+    static const char *const of_argp[] = {"help", "usage", "version"};
+    size_t length = strcspn(name, "=");
+    if (length == 1 && strchr("powqV?", name[0]))
+        return true;
+    for (size_t i = 0; i < sizeof(of_argp) / sizeof(of_argp[0]); i++)
+        if (strncmp(name, of_argp[i], length) == 0)
+            return true;
+    for (const struct argp_option *option = options; option->name || option->key; option++)
+        if (option->name && strncmp(name, option->name, length) == 0)
+            return true;
+    return false;
+}
+
+/*
+ * getopt would take "-print-only" for -p with the file "rint-only": no value stands right behind a
+ * letter. Returns the first argument that begins with one dash and is no option, or NULL.
+ */
+static const char *find_unknown_option(int argc, char **argv)
+{
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
+        if (argv[i][0] == '-' && argv[i][1] != '-' && argv[i][1] && !is_option(argv[i] + 1))
+            return argv[i];
+    return NULL;
+}
 
 static const char documentation[] =
     "Translate a profile sampled on BINARY, which llvm-bolt wrote with --enable-bat, into a "
@@ -315,9 +359,17 @@ int main(int argc, char **argv)
         tool_complain(NULL, "not enough memory");
         return TOOL_BAD;
     }
-    argp_parse(&argp, argc, split, ARGP_LONG_ONLY, NULL, &arguments);
-
-    enum tool_exit status = translate_run(&arguments);
+    const char *unknown = find_unknown_option(argc, split);
+    if (unknown) {
+        tool_complain(NULL,
+                      "expected an option that battranslate has (--help lists them), found \"%s\"",
+                      unknown);
+        free(split);
+        return TOOL_USAGE;
+    }
+    enum tool_exit status = TOOL_BAD;
+    if (tool_parse(&argp, argc, split, ARGP_LONG_ONLY, &arguments))
+        status = translate_run(&arguments);
     free(arguments.profiles);
     free(split);
     return (int)tool_end(status);

@@ -24,7 +24,8 @@ struct bat_finding {
     uint32_t table;                 /* index in map->functions, or BAT_NONE */
     uint32_t entry;                 /* position in the map's entry arrays, or BAT_NONE */
     uint64_t offset;                /* byte offset in the section, or BAT_NO_OFFSET */
-    char message[BAT_MESSAGE_SIZE]; /* a sentence that names the table's address */
+    char message[BAT_MESSAGE_SIZE]; /* a sentence that names the table's address; control
+                                       characters of names are escaped as in bat_error */
 };
 
 /* Receives one finding; it is only valid during the call. */
@@ -41,9 +42,6 @@ struct bat_verdict {
 struct bat_validate_options {
     bool round_trip;          /* encode again and compare with the bytes */
     struct bat_elf *original; /* the binary that BOLT read, or NULL */
-    bool by_function;         /* a note that is not decoded yet is not decoded as a whole: less
-                                 memory than the note has bytes. Findings come function by
-                                 function. Without effect beside the two above */
 };
 
 /*
@@ -53,12 +51,14 @@ struct bat_validate_options {
  * nothing is compared with bytes.
  *
  * A check finds at most one fault in a function or fragment, the first; the message says how many
- * more there are. finding may be NULL; findings come check by check, in order of tables. options
- * may be NULL: no round trip, no original.
+ * more there are. finding may be NULL; it is called on the caller's thread, check by check, in
+ * order of tables. What is checked is what the note's bytes decoded to, once: bytes that change
+ * meanwhile, because somebody writes to their file, do no harm. options may be NULL: no round
+ * trip, no original.
  *
  * Returns BAT_OK whatever is found; anything else (BAT_ERR_MEMORY, a damaged symbol table) means
  * that the checks did not end. Time is n log n in entries and symbols; memory, beside the map,
- * 24 bytes for each block of the largest function, 8 for each table and for each symbol.
+ * 16 bytes for each block of the largest function, 8 for each table and for each symbol.
  * No global state.
  */
 BAT_API enum bat_code bat_validate(struct bat_binary *binary,

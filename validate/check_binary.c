@@ -62,7 +62,7 @@ static enum bat_code check_executable(struct bat_checking *checking)
         for (; next < count && intervals[next].start <= address; next++)
             if (intervals[next].end > end)
                 end = intervals[next].end;
-        if (address >= end)
+        if (address >= end && !bat_is_unemitted(map, table))
             bat_checking_find(checking, CHECK_EXECUTABLE, table, BAT_NONE,
                               "table at 0x%" PRIx64
                               ": expected an address in an executable section, found none there",
@@ -89,14 +89,10 @@ static struct start find_start(const struct bat_names *names, const struct bat_f
                                uint64_t address)
 {
     struct start start = {0};
-    size_t first = 0;
-    size_t count = bat_names_at(names, address, &first);
-    for (size_t i = first; i < first + count; i++)
-        if (names->symbols[i]->size > start.size)
-            start.size = names->symbols[i]->size;
-    start.is_known = count != 0;
+    start.size = bat_names_size(names, address);
+    start.is_known = bat_names_best(names, address) != NULL;
     start.end_told = start.size ? "symbol" : NULL;
-    if (count == 0) {
+    if (!start.is_known) {
         start.is_known = bat_frames_at(frames, address, &start.size);
         start.end_told = start.size ? "frame description" : NULL;
     }
@@ -132,18 +128,9 @@ static bool has_parents_name(const struct bat_names *names, size_t first, size_t
     return false;
 }
 
-/* Where functions start by the binary's own account. */
-struct bat_binary_facts {
-    struct bat_frames frames;
-    bool has_symbols;
-};
-
 /* A function's fragments, as far as they have symbols, are called after it. */
-void bat_check_fragment_names(struct bat_checking *checking, const struct bat_binary_facts *facts,
-                              uint32_t hot)
+static void check_fragment_names(struct bat_checking *checking, uint32_t hot)
 {
-    if (!facts)
-        return;
     const struct bat_map *map = checking->map;
     const struct bat_names *names = &checking->names;
     uint64_t parent = map->functions[hot].address;
@@ -163,15 +150,15 @@ void bat_check_fragment_names(struct bat_checking *checking, const struct bat_bi
     }
 }
 
-void bat_check_table_in_binary(struct bat_checking *checking, const struct bat_binary_facts *facts,
-                               uint32_t table)
+static void check_function(struct bat_checking *checking, const struct bat_frames *frames,
+                           bool has_symbols, uint32_t table)
 {
-    if (!facts)
-        return;
     const struct bat_map *map = checking->map;
+    if (bat_is_unemitted(map, table))
+        return;
     uint64_t address = map->functions[table].address;
-    struct start start = find_start(&checking->names, &facts->frames, address);
-    if (!start.is_known && facts->has_symbols)
+    struct start start = find_start(&checking->names, frames, address);
+    if (!start.is_known && has_symbols)
         bat_checking_find(checking, CHECK_START, table, BAT_NONE,
                           "table at 0x%" PRIx64 ": expected a %s to start there, found neither "
                           "symbol nor frame description",
@@ -193,62 +180,32 @@ static void tell_no_symbols(struct bat_checking *checking, const struct bat_fram
                                     : "exported symbols, if any, tell");
 }
 
-void bat_binary_facts_free(struct bat_binary_facts *facts)
+static enum bat_code check_functions(struct bat_checking *checking)
 {
-    if (!facts)
-        return;
-    bat_frames_free(&facts->frames);
-    free(facts);
-}
-
-static enum bat_code fill_facts(struct bat_checking *checking, struct bat_binary_facts *facts)
-{
-    struct bat_elf *elf = checking->binary->elf;
+    const struct bat_map *map = checking->map;
     const struct bat_symbol *symbols = NULL;
     size_t symbol_count = 0;
+    struct bat_frames frames;
+    struct bat_elf *elf = checking->binary->elf;
     enum bat_code code = bat_elf_symbols(elf, false, &symbols, &symbol_count, checking->error);
     if (code == BAT_OK)
-        code = bat_frames_collect(elf, &facts->frames, checking->error);
+        code = bat_frames_collect(elf, &frames, checking->error);
     if (code != BAT_OK)
         return code;
-    facts->has_symbols = symbol_count != 0;
-    if (!facts->has_symbols)
-        tell_no_symbols(checking, &facts->frames);
-    return BAT_OK;
-}
-
-enum bat_code bat_binary_facts_collect(struct bat_checking *checking,
-                                       struct bat_binary_facts **facts)
-{
-    *facts = NULL;
-    if (!checking->binary->elf)
-        return BAT_OK;
-    enum bat_code code = check_executable(checking);
-    if (code != BAT_OK)
-        return code;
-    struct bat_binary_facts *found = calloc(1, sizeof(*found));
-    if (!found)
-        return bat_fail(checking->error, BAT_ERR_MEMORY, "not enough memory for the checks");
-    code = fill_facts(checking, found);
-    if (code != BAT_OK) {
-        free(found);
-        return code;
-    }
-    *facts = found;
+    if (symbol_count == 0)
+        tell_no_symbols(checking, &frames);
+    for (uint32_t i = 0; i < bat_map_tables(map); i++)
+        check_function(checking, &frames, symbol_count != 0, i);
+    bat_frames_free(&frames);
+    for (uint32_t hot = 0; hot < map->hot_count; hot++)
+        check_fragment_names(checking, hot);
     return BAT_OK;
 }
 
 enum bat_code bat_check_binary(struct bat_checking *checking)
 {
-    const struct bat_map *map = checking->map;
-    struct bat_binary_facts *facts;
-    enum bat_code code = bat_binary_facts_collect(checking, &facts);
-    if (code != BAT_OK)
-        return code;
-    for (uint32_t i = 0; i < bat_map_tables(map); i++)
-        bat_check_table_in_binary(checking, facts, i);
-    for (uint32_t hot = 0; hot < map->hot_count; hot++)
-        bat_check_fragment_names(checking, facts, hot);
-    bat_binary_facts_free(facts);
-    return BAT_OK;
+    if (!checking->binary->elf)
+        return BAT_OK;
+    enum bat_code code = check_executable(checking);
+    return code == BAT_OK ? check_functions(checking) : code;
 }

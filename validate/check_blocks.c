@@ -6,15 +6,6 @@
 #include "bat_decoder.h"
 #include "checking.h"
 
-/* A block entry of a table. */
-struct block {
-    uint64_t hash;
-    uint32_t offset; /* in the input function */
-    uint32_t index;
-    uint32_t entry; /* position in the map */
-    uint32_t table;
-};
-
 /* The faults of one function. */
 struct faults {
     struct bat_fault offset;
@@ -25,11 +16,41 @@ struct faults {
     struct bat_fault secondary;
 };
 
-/* An entry for no block of the input function has hash and index 0 (BAT.md 6.3). */
-static bool is_input_block(const struct block *block)
+/*
+ * The block entries of a function's tables, by input offset. Each is a number: the offset in the
+ * upper half, the block's position in the map in the lower one. Those of one offset come as they do
+ * in the map.
+ */
+struct function_blocks {
+    const struct bat_map *map;
+    uint32_t hot;
+    uint32_t count;
+    const uint64_t *sorted;
+    struct faults *faults;
+};
+
+static uint32_t offset_of(uint64_t block)
 {
-    return block->hash != 0 || block->index != 0 || block->offset == 0;
+    return (uint32_t)(block >> 32);
 }
+
+static uint32_t index_of(const struct bat_map *map, uint64_t block)
+{
+    return map->block_indices[(uint32_t)block];
+}
+
+static uint64_t hash_of(const struct bat_map *map, uint64_t block)
+{
+    return map->block_hashes[(uint32_t)block];
+}
+
+/* An entry for no block of the input function has hash and index 0 (BAT.md 6.3). */
+static bool is_input_block(const struct bat_map *map, uint64_t block)
+{
+    return offset_of(block) == 0 || index_of(map, block) != 0 || hash_of(map, block) != 0;
+}
+
+/* --- In the order of input offsets ---------------------------------------------------------- */
 
 /* Up to so many are sorted by insertion, which most functions have. */
 #define FEW 48u
@@ -81,184 +102,248 @@ static uint64_t *sort_numbers(uint64_t *numbers, uint64_t *spare, uint32_t count
     return numbers;
 }
 
-static uint32_t append_table(const struct bat_map *map, uint32_t table, struct block *blocks,
+/* The entries of a table that are blocks, behind count others; returns how many there are then. */
+static uint32_t append_table(const struct bat_map *map, uint32_t table, uint64_t *blocks,
                              uint32_t count)
 {
     const struct bat_function *from = &map->functions[table];
-    uint32_t position = from->first_block;
-    for (uint32_t i = 0; i < from->entry_count; i++) {
-        uint32_t entry = from->first_entry + i;
-        uint32_t input = map->input_offsets[entry];
-        if (input & BAT_BRANCH_ENTRY)
-            continue;
-        blocks[count++] = (struct block){.hash = map->block_hashes[position],
-                                         .offset = input >> 1,
-                                         .index = map->block_indices[position],
-                                         .entry = entry,
-                                         .table = table};
-        position++;
+    const uint32_t *inputs = map->input_offsets + from->first_entry;
+    uint32_t end = count + from->block_count;
+    uint32_t position = from->first_block - count;
+    /* Which entries are blocks no processor can guess: each is written, and stays if it is one. */
+    for (uint32_t i = 0; i < from->entry_count && count < end; i++) {
+        blocks[count] = (uint64_t)(inputs[i] >> 1) << 32 | (position + count);
+        count += ~inputs[i] & BAT_BRANCH_ENTRY;
     }
     return count;
 }
 
-struct bat_block_room {
-    struct block *blocks;
-    struct block *sorted;
-    uint64_t *order;
+/* Room for the blocks of one function. */
+struct block_room {
+    uint64_t *blocks;
     uint64_t *spare;
 };
 
-/*
- * All block entries of a hot function's tables, by input offset, those of one offset as they come
- * in the map; into room->sorted.
- */
-static uint32_t collect_blocks(const struct bat_map *map, uint32_t hot,
-                               const struct bat_block_room *room)
+static void collect_blocks(struct function_blocks *function, const struct block_room *room)
 {
-    struct block *blocks = room->blocks;
-    uint32_t count = append_table(map, hot, blocks, 0);
+    const struct bat_map *map = function->map;
+    uint32_t hot = function->hot;
+    uint32_t count = append_table(map, hot, room->blocks, 0);
     for (uint32_t i = map->fragment_start[hot]; i < map->fragment_start[hot + 1]; i++)
-        count = append_table(map, map->fragments[i], blocks, count);
+        count = append_table(map, map->fragments[i], room->blocks, count);
     /* The tables of a function come by their positions, hot first, as their entries in the map. */
-    for (uint32_t i = 0; i < count; i++)
-        room->order[i] = (uint64_t)blocks[i].offset << 32 | i;
-    const uint64_t *order = sort_numbers(room->order, room->spare, count);
-    for (uint32_t i = 0; i < count; i++)
-        room->sorted[i] = blocks[(uint32_t)order[i]];
-    return count;
+    function->count = count;
+    function->sorted = sort_numbers(room->blocks, room->spare, count);
 }
 
-/* Two entries for the same input offset. */
-static void check_same(const struct bat_map *map, struct faults *faults, const struct block *first,
-                       const struct block *again)
+/* --- Faults --------------------------------------------------------------------------------- */
+
+/* The entry of a block, looked for only when there is something to tell. */
+struct block_entry {
+    uint32_t table;
+    uint32_t entry;
+    uint64_t address; /* of the table */
+};
+
+/* The table of a function that has the block at this position in the map. */
+static uint32_t table_of(const struct bat_map *map, uint32_t hot, uint32_t position)
 {
-    uint64_t address = map->functions[again->table].address;
-    uint64_t other = map->functions[first->table].address;
-    if (again->hash != first->hash)
-        bat_fault_add(&faults->hash, again->table, again->entry,
-                      "table at 0x%" PRIx64 ": expected hash 0x%" PRIx64
-                      " for the block at input offset 0x%" PRIx32 " (as in the table at 0x%" PRIx64
-                      "), found 0x%" PRIx64,
-                      address, first->hash, again->offset, other, again->hash);
-    if (again->index != first->index)
-        bat_fault_add(&faults->index, again->table, again->entry,
-                      "table at 0x%" PRIx64 ": expected index %" PRIu32
-                      " for the block at input offset 0x%" PRIx32 " (as in the table at 0x%" PRIx64
-                      "), found %" PRIu32,
-                      address, first->index, again->offset, other, again->index);
+    uint32_t table = hot;
+    uint32_t next = map->fragment_start[hot];
+    while (position - map->functions[table].first_block >= map->functions[table].block_count &&
+           next < map->fragment_start[hot + 1])
+        table = map->fragments[next++];
+    return table;
+}
+
+static struct block_entry find_entry(const struct function_blocks *function, uint64_t block)
+{
+    const struct bat_map *map = function->map;
+    uint32_t position = (uint32_t)block;
+    uint32_t table = table_of(map, function->hot, position);
+    const struct bat_function *of = &map->functions[table];
+    uint32_t entry = of->first_entry;
+    for (uint32_t blocks = position - of->first_block + 1; blocks > 0; entry++)
+        blocks -= ~map->input_offsets[entry] & BAT_BRANCH_ENTRY;
+    return (struct block_entry){.table = table, .entry = entry - 1, .address = of->address};
+}
+
+/* True, and counted, if there was such a fault before: only the first is told in full. */
+static bool is_known(struct bat_fault *fault)
+{
+    if (fault->count == 0)
+        return false;
+    fault->count++;
+    return true;
+}
+
+static void add_hash_fault(struct function_blocks *function, uint64_t first, uint64_t again)
+{
+    struct bat_fault *fault = &function->faults->hash;
+    if (is_known(fault))
+        return;
+    struct block_entry at = find_entry(function, again);
+    bat_fault_add(fault, at.table, at.entry,
+                  "table at 0x%" PRIx64 ": expected hash 0x%" PRIx64
+                  " for the block at input offset 0x%" PRIx32 " (as in the table at 0x%" PRIx64
+                  "), found 0x%" PRIx64,
+                  at.address, hash_of(function->map, first), offset_of(again),
+                  find_entry(function, first).address, hash_of(function->map, again));
+}
+
+static void add_index_fault(struct function_blocks *function, uint64_t first, uint64_t again)
+{
+    struct bat_fault *fault = &function->faults->index;
+    if (is_known(fault))
+        return;
+    struct block_entry at = find_entry(function, again);
+    bat_fault_add(fault, at.table, at.entry,
+                  "table at 0x%" PRIx64 ": expected index %" PRIu32
+                  " for the block at input offset 0x%" PRIx32 " (as in the table at 0x%" PRIx64
+                  "), found %" PRIu32,
+                  at.address, index_of(function->map, first), offset_of(again),
+                  find_entry(function, first).address, index_of(function->map, again));
+}
+
+static void add_offset_fault(struct function_blocks *function, uint64_t block)
+{
+    struct bat_fault *fault = &function->faults->offset;
+    if (is_known(fault))
+        return;
+    struct block_entry at = find_entry(function, block);
+    bat_fault_add(fault, at.table, at.entry,
+                  "table at 0x%" PRIx64 ": expected a hash that ends in %04x for the block at "
+                  "input offset 0x%" PRIx32 ", found 0x%" PRIx64,
+                  at.address, (unsigned)(uint16_t)offset_of(block), offset_of(block),
+                  hash_of(function->map, block));
+}
+
+static void add_order_fault(struct function_blocks *function, uint64_t before, uint64_t block)
+{
+    struct bat_fault *fault = &function->faults->order;
+    if (is_known(fault))
+        return;
+    struct block_entry at = find_entry(function, block);
+    bat_fault_add(fault, at.table, at.entry,
+                  "table at 0x%" PRIx64 ": expected an index above %" PRIu32
+                  " for the block at input offset 0x%" PRIx32 " (the block before it, at 0x%" PRIx32
+                  ", has that), found %" PRIu32,
+                  at.address, index_of(function->map, before), offset_of(block), offset_of(before),
+                  index_of(function->map, block));
+}
+
+static void add_count_fault(struct function_blocks *function, uint64_t block)
+{
+    struct bat_fault *fault = &function->faults->count;
+    if (is_known(fault))
+        return;
+    const struct bat_function *hot = &function->map->functions[function->hot];
+    struct block_entry at = find_entry(function, block);
+    bat_fault_add(fault, at.table, at.entry,
+                  "table at 0x%" PRIx64 ": expected an index below %" PRIu32
+                  " (number of blocks of the function at 0x%" PRIx64
+                  ") for the block at input offset 0x%" PRIx32 ", found %" PRIu32,
+                  at.address, hot->input_block_count, hot->address, offset_of(block),
+                  index_of(function->map, block));
+}
+
+/* --- The checks ----------------------------------------------------------------------------- */
+
+/* Two entries for the same input offset. */
+static void check_same(struct function_blocks *function, uint64_t first, uint64_t again)
+{
+    const struct bat_map *map = function->map;
+    if (hash_of(map, again) != hash_of(map, first))
+        add_hash_fault(function, first, again);
+    if (index_of(map, again) != index_of(map, first))
+        add_index_fault(function, first, again);
 }
 
 /* BOLT's hash of a block begins with the offset, cut to 16 bits; it matches profiles by that. */
-static void check_hash_offset(const struct bat_map *map, struct faults *faults,
-                              const struct block *block)
+static void check_hash_offset(struct function_blocks *function, uint64_t block)
 {
-    if (block->hash != 0 && (uint16_t)block->hash != (uint16_t)block->offset)
-        bat_fault_add(&faults->offset, block->table, block->entry,
-                      "table at 0x%" PRIx64 ": expected a hash that ends in %04x for the block at "
-                      "input offset 0x%" PRIx32 ", found 0x%" PRIx64,
-                      map->functions[block->table].address, (unsigned)(uint16_t)block->offset,
-                      block->offset, block->hash);
+    uint64_t hash = hash_of(function->map, block);
+    if (hash != 0 && (uint16_t)hash != (uint16_t)offset_of(block))
+        add_offset_fault(function, block);
 }
 
-/* A block and the one before it in the input function. */
-static void check_order(const struct bat_map *map, struct faults *faults,
-                        const struct block *before, const struct block *block)
+static void check_sorted_blocks(struct function_blocks *function)
 {
-    if (block->index <= before->index)
-        bat_fault_add(&faults->order, block->table, block->entry,
-                      "table at 0x%" PRIx64 ": expected an index above %" PRIu32
-                      " for the block at input offset 0x%" PRIx32
-                      " (the block before it, at 0x%" PRIx32 ", has that), found %" PRIu32,
-                      map->functions[block->table].address, before->index, block->offset,
-                      before->offset, block->index);
-}
-
-static void check_number(const struct bat_map *map, struct faults *faults, uint32_t hot,
-                         const struct block *block)
-{
-    uint32_t number = map->functions[hot].input_block_count;
-    if (block->index >= number)
-        bat_fault_add(&faults->count, block->table, block->entry,
-                      "table at 0x%" PRIx64 ": expected an index below %" PRIu32
-                      " (number of blocks of the function at 0x%" PRIx64
-                      ") for the block at input offset 0x%" PRIx32 ", found %" PRIu32,
-                      map->functions[block->table].address, number, map->functions[hot].address,
-                      block->offset, block->index);
-}
-
-static void check_sorted_blocks(const struct bat_map *map, struct faults *faults, uint32_t hot,
-                                const struct block *blocks, uint32_t count)
-{
-    const struct block *before = NULL; /* the last input block */
-    const struct block *first = NULL;  /* the first entry with this offset */
-    for (const struct block *block = blocks; block < blocks + count; block++) {
-        check_hash_offset(map, faults, block);
-        if (first && first->offset == block->offset) {
-            check_same(map, faults, first, block);
+    const struct bat_map *map = function->map;
+    const uint32_t number = map->functions[function->hot].input_block_count;
+    const uint64_t *end = function->sorted + function->count;
+    const uint64_t *before = NULL; /* the last input block */
+    const uint64_t *first = NULL;  /* the first entry with this offset */
+    for (const uint64_t *block = function->sorted; block < end; block++) {
+        check_hash_offset(function, *block);
+        if (first && offset_of(*first) == offset_of(*block)) {
+            check_same(function, *first, *block);
             continue;
         }
         first = block;
-        if (!is_input_block(block))
+        if (!is_input_block(map, *block))
             continue;
-        check_number(map, faults, hot, block);
-        if (before)
-            check_order(map, faults, before, block);
+        if (index_of(map, *block) >= number)
+            add_count_fault(function, *block);
+        if (before && index_of(map, *block) <= index_of(map, *before))
+            add_order_fault(function, *before, *block);
         before = block;
     }
 }
 
-static bool has_block(const struct block *blocks, uint32_t count, uint32_t offset)
+/* The first entry for an offset tells whether there is an input block. */
+static bool has_block(const struct function_blocks *function, uint32_t offset)
 {
     uint32_t low = 0;
-    uint32_t high = count;
+    uint32_t high = function->count;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
-        if (blocks[middle].offset < offset)
+        if (offset_of(function->sorted[middle]) < offset)
             low = middle + 1;
         else
             high = middle;
     }
-    return low < count && blocks[low].offset == offset && is_input_block(&blocks[low]);
+    return low < function->count && offset_of(function->sorted[low]) == offset &&
+           is_input_block(function->map, function->sorted[low]);
 }
 
-static void check_secondary(const struct bat_map *map, struct faults *faults, uint32_t hot,
-                            const struct block *blocks, uint32_t count)
+static void check_secondary(struct function_blocks *function)
 {
-    const struct bat_function *function = &map->functions[hot];
-    for (uint32_t i = 0; i < function->secondary_count; i++) {
-        uint32_t offset = map->secondary_entries[function->first_secondary + i];
-        if (!has_block(blocks, count, offset))
-            bat_fault_add(&faults->secondary, hot, BAT_NONE,
+    const struct bat_map *map = function->map;
+    const struct bat_function *hot = &map->functions[function->hot];
+    for (uint32_t i = 0; i < hot->secondary_count; i++) {
+        uint32_t offset = map->secondary_entries[hot->first_secondary + i];
+        if (!has_block(function, offset))
+            bat_fault_add(&function->faults->secondary, function->hot, BAT_NONE,
                           "table at 0x%" PRIx64
                           ": expected a block at the secondary entry point 0x%" PRIx32
                           " (number %" PRIu32 "), found none",
-                          function->address, offset, i + 1);
+                          hot->address, offset, i + 1);
     }
 }
 
-void bat_check_function_blocks(struct bat_checking *checking, uint32_t hot,
-                               const struct bat_block_room *room)
+static void tell(struct bat_checking *checking, struct bat_fault *fault, const char *thing)
 {
-    const struct bat_map *map = checking->map;
-    struct faults faults = {
-        .offset = bat_fault_none(CHECK_HASH_OFFSET),
-        .hash = bat_fault_none(CHECK_BLOCK_HASH),
-        .index = bat_fault_none(CHECK_BLOCK_INDEX),
-        .order = bat_fault_none(CHECK_BLOCK_ORDER),
-        .count = bat_fault_none(CHECK_BLOCK_COUNT),
-        .secondary = bat_fault_none(CHECK_SECONDARY),
-    };
-    const struct block *blocks = room->sorted;
-    uint32_t count = collect_blocks(map, hot, room);
-    check_sorted_blocks(map, &faults, hot, blocks, count);
-    check_secondary(map, &faults, hot, blocks, count);
-    bat_fault_tell(checking, &faults.offset, "blocks");
-    bat_fault_tell(checking, &faults.hash, "entries");
-    bat_fault_tell(checking, &faults.index, "entries");
-    bat_fault_tell(checking, &faults.order, "blocks");
-    bat_fault_tell(checking, &faults.count, "blocks");
-    bat_fault_tell(checking, &faults.secondary, "entry points");
+    bat_fault_tell(checking, fault, thing);
+    fault->count = 0;
 }
+
+static void check_function_blocks(struct bat_checking *checking, uint32_t hot,
+                                  const struct block_room *room, struct faults *faults)
+{
+    struct function_blocks function = {.map = checking->map, .hot = hot, .faults = faults};
+    collect_blocks(&function, room);
+    check_sorted_blocks(&function);
+    check_secondary(&function);
+    tell(checking, &faults->offset, "blocks");
+    tell(checking, &faults->hash, "entries");
+    tell(checking, &faults->index, "entries");
+    tell(checking, &faults->order, "blocks");
+    tell(checking, &faults->count, "blocks");
+    tell(checking, &faults->secondary, "entry points");
+}
+
+/* --- All functions -------------------------------------------------------------------------- */
 
 /* Block entries of a hot function and its fragments. */
 static uint32_t count_blocks(const struct bat_map *map, uint32_t hot)
@@ -269,47 +354,39 @@ static uint32_t count_blocks(const struct bat_map *map, uint32_t hot)
     return count;
 }
 
-void bat_block_room_free(struct bat_block_room *room)
+/* The most blocks that a function has; at least 1. */
+static uint32_t most_blocks(const struct bat_map *map)
 {
-    if (!room)
-        return;
-    free(room->blocks);
-    free(room->sorted);
-    free(room->order);
-    free(room->spare);
-    free(room);
-}
-
-struct bat_block_room *bat_block_room_new(struct bat_checking *checking)
-{
-    const struct bat_map *map = checking->map;
     uint32_t most = 1;
     for (uint32_t hot = 0; hot < map->hot_count; hot++) {
         uint32_t count = count_blocks(map, hot);
         if (count > most)
             most = count;
     }
-    struct bat_block_room *room = calloc(1, sizeof(*room));
-    if (room) {
-        room->blocks = malloc((size_t)most * sizeof(*room->blocks));
-        room->sorted = malloc((size_t)most * sizeof(*room->sorted));
-        room->order = malloc((size_t)most * sizeof(*room->order));
-        room->spare = malloc((size_t)most * sizeof(*room->spare));
-    }
-    if (room && room->blocks && room->sorted && room->order && room->spare)
-        return room;
-    bat_block_room_free(room);
-    bat_fail(checking->error, BAT_ERR_MEMORY, "not enough memory for %" PRIu32 " blocks", most);
-    return NULL;
+    return most;
 }
 
 enum bat_code bat_check_blocks(struct bat_checking *checking)
 {
-    struct bat_block_room *room = bat_block_room_new(checking);
-    if (!room)
-        return BAT_ERR_MEMORY;
-    for (uint32_t hot = 0; hot < checking->map->hot_count; hot++)
-        bat_check_function_blocks(checking, hot, room);
-    bat_block_room_free(room);
-    return BAT_OK;
+    uint32_t most = most_blocks(checking->map);
+    struct block_room room = {.blocks = malloc((size_t)most * sizeof(*room.blocks)),
+                              .spare = malloc((size_t)most * sizeof(*room.spare))};
+    /* One for all functions: to clear them for each would take longer than to check it. */
+    struct faults faults = {
+        .offset = bat_fault_none(CHECK_HASH_OFFSET),
+        .hash = bat_fault_none(CHECK_BLOCK_HASH),
+        .index = bat_fault_none(CHECK_BLOCK_INDEX),
+        .order = bat_fault_none(CHECK_BLOCK_ORDER),
+        .count = bat_fault_none(CHECK_BLOCK_COUNT),
+        .secondary = bat_fault_none(CHECK_SECONDARY),
+    };
+    enum bat_code code = BAT_OK;
+    if (!room.blocks || !room.spare)
+        code = bat_fail(checking->error, BAT_ERR_MEMORY, "not enough memory for %" PRIu32 " blocks",
+                        most);
+    for (uint32_t hot = 0; hot < checking->map->hot_count && code == BAT_OK; hot++)
+        check_function_blocks(checking, hot, &room, &faults);
+    free(room.blocks);
+    free(room.spare);
+    return code;
 }

@@ -4,7 +4,6 @@
 
 #include "bat_decoder.h"
 #include "checking.h"
-#include "map.h"
 #include "places.h"
 
 /* The most entries that qualify for the equal prefix (BAT.md 6.2). */
@@ -66,29 +65,43 @@ static void check_room(struct bat_checking *checking, uint32_t index, uint64_t r
 static void check_next(struct bat_checking *checking, uint32_t rank)
 {
     const struct bat_map *map = checking->map;
-    if (rank + 1 >= bat_map_tables(map))
-        return;
     uint32_t table = map->by_address[rank];
+    if (rank + 1 >= bat_map_tables(map) || bat_is_unemitted(map, table))
+        return;
     uint32_t next = map->by_address[rank + 1];
     check_room(checking, table, map->functions[next].address - map->functions[table].address);
 }
 
+/* What BOLT writes for code that it then does not emit. */
+static void check_emitted(struct bat_checking *checking, uint32_t index)
+{
+    const struct bat_map *map = checking->map;
+    const struct bat_function *table = &map->functions[index];
+    if (bat_is_unemitted(map, index)) {
+        bat_checking_find(checking, CHECK_NOT_EMITTED, index, BAT_NONE,
+                          "table at 0x%" PRIx64
+                          ": expected a function of the binary, found one that BOLT did not emit; "
+                          "no address is in it, and \"batinject --repair\" drops its table",
+                          table->address);
+        return;
+    }
+    struct bat_fault fault = bat_fault_none(CHECK_NOT_EMITTED);
+    for (uint32_t i = bat_first_beyond(map, table, INT32_MAX); i < table->entry_count; i++)
+        if (bat_is_at_address_0(map, index, table->first_entry + i))
+            bat_fault_add(&fault, index, table->first_entry + i,
+                          "table at 0x%" PRIx64
+                          ": expected entries of code that BOLT emitted, found one at address 0 "
+                          "(output offset 0x%" PRIx32 ")",
+                          table->address, map->output_offsets[table->first_entry + i]);
+    bat_fault_tell(checking, &fault, "entries");
+}
+
 static void check_alone(struct bat_checking *checking, uint32_t table)
 {
+    check_emitted(checking, table);
     check_prefix(checking, table);
     if (table >= checking->map->hot_count)
         check_skew(checking, table);
-}
-
-void bat_check_table(struct bat_checking *checking, uint32_t table, uint32_t *near)
-{
-    const struct bat_map *map = checking->map;
-    check_alone(checking, table);
-    uint32_t rank = *near + 1;
-    if (rank >= bat_map_tables(map) || map->by_address[rank] != table)
-        rank = bat_map_rank(map, table);
-    check_next(checking, rank);
-    *near = rank;
 }
 
 enum bat_code bat_check_tables(struct bat_checking *checking)

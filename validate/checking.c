@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "escape_controls.h"
+
 static void deliver(struct bat_checking *checking, const struct bat_finding *finding)
 {
     struct bat_verdict *verdict = checking->verdict;
@@ -44,11 +46,12 @@ static struct bat_finding new_finding(struct bat_checking *checking, enum bat_ch
     return finding;
 }
 
-/* arguments is used up. */
+/* arguments is used up. Names in a message may hold any bytes. */
 static BAT_PRINTF(3, 0) void fill_message(char *message, size_t size, const char *format,
                                           va_list arguments)
 {
     vsnprintf(message, size, format, arguments);
+    bat_escape_message(message, size);
 }
 
 void bat_checking_find(struct bat_checking *checking, enum bat_check_id check, uint32_t table,

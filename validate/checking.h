@@ -22,6 +22,7 @@ enum bat_check_id {
     CHECK_PREFIX_SHORT,
     CHECK_SKEW,
     CHECK_OVERLAP,
+    CHECK_NOT_EMITTED,
     CHECK_HASH_OFFSET,
     CHECK_BLOCK_HASH,
     CHECK_BLOCK_INDEX,
@@ -96,39 +97,14 @@ void bat_checking_locate(struct bat_checking *checking);
 /* Bytes: check_bytes.c. */
 enum bat_code bat_check_round_trip(struct bat_checking *checking);
 
-/* What the hot indices count in: validate.c. */
-enum bat_code bat_check_hot_index_form(struct bat_checking *checking);
-
 /* Each table for itself and beside its neighbours: check_tables.c. */
 enum bat_code bat_check_tables(struct bat_checking *checking);
-/* One table; *near is the position in the order of addresses of one that was checked before. */
-void bat_check_table(struct bat_checking *checking, uint32_t table, uint32_t *near);
 
 /* What a function's tables say of its blocks: check_blocks.c. */
 enum bat_code bat_check_blocks(struct bat_checking *checking);
 
-/* Room for the blocks of one function. */
-struct bat_block_room;
-struct bat_block_room *bat_block_room_new(struct bat_checking *checking);
-void bat_block_room_free(struct bat_block_room *room);
-void bat_check_function_blocks(struct bat_checking *checking, uint32_t hot,
-                               const struct bat_block_room *room);
-
 /* The tables against sections and symbols: check_binary.c. */
 enum bat_code bat_check_binary(struct bat_checking *checking);
-
-/* The same function by function: what is needed of the binary, NULL without one. */
-struct bat_binary_facts;
-enum bat_code bat_binary_facts_collect(struct bat_checking *checking,
-                                       struct bat_binary_facts **facts);
-void bat_binary_facts_free(struct bat_binary_facts *facts);
-void bat_check_table_in_binary(struct bat_checking *checking, const struct bat_binary_facts *facts,
-                               uint32_t table);
-void bat_check_fragment_names(struct bat_checking *checking, const struct bat_binary_facts *facts,
-                              uint32_t hot);
-
-/* All of these for a note that is not decoded, one function after the other: by_function.c. */
-enum bat_code bat_check_by_function(struct bat_checking *checking);
 
 /* The tables against the binary that BOLT read: check_original.c. */
 enum bat_code bat_check_original(struct bat_checking *checking);

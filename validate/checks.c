@@ -23,6 +23,8 @@ static const struct bat_check checks[] = {
     [CHECK_PREFIX_SHORT] = {"prefix-short", BAT_WARNING, "an equal prefix is as long as it can be"},
     [CHECK_SKEW] = {"skew", BAT_WARNING, "a fragment's skew is its first entry's input offset"},
     [CHECK_OVERLAP] = {"overlap", BAT_ERROR, "a table ends before the next one starts"},
+    [CHECK_NOT_EMITTED] = {"not-emitted", BAT_WARNING,
+                           "tables and entries are of code that BOLT emitted"},
     [CHECK_HASH_OFFSET] = {"hash-offset", BAT_WARNING,
                            "a block's hash ends with its input offset's lowest 16 bits"},
     [CHECK_BLOCK_HASH] = {"block-hash", BAT_ERROR, "a block has the same hash wherever it stands"},

@@ -27,14 +27,14 @@ static bool is_in_sibling(const struct bat_map *map, uint32_t table, uint64_t ad
 }
 
 /* Modulo 2^32, since that is how offsets are kept. */
-static bool is_at_address_0(const struct bat_map *map, uint32_t table, uint32_t entry)
+bool bat_is_at_address_0(const struct bat_map *map, uint32_t table, uint32_t entry)
 {
     return (uint32_t)(map->functions[table].address + map->output_offsets[entry]) == 0;
 }
 
 bool bat_is_stray(const struct bat_map *map, uint32_t table, uint32_t entry)
 {
-    if (is_at_address_0(map, table, entry))
+    if (bat_is_at_address_0(map, table, entry))
         return true;
     if (!(map->input_offsets[entry] & BAT_BRANCH_ENTRY))
         return false;

@@ -13,6 +13,10 @@
 uint32_t bat_first_beyond(const struct bat_map *map, const struct bat_function *table,
                           uint64_t size);
 
+/* True if the entry's address is 0 modulo 2^32: what BOLT takes for a block that it did not emit.
+ */
+bool bat_is_at_address_0(const struct bat_map *map, uint32_t table, uint32_t entry);
+
 /*
  * True if an entry that lies outside its table is a stray one (BAT.md 6.1), which BOLT writes: a
  * branch that later passes took to another part of the function, or something that has no output

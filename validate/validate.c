@@ -37,7 +37,8 @@ static enum bat_code tell_undecodable(struct bat_checking *checking, enum bat_co
     return code;
 }
 
-enum bat_code bat_check_hot_index_form(struct bat_checking *checking)
+/* What the hot indices count in. */
+static enum bat_code check_hot_index_form(struct bat_checking *checking)
 {
     if (checking->map->hot_index == BAT_HOT_INDEX_MERGED)
         bat_checking_find(checking, CHECK_HOT_INDEX_MERGED, BAT_NONE, BAT_NONE,
@@ -50,8 +51,8 @@ enum bat_code bat_check_hot_index_form(struct bat_checking *checking)
 static enum bat_code run_checks(struct bat_checking *checking)
 {
     static enum bat_code (*const groups[])(struct bat_checking *) = {
-        bat_check_hot_index_form, bat_check_round_trip, bat_check_tables,
-        bat_check_blocks,         bat_check_binary,     bat_check_original,
+        check_hot_index_form, bat_check_round_trip, bat_check_tables,
+        bat_check_blocks,     bat_check_binary,     bat_check_original,
     };
     enum bat_code code = BAT_OK;
     for (size_t i = 0; code == BAT_OK && i < sizeof(groups) / sizeof(groups[0]); i++)
@@ -75,17 +76,6 @@ enum bat_code bat_validate(struct bat_binary *binary, const struct bat_validate_
     };
     enum bat_code code = BAT_OK;
     struct bat_error cause;
-    bool by_function = !binary->map && checking.options->by_function &&
-                       !checking.options->round_trip && !checking.options->original;
-    if (by_function) {
-        checking.error = &cause;
-        code = bat_check_by_function(&checking);
-        checking.error = error;
-        if (code != BAT_OK)
-            code = tell_undecodable(&checking, code, &cause);
-        bat_names_free(&checking.names);
-        return code;
-    }
     if (!binary->map)
         code = bat_binary_decode(binary, &cause);
     if (code != BAT_OK)

@@ -125,7 +125,8 @@ class Tool:
         self.wall, self.memory = [], []
 
     def run(self):
-        """Run once, measured."""
+        """Run once, measured; the output is a new file."""
+        self.fdata.unlink(missing_ok=True)
         with subprocess.Popen(self.command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
                               start_new_session=True) as process:
             watch = MemoryWatch(process.pid)

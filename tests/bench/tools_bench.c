@@ -135,13 +135,13 @@ static void inject_bench(const struct bench_options *options)
     printf("\nELF file: %.1f MB", (double)contenders[CP].bytes / 1e6);
     stopwatch_print("inject", contenders, CONTENDERS, CP);
     printf("\n");
-    bench_goal("inject, times cp", contenders[INJECT].median / contenders[CP].median, 1.5,
+    bench_goal("inject, times cp", contenders[INJECT].median / contenders[CP].median, 2,
                BENCH_AT_MOST);
     bench_goal("inject, times cp and fsync", contenders[INJECT].median / contenders[CP_SYNC].median,
                1.5, BENCH_AT_MOST);
     bench_goal("inject --no-check, times cp",
                contenders[INJECT_NO_CHECK].median / contenders[CP].median, 1.5, BENCH_AT_MOST);
-    bench_goal("inject, MB of memory", (double)commands[INJECT].peak_memory / 1e6, 64,
+    bench_goal("inject, MB of memory", (double)commands[INJECT].peak_memory / 1e6, 130,
                BENCH_AT_MOST);
     bench_goal("inject --no-check, MB of memory",
                (double)commands[INJECT_NO_CHECK].peak_memory / 1e6, 64, BENCH_AT_MOST);

@@ -43,7 +43,9 @@ class Tool:
         self.wall, self.cpu, self.memory = [], [], []
 
     def run(self):
-        """Run once from a quiet disk, measured."""
+        """Run once from a quiet disk, measured; the outputs are new files, as a day's profile is."""
+        for output in (self.fdata, self.yaml):
+            output.unlink(missing_ok=True)
         os.sync()
         done = subprocess.run([self.measure, *self.command], capture_output=True, text=True,
                               check=False)

@@ -83,6 +83,31 @@ VARIANTS = {
     "oldtext": ORDER + ["-use-old-text", "-align-text=4096", "-no-huge-pages"],
 }
 
+# What BOLT can do to code besides moving it: each pass alone, all together, and the options that
+# CPython's own build uses.
+PROFILE2 = SPLIT + ["-split-strategy=profile2"]
+PASSES = {
+    "icp": ["-indirect-call-promotion=all"],
+    "jticp": ["-indirect-call-promotion=jump-tables"],
+    "inline": ["-inline-all"],
+    "threeway": ["-three-way-branch"],
+    "tail": ["-tail-duplication=aggressive"],
+    "memcpy": ["-inline-memcpy"],
+    "loop": ["-loop-inversion-opt"],
+    "sctc": ["-sctc-mode=always"],
+    "jump": ["-jump-tables=aggressive"],
+}
+VARIANTS.update({name: PROFILE2 + options for name, options in PASSES.items()})
+VARIANTS["passes"] = PROFILE2 + [o for n in PASSES if n != "jticp" for o in PASSES[n]]
+VARIANTS["passesicf"] = VARIANTS["passes"] + ["-icf"]
+VARIANTS["cpython"] = [
+    "-reorder-blocks=ext-tsp", "-reorder-functions=cdsort", "-split-functions", "-icf=1",
+    "-inline-all", "-split-eh", "-peepholes=none", "-jump-tables=aggressive", "-inline-ap",
+    "-indirect-call-promotion=all", "-frame-opt=hot"]
+
+# What BOLT 22 cannot do on AArch64: it crashes (indirect calls) or refuses (frames).
+X86_ONLY = ["-indirect-call-promotion=all", "-frame-opt=hot"]
+
 BOLTS = (19, 22)
 
 # BOLT cannot reach fragments that lie far away with AArch64's short branches: BOLT 22 can with this
@@ -103,6 +128,17 @@ MATRIX = [
     ("exceptions", ["fixed", "pie"],
      ["nosplit", "profile2", "randomN", "all", "eh", "atend"], BOLTS),
     ("samename", ["fixed", "pie", "aarch64"], ["profile2", "icf", "all", "atend"], BOLTS),
+]
+
+# More of them, for what BOLT's passes do to profiles. They are not among names(), which many tests go
+# through, but passes().
+PASSES_MATRIX = [
+    ("sqlite", ["fixed"], [*PASSES, "passes", "passesicf", "cpython"], [22]),
+    ("sqlite", ["pie"], ["passes", "cpython"], [22]),
+    ("sqlite", ["aarch64"], ["inline", "tail", "passes", "cpython"], [22]),
+    ("exceptions", ["fixed", "pie"], ["passes", "cpython"], [22]),
+    ("secondary", ["fixed", "aarch64"], ["passes"], [22]),
+    ("small", ["pie", "aarch64"], ["passes"], [22]),
 ]
 
 PACKAGES = {
@@ -385,8 +421,10 @@ class Fixture:
 
 def options(target, variant, bolt):
     """What llvm-bolt is called with, besides its files."""
-    far = target.startswith("aarch64") and variant in FAR_VARIANTS and bolt == 22
-    return ["-enable-bat", *VARIANTS[variant], *(FAR_AARCH64 if far else [])]
+    is_aarch64 = target.startswith("aarch64")
+    far = is_aarch64 and variant in FAR_VARIANTS and bolt == 22
+    passes_ = [o for o in VARIANTS[variant] if not (is_aarch64 and o in X86_ONLY)]
+    return ["-enable-bat", *passes_, *(FAR_AARCH64 if far else [])]
 
 
 def make_fixture(name, before, folder):
@@ -408,7 +446,7 @@ def make_fixture(name, before, folder):
 @functools.lru_cache(maxsize=None)
 def get(name):
     """The fixture of that name, made if need be."""
-    if name not in names():
+    if name not in names() and name not in passes():
         raise BuildError(f"there is no fixture {name}; fixtures.py --list shows what there is")
     program, target, variant, bolt = name.split("-")
     before = input_step(program, target)
@@ -420,12 +458,21 @@ def get(name):
 
 def names(program=None, target=None, variant=None, bolt=None):
     """Names of the fixtures that fit; each argument is one value, several, or None for all."""
+    return _names(MATRIX, program, target, variant, bolt)
+
+
+def passes(program=None, target=None, variant=None, bolt=None):
+    """The same for those in which BOLT did more than move code."""
+    return _names(PASSES_MATRIX, program, target, variant, bolt)
+
+
+def _names(matrix, program, target, variant, bolt):
     def fits(value, wanted):
         if wanted is None:
             return True
         return value in wanted if isinstance(wanted, (list, tuple, set)) else value == wanted
 
-    return [f"{p}-{t}-{v}-{b}" for p, targets, variants, bolts in MATRIX if fits(p, program)
+    return [f"{p}-{t}-{v}-{b}" for p, targets, variants, bolts in matrix if fits(p, program)
             for t in targets if fits(t, target) for v in variants if fits(v, variant)
             for b in bolts if fits(b, bolt)]
 
@@ -452,9 +499,9 @@ def main():
     what.add_argument("--all", action="store_true", help="make all of them")
     arguments = parser.parse_args()
     if arguments.list:
-        print("\n".join(names()))
+        print("\n".join(names() + passes()))
         return 0
-    wanted = arguments.build or names()
+    wanted = arguments.build or names() + passes()
     failed = build(wanted)
     for name, error in failed.items():
         print(f"fixtures.py: {name}: {error}", file=sys.stderr)

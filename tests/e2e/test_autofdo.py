@@ -7,6 +7,7 @@ import collections
 import pathlib
 import re
 import shutil
+import struct
 import subprocess
 import tempfile
 import unittest
@@ -152,6 +153,45 @@ class SameRanges(AutoFdoTest):
         self.assertTrue(wide)
 
 
+class Entries(AutoFdoTest):
+    """What counts as a call, for functions of several pieces."""
+
+    def record(self, compiler, *arguments):
+        """Compile a program and run it: (program, its profile)."""
+        program, profile = self.folder / "program", self.folder / "profile.pre"
+        sample_profile.tool(compiler, "-g", *arguments, "-o", program)
+        qemu_trace.record(program, [program], profile)
+        return program, profile
+
+    def test_coroutine(self):
+        """Where .resume and .destroy have the coroutine's own name in DWARF (clang 14), have other
+        names (clang 22), or none (GCC), branches to them are no calls of the coroutine."""
+        for compiler, options in (("clang++", ["-stdlib=libstdc++"]), ("clang++-22", ["-O1"]),
+                                  ("clang++-22", []), ("g++", [])):
+            with self.subTest(compiler, options=options):
+                program, profile = self.record(compiler, "-std=c++20", "-O2", *options,
+                                               fixtures.SOURCES / "generator.cc")
+                ours, theirs = self.both(program, profile)
+                self.assertEqual(ours, theirs)
+                self.assertEqual(sample_profile.parse(ours)["_Z8count_toi"].head, 100)
+
+    def test_cold_piece_first(self):
+        """DWARF may list the pieces of a function in any order."""
+        program, profile = self.record("gcc", "-gdwarf-4", "-O2", fixtures.SOURCES / "split.c")
+        symbols = {s.name: (s.address, s.address + s.size)
+                   for s in elffile.Elf(program).functions()}
+        data = program.read_bytes()
+        expected, theirs = self.both(program, profile)
+        self.assertEqual(expected, theirs)
+        pieces = [struct.pack("<QQ", *symbols[name]) for name in ("divide", "divide.cold")]
+        self.assertIn(b"".join(pieces), data)
+        program.write_bytes(data.replace(b"".join(pieces), b"".join(reversed(pieces))))
+        ours, theirs = self.both(program, profile)
+        self.assertEqual(ours, theirs)
+        self.assertEqual(ours, expected)
+        self.assertEqual(sample_profile.parse(ours)["divide"].head, 1000)
+
+
 class Unsymbolized(AutoFdoTest):
     """--format=profgen against what llvm-profgen itself reads out of branch stacks."""
 
@@ -185,6 +225,50 @@ class Unsymbolized(AutoFdoTest):
                 ours = self.outside_plt(program.input, ours)
                 self.assertGreater(len(ours[0]), 100)
                 self.assertEqual(ours, tuple(read_unsymbolized(theirs)))
+
+    def test_text_of_perf_script(self):
+        """The same text without processes gives llvm-profgen's ranges: a position-independent
+        program with its mappings, one at fixed addresses without."""
+        for name, base in (("inlined-profiling", 0), ("inlined-pie", 0x555555554000)):
+            with self.subTest(name):
+                program = debug_programs.get(name)
+                script, theirs = self.folder / "script", self.folder / "their.profgen"
+                self.write_script(program, base, script)
+                sample_profile.tool("llvm-profgen-22", f"--binary={program.input}",
+                                    f"--perfscript={script}", "--skip-symbolization",
+                                    "--format=text", "-o", theirs)
+                ours = self.outside_plt(program.input, read_unsymbolized(
+                    self.translate(program.input, script, "profgen")))
+                self.assertGreater(len(ours[0]), 100)
+                self.assertEqual(ours, tuple(read_unsymbolized(theirs)))
+
+    @staticmethod
+    def write_script(program, base, path):
+        """Traces as perf script -F ip,brstack prints them, from a program at base; with base 0
+        without mappings."""
+        outside = 0x7fffffffe000
+        with open(path, "w", encoding="ascii") as out:
+            for segment in elffile.Elf(program.input).segments if base else ():
+                if segment.type == 1 and segment.flags & 1:
+                    address, offset = segment.address & ~0xfff, segment.offset & ~0xfff
+                    out.write(f"PERF_RECORD_MMAP2 7/7: [0x{base + address:x}(0x100000) @ "
+                              f"0x{offset:x} 08:01 1 1]: r-xp {program.input}\n")
+            traces = (program.folder / "profile.pre").read_text(encoding="ascii")
+            for kind, *ends, _ in map(str.split, traces.splitlines()):
+                branch, start, end = (outside if a.startswith("X:") or a == "0" else
+                                      base + int(a, 16) for a in ends)
+                assert kind == "T"
+                out.write(f"{outside:16x}  0x{end:x}/0x{outside:x}/P/-/-/0  "
+                          f"0x{branch:x}/0x{start:x}/P/-/-/0 \n")
+
+    def test_text_without_mappings(self):
+        """Where a position-independent program was cannot be guessed."""
+        program = debug_programs.get("inlined-pie")
+        script = self.folder / "script"
+        script.write_text("55555555501f 0x555555555010/0x555555555018/P/-/-/0\n", encoding="ascii")
+        self.refused("position-independent, was mapped (perf script --show-mmap-events), found "
+                     "samples without processes and mappings", program.input, "-p", script,
+                     "--format=profgen")
 
     def test_impossible_ranges(self):
         """A range that runs over a jump or a call was not executed as one."""
@@ -269,8 +353,21 @@ class Compilers(AutoFdoTest):
                                    f"-fprofile-sample-use={autofdo}", "-Rpass=sample-profile",
                                    self.folder / "inlined.cc", "-o", self.folder / "rebuilt")
         self.assertNotIn("warning", said)
-        # Remarks on functions that were inlined because they are hot: the profile was understood.
-        self.assertIn("remark", said)
+        # The profile was understood: every call that is inlined because of it is an inlined call of
+        # the profile, at the place where the compiler says it is.
+        roots = sample_profile.parse(autofdo.read_text(encoding="utf-8"))
+        remarks = re.findall(r"remark: '(\S+)' inlined into '(\S+)' to match profiling context with "
+                             r"\(.*?\) at callsite (.*?);", said)
+        self.assertGreater(len(remarks), 20)
+        for callee, caller, places in remarks:
+            node, places = roots[caller], places.split(" @ ")
+            self.assertEqual(places[-1].split(":")[0], caller)
+            names = [p.split(":")[0] for p in reversed(places[:-1])] + [callee]
+            for place, name in zip(reversed(places), names):
+                _, line, column = place.split(":")
+                where = line + "." + column.split(".")[1] if "." in column else line
+                self.assertIn((where, name), node.callees, f"{callee} at {places}")
+                node = node.callees[where, name]
         outputs = {subprocess.run([binary, "25"], stdout=subprocess.PIPE, check=True).stdout
                    for binary in (program.input, self.folder / "rebuilt")}
         self.assertEqual(len(outputs), 1)

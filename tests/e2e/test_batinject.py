@@ -588,9 +588,10 @@ class Checks(Scratch):
         self.assert_fails(f"{other}: {forced} has a build-id and this file has none, so the note "
                           "may describe another binary (--force copies it all the same)",
                           f"--from={forced}", other)
-        done = toolbox.run("batinject", f"--from={other}", other)
+        same = pathlib.Path(shutil.copy(other, self.path("same")))
+        done = toolbox.run("batinject", f"--from={same}", other)
         self.assertEqual((done.returncode, done.stderr),
-                         (0, f"batinject: {other}: warning: neither this file nor {other} has a "
+                         (0, f"batinject: {other}: warning: neither this file nor {same} has a "
                              "build-id: whether the note belongs here is not known\n"))
 
 
@@ -659,8 +660,9 @@ class Files(Scratch):
                               stderr=subprocess.PIPE, check=False, text=True, timeout=300, **other)
 
     def test_owner_that_cannot_be_kept(self):
-        """What belongs to another does not hand its set-id bits on to who copies it. Only root can
-        have a file of another here: for anyone else it is the user's own, and keeps them."""
+        """What belongs to another does not hand its set-id bits on to who copies it, and is not
+        replaced by who may not write to it. Only root can have a file of another here: for anyone
+        else it is the user's own, and keeps them."""
         is_root = os.geteuid() == 0
         inner = self.path("inner")
         inner.mkdir()
@@ -669,10 +671,17 @@ class Files(Scratch):
             os.chown(inner, NOBODY, NOBODY)
         file.chmod(0o6755)
         done = self.as_nobody("--remove", file)
+        self.assertEqual((done.returncode, done.stderr),
+                         (1, f"batinject: {file}: cannot write {file}: Permission denied\n")
+                         if is_root else (0, ""))
+        done = self.as_nobody("--repair", fixtures.get(SMALL).bolted, "-o", inner / "none")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        file.chmod(0o6777)
+        done = self.as_nobody(f"--note={fixtures.get(SMALL).note}", file)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         status = file.stat()
         self.assertEqual((status.st_uid, stat.S_IMODE(status.st_mode)),
-                         (NOBODY, 0o755) if is_root else (os.getuid(), 0o6755))
+                         (NOBODY, 0o777) if is_root else (os.getuid(), 0o6777))
 
     def test_folder_without_permission(self):
         inner = self.path("inner")

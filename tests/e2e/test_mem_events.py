@@ -87,7 +87,7 @@ class Fixture:
     def battranslate(self, path, *options):
         """Ours."""
         out = self.folder / "our.fdata"
-        toolbox.fine("battranslate", self.fixture.bolted, "-p", path, "-o", out, "-q", *options)
+        toolbox.fine("battranslate", self.fixture.bolted, "-p", path, "-o", out, "-q", "--parity", *options)
         return memory(out)
 
     def _name_data(self, count):

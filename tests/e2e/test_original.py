@@ -64,7 +64,8 @@ class Names(Folder):
                                 truth, folder=self.folder)
         ours = self.folder / "ours.fdata"
         toolbox.fine("battranslate", fixture.bolted, f"--original={fixture.input}", "-p",
-                     reference.profile("T"), "-o", ours, "-w", self.folder / "ours.yaml", "-q")
+                     reference.profile("T"), "-o", ours, "-w", self.folder / "ours.yaml", "-q",
+                     "--parity")
         return fixture, reference, truth, ours
 
     @staticmethod

@@ -62,9 +62,9 @@ def perf2bolt(binary, path, folder, *options):
 
 
 def battranslate(binary, path, folder, *options):
-    """battranslate's fdata and YAML of a file."""
+    """battranslate's fdata and YAML of a file, perf2bolt's records."""
     fdata, yaml = pathlib.Path(folder, "our.fdata"), pathlib.Path(folder, "our.yaml")
-    toolbox.fine("battranslate", binary, "-p", path, "-o", fdata, "-w", yaml, *options)
+    toolbox.fine("battranslate", binary, "-p", path, "-o", fdata, "-w", yaml, "--parity", *options)
     return bolt_profiles.read_fdata(fdata), bolt_profiles.read_yaml(yaml)
 
 
@@ -701,8 +701,8 @@ class PerfData(unittest.TestCase):
         scene.run(scene.start(100))
         data = scene.session.pipe(scene.build_ids())
         fdata = self.folder / "our.fdata"
-        toolbox.fine("battranslate", scene.fixture.bolted, "-p", "-", "-o", fdata, input=data,
-                     text=False)
+        toolbox.fine("battranslate", scene.fixture.bolted, "-p", "-", "-o", fdata, "--parity",
+                     input=data, text=False)
         self.assertIsNone(parity.difference(self.truth(scene)[0][1],
                                             bolt_profiles.read_fdata(fdata)[1]))
 

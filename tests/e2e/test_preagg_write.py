@@ -35,7 +35,7 @@ class PreaggTest(unittest.TestCase):
 
     def rewrite(self, binary, profile, *options):
         """The profile as battranslate writes it back."""
-        out = self.folder / f"{pathlib.Path(profile).stem}.again"
+        out = self.folder / f"{pathlib.Path(profile).name}.again"
         toolbox.fine("battranslate", binary, "-p", profile, "--format=preagg", "-o", out, "-q",
                      *options)
         return out
@@ -43,7 +43,8 @@ class PreaggTest(unittest.TestCase):
     def translate(self, binary, profile):
         """battranslate's fdata and YAML, as values."""
         fdata, yaml = self.folder / "our.fdata", self.folder / "our.yaml"
-        toolbox.fine("battranslate", binary, "-p", profile, "-o", fdata, "-w", yaml, "-q")
+        toolbox.fine("battranslate", binary, "-p", profile, "-o", fdata, "-w", yaml, "-q",
+                     "--parity")
         return bolt_profiles.read_fdata(fdata), bolt_profiles.read_yaml(yaml)
 
     def perf2bolt(self, binary, profile, basic=False):

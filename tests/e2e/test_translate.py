@@ -90,7 +90,7 @@ class ClosedLoop(TranslateTest):
 
     def test_fdata_and_yaml(self):
         yaml = self.folder / "our.yaml"
-        self.translate("-p", self.reference.profile("T"), "-w", yaml)
+        self.translate("-p", self.reference.profile("T"), "-w", yaml, "--parity")
         self.check(self.folder / "out.fdata", self.reference.fdata("T"))
         self.check(yaml, self.reference.yaml("T"))
 
@@ -147,7 +147,7 @@ class ManyProfiles(TranslateTest):
         profile = self.write("mispredicted.preagg", "\n".join(changed) + "\n")
         theirs = self.folder / "theirs.fdata"
         bolt_profiles.perf2bolt(self.fixture.bolted, profile, theirs, folder=self.folder)
-        ours = self.translate("-p", profile)
+        ours = self.translate("-p", profile, "--parity")
         self.assertGreater(sum(r[0] for r in ours[1].values()), 1000)
         self.assertEqual(bolt_profiles.read_fdata(theirs), ours)
 
@@ -197,8 +197,26 @@ class Spelling(TranslateTest):
         profile = self.reference.profile("T")
         for spelling in (["-p", profile, "-pa"], [f"-p={profile}", "--pa"],
                          ["-perfdata", profile, "-pa", "-ignore-build-id"],
-                         [f"--perfdata={profile}", "-profile-format=fdata"]):
+                         [f"--perfdata={profile}", "-profile-format=fdata"],
+                         ["-v", "-p", profile], ["-v", "1", "-p", profile],
+                         ["-v=1", "-p", profile], ["-p", profile, "--v=2"]):
             self.assertEqual(expected, self.translate(*spelling), spelling)
+
+    def test_options_of_llvm_bolt(self):
+        """One that battranslate does not have is named whole, not taken for -p with a file."""
+        for option in ("-print-only=main", "-print-only", "-use-old-text", "-pprofile"):
+            done = battranslate(self.fixture.bolted, option, "-p", self.reference.profile("T"),
+                                "-o", self.folder / "none")
+            self.assertEqual((done.returncode, done.stdout, done.stderr), (
+                2, "", "battranslate: expected an option that battranslate has (--help lists "
+                f"them), found \"{option}\"\n"))
+            self.assertFalse((self.folder / "none").exists())
+
+    def test_version(self):
+        for option in ("-V", "--version"):
+            done = battranslate(option)
+            self.assertEqual(done.returncode, 0)
+            self.assertRegex(done.stdout, r"^battranslate \(batkit\) [0-9.]+\n$")
 
     def test_basic_events(self):
         profile = self.reference.profile("S")
@@ -306,10 +324,14 @@ class OtherObjects(TranslateTest):
         foreign = "0123456789abcdef0123456789abcdef01234567"
         own = elffile.Elf(self.fixture.bolted).build_id()
         profile = self.located(foreign)
-        self.expect_failure(1, f"found none of \\d+: the binary's build-id is {own}, most other "
-                               f"locations are of {foreign}", self.fixture.bolted, "-p", profile)
-        expected = self.translate("-p", self.reference.profile("T"))
-        self.assertEqual(expected, self.translate("-p", profile, "--ignore-build-id"))
+        empty, yaml = self.folder / "empty.fdata", self.folder / "empty.yaml"
+        done = battranslate(self.fixture.bolted, "-p", profile, "-o", empty, "-w", yaml, "-q")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stderr, "warning: the profile is empty: .* found none of \\d+: the "
+                                      f"binary's build-id is {own}, most other locations are of "
+                                      f"{foreign}\n$")
+        expected = self.translate("-p", self.reference.profile("T"), "--parity")
+        self.assertEqual(expected, self.translate("-p", profile, "--ignore-build-id", "--parity"))
         # perf2bolt takes them for the binary's own.
         theirs = self.folder / "theirs.fdata"
         bolt_profiles.perf2bolt(self.fixture.bolted, profile, theirs, folder=self.folder)
@@ -333,11 +355,11 @@ class OtherObjects(TranslateTest):
             else:
                 changed.append(f"T {fields[1]} {fields[2]} -1 {fields[3]}")
         negative = self.write("negative.preagg", "\n".join(changed) + "\n")
-        expected = self.translate("-p", self.reference.profile("BF"))
-        self.assertEqual(expected, self.translate("-p", negative))
+        expected = self.translate("-p", self.reference.profile("BF"), "--parity")
+        self.assertEqual(expected, self.translate("-p", negative, "--parity"))
         spelled = self.write("spelled.preagg",
                              negative.read_text(encoding="ascii").replace(" -1 ", f" {'f' * 16} "))
-        self.assertEqual(expected, self.translate("-p", spelled))
+        self.assertEqual(expected, self.translate("-p", spelled, "--parity"))
         theirs = self.folder / "theirs.fdata"
         bolt_profiles.perf2bolt(self.fixture.bolted, spelled, theirs, folder=self.folder)
         self.assertEqual(bolt_profiles.read_fdata(theirs), expected)
@@ -354,11 +376,11 @@ class OtherObjects(TranslateTest):
                               "".join(f"T {constant} {' '.join(f)}\n" for f in falls))
             theirs = self.folder / "theirs.fdata"
             bolt_profiles.perf2bolt(self.fixture.bolted, short, theirs, folder=self.folder)
-            ours = self.translate("-p", short)
+            ours = self.translate("-p", short, "--parity")
             self.assertEqual(bolt_profiles.read_fdata(theirs), ours)
-            self.assertEqual(ours, self.translate("-p", long))
+            self.assertEqual(ours, self.translate("-p", long, "--parity"))
         external = self.write("external.preagg", "".join(f"R 0 {' '.join(f)}\n" for f in falls))
-        self.assertEqual(ours, self.translate("-p", external))
+        self.assertEqual(ours, self.translate("-p", external, "--parity"))
 
 
 class WrongInput(TranslateTest):
@@ -369,8 +391,9 @@ class WrongInput(TranslateTest):
         (b"S 1 1\nT 1 2 3\n", r":2:8: expected a decimal count, found the end of the line"),
         (b"S 0x10 1\n", r":1:3: expected a hexadecimal address, found \"0x10\""),
         (b"S 10 -1\n", r":1:6: expected a decimal count, found \"-1\""),
-        (b"S 10 99999999999999999999\n", r":1:6: expected a count below 2\^64"),
-        (b"S 10 18446744073709551615\nS 10 1\n", r"counts that add up to less than 2\^64"),
+        (b"S 10 99999999999999999999\n", r":1:6: expected a count below 2\^63"),
+        (b"S 10 9223372036854775808\n", r":1:6: expected a count below 2\^63"),
+        (b"S 10 9223372036854775807\nS 20 1\n", r":2:1: expected counts that add up to less than 2\^63"),
         (b"S 10 1 1\n", r":1:8: expected the end of the line, found \"1\""),
         (b"S 11112222333344445 1\n", r":1:3: expected a hexadecimal address"),
         (b"S 10 1\nQ 1 2\n", r":2:1: expected a record type .* found \"Q\""),
@@ -403,7 +426,6 @@ class WrongInput(TranslateTest):
         profile = self.reference.profile("T")
         self.expect_failure(1, "No such file", self.folder / "missing", "-p", profile)
         self.expect_failure(1, "No such file", self.fixture.bolted, "-p", self.folder / "missing")
-        self.expect_failure(1, "never|not a BOLTed|BOLT", self.fixture.input, "-p", profile)
         self.expect_failure(1, "expected", self.write("text", "hello\n"), "-p", profile)
         self.expect_failure(1, "truncated", self.write("cut", pathlib.Path(
             self.fixture.bolted).read_bytes()[:1000]), "-p", profile)
@@ -413,10 +435,48 @@ class WrongInput(TranslateTest):
         other = fixtures.get("small-fixed-nosplit-22")
         done = battranslate(other.bolted, "-p", self.reference.profile("T"), "-o",
                             self.folder / "o.fdata")
-        if done.returncode == 0:
-            self.assertRegex(done.stderr, r"warning: [\d.]+% of the traces do not fit")
-        else:
-            self.assertRegex(done.stderr, "found none of")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stderr,
+                         r"warning: ([\d.]+% of the traces do not fit|the profile is empty)")
+
+    def test_profile_without_a_sample_of_the_binary(self):
+        """As with perf2bolt, a warning and the same empty profiles."""
+        profile = self.write("none.preagg", "T 1 2 3 5\nS 1 2\n")
+        for kind, options in (("T 1 2 3 5\n", ["--pa"]), ("S 1 2\n", ["--pa", "-ba"])):
+            profile = self.write("none.preagg", kind)
+            ours, theirs = self.folder / "ours.fdata", self.folder / "theirs.fdata"
+            yaml = self.folder / "ours.yaml"
+            done = battranslate(self.fixture.bolted, "-p", profile, "-o", ours, "-w", yaml, "-q")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertRegex(done.stderr, "warning: the profile is empty: .* found none of [25]: ")
+            fixtures.run(["perf2bolt-22", self.fixture.bolted, "-p", profile, "-o", theirs,
+                          *options], self.folder)
+            self.assertEqual(bolt_profiles.read_fdata(ours), bolt_profiles.read_fdata(theirs))
+            self.assertEqual(bolt_profiles.read_yaml(yaml)[1], {})
+            fixtures.run(["llvm-bolt-22", self.fixture.input, "-o", self.folder / "again", "-data",
+                          yaml], self.folder)
+
+    def test_largest_counts(self):
+        """llvm-bolt refuses all of an fdata file for one count of 2^63."""
+        branch = next(line.rsplit(" ", 1)[0] for line in pathlib.Path(self.reference.profile(
+            "T")).read_text(encoding="ascii").splitlines() if "X:" not in line)
+        profile, fdata = self.write("most", f"{branch} {(1 << 63) - 1}\n"), self.folder / "o.fdata"
+        self.translate("-p", profile)
+        done = battranslate(self.fixture.bolted, "-p", profile, "-o", fdata, "-q")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        fixtures.run(["llvm-bolt-22", self.fixture.input, "-o", self.folder / "again", "-data",
+                      fdata], self.folder)
+        fdata.unlink()
+        for text, message in ((f"{branch} {1 << 63}\n", ":1:.*expected a count below 2\\^63"),
+                              (f"{branch} {1 << 62}\n" * 2, ":2:1: .*add up to less than 2\\^63")):
+            done = battranslate(self.fixture.bolted, "-p", self.write("more", text), "-o", fdata)
+            self.assertEqual(done.returncode, 1)
+            self.assertRegex(done.stderr, message)
+            self.assertFalse(fdata.exists())
+        half = self.write("half", f"{branch} {1 << 62}\n")
+        done = battranslate(self.fixture.bolted, "-p", half, "-p", half, "-o", fdata)
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stderr, "add up to less than 2\\^63 over all inputs")
 
     def test_usage(self):
         profile = self.reference.profile("T")

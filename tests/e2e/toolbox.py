@@ -9,6 +9,9 @@ import subprocess
 BIN = pathlib.Path(os.environ.get("BATKIT_BIN") or
                    pathlib.Path(__file__).resolve().parents[2] / "build" / "bin")
 
+# Set where the tools were built with sanitizers: a test may then leave out what is no tool's work.
+SANITIZED = "BATKIT_SANITIZED" in os.environ
+
 
 def run(tool, *arguments, **options):
     """A tool's finished process, output as text; it did not crash, hang or trip a sanitizer."""

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "bat_decoder.h"
+#include "demo.h"
 #include "fuzz.h"
 #include "original.h"
 #include "profile.h"
@@ -16,7 +17,7 @@ static struct bat_binary *demo(void)
 {
     static struct bat_binary binary;
     if (!binary.elf)
-        fuzz_expect(bat_binary_open(DEMO_BINARY, &binary, NULL) == BAT_OK,
+        fuzz_expect(bat_binary_open(demo_bolted(), &binary, NULL) == BAT_OK,
                     "the demonstration's binary can be opened");
     return &binary;
 }
@@ -148,7 +149,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                 "the demonstration's note can be decoded");
     change_map(binary.map, &bytes);
     struct bat_elf *elf;
-    fuzz_expect(bat_elf_open(DEMO_INPUT, &elf, NULL) == BAT_OK, "the input can be opened");
+    fuzz_expect(bat_elf_open(demo_input(), &elf, NULL) == BAT_OK, "the input can be opened");
     struct bat_original *original;
     struct bat_misfits misfits;
     fuzz_expect(bat_original_pair(elf, &binary, NULL, &original, &misfits, NULL) == BAT_OK,

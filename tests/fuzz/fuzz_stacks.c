@@ -8,13 +8,14 @@
 #include <string.h>
 
 #include "bat_symbolizer.h"
+#include "demo.h"
 #include "fuzz.h"
 
 static struct bat_symbolizer *open_binary(void)
 {
     struct bat_symbolizer *symbolizer;
     struct bat_error error;
-    if (bat_symbolizer_open(DEMO_BINARY, NULL, &symbolizer, &error) != BAT_OK)
+    if (bat_symbolizer_open(demo_bolted(), NULL, &symbolizer, &error) != BAT_OK)
         fuzz_fail(error.message);
     return symbolizer;
 }

@@ -5,6 +5,7 @@
 usage: make_seeds.py DATA BATDUMP OUT
 
 DATA is tests/data, BATDUMP the program that prints the JSON seeds; OUT gets a folder a target.
+Each folder is also packed, as OUT/fuzz_TARGET_seed_corpus.zip, in the same bytes every time.
 ELF seeds are as small as they can be, so that a mutation hits something that counts.
 """
 
@@ -13,6 +14,7 @@ import shutil
 import struct
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 TEXT_ADDRESS = 0x400000
@@ -98,7 +100,19 @@ def elf_seeds(raw_note):
         "extended": elf_file([text, bat], extended=True),
         "aarch64": elf_file([text, bat], machine=183),
         "riscv": elf_file([text, bat], machine=243),
+        "no-program-headers": without_program_headers(elf_file([text, bat]), 96),
+        "no-program-headers-other-name": without_program_headers(
+            elf_file([text, section(".note.x", SHT_NOTE, raw_note)]), 80),
     }
+
+
+def without_program_headers(file, distance):
+    """The file, its program headers said to be none, so many bytes before its end: more than what
+    is left of it when a short note has replaced the one that it has, and is gone."""
+    changed = bytearray(file)
+    struct.pack_into("<Q", changed, 32, len(file) - distance)
+    struct.pack_into("<H", changed, 56, 0)
+    return bytes(changed)
 
 
 def extreme_json():
@@ -200,6 +214,13 @@ def original_seeds():
             bytes([3, 10, 0, 1, 40, 1, 20, 0, 1, 80, 0, 30, 0, 1, 7, 1]) + entries]
 
 
+def pack(folder, archive):
+    """A folder's files as a zip archive."""
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as packed:
+        for path in sorted(folder.iterdir()):
+            packed.writestr(zipfile.ZipInfo(path.name), path.read_bytes())
+
+
 def main():
     data, batdump, out = Path(sys.argv[1]), sys.argv[2], Path(sys.argv[3])
     for target in ("decode", "round_trip", "builder", "elf", "functions", "json", "preagg",
@@ -235,6 +256,8 @@ def main():
         (out / "original" / f"traces-{number}").write_bytes(content)
     for number, content in enumerate(builder_seeds()):
         (out / "builder" / f"calls-{number}").write_bytes(content)
+    for folder in sorted(path for path in out.iterdir() if path.is_dir()):
+        pack(folder, out / f"fuzz_{folder.name}_seed_corpus.zip")
 
 
 if __name__ == "__main__":

@@ -101,15 +101,16 @@ static void expect_same(const struct bat_profile *profile, const struct bat_prof
 static void expect_same_as_text(struct bat_profile *profile)
 {
     bat_profile_drop_memory(profile);
-    int file = fuzz_memory_file("", 0);
-    char path[64];
-    snprintf(path, sizeof(path), "/proc/self/fd/%d", file);
+    char *path = fuzz_path("text");
     struct bat_error error = {0};
+    struct bat_output *output;
+    fuzz_expect(bat_output_begin(path, &output, &error) == BAT_OK, "an output can be begun");
     struct bat_profile *again = new_profile();
     bool is_empty = profile->traces.count + profile->samples.count + profile->events.count == 0;
     /* The sums of mispredictions may be too large, and nothing is no profile. */
-    if (bat_profile_write_preagg(profile, path, &error) == BAT_OK && !is_empty) {
-        lseek(file, 0, SEEK_SET);
+    if (bat_profile_write_preagg(profile, output, &error) != BAT_OK) {
+        bat_output_abandon(output);
+    } else if (bat_outputs_commit(&output, 1, &error) == BAT_OK && !is_empty) {
         fuzz_expect(bat_profile_read(again, path, NULL, &error) == BAT_OK,
                     "what was written can be read");
         size_t size;
@@ -123,7 +124,7 @@ static void expect_same_as_text(struct bat_profile *profile)
         free(again_fdata);
     }
     bat_profile_free(again);
-    close(file);
+    free(path);
 }
 
 void read_both_ways(const uint8_t *data, size_t size, bool basic_samples)

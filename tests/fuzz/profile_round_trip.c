@@ -6,13 +6,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "demo.h"
 #include "fuzz.h"
 
 struct bat_binary *profile_binary(void)
 {
     static struct bat_binary binary;
     if (!binary.map)
-        fuzz_expect(bat_binary_open(DEMO_BINARY, &binary, NULL) == BAT_OK,
+        fuzz_expect(bat_binary_open(demo_bolted(), &binary, NULL) == BAT_OK,
                     "the demonstration's binary can be opened");
     return &binary;
 }
@@ -75,8 +76,15 @@ char *profile_translate(const struct bat_profile *profile, size_t *size)
         return NULL;
     }
     char *path = fuzz_path("profile");
-    fuzz_expect(bat_records_write_yaml(records, path, &error) == BAT_OK, "YAML can be written");
-    fuzz_expect(bat_records_write_fdata(records, path, &error) == BAT_OK, "fdata can be written");
+    struct bat_output *outputs[2];
+    fuzz_expect(bat_output_begin("/dev/null", &outputs[0], &error) == BAT_OK &&
+                    bat_output_begin(path, &outputs[1], &error) == BAT_OK,
+                "outputs can be begun");
+    fuzz_expect(bat_records_write_yaml(records, outputs[0], &error) == BAT_OK,
+                "YAML can be written");
+    fuzz_expect(bat_records_write_fdata(records, outputs[1], &error) == BAT_OK,
+                "fdata can be written");
+    fuzz_expect(bat_outputs_commit(outputs, 2, &error) == BAT_OK, "outputs can be committed");
     bat_records_free(records);
     char *text = read_file(path, size);
     free(path);

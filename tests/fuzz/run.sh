@@ -1,12 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# Runs every fuzz target for a while, from the seeds and from what earlier runs found.
+# Runs every fuzz target: first on the inputs that once failed (regressions/TARGET), then for a while
+# from the seeds and from what earlier runs found.
 #
 #   run.sh SECONDS BIN_DIR WORK_DIR [TARGET...]
 #
 # BIN_DIR has the fuzz targets and batdump. WORK_DIR keeps the corpora, and an input that a target
-# failed on: WORK_DIR/TARGET-crash-... Exits with 1 if there was one.
+# failed on: WORK_DIR/TARGET-crash-... Exits with 1 if there was one. With 0 seconds it runs the
+# regressions alone.
 set -u
 
 if [ $# -lt 3 ]; then
@@ -18,8 +20,10 @@ bin=$2
 work=$3
 shift 3
 here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
-[ $# -gt 0 ] || set -- decode round_trip builder elf functions json preagg fdata perf_data \
-    perf_script debuginfo stacks original
+. "$here/targets.sh"
+# Names have no blanks.
+# shellcheck disable=SC2046
+[ $# -gt 0 ] || set -- $(target_names)
 
 mkdir -p "$work" || exit 1
 python3 "$here/make_seeds.py" "$here/../data" "$bin/batdump" "$work/seeds" || exit 1
@@ -30,21 +34,33 @@ trap 'exit 1' HUP INT TERM
 export TMPDIR="$scratch"
 
 status=0
+failed() {
+    status=1
+    echo "FAILED"
+    tail -n 60 "$work/$1.log"
+}
+
 for target in "$@"; do
     corpus=$work/corpus/$target
     mkdir -p "$corpus" || exit 1
-    dictionary=
-    [ ! -e "$here/$target.dict" ] || dictionary=-dict=$here/$target.dict
     printf '%s: ' "fuzz_$target"
-    # No input is worth more than a few seconds, and a small one no more than a little memory.
-    if "$bin/fuzz_$target" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=1024 \
-        -artifact_prefix="$work/$target-" -print_final_stats=1 $dictionary \
+    limits=$(limits "$(longest "$target")")
+    regressions=$here/regressions/$target
+    if [ -d "$regressions" ]; then
+        # Options are words.
+        # shellcheck disable=SC2086
+        "$bin/fuzz_$target" $limits "$regressions"/* >"$work/$target.log" 2>&1 ||
+            { failed "$target"; continue; }
+        printf 'regressions: %s ' "$(ls "$regressions" | wc -l)"
+    fi
+    [ "$seconds" -gt 0 ] || { echo; continue; }
+    # shellcheck disable=SC2086
+    if "$bin/fuzz_$target" -max_total_time="$seconds" $limits \
+        -artifact_prefix="$work/$target-" -print_final_stats=1 -dict="$here/$target.dict" \
         "$corpus" "$work/seeds/$target" >"$work/$target.log" 2>&1; then
         sed -n 's/^stat::number_of_executed_units: */inputs tried: /p' "$work/$target.log"
     else
-        status=1
-        echo "FAILED"
-        tail -n 60 "$work/$target.log"
+        failed "$target"
     fi
 done
 exit $status

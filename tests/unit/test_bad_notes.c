@@ -2,7 +2,8 @@
 /*
  * Damaged notes: every prefix of good ones, every byte changed in several ways, and every number
  * replaced by huge ones. Each must be refused with a sentence or validate, encode to its own bytes
- * if it decodes, leak nothing, and never hold more memory than 64 times its size and 16 MB.
+ * if it decodes, leak nothing, and never hold more memory than 64 times its size and 16 MB. Large
+ * notes: how much memory decoding takes.
  *
  * The linker sends the library's allocations through the __wrap_ functions here (see
  * tests/CMakeLists.txt).
@@ -94,8 +95,9 @@ static void look_up_everything(const struct bat_map *map)
     static struct bat_block blocks[256];
     for (uint32_t table = 0; table < bat_map_tables(map); table++) {
         const struct bat_function *function = &map->functions[table];
-        assert_int_equal(bat_map_table_at(map, function->address), table);
-        assert_int_equal(bat_map_table_containing(map, function->address), table);
+        uint32_t found = bat_is_unemitted(map, table) ? BAT_NONE : table;
+        assert_int_equal(bat_map_table_at(map, function->address), found);
+        assert_int_equal(bat_map_table_containing(map, function->address), found);
         assert_in_range(bat_parent(map, table), 0, map->hot_count - 1);
         uint32_t count = bat_blocks(map, table, blocks, 256);
         bat_block_at(blocks, count < 256 ? count : 256, 40);
@@ -283,8 +285,94 @@ static void damaged_notes_are_refused_or_sound(void **state)
     assert_in_range(notes, 8, 1000);
 }
 
+/* --- Large notes ------------------------------------------------------------------------------ */
+
+/* Branches behind each block of a function, all of them at their input offsets. */
+static void add_entries(struct bat_builder *builder, uint32_t function, uint32_t blocks,
+                        uint32_t branches)
+{
+    uint32_t offset = 0;
+    for (uint32_t block = 0; block < blocks; block++, offset += 4) {
+        assert_int_equal(bat_builder_add_block(builder, function, offset, offset,
+                                               0x7b4ea5e9d1000000u + offset, block, NULL),
+                         BAT_OK);
+        for (uint32_t branch = 0; branch < branches; branch++) {
+            offset += 4;
+            assert_int_equal(bat_builder_add_branch(builder, function, offset, offset, NULL),
+                             BAT_OK);
+        }
+    }
+}
+
+static uint8_t *large_note(uint32_t functions, uint32_t blocks, uint32_t branches, size_t *size)
+{
+    struct bat_builder *builder = bat_builder_new();
+    assert_non_null(builder);
+    for (uint32_t i = 0; i < functions; i++) {
+        uint32_t function;
+        assert_int_equal(bat_builder_add_function(builder, 0x400000 + (uint64_t)i * 0x1000000, i,
+                                                  blocks, &function, NULL),
+                         BAT_OK);
+        add_entries(builder, function, blocks, branches);
+    }
+    struct bat_map *map;
+    uint8_t *note;
+    assert_int_equal(bat_builder_finish(builder, BAT_HOT_INDEX_TABLE, &map, NULL), BAT_OK);
+    assert_int_equal(bat_encode(map, &note, size, NULL), BAT_OK);
+    bat_map_free(map);
+    bat_builder_free(builder);
+    return note;
+}
+
+/* Decode; *most gets the memory that was held at most meanwhile. Returns what the map holds. */
+static size_t held_by_decoding(const uint8_t *note, size_t size, size_t *most)
+{
+    size_t before = held;
+    struct bat_map *map;
+    most_held = held;
+    assert_int_equal(bat_decode(note, size, BAT_HOT_INDEX_AUTO, &map, NULL), BAT_OK);
+    *most = most_held - before;
+    size_t after = held - before;
+    bat_map_free(map);
+    assert_int_equal(held, before);
+    return after;
+}
+
+/* What bat_decoder.h promises, whatever the note holds most of. */
+static void decoding_holds_what_the_map_needs(void **state)
+{
+    (void)state;
+    static const uint32_t shapes[][3] = {{20000, 8, 1},   {20, 20000, 0},  {1, 200000, 0},
+                                         {1, 1, 1500000}, {10, 1, 200000}, {200000, 1, 0}};
+    for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++) {
+        size_t size;
+        uint8_t *note = large_note(shapes[i][0], shapes[i][1], shapes[i][2], &size);
+        size_t most;
+        size_t after = held_by_decoding(note, size, &most);
+        assert_in_range(size, 1 << 20, 8 << 20);
+        assert_in_range(most, after, after + after / 2 + size * 5 / 2 + 1500000);
+        free(note);
+    }
+}
+
+/* A block, a branch and another block of a note of BOLT's take 22 bytes. */
+static void decoding_a_usual_note_holds_three_times_its_size(void **state)
+{
+    (void)state;
+    size_t size;
+    uint8_t *note = large_note(20000, 12, 1, &size);
+    size_t most;
+    held_by_decoding(note, size, &most);
+    assert_in_range(most, size, 3 * size);
+    free(note);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(damaged_notes_are_refused_or_sound)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(damaged_notes_are_refused_or_sound),
+        cmocka_unit_test(decoding_holds_what_the_map_needs),
+        cmocka_unit_test(decoding_a_usual_note_holds_three_times_its_size),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

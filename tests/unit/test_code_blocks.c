@@ -508,13 +508,13 @@ static void only_what_was_asked_for_can_be_read(void **state)
 static struct bat_code_blocks some_blocks(void)
 {
     static struct bat_code_block all[] = {
-        {0x00, 0x0e, 4, BAT_BLOCK_ENTRY | BAT_BLOCK_REACHES_NEXT},
-        {0x10, 0x13, 4, BAT_BLOCK_REACHES_NEXT | BAT_BLOCK_ENDS_IN_CALL},
-        {0x18, 0x1d, 4, BAT_BLOCK_REACHES_NEXT},
-        {0x20, 0x23, 4, BAT_BLOCK_REACHES_NEXT | BAT_BLOCK_ENDS_IN_CALL},
-        {0x28, 0x2b, 4, BAT_BLOCK_LANDING_PAD},
-        {0x30, 0x36, 6, BAT_BLOCK_REACHES_NEXT},
-        {0x38, 0x3f, 6, 0},
+        {0x00, 0x0e, 4, BAT_BLOCK_ENTRY | BAT_BLOCK_REACHES_NEXT, 0},
+        {0x10, 0x13, 4, BAT_BLOCK_REACHES_NEXT | BAT_BLOCK_ENDS_IN_CALL, 0},
+        {0x18, 0x1d, 4, BAT_BLOCK_REACHES_NEXT, 0},
+        {0x20, 0x23, 4, BAT_BLOCK_REACHES_NEXT | BAT_BLOCK_ENDS_IN_CALL, 0},
+        {0x28, 0x2b, 4, BAT_BLOCK_LANDING_PAD, 0},
+        {0x30, 0x36, 6, BAT_BLOCK_REACHES_NEXT, 0},
+        {0x38, 0x3f, 6, 0, 0},
     };
     return (struct bat_code_blocks){.all = all, .count = 7, .size = 0x40};
 }

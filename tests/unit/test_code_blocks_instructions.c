@@ -200,7 +200,7 @@ static void bytes_that_are_no_instruction_are_not_decoded(void **state)
     /* Nor to LLVM: int1; ud0 %eax,%eax */
     assert_false(bat_instruction_decode(EM_X86_64, BYTES("\xf1"), ADDRESS, &found));
     assert_false(bat_instruction_decode(EM_X86_64, BYTES("\x0f\xff\xc0"), ADDRESS, &found));
-    assert_false(bat_instruction_decode(EM_RISCV, BYTES("\x82\x80\x00\x00"), ADDRESS, &found));
+    assert_false(bat_instruction_decode(EM_MIPS, BYTES("\x82\x80\x00\x00"), ADDRESS, &found));
 }
 
 /* --- AArch64 ------------------------------------------------------------------------------ */
@@ -321,9 +321,65 @@ static void returns_are_what_the_decoder_says(void **state)
         EM_X86_64, BYTES("\x66\x66\x66\x66\x66\x66\x66\x66\x66\x66\x66\x66\x66\x66\x66\xc3")));
 }
 
+/* --- RISC-V ------------------------------------------------------------------------------- */
+
+/* As llvm-mc assembles them. */
+static const struct x86_case riscv_cases[] = {
+    {"c.jr ra", BYTES("\x82\x80"), RETURN, 0},
+    {"jalr zero,0(ra)", BYTES("\x67\x80\x00\x00"), RETURN, 0},
+    {"jalr zero,0(t0)", BYTES("\x67\x80\x02\x00"), RETURN, 0},
+    {"jalr zero,0(a0)", BYTES("\x67\x00\x05\x00"), INDIRECT_JUMP, 0},
+    {"jalr ra,0(a0)", BYTES("\xe7\x00\x05\x00"), INDIRECT_CALL, 0},
+    {"jalr t0,16(t1)", BYTES("\xe7\x02\x03\x01"), INDIRECT_CALL, 0},
+    {"mret", BYTES("\x73\x00\x20\x30"), RETURN, 0},
+    {"sret", BYTES("\x73\x00\x20\x10"), RETURN, 0},
+    {"ebreak", BYTES("\x73\x00\x10\x00"), TRAP, 0},
+    {"ecall", BYTES("\x73\x00\x00\x00"), OTHER, 0},
+    {"nop", BYTES("\x13\x00\x00\x00"), NOP, 0},
+    {"jal zero,+0x12346", BYTES("\x6f\x20\x61\x34"), JUMP, 0x12346},
+    {"jal ra,-0x1004", BYTES("\xef\xe0\xdf\xff"), CALL, (uint64_t)-0x1004},
+    {"beq a0,a1,+0x78", BYTES("\x63\x0c\xb5\x06"), CONDITIONAL, 0x78},
+    {"bne a0,a1,-0xf0c", BYTES("\x63\x1a\xb5\x8e"), CONDITIONAL, (uint64_t)-0xf0c},
+    {"c.j +0x156", BYTES("\x99\xaa"), JUMP, 0x156},
+    {"c.j -0x202", BYTES("\xfd\xbb"), JUMP, (uint64_t)-0x202},
+    {"c.beqz a0,+0x5c", BYTES("\x31\xcd"), CONDITIONAL, 0x5c},
+    {"c.bnez a0,-0x86", BYTES("\x2d\xfd"), CONDITIONAL, (uint64_t)-0x86},
+    {"c.jr t0", BYTES("\x82\x82"), RETURN, 0},
+    {"c.jr a0", BYTES("\x02\x85"), INDIRECT_JUMP, 0},
+    {"c.jalr a0", BYTES("\x02\x95"), INDIRECT_CALL, 0},
+    {"c.ebreak", BYTES("\x02\x90"), TRAP, 0},
+    {"c.nop", BYTES("\x01\x00"), NOP, 0},
+    {"c.mv a0,a1", BYTES("\x2e\x85"), OTHER, 0},
+    {"c.add a0,a1", BYTES("\x2e\x95"), OTHER, 0},
+    {"c.lui a0,1", BYTES("\x05\x65"), OTHER, 0},
+};
+
+static void test_riscv(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(riscv_cases) / sizeof(riscv_cases[0]); i++) {
+        const struct x86_case *known = &riscv_cases[i];
+        struct bat_instruction instruction;
+        bool is_read =
+            bat_instruction_decode(EM_RISCV, known->bytes, known->size, ADDRESS, &instruction);
+        uint64_t target = known->target ? ADDRESS + known->target : 0;
+        if (!is_read || instruction.length != known->size || instruction.kind != known->kind ||
+            instruction.target != target)
+            fail_msg("%s: length %u, kind %u, target %llx", known->text, instruction.length,
+                     instruction.kind, (unsigned long long)instruction.target);
+        assert_int_equal(bat_is_return(EM_RISCV, known->bytes, known->size), known->kind == RETURN);
+        assert_false(
+            bat_instruction_decode(EM_RISCV, known->bytes, known->size - 1, ADDRESS, &instruction));
+    }
+    struct bat_instruction instruction;
+    assert_false(bat_instruction_decode(EM_RISCV, BYTES("\x00\x00\x00\x00"), 0, &instruction));
+    assert_false(bat_instruction_decode(EM_RISCV, BYTES("\x1f\x00\x00\x00"), 0, &instruction));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_riscv),
         cmocka_unit_test(x86_instructions_are_told_apart),
         cmocka_unit_test(x86_instructions_are_not_read_beyond_the_end),
         cmocka_unit_test(indirect_jumps_name_their_slot),

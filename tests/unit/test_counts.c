@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "counts.h"
+#include "shared_counts.h"
 #include "string_table.h"
 
 /* --- Counts ------------------------------------------------------------------------------------
@@ -296,6 +297,38 @@ static void test_take(void **state)
     bat_counts_free(&counts);
 }
 
+/* A table that shares with others never grows beyond its limit, and nothing is lost. */
+static void test_shared(void **state)
+{
+    (void)state;
+    enum { KEYS = 50000 };
+    for (uint32_t words = 1; words <= BAT_COUNTS_MAX_WORDS; words++) {
+        struct bat_shared_counts *shared = bat_shared_counts_new(words);
+        assert_non_null(shared);
+        struct bat_counts all = bat_counts_new(words);
+        for (uint64_t part = 1; part <= 2; part++) {
+            struct bat_counts counts = bat_counts_new(words);
+            counts.shared = shared;
+            for (uint64_t i = 0; i < KEYS; i++) {
+                const uint64_t key[BAT_COUNTS_MAX_WORDS] = {i, 1, 2, 3};
+                assert_int_equal(bat_counts_add(&counts, key, part, i), BAT_OK);
+                assert_true(counts.capacity <= BAT_SHARED_LIMIT);
+            }
+            assert_int_equal(bat_counts_take(&all, &counts), BAT_OK);
+            assert_null(all.shared);
+            bat_counts_free(&counts);
+        }
+        assert_int_equal(bat_shared_counts_take(shared, &all), BAT_OK);
+        assert_int_equal(all.count, KEYS);
+        for (uint64_t i = 0; i < KEYS; i++) {
+            const uint64_t key[BAT_COUNTS_MAX_WORDS] = {i, 1, 2, 3};
+            assert_count(&all, key, 3, 2 * i);
+        }
+        bat_shared_counts_free(shared);
+        bat_counts_free(&all);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -304,7 +337,7 @@ int main(void)
         cmocka_unit_test(test_overflow),     cmocka_unit_test(test_merge),
         cmocka_unit_test(test_sort),         cmocka_unit_test(test_strings),
         cmocka_unit_test(test_many_strings), cmocka_unit_test(test_beginnings),
-        cmocka_unit_test(test_take),
+        cmocka_unit_test(test_take),         cmocka_unit_test(test_shared),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "bat_debuginfo.h"
+#include "bat_elf.h"
 #include "debuginfo.h"
 
 #define FOLDER TEST_DATA "/debug/"
@@ -161,7 +162,25 @@ static void test_lines_alone(void **state)
     bat_debuginfo_close(debuginfo);
 }
 
-/* With sections for blocks functions have several pieces; the first is where calls go. */
+/* The address of a function's symbol in a program of FOLDER; 0 if it has none. */
+static uint64_t symbol_address(const char *program, const char *name)
+{
+    char path[512];
+    snprintf(path, sizeof(path), FOLDER "%s", program);
+    struct bat_elf *elf;
+    assert_int_equal(bat_elf_open(path, &elf, NULL), BAT_OK);
+    const struct bat_symbol *symbols;
+    size_t count;
+    assert_int_equal(bat_elf_symbols(elf, false, &symbols, &count, NULL), BAT_OK);
+    uint64_t address = 0;
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(symbols[i].name, name) == 0)
+            address = symbols[i].address;
+    bat_elf_close(elf);
+    return address;
+}
+
+/* With sections for blocks functions have several pieces; calls go to where their symbol is. */
 static void test_functions(void **state)
 {
     (void)state;
@@ -171,7 +190,7 @@ static void test_functions(void **state)
         const struct bat_debuginfo_function *function =
             bat_debuginfo_function(debuginfo, debuginfo->runs[i].start);
         assert_non_null(function);
-        assert_true(function->entry == function->ranges[0].start);
+        assert_int_equal(function->entry, symbol_address("sections", function->linkage_name));
         assert_ptr_equal(function->namesake, function);
         several += function->range_count > 1;
         for (size_t j = 0; j < function->range_count; j++)
@@ -246,16 +265,27 @@ static uint8_t *read_file(const char *path, size_t *size)
     return bytes;
 }
 
+/* What a function and frames say has to hold together, whatever the file says. */
 static void look_up_some(struct bat_debuginfo *debuginfo)
 {
-    const struct bat_frame *frames;
     for (uint64_t address = 0x200000; address < 0x202000; address += 0x11) {
-        bat_debuginfo_frames(debuginfo, address, &frames);
-        bat_debuginfo_function(debuginfo, address);
+        const struct bat_frame *frames;
+        size_t count = bat_debuginfo_frames(debuginfo, address, &frames);
+        const struct bat_debuginfo_function *function = bat_debuginfo_function(debuginfo, address);
+        for (size_t i = 0; i < count; i++)
+            assert_true(!frames[i].file || strnlen(frames[i].file, 1 << 16) < 1 << 16);
+        if (!function)
+            continue;
+        assert_int_not_equal(count, 0);
+        assert_int_not_equal(function->range_count, 0);
+        assert_non_null(function->namesake);
+        if (function->linkage_name)
+            assert_string_equal(frames[count - 1].linkage_name, function->linkage_name);
     }
 }
 
-static void open_bytes(const char *path, const uint8_t *bytes, size_t size)
+/* False if the file is refused. It is to say all that the program says, unless program is NULL. */
+static bool open_bytes(const char *path, const uint8_t *bytes, size_t size, const char *program)
 {
     FILE *file = fopen(path, "we");
     assert_non_null(file);
@@ -263,15 +293,21 @@ static void open_bytes(const char *path, const uint8_t *bytes, size_t size)
     fclose(file);
     struct bat_debuginfo *debuginfo;
     struct bat_error error = {0};
-    if (bat_debuginfo_open(path, NULL, &debuginfo, &error) != BAT_OK) {
-        assert_true(error.message[0] != 0);
-        return;
+    enum bat_code code = bat_debuginfo_open(path, NULL, &debuginfo, &error);
+    assert_int_equal(error.code, code);
+    if (code != BAT_OK) {
+        assert_true(error.message[0] != 0 && !program);
+        return false;
     }
+    if (program)
+        expect_all(program, debuginfo);
     look_up_some(debuginfo);
     bat_debuginfo_close(debuginfo);
+    return true;
 }
 
-/* Any byte may be any other, and the file may end anywhere: nothing bad happens. */
+/* Any byte may be any other, and the file may end anywhere: it is refused, or what it says holds
+ * together; a byte of code makes no difference. */
 static void test_damaged(void **state)
 {
     (void)state;
@@ -279,18 +315,29 @@ static void test_damaged(void **state)
     int made = mkstemp(path);
     assert_true(made >= 0);
     close(made);
-    static const char *const programs[] = {FOLDER "dwarf4", FOLDER "lto"};
+    static const char *const programs[] = {"dwarf4", "lto"};
     for (size_t i = 0; i < 2; i++) {
         size_t size;
-        uint8_t *bytes = read_file(programs[i], &size);
+        char program[512];
+        snprintf(program, sizeof(program), FOLDER "%s", programs[i]);
+        uint8_t *bytes = read_file(program, &size);
+        assert_true(open_bytes(path, bytes, size, NULL));
+        struct bat_elf *elf;
+        assert_int_equal(bat_elf_open(program, &elf, NULL), BAT_OK);
+        const struct bat_section text = *bat_elf_section(elf, ".text");
+        bat_elf_close(elf);
+        size_t refused = 0;
         for (size_t at = 0; at < size; at += 7) {
             uint8_t kept = bytes[at];
             bytes[at] = (uint8_t)(at % 3 ? ~kept : 0x80);
-            open_bytes(path, bytes, size);
+            bool is_code = at >= text.offset && at - text.offset < text.size;
+            refused += !open_bytes(path, bytes, size, is_code ? programs[i] : NULL);
             bytes[at] = kept;
         }
+        assert_in_range(refused, 10, size / 14);
+        /* The section headers are at the end. */
         for (size_t end = 0; end < size; end += 53)
-            open_bytes(path, bytes, end);
+            assert_false(open_bytes(path, bytes, end, NULL));
         free(bytes);
     }
     unlink(path);

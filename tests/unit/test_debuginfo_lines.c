@@ -132,7 +132,8 @@ static struct line_table read_table(const struct bytes *bytes, uint8_t **copy)
         .line_strings = {(const uint8_t *)strings, sizeof(strings)},
     };
     struct line_table table = {.compile_folder = "/src"};
-    line_table_read(&table, &sections, 0, is_wanted, NULL);
+    uint64_t budget = UINT64_MAX;
+    assert_true(line_table_read(&table, &sections, 0, is_wanted, NULL, &budget));
     return table;
 }
 
@@ -264,7 +265,25 @@ static void test_files(void **state)
 
 /* --- Damage --------------------------------------------------------------------------------- */
 
-/* A table that ends anywhere, or has any byte changed, is read without reading beyond it. */
+/* What the header promises of every table. */
+static void expect_order(const struct line_table *table)
+{
+    for (size_t i = 0; i < table->sequence_count; i++) {
+        const struct line_sequence *sequence = &table->sequences[i];
+        assert_true(sequence->start < sequence->end);
+        assert_true(i == 0 || table->sequences[i - 1].end <= sequence->end);
+        assert_true((uint64_t)sequence->first_row + sequence->row_count <= table->row_count);
+        assert_true(sequence->row_count > 0);
+        const struct line_row *rows = table->rows + sequence->first_row;
+        assert_true(rows[0].address == sequence->start);
+        assert_true(rows[sequence->row_count - 1].address <= sequence->end);
+        for (uint32_t row = 1; row < sequence->row_count; row++)
+            assert_true(rows[row - 1].address < rows[row].address);
+    }
+}
+
+/* A table that ends anywhere, or has any byte changed, is read without reading beyond it, and has
+ * its rows in order. */
 static void test_damaged(void **state)
 {
     (void)state;
@@ -273,22 +292,33 @@ static void test_damaged(void **state)
     PUT(&program, 1, 5, 7, 4, 2, 0, 2, 4, 3, 2, 8, 1, 8, 1, 0, 1, 1);
     struct bytes whole[] = {version_4(&program), version_5(&program)};
     for (size_t kind = 0; kind < 2; kind++) {
+        uint8_t *unchanged;
+        struct line_table table = read_table(&whole[kind], &unchanged);
+        size_t rows = table.row_count;
+        assert_int_not_equal(rows, 0);
+        line_table_free(&table);
+        free(unchanged);
         for (size_t at = 0; at < whole[kind].size; at++) {
             static const uint8_t values[] = {0, 1, 0x7f, 0x80, 0xff};
             for (size_t i = 0; i < sizeof(values); i++) {
                 struct bytes damaged = whole[kind];
                 damaged.at[at] = values[i];
                 uint8_t *copy;
-                struct line_table table = read_table(&damaged, &copy);
-                for (uint32_t file = 0; file < 8; file++)
-                    line_table_path(&table, file);
+                table = read_table(&damaged, &copy);
+                expect_order(&table);
+                for (uint32_t file = 0; file < 8; file++) {
+                    const char *name = line_table_path(&table, file);
+                    assert_true(!name || strlen(name) < sizeof(strings) + sizeof(damaged.at));
+                }
+                if (damaged.at[at] == whole[kind].at[at])
+                    assert_int_equal(table.row_count, rows);
                 line_table_free(&table);
                 free(copy);
             }
             struct bytes cut = whole[kind];
             cut.size = at;
             uint8_t *copy;
-            struct line_table table = read_table(&cut, &copy);
+            table = read_table(&cut, &copy);
             assert_int_equal(table.row_count, 0);
             line_table_free(&table);
             free(copy);

@@ -589,9 +589,9 @@ static void test_symbols(void **state)
     assert_int_equal(bat_elf_symbols(elf, false, &symbols, &count, NULL), BAT_OK);
     assert_int_equal(count, 4);
     assert_symbol(&symbols[0], "f", "a.c", 0x400100, TEXT, 2);
-    assert_symbol(&symbols[1], "g", "b.c", 0x400104, SHN_ABS, 5);
+    assert_symbol(&symbols[1], "g", "b.c", 0x400104, BAT_SECTION_ABSOLUTE, 5);
     assert_symbol(&symbols[2], "h", NULL, 0x400108, TEXT, 7);
-    assert_symbol(&symbols[3], "main", NULL, 0, SHN_UNDEF, 9);
+    assert_symbol(&symbols[3], "main", NULL, 0, BAT_SECTION_UNDEFINED, 9);
     assert_int_equal(symbols[1].type, STT_OBJECT);
     assert_int_equal(symbols[3].binding, STB_GLOBAL);
     assert_int_equal(symbols[3].size, 4);

@@ -671,6 +671,25 @@ static void test_extended_names_index(void **state)
     place_free(&place);
 }
 
+/* Program headers that are none may be anywhere, also where the file ends no more. */
+static void test_no_program_headers_behind_the_end(void **state)
+{
+    (void)state;
+    struct image image = image_new();
+    image_append_names(&image);
+    image_name(&image, NOTE_NAME);
+    Elf64_Ehdr *header = image_finish_at_end(&image);
+    header->e_phoff = image.size + 40;
+    struct place place = place_of(&image);
+    write_note(&place, note_a, sizeof(note_a));
+    go_on(&place);
+    write_note(&place, NULL, 0);
+    struct parsed after = parse(place.after);
+    assert_true(after.header.e_phoff > after.file.size);
+    parsed_free(&after);
+    place_free(&place);
+}
+
 /* --- What is refused -------------------------------------------------------------------------- */
 
 static void test_refused(void **state)
@@ -1035,6 +1054,7 @@ int main(void)
         cmocka_unit_test(test_mapped_note),
         cmocka_unit_test(test_extended_section_count),
         cmocka_unit_test(test_extended_names_index),
+        cmocka_unit_test(test_no_program_headers_behind_the_end),
         cmocka_unit_test(test_refused),
         cmocka_unit_test(test_shared_section_refused),
         cmocka_unit_test(test_empty_note_refused),

@@ -373,6 +373,52 @@ static void test_fallthroughs_of_all_small_tables(void **state)
     }
 }
 
+/* A table of more entries than are looked at one by one; behind a small one, so that what divides
+   it does not fall on its first entry. */
+#define LARGE 2100u
+
+static struct bat_map *large_map(const struct expected_entry *entries)
+{
+    static const struct expected_entry first[] = {{0, 0x8, false, 1, 0}, {3, 0x9, true, 0, 0}};
+    struct note_bytes note;
+    start_note(&note);
+    put_hex(&note, "02 10 0000000000000000 00 00");
+    put_entries(&note, first, COUNT(first));
+    put_hex(&note, "10 0000000000000000 00 00");
+    put_entries(&note, entries, LARGE);
+    put_hex(&note, "00");
+    finish_note(&note);
+    return decode_note(&note, BAT_HOT_INDEX_TABLE);
+}
+
+static void test_fallthroughs_of_large_tables(void **state)
+{
+    (void)state;
+    static struct expected_entry entries[LARGE];
+    static uint32_t pairs[LARGE][2];
+    /* Where blocks are: at the start, at an end of 512 entries and beside it, and at the end. */
+    static const uint32_t blocks[][6] = {{0, 0, 0, 0, 0, 0},
+                                         {1, 2099, 2099, 2099, 2099, 2099},
+                                         {509, 510, 511, 512, 513, 0},
+                                         {1020, 1021, 1022, 1023, 1024, 1025},
+                                         {5, 700, 1535, 1536, 1537, 2098}};
+    for (size_t kind = 0; kind < COUNT(blocks); kind++) {
+        for (uint32_t i = 0; i < LARGE; i++)
+            entries[i] = (struct expected_entry){
+                .output = i, .input = 2 * i + 1, .is_branch = true, .hash = 1};
+        for (size_t i = 0; i < COUNT(blocks[kind]); i++)
+            entries[blocks[kind][i]].is_branch = false;
+        struct bat_map *map = large_map(entries);
+        for (uint32_t from = 0; from < LARGE; from += 37) {
+            for (uint32_t to = from + 1; to < LARGE + 100; to += 61) {
+                size_t count = fallthroughs_by_the_text(entries, LARGE, from, to, pairs);
+                assert_fallthroughs(map, 1, from, to, (const uint32_t(*)[2])pairs, count);
+            }
+        }
+        bat_map_free(map);
+    }
+}
+
 /* --- Blocks: BAT.md 8.3 ----------------------------------------------------------------------- */
 
 /* From 13.3: input offset and index, with the hashes of 13.2. */
@@ -547,6 +593,36 @@ static void test_secondary_id(void **state)
     bat_map_free(map);
 }
 
+/* More entry points than are looked at one by one, in the order of their offsets or in another. */
+static void test_many_secondary_ids(void **state)
+{
+    (void)state;
+    for (uint32_t factor = 1; factor < 100; factor += 36) {
+        uint32_t offsets[100];
+        struct note_bytes note;
+        start_note(&note);
+        put_hex(&note, "02 10 0000000000000000 00 01 00 00 07 10 0000000000000000 00 64 00 00");
+        for (uint32_t i = 0; i < COUNT(offsets); i++) {
+            /* The last ten are there twice. */
+            offsets[i] = 3 * (i * factor % 90) + 0xffff0000;
+            put_uleb(&note, i ? offsets[i] - offsets[i - 1] : offsets[i]);
+        }
+        put_hex(&note, "00");
+        finish_note(&note);
+        struct bat_map *map = decode_note(&note, BAT_HOT_INDEX_TABLE);
+        for (uint64_t offset = 0xfffefff0; offset < 0x100000200; offset++) {
+            uint32_t id = 0;
+            for (uint32_t i = COUNT(offsets); i-- > 0;)
+                if (offsets[i] == offset)
+                    id = i + 1;
+            assert_int_equal(bat_secondary_id(map, 1, offset), id);
+        }
+        assert_int_equal(bat_secondary_id(map, 1, 0xffff0000ffff0000), 0);
+        assert_int_equal(bat_secondary_id(map, 0, 7), 1);
+        bat_map_free(map);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -563,12 +639,14 @@ int main(void)
         cmocka_unit_test(test_fallthroughs_without_blocks),
         cmocka_unit_test(test_fallthroughs_stay_in_the_table),
         cmocka_unit_test(test_fallthroughs_of_all_small_tables),
+        cmocka_unit_test(test_fallthroughs_of_large_tables),
         cmocka_unit_test(test_blocks_worked_example),
         cmocka_unit_test(test_blocks_capacity),
         cmocka_unit_test(test_blocks_over_fragments),
         cmocka_unit_test(test_no_blocks),
         cmocka_unit_test(test_block_at),
         cmocka_unit_test(test_secondary_id),
+        cmocka_unit_test(test_many_secondary_ids),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

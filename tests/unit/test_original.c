@@ -14,6 +14,7 @@
 
 #include "bat_decoder.h"
 #include "bat_original.h"
+#include "bat_profile.h"
 #include "original.h"
 
 #define BOLTED TEST_DATA "/demo/small.bolt"
@@ -407,6 +408,45 @@ static void test_a_raw_note(void **state)
     assert_null(original);
 }
 
+/* --- While others prepare ------------------------------------------------------------------- */
+
+/* What bat_profile_prepare() has begun changes nothing in the binary: it may be paired meanwhile.
+ */
+static void test_beside_preparing(void **state)
+{
+    (void)state;
+    struct bat_binary binary;
+    struct bat_original *original;
+    struct bat_records *records;
+    struct bat_error error;
+    const struct bat_profile_target target = {.is_bolted = true};
+    for (unsigned i = 0; i < 2; i++) {
+        struct bat_profile *profile = bat_profile_new(&target);
+        assert_non_null(profile);
+        assert_int_equal(bat_binary_find_note(BOLTED, &binary, &error), BAT_OK);
+        bat_profile_prepare(profile, &binary, NULL);
+        const struct bat_symbol *symbols;
+        size_t count;
+        assert_int_equal(bat_elf_symbols(binary.elf, false, &symbols, &count, &error), BAT_OK);
+        assert_int_not_equal(count, 0);
+        usleep(20000); /* by then the note is decoded, more often than not */
+        assert_null(binary.map);
+        if (i == 1) {
+            assert_int_equal(bat_binary_decode(&binary, &error), BAT_OK);
+            const struct bat_map *map = binary.map;
+            assert_int_equal(bat_original_open(INPUT, &binary, NULL, &original, &error), BAT_OK);
+            assert_int_equal(bat_profile_translate(profile, &binary, NULL, original,
+                                                   BAT_PROFILE_BRANCHES, &records, &error),
+                             BAT_OK);
+            assert_ptr_equal(binary.map, map);
+            bat_records_free(records);
+            bat_original_close(original);
+        }
+        bat_profile_free(profile);
+        bat_binary_close(&binary);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -428,6 +468,7 @@ int main(void)
         cmocka_unit_test(test_functions_too_small),
         cmocka_unit_test(test_no_elf_file),
         cmocka_unit_test(test_a_raw_note),
+        cmocka_unit_test(test_beside_preparing),
     };
     return cmocka_run_group_tests(tests, open_pair, close_pair);
 }

@@ -176,7 +176,7 @@ static void test_starts(void **state)
 {
     (void)state;
     struct input_starts starts = input_starts_new();
-    struct input_start start = {.from = 0x10, .block = 1, .start_join = BAT_NONE, .count = 5};
+    struct input_start start = {.from = 0x10, .way = 1, .start_join = BAT_NONE, .count = 5};
     struct input_start other = start;
     other.from = 0x20;
     struct input_start taken;

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -27,7 +28,10 @@ struct bytes {
 
 struct fixture {
     struct bat_elf *elf;
-    char path[32]; /* of the file that is written over and over */
+    /* The file that is written over and over. It is in memory: some file systems write a file to
+     * the disk each time that it was emptied and is closed. */
+    int file;
+    char path[32];
 };
 
 static int open_fixture(void **state)
@@ -35,10 +39,9 @@ static int open_fixture(void **state)
     struct fixture *fixture = calloc(1, sizeof(*fixture));
     assert_non_null(fixture);
     assert_int_equal(bat_elf_open(BINARY, &fixture->elf, NULL), BAT_OK);
-    strcpy(fixture->path, "/tmp/test_perf.XXXXXX");
-    int file = mkstemp(fixture->path);
-    assert_true(file >= 0);
-    close(file);
+    fixture->file = memfd_create("perf", 0);
+    assert_true(fixture->file >= 0);
+    snprintf(fixture->path, sizeof(fixture->path), "/proc/self/fd/%d", fixture->file);
     *state = fixture;
     return 0;
 }
@@ -46,7 +49,7 @@ static int open_fixture(void **state)
 static int close_fixture(void **state)
 {
     struct fixture *fixture = *state;
-    unlink(fixture->path);
+    close(fixture->file);
     bat_elf_close(fixture->elf);
     free(fixture);
     return 0;
@@ -71,10 +74,8 @@ static enum bat_code read_bytes(const struct fixture *fixture, const uint8_t *da
                                 bool basic, struct bat_profile_counters *counters,
                                 struct bat_error *error)
 {
-    FILE *file = fopen(fixture->path, "wb");
-    assert_non_null(file);
-    assert_int_equal(fwrite(data, 1, size, file), size);
-    assert_int_equal(fclose(file), 0);
+    assert_int_equal(ftruncate(fixture->file, (off_t)size), 0);
+    assert_int_equal(pwrite(fixture->file, data, size, 0), size);
     struct bat_profile_target target = {.elf = fixture->elf, .is_bolted = true};
     target.build_id = bat_elf_build_id(fixture->elf, &target.build_id_size);
     struct bat_profile *profile = bat_profile_new(&target);

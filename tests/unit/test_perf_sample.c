@@ -337,16 +337,43 @@ static void test_attribute_sizes(void **state)
         perf_attributes_free(&attributes);
     }
     drop(&bytes);
+}
 
-    struct perf_attributes attributes = {.ids = bat_counts_new(1)};
-    put_attribute(&bytes, SAMPLE_IP | UINT64_C(1) << 25, 0, 0, 0);
-    struct bat_error error = {0};
-    assert_int_equal(perf_attributes_add(&attributes, bytes.bytes, bytes.size, NULL, 0, 5, &error),
-                     BAT_ERR_UNSUPPORTED);
-    assert_string_equal(error.message, "expected samples of known fields, found fields 0x2000000 "
-                                       "of a newer perf");
-    drop(&bytes);
-    perf_attributes_free(&attributes);
+/* Bits of a newer perf: refused where they can change what samples look like. */
+static void test_unknown_bits(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t sample_type;
+        uint64_t read_format;
+        uint64_t branch_type;
+        const char *found; /* NULL: nothing to refuse */
+    } cases[] = {
+        {SAMPLE_IP | UINT64_C(1) << 25, 0, 0, "fields 0x2000000"},
+        {SAMPLE_READ, READ_ID | 1 << 5, 0, "counters of the format 0x20"},
+        {SAMPLE_READ, UINT64_C(1) << 63, 0, "counters of the format 0x8000000000000000"},
+        {SAMPLE_BRANCH_STACK, 0, 8 | 1 << 20, "branch stacks of the type 0x100000"},
+        {SAMPLE_READ, 0x1f, 0, NULL},
+        {SAMPLE_BRANCH_STACK, 0, 0xfffff, NULL},
+        {SAMPLE_IP, 1 << 5, 1 << 20, NULL},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct perf_bytes bytes = {0};
+        struct perf_attributes attributes = {.ids = bat_counts_new(1)};
+        put_attribute(&bytes, cases[i].sample_type, cases[i].read_format, 0, cases[i].branch_type);
+        struct bat_error error = {0};
+        enum bat_code code =
+            perf_attributes_add(&attributes, bytes.bytes, bytes.size, NULL, 0, 5, &error);
+        assert_int_equal(code, cases[i].found ? BAT_ERR_UNSUPPORTED : BAT_OK);
+        if (cases[i].found) {
+            char message[128];
+            snprintf(message, sizeof(message),
+                     "expected samples of known fields, found %s of a newer perf", cases[i].found);
+            assert_string_equal(error.message, message);
+        }
+        drop(&bytes);
+        perf_attributes_free(&attributes);
+    }
 }
 
 static void test_names(void **state)
@@ -393,6 +420,7 @@ int main(void)
         cmocka_unit_test(test_events_that_cannot_be_told_apart),
         cmocka_unit_test(test_time_of_other_records),
         cmocka_unit_test(test_attribute_sizes),
+        cmocka_unit_test(test_unknown_bits),
         cmocka_unit_test(test_names),
     };
     return cmocka_run_group_tests_name("perf_sample", tests, NULL, NULL);

@@ -86,13 +86,8 @@ static void test_recognition(void **state)
 {
     (void)state;
     static const char *const scripts[] = {
-        "PERFTEXT;MMAP=5;",
-        "# ========",
-        "T 1 2.5: PERF_RECORD_MMAP2 1/1",
-        "  4711",
-        "4711 0x10/0x20/",
-        "  -1  0x10/0x20/P/-/-/0",
-        "4711 cycles:u: 401000",
+        "PERFTEXT;MMAP=5;",        "T 1 2.5: PERF_RECORD_MMAP2 1/1", "  4711",
+        "4711 0x10/0x20/",         "  -1  0x10/0x20/P/-/-/0",        "4711 cycles:u: 401000",
         "1 cycles:u: 0 401000 \r",
     };
     static const char *const others[] = {
@@ -334,6 +329,34 @@ static void test_lost(void **state)
     bat_profile_free(profile);
 }
 
+/* --- Without processes ----------------------------------------------------------------------- */
+
+/* As llvm-profgen reads it: an address and a stack, or a call stack's addresses and a stack. */
+static void test_without_processes(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        "  40103f 0x401030/0x401040/P/-/-/0  0x401010/0x401020/M/-/-/12 \n",
+        "\n\t          401036\n\t  40101f\n 0x401030/0x401040/P/-/-/0 0x401010/0x401020/M/-/-/0\n",
+        MAP("7") "401036 0x401030/0x401040/P/-/-/0 0x401010/0x401020/M/-/-/0\n 7f0000001000\n",
+        MAP("7") MAP("8") "0x401030/0x401040/P/-/-/0 0x401010/0x401020/M/-/-/0\n",
+    };
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        struct bat_profile *profile = read_script(texts[i]);
+        assert_int_equal(profile->traces.count, 2);
+        assert_trace(profile, 0x401030, 0x401040, MINUS_1, 1, 0);
+        assert_trace(profile, 0x401010, 0x401020, 0x401030, 1, 1);
+        assert_int_equal(profile->counters.perf_samples, 1);
+        bat_profile_free(profile);
+    }
+    assert_refused("401a 0x1/0x2/P/-/-/0\n40103f 0x401030/401040/P/-/-/0\n", 2, 17,
+                   "the target of a branch");
+    assert_refused(
+        "x 1 2.5: PERF_RECORD_MMAP2 1/1: [0x401000(0x1000) @ 0x1000 08:01 1 1]: r-xp /b/other\n"
+        "40103f 0x401030/0x401040/P/-/-/0\n",
+        0, 0, "small.bolt");
+}
+
 /* --- What is refused ------------------------------------------------------------------------- */
 
 static void test_refused(void **state)
@@ -351,7 +374,19 @@ static void test_refused(void **state)
     assert_refused("\nx 7 PERF_RECORD_MMAP2 7/7: [0x1(0x1) @ x\n", 2, 40,
                    "the offset of a mapping");
     assert_refused("7 e: 1\n", 0, 0, "found none: no mappings were recorded");
-    assert_refused(MAP("7") "8 e: 1\n", 0, 0, "found none among 1 samples");
+    assert_refused("# ========\n# captured on: now\n", 0, 0, "no mappings were recorded");
+    /* Stacks with and without processes. */
+    assert_refused(MAP("7") "7 e: 1\n\t4005dc\n 0x4005c8/0x4005dc/P/-/-/0\n", 5, 2,
+                   "a process's number in front of a branch stack");
+    /* Comments of something else. */
+    assert_refused("# mine\nT 1 2 3 4\n", 1, 1, "expected a pre-aggregated profile");
+    assert_refused("#\n#", 1, 1, "expected a pre-aggregated profile");
+    assert_refused("# mine\n" MAP("7") "7\n", 0, 0, "expected branch stacks");
+    /* The first line of sections, and nothing behind it, not even its end. */
+    assert_refused("PERFTEXT;MMAP=5;", 1, 1,
+                   "expected sections of 5 bytes altogether, as this line says, found 0");
+    assert_refused("PERFTEXT;MMAP=5;\n7 e", 1, 1,
+                   "of 5 bytes altogether, as this line says, found 3");
     assert_refused(MAP("7") "7\n", 0, 0, "expected branch stacks");
 }
 
@@ -368,6 +403,7 @@ int main(void)
         cmocka_unit_test(test_mappings),
         cmocka_unit_test(test_sections),
         cmocka_unit_test(test_lost),
+        cmocka_unit_test(test_without_processes),
         cmocka_unit_test(test_refused),
     };
     return cmocka_run_group_tests(tests, open_binary, close_binary);

@@ -229,11 +229,11 @@ static void test_largest_numbers(void **state)
     (void)state;
     struct bat_profile *profile = new_profile();
     read_text(profile, bat_preagg_read,
-              "T 8000000000000000 0000000000000000000001 7fffffffffffffff 18446744073709551615\n"
-              "B 1 2 0 18446744073709551615\n"
+              "T 8000000000000000 0000000000000000000001 7fffffffffffffff 9223372036854775790\n"
+              "B 1 2 0 9223372036854775807\n"
               "S deadBEEF 00000000000000000000000000000000000000017\n");
-    assert_trace(profile, 0x8000000000000000, 1, 0x7fffffffffffffff, UINT64_MAX, 0);
-    assert_trace(profile, 1, 2, MINUS_1, 0, UINT64_MAX);
+    assert_trace(profile, 0x8000000000000000, 1, 0x7fffffffffffffff, INT64_MAX - 17, 0);
+    assert_trace(profile, 1, 2, MINUS_1, 0, INT64_MAX);
     assert_sample(profile, 0xdeadbeef, 17);
     bat_profile_free(profile);
 }
@@ -336,11 +336,11 @@ static const struct {
     {"S 1 1a\n", 0, 5, "expected a decimal count, found \"1a\""},
     {"S 1 1.5\n", 0, 5, "expected a decimal count, found \"1.5\""},
     {"S 1 18446744073709551616\n", 0, 5,
-     "expected a count below 2^64, found \"18446744073709551616\""},
+     "expected a count below 2^63, found \"18446744073709551616\""},
     {"S 1 99999999999999999999\n", 0, 5,
-     "expected a count below 2^64, found \"99999999999999999999\""},
+     "expected a count below 2^63, found \"99999999999999999999\""},
     {"B 1 2 1 18446744073709551616\n", 0, 9,
-     "expected a count below 2^64, found \"18446744073709551616\""},
+     "expected a count below 2^63, found \"18446744073709551616\""},
     /* What is found is quoted up to the next blank, and not for ever. */
     {"S 1 x\ty\n", 0, 5, "expected a decimal count, found \"x\""},
     {"S 1 x\r\n", 0, 5, "expected a decimal count, found \"x\""},
@@ -456,7 +456,8 @@ static void assert_number(const char *digits, int base)
     char text[128];
     snprintf(text, sizeof(text), base == 16 ? "S %s 1\n" : "S 1 %s\n", digits);
     uint64_t expected = 0;
-    bool fits = value_of(digits, base, &expected);
+    bool fits =
+        value_of(digits, base, &expected) && (base == 16 || expected <= (uint64_t)INT64_MAX);
     struct bat_profile *profile = new_profile();
     enum bat_code code = read_lines(profile, bat_preagg_read, text, strlen(text), 1, NULL);
     assert_int_equal(code, fits ? BAT_OK : BAT_ERR_SYNTAX);
@@ -528,10 +529,10 @@ static void test_sums_too_large(void **state)
 {
     (void)state;
     static const char *const texts[] = {
-        "S 1 18446744073709551615\nS 1 1\n",
-        "T 1 2 3 18446744073709551615\nT 1 2 3 1\n",
-        "B 1 2 1 18446744073709551615\nB 1 2 1 1\n",
-        "T 1 2 -1 18446744073709551615\nB 1 2 1 1\n",
+        "S 1 9223372036854775807\nS 1 1\n",
+        "T 1 2 3 9223372036854775807\nT 1 2 3 1\n",
+        "B 1 2 9223372036854775807 1\nB 1 2 1 1\n",
+        "T 1 2 -1 9223372036854775807\nB 1 2 1 1\n",
     };
     for (size_t i = 0; i < COUNT(texts); i++) {
         struct bat_profile *profile = new_profile();
@@ -540,14 +541,16 @@ static void test_sums_too_large(void **state)
             read_lines(profile, bat_preagg_read, texts[i], strlen(texts[i]), 1, &error),
             BAT_ERR_RANGE);
         assert_int_equal(error.code, BAT_ERR_RANGE);
-        assert_non_null(strstr(error.message, "2^64"));
+        assert_non_null(strstr(error.message, "2^63"));
         bat_profile_free(profile);
     }
-    /* Other records have sums of their own. */
+    /* All records together have one, so that no total can wrap. */
     struct bat_profile *profile = new_profile();
-    read_text(profile, bat_preagg_read,
-              "S 1 18446744073709551615\nS 2 18446744073709551615\n"
-              "T 1 2 3 18446744073709551615\nT 1 2 4 18446744073709551615\n");
+    struct bat_error error = {0};
+    static const char text[] = "S 1 9223372036854775807\nT 1 2 3 0\nT 1 2 4 1\nT 1 2 5 1\n";
+    assert_int_equal(read_lines(profile, bat_preagg_read, text, sizeof(text) - 1, 1, &error),
+                     BAT_ERR_RANGE);
+    assert_int_equal(error.line, 3);
     bat_profile_free(profile);
 }
 
@@ -561,7 +564,7 @@ static void test_several_files(void **state)
         read_as_file(profile, "T 1 2 3 4\nT X:1 X:2 X:3 1\nR 5 6 7 8\nE a\nE b\n", &error), BAT_OK);
     assert_int_equal(read_as_file(profile,
                                   "T 1 2 3 4\nT 2 2 2 2\nS Y:1 1\nS Y:1 1\nR 9 6 7 1\n"
-                                  "S 1 18446744073709551615\nE b\nE c\n",
+                                  "S 1 9223372036854775700\nE b\nE c\n",
                                   &error),
                      BAT_OK);
     assert_trace(profile, 1, 2, 3, 8, 0);
@@ -576,9 +579,9 @@ static void test_several_files(void **state)
     assert_int_equal(counters.trace_records, 6);
     assert_int_equal(counters.sample_records, 3);
     assert_int_equal(counters.foreign_locations, 5);
-    assert_int_equal(read_as_file(profile, "S 1 1\n", &error), BAT_ERR_RANGE);
+    assert_int_equal(read_as_file(profile, "S 1 100\n", &error), BAT_ERR_RANGE);
     assert_int_equal(error.code, BAT_ERR_RANGE);
-    assert_non_null(strstr(error.message, "2^64"));
+    assert_non_null(strstr(error.message, "2^63"));
     bat_profile_free(profile);
 }
 

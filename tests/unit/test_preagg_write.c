@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "output_file.h"
 #include "profile_text.h"
 
 /* The constants that stand for what is not known: -1, -2, -3. */
@@ -20,8 +21,10 @@ static char *written(const struct bat_profile *profile)
 {
     char *path = write_file("", 0);
     struct bat_error error = {0};
-    if (bat_profile_write_preagg(profile, path, &error) != BAT_OK)
+    struct bat_output *output = begin_output(path);
+    if (bat_profile_write_preagg(profile, output, &error) != BAT_OK)
         fail_msg("%s", error.message);
+    commit_output(output);
     FILE *file = fopen(path, "r");
     assert_non_null(file);
     char *text = calloc(1, 1 << 16);
@@ -200,7 +203,9 @@ static void test_what_has_no_form(void **state)
     read_text(profile, bat_fdata_read, "boltedcollection\n1 f 0 1 f 4 0 1\n");
     struct bat_error error = {0};
     char *path = write_file("old", 3);
-    assert_int_equal(bat_profile_write_preagg(profile, path, &error), BAT_ERR_MISMATCH);
+    struct bat_output *output = begin_output(path);
+    assert_int_equal(bat_profile_write_preagg(profile, output, &error), BAT_ERR_MISMATCH);
+    bat_output_abandon(output);
     assert_non_null(strstr(error.message, "found fdata"));
     remove_file(path);
     bat_profile_free(profile);
@@ -210,7 +215,9 @@ static void test_what_has_no_form(void **state)
     add(&profile->traces, 0x10, 0x20, 0x30, 1, UINT64_MAX);
     add(&profile->traces, 0x10, 0x20, 0x31, 1, 1);
     path = write_file("old", 3);
-    assert_int_equal(bat_profile_write_preagg(profile, path, &error), BAT_ERR_RANGE);
+    output = begin_output(path);
+    assert_int_equal(bat_profile_write_preagg(profile, output, &error), BAT_ERR_RANGE);
+    bat_output_abandon(output);
     FILE *file = fopen(path, "r");
     assert_non_null(file);
     char left[8] = "";

@@ -4,6 +4,8 @@
 #include <inttypes.h>
 
 #include "bat_autofdo.h"
+#include "split_units.h"
+#include "tool.h"
 
 /* A line of the report. */
 struct figure {
@@ -61,11 +63,11 @@ static void print_report(const struct compiler_profile *wanted,
         fputs("}\n", wanted->report);
 }
 
-/* Output files and programs are named in errors as what they are. */
+/* What cannot be written names itself. */
 static enum tool_exit fail(const struct compiler_profile *wanted, const struct bat_error *error)
 {
     bool is_output = error->code == BAT_ERR_IO;
-    tool_report(is_output ? wanted->output : bat_elf_path(wanted->elf), error);
+    tool_report(is_output ? NULL : bat_elf_path(wanted->elf), error);
     return TOOL_BAD;
 }
 
@@ -82,11 +84,11 @@ static enum tool_exit write_symbolized(const struct compiler_profile *wanted,
     enum bat_code code = bat_autofdo_write(wanted->profile, wanted->elf, debuginfo, wanted->kind,
                                            wanted->output, done, &error);
     enum tool_exit status = code == BAT_OK ? TOOL_FINE : fail(wanted, &error);
-    if (done->units_missing != 0)
-        tool_complain(path,
-                      "warning: the .dwo files of %" PRIu64 " of %" PRIu64
-                      " units with samples were not found (packages, .dwp, are not read)",
-                      done->units_missing, done->units_read);
+    if (bat_elf_section(wanted->elf, ".pseudo_probe") && status == TOOL_FINE)
+        tool_complain(path, "warning: was compiled with -fpseudo-probe-for-profiling: the profile "
+                            "written is one by lines, which a compiler with that option does not "
+                            "take (llvm-profgen makes one by probes)");
+    split_units_warn(path, done->units_missing, done->units_read);
     bat_debuginfo_close(debuginfo);
     return status;
 }

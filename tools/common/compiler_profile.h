@@ -12,7 +12,7 @@ struct compiler_profile {
     const struct bat_profile *profile; /* in the addresses of elf */
     const struct bat_elf *elf;         /* the program as it was compiled and linked */
     const char *debug_file;            /* where its DWARF is; NULL: find it */
-    const char *output;
+    struct bat_output *output;
     enum bat_profile_kind kind;
     bool by_addresses; /* write llvm-profgen's unsymbolized profile, not LLVM's sample profile */
     FILE *report;      /* NULL for none */

@@ -5,10 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "escape.h"
+
 static void put_place(struct output *output, const struct bat_original_place *place)
 {
     output_format(output, "0x%" PRIx64 " ", place->address);
-    output_text(output, place->name);
+    output_escaped(output, place->name);
     output_format(output, " + 0x%" PRIx64, place->address - place->function_address);
 }
 
@@ -96,7 +98,7 @@ static void put_output(struct output *output, const struct bat_names *names, uin
     if (!symbol)
         return;
     output_text(output, " ");
-    output_text(output, symbol->name);
+    output_escaped(output, symbol->name);
     output_format(output, " + 0x%" PRIx64, address - symbol->address);
 }
 

@@ -5,8 +5,10 @@
 
 #include "output.h"
 
-/* text with control characters as "\x1b", so that a name cannot steer a terminal. */
+/* text with control characters as "\x1b" (escape_controls.h), so that a name cannot steer a
+ * terminal. */
 void output_escaped(struct output *output, const char *text);
+void output_escaped_bytes(struct output *output, const char *text, size_t size);
 
 /*
  * text as a JSON string, quotes included. What is not UTF-8 becomes U+FFFD, a character for each

@@ -21,8 +21,9 @@
 /* The file and the note that it is to get. */
 struct injection {
     const struct inject_request *request;
-    struct bat_elf *elf;      /* the file as it is */
-    struct bat_binary source; /* where the note comes from, for --note and --from */
+    struct bat_elf *elf; /* the file as it is */
+    struct bat_output *output;
+    struct bat_binary source; /* where the note comes from, but for --json */
     uint8_t *encoded;         /* a note that was made here, or NULL */
     const uint8_t *note;
     size_t note_size;
@@ -148,7 +149,9 @@ static bool note_repaired(struct injection *injection)
     const char *path = injection->request->file;
     struct bat_error error;
     struct bat_binary *source = &injection->source;
-    if (bat_binary_open(path, source, &error) != BAT_OK)
+    source->elf = injection->elf;
+    if (bat_elf_note(source->elf, &source->note, &source->note_size, NULL, &error) != BAT_OK ||
+        bat_binary_decode(source, &error) != BAT_OK)
         return report(path, &error);
     if (source->map->hot_index_ambiguous)
         tool_complain(path,
@@ -158,6 +161,9 @@ static bool note_repaired(struct injection *injection)
                           ? "hot and cold tables together, as BOLT 19's may"
                           : "in the hot table");
     bat_map_canonicalize(source->map);
+    bool dropped = false;
+    if (bat_map_drop_unemitted(source->map, &dropped, &error) != BAT_OK)
+        return report(path, &error);
     struct bat_map *map = source->map;
     source->map = NULL;
     if (!encode(injection, map, path))
@@ -191,7 +197,6 @@ static void show_finding(const struct bat_finding *finding, void *context)
 /* Check the new note as part of the file. */
 static bool check(struct injection *injection)
 {
-    static const struct bat_validate_options options = {.by_function = true};
     const char *file = injection->request->file;
     struct bat_error error;
     struct bat_verdict verdict = {0};
@@ -202,7 +207,9 @@ static bool check(struct injection *injection)
     binary.note = injection->note;
     binary.note_size = injection->note_size;
     binary.map = NULL;
-    if (bat_validate(&binary, &options, show_finding, &findings, &verdict, &error) != BAT_OK)
+    enum bat_code code = bat_validate(&binary, NULL, show_finding, &findings, &verdict, &error);
+    bat_map_free(binary.map);
+    if (code != BAT_OK)
         return report(file, &error);
     injection->tables = verdict.tables;
     if (findings.shown > FINDINGS_SHOWN)
@@ -227,16 +234,17 @@ static void tell_done(const struct injection *injection)
     const struct inject_request *request = injection->request;
     if (request->quiet)
         return;
-    printf("%s: %s: ", target(request), injection->done);
+    char tables[32] = "";
     if (injection->tables != BAT_NONE)
-        printf("%" PRIu32 " table%s, ", injection->tables, injection->tables == 1 ? "" : "s");
-    printf("%zu bytes\n", injection->note_size);
+        snprintf(tables, sizeof(tables), "%" PRIu32 " table%s, ", injection->tables,
+                 injection->tables == 1 ? "" : "s");
+    tool_print("%s: %s: %s%zu bytes", target(request), injection->done, tables,
+               injection->note_size);
 }
 
 /* A copy of the file with the new note, made by a thread of its own while the note is checked. */
 struct copying {
     const struct injection *injection;
-    struct bat_elf_copy *copy;
     enum bat_code code;
     struct bat_error error;
 };
@@ -252,16 +260,39 @@ static void *run_copying(void *context)
 {
     struct copying *copying = context;
     const struct injection *injection = copying->injection;
-    copying->code = bat_elf_begin_note(injection->request->file, target(injection->request),
-                                       injection->note, injection->note_size, release_written,
-                                       (void *)injection, &copying->copy, &copying->error);
+    copying->code =
+        bat_elf_put_note(injection->elf, injection->note, injection->note_size, release_written,
+                         (void *)injection, injection->output, &copying->error);
     return NULL;
+}
+
+/* Begin the output, which may be the file itself but not where the note comes from. */
+static bool begin_output(struct injection *injection)
+{
+    const struct inject_request *request = injection->request;
+    struct bat_error error;
+    size_t inputs = request->argument ? 1 : 0;
+    if (bat_elf_begin_output(injection->elf, target(request), &injection->output, &error) !=
+            BAT_OK ||
+        bat_outputs_check(&injection->output, 1, &request->argument, inputs, &error) != BAT_OK)
+        return report(request->file, &error);
+    return true;
+}
+
+/* Say what was done, then do the last of it: what cannot be said is not done either. */
+static bool commit(struct injection *injection)
+{
+    struct bat_output *output = injection->output;
+    injection->output = NULL;
+    tell_done(injection);
+    return tool_commit(injection->request->file, &output, 1) == TOOL_FINE;
 }
 
 /* Put the copy in its place if the note is sound. */
 static bool write_note(struct injection *injection)
 {
     struct copying copying = {.injection = injection};
+    struct bat_error error;
     bool is_checked = !injection->request->no_check;
     pthread_t thread;
     bool has_thread = is_checked && pthread_create(&thread, NULL, run_copying, &copying) == 0;
@@ -270,17 +301,16 @@ static bool write_note(struct injection *injection)
         pthread_join(thread, NULL);
     else if (is_sound)
         run_copying(&copying);
-    if (!is_sound) {
-        bat_elf_abandon(copying.copy);
+    if (!is_sound)
         return false;
-    }
-    struct bat_error error;
     if (copying.code != BAT_OK)
         return report(injection->request->file, &copying.error);
-    if (bat_elf_commit(copying.copy, &error) != BAT_OK)
-        return report(injection->request->file, &error);
-    tell_done(injection);
-    return true;
+    /* What was checked and what was written were read one after the other. */
+    if (bat_binary_check_unchanged(&injection->source, &error) != BAT_OK)
+        return report(injection->request->argument ? injection->request->argument
+                                                   : injection->request->file,
+                      &error);
+    return commit(injection);
 }
 
 /* Get the note from where it comes from. */
@@ -318,7 +348,7 @@ static bool leave_canonical(struct injection *injection)
         return write_note(injection);
     }
     if (!request->quiet)
-        printf("%s: nothing needed repair: the note is in canonical form\n", request->file);
+        tool_print("%s: nothing needed repair: the note is in canonical form", request->file);
     return true;
 }
 
@@ -329,7 +359,7 @@ static bool inject(struct injection *injection)
     if (bat_elf_open(request->file, &injection->elf, &error) != BAT_OK)
         return report(request->file, &error);
     injection->done = describe(injection);
-    if (!get_note(injection))
+    if (!begin_output(injection) || !get_note(injection))
         return false;
     if (!injection->done)
         return leave_canonical(injection);
@@ -340,56 +370,82 @@ static bool run_inject(const struct inject_request *request)
 {
     struct injection injection = {.request = request, .tables = BAT_NONE};
     bool fine = inject(&injection);
+    bat_output_abandon(injection.output);
+    if (injection.source.elf != injection.elf)
+        bat_elf_close(injection.elf);
     bat_binary_close(&injection.source);
-    bat_elf_close(injection.elf);
     free(injection.encoded);
     return fine;
 }
 
 /* --- Removing and extracting -------------------------------------------------------------- */
 
+static bool remove_note(struct injection *injection)
+{
+    const char *file = injection->request->file;
+    const uint8_t *note = NULL;
+    struct bat_error error;
+    if (bat_elf_open(file, &injection->elf, &error) != BAT_OK)
+        return report(file, &error);
+    /* A note that cannot be read, a compressed one say, can still be removed. */
+    bat_elf_note(injection->elf, &note, &injection->note_size, NULL, NULL);
+    if (!begin_output(injection))
+        return false;
+    if (bat_elf_leave_note(injection->elf, injection->output, &error) != BAT_OK)
+        return report(file, &error);
+    return commit(injection);
+}
+
 static bool run_remove(const struct inject_request *request)
 {
-    struct bat_error error;
-    struct bat_elf *elf = NULL;
-    const uint8_t *note = NULL;
     struct injection injection = {.request = request, .tables = BAT_NONE, .done = "note removed"};
-    if (bat_elf_open(request->file, &elf, &error) != BAT_OK)
-        return report(request->file, &error);
-    /* A note that cannot be read, a compressed one say, can still be removed. */
-    bat_elf_note(elf, &note, &injection.note_size, NULL, NULL);
-    bat_elf_close(elf);
-    if (bat_elf_remove_note(request->file, target(request), &error) != BAT_OK)
-        return report(request->file, &error);
-    tell_done(&injection);
-    return true;
+    bool fine = remove_note(&injection);
+    bat_output_abandon(injection.output);
+    bat_elf_close(injection.elf);
+    return fine;
 }
 
 /* Write the note out. On standard output nothing else is printed. */
-static bool extract_to(const struct inject_request *request, const uint8_t *note, size_t size)
+static bool extract_note(const struct inject_request *request, const struct bat_elf *elf,
+                         struct bat_output *output)
 {
     struct bat_error error;
-    if (is_dash(request->argument)) {
-        fwrite(note, 1, size, stdout);
-        return true;
-    }
-    if (bat_write_file(request->argument, note, size, &error) != BAT_OK)
+    const uint8_t *note = NULL;
+    size_t size = 0;
+    if (bat_outputs_check(&output, 1, &request->file, 1, &error) != BAT_OK ||
+        bat_elf_note(elf, &note, &size, NULL, &error) != BAT_OK)
         return report(request->file, &error);
-    if (!request->quiet)
-        printf("%s: note extracted: %zu bytes\n", request->argument, size);
+    if (bat_output_write(output, note, size, &error) != BAT_OK)
+        return report(is_dash(request->argument) ? NULL : request->file, &error);
+    if (bat_elf_check_unchanged(elf, &error) != BAT_OK)
+        return report(request->file, &error);
+    if (!request->quiet && !is_dash(request->argument))
+        tool_print("%s: note extracted: %zu bytes", request->argument, size);
     return true;
+}
+
+static enum bat_code begin_extract(const struct inject_request *request, struct bat_output **output,
+                                   struct bat_error *error)
+{
+    return is_dash(request->argument) ? bat_output_begin(request->argument, output, error)
+                                      : bat_output_begin_file(request->argument, output, error);
 }
 
 static bool run_extract(const struct inject_request *request)
 {
     struct bat_error error;
     struct bat_elf *elf = NULL;
-    const uint8_t *note = NULL;
-    size_t size = 0;
-    if (bat_elf_open(request->file, &elf, &error) != BAT_OK)
+    struct bat_output *output = NULL;
+    if (bat_elf_open(request->file, &elf, &error) != BAT_OK ||
+        begin_extract(request, &output, &error) != BAT_OK) {
+        bat_elf_close(elf);
         return report(request->file, &error);
-    enum bat_code code = bat_elf_note(elf, &note, &size, NULL, &error);
-    bool fine = code == BAT_OK ? extract_to(request, note, size) : report(request->file, &error);
+    }
+    bool fine = extract_note(request, elf, output);
+    if (fine)
+        fine = tool_commit(request->file, &output, 1) == TOOL_FINE;
+    else
+        bat_output_abandon(output);
     bat_elf_close(elf);
     return fine;
 }

@@ -2,6 +2,7 @@
 #include "json_text.h"
 
 #include <errno.h>
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -90,19 +91,86 @@ static enum bat_code parse_chunks(struct json_text *text, int file, unsigned cha
     return check_status(text, yajl_complete_parse(text->parser));
 }
 
+/* --- The parser's memory -------------------------------------------------------------------- */
+
+/*
+ * yajl writes to what it is given without asking whether it was given anything. So where there is
+ * no memory, its functions are left by longjmp(), and what they had is freed here. They allocate
+ * nothing around a callback, so no function of ours is left so.
+ */
+struct block {
+    struct block *before;
+    struct block *after;
+};
+
+struct parser_memory {
+    struct block all; /* a ring of blocks, this one without memory behind it */
+    jmp_buf failed;
+};
+
+static void *put_in_ring(struct parser_memory *memory, struct block *block)
+{
+    if (!block)
+        longjmp(memory->failed, 1);
+    block->before = &memory->all;
+    block->after = memory->all.after;
+    block->after->before = block;
+    memory->all.after = block;
+    return block + 1;
+}
+
+static struct block *take_from_ring(void *bytes)
+{
+    struct block *block = (struct block *)bytes - 1;
+    block->before->after = block->after;
+    block->after->before = block->before;
+    return block;
+}
+
+static void *parser_malloc(void *context, size_t size)
+{
+    return put_in_ring(context, malloc(sizeof(struct block) + size));
+}
+
+static void *parser_realloc(void *context, void *bytes, size_t size)
+{
+    struct block *block = bytes ? take_from_ring(bytes) : NULL;
+    struct block *grown = realloc(block, sizeof(struct block) + size);
+    if (!grown)
+        free(block);
+    return put_in_ring(context, grown);
+}
+
+static void parser_free(void *context, void *bytes)
+{
+    (void)context;
+    if (bytes)
+        free(take_from_ring(bytes));
+}
+
+static void free_all(struct parser_memory *memory)
+{
+    struct block *after;
+    for (struct block *block = memory->all.after; block != &memory->all; block = after) {
+        after = block->after;
+        free(block);
+    }
+}
+
 enum bat_code json_text_parse(struct json_text *text, int file, const yajl_callbacks *callbacks,
                               void *context, struct bat_error *error)
 {
     *text = (struct json_text){.line = 1, .error = error};
-    unsigned char *chunk = malloc(CHUNK_SIZE);
-    text->parser = yajl_alloc(callbacks, NULL, context);
-    enum bat_code code = BAT_OK;
-    if (chunk && text->parser)
+    struct parser_memory memory = {.all = {&memory.all, &memory.all}};
+    yajl_alloc_funcs functions = {parser_malloc, parser_realloc, parser_free, &memory};
+    enum bat_code code = BAT_ERR_MEMORY;
+    if (setjmp(memory.failed) == 0) {
+        unsigned char *chunk = parser_malloc(&memory, CHUNK_SIZE);
+        text->parser = yajl_alloc(callbacks, &functions, context);
         code = parse_chunks(text, file, chunk);
-    else
+    } else {
         code = bat_fail(error, BAT_ERR_MEMORY, "not enough memory to read JSON");
-    if (text->parser)
-        yajl_free(text->parser);
-    free(chunk);
+    }
+    free_all(&memory);
     return code;
 }

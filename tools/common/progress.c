@@ -7,6 +7,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "bat.h"
+#include "escape_controls.h"
+
 /* Work shorter than this shows nothing; then the line is renewed that often. */
 #define FIRST_MILLISECONDS 1000
 #define EVERY_MILLISECONDS 200
@@ -48,11 +51,14 @@ void progress_update(uint64_t bytes, void *context)
     if (now < next ||
         !atomic_compare_exchange_strong(&progress->next, &next, now + EVERY_MILLISECONDS))
         return;
+    char file[BAT_MESSAGE_SIZE];
+    snprintf(file, sizeof(file), "%s", progress->file);
+    bat_escape_message(file, sizeof(file));
     if (progress->total)
-        fprintf(stderr, "\r\033[Kreading %s: %" PRIu64 " of %" PRIu64 " MB", progress->file,
-                done >> 20, progress->total >> 20);
+        fprintf(stderr, "\r\033[Kreading %s: %" PRIu64 " of %" PRIu64 " MB", file, done >> 20,
+                progress->total >> 20);
     else
-        fprintf(stderr, "\r\033[Kreading %s: %" PRIu64 " MB", progress->file, done >> 20);
+        fprintf(stderr, "\r\033[Kreading %s: %" PRIu64 " MB", file, done >> 20);
     fflush(stderr);
 }
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "bat_decoder.h"
+#include "functions.h"
 #include "similar.h"
 #include "tool.h"
 
@@ -91,6 +92,28 @@ static void complain_of_name(const char *path, const struct bat_binary *binary,
     tool_complain(path, "there is no function \"%s\"%s", name, similar);
 }
 
+/* By the name that the function has in profiles: "f/file.c/1". */
+static bool select_profile_name(struct selection *selection, const struct bat_binary *binary,
+                                const char *name)
+{
+    struct bat_functions *functions = NULL;
+    if (!binary->elf || !strchr(name, '/') ||
+        bat_functions_create(binary->elf, NULL, &functions, NULL) != BAT_OK)
+        return false;
+    bool found = false;
+    uint32_t count = 0;
+    const struct bat_function_symbol *all = bat_functions_all(functions, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t table = bat_map_table_at(binary->map, all[i].address);
+        if (table == BAT_NONE || !all[i].name || strcmp(all[i].name, name) != 0)
+            continue;
+        found = true;
+        choose_with_fragments(selection, binary->map, table);
+    }
+    bat_functions_free(functions);
+    return found;
+}
+
 static bool select_name(struct selection *selection, const char *path,
                         const struct bat_binary *binary, const struct bat_names *names,
                         const char *name)
@@ -110,6 +133,7 @@ static bool select_name(struct selection *selection, const char *path,
         found = true;
         choose_with_fragments(selection, binary->map, table);
     }
+    found = found || select_profile_name(selection, binary, name);
     if (!found)
         complain_of_name(path, binary, names, name, known);
     return found;

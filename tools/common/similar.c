@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "escape_controls.h"
+
 /* Longer names are not compared: nobody types them, and three must fit SIMILAR_SIZE. */
 #define NAME_MAX_LENGTH 64u
 #define SHOWN 3u
@@ -38,13 +40,10 @@ struct candidate {
     unsigned distance;
 };
 
-/* What could steer a terminal is not worth suggesting. */
-static bool is_printable(const char *name)
+/* A name that cannot be typed is not worth suggesting. */
+static bool is_typeable(const char *name, size_t length)
 {
-    for (; *name; name++)
-        if ((unsigned char)*name <= ' ' || *name == 0x7f)
-            return false;
-    return true;
+    return !memchr(name, ' ', length) && !bat_has_controls(name, length);
 }
 
 /* Put a name in among the best so far, unless it is there already. */
@@ -80,7 +79,7 @@ void similar_names(const struct bat_names *names, const char *name, char text[SI
             length + limit < other_length)
             continue;
         unsigned far = distance(name, length, other, other_length);
-        if (far <= limit && is_printable(other))
+        if (far <= limit && is_typeable(other, other_length))
             consider(best, other, far);
     }
     size_t used = 0;

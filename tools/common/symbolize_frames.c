@@ -2,6 +2,7 @@
 /* Frames of stacks: looked up, and written in the form of their lines. */
 #include <inttypes.h>
 
+#include "escape.h"
 #include "symbolize_text.h"
 
 /* --- Looking up ----------------------------------------------------------------------------- */
@@ -102,7 +103,7 @@ static void write_location(struct symbolize_text *text, const struct bat_source_
                            bool with_column)
 {
     struct output *output = text->printer->output;
-    output_text(output, printed_file(text->printer, frame, frame->file));
+    output_escaped(output, printed_file(text->printer, frame, frame->file));
     output_format(output, ":%" PRIu32, frame->line);
     if (with_column && frame->column != 0)
         output_format(output, ":%" PRIu32, frame->column);
@@ -144,7 +145,9 @@ static void write_gdb(struct symbolize_text *text, const struct text_frame *fram
             write_start(text, frame, i, frame->read.address_end);
         else
             write_start(text, frame, i, frame->read.number_end);
-        output_format(output, i == 0 ? " in %s ()" : "  %s ()", function_name(text, source));
+        output_text(output, i == 0 ? " in " : "  ");
+        output_escaped(output, function_name(text, source));
+        output_text(output, " ()");
         if (source->file) {
             output_text(output, " at ");
             write_location(text, source, false);
@@ -162,7 +165,7 @@ static void write_simple(struct symbolize_text *text, const struct text_frame *f
         const struct bat_source_frame *source = &frame->frames[i];
         write_start(text, frame, i, frame->read.address_end);
         output_text(output, before);
-        output_text(output, function_name(text, source));
+        output_escaped(output, function_name(text, source));
         if (source->file) {
             output_text(output, " ");
             write_location(text, source, true);
@@ -179,7 +182,7 @@ static void write_perf(struct symbolize_text *text, const struct text_frame *fra
         const struct bat_source_frame *source = &frame->frames[i];
         write_start(text, frame, i, frame->read.address_end);
         output_text(output, " ");
-        output_text(output, function_name(text, source));
+        output_escaped(output, function_name(text, source));
         if (i + 1 < frame->count) {
             output_text(output, " (inlined)");
         } else if (frame->read.module.length != 0) {
@@ -204,7 +207,7 @@ static void write_behind(struct symbolize_text *text, const struct text_frame *f
     for (size_t i = 0; i < frame->count; i++) {
         const struct bat_source_frame *source = &frame->frames[i];
         output_text(output, i == 0 ? " " : " (inlined by) ");
-        output_text(output, function_name(text, source));
+        output_escaped(output, function_name(text, source));
         if (source->file) {
             output_text(output, " at ");
             write_location(text, source, true);

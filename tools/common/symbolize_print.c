@@ -58,14 +58,21 @@ static void print_footer(struct symbolize_printer *printer)
         output_bytes(printer->output, "\n", 1);
 }
 
+static void print_line(struct output *output, const char *label, const char *text)
+{
+    output_text(output, label);
+    output_escaped(output, text);
+    output_text(output, "\n");
+}
+
 static void print_verbose(struct symbolize_printer *printer, const struct bat_source_frame *frame)
 {
     struct output *output = printer->output;
     const char *file = printed_file(printer, frame, frame->file);
     const char *start_file = printed_file(printer, frame, frame->start_file);
-    output_format(output, "  Filename: %s\n", file ? file : UNKNOWN);
+    print_line(output, "  Filename: ", file ? file : UNKNOWN);
     if (frame->start_line != 0) {
-        output_format(output, "  Function start filename: %s\n", start_file ? start_file : "");
+        print_line(output, "  Function start filename: ", start_file ? start_file : "");
         output_format(output, "  Function start line: %" PRIu32 "\n", frame->start_line);
     }
     if (printer->options.style == STYLE_LLVM && frame->has_start_address)
@@ -79,7 +86,7 @@ static void print_verbose(struct symbolize_printer *printer, const struct bat_so
 static void print_location(struct symbolize_printer *printer, const struct bat_source_frame *frame)
 {
     const char *file = printed_file(printer, frame, frame->file);
-    output_text(printer->output, file ? file : UNKNOWN);
+    output_escaped(printer->output, file ? file : UNKNOWN);
     char *at = output_reserve(printer->output, LINE_ROOM);
     at = put_text(at, ":");
     at = put_decimal(at, frame->line);
@@ -104,7 +111,7 @@ static void print_frame(struct symbolize_printer *printer, const struct bat_sour
         const char *function = printed_function(printer, frame);
         if (pretty && is_caller)
             output_text(output, " (inlined by) ");
-        output_text(output, function ? function : UNKNOWN);
+        output_escaped(output, function ? function : UNKNOWN);
         output_text(output, pretty ? " at " : "\n");
     }
     if (printer->options.verbose)
@@ -215,9 +222,10 @@ void print_data(struct symbolize_printer *printer, const struct symbolize_reques
         symbol = &unknown;
     if (printer->options.style != STYLE_JSON) {
         print_header(printer, request->address);
-        output_format(output, "%s\n%" PRIu64 " %" PRIu64 "\n", name ? name : UNKNOWN,
-                      symbol->address, symbol->size);
-        output_format(output, symbol->file ? "%s:0\n" : "??:?\n", symbol->file);
+        print_line(output, "", name ? name : UNKNOWN);
+        output_format(output, "%" PRIu64 " %" PRIu64 "\n", symbol->address, symbol->size);
+        output_escaped(output, symbol->file ? symbol->file : UNKNOWN);
+        output_text(output, symbol->file ? ":0\n" : ":?\n");
         print_footer(printer);
         return;
     }

@@ -3,36 +3,101 @@
 
 #include <argp.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "escape_controls.h"
+#include "truncated.h"
+
+/* What is printed at once; a longer text, of two longest paths say, is cut off. */
+#define LINE_SIZE 8192u
 
 static const char *tool_name = "batkit";
 static char version_text[64];
 
+/*
+ * Standard descriptors that the caller has closed would be given to files that are opened, and get
+ * what is printed. They are taken here, in a direction in which each fails as if it were closed.
+ */
+static void reserve_standard(void)
+{
+    struct stat status;
+    for (int file = STDIN_FILENO; file <= STDERR_FILENO; file++) {
+        if (fstat(file, &status) == 0 || errno != EBADF)
+            continue;
+        /* The lowest free one is given: this one. Where there is no such device, a folder will do.
+         */
+        if (open("/dev/null", file == STDIN_FILENO ? O_WRONLY : O_RDONLY) < 0 &&
+            open("/", O_RDONLY | O_DIRECTORY) < 0)
+            exit(TOOL_BAD);
+    }
+}
+
 void tool_begin(const char *name)
 {
+    reserve_standard();
     tool_name = name;
     snprintf(version_text, sizeof(version_text), "%s (batkit) %s", name, BATKIT_VERSION);
     argp_program_version = version_text;
     argp_err_exit_status = TOOL_USAGE;
+    truncated_catch(tool_name);
     /* So that a closed pipe is an error like any other, and temporary files get removed. */
     signal(SIGPIPE, SIG_IGN);
+    /* So that a limit on the sizes of files is an error like a full disk. */
+    signal(SIGXFSZ, SIG_IGN);
+}
+
+bool tool_parse(const struct argp *argp, int argc, char **argv, unsigned flags, void *input)
+{
+    error_t error = argp_parse(argp, argc, argv, flags, NULL, input);
+    if (error != 0)
+        tool_complain(NULL, "reading the options: %s", strerror(error));
+    return error == 0;
+}
+
+/* Format text behind the first used bytes of line, which has LINE_SIZE bytes. */
+static BAT_PRINTF(3, 0) void add_text(char *line, size_t used, const char *format,
+                                      va_list arguments)
+{
+    if (used < LINE_SIZE)
+        vsnprintf(line + used, LINE_SIZE - used, format, arguments);
+}
+
+static void put_escaped(FILE *stream, const char *text)
+{
+    char escaped[BAT_ESCAPED_BYTE * LINE_SIZE];
+    fwrite(escaped, 1, (size_t)(bat_put_escaped(escaped, text, strlen(text)) - escaped), stream);
 }
 
 void tool_complain(const char *file, const char *format, ...)
 {
     fflush(stdout);
-    fprintf(stderr, "%s: ", tool_name);
-    if (file)
-        fprintf(stderr, "%s: ", file);
+    char line[LINE_SIZE];
+    int used = file ? snprintf(line, sizeof(line), "%s: %s: ", tool_name, file)
+                    : snprintf(line, sizeof(line), "%s: ", tool_name);
     va_list arguments;
     va_start(arguments, format);
-    vfprintf(stderr, format, arguments);
+    add_text(line, (size_t)used, format, arguments);
     va_end(arguments);
+    put_escaped(stderr, line);
     fputc('\n', stderr);
+}
+
+void tool_print(const char *format, ...)
+{
+    char text[LINE_SIZE];
+    va_list arguments;
+    va_start(arguments, format);
+    add_text(text, 0, format, arguments);
+    va_end(arguments);
+    put_escaped(stdout, text);
+    fputc('\n', stdout);
 }
 
 void tool_report(const char *file, const struct bat_error *error)
@@ -48,6 +113,7 @@ void tool_report(const char *file, const struct bat_error *error)
 
 enum tool_exit tool_end(enum tool_exit status)
 {
+    static bool is_told;
     bool failed = ferror(stdout) != 0;
     int reason = 0;
     if (fflush(stdout) != 0) {
@@ -57,9 +123,24 @@ enum tool_exit tool_end(enum tool_exit status)
     if (!failed)
         return status;
     /* Nobody reads on behind a closed pipe: no message, but not success either. */
-    if (reason != EPIPE)
+    if (reason != EPIPE && !is_told)
         fprintf(stderr, "%s: standard output: %s\n", tool_name,
                 reason ? strerror(reason) : "could not be written");
+    is_told = true;
+    return TOOL_BAD;
+}
+
+enum tool_exit tool_commit(const char *file, struct bat_output **outputs, size_t count)
+{
+    struct bat_error error;
+    if (tool_end(TOOL_FINE) != TOOL_FINE) {
+        for (size_t i = 0; i < count; i++)
+            bat_output_abandon(outputs[i]);
+        return TOOL_BAD;
+    }
+    if (bat_outputs_commit(outputs, count, &error) == BAT_OK)
+        return TOOL_FINE;
+    tool_report(file, &error);
     return TOOL_BAD;
 }
 

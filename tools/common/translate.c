@@ -6,8 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "bat_binary.h"
 #include "bat_original.h"
@@ -16,6 +14,9 @@
 #include "progress.h"
 #include "separate_symbols.h"
 #include "translate_report.h"
+
+/* -o and -w. */
+#define OUTPUTS_MAX 2u
 
 /* All that is open while a profile is translated. */
 struct work {
@@ -26,6 +27,8 @@ struct work {
     struct bat_original *original;    /* NULL: none was given */
     struct bat_profile *profile;
     struct bat_records *records;
+    struct bat_output *outputs[OUTPUTS_MAX]; /* of -o, then of -w, as far as they are given */
+    size_t output_count;
     struct bat_error error;
 };
 
@@ -56,11 +59,16 @@ static enum tool_exit open_binary(struct work *work)
     const char *path = work->arguments->binary;
     if (work->arguments->note)
         return open_with_note(work);
-    enum bat_code code = bat_binary_find_note(path, &work->binary, &work->error);
+    enum bat_code code = bat_binary_find_note_if_any(path, &work->binary, &work->error);
     if (code == BAT_OK && !work->binary.elf)
         code = bat_fail(&work->error, BAT_ERR_MISMATCH,
                         "expected an ELF file (a BAT note goes with --note), found a BAT note");
-    return code == BAT_OK ? TOOL_FINE : fail(work, path);
+    if (code != BAT_OK)
+        return fail(work, path);
+    if (!work->binary.note && !work->arguments->quiet)
+        tool_complain(path, "warning: no BAT note; the binary is taken for one that BOLT has not "
+                            "written");
+    return TOOL_FINE;
 }
 
 static enum tool_exit open_symbols(struct work *work)
@@ -139,7 +147,7 @@ static enum tool_exit read_profiles(struct work *work)
         tool_complain(NULL, "not enough memory");
         return TOOL_BAD;
     }
-    if (arguments->format == FORMAT_FDATA || arguments->format == FORMAT_YAML)
+    if (arguments->format <= FORMAT_YAML && (!arguments->original || arguments->parity))
         bat_profile_prepare(work->profile, &work->binary, work->symbols);
     struct progress progress;
     progress_begin(&progress, arguments->profiles, arguments->profile_count, arguments->quiet);
@@ -164,15 +172,21 @@ static enum tool_exit read_profiles(struct work *work)
     }
     progress_end(&progress);
     bat_profile_keep_unknown_data(work->profile, arguments->keep_unknown_data);
+    bat_profile_keep_all_records(work->profile, arguments->parity);
     if (arguments->drop_memory)
         bat_profile_drop_memory(work->profile);
     return status;
 }
 
+static enum bat_profile_kind profile_kind(const struct work *work)
+{
+    return work->arguments->basic_samples ? BAT_PROFILE_SAMPLES
+                                          : bat_profile_main_kind(work->profile);
+}
+
 static enum tool_exit translate(struct work *work)
 {
-    enum bat_profile_kind kind =
-        work->arguments->basic_samples ? BAT_PROFILE_SAMPLES : bat_profile_main_kind(work->profile);
+    enum bat_profile_kind kind = profile_kind(work);
     if (bat_profile_translate(work->profile, &work->binary, work->symbols, work->original, kind,
                               &work->records, &work->error) != BAT_OK)
         return fail(work, work->error.place == BAT_PLACE_SECTION && work->arguments->note
@@ -182,8 +196,9 @@ static enum tool_exit translate(struct work *work)
 }
 
 /* A file to write. Two are written at the same time, by a thread each. */
-struct output {
+struct writing {
     const struct bat_records *records;
+    struct bat_output *output;
     const char *path;
     bool is_yaml;
     enum bat_code code;
@@ -192,53 +207,98 @@ struct output {
 
 static void *write_file(void *context)
 {
-    struct output *output = context;
-    output->code = output->is_yaml
-                       ? bat_records_write_yaml(output->records, output->path, &output->error)
-                       : bat_records_write_fdata(output->records, output->path, &output->error);
+    struct writing *writing = context;
+    writing->code =
+        writing->is_yaml
+            ? bat_records_write_yaml(writing->records, writing->output, &writing->error)
+            : bat_records_write_fdata(writing->records, writing->output, &writing->error);
     return NULL;
 }
 
-/* Remove a file that was written; what is no file ("-", a device) stays. */
-static void remove_file(const char *path)
+/* Files that cannot be written name themselves. */
+static void report_output(const char *path, const struct bat_error *error)
 {
-    struct stat status;
-    char *real = strcmp(path, "-") == 0 ? NULL : realpath(path, NULL);
-    if (real && stat(real, &status) == 0 && S_ISREG(status.st_mode))
-        unlink(real);
-    free(real);
+    tool_report(error->code == BAT_ERR_IO ? NULL : path, error);
 }
 
-/* Both files or none: where one fails, the other does not stay alone. */
-static enum tool_exit write_output(struct work *work)
+static enum tool_exit write_outputs(struct work *work)
 {
     const struct translate_request *arguments = work->arguments;
-    struct output outputs[2];
+    struct writing files[OUTPUTS_MAX];
     size_t count = 0;
-    if (arguments->yaml)
-        outputs[count++] =
-            (struct output){.records = work->records, .path = arguments->yaml, .is_yaml = true};
     if (arguments->output)
-        outputs[count++] = (struct output){.records = work->records,
-                                           .path = arguments->output,
-                                           .is_yaml = arguments->format == FORMAT_YAML};
+        files[count++] = (struct writing){.path = arguments->output,
+                                          .is_yaml = arguments->format == FORMAT_YAML};
+    if (arguments->yaml)
+        files[count++] = (struct writing){.path = arguments->yaml, .is_yaml = true};
+    for (size_t i = 0; i < count; i++) {
+        files[i].records = work->records;
+        files[i].output = work->outputs[i];
+    }
     pthread_t thread;
-    bool is_started = count == 2 && pthread_create(&thread, NULL, write_file, &outputs[0]) == 0;
-    for (size_t i = is_started ? 1 : 0; i < count; i++)
-        write_file(&outputs[i]);
+    bool is_started = count == 2 && pthread_create(&thread, NULL, write_file, &files[1]) == 0;
+    for (size_t i = 0; i < (is_started ? 1 : count); i++)
+        write_file(&files[i]);
     if (is_started)
         pthread_join(thread, NULL);
     enum tool_exit status = TOOL_FINE;
     for (size_t i = 0; i < count; i++) {
-        if (outputs[i].code == BAT_OK)
+        if (files[i].code == BAT_OK)
             continue;
-        tool_report(outputs[i].path, &outputs[i].error);
+        report_output(files[i].path, &files[i].error);
         status = TOOL_BAD;
     }
-    for (size_t i = 0; i < count && status != TOOL_FINE; i++)
-        if (outputs[i].code == BAT_OK)
-            remove_file(outputs[i].path);
     return status;
+}
+
+/* --- The outputs, from first to last -------------------------------------------------------- */
+
+/* Every file that is read; *count of them, to be freed. */
+static const char **list_inputs(const struct translate_request *arguments, size_t *count)
+{
+    const char *const single[] = {arguments->binary, arguments->symbols, arguments->note,
+                                  arguments->debug_file, arguments->original};
+    const size_t singles = sizeof(single) / sizeof(single[0]);
+    const char **inputs = malloc((arguments->profile_count + singles) * sizeof(*inputs));
+    *count = 0;
+    if (!inputs)
+        return NULL;
+    for (size_t i = 0; i < arguments->profile_count; i++)
+        inputs[(*count)++] = arguments->profiles[i];
+    for (size_t i = 0; i < singles; i++)
+        if (single[i])
+            inputs[(*count)++] = single[i];
+    return inputs;
+}
+
+/* Begin all files before anything is read: what cannot be written is not worth the time. */
+static enum tool_exit begin_outputs(struct work *work)
+{
+    const char *const paths[OUTPUTS_MAX] = {work->arguments->output, work->arguments->yaml};
+    for (size_t i = 0; i < OUTPUTS_MAX; i++) {
+        if (!paths[i])
+            continue;
+        if (bat_output_begin(paths[i], &work->outputs[work->output_count], &work->error) != BAT_OK)
+            return fail(work, NULL);
+        work->output_count++;
+    }
+    size_t count;
+    const char **inputs = list_inputs(work->arguments, &count);
+    if (!inputs) {
+        tool_complain(NULL, "not enough memory");
+        return TOOL_BAD;
+    }
+    enum bat_code code =
+        bat_outputs_check(work->outputs, work->output_count, inputs, count, &work->error);
+    free(inputs);
+    return code == BAT_OK ? TOOL_FINE : fail(work, NULL);
+}
+
+static enum tool_exit commit_outputs(struct work *work)
+{
+    size_t count = work->output_count;
+    work->output_count = 0;
+    return tool_commit(NULL, work->outputs, count);
 }
 
 /* Where the report goes: not between the bytes of an output. */
@@ -247,6 +307,12 @@ static FILE *report_file(const struct translate_request *arguments)
     bool output_taken = (arguments->output && strcmp(arguments->output, "-") == 0) ||
                         (arguments->yaml && strcmp(arguments->yaml, "-") == 0);
     return output_taken ? stderr : stdout;
+}
+
+static enum tool_exit fail_output(struct work *work)
+{
+    report_output(work->arguments->output, &work->error);
+    return TOOL_BAD;
 }
 
 /* The samples as they are, for which the binary is only asked where it lies and who it is. */
@@ -260,8 +326,8 @@ static enum tool_exit run_preagg(struct work *work)
         status = report_check_samples(arguments->binary, work->profile);
     if (status != TOOL_FINE)
         return status;
-    if (bat_profile_write_preagg(work->profile, arguments->output, &work->error) != BAT_OK)
-        return fail(work, arguments->output);
+    if (bat_profile_write_preagg(work->profile, work->outputs[0], &work->error) != BAT_OK)
+        return fail_output(work);
     if (!arguments->quiet)
         report_print(report_file(arguments), arguments->json_report, work->profile, NULL);
     return TOOL_FINE;
@@ -293,19 +359,25 @@ static enum tool_exit move_profile(struct work *work, struct bat_profile **input
     return status;
 }
 
-static enum tool_exit run_preagg_original(struct work *work)
+/* Open and read everything, and move the profile to the input binary. */
+static enum tool_exit read_and_move(struct work *work, struct bat_profile **input,
+                                    struct bat_to_input_counters *counters)
 {
-    const struct translate_request *arguments = work->arguments;
     enum tool_exit status = open_all(work);
     if (status == TOOL_FINE)
         status = read_profiles(work);
+    return status == TOOL_FINE ? move_profile(work, input, counters) : status;
+}
+
+static enum tool_exit run_preagg_original(struct work *work)
+{
+    const struct translate_request *arguments = work->arguments;
     struct bat_profile *input = NULL;
     struct bat_to_input_counters counters;
-    if (status == TOOL_FINE)
-        status = move_profile(work, &input, &counters);
+    enum tool_exit status = read_and_move(work, &input, &counters);
     if (status == TOOL_FINE &&
-        bat_profile_write_preagg(input, arguments->output, &work->error) != BAT_OK)
-        status = fail(work, arguments->output);
+        bat_profile_write_preagg(input, work->outputs[0], &work->error) != BAT_OK)
+        status = fail_output(work);
     bat_profile_free(input);
     if (status == TOOL_FINE && !arguments->quiet)
         report_moved(report_file(arguments), arguments->json_report, work->original, &counters);
@@ -345,7 +417,7 @@ static enum tool_exit run_compiler(struct work *work)
                                       .elf = input ? bat_original_elf(work->original)
                                                    : work->binary.elf,
                                       .debug_file = arguments->debug_file,
-                                      .output = arguments->output,
+                                      .output = work->outputs[0],
                                       .by_addresses = arguments->format == FORMAT_PROFGEN,
                                       .report = arguments->quiet ? NULL : report_file(arguments),
                                       .json_report = arguments->json_report};
@@ -356,19 +428,42 @@ static enum tool_exit run_compiler(struct work *work)
     return status;
 }
 
+/* fdata and YAML by way of the input binary: they are those of its own run. */
+static enum tool_exit run_records_original(struct work *work)
+{
+    const struct translate_request *arguments = work->arguments;
+    struct bat_profile *input = NULL;
+    struct bat_to_input_counters counters;
+    enum tool_exit status = read_and_move(work, &input, &counters);
+    if (status == TOOL_FINE &&
+        bat_profile_translate_moved(input, work->profile, work->original, profile_kind(work),
+                                    &work->records, &work->error) != BAT_OK)
+        status = fail(work, arguments->original);
+    bat_profile_free(input);
+    if (status == TOOL_FINE)
+        status = write_outputs(work);
+    if (status == TOOL_FINE && !arguments->quiet)
+        report_print_moved(report_file(arguments), arguments->json_report, work->profile,
+                           work->original, &counters, work->records);
+    return status;
+}
+
+/* Everything between the beginning of the outputs and their end. */
 static enum tool_exit run(struct work *work)
 {
     if (work->arguments->format == FORMAT_PREAGG)
         return work->arguments->original ? run_preagg_original(work) : run_preagg(work);
     if (work->arguments->format == FORMAT_AUTOFDO || work->arguments->format == FORMAT_PROFGEN)
         return run_compiler(work);
+    if (work->arguments->original && !work->arguments->parity)
+        return run_records_original(work);
     enum tool_exit status = open_all(work);
     if (status == TOOL_FINE)
         status = read_profiles(work);
     if (status == TOOL_FINE)
         status = translate(work);
     if (status == TOOL_FINE)
-        status = write_output(work);
+        status = write_outputs(work);
     if (status == TOOL_FINE && !work->arguments->quiet)
         report_print(report_file(work->arguments), work->arguments->json_report, work->profile,
                      work->records);
@@ -378,7 +473,13 @@ static enum tool_exit run(struct work *work)
 enum tool_exit translate_run(const struct translate_request *request)
 {
     struct work work = {.arguments = request};
-    enum tool_exit status = run(&work);
+    enum tool_exit status = begin_outputs(&work);
+    if (status == TOOL_FINE)
+        status = run(&work);
+    if (status == TOOL_FINE)
+        status = commit_outputs(&work);
+    for (size_t i = 0; i < work.output_count; i++)
+        bat_output_abandon(work.outputs[i]);
     bat_records_free(work.records);
     bat_profile_free(work.profile);
     bat_original_close(work.original);

@@ -38,6 +38,7 @@ struct translate_request {
     const char *itrace;
     bool drop_memory;
     bool keep_unknown_data;
+    bool parity; /* records as perf2bolt makes them */
     enum translate_format format;
     bool basic_samples;
     bool ignore_build_id;

@@ -53,16 +53,21 @@ enum tool_exit report_check(const char *path, const struct bat_elf *elf,
     char ids[512];
     describe_ids(elf, profile, ids, sizeof(ids));
     if (counters.inside == 0 && bat_records_count(records) == 0) {
-        if (read.trace_records + read.sample_records + read.fdata_records == 0)
+        uint64_t text = read.trace_records + read.sample_records + read.fdata_records;
+        if (text + read.perf_samples == 0) {
             tool_complain(path, "expected a profile with records, found none in it");
-        else if (counters.samples == 0)
-            tool_complain(path, "expected %s, found none in the profile",
-                          "basic samples (S records)");
-        else
-            tool_complain(
-                path, "expected samples in functions of the binary, found none of %" PRIu64 ": %s",
-                counters.samples, ids);
-        return TOOL_BAD;
+            return TOOL_BAD;
+        }
+        if (text != 0 && counters.samples == 0) {
+            tool_complain(path, "expected basic samples (S records), found none in the profile");
+            return TOOL_BAD;
+        }
+        /* Of a service that had nothing to do, say: like perf2bolt, do not stop the others. */
+        tool_complain(path,
+                      "warning: the profile is empty: expected samples in functions of the binary, "
+                      "found none of %" PRIu64 ": %s",
+                      counters.samples ? counters.samples : read.perf_samples, ids);
+        return TOOL_FINE;
     }
     /* Of processes everything was recorded, also what ran in libraries. */
     uint64_t misfits = counters.invalid + (read.perf_samples ? 0 : counters.out_of_range);
@@ -173,6 +178,7 @@ static size_t gather(const struct bat_profile *profile, const struct bat_records
         return first_count;
     struct bat_translate_counters done = bat_records_counters(records);
     const struct figure others[] = {
+        {"without_note", "binaries without a BAT note", bat_records_have_note(records) ? 0 : 1, 0},
         {"samples", "samples", done.samples, 0},
         {"inside", "in the binary", done.inside, done.samples},
         {"external", "outside of it", done.external, done.samples},
@@ -180,6 +186,9 @@ static size_t gather(const struct bat_profile *profile, const struct bat_records
         {"traces", "fall-throughs", done.fallthroughs, 0},
         {"invalid", "not one run of code", done.invalid, done.fallthroughs},
         {"out_of_range", "in no function", done.out_of_range, done.fallthroughs},
+        {"within_blocks", "within one block of the input", done.within_blocks, 0},
+        {"left_out", "left out: no edges of the input", done.left_out, 0},
+        {"unknown_callers", "calls from an unknown place", done.unknown_callers, 0},
         {"functions", "functions with samples", done.functions, 0},
         {"functions_without_table", "without a BAT table", done.functions_without_table,
          done.functions},
@@ -208,19 +217,14 @@ static void print_figures(FILE *file, bool as_json, const struct figure *figures
     }
 }
 
-void report_print(FILE *file, bool as_json, const struct bat_profile *profile,
-                  const struct bat_records *records)
-{
-    struct figure figures[FIGURES_MAX];
-    size_t count = gather(profile, records, figures);
-    print_figures(file, as_json, figures, count);
-}
+#define FIGURES_MOVED 8u
 
-void report_moved(FILE *file, bool as_json, const struct bat_original *original,
-                  const struct bat_to_input_counters *counters)
+/* How a profile was moved to the input binary. */
+static size_t gather_moved(const struct bat_original *original,
+                           const struct bat_to_input_counters *counters, struct figure *figures)
 {
     struct bat_original_counters paired = bat_original_counters(original);
-    const struct figure figures[] = {
+    const struct figure all[FIGURES_MOVED] = {
         {"tables", "functions with a BAT table", paired.tables, 0},
         {"tables_paired", "found in the input binary", paired.tables_paired, paired.tables},
         {"functions_folded", "functions folded into others", paired.folded, 0},
@@ -231,5 +235,43 @@ void report_moved(FILE *file, bool as_json, const struct bat_original *original,
          counters->samples},
         {"unjoined", "with one half sampled", counters->unjoined, counters->samples},
     };
-    print_figures(file, as_json, figures, sizeof(figures) / sizeof(figures[0]));
+    memcpy(figures, all, sizeof(all));
+    return FIGURES_MOVED;
+}
+
+void report_print(FILE *file, bool as_json, const struct bat_profile *profile,
+                  const struct bat_records *records)
+{
+    struct figure figures[FIGURES_MAX];
+    size_t count = gather(profile, records, figures);
+    print_figures(file, as_json, figures, count);
+}
+
+void report_print_moved(FILE *file, bool as_json, const struct bat_profile *profile,
+                        const struct bat_original *original,
+                        const struct bat_to_input_counters *counters,
+                        const struct bat_records *records)
+{
+    struct bat_translate_counters done = bat_records_counters(records);
+    const struct figure translated[] = {
+        {"traces", "fall-throughs of the input", done.fallthroughs, 0},
+        {"invalid", "not one run of code", done.invalid, done.fallthroughs},
+        {"functions", "functions with samples", done.functions, 0},
+        {"records", "records written", bat_records_count(records), 0},
+    };
+    struct figure figures[FIGURES_MAX + FIGURES_MOVED];
+    size_t count = gather(profile, NULL, figures);
+    count += gather_moved(original, counters, figures + count);
+    memcpy(figures + count, translated, sizeof(translated));
+    count += sizeof(translated) / sizeof(translated[0]);
+    count += gather_memory(&done, figures + count);
+    print_figures(file, as_json, figures, count);
+}
+
+void report_moved(FILE *file, bool as_json, const struct bat_original *original,
+                  const struct bat_to_input_counters *counters)
+{
+    struct figure figures[FIGURES_MOVED];
+    size_t count = gather_moved(original, counters, figures);
+    print_figures(file, as_json, figures, count);
 }

@@ -44,4 +44,10 @@ void report_moved(FILE *file, bool as_json, const struct bat_original *original,
 void report_print(FILE *file, bool as_json, const struct bat_profile *profile,
                   const struct bat_records *records);
 
+/* The same of a profile that was moved to the input binary and translated there. */
+void report_print_moved(FILE *file, bool as_json, const struct bat_profile *profile,
+                        const struct bat_original *original,
+                        const struct bat_to_input_counters *counters,
+                        const struct bat_records *records);
+
 #endif

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "entry.h"
+
+#include <string.h>
+
+#include "function_name.h"
+
+/* What is read of the symbols at one address, and of names: compilers' files have less. */
+#define SYMBOLS_MAX 16u
+#define NAME_LENGTH_MAX 4096u
+
+/* More than compilers put behind a name that stays the same function's. */
+#define SUFFIX_LENGTH_MAX 64u
+
+/* What the symbols at the start of a piece of code say; a later one decides over an earlier one. */
+enum piece_kind {
+    PIECE_PART,    /* that it is a part of a function: f.cold */
+    PIECE_UNNAMED, /* nothing: there are none */
+    PIECE_OTHER,   /* another name than DWARF has, or the name of a clone */
+    PIECE_OWN,     /* the function's own name */
+};
+
+/* True if one of the words that dots separate in a symbol's name tells a part of a function. */
+static bool names_part(const char *name, size_t length)
+{
+    static const char *const words[] = {"cold",    "warm",    "__part", "resume",
+                                        "destroy", "cleanup", "actor"};
+    const char *end = name + length;
+    for (const char *dot = memchr(name, '.', length); dot && dot < end;) {
+        const char *word = dot + 1;
+        dot = memchr(word, '.', (size_t)(end - word));
+        size_t size = (size_t)((dot ? dot : end) - word);
+        for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++)
+            if (strlen(words[i]) == size && memcmp(word, words[i], size) == 0)
+                return true;
+    }
+    return false;
+}
+
+/* True if the symbol has the function's name, of wanted_length, but for what compilers add. */
+static bool names_function(const char *name, const char *wanted, size_t wanted_length)
+{
+    if (wanted_length >= NAME_LENGTH_MAX)
+        return strncmp(name, wanted, NAME_LENGTH_MAX) == 0;
+    const size_t limit = wanted_length + SUFFIX_LENGTH_MAX;
+    return strncmp(name, wanted, wanted_length) == 0 && strnlen(name, limit) < limit &&
+           function_name_length(name) == wanted_length;
+}
+
+static enum piece_kind piece_kind(struct bat_debuginfo *debuginfo, uint64_t address,
+                                  const char *wanted, size_t wanted_length)
+{
+    enum piece_kind kind = PIECE_UNNAMED;
+    const char *name;
+    for (size_t i = 0;
+         i < SYMBOLS_MAX && (name = bat_debuginfo_symbol(debuginfo, address, i)) != NULL; i++) {
+        if (names_function(name, wanted, wanted_length))
+            return PIECE_OWN;
+        if (!names_part(name, strnlen(name, NAME_LENGTH_MAX)))
+            kind = PIECE_OTHER;
+        else if (kind == PIECE_UNNAMED)
+            kind = PIECE_PART;
+    }
+    return kind;
+}
+
+uint64_t entry_of(struct bat_debuginfo *debuginfo, const struct bat_debuginfo_function *function)
+{
+    const char *name = function->linkage_name;
+    const size_t length = function_name_length(name);
+    enum piece_kind best = PIECE_PART;
+    uint64_t entry = ENTRY_NONE;
+    for (size_t i = 0; i < function->range_count && best != PIECE_OWN; i++) {
+        uint64_t start = function->ranges[i].start;
+        enum piece_kind kind = piece_kind(debuginfo, start, name, length);
+        if (kind > best) {
+            best = kind;
+            entry = start;
+        }
+    }
+    return entry;
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Checks of abbreviations, DWARF 2 to 5, section 7.5.3. libdw keeps those of each unit, though
+ * units may share them, and goes through the attributes of an abbreviation for each DIE that has
+ * it.
+ */
+#include <dwarf.h>
+
+#include "debuginfo.h"
+
+/* Compilers use 30. */
+#define ATTRIBUTES_MAX 1000u
+
+/* How many times larger than the file what all units refer to may be: with link-time optimization
+ * clang's units share the table of the largest. */
+#define SHARED_MAX 16u
+
+/* Skip an abbreviation. False if it is the table's end, or damaged. */
+static bool skip_abbreviation(struct line_reader *reader, bool *has_too_many)
+{
+    if (line_read_leb128(reader) == 0 || reader->failed)
+        return false;
+    line_read_leb128(reader); /* tag */
+    line_read_fixed(reader, 1);
+    for (size_t count = 0; !reader->failed; count++) {
+        uint64_t name = line_read_leb128(reader);
+        uint64_t form = line_read_leb128(reader);
+        if (form == DW_FORM_implicit_const)
+            line_read_signed_leb128(reader);
+        if (name == 0 && form == 0)
+            return !reader->failed;
+        if (count == ATTRIBUTES_MAX) {
+            *has_too_many = true;
+            return false;
+        }
+    }
+    return false;
+}
+
+/* How many bytes the table at the offset has; not much more than limit. */
+static uint64_t measure(const struct line_bytes *section, uint64_t offset, uint64_t limit,
+                        bool *has_too_many)
+{
+    if (offset >= section->size)
+        return 0;
+    const uint8_t *start = section->bytes + offset;
+    struct line_reader reader = {.at = start, .end = section->bytes + section->size};
+    while ((uint64_t)(reader.at - start) <= limit && skip_abbreviation(&reader, has_too_many))
+        continue;
+    return (uint64_t)(reader.at - start);
+}
+
+/* The units of .debug_info, or with signature not NULL those of .debug_types. */
+static enum bat_code check_units(const struct debug_image *image, uint64_t *signature,
+                                 uint64_t *budget, struct bat_error *error)
+{
+    Dwarf_Off offset = 0;
+    Dwarf_Off next;
+    Dwarf_Off table;
+    size_t header_size;
+    uint64_t last = UINT64_MAX;
+    uint64_t size = 0;
+    while (dwarf_next_unit(image->dwarf, offset, &next, &header_size, NULL, &table, NULL, NULL,
+                           signature, NULL) == 0) {
+        bool has_too_many = false;
+        if (table != last)
+            size = measure(&image->abbreviations, table, *budget, &has_too_many);
+        if (has_too_many)
+            return bat_fail(error, BAT_ERR_ELF,
+                            "expected DWARF abbreviations of at most %u attributes, found more at "
+                            ".debug_abbrev+0x%llx",
+                            ATTRIBUTES_MAX, (unsigned long long)(table + size));
+        if (size > *budget)
+            return bat_fail(error, BAT_ERR_ELF,
+                            "expected DWARF abbreviations of units to take at most %u times the "
+                            "file's size, found more at .debug_info+0x%llx",
+                            SHARED_MAX, (unsigned long long)offset);
+        *budget -= size;
+        last = table;
+        offset = next;
+    }
+    return BAT_OK;
+}
+
+enum bat_code debug_check_abbreviations(const struct debug_image *image, struct bat_error *error)
+{
+    uint64_t budget = (uint64_t)image->size * SHARED_MAX;
+    uint64_t signature;
+    enum bat_code code = check_units(image, NULL, &budget, error);
+    return code == BAT_OK ? check_units(image, &signature, &budget, error) : code;
+}

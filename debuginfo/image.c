@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Mapping the ELF files that have DWARF. */
+#include <elf.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zstd.h>
+
+#include "debuginfo.h"
+
+/* glibc 2.36 does not name it. */
+#define COMPRESSED_BY_ZSTD 2u
+
+/*
+ * How many times larger than itself a packed section may say that it is, as libelf has it for zlib,
+ * whose limit this is. Debug information packs to a fifth.
+ */
+#define EXPANSION_MAX 1032u
+
+static size_t round_up(size_t size)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    return (size + page - 1) & ~(page - 1);
+}
+
+/* --- Sections that change ------------------------------------------------------------------- */
+
+/*
+ * Sections that zstd packed are unpacked behind the file, and the sections that gcc gives the units
+ * of a .dwo file one each become one there: libelf does not know the one, libdw not the other.
+ */
+struct changes {
+    uint8_t *headers; /* of the sections, in the mapping */
+    size_t count;
+    size_t units; /* how many sections have units */
+    size_t total; /* bytes to put behind the file */
+};
+
+/* Find the section headers. False where the file has none that are whole. */
+static bool find_headers(const struct debug_image *image, struct changes *changes)
+{
+    Elf64_Ehdr header;
+    memcpy(&header, image->bytes, sizeof(header));
+    if (header.e_shoff == 0 || header.e_shentsize != sizeof(Elf64_Shdr) ||
+        header.e_shoff > image->file_size || image->file_size - header.e_shoff < sizeof(Elf64_Shdr))
+        return false;
+    *changes = (struct changes){.headers = image->bytes + header.e_shoff};
+    Elf64_Shdr first;
+    memcpy(&first, changes->headers, sizeof(first));
+    changes->count = header.e_shnum ? header.e_shnum : first.sh_size;
+    return changes->count <= (image->file_size - header.e_shoff) / sizeof(first);
+}
+
+static Elf64_Shdr section_at(const struct changes *changes, size_t i)
+{
+    Elf64_Shdr section;
+    memcpy(&section, changes->headers + i * sizeof(section), sizeof(section));
+    return section;
+}
+
+static bool is_in_file(const struct debug_image *image, const Elf64_Shdr *section)
+{
+    return section->sh_type != SHT_NOBITS && section->sh_offset <= image->file_size &&
+           section->sh_size <= image->file_size - section->sh_offset;
+}
+
+/* True if the section is packed by zstd; *size is what it will have. */
+static bool is_packed(const struct debug_image *image, const Elf64_Shdr *section, uint64_t *size)
+{
+    Elf64_Chdr packed;
+    if (!(section->sh_flags & SHF_COMPRESSED) || section->sh_flags & SHF_ALLOC ||
+        !is_in_file(image, section) || section->sh_size < sizeof(packed))
+        return false;
+    memcpy(&packed, image->bytes + section->sh_offset, sizeof(packed));
+    *size = packed.ch_size;
+    return packed.ch_type == COMPRESSED_BY_ZSTD;
+}
+
+/* True for a section of the units of a .dwo file. */
+static bool has_units(const struct debug_image *image, const struct changes *changes,
+                      const Elf64_Shdr *section)
+{
+    static const char wanted[] = ".debug_info.dwo";
+    Elf64_Ehdr header;
+    memcpy(&header, image->bytes, sizeof(header));
+    if (header.e_shstrndx >= changes->count || !is_in_file(image, section))
+        return false;
+    Elf64_Shdr names = section_at(changes, header.e_shstrndx);
+    return is_in_file(image, &names) && section->sh_name < names.sh_size &&
+           names.sh_size - section->sh_name >= sizeof(wanted) &&
+           memcmp(image->bytes + names.sh_offset + section->sh_name, wanted, sizeof(wanted)) == 0;
+}
+
+/* Count what is to be put behind the file. Fails where a section says more than can be. */
+static enum bat_code count_changes(const struct debug_image *image, struct changes *changes,
+                                   struct bat_error *error)
+{
+    uint64_t plain = 0;
+    for (size_t i = 0; i < changes->count; i++) {
+        Elf64_Shdr section = section_at(changes, i);
+        uint64_t size;
+        bool is_of_units = has_units(image, changes, &section);
+        changes->units += is_of_units;
+        if (!is_packed(image, &section, &size)) {
+            plain += is_of_units ? section.sh_size : 0;
+            continue;
+        }
+        if (size / EXPANSION_MAX > section.sh_size)
+            return bat_fail(error, BAT_ERR_ELF,
+                            "expected section %zu, packed by zstd to %llu bytes, to unpack to at "
+                            "most %u times as much, found %llu bytes",
+                            i, (unsigned long long)section.sh_size, EXPANSION_MAX,
+                            (unsigned long long)size);
+        /* Sections may share bytes, and so be larger than the file in all. */
+        if (__builtin_add_overflow(changes->total, size + 16, &changes->total) ||
+            changes->total / EXPANSION_MAX > image->file_size)
+            return bat_fail(error, BAT_ERR_ELF,
+                            "expected packed sections to unpack to at most %u times the file's "
+                            "size, found more",
+                            EXPANSION_MAX);
+    }
+    if (changes->units > 1 && plain <= image->file_size)
+        changes->total += plain;
+    else
+        changes->units = 0;
+    return BAT_OK;
+}
+
+/* Put a section's content behind the file, at *used. */
+static enum bat_code move_section(struct debug_image *image, Elf64_Shdr *section, size_t *used,
+                                  struct bat_error *error)
+{
+    uint64_t size = section->sh_size;
+    const uint8_t *bytes = image->bytes + section->sh_offset;
+    if (is_packed(image, section, &size)) {
+        Elf64_Chdr packed;
+        memcpy(&packed, bytes, sizeof(packed));
+        size_t got = size > image->size - *used
+                         ? 0
+                         : ZSTD_decompress(image->bytes + *used, size, bytes + sizeof(packed),
+                                           section->sh_size - sizeof(packed));
+        if (ZSTD_isError(got) || got != size)
+            return bat_fail(error, BAT_ERR_ELF,
+                            "expected a section to unpack to %llu bytes, found damaged zstd data",
+                            (unsigned long long)size);
+        section->sh_flags &= ~(Elf64_Xword)SHF_COMPRESSED;
+        section->sh_addralign = packed.ch_addralign;
+    } else if (size <= image->size - *used) {
+        memcpy(image->bytes + *used, bytes, size);
+    } else {
+        return bat_fail(error, BAT_ERR_IO, "was changed while it was read");
+    }
+    section->sh_offset = *used;
+    section->sh_size = size;
+    *used += size;
+    return BAT_OK;
+}
+
+/* Make one section of all that have units: the first, the others become none. */
+static enum bat_code join_units(struct debug_image *image, struct changes *changes, size_t *used,
+                                struct bat_error *error)
+{
+    size_t first = changes->count;
+    Elf64_Shdr joined = {0};
+    for (size_t i = 0; i < changes->count; i++) {
+        Elf64_Shdr section = section_at(changes, i);
+        if (!has_units(image, changes, &section))
+            continue;
+        enum bat_code code = move_section(image, &section, used, error);
+        if (code != BAT_OK)
+            return code;
+        if (first == changes->count) {
+            first = i;
+            joined = section;
+            continue;
+        }
+        joined.sh_size += section.sh_size;
+        memset(changes->headers + i * sizeof(section), 0, sizeof(section));
+    }
+    if (first < changes->count)
+        memcpy(changes->headers + first * sizeof(joined), &joined, sizeof(joined));
+    return BAT_OK;
+}
+
+static enum bat_code apply_changes(struct debug_image *image, struct changes *changes,
+                                   struct bat_error *error)
+{
+    size_t used = round_up(image->file_size);
+    enum bat_code code = changes->units ? join_units(image, changes, &used, error) : BAT_OK;
+    for (size_t i = 0; i < changes->count && code == BAT_OK; i++) {
+        Elf64_Shdr section = section_at(changes, i);
+        uint64_t size;
+        if (!is_packed(image, &section, &size))
+            continue;
+        used = (used + 15) & ~(size_t)15;
+        code = move_section(image, &section, &used, error);
+        memcpy(changes->headers + i * sizeof(section), &section, sizeof(section));
+    }
+    return code;
+}
+
+/* --- Mapping --------------------------------------------------------------------------------- */
+
+/* A mapping of the file, private so that headers can change, with zeros before and behind it. */
+static bool map(struct debug_image *image, int file, size_t head, size_t tail)
+{
+    if (image->mapped)
+        munmap(image->mapped, image->mapped_size);
+    image->mapped = NULL;
+    size_t body = round_up(image->file_size);
+    head = round_up(head);
+    image->mapped_size = head + body + tail;
+    uint8_t *mapped = mmap(NULL, image->mapped_size, PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (mapped == MAP_FAILED)
+        return false;
+    image->mapped = mapped;
+    image->bytes = mapped + head;
+    image->size = tail ? body + tail : image->file_size;
+    return mmap(image->bytes, image->file_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED,
+                file, 0) != MAP_FAILED;
+}
+
+static enum bat_code map_whole(struct debug_image *image, int file, size_t head,
+                               struct bat_error *error)
+{
+    if (!map(image, file, head, 0))
+        return bat_fail(error, BAT_ERR_IO, "cannot be mapped: %m");
+    if (memcmp(image->bytes, ELFMAG, SELFMAG) != 0 || image->bytes[EI_CLASS] != ELFCLASS64 ||
+        image->bytes[EI_DATA] != ELFDATA2LSB)
+        return bat_fail(error, BAT_ERR_ELF, "expected a 64-bit little-endian ELF file");
+    struct changes changes;
+    if (!find_headers(image, &changes))
+        return BAT_OK;
+    enum bat_code code = count_changes(image, &changes, error);
+    if (code != BAT_OK || changes.total == 0)
+        return code;
+    size_t units = changes.units;
+    if (!map(image, file, head, changes.total + 16))
+        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory");
+    if (!find_headers(image, &changes))
+        return bat_fail(error, BAT_ERR_IO, "was changed while it was read");
+    changes.units = units;
+    return apply_changes(image, &changes, error);
+}
+
+enum bat_code debug_image_map(struct debug_image *image, const char *path, int file, size_t head,
+                              struct bat_error *error)
+{
+    *image = (struct debug_image){.path = strdup(path)};
+    struct stat status;
+    enum bat_code code = BAT_OK;
+    if (!image->path)
+        code = bat_fail(error, BAT_ERR_MEMORY, "not enough memory");
+    else if (fstat(file, &status) != 0)
+        code = bat_fail(error, BAT_ERR_IO, "cannot be read: %m");
+    else if (!S_ISREG(status.st_mode) || (size_t)status.st_size < sizeof(Elf64_Ehdr))
+        code = bat_fail(error, BAT_ERR_ELF, "expected an ELF file");
+    if (code == BAT_OK) {
+        image->device = status.st_dev;
+        image->inode = status.st_ino;
+        image->file_size = (size_t)status.st_size;
+        code = map_whole(image, file, head, error);
+    }
+    close(file);
+    if (code != BAT_OK)
+        debug_image_close(image);
+    return code;
+}
+
+/* --- For libdw ------------------------------------------------------------------------------- */
+
+enum bat_code debug_image_begin(struct debug_image *image, bool is_split, struct bat_error *error)
+{
+    elf_version(EV_CURRENT);
+    if (!image->elf)
+        image->elf = elf_memory((char *)image->bytes, image->size);
+    if (image->elf && elf_kind(image->elf) == ELF_K_ELF)
+        image->dwarf = dwarf_begin_elf(image->elf, DWARF_C_READ, NULL);
+    Dwarf_Off next;
+    size_t header_size;
+    if (!image->dwarf || dwarf_next_unit(image->dwarf, 0, &next, &header_size, NULL, NULL, NULL,
+                                         NULL, NULL, NULL) != 0)
+        return bat_fail(error, BAT_ERR_NO_DEBUG, "expected DWARF, found none");
+    debug_handle_no_memory(image->dwarf);
+    image->lines = line_sections_find(image->elf, is_split);
+    image->abbreviations =
+        line_section_find(image->elf, is_split ? ".debug_abbrev.dwo" : ".debug_abbrev");
+    image->addresses = line_section_find(image->elf, ".debug_addr");
+    image->ranges = line_section_find(image->elf, ".debug_ranges");
+    image->rnglists =
+        line_section_find(image->elf, is_split ? ".debug_rnglists.dwo" : ".debug_rnglists");
+    return debug_check_abbreviations(image, error);
+}
+
+void debug_image_close(struct debug_image *image)
+{
+    dwarf_end(image->dwarf);
+    elf_end(image->elf);
+    if (image->mapped)
+        munmap(image->mapped, image->mapped_size);
+    free(image->path);
+    *image = (struct debug_image){0};
+}

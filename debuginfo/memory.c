@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * libdw calls a function that must not return where it has no memory; its own one ends the process.
+ * The one here leaves libdw for the place that called it, a place in each thread. But for its
+ * tables of abbreviations libdw 0.188 takes memory without looking whether it got any: so what
+ * these may need is taken and given back first.
+ */
+#include <setjmp.h>
+#include <stdlib.h>
+
+#include "debuginfo.h"
+
+/* For what else a unit takes in libdw. */
+#define RESERVE ((size_t)1 << 16)
+
+static _Thread_local jmp_buf *way_out;
+
+__attribute__((noreturn)) static void leave_libdw(void)
+{
+    longjmp(*way_out, 1);
+}
+
+void debug_handle_no_memory(Dwarf *dwarf)
+{
+    dwarf_new_oom_handler(dwarf, leave_libdw);
+}
+
+bool debug_has_memory(const struct debug_image *image)
+{
+    /* A table has 16 bytes for an abbreviation, which has at least 5, and twice the places. */
+    void *volatile memory = malloc(RESERVE + 8 * image->abbreviations.size);
+    bool has_memory = memory != NULL;
+    free(memory);
+    return has_memory;
+}
+
+bool debug_run_libdw(void (*work)(void *), void *context)
+{
+    jmp_buf place;
+    jmp_buf *outer = way_out;
+    if (setjmp(place) == 0) {
+        way_out = &place;
+        work(context);
+        way_out = outer;
+        return true;
+    }
+    way_out = outer;
+    return false;
+}
+
+bool debug_grow(void *array, size_t *capacity, size_t count, size_t size)
+{
+    if (count < *capacity)
+        return true;
+    size_t larger = *capacity ? 2 * *capacity : 16;
+    if (larger >= BAT_NONE)
+        return false;
+    void *grown = realloc(*(void **)array, larger * size);
+    if (!grown)
+        return false;
+    *(void **)array = grown;
+    *capacity = larger;
+    return true;
+}

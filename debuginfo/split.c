@@ -1,0 +1,453 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Split DWARF: the DIEs of skeleton units, in .dwo files or in a package of them (.dwp), DWARF 5,
+ * sections 7.3.2 and 7.3.5; and what compilers had of it before DWARF 5.
+ */
+#include <dwarf.h>
+#include <elf.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "debuginfo.h"
+
+/* A .dwo file or package as the ELF file that it is. NULL if there is none that can be read. */
+static struct split_file *open_file(struct bat_debuginfo *debuginfo, const char *path, size_t head)
+{
+    int file = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    struct split_file *split = file < 0 ? NULL : calloc(1, sizeof(*split));
+    if (!split || debug_image_map(&split->image, path, file, head, NULL) != BAT_OK) {
+        free(split);
+        return NULL;
+    }
+    if (!debug_grow(&debuginfo->splits, &debuginfo->split_capacity, debuginfo->split_count,
+                    sizeof(struct split_file *))) {
+        debuginfo->no_memory = true;
+        debug_image_close(&split->image);
+        free(split);
+        return NULL;
+    }
+    debuginfo->splits[debuginfo->split_count++] = split;
+    return split;
+}
+
+void debug_close_splits(struct bat_debuginfo *debuginfo)
+{
+    for (size_t i = 0; i < debuginfo->split_count; i++) {
+        debug_image_close(&debuginfo->splits[i]->image);
+        free(debuginfo->splits[i]->units);
+        free(debuginfo->splits[i]);
+    }
+    free(debuginfo->splits);
+    free(debuginfo->package);
+}
+
+static int compare_units(const void *left, const void *right)
+{
+    const struct split_unit *a = left;
+    const struct split_unit *b = right;
+    if (a->id != b->id)
+        return a->id < b->id ? -1 : 1;
+    return a->offset < b->offset ? -1 : a->offset > b->offset;
+}
+
+static void sort_units(struct split_file *split)
+{
+    if (split->unit_count > 1)
+        qsort(split->units, split->unit_count, sizeof(*split->units), compare_units);
+}
+
+/* The first unit of that id, or NULL. */
+static struct split_unit *find_unit(const struct split_file *split, uint64_t id)
+{
+    size_t low = 0;
+    size_t high = split->unit_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (split->units[middle].id < id)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < split->unit_count && split->units[low].id == id ? &split->units[low] : NULL;
+}
+
+/* --- .dwo files ------------------------------------------------------------------------------ */
+
+/* Fill units with those of a .dwo file that are no type units. */
+static void list_units(struct bat_debuginfo *debuginfo, struct split_file *split)
+{
+    size_t capacity = 0;
+    Dwarf_Off offset = 0;
+    Dwarf_Off next;
+    size_t header_size;
+    Dwarf *dwarf = split->image.dwarf;
+    for (; dwarf_next_unit(dwarf, offset, &next, &header_size, NULL, NULL, NULL, NULL, NULL,
+                           NULL) == 0;
+         offset = next) {
+        Dwarf_Die die;
+        uint8_t kind;
+        uint64_t id;
+        if (!debug_has_memory(&split->image)) {
+            debuginfo->no_memory = true;
+            return;
+        }
+        if (!dwarf_offdie(dwarf, offset + header_size, &die) ||
+            dwarf_cu_info(die.cu, NULL, &kind, NULL, NULL, &id, NULL, NULL) != 0 ||
+            kind != DW_UT_split_compile)
+            continue;
+        if (!debug_grow(&split->units, &capacity, split->unit_count, sizeof(*split->units))) {
+            debuginfo->no_memory = true;
+            return;
+        }
+        split->units[split->unit_count++] =
+            (struct split_unit){.id = id, .offset = offset + header_size};
+    }
+    sort_units(split);
+}
+
+/* The .dwo file at path, opened before or now; NULL if there is none with DWARF. */
+static struct split_file *open_dwo(struct bat_debuginfo *debuginfo, const char *path)
+{
+    struct split_file *split = open_file(debuginfo, path, 0);
+    if (!split)
+        return NULL;
+    /* With link-time optimization a file has several units. */
+    for (size_t i = 0; i + 1 < debuginfo->split_count; i++) {
+        struct split_file *other = debuginfo->splits[i];
+        if (other->image.device != split->image.device || other->image.inode != split->image.inode)
+            continue;
+        debug_image_close(&split->image);
+        free(split);
+        debuginfo->split_count--;
+        return other;
+    }
+    if (debug_image_begin(&split->image, true, NULL) != BAT_OK)
+        return split;
+    debuginfo->line_budget += split->image.lines.line.size;
+    debuginfo->range_budget += split->image.size;
+    debuginfo->name_budget += split->image.size;
+    list_units(debuginfo, split);
+    return split;
+}
+
+static bool find_in_dwo(struct bat_debuginfo *debuginfo, const char *path,
+                        const struct debug_unit *unit, struct split_found *found)
+{
+    struct split_file *split = open_dwo(debuginfo, path);
+    struct split_unit *place = split ? find_unit(split, unit->split_id) : NULL;
+    if (!place || place->is_used || !dwarf_offdie(split->image.dwarf, place->offset, &found->die))
+        return false;
+    place->is_used = true;
+    found->rnglists = split->image.rnglists;
+    found->lines = split->image.lines;
+    return true;
+}
+
+static char *join_path(const char *folder, const char *name)
+{
+    char *path;
+    if (name[0] == '/' || !folder || !*folder)
+        return strdup(name);
+    return asprintf(&path, "%s/%s", folder, name) < 0 ? NULL : path;
+}
+
+/* Where the compiler put it, seen from where it ran; else beside the program. */
+static bool find_dwo(struct bat_debuginfo *debuginfo, const struct debug_unit *unit,
+                     struct split_found *found)
+{
+    if (!unit->split_name)
+        return false;
+    char *path = join_path(unit->compile_folder, unit->split_name);
+    bool is_found = path && find_in_dwo(debuginfo, path, unit, found);
+    free(path);
+    const char *slash = strrchr(debuginfo->image.path, '/');
+    if (is_found || unit->split_name[0] == '/')
+        return is_found;
+    char *folder = slash
+                       ? strndup(debuginfo->image.path, (size_t)(slash - debuginfo->image.path) + 1)
+                       : strdup(".");
+    path = folder ? join_path(folder, unit->split_name) : NULL;
+    is_found = path && find_in_dwo(debuginfo, path, unit, found);
+    free(path);
+    free(folder);
+    return is_found;
+}
+
+/* --- Packages -------------------------------------------------------------------------------- */
+
+/* Sections that a package has parts of, as DWARF 5 numbers them; 2 is the former .debug_types. */
+enum part {
+    PART_INFO = 1,
+    PART_ABBREVIATIONS = 3,
+    PART_LINE = 4,
+    PART_STRING_OFFSETS = 6,
+    PART_RNGLISTS = 8,
+    PART_COUNT,
+};
+
+static const char *const part_names[PART_COUNT] = {
+    [PART_INFO] = ".debug_info.dwo",         [PART_ABBREVIATIONS] = ".debug_abbrev.dwo",
+    [PART_LINE] = ".debug_line.dwo",         [PART_STRING_OFFSETS] = ".debug_str_offsets.dwo",
+    [PART_RNGLISTS] = ".debug_rnglists.dwo",
+};
+
+/* What a slice is made of in memory: an ELF file of its own, whose sections point behind it. */
+struct slice {
+    Elf64_Ehdr header;
+    Elf64_Shdr sections[PART_COUNT + 2];
+    char names[160];
+};
+
+/* .debug_cu_index: which parts of the sections each unit has. */
+struct package_index {
+    unsigned version;
+    size_t columns;
+    size_t units;
+    size_t slots;
+    const uint8_t *ids;     /* a number of 8 bytes for each slot */
+    const uint8_t *rows;    /* 4 bytes each: number of the slot's row from 1; 0: it has none */
+    const uint8_t *kinds;   /* 4 bytes each: which section a column is of */
+    const uint8_t *offsets; /* 4 bytes for each column of each row */
+    const uint8_t *sizes;
+};
+
+static uint32_t number_at(const uint8_t *bytes, size_t index)
+{
+    uint32_t value;
+    memcpy(&value, bytes + 4 * index, sizeof(value));
+    return value;
+}
+
+static bool read_index(struct package_index *index, const struct line_bytes *section)
+{
+    struct line_reader reader = {.at = section->bytes, .end = section->bytes + section->size};
+    if (section->size < 16)
+        return false;
+    /* 2 and 5; the latter has two bytes for it and two of zeros. */
+    index->version = (unsigned)line_read_fixed(&reader, 4);
+    index->columns = (size_t)line_read_fixed(&reader, 4);
+    index->units = (size_t)line_read_fixed(&reader, 4);
+    index->slots = (size_t)line_read_fixed(&reader, 4);
+    if ((index->version != 2 && index->version != 5) || index->columns > 16)
+        return false;
+    index->ids = reader.at;
+    line_read_skip(&reader, (uint64_t)index->slots * 8);
+    index->rows = reader.at;
+    line_read_skip(&reader, (uint64_t)index->slots * 4);
+    index->kinds = reader.at;
+    line_read_skip(&reader, (uint64_t)index->columns * 4);
+    index->offsets = reader.at;
+    line_read_skip(&reader, (uint64_t)index->columns * index->units * 4);
+    index->sizes = reader.at;
+    line_read_skip(&reader, (uint64_t)index->columns * index->units * 4);
+    return !reader.failed;
+}
+
+/* A package, opened. */
+struct split_package {
+    struct split_file *file;
+    struct package_index index;
+    struct line_bytes parts[PART_COUNT];
+    struct line_bytes strings;
+    uint64_t budget; /* bytes of units that may still be read: rows may overlap */
+};
+
+/* Which part a column is of; sections that nothing is read of have none. */
+static enum part part_of(const struct package_index *index, size_t column)
+{
+    uint32_t kind = number_at(index->kinds, column);
+    bool has_name = kind < PART_COUNT && part_names[kind];
+    return has_name && !(kind == PART_RNGLISTS && index->version == 2) ? (enum part)kind : 0;
+}
+
+/* Fill units: the index's rows. */
+static void list_rows(struct bat_debuginfo *debuginfo, struct split_package *package)
+{
+    const struct package_index *index = &package->index;
+    struct split_file *file = package->file;
+    file->units = index->slots ? calloc(index->slots, sizeof(*file->units)) : NULL;
+    if (!file->units) {
+        debuginfo->no_memory |= index->slots != 0;
+        return;
+    }
+    for (size_t i = 0; i < index->slots; i++) {
+        uint32_t row = number_at(index->rows, i);
+        if (row == 0 || row > index->units)
+            continue;
+        struct split_unit *unit = &file->units[file->unit_count++];
+        unit->offset = row - 1;
+        memcpy(&unit->id, index->ids + 8 * i, sizeof(unit->id));
+    }
+    sort_units(file);
+}
+
+/* Find the index and the sections in the package's file. */
+static bool find_sections(struct split_package *package)
+{
+    struct debug_image *image = &package->file->image;
+    elf_version(EV_CURRENT);
+    image->elf = elf_memory((char *)image->bytes, image->size);
+    if (!image->elf)
+        return false;
+    struct line_bytes section = line_section_find(image->elf, ".debug_cu_index");
+    for (size_t i = 0; i < PART_COUNT; i++)
+        if (part_names[i])
+            package->parts[i] = line_section_find(image->elf, part_names[i]);
+    package->strings = line_section_find(image->elf, ".debug_str.dwo");
+    package->budget = package->parts[PART_INFO].size;
+    return read_index(&package->index, &section);
+}
+
+/* Map the file once more, with room for the slices in front of it. */
+static bool make_room(struct split_package *package, const char *path)
+{
+    size_t head = package->index.units * sizeof(struct slice);
+    size_t units = package->index.units;
+    debug_image_close(&package->file->image);
+    int file = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    return file >= 0 && debug_image_map(&package->file->image, path, file, head, NULL) == BAT_OK &&
+           find_sections(package) && package->index.units == units;
+}
+
+/* Open the package that goes with the file at path, if there is one. */
+static struct split_package *open_package(struct bat_debuginfo *debuginfo, const char *path)
+{
+    char *name;
+    if (asprintf(&name, "%s.dwp", path) < 0)
+        return NULL;
+    struct split_package *package = calloc(1, sizeof(*package));
+    bool is_found = package && (package->file = open_file(debuginfo, name, 0)) &&
+                    find_sections(package) && make_room(package, name);
+    free(name);
+    if (is_found)
+        list_rows(debuginfo, package);
+    if (is_found && package->file->unit_count)
+        return package;
+    free(package);
+    return NULL;
+}
+
+static struct split_package *find_package(struct bat_debuginfo *debuginfo)
+{
+    if (debuginfo->is_package_sought)
+        return debuginfo->package;
+    debuginfo->is_package_sought = true;
+    debuginfo->package = open_package(debuginfo, debuginfo->program_path);
+    if (!debuginfo->package)
+        debuginfo->package = open_package(debuginfo, debuginfo->image.path);
+    struct split_package *package = debuginfo->package;
+    if (package) {
+        debuginfo->line_budget += package->parts[PART_LINE].size;
+        debuginfo->range_budget += package->file->image.size;
+        debuginfo->name_budget += package->file->image.size;
+    }
+    return package;
+}
+
+/* Append a section header to the slice; bytes are somewhere in the package's file. */
+static void add_section(struct slice *slice, const char *name, const struct line_bytes *bytes)
+{
+    size_t used = slice->sections[0].sh_name; /* of names; section 0 has none */
+    Elf64_Shdr *section = &slice->sections[slice->header.e_shnum++];
+    section->sh_name = (Elf64_Word)used;
+    section->sh_type = SHT_PROGBITS;
+    section->sh_addralign = 1;
+    if (bytes->size) {
+        section->sh_offset = (Elf64_Off)(bytes->bytes - (const uint8_t *)slice);
+        section->sh_size = bytes->size;
+    }
+    size_t length = strlen(name) + 1;
+    memcpy(slice->names + used, name, length);
+    slice->sections[0].sh_name = (Elf64_Word)(used + length);
+}
+
+/* Make the ELF file that has a row's parts of the sections, and the strings, which are shared. */
+static bool make_slice(const struct split_package *package, size_t row, struct slice *slice,
+                       uint64_t *info_size)
+{
+    const struct package_index *index = &package->index;
+    *slice = (struct slice){0};
+    memcpy(&slice->header, package->file->image.bytes, sizeof(slice->header));
+    slice->header.e_phnum = 0;
+    slice->header.e_phoff = 0;
+    slice->header.e_shoff = offsetof(struct slice, sections);
+    slice->header.e_shentsize = sizeof(Elf64_Shdr);
+    slice->header.e_shnum = 1;
+    slice->sections[0].sh_name = 1;
+    *info_size = 0;
+    for (size_t i = 0; i < index->columns; i++) {
+        enum part part = part_of(index, i);
+        if (!part || slice->header.e_shnum == PART_COUNT)
+            continue;
+        struct line_bytes whole = package->parts[part];
+        size_t place = row * index->columns + i;
+        uint32_t offset = number_at(index->offsets, place);
+        uint32_t size = number_at(index->sizes, place);
+        if (offset > whole.size || size > whole.size - offset)
+            return false;
+        struct line_bytes bytes = {whole.bytes + offset, size};
+        add_section(slice, part_names[part], &bytes);
+        if (part == PART_INFO)
+            *info_size = size;
+    }
+    add_section(slice, ".debug_str.dwo", &package->strings);
+    struct line_bytes names = {(const uint8_t *)slice->names, sizeof(slice->names)};
+    slice->header.e_shstrndx = slice->header.e_shnum;
+    add_section(slice, ".shstrtab", &names);
+    slice->sections[slice->header.e_shstrndx].sh_type = SHT_STRTAB;
+    slice->sections[0].sh_name = 0;
+    return *info_size != 0;
+}
+
+/* The first unit of the slice that is the skeleton's. */
+static bool find_in_slice(struct split_found *found, uint64_t id)
+{
+    Dwarf_Off offset = 0;
+    Dwarf_Off next;
+    size_t header_size;
+    uint8_t kind;
+    uint64_t found_id;
+    for (; dwarf_next_unit(found->slice.dwarf, offset, &next, &header_size, NULL, NULL, NULL, NULL,
+                           NULL, NULL) == 0;
+         offset = next)
+        if (dwarf_offdie(found->slice.dwarf, offset + header_size, &found->die) &&
+            dwarf_cu_info(found->die.cu, NULL, &kind, NULL, NULL, &found_id, NULL, NULL) == 0 &&
+            kind == DW_UT_split_compile && found_id == id)
+            return true;
+    return false;
+}
+
+static bool find_in_package(struct bat_debuginfo *debuginfo, const struct debug_unit *unit,
+                            struct split_found *found)
+{
+    struct split_package *package = find_package(debuginfo);
+    struct split_unit *place = package ? find_unit(package->file, unit->split_id) : NULL;
+    if (!place || place->is_used)
+        return false;
+    place->is_used = true;
+    struct debug_image *image = &package->file->image;
+    struct slice *slice = (struct slice *)(void *)image->mapped + place->offset;
+    uint64_t size;
+    if (!make_slice(package, place->offset, slice, &size) || size > package->budget)
+        return false;
+    package->budget -= size;
+    found->slice.bytes = (uint8_t *)slice;
+    found->slice.size = image->size + (size_t)(image->bytes - (const uint8_t *)slice);
+    if (debug_image_begin(&found->slice, true, NULL) != BAT_OK ||
+        !find_in_slice(found, unit->split_id)) {
+        debug_image_close(&found->slice);
+        return false;
+    }
+    found->rnglists = found->slice.rnglists;
+    found->lines = found->slice.lines;
+    return true;
+}
+
+bool debug_find_split(struct bat_debuginfo *debuginfo, const struct debug_unit *unit,
+                      struct split_found *found)
+{
+    *found = (struct split_found){0};
+    return find_in_package(debuginfo, unit, found) || find_dwo(debuginfo, unit, found);
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Whether a file is still what it was. Internal to the library. */
+#ifndef BAT_ELF_FILE_STATE_H
+#define BAT_ELF_FILE_STATE_H
+
+#include <stdbool.h>
+#include <sys/stat.h>
+
+/* True unless someone has written to the file in between, or changed its attributes. */
+static inline bool bat_file_is_same(const struct stat *now, const struct stat *then)
+{
+    return now->st_dev == then->st_dev && now->st_ino == then->st_ino &&
+           now->st_size == then->st_size && now->st_mtim.tv_sec == then->st_mtim.tv_sec &&
+           now->st_mtim.tv_nsec == then->st_mtim.tv_nsec &&
+           now->st_ctim.tv_sec == then->st_ctim.tv_sec &&
+           now->st_ctim.tv_nsec == then->st_ctim.tv_nsec;
+}
+
+#endif

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "output.h"
+
+#include "high_descriptor.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+/* --- Begin ---------------------------------------------------------------------------------- */
+
+static bool is_dash(const char *path)
+{
+    return strcmp(path, "-") == 0;
+}
+
+/* True for what cannot be replaced by a file: devices, pipes, sockets. */
+static bool is_special(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
+}
+
+static struct bat_output *new_output(const char *path, struct bat_error *error)
+{
+    struct bat_output *output = calloc(1, sizeof(*output));
+    char *own_path = strdup(path);
+    if (!output || !own_path) {
+        free(output);
+        free(own_path);
+        bat_fail(error, BAT_ERR_MEMORY, "no memory to write a file");
+        return NULL;
+    }
+    output->path = own_path;
+    output->file = -1;
+    output->replacement.file = -1;
+    return output;
+}
+
+enum bat_code output_begin_file(const char *path, const struct bat_elf *source,
+                                struct bat_output **output, struct bat_error *error)
+{
+    *output = NULL;
+    struct bat_output *made = new_output(path, error);
+    if (!made)
+        return BAT_ERR_MEMORY;
+    made->source = source;
+    enum bat_code code =
+        replacement_begin(&made->replacement, made->path, source ? source->file : -1, error);
+    if (code == BAT_OK)
+        *output = made;
+    else
+        bat_output_abandon(made);
+    return code;
+}
+
+enum bat_code bat_output_begin_file(const char *path, struct bat_output **output,
+                                    struct bat_error *error)
+{
+    return output_begin_file(path, NULL, output, error);
+}
+
+/* Open a device or pipe. */
+static enum bat_code open_special(struct bat_output *output, struct bat_error *error)
+{
+    output->file = bat_high_descriptor(open(output->path, O_WRONLY | O_CLOEXEC));
+    output->closes_file = true;
+    if (output->file < 0)
+        return bat_fail(error, BAT_ERR_IO, "cannot write %s: %m", output->path);
+    return BAT_OK;
+}
+
+enum bat_code bat_output_begin(const char *path, struct bat_output **output,
+                               struct bat_error *error)
+{
+    *output = NULL;
+    if (!is_dash(path) && !is_special(path))
+        return output_begin_file(path, NULL, output, error);
+    struct bat_output *made = new_output(path, error);
+    if (!made)
+        return BAT_ERR_MEMORY;
+    made->is_stream = true;
+    made->file = STDOUT_FILENO;
+    enum bat_code code = is_dash(path) ? BAT_OK : open_special(made, error);
+    if (code == BAT_OK)
+        *output = made;
+    else
+        bat_output_abandon(made);
+    return code;
+}
+
+/* --- Which file it is ------------------------------------------------------------------------ */
+
+/* The regular file that the output is to be. False if there is none yet. */
+static bool find_file(const struct bat_output *output, struct stat *status)
+{
+    if (!output->is_stream) {
+        *status = output->replacement.existing;
+        return output->replacement.exists;
+    }
+    return fstat(output->file, status) == 0 && S_ISREG(status->st_mode);
+}
+
+static bool is_input(const struct bat_output *output, const char *input)
+{
+    struct stat own;
+    struct stat other;
+    int found = is_dash(input) ? fstat(STDIN_FILENO, &other) : stat(input, &other);
+    return found == 0 && find_file(output, &own) && own.st_dev == other.st_dev &&
+           own.st_ino == other.st_ino;
+}
+
+static bool is_same(const struct bat_output *output, const struct bat_output *other)
+{
+    struct stat own;
+    struct stat others;
+    bool is_there = find_file(output, &own);
+    if (is_there != find_file(other, &others))
+        return false;
+    if (is_there)
+        return own.st_dev == others.st_dev && own.st_ino == others.st_ino;
+    return !output->is_stream && !other->is_stream &&
+           strcmp(output->replacement.target, other->replacement.target) == 0;
+}
+
+enum bat_code bat_outputs_check(struct bat_output *const *outputs, size_t count,
+                                const char *const *inputs, size_t input_count,
+                                struct bat_error *error)
+{
+    for (size_t i = 0; i < count; i++) {
+        for (size_t j = 0; j < i; j++)
+            if (is_same(outputs[i], outputs[j]))
+                return bat_fail(error, BAT_ERR_ARGUMENT,
+                                "cannot write %s: it is the same file as %s, which is written too",
+                                outputs[i]->path, outputs[j]->path);
+        for (size_t j = 0; j < input_count; j++)
+            if (is_input(outputs[i], inputs[j]))
+                return bat_fail(error, BAT_ERR_ARGUMENT,
+                                "cannot write %s: it is the same file as the input %s",
+                                outputs[i]->path, inputs[j]);
+    }
+    return BAT_OK;
+}
+
+/* --- Content --------------------------------------------------------------------------------- */
+
+static enum bat_code write_stream(struct bat_output *output, const char *bytes, size_t size,
+                                  struct bat_error *error)
+{
+    while (size != 0) {
+        ssize_t written = write(output->file, bytes, size);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written < 0)
+            return is_dash(output->path)
+                       ? bat_fail(error, BAT_ERR_IO, "standard output: %m")
+                       : bat_fail(error, BAT_ERR_IO, "cannot write %s: %m", output->path);
+        bytes += written;
+        size -= (size_t)written;
+    }
+    return BAT_OK;
+}
+
+enum bat_code bat_output_write(struct bat_output *output, const void *bytes, size_t size,
+                               struct bat_error *error)
+{
+    if (output->is_stream)
+        return write_stream(output, bytes, size, error);
+    enum bat_code code =
+        replacement_write(&output->replacement, bytes, size, output->offset, error);
+    output->offset += size;
+    return code;
+}
+
+/* --- The end --------------------------------------------------------------------------------- */
+
+/*
+ * A changed copy that takes the place of its source is made of what is there now. The lock keeps
+ * another program that does the same from replacing the file between this question and the answer;
+ * it ends when the source is closed. File systems without locks have none.
+ */
+static enum bat_code check_source(const struct bat_output *output, struct bat_error *error)
+{
+    if (!output->source)
+        return BAT_OK;
+    const struct stat *source = &output->source->status;
+    const struct stat *existing = &output->replacement.existing;
+    bool is_in_place = output->replacement.exists && source->st_dev == existing->st_dev &&
+                       source->st_ino == existing->st_ino;
+    if (is_in_place && flock(output->source->file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+        return bat_fail(error, BAT_ERR_IO, "is locked: another program is changing it");
+    return bat_elf_check_unchanged(output->source, error);
+}
+
+static enum bat_code prepare(struct bat_output *output, struct bat_error *error)
+{
+    if (output->is_stream)
+        return BAT_OK;
+    enum bat_code code = replacement_prepare(&output->replacement, error);
+    return code == BAT_OK ? check_source(output, error) : code;
+}
+
+/* The last one needs no way back: nothing comes after it. */
+static enum bat_code place_all(struct bat_output **outputs, size_t count, struct bat_error *error)
+{
+    size_t last = 0;
+    enum bat_code code = BAT_OK;
+    for (size_t i = 0; i < count && code == BAT_OK; i++) {
+        if (outputs[i]->is_stream)
+            continue;
+        last = i;
+        code = replacement_name(&outputs[i]->replacement, error);
+    }
+    for (size_t i = 0; i < count && code == BAT_OK; i++)
+        if (!outputs[i]->is_stream)
+            code = replacement_place(&outputs[i]->replacement, i != last, error);
+    for (size_t i = count; i > 0 && code != BAT_OK; i--)
+        if (!outputs[i - 1]->is_stream)
+            replacement_undo(&outputs[i - 1]->replacement);
+    return code;
+}
+
+enum bat_code bat_outputs_commit(struct bat_output **outputs, size_t count, struct bat_error *error)
+{
+    enum bat_code code = BAT_OK;
+    for (size_t i = 0; i < count && code == BAT_OK; i++)
+        code = prepare(outputs[i], error);
+    /* A signal that ends the program waits while files have temporary names. */
+    sigset_t all;
+    sigset_t before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    if (code == BAT_OK)
+        code = place_all(outputs, count, error);
+    for (size_t i = 0; i < count; i++)
+        bat_output_abandon(outputs[i]);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return code;
+}
+
+void bat_output_abandon(struct bat_output *output)
+{
+    if (!output)
+        return;
+    if (output->closes_file && output->file >= 0)
+        close(output->file);
+    if (!output->is_stream)
+        replacement_discard(&output->replacement);
+    free(output->path);
+    free(output);
+}
+
+enum bat_code bat_write_file(const char *path, const void *bytes, size_t size,
+                             struct bat_error *error)
+{
+    struct bat_output *output;
+    enum bat_code code = output_begin_file(path, NULL, &output, error);
+    if (code != BAT_OK)
+        return code;
+    code = bat_output_write(output, bytes, size, error);
+    if (code == BAT_OK)
+        return bat_outputs_commit(&output, 1, error);
+    bat_output_abandon(output);
+    return code;
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "conditions.h"
+
+#include <elf.h>
+
+/* Groups of conditions; the lowest bit says whether the test is negated. */
+enum group {
+    GROUP_X86 = 1u << 30,
+    GROUP_B_COND = 2u << 30,
+    GROUP_COMPARE = 3u << 30,
+};
+
+/* Jcc: 70 to 7F, 0F 80 to 0F 8F; the lowest bit of the opcode negates. */
+static uint32_t condition_x86(const uint8_t *bytes, uint64_t size)
+{
+    uint64_t i = 0;
+    /* Branch hints. */
+    while (i + 1 < size && (bytes[i] == 0x2e || bytes[i] == 0x3e))
+        i++;
+    if (i < size && bytes[i] >> 4 == 7)
+        return GROUP_X86 | (bytes[i] & 15u);
+    if (i + 1 < size && bytes[i] == 0x0f && bytes[i + 1] >> 4 == 8)
+        return GROUP_X86 | (bytes[i + 1] & 15u);
+    return CONDITION_UNKNOWN;
+}
+
+/* Arm's encodings, C4.1: where the target stands is left out. */
+static uint32_t condition_aarch64(const uint8_t *bytes, uint64_t size)
+{
+    if (size < 4)
+        return CONDITION_UNKNOWN;
+    uint32_t word =
+        bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
+    if ((word & 0xff000010u) == 0x54000000u)
+        return GROUP_B_COND | (word & 15u);
+    uint32_t negated = word >> 24 & 1;
+    if ((word & 0x7e000000u) == 0x34000000u) /* CBZ, CBNZ: size and register */
+        return GROUP_COMPARE | 1u << 16 | (word >> 31) << 8 | (word & 31u) << 1 | negated;
+    if ((word & 0x7e000000u) == 0x36000000u) /* TBZ, TBNZ: bit and register */
+        return GROUP_COMPARE | 1u << 17 | (word >> 31) << 12 | (word >> 19 & 31u) << 6 |
+               (word & 31u) << 1 | negated;
+    return CONDITION_UNKNOWN;
+}
+
+uint32_t condition_at(const struct bat_elf *elf, uint64_t address)
+{
+    uint64_t size;
+    const uint8_t *bytes = bat_elf_at_address(elf, address, &size);
+    if (!bytes)
+        return CONDITION_UNKNOWN;
+    return bat_elf_machine(elf) == EM_AARCH64 ? condition_aarch64(bytes, size)
+                                              : condition_x86(bytes, size);
+}

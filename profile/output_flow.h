@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * The code that BOLT made of one function, with its blocks as they are in the output, and which
+ * input block each of them belongs to. BOLT splits blocks, copies them and puts others' code into
+ * them, and the note has no entry for most of that; but the output's instructions tell which code
+ * is reached from where. Internal to the library.
+ */
+#ifndef BAT_PROFILE_OUTPUT_FLOW_H
+#define BAT_PROFILE_OUTPUT_FLOW_H
+
+#include "bat_decoder.h"
+#include "bat_elf.h"
+#include "functions.h"
+
+/* A stretch of output code that is entered at its start only, and left at its end. */
+struct bat_output_block {
+    uint64_t start; /* addresses in the output */
+    uint64_t end;
+    uint64_t target; /* of the direct branch at its end; 0 if there is none */
+    /*
+     * The input block whose part it is, as index into blocks; BAT_NONE if that is not known. Code
+     * with a block entry is that block's. Code with a branch entry is that of the branch's block.
+     * Other code is part of the block from which alone it is reached.
+     */
+    uint32_t owner;
+    /* Input blocks that begin here: begins[first_begin .. first_begin + begin_count), in the order
+     * of their entries; all but the last one are empty. */
+    uint32_t first_begin;
+    uint32_t begin_count;
+    bool falls_through;
+};
+
+struct bat_output_flow {
+    struct bat_block *blocks; /* of the input function, ascending */
+    uint32_t block_count;
+    struct bat_output_block *all; /* ascending, of all fragments */
+    uint32_t count;
+    uint32_t *begins; /* indices into blocks */
+};
+
+/*
+ * Read the code of the hot function table and its fragments. Where bytes cannot be decoded, code
+ * begins anew at the next block entry. *flow is to be freed with bat_output_flow_free(). Fails
+ * with BAT_ERR_MEMORY. Time n log n in the code's branches and the entries.
+ */
+enum bat_code bat_output_flow_read(const struct bat_map *map, uint32_t table,
+                                   const struct bat_elf *elf, const struct bat_functions *functions,
+                                   struct bat_output_flow **flow, struct bat_error *error);
+
+/* NULL is allowed. */
+void bat_output_flow_free(struct bat_output_flow *flow);
+
+/* The output block that holds address, or BAT_NONE. Logarithmic. */
+uint32_t bat_output_flow_at(const struct bat_output_flow *flow, uint64_t address);
+
+/*
+ * Where control surely goes from a block without an owner, which is reached from several ones: the
+ * next block in which an input block begins. BAT_NONE if that is not known, or if it has an owner.
+ * A block in which one begins is itself the answer.
+ */
+uint32_t bat_output_flow_through(const struct bat_output_flow *flow, uint32_t block);
+
+#endif

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "map_index.h"
+
+#include <stdlib.h>
+
+#include "map.h"
+
+/* Larger tables have an index. So many entries are looked at one by one. */
+#define LARGE_TABLE 512u
+#define LARGE_SECONDARIES 16u
+
+/* The block entries around entry LARGE_TABLE * n of the map; BAT_NONE where its table ends. */
+struct near_blocks {
+    uint32_t before; /* the last one below it */
+    uint32_t from;   /* the first one at or above it */
+};
+
+struct bat_map_index {
+    struct near_blocks *near; /* by n; set in large tables only */
+    /* Input offset << 32 | position in its function, ascending in each function that has many. */
+    uint64_t *secondaries;
+};
+
+static bool is_large(const struct bat_function *table)
+{
+    return table->entry_count > LARGE_TABLE;
+}
+
+static bool has_many_secondaries(const struct bat_function *table)
+{
+    return table->secondary_count > LARGE_SECONDARIES;
+}
+
+static bool is_block(const struct bat_map *map, uint32_t entry)
+{
+    return !(map->input_offsets[entry] & BAT_BRANCH_ENTRY);
+}
+
+/* --- Building --------------------------------------------------------------------------------- */
+
+static void find_near_blocks(const struct bat_map *map, const struct bat_function *table,
+                             struct near_blocks *near)
+{
+    uint32_t end = table->first_entry + table->entry_count;
+    uint32_t before = BAT_NONE;
+    for (uint32_t i = table->first_entry; i < end; i++) {
+        if (i % LARGE_TABLE == 0)
+            near[i / LARGE_TABLE].before = before;
+        if (is_block(map, i))
+            before = i;
+    }
+    uint32_t from = BAT_NONE;
+    for (uint32_t i = end; i-- > table->first_entry;) {
+        if (is_block(map, i))
+            from = i;
+        if (i % LARGE_TABLE == 0)
+            near[i / LARGE_TABLE].from = from;
+    }
+}
+
+static int compare_keys(const void *left_pointer, const void *right_pointer)
+{
+    uint64_t left = *(const uint64_t *)left_pointer;
+    uint64_t right = *(const uint64_t *)right_pointer;
+    return left < right ? -1 : left > right;
+}
+
+static void sort_secondaries(const struct bat_map *map, const struct bat_function *table,
+                             uint64_t *keys)
+{
+    const uint32_t *offsets = map->secondary_entries + table->first_secondary;
+    bool is_sorted = true;
+    for (uint32_t i = 0; i < table->secondary_count; i++) {
+        keys[i] = (uint64_t)offsets[i] << 32 | i;
+        is_sorted &= i == 0 || keys[i - 1] < keys[i];
+    }
+    if (!is_sorted)
+        qsort(keys, table->secondary_count, sizeof(*keys), compare_keys);
+}
+
+static enum bat_code fill_index(const struct bat_map *map, struct bat_map_index *index)
+{
+    uint32_t tables = bat_map_tables(map);
+    bool needs_near = false;
+    bool needs_secondaries = false;
+    for (uint32_t i = 0; i < tables; i++) {
+        needs_near |= is_large(&map->functions[i]);
+        needs_secondaries |= has_many_secondaries(&map->functions[i]);
+    }
+    if (needs_near)
+        index->near =
+            bat_array_new((size_t)map->entry_count / LARGE_TABLE + 1, sizeof(*index->near));
+    if (needs_secondaries)
+        index->secondaries = bat_array_new(map->secondary_count, sizeof(*index->secondaries));
+    if ((needs_near && !index->near) || (needs_secondaries && !index->secondaries))
+        return BAT_ERR_MEMORY;
+    for (uint32_t i = 0; i < tables; i++) {
+        const struct bat_function *table = &map->functions[i];
+        if (is_large(table))
+            find_near_blocks(map, table, index->near);
+        if (has_many_secondaries(table))
+            sort_secondaries(map, table, index->secondaries + table->first_secondary);
+    }
+    return BAT_OK;
+}
+
+enum bat_code bat_map_build_index(struct bat_map *map)
+{
+    map->index = calloc(1, sizeof(*map->index));
+    return map->index ? fill_index(map, map->index) : BAT_ERR_MEMORY;
+}
+
+void bat_map_index_free(struct bat_map_index *index)
+{
+    if (!index)
+        return;
+    free(index->near);
+    free(index->secondaries);
+    free(index);
+}
+
+/* --- Look-ups --------------------------------------------------------------------------------- */
+
+/* The blocks around an entry, or NULL if its neighbours are to be looked at instead. */
+static const struct near_blocks *near_blocks(const struct bat_map *map,
+                                             const struct bat_function *table, uint32_t entry)
+{
+    bool is_indexed = entry % LARGE_TABLE == 0 && is_large(table) && map->index;
+    return is_indexed ? &map->index->near[entry / LARGE_TABLE] : NULL;
+}
+
+uint32_t bat_map_block_before(const struct bat_map *map, const struct bat_function *table,
+                              uint32_t entry)
+{
+    for (; !is_block(map, entry); entry--) {
+        const struct near_blocks *near = near_blocks(map, table, entry);
+        if (near)
+            return near->before;
+        if (entry == table->first_entry)
+            return BAT_NONE;
+    }
+    return entry;
+}
+
+uint32_t bat_map_block_from(const struct bat_map *map, const struct bat_function *table,
+                            uint32_t entry)
+{
+    for (; !is_block(map, entry); entry++) {
+        const struct near_blocks *near = near_blocks(map, table, entry);
+        if (near)
+            return near->from;
+    }
+    return entry;
+}
+
+/* The first of ascending keys that is at least wanted; count if there is none. */
+static uint32_t lower_bound(const uint64_t *keys, uint32_t count, uint64_t wanted)
+{
+    uint32_t low = 0;
+    uint32_t high = count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (keys[middle] < wanted)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+uint32_t bat_map_find_secondary(const struct bat_map *map, const struct bat_function *table,
+                                uint32_t input_offset)
+{
+    if (map->index && has_many_secondaries(table)) {
+        const uint64_t *keys = map->index->secondaries + table->first_secondary;
+        uint32_t found = lower_bound(keys, table->secondary_count, (uint64_t)input_offset << 32);
+        bool is_there = found < table->secondary_count && keys[found] >> 32 == input_offset;
+        return is_there ? (uint32_t)keys[found] : BAT_NONE;
+    }
+    const uint32_t *offsets = map->secondary_entries + table->first_secondary;
+    for (uint32_t i = 0; i < table->secondary_count; i++)
+        if (offsets[i] == input_offset)
+            return i;
+    return BAT_NONE;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * What makes look-ups in large tables fast: the block entries near an entry, and the secondary
+ * entry points by offset. Internal to the library.
+ */
+#ifndef BAT_SPEC_MAP_INDEX_H
+#define BAT_SPEC_MAP_INDEX_H
+
+#include "bat.h"
+
+/* Build map->index from all else in the map. BAT_ERR_MEMORY. */
+enum bat_code bat_map_build_index(struct bat_map *map);
+
+/* Free an index; NULL is allowed. */
+void bat_map_index_free(struct bat_map_index *index);
+
+/*
+ * The last block entry of a table at or before one of its entries, both as positions in the map's
+ * arrays; BAT_NONE if only branch entries are there.
+ */
+uint32_t bat_map_block_before(const struct bat_map *map, const struct bat_function *table,
+                              uint32_t entry);
+
+/* The first block entry of a table at or behind one of its entries. There must be one. */
+uint32_t bat_map_block_from(const struct bat_map *map, const struct bat_function *table,
+                            uint32_t entry);
+
+/*
+ * Which of a hot function's secondary entry points is the first at an input offset: its position
+ * among them, or BAT_NONE.
+ */
+uint32_t bat_map_find_secondary(const struct bat_map *map, const struct bat_function *table,
+                                uint32_t input_offset);
+
+#endif

@@ -1,0 +1,212 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The programs that the tests call are programs that tests/install.sh installs.
+
+Reads the sources of the tests for the names of commands, asks dpkg which package each is from, and
+follows the dependencies of install.sh's packages: every command has to come with them, or with the
+packages that every Debian has. So a command that happens to be on one machine alone is found there.
+
+    check_tools.py [FOLDER...]     other folders to read than those of this source tree
+"""
+
+import ast
+import functools
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+FOLDERS = ["tests", "tools", ".ci", "man"]
+STATUS = pathlib.Path("/var/lib/dpkg/status")
+CALLS = {"run", "Popen", "call", "check_call", "check_output", "which", "version"}
+RUNNERS = {"xargs", "exec", "command", "step", "env", "nice", "timeout"}  # call what follows
+HOLE = "\0"  # stands in a name for what is only known when the test runs
+
+
+# --- What is installed ----------------------------------------------------------------------------
+
+
+def wanted_packages():
+    """{package: sign} of install.sh: a command, or a file, that is there when the package is."""
+    text = (ROOT / "tests" / "install.sh").read_text(encoding="utf-8")
+    return dict(line.split() for table in re.findall(r"_needs='\n(.*?)'", text, re.S)
+                for line in table.splitlines())
+
+
+def dpkg_packages():
+    """{name: fields} of the installed packages; provided names too."""
+    packages = {}
+    for paragraph in STATUS.read_text(encoding="utf-8").split("\n\n"):
+        fields = dict(re.findall(r"^(\S+): *(.*)$", paragraph, re.M))
+        if not fields.get("Status", "").endswith(" installed"):
+            continue
+        packages[fields["Package"]] = fields
+        for provided in names_of(fields.get("Provides", "")):
+            packages.setdefault(provided[0], fields)
+    return packages
+
+
+def names_of(relation):
+    """A dependency field as lists of alternatives."""
+    return [[re.split(r"[ :(]", choice.strip())[0] for choice in part.split("|")]
+            for part in relation.split(",") if part.strip()]
+
+
+def closure(wanted):
+    """The packages that a small Debian has once install.sh is through."""
+    packages = dpkg_packages()
+    todo = [f["Package"] for f in packages.values()
+            if f.get("Essential") == "yes" or f.get("Priority") == "required"]
+    todo += sorted(wanted)
+    found = set(wanted)
+    while todo:
+        fields = packages.get(todo.pop())
+        if not fields:
+            continue
+        found.add(fields["Package"])
+        for alternatives in names_of(fields.get("Depends", "")) + names_of(
+                fields.get("Pre-Depends", "")):
+            there = [a for a in alternatives if a in packages]
+            if there and packages[there[0]]["Package"] not in found:
+                todo.append(there[0])
+    return found
+
+
+@functools.lru_cache(maxsize=None)
+def packages_of(command):
+    """The packages that have a command; several where it is an alternative."""
+    path = shutil.which(command)
+    paths = {path, str(pathlib.Path(path).resolve())}
+    query = subprocess.run(["update-alternatives", "--list", command], stdout=subprocess.PIPE,
+                           stderr=subprocess.DEVNULL, text=True, check=False)
+    paths.update(query.stdout.split())
+    paths.update([p.replace("/usr/", "/", 1) for p in paths] + ["/usr" + p for p in paths])
+    query = subprocess.run(["dpkg", "-S", *sorted(paths)], stdout=subprocess.PIPE,
+                           stderr=subprocess.DEVNULL, text=True, check=False)
+    return {name.split(":")[0] for line in query.stdout.splitlines()
+            for name in line.split(": ")[0].split(", ")}
+
+
+# --- What is called -------------------------------------------------------------------------------
+
+
+def text_of(node):
+    """A string in python source, with HOLE for what is filled in later; else None."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return node.value
+    if isinstance(node, ast.JoinedStr):
+        return "".join(text_of(v) or HOLE for v in node.values)
+    return None
+
+
+def python_names(source):
+    """(line, name, certain) of what looks like a command; certain if it is surely called."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Call) and node.args:
+            function = node.func
+            name = getattr(function, "attr", getattr(function, "id", ""))
+            first = node.args[0]
+            if name in CALLS and isinstance(first, (ast.List, ast.Tuple)) and first.elts:
+                yield node.lineno, text_of(first.elts[0]), True
+            if name in {"which", "version"}:
+                yield node.lineno, text_of(first), True
+        if isinstance(node, (ast.List, ast.Tuple)) and node.elts:
+            words = [text_of(e) for e in node.elts]
+            if len(words) > 1 or "-" in (words[0] or ""):
+                yield node.lineno, words[0], False
+            if words[0] in {"sh", "bash"} and "-c" in words:
+                for _, word, certain in shell_names(words[-1] or ""):
+                    yield node.lineno, word, certain
+        if isinstance(node, ast.Dict):
+            for value in node.values:
+                yield node.lineno, text_of(value), False
+
+
+def shell_names(source):
+    """The same for a shell script: all words that are not in a comment or a sentence."""
+    def quoted(match):
+        text = match.group(0)[1:-1]
+        if not re.search(r"\s", text):
+            return " " + text + " "
+        return " ".join(re.findall(r"\$\(([^()]*)\)", text)) + "\n" * text.count("\n")
+
+    source = re.sub(r"<<-?\s*['\"]?(\w+)['\"]?.*?^\s*\1$", "", source, flags=re.S | re.M)
+    source = re.sub(r"(?m)(^|\s)#.*$", "", source)
+    source = re.sub(r"'[^']*'", quoted, source)
+    source = re.sub(r'"(?:\\.|[^"\\])*"', quoted, source)
+    own = set(re.findall(r"(?m)^\s*(\w+)(?:\(\)|=)", source))
+    joined = re.sub(r"\\\n", " ", source)
+    for number, line in enumerate(joined.splitlines(), 1):
+        line, inner = re.sub(r"\$\(([^()]*)\)", "$x", line), re.findall(r"\$\(([^()]*)\)", line)
+        for command in inner + re.split(r"[;|&(){}`!]|\b(?:then|do|else|if|elif|while|until)\b", line):
+            words = [w for w in command.split() if not re.match(r"\w+=|[<>]", w)]
+            several = words and words[0] in RUNNERS
+            for word in words if several else words[:1]:
+                word = re.sub(r"\$\{?\w+\}?", HOLE, word)
+                if word not in own:
+                    yield number, word, False
+
+
+def names_in(path):
+    """(line, name, certain) of a file, names with holes filled by the numbers of the file."""
+    source = path.read_text(encoding="utf-8")
+    if path.suffix == ".py":
+        found = python_names(source)
+    elif path.suffix == ".1":
+        found = shell_names("".join(re.findall(r"(?<=^\$ )(?:.*\\e\n)*.*\n", source, re.M)))
+    else:
+        found = shell_names(source)
+    numbers = sorted(set(re.findall(r"(?<![\w.])\d{1,2}(?![\w.])|(?<=-)\d\d(?=\")", source)))
+    for line, name, certain in found:
+        if not name or not re.fullmatch(r"[A-Za-z][\w+.\0-]*", name):
+            continue
+        if HOLE not in name:
+            yield line, name, certain
+        elif re.fullmatch(r"[a-z0-9+-]+-\0", name):
+            yield from ((line, name.replace(HOLE, number), False) for number in numbers)
+
+
+def calls_of(folders):
+    """{(path, line, name): certain} of all files in the folders."""
+    calls = {}
+    for folder in folders:
+        for path in sorted(pathlib.Path(folder).rglob("*")):
+            if path.suffix in {".py", ".sh", ".1"} and path.is_file():
+                for line, name, certain in names_in(path):
+                    calls[path, line, name] = calls.get((path, line, name), False) or certain
+    return calls
+
+
+def missing_tools(calls, wanted):
+    """Sentences about commands that are called and do not come with the wanted packages."""
+    there = closure(wanted)
+    missing = []
+    for (path, line, name), certain in calls.items():
+        if shutil.which(name) is None:
+            if certain:
+                missing.append(f"{path}:{line}: calls {name}, which is not here")
+        elif name not in wanted.values() and not packages_of(name) & there:
+            missing.append(f"{path}:{line}: calls {name}, and tests/install.sh does not install "
+                           f"{' or '.join(sorted(packages_of(name))) or 'it'}")
+    return missing
+
+
+def main():
+    """Print what is missing."""
+    calls = calls_of(sys.argv[1:] or [ROOT / folder for folder in FOLDERS])
+    wanted = wanted_packages()
+    missing = missing_tools(calls, wanted)
+    # A check that finds nothing has to be able to find something.
+    without = missing_tools(calls, {p: wanted[p] for p in wanted if p != "bolt-16"})
+    if not sys.argv[1:] and not any("calls llvm-bolt-16," in sentence for sentence in without):
+        missing.append("check_tools.py: a list without bolt-16 would have passed")
+    print("\n".join(missing), file=sys.stderr)
+    names = sorted({name for _, _, name in calls if shutil.which(name)})
+    print(f"{len(names)} commands: {' '.join(names)}")
+    return 1 if missing else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

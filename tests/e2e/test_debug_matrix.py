@@ -1,0 +1,309 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Every way that compilers and linkers write debug information in: what batsymbolize says of every
+instruction of a small program with inlined calls is what llvm-symbolizer says."""
+
+import functools
+import itertools
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+import fixtures
+import toolbox
+
+SOURCES = ["matrix.cc", "matrix_far.cc"]
+COMMON = ["-O2", "-nostdlib", "-static", "-fno-asynchronous-unwind-tables", "-fno-pie", "-no-pie",
+          "-fno-stack-protector", "-Wl,--build-id=sha1"]
+CLANG = "clang++-22"
+GCC = "g++"
+PACKERS = ("zlib", "zstd")
+
+# Way of writing, compilers, DWARF versions, options of the compiler.
+WAYS = {
+    "plain": ([CLANG, GCC], [2, 3, 4, 5], []),
+    "split": ([CLANG, GCC], [4, 5], ["-gsplit-dwarf"]),
+    "types": ([CLANG, GCC], [4, 5], ["-fdebug-types-section"]),
+    "split-inlining": ([CLANG], [4, 5], ["-gsplit-dwarf", "-fsplit-dwarf-inlining"]),
+    "split-types": ([CLANG, GCC], [4, 5], ["-gsplit-dwarf", "-fdebug-types-section"]),
+    "64-bit": ([CLANG], [4, 5], ["-gdwarf64"]),
+    "64-bit-split": ([CLANG], [5], ["-gdwarf64", "-gsplit-dwarf"]),
+    "64-bit-gcc": ([GCC], [4, 5], ["-gdwarf64"]),
+    "relative": ([CLANG], [4, 5], ["-fdebug-compilation-dir=obj/sub"]),
+    "relative-split": ([CLANG], [4, 5], ["-fdebug-compilation-dir=.", "-gsplit-dwarf"]),
+    "prefix-map": ([GCC], [4, 5], ["-fdebug-prefix-map=PWD=."]),
+    "sections": ([CLANG], [4, 5], ["-ffunction-sections", "-fbasic-block-sections=all"]),
+    "split-sections": ([CLANG], [4, 5], ["-gsplit-dwarf", "-fbasic-block-sections=all"]),
+    "profiling": ([CLANG], [4, 5], ["-fdebug-info-for-profiling"]),
+    "lines": ([CLANG, GCC], [4, 5], ["-g1"]),
+    "lto": (["clang++"], [4, 5], ["-flto", "-fuse-ld=lld"]),
+    "lto-gcc": ([GCC], [4, 5], ["-flto"]),
+}
+
+
+def run(*arguments, **options):
+    """A command's output; it does not fail."""
+    return fixtures.run(arguments, options.pop("cwd"), **options)
+
+
+def compiled(folder, compiler, version, options, name="program"):
+    """The program, made in the folder."""
+    for source in ["matrix.h", *SOURCES]:
+        shutil.copy(fixtures.SOURCES / source, folder)
+    options = [o.replace("PWD", str(folder)) for o in options]
+    run(compiler, *COMMON, f"-gdwarf-{version}", *options, *SOURCES, "-o", name, cwd=folder)
+    return folder / name
+
+
+def instructions(program):
+    """The addresses of all instructions."""
+    text = run("llvm-objdump-22", "-d", "--no-show-raw-insn", program, cwd=program.parent)
+    return re.findall(r"^ *([0-9a-f]+):", text, re.M)
+
+
+def frames_of(tool, program, addresses, folder, *options):
+    """One list of frames for each address, and what the tool said on standard error."""
+    done = subprocess.run([tool, "--obj=" + str(program), "--functions=linkage", "--no-demangle",
+                           "--output-style=JSON", *options],
+                          input="".join(f"0x{a}\n" for a in addresses), stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, check=False, text=True, cwd=folder, timeout=600)
+    if done.returncode != 0:
+        raise AssertionError(f"{tool} {program}: exit status {done.returncode}\n{done.stderr}")
+    found = [toolbox.json.loads(line)["Symbol"] for line in done.stdout.splitlines()]
+    for frame in itertools.chain(*found):
+        for key in ("FileName", "StartFileName"):
+            # "./a.h" is "a.h".
+            frame[key] = os.path.normpath(frame[key]) if frame[key] else ""
+    return found, done.stderr
+
+
+@functools.lru_cache(maxsize=None)
+def declared():
+    """Which file each function is declared in, by its linkage name, as llvm-dwarfdump has it."""
+    with tempfile.TemporaryDirectory(prefix="batkit-test-matrix-") as folder:
+        folder = pathlib.Path(folder)
+        text = run("llvm-dwarfdump-22", "--debug-info", compiled(folder, GCC, 5, []), cwd=folder)
+    files = {}
+    for die in re.split(r"\n\n", text):
+        name = re.search(r'DW_AT_linkage_name\s*\("(.*?)"\)', die) or \
+            re.search(r'DW_AT_name\s*\("(.*?)"\)', die)
+        file = re.search(r'DW_AT_decl_file\s*\("(.*?)"\)', die)
+        if "DW_TAG_subprogram" in die and name and file:
+            files[name[1]] = os.path.basename(file[1])
+    return files
+
+
+class MatrixTest(unittest.TestCase):
+    """Compares a program's instructions."""
+
+    def setUp(self):
+        # pylint: disable=consider-using-with
+        self.temporary = tempfile.TemporaryDirectory(prefix="batkit-test-matrix-")
+        self.folder = pathlib.Path(self.temporary.name)
+
+    def tearDown(self):
+        self.temporary.cleanup()
+
+    def program(self, compiler, version, options, name="program"):
+        """A program in a folder of its own."""
+        folder = pathlib.Path(tempfile.mkdtemp(dir=self.folder))
+        return compiled(folder, compiler, version, options, name)
+
+    def compare(self, program, judge=None, complaint="", inlined=20, code=None):
+        """All instructions of the program, by what is written in judge, which llvm-symbolizer
+        gets; code: the program that has the instructions."""
+        addresses = instructions(code or program)
+        self.assertGreater(len(addresses), 60)
+        expected, _ = frames_of("llvm-symbolizer-22", judge or program, addresses, program.parent)
+        found, said = frames_of(toolbox.BIN / "batsymbolize", program, addresses, program.parent)
+        self.assertRegex(said, complaint or "^$")
+        # The judge has something to say.
+        self.assertGreater(sum(len(frames) > 1 for frames in expected), inlined)
+        self.assertTrue(any(f["FileName"].endswith("matrix.h") for f in sum(expected, [])))
+        self.fill_start_files(expected, found)
+        wrong = [(a, ours, theirs) for a, ours, theirs in zip(addresses, found, expected)
+                 if ours != theirs]
+        self.assertEqual(wrong[:2], [], f"{len(wrong)} of {len(addresses)}")
+        return expected
+
+    def fill_start_files(self, expected, found):
+        """llvm-symbolizer leaves out files of functions that gcc tells in another DIE or unit; they
+        are there, as llvm-dwarfdump shows."""
+        for ours, theirs in zip(sum(found, []), sum(expected, [])):
+            if ours["StartFileName"] and not theirs["StartFileName"]:
+                files = {file for name, file in declared().items()
+                         if name == ours["FunctionName"] or
+                         f"{len(name)}{name}" in ours["FunctionName"]}
+                self.assertEqual({os.path.basename(ours["StartFileName"])}, files)
+                theirs["StartFileName"] = ours["StartFileName"]
+
+
+class Matrix(MatrixTest):
+    """Each row of the matrix."""
+
+
+def row(name, compiler, version):
+    """The test of one row."""
+    def test(self):
+        self.compare(self.program(compiler, version, WAYS[name][2]))
+    return test
+
+
+for way, (compilers, versions, _) in WAYS.items():
+    for each, number in itertools.product(compilers, versions):
+        method = f"test_{way}_{each}_{number}".replace("-", "_").replace("+", "p")
+        setattr(Matrix, method, row(way, each, number))
+
+
+class Packages(MatrixTest):
+    """Split units in a package beside the program; the .dwo files are gone."""
+
+    def package(self, compiler, version, options, *command):
+        program = self.program(compiler, version, ["-gsplit-dwarf", *options])
+        files = sorted(program.parent.glob("*.dwo"))
+        self.assertEqual(len(files), 2)
+        run(*command, "-o", "program.dwp", *files, cwd=program.parent)
+        for file in files:
+            file.unlink()
+        return program
+
+    def test_llvm_dwp(self):
+        for compiler, version, options in itertools.product(
+                [CLANG, GCC], [4, 5], [[], ["-fdebug-types-section"]]):
+            with self.subTest(compiler, version=version, options=options):
+                self.compare(self.package(compiler, version, options, "llvm-dwp-22"))
+
+    def test_gnu_dwp(self):
+        for compiler, version in [(GCC, 4), (CLANG, 4)]:
+            with self.subTest(compiler, version=version):
+                self.compare(self.package(compiler, version, [], "dwp"))
+
+    def test_other_package(self):
+        """A package of another program has no unit of this one."""
+        program = self.package(CLANG, 5, [], "llvm-dwp-22")
+        other = self.package(CLANG, 5, ["-O1"], "llvm-dwp-22")
+        shutil.copy(other.parent / "program.dwp", program.parent)
+        frames = self.compare(program, complaint="of 2 of 2 units that were read was not found",
+                              inlined=-1)
+        self.assertFalse(any(len(each) > 1 for each in frames))
+
+
+class Missing(MatrixTest):
+    """Without .dwo files there is what the skeletons have, and one sentence."""
+
+    def test_skeletons(self):
+        for version in (4, 5):
+            with self.subTest(version=version):
+                program = self.program(CLANG, version,
+                                       ["-gsplit-dwarf", "-fsplit-dwarf-inlining"])
+                for file in program.parent.glob("*.dwo"):
+                    file.unlink()
+                self.compare(program, complaint="of 2 of 2 units that were read was not found")
+
+
+class Packed(MatrixTest):
+    """Compressed sections."""
+
+    def test_sections(self):
+        for kind, compiler, version in itertools.product(PACKERS, [CLANG, GCC], [4, 5]):
+            with self.subTest(kind, compiler=compiler, version=version):
+                program = self.program(compiler, version, [])
+                packed = program.parent / "packed"
+                run("llvm-objcopy-22", f"--compress-debug-sections={kind}", program, packed,
+                    cwd=program.parent)
+                self.compare(packed)
+
+    def test_dwo_files(self):
+        for kind, compiler in itertools.product(PACKERS, [CLANG, GCC]):
+            with self.subTest(kind, compiler=compiler):
+                program = self.program(compiler, 5, ["-gsplit-dwarf"])
+                for file in program.parent.glob("*.dwo"):
+                    run("llvm-objcopy-22", f"--compress-debug-sections={kind}", file,
+                        cwd=program.parent)
+                self.compare(program)
+
+    def test_separate_file(self):
+        program = self.program(CLANG, 5, [])
+        stripped = program.parent / "stripped"
+        for options in (["--only-keep-debug", "--compress-debug-sections=zstd", program,
+                         "program.debug"],
+                        ["--strip-debug", "--add-gnu-debuglink=program.debug", program, stripped]):
+            run("llvm-objcopy-22", *options, cwd=program.parent)
+        program.unlink()
+        self.compare(stripped)
+
+
+class Shared(MatrixTest):
+    """dwz puts what several files have into one file for all."""
+
+    def test_alternate_file(self):
+        # dwz 0.15 cannot read the indexed addresses and lists of clang's DWARF 5.
+        for compiler, version in [(CLANG, 4), (GCC, 4), (GCC, 5)]:
+            with self.subTest(compiler, version=version):
+                program = self.program(compiler, version, [])
+                judge = program.parent / "judge"
+                shutil.copy(program, judge)
+                # Some more of the same, so that there is something to share.
+                shutil.copy(program, program.parent / "second")
+                run("dwz", "-m", "shared.debug", "program", "second", cwd=program.parent)
+                self.assertTrue((program.parent / "shared.debug").exists())
+                self.compare(program, judge=judge)
+
+    def test_one_file(self):
+        for version in (4, 5):
+            with self.subTest(version=version):
+                program = self.program(GCC, version, [])
+                shutil.copy(program, program.parent / "judge")
+                run("dwz", program, cwd=program.parent)
+                self.compare(program, judge=program.parent / "judge")
+
+
+class CompilerProfiles(MatrixTest):
+    """battranslate --format=autofdo reads what batsymbolize reads."""
+
+    def profile(self, program):
+        """The AutoFDO profile of a sample of every instruction, and the warnings."""
+        samples = "".join(f"S {address} 7\n" for address in instructions(program))
+        (program.parent / "samples").write_text(samples, encoding="ascii")
+        output = program.parent / "profile"
+        done = toolbox.run("battranslate", program, "-p",
+                           program.parent / "samples", "--format=autofdo", "-o", output)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        warnings = [line for line in done.stderr.splitlines() if "warning" in line]
+        return output.read_text(encoding="ascii"), warnings
+
+    def test_same_profile(self):
+        """However it is written, the same debug information gives the same profile."""
+        ways = ["split", "types", "split-types", "64-bit", "relative", "split-inlining"]
+        for version in (4, 5):
+            plain, warnings = self.profile(self.program(CLANG, version, []))
+            self.assertEqual(warnings, [])
+            self.assertGreater(len(plain.splitlines()), 20)
+            for name in ways:
+                with self.subTest(name, version=version):
+                    self.assertEqual(self.profile(self.program(CLANG, version, WAYS[name][2])),
+                                     (plain, []))
+
+    def test_missing_split_units(self):
+        """With -fsplit-dwarf-inlining the skeletons have names, inlined calls and files."""
+        program = self.program(CLANG, 5, WAYS["split-inlining"][2])
+        for file in program.parent.glob("*.dwo"):
+            file.unlink()
+        _, warnings = self.profile(program)
+        self.assertEqual(len(warnings), 1, warnings)
+        self.assertIn("of 2 of 2 units that were read was not found", warnings[0])
+
+    def test_pseudo_probes(self):
+        program = self.program(CLANG, 5, ["-fpseudo-probe-for-profiling"])
+        text, warnings = self.profile(program)
+        self.assertIn("_start", text)
+        self.assertEqual(len(warnings), 1, warnings)
+        self.assertIn("-fpseudo-probe-for-profiling", warnings[0])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,178 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""battranslate on binaries that BOLT has not written, against perf2bolt-22.
+
+The profiles are of real executions, recorded whole. The records are to be the same, names and counts
+included: of fixed, position-independent, shared and static binaries, with exceptions, jump tables and
+computed gotos, linked with and without relocations, for x86-64 and AArch64.
+"""
+
+import functools
+import inspect
+import json
+import pathlib
+import re
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+import bolt_judge
+import bolt_profiles
+import fixtures
+import toolbox
+
+# The inputs of these fixtures.
+INPUTS = ["sqlite-fixed-profile2-22", "sqlite-pie-profile2-22", "sqlite-shared-profile2-22",
+          "sqlite-aarch64-profile2-22", "exceptions-fixed-eh-22", "exceptions-pie-eh-22",
+          "secondary-fixed-profile2-22", "small-aarch64-profile2-22"]
+
+# Programs of their own: source, flags; -Wl,-q makes perf2bolt read the relocations.
+PROGRAMS = {
+    "computed-static": ("computed.c", ["gcc", "-O2", "-static", "-Wl,-q"]),
+    "computed-plain": ("computed.c", ["gcc", "-O2", "-fPIC", "-pie"]),
+    "exceptions-plain": ("exceptions.cc", ["g++", "-O2", "-no-pie"]),
+}
+
+
+def record_program(source, command, folder):
+    """The program's execution, and perf2bolt's translation of it."""
+    shutil.copy(fixtures.SOURCES / source, folder)
+    fixtures.run([*command, "-Wl,--build-id=sha1", source, "-o", "input"], folder)
+    fixtures.qemu_trace.record(folder / "input", [str(folder / "input"), "40"],
+                               folder / "T.preagg")
+    bolt_profiles.perf2bolt(folder / "input", folder / "T.preagg", folder / "T.fdata",
+                            folder / "T.yaml", folder=folder)
+
+
+@functools.lru_cache(maxsize=None)
+def program(name):
+    """(binary, profile, perf2bolt's fdata) of one of PROGRAMS."""
+    source, command = PROGRAMS[name]
+    ingredients = [source, command, fixtures.digest_of(fixtures.SOURCES / source),
+                   inspect.getsource(record_program), inspect.getsource(fixtures.qemu_trace),
+                   fixtures.version(command[0]), fixtures.version("perf2bolt-22")]
+    folder = fixtures.Step("untouched", name, ingredients,
+                           functools.partial(record_program, source, command)).folder()
+    return folder / "input", folder / "T.preagg", folder / "T.fdata"
+
+
+def input_of(name):
+    """The same of a fixture's input."""
+    fixture = fixtures.get(name)
+    truth = bolt_judge.truth(fixture)
+    return fixture.input, truth.profile("T"), truth.fdata("T")
+
+
+class Parity(unittest.TestCase):
+    """Every record and its counts."""
+
+    def compare(self, binary, profile, theirs, *options):
+        """Translate, and compare the sets of records."""
+        with tempfile.TemporaryDirectory() as folder:
+            ours = pathlib.Path(folder, "our.fdata")
+            toolbox.fine("battranslate", binary, "-p", profile, "-o", ours, "-q", *options)
+            headers, ours = bolt_profiles.read_fdata(ours)
+        their_headers, theirs = bolt_profiles.read_fdata(theirs)
+        self.assertEqual(their_headers, headers)
+        self.assertGreater(len(theirs), 10)
+        different = sorted(k for k in theirs.keys() | ours.keys() if theirs.get(k) != ours.get(k))
+        self.assertEqual([], [(k, theirs.get(k), ours.get(k)) for k in different[:10]])
+
+    def test_inputs_of_fixtures(self):
+        """Binaries that BOLT is to read, with relocations."""
+        for name in INPUTS:
+            with self.subTest(name):
+                self.compare(*input_of(name))
+
+    def test_programs(self):
+        """Static ones, computed gotos, binaries without relocations."""
+        for name in PROGRAMS:
+            with self.subTest(name):
+                self.compare(*program(name))
+
+    def test_basic_samples(self):
+        """A profile of S records, whose header is without boltedcollection too."""
+        binary, profile, _ = input_of("sqlite-fixed-profile2-22")
+        with tempfile.TemporaryDirectory() as folder:
+            samples = pathlib.Path(folder, "samples")
+            with open(profile, encoding="ascii") as file:
+                lines = [line.split() for line in file if line.startswith("T ")]
+            counts = {}
+            for _, _, start, _, count in lines:
+                if not start.startswith("X:"):
+                    counts[start] = counts.get(start, 0) + int(count)
+            samples.write_text("".join(f"S {a} {n}\n" for a, n in counts.items()), encoding="ascii")
+            theirs = pathlib.Path(folder, "their.fdata")
+            bolt_profiles.perf2bolt(binary, samples, theirs, basic=True, folder=folder)
+            self.compare(binary, samples, theirs)
+
+
+class Outputs(unittest.TestCase):
+    """What else is made of such a binary, and what is said."""
+
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.path = pathlib.Path(self.folder.name)
+        self.binary, self.profile, self.theirs = input_of("sqlite-fixed-profile2-22")
+
+    def test_yaml_has_names_and_counts(self):
+        """Name, exec and number of blocks are perf2bolt's; there are no hashes and no blocks."""
+        yaml = self.path / "our.yaml"
+        toolbox.fine("battranslate", self.binary, "-p", self.profile, "-o", yaml, "--format=yaml",
+                     "-q")
+        _, ours = bolt_profiles.read_yaml(yaml)
+        truth = bolt_judge.truth(fixtures.get("sqlite-fixed-profile2-22"))
+        _, theirs = bolt_profiles.read_yaml(truth.yaml("T"))
+        with_profile = {name for name, function in theirs.items() if function.blocks}
+        self.assertGreater(len(with_profile), 100)
+        self.assertEqual(set(), with_profile - set(ours))
+        for name in sorted(with_profile):
+            self.assertEqual((theirs[name].exec, 0, {}),
+                             (ours[name].exec, ours[name].hash, ours[name].blocks), name)
+            self.assertIn(ours[name].nblocks, (0, theirs[name].nblocks), name)
+        known = [name for name in with_profile if ours[name].nblocks]
+        self.assertGreater(len(known), len(with_profile) * 8 // 10)
+
+    def test_report_says_that_there_is_no_note(self):
+        """A warning, and a figure in both reports."""
+        arguments = [self.binary, "-p", self.profile, "-o", self.path / "x.fdata"]
+        done = toolbox.run("battranslate", *arguments)
+        self.assertEqual(0, done.returncode)
+        self.assertIn("warning: no BAT note", done.stderr)
+        self.assertRegex(done.stdout, r"in functions without a BAT table +\d+ +(9\d\.\d|100\.0)%")
+        report = json.loads(toolbox.run("battranslate", *arguments, "--report=json").stdout)
+        self.assertEqual(1, report["without_note"])
+
+    def test_fdata_of_earlier_runs_joins(self):
+        """The sum of two runs is twice the counts; fdata of a BOLTed binary does not join."""
+        one = self.path / "one.fdata"
+        two = self.path / "two.fdata"
+        toolbox.fine("battranslate", self.binary, "-p", self.profile, "-o", one, "-q")
+        toolbox.fine("battranslate", self.binary, "-p", self.profile, "-p", one, "-o", two, "-q")
+        _, single = bolt_profiles.read_fdata(one)
+        _, double = bolt_profiles.read_fdata(two)
+        self.assertEqual({k: tuple(2 * n for n in v) for k, v in single.items()}, double)
+        one.write_text("boltedcollection\n" + one.read_text(encoding="utf-8"), encoding="utf-8")
+        done = toolbox.run("battranslate", self.binary, "-p", self.profile, "-p", one, "-o", two)
+        self.assertEqual(1, done.returncode)
+        self.assertIn("found fdata of a BOLTed one", done.stderr)
+
+    def test_a_binary_that_lost_its_note(self):
+        """BOLT wrote it: .note.bolt_info says so, or code that BOLT moved."""
+        fixture = fixtures.get("sqlite-fixed-profile2-22")
+        for sections in (["bat"], ["bat", "info"]):
+            stripped = self.path / "stripped"
+            subprocess.run(["objcopy", *[f"--remove-section=.note.bolt_{s}" for s in sections],
+                            fixture.bolted, stripped], check=True, capture_output=True)
+            done = toolbox.run("battranslate", stripped, "-p", self.profile, "-o",
+                               self.path / "x.fdata")
+            self.assertEqual(1, done.returncode)
+            self.assertRegex(done.stderr, re.compile("no .note.bolt_bat section, but BOLT has "
+                                                     "written this file.*--enable-bat.*--note"))
+            self.assertFalse((self.path / "x.fdata").exists())
+
+
+if __name__ == "__main__":
+    unittest.main()

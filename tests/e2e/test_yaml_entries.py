@@ -1,0 +1,154 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What YAML says of entries into functions, where notes are not as usual: perf2bolt-22 is the judge.
+
+The notes are real ones that were changed by way of their JSON form."""
+
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+import bolt_profiles
+import elffile
+import fixtures
+
+BIN = pathlib.Path(os.environ["BATKIT_BIN"])
+
+
+class Entries(unittest.TestCase):
+    """A fixture's binary with a changed note, and a profile that was made for it."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def run_tool(self, *command):
+        """What the command prints; it must work."""
+        done = subprocess.run([str(c) for c in command], capture_output=True, text=True,
+                              check=False, cwd=self.folder)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout
+
+    def change_note(self, fixture, change):
+        """The fixture's binary, the tables of its note changed by change(tables)."""
+        note = json.loads(self.run_tool(BIN / "batdump", "--json", fixture.bolted))
+        change(note["functions"])
+        (self.folder / "note.json").write_text(json.dumps(note), encoding="utf-8")
+        binary = self.folder / "changed"
+        self.run_tool(BIN / "batinject", fixture.bolted, "--json=note.json", "--no-check",
+                      "-o", binary)
+        binary.chmod(0o755)
+        return binary
+
+    def both(self, binary, profile):
+        """The functions of perf2bolt's YAML, and of battranslate's."""
+        (self.folder / "x.preagg").write_text(profile, encoding="ascii")
+        bolt_profiles.perf2bolt(binary, "x.preagg", "their.fdata", "their.yaml",
+                                folder=self.folder)
+        self.run_tool(BIN / "battranslate", binary, "-p", "x.preagg", "-o", "our.fdata",
+                      "-w", "our.yaml", "--parity")
+        return (bolt_profiles.read_yaml(self.folder / "their.yaml")[1],
+                bolt_profiles.read_yaml(self.folder / "our.yaml")[1])
+
+    def table_of(self, fixture, name):
+        """The address of the function's table, as JSON has it."""
+        symbol = next(s for s in elffile.Elf(fixture.bolted).functions() if s.name == name)
+        return hex(symbol.address)
+
+
+class BlocksOfOffsetZero(Entries):
+    """Passes of BOLT make blocks whose input offset, hash and index are 0."""
+
+    def test_fall_through_is_no_call(self):
+        """A block of main becomes such a block, and the one in front of it falls through to it."""
+        fixture = fixtures.get("small-fixed-nosplit-22")
+        address = self.table_of(fixture, "main")
+        places = []
+
+        def change(tables):
+            table = next(t for t in tables if t["address"] == address)
+            blocks = [e for e in table["entries"] if not e.get("branch")]
+            before, made = blocks[-2:]  # the last: else others are missing behind it
+            made.update(input=0, hash="0x0", index=0)
+            places.extend(int(address, 16) + e["output"] for e in (before, made))
+
+        binary = self.change_note(fixture, change)
+        start = int(address, 16)
+        theirs, ours = self.both(binary, f"T {start + 1:x} {places[0]:x} {places[1]:x} 51\n"
+                                         f"T {start + 1:x} {start:x} {start:x} 90\n")
+        self.assertEqual(theirs["main"].exec, 90)
+        self.assertEqual(ours["main"].exec, 90)
+        self.assertEqual(ours["main"].blocks, theirs["main"].blocks)
+
+
+class BlocksThatBoltMade(Entries):
+    """Promoted calls make blocks with the input offset of the call, and no hash and index."""
+
+    def test_calls_behind_one(self):
+        """perf2bolt counts a call behind such a block for the function's first block; it was in
+        the block that the input has there."""
+        fixture = fixtures.get("small-fixed-nosplit-22")
+        address = self.table_of(fixture, "main")
+        calls = []
+
+        def change(tables):
+            table = next(t for t in tables if t["address"] == address)
+            calls.append(next(t["address"] for t in tables if t["address"] != address))
+            entries = table["entries"]
+            # A call in a block behind the first, which begins in front of it.
+            place, block = next(
+                (i, b) for i, e in enumerate(entries) if e.get("branch")
+                for b in [next(b for b in entries[i::-1] if not b.get("branch"))]
+                if b["index"] > 0 and b["input"] < e["input"])
+            call = entries[place]
+            calls.extend((int(address, 16) + call["output"], call["input"], block))
+            entries.insert(place, {"output": call["output"], "input": call["input"],
+                                   "hash": "0x0", "index": 0})
+
+        binary = self.change_note(fixture, change)
+        target, source, offset, block = calls
+        theirs, ours = self.both(binary, f"B {source:x} {int(target, 16):x} 7 0\n")
+        self.assertEqual([call[0] for call in theirs["main"].blocks[0][3]], [0])
+        self.assertEqual(ours["main"].blocks[block["index"]][0], int(block["hash"], 16))
+        self.assertEqual([call[0] for call in ours["main"].blocks[block["index"]][3]],
+                         [offset - block["input"]])
+
+
+class FunctionsWithoutTable(Entries):
+    """Calls into the middle of a function without a table name the entry point, as others do."""
+
+    def check(self, target):
+        fixture = fixtures.get(f"secondary-{target}-nosplit-22")
+        address = self.table_of(fixture, "collatz")
+
+        def change(tables):
+            tables[:] = [t for t in tables if t["address"] != address]
+
+        symbols = {s.name: s.address for s in elffile.Elf(fixture.bolted).symbols()}
+        caller = symbols["main"]
+        binary = self.change_note(fixture, change)
+        targets = ["collatz", "collatz_triple", "collatz_half"]
+        lines = [f"T {caller + 4:x} {symbols[name]:x} {symbols[name]:x} {10 + i}\n"
+                 for i, name in enumerate(targets)]
+        # Behind an entry point, in its block; and in the block behind that.
+        for i, name in enumerate(["collatz_triple", "collatz_half"]):
+            inside = symbols[name] + 4
+            lines.append(f"T {caller + 4:x} {inside:x} {inside:x} {13 + i}\n")
+        theirs, ours = self.both(binary, "".join(lines))
+        calls = [call for block in theirs["main"].blocks.values() for call in block[3]]
+        self.assertEqual(sorted(call[2] for call in calls), [0, 0, 1, 1, 2], calls)
+        self.assertEqual(ours["main"].blocks, theirs["main"].blocks)
+
+    def test_x86_64(self):
+        self.check("fixed")
+
+    def test_aarch64(self):
+        self.check("aarch64")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * A library to preload: lets chosen calls of a program fail, for test_faults.py.
+ *
+ *   FAULT_MEMORY=N   the N-th call of malloc, calloc or realloc returns NULL
+ *   FAULT_FROM=N     the N-th and all later ones do
+ *   FAULT_STOP=1     with these, a debugger stops where the memory fails (SIGTRAP)
+ *   FAULT_SHORT=N    the N-th call of read, pread, write, pwrite or copy_file_range that is to
+ *                    transfer more than one byte transfers one
+ *   FAULT_COUNT=FILE at the end, the numbers of both kinds of calls are written to FILE
+ *
+ * Calls are counted from the start of main() on, by all threads together. libdw's own calls of
+ * malloc are not among them: where its tables of abbreviations get no memory, libdw 0.188 crashes.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+static atomic_ulong memory_calls;
+static atomic_ulong transfer_calls;
+static unsigned long memory_fault;
+static unsigned long memory_fault_from;
+static unsigned long short_fault;
+static const char *count_path;
+static bool is_ready;
+static bool stops;
+
+/* glibc's own names of what is replaced here: without dlsym(), which allocates. */
+void *__libc_malloc(size_t size);
+void *__libc_calloc(size_t count, size_t size);
+void *__libc_realloc(void *memory, size_t size);
+
+static unsigned long number_of(const char *variable)
+{
+    const char *text = getenv(variable);
+    return text ? strtoul(text, NULL, 10) : 0;
+}
+
+__attribute__((constructor)) static void begin(void)
+{
+    memory_fault = number_of("FAULT_MEMORY");
+    memory_fault_from = number_of("FAULT_FROM");
+    short_fault = number_of("FAULT_SHORT");
+    count_path = getenv("FAULT_COUNT");
+    stops = number_of("FAULT_STOP") != 0;
+    is_ready = true;
+}
+
+__attribute__((destructor)) static void end(void)
+{
+    if (!count_path)
+        return;
+    char text[64];
+    int size = snprintf(text, sizeof(text), "%lu %lu\n", atomic_load(&memory_calls),
+                        atomic_load(&transfer_calls));
+    is_ready = false;
+    int file = open(count_path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    if (file < 0 || write(file, text, (size_t)size) != size)
+        _exit(120);
+    close(file);
+}
+
+static bool is_in_libdw(const void *caller)
+{
+    Dl_info info;
+    return dladdr(caller, &info) != 0 && info.dli_fname && strstr(info.dli_fname, "libdw.so");
+}
+
+static bool memory_fails(const void *caller)
+{
+    if (!is_ready || is_in_libdw(caller))
+        return false;
+    unsigned long number = atomic_fetch_add(&memory_calls, 1) + 1;
+    if (number != memory_fault && (memory_fault_from == 0 || number < memory_fault_from))
+        return false;
+    if (stops)
+        raise(SIGTRAP);
+    errno = ENOMEM;
+    return true;
+}
+
+void *malloc(size_t size)
+{
+    return memory_fails(__builtin_return_address(0)) ? NULL : __libc_malloc(size);
+}
+
+void *calloc(size_t count, size_t size)
+{
+    return memory_fails(__builtin_return_address(0)) ? NULL : __libc_calloc(count, size);
+}
+
+void *realloc(void *memory, size_t size)
+{
+    return memory_fails(__builtin_return_address(0)) ? NULL : __libc_realloc(memory, size);
+}
+
+/* How much of size is to be transferred. */
+static size_t shortened(size_t size)
+{
+    if (!is_ready || size < 2)
+        return size;
+    return atomic_fetch_add(&transfer_calls, 1) + 1 == short_fault ? 1 : size;
+}
+
+/* The next function of this name, which is glibc's. */
+#define NEXT(function)                                                                             \
+    __typeof__(&function) next;                                                                    \
+    *(void **)&next = dlsym(RTLD_NEXT, #function)
+
+ssize_t read(int file, void *buffer, size_t size)
+{
+    NEXT(read);
+    return next(file, buffer, shortened(size));
+}
+
+ssize_t write(int file, const void *buffer, size_t size)
+{
+    NEXT(write);
+    return next(file, buffer, shortened(size));
+}
+
+ssize_t pread(int file, void *buffer, size_t size, off_t offset)
+{
+    NEXT(pread);
+    return next(file, buffer, shortened(size), offset);
+}
+
+ssize_t pwrite(int file, const void *buffer, size_t size, off_t offset)
+{
+    NEXT(pwrite);
+    return next(file, buffer, shortened(size), offset);
+}
+
+ssize_t copy_file_range(int from, off_t *from_offset, int to, off_t *to_offset, size_t size,
+                        unsigned flags)
+{
+    NEXT(copy_file_range);
+    return next(from, from_offset, to, to_offset, shortened(size), flags);
+}

@@ -1,0 +1,440 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Every tool while memory, the disk and system calls fail, and while it is killed.
+
+Each scenario runs a tool in a folder of its own, first without a fault: that tells what it prints
+and writes. Then one fault is made in each run. A run that was not killed must end with
+
+    exit status 0   and what it printed and wrote is what the run without a fault did
+    exit status 1   with a message of the tool, and all files are as they were before
+
+and one that was killed must leave each file as it was or as it is to be. No other file may be in
+the folder, but for the temporary file of a tool that is killed when that file has its name already:
+where the file system has no O_TMPFILE, or between linkat() and rename(), which replace a file in
+two steps because no call does it in one.
+
+Memory (malloc, calloc, realloc) and short transfers fail by the preloaded library faults.c, system
+calls by strace. All faults are numbered; runs with many are walked in steps of one size.
+"""
+
+import collections
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+import debug_programs
+import fixtures
+import toolbox
+
+LIBRARY = os.environ.get("FAULTS_LIBRARY")
+
+# Leaks are not looked for: the leak sanitizer does not work under strace.
+SANITIZER = {"ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"}
+
+# Faults of one sort in one scenario, at most.
+MOST = 40
+
+# What each system call fails with. Calls that only give back are not among them.
+ERRORS = {
+    "openat": ["EIO", "EMFILE"], "read": ["EIO", "EINTR"], "pread64": ["EIO", "EINTR"],
+    "write": ["ENOSPC", "EINTR"], "pwrite64": ["ENOSPC", "EIO", "EINTR"],
+    "copy_file_range": ["ENOSPC", "EIO", "EXDEV", "EINTR"], "fsync": ["EIO", "EINTR"],
+    "rename": ["EIO"], "renameat2": ["EIO"], "linkat": ["EIO", "EEXIST"], "unlink": ["EIO"],
+    "ftruncate": ["ENOSPC", "EINTR"], "fchmod": ["EPERM"], "fchown": ["EPERM"],
+    "newfstatat": ["EIO"], "fstat": ["EIO"], "lseek": ["EINVAL"], "mmap": ["ENOMEM"],
+    "readlink": ["EIO"], "access": ["EACCES"], "getrandom": ["EINTR"], "clone3": ["EAGAIN"],
+    "clone": ["EAGAIN"], "fsetxattr": ["ENOSPC"], "fgetxattr": ["EIO"], "flistxattr": ["EIO"],
+    "fallocate": ["ENOSPC"], "sync_file_range": ["EIO"], "fcntl": ["EINVAL"],
+}
+
+# Calls that the tools themselves repeat when a signal interrupts them.
+REPEATED = {"read", "pread64", "write", "pwrite64", "copy_file_range"}
+
+# At these a tool is killed; at each as often as it is called.
+FATAL = sorted(set(ERRORS) - {"mmap", "clone", "clone3", "getrandom", "fcntl"})
+
+TEMPORARY = re.compile(r"\.bat-[0-9a-f]{16}")
+
+made = collections.Counter()
+
+
+def stepped(total, most=MOST):
+    """Numbers from 1 to total in steps of one size, at most as many as asked for."""
+    step = -(-total // most) or 1
+    return range(1, total + 1, step)
+
+
+class Scenario:
+    """A tool with its arguments, the files that it finds, and those that it may change."""
+
+    def __init__(self, name, tool, arguments, files, outputs=(), stdin=None, has_frames=False):
+        self.name = name
+        self.command = [str(toolbox.BIN / tool), *arguments]
+        self.tool = tool
+        self.files = files      # {name: path of what it holds}
+        self.outputs = outputs  # names; those among files exist before
+        self.stdin = stdin
+        self.has_frames = has_frames  # of debug information, of which some may be lost
+        self.folder = None
+
+    def reset(self):
+        """The folder with the files as they are before each run."""
+        for entry in os.scandir(self.folder):
+            if entry.name not in self.files:
+                os.unlink(entry)
+        for name, source in self.files.items():
+            path = self.folder / name
+            if not path.exists() or self.identity(name) != self.identities.get(name):
+                path.unlink(missing_ok=True)
+                shutil.copy(source, path)
+                self.identities[name] = self.identity(name)
+
+    def identity(self, name):
+        """What changes when a file is written or replaced."""
+        status = os.stat(self.folder / name)
+        return status.st_ino, status.st_size, status.st_mtime_ns
+
+    def run(self, prefix=(), **environment):
+        """The finished process."""
+        self.reset()
+        with open(self.stdin or os.devnull, "rb") as stdin:
+            return subprocess.run([*prefix, *self.command], cwd=self.folder, check=False,
+                                  stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                  timeout=120, env={**os.environ, **SANITIZER, **environment})
+
+    def prepare(self, folder):
+        """Make the folder, and run without a fault."""
+        self.folder = folder
+        self.identities = {}
+        folder.mkdir()
+        done = self.run()
+        if done.returncode != 0:
+            raise AssertionError(f"{self.name}: exit status {done.returncode}: {done.stderr}")
+        self.printed = done.stdout
+        self.written = {name: (folder / name).read_bytes() for name in self.outputs}
+        return self
+
+    def names(self):
+        """Files that are in the folder."""
+        return {entry.name for entry in os.scandir(self.folder)}
+
+    def is_old(self, name):
+        """True for an output as it was before the run."""
+        if name not in self.files:
+            return not (self.folder / name).exists()
+        path = self.folder / name
+        return path.exists() and (self.identity(name) == self.identities[name] or
+                                  path.read_bytes() == pathlib.Path(self.files[name]).read_bytes())
+
+    def is_new(self, name):
+        """True for an output as it is to be."""
+        path = self.folder / name
+        return path.exists() and path.read_bytes() == self.written[name]
+
+    def faults(self, done, is_killed=False, may_leave=False):
+        """What is wrong after a run: sentences."""
+        wrong = []
+        if is_killed:
+            if done.returncode not in (0, -9, 137):
+                wrong.append(f"exit status {done.returncode} instead of a kill")
+            wrong += [f"{n} is neither as before nor complete" for n in self.outputs
+                      if not self.is_old(n) and not self.is_new(n)]
+        elif done.returncode == 0 and self.has_frames:
+            # batsymbolize does not learn of each frame for which there was no memory: where libdw's
+            # search trees or the paths of files get none.
+            wrong += [f"exit status 0, but there is no {n}" for n in self.outputs
+                      if not (self.folder / n).exists()]
+        elif done.returncode == 0:
+            if done.stdout != self.printed:
+                wrong.append("exit status 0, but it printed something else")
+            wrong += [f"exit status 0, but {n} is not complete" for n in self.outputs
+                      if not self.is_new(n)]
+        elif done.returncode == 1:
+            if not re.search(rb"^(\S*/)?%s: ." % self.tool.encode(), done.stderr, re.M):
+                wrong.append("exit status 1 without a message")
+            wrong += [f"exit status 1, but {n} is not as before" for n in self.outputs
+                      if not self.is_old(n)]
+        else:
+            wrong.append(f"exit status {done.returncode}")
+        wrong += [f"{n} was changed" for n in self.files
+                  if n not in self.outputs and not self.is_old(n)]
+        for name in self.names() - set(self.files) - set(self.outputs):
+            if not (may_leave and TEMPORARY.fullmatch(name)):
+                wrong.append(f"{name} was left behind")
+        return [f"{w}: {done.stderr.decode('utf-8', 'replace')[-300:]}" for w in wrong]
+
+    # --- System calls ---------------------------------------------------------------------------
+
+    def calls(self, options=()):
+        """[(name, number among a thread's calls of this name, text)] of what main() calls, and after
+        it, as strace counts: of a number that several threads reach, the first.
+
+        The loader's calls come first, up to the first that touches the folder's files.
+        """
+        log = self.folder.parent / "strace.log"
+        done = self.run(["strace", "-f", "-o", log, *options])
+        if done.returncode != 0:
+            raise AssertionError(f"strace: {done.stderr}")
+        counts, calls, has_begun = collections.Counter(), {}, False
+        files = [f'"{name}"' for name in self.files]
+        for line in log.read_text(encoding="utf-8", errors="replace").splitlines():
+            match = re.match(r"(\d+) +(\w+)\(", line)
+            if not match or match[2].startswith("exit"):
+                continue
+            thread, call = match.groups()
+            counts[thread, call] += 1
+            has_begun |= call != "execve" and any(f in line for f in files)
+            calls.setdefault((call, counts[thread, call]), (line, has_begun))
+        return [(call, n, line) for (call, n), (line, begun) in calls.items() if begun]
+
+    def inject(self, *expressions):
+        """A run with strace's injections."""
+        options = [f"--inject={e}" for e in expressions]
+        return self.run(["strace", "-f", "-o", "/dev/null", *options])
+
+
+def named_calls(calls):
+    """Those at which a temporary file can have a name: behind the first linkat(), which gives it
+    one, up to the last call that takes one away."""
+    numbers = [i for i, call in enumerate(calls) if call[0] == "linkat"]
+    ends = [i for i, call in enumerate(calls) if call[0] in ("rename", "renameat2", "unlink")]
+    if not numbers or not ends:
+        return set()
+    return {(call, n) for call, n, _ in calls[numbers[0] + 1:ends[-1] + 1]}
+
+
+def addresses(bolted):
+    """Of functions with a table."""
+    tables = json.loads(toolbox.fine("batdump", "--json", bolted))["functions"]
+    return [int(t["address"], 16) for t in tables if t["kind"] == "hot"]
+
+
+def make_scenarios(folder):
+    """All scenarios, in folders below this one."""
+    fixture = fixtures.get("small-fixed-profile2-22")
+    other = fixtures.get("small-fixed-nosplit-22")
+    program = debug_programs.get("inlined-fixed")
+    inlined = program.bolted("profile2")
+    places = addresses(fixture.bolted)
+    texts = {
+        "preagg": "E cycles\n" + "".join(f"B {a:x} {b:x} {i + 1} 1\n" for i, (a, b) in enumerate(
+            zip(places, places[1:]))) + f"T {places[0]:x} {places[1]:x} {places[1] + 1:x} 5\n",
+        "old": "what was here before\n",
+        "stacks": "".join(f"a 1 1.0: cycles:\n\t{a:x} f+0x0 (/app)\n\n"
+                          for a in addresses(inlined)[:20]),
+    }
+    paths = {name: folder / name for name in texts}
+    for name, text in texts.items():
+        paths[name].write_text(text, encoding="ascii")
+    app = {"app": fixture.bolted}
+    both = {**app, "input": fixture.input}
+    profile = {**both, "profile": paths["preagg"]}
+    debug = {"app": inlined, "input": program.input}
+    bare = folder / "bare"
+    toolbox.fine("batinject", fixture.bolted, "--remove", "-o", bare)
+    first = f"{places[0]:#x}"
+    dumped = folder / "dumped"
+    dumped.write_text(toolbox.fine("batdump", "--json", fixture.bolted), encoding="utf-8")
+    translate = ["app", "-p", "profile", "--threads=2"]
+    return [
+        Scenario("dump", "batdump", ["app"], app),
+        Scenario("dump-json", "batdump", ["--json", "app"], app),
+        Scenario("dump-all", "batdump", ["--dump-all", "app"], app),
+        Scenario("to-input", "batdump", ["--original=input", f"--to-input={first}", "app"], both),
+        Scenario("validate", "batvalidate", ["--original=input", "--json", "app"], both),
+        Scenario("extract", "batinject", ["app", "--extract=note", "-q"],
+                 {**app, "note": paths["old"]}, ["note"]),
+        Scenario("remove", "batinject", ["app", "--remove", "-q"], app, ["app"]),
+        Scenario("remove-to", "batinject", ["app", "--remove", "-q", "-o", "out"], app, ["out"]),
+        Scenario("note", "batinject", ["app", "--note=note", "-q"],
+                 {"app": bare, "note": fixture.note}, ["app"]),
+        Scenario("replace", "batinject", ["app", "--from=other", "--force", "--no-check", "-q", "-o", "out"],
+                 {**app, "other": other.bolted, "out": paths["old"]}, ["out"]),
+        Scenario("json", "batinject", ["app", "--json=note.json", "-q"],
+                 {"app": bare, "note.json": dumped}, ["app"]),
+        Scenario("repair", "batinject", ["app", "--repair", "-q", "-o", "out"], app, ["out"]),
+        Scenario("fdata", "battranslate", [*translate, "-o", "o.fdata", "-w", "o.yaml", "-q"],
+                 {**profile, "o.fdata": paths["old"]}, ["o.fdata", "o.yaml"]),
+        Scenario("fdata-original", "battranslate",
+                 [*translate, "--original=input", "-o", "o.fdata", "-q"], profile, ["o.fdata"]),
+        Scenario("preagg", "battranslate",
+                 [*translate, "--format=preagg", "--original=input", "-o", "o", "-q"], profile,
+                 ["o"]),
+        Scenario("autofdo", "battranslate", ["input", "-p", "profile", "--format=autofdo", "-o", "o",
+                                             "-q", "--threads=2"],
+                 {"input": program.input, "profile": program.folder / "profile.pre",
+                  "o": paths["old"]}, ["o"]),
+        Scenario("symbolize", "batsymbolize",
+                 ["-e", "app", "--original=input",
+                  *(f"{a:#x}" for a in addresses(inlined)[:8])], debug, has_frames=True),
+        Scenario("stacks", "batsymbolize", ["-e", "app", "--original=input"], debug,
+                 stdin=paths["stacks"], has_frames=True),
+        Scenario("folded", "batsymbolize", ["-e", "app", "--original=input", "--folded"], debug,
+                 stdin=paths["stacks"], has_frames=True),
+    ]
+
+
+class Faults(unittest.TestCase):
+    """All scenarios."""
+
+    @classmethod
+    def setUpClass(cls):
+        where = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+        temporary = tempfile.TemporaryDirectory(dir=where)
+        cls.addClassCleanup(temporary.cleanup)
+        cls.folder = pathlib.Path(temporary.name)
+        cls.scenarios = make_scenarios(cls.folder)
+        for scenario in cls.scenarios:
+            scenario.prepare(cls.folder / f"run-{scenario.name}")
+
+    @classmethod
+    def tearDownClass(cls):
+        print(f"faults made: {sum(made.values())} "
+              f"({', '.join(f'{n} {k}' for k, n in sorted(made.items()))})")
+
+    def judge(self, scenario, kind, fault, done, **options):
+        """Count a fault, and remember what it broke."""
+        made[kind] += 1
+        self.broken += [f"{scenario.name}: {fault}: {w}"
+                        for w in scenario.faults(done, **options)]
+
+    def setUp(self):
+        self.broken = []
+
+    def tearDown(self):
+        self.assertEqual(self.broken, [], "\n" + "\n".join(self.broken[:40]))
+
+    @unittest.skipUnless(LIBRARY, "sanitizers have a malloc of their own")
+    def test_memory(self):
+        """The n-th allocation fails, alone or with all that follow."""
+        count = self.folder / "count"
+        for scenario in self.scenarios:
+            # Freed memory is filled, so that whoever uses it is seen.
+            base = {"LD_PRELOAD": LIBRARY, "MALLOC_PERTURB_": "165", "MALLOC_CHECK_": "3"}
+            scenario.run(**base, FAULT_COUNT=str(count))
+            total = int(count.read_text(encoding="ascii").split()[0])
+            self.assertGreater(total, 0)
+            for variable in ("FAULT_MEMORY", "FAULT_FROM"):
+                for n in stepped(total):
+                    done = scenario.run(**base, **{variable: str(n)})
+                    self.judge(scenario, "memory", f"{variable}={n} of {total}", done)
+
+    @unittest.skipUnless(LIBRARY, "a preloaded library and sanitizers exclude each other")
+    def test_short_transfers(self):
+        """One byte is read, written or copied instead of many: nothing is lost."""
+        count = self.folder / "count"
+        for scenario in self.scenarios:
+            scenario.run(LD_PRELOAD=LIBRARY, FAULT_COUNT=str(count))
+            total = int(count.read_text(encoding="ascii").split()[1])
+            for n in stepped(total):
+                done = scenario.run(LD_PRELOAD=LIBRARY, FAULT_SHORT=str(n))
+                self.judge(scenario, "short transfer", f"FAULT_SHORT={n} of {total}", done)
+                if done.returncode != 0:
+                    self.broken.append(f"{scenario.name}: short transfer {n}: {done.stderr}")
+
+    def test_system_calls(self):
+        """Each call that touches files fails, with each of its errors."""
+        for scenario in self.scenarios:
+            calls = [(c, n, e) for c, n, _ in scenario.calls() for e in ERRORS.get(c, ())]
+            for i in stepped(len(calls)):
+                call, n, error = calls[i - 1]
+                done = scenario.inject(f"{call}:error={error}:when={n}")
+                # What cannot be removed stays.
+                self.judge(scenario, "system call", f"{call} {n} {error}", done,
+                           may_leave=call == "unlink")
+                if error == "EINTR" and call in REPEATED and done.returncode != 0:
+                    self.broken.append(f"{scenario.name}: {call} {n} is not repeated: "
+                                       f"{done.stderr}")
+
+    def test_kills(self):
+        """SIGKILL at each call of a tool that writes: with O_TMPFILE, and without."""
+        for scenario in self.scenarios:
+            if not scenario.outputs:
+                continue
+            nameless = [n for call, n, text in scenario.calls()
+                        if call == "openat" and "O_TMPFILE" in text]
+            for without in ([], [f"openat:error=EOPNOTSUPP:when={n}" for n in nameless]):
+                options = [f"--inject={w}" for w in without]
+                calls = scenario.calls(options)
+                named = named_calls(calls)
+                fatal = [c for c in calls if c[0] in FATAL]
+                for i in stepped(len(fatal)):
+                    call, n, _ = fatal[i - 1]
+                    same = [w for w in without if w.startswith(call + ":")]
+                    if same:
+                        continue
+                    done = scenario.inject(*without, f"{call}:signal=KILL:when={n}")
+                    self.judge(scenario, "kill", f"{call} {n} killed{' without O_TMPFILE' * bool(without)}",
+                               done, is_killed=True,
+                               may_leave=bool(without) or (call, n) in named)
+
+    def test_full_disk(self):
+        """On a file system with room for some pages, outputs are complete or as before."""
+        probe = subprocess.run(["unshare", "-rm", "mount", "-t", "tmpfs", "tmpfs", "/mnt"],
+                               stderr=subprocess.PIPE, check=False)
+        if probe.returncode != 0:
+            self.skipTest(f"no tmpfs of one's own here: {probe.stderr}")
+        inner = self.folder / "full"
+        inner.mkdir()
+        for scenario in self.scenarios:
+            if scenario.outputs:
+                for pages in range(8):
+                    self.run_full(scenario, inner, pages)
+
+    def run_full(self, scenario, inner, pages):
+        """One run with so many free pages."""
+        scenario.reset()
+        used = sum(-(-os.stat(s).st_size // 4096) for s in scenario.files.values())
+        # The files' content moves to the small file system, and what is there afterwards back.
+        script = ('mount -t tmpfs -o size="$1" tmpfs "$2" && cp --sparse=never "$3"/* "$2" && '
+                  'cd "$2" || exit 99; from=$3; shift 3; "$@"; status=$?; rm -f "$from"/*; '
+                  'cp -a . "$from"; exit $status')
+        done = subprocess.run(["unshare", "-rm", "sh", "-c", script, "sh",
+                               f"{(used + pages) * 4}k", inner, scenario.folder,
+                               *scenario.command], stdout=subprocess.PIPE, check=False,
+                              stderr=subprocess.PIPE, stdin=subprocess.DEVNULL)
+        self.judge(scenario, "full disk", f"{pages} free pages", done)
+
+    def test_file_size_limit(self):
+        """No file may be larger than some bytes: an error like a full disk."""
+        for scenario in self.scenarios:
+            largest = max((len(w) for w in scenario.written.values()), default=0)
+            for i in range(8 if scenario.outputs else 0):
+                limit = largest * i // 8
+                done = scenario.run(["prlimit", f"--fsize={limit}"])
+                self.judge(scenario, "file size limit", f"{limit} of {largest} bytes", done)
+
+    def test_two_at_once(self):
+        """Two batinject on one file: the file is as one of them or the other leaves it."""
+        fixture = fixtures.get("small-fixed-profile2-22")
+        folder = self.folder / "two"
+        folder.mkdir()
+        commands = [["--remove"], ["--from=" + fixture.bolted]]
+        expected = []
+        app = folder / "app"
+        for options in commands:
+            shutil.copy(fixture.bolted, app)
+            toolbox.fine("batinject", app, *options)
+            expected.append(app.read_bytes())
+        for _ in range(25):
+            shutil.copy(fixture.bolted, app)
+            running = [subprocess.Popen([toolbox.BIN / "batinject", app, "-q", *options],
+                                        stderr=subprocess.PIPE) for options in commands]
+            results = [(process.communicate()[1], process.returncode) for process in running]
+            made["two at once"] += 1
+            self.assertIn(0, [status for _, status in results])
+            for message, status in results:
+                if status != 0:
+                    self.assertEqual(status, 1)
+                    self.assertRegex(message, b"was changed by someone else|is locked")
+            self.assertIn(app.read_bytes(), expected)
+            self.assertEqual(os.listdir(folder), ["app"])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,27 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# Checks what build.sh made: every target has seeds, a dictionary and options, and runs on its seeds
+# where the source tree is not.
+#
+#   sh tests/fuzz/check_build.sh OUT
+set -eu
+
+here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
+out=$(cd "$1" && pwd)
+. "$here/targets.sh"
+
+for target in $(target_names); do
+    program=$out/fuzz_$target
+    for file in "$program" "$program.dict" "$program.options" "${program}_seed_corpus.zip"; do
+        [ -s "$file" ] || { echo "check_build.sh: $file is not there" >&2; exit 1; }
+    done
+    if strings "$program" | grep -F "$(cd "$here/../.." && pwd)/tests/data"; then
+        echo "check_build.sh: $program names files of the source tree" >&2
+        exit 1
+    fi
+    work=$(mktemp -d)
+    (cd "$work" && python3 -m zipfile -e "${program}_seed_corpus.zip" seeds &&
+        TMPDIR=$work "$program" -dict="$program.dict" -runs=0 seeds 2>log) ||
+        { cat "$work/log" >&2; exit 1; }
+    rm -rf "$work"
+done

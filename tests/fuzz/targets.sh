@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# shellcheck shell=sh
+# The fuzz targets, and what an input of each may cost. Read by run.sh and build.sh.
+
+# Target, and the longest input in bytes.
+fuzz_targets='
+decode       16384
+round_trip   16384
+builder      4096
+elf          65536
+functions    65536
+json         65536
+preagg       16384
+fdata        16384
+perf_data    16384
+perf_script  16384
+debuginfo    65536
+stacks       16384
+original     4096
+'
+
+# The names of all targets.
+target_names() {
+    printf '%s' "$fuzz_targets" | sed -n 's/^\([a-z_]*\) .*/\1/p'
+}
+
+# limits SIZE: libFuzzer's options for inputs of up to so many bytes. Seconds and megabytes grow with
+# the input: a second for 4 KB, 4 KB of memory for a byte, each on top of what a process needs anyway.
+limits() {
+    echo "-max_len=$1 -timeout=$((4 + $1 / 4096)) -rss_limit_mb=$((320 + $1 / 256))"
+}
+
+# longest TARGET: the longest input of a target.
+longest() {
+    printf '%s' "$fuzz_targets" | sed -n "s/^$1  *//p"
+}

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""ELF files and notes that nobody makes but to keep a tool busy: headers and names that share bytes
+many times over, tables with one block among branches."""
+
+import struct
+import unittest
+
+import growth
+import odd_elf
+from odd_elf import MadeElf, simple_table
+
+TEXT = 0x400000
+
+
+def binary(path, symbols=None, tables=(), cold=(), prepare=None):
+    """A file with one executable section, a note, and symbols, or what prepare adds to it."""
+    elf = MadeElf()
+    elf.code(".text", TEXT, b"\x50" * 0x10000)
+    if symbols:
+        elf.symbols(symbols)
+    if prepare:
+        prepare(elf)
+    elf.section(odd_elf.NOTE_NAME, odd_elf.SHT_NOTE,
+                odd_elf.note(tables or [simple_table(TEXT)], cold))
+    elf.write(path)
+
+
+def overlapping(count):
+    """A symbol table of functions at one address whose names are the ends of one string."""
+    table = bytearray(24)
+    for i in range(count):
+        table += struct.pack("<IBBHQQ", 1 + i, 0x12, 0, 1, TEXT, 0x10)
+    return table, b"\0" + b"a" * count + b"\0"
+
+
+def overlapping_names(duplicates=0):
+    """Such a file, with so many more headers of the strings for each symbol."""
+    def make(path, count):
+        def prepare(elf):
+            table, strings = overlapping(count)
+            elf.symbol_table(table, strings)
+            where = elf.start + len(elf.content) - len(strings)
+            for _ in range(duplicates * count):
+                elf.section(".more", odd_elf.SHT_STRTAB, size=len(strings), offset=where)
+        binary(path, prepare=prepare)
+    return make
+
+
+class Names(growth.Growth):
+    """Names that share their bytes."""
+
+    def assert_tool_linear(self, make, command, count, status=None):
+        self.assert_linear(lambda folder, n: make(folder / "in", n),
+                           lambda folder: [command[0], folder / "in", *command[1:]], count,
+                           status=status)
+
+    def test_names_that_overlap_at_one_address(self):
+        self.assert_tool_linear(overlapping_names(), ["batvalidate"], 2000)
+
+    def test_string_tables_in_the_same_bytes(self):
+        def make(folder, count):
+            overlapping_names(duplicates=1)(folder / "in", count)
+            (folder / "profile").write_text(f"B {TEXT + 4:x} {TEXT:x} 1 0\n")
+        self.assert_linear(make, lambda folder: ["battranslate", folder / "in", "-p",
+                                                 folder / "profile", "-o", folder / "out"], 2000)
+
+    def test_fragments_of_a_function_of_many_names(self):
+        def make(path, count):
+            binary(path, [(f"f{i}", TEXT, 0x10, 1) for i in range(count)] +
+                   [(f"f0.cold.{i}", TEXT + 0x10 + i, 1, 1) for i in range(count)],
+                   cold=[simple_table(TEXT + 0x10 + i, parent=0) for i in range(count)])
+        self.assert_tool_linear(make, ["batdump", "--function=f0"], 2000)
+
+    def test_addresses_among_labels(self):
+        """As many questions as there are labels."""
+        asked = []
+
+        def make(folder, count):
+            asked[:] = [f"--translate={TEXT + 0x10 + i:#x}" for i in range(count)]
+            binary(folder / "in", [(f"l{i}", TEXT + 0x10 + i, 0, 1, odd_elf.STT_NOTYPE)
+                                   for i in range(count)])
+        self.assert_linear(make, lambda folder: ["batdump", folder / "in", *asked], 2000)
+
+
+class Headers(growth.Growth):
+    """Headers of one range."""
+
+    def test_note_headers_of_one_range(self):
+        def make(folder, count):
+            def prepare(elf):
+                notes = struct.pack("<III4s", 4, 0, 9, b"GNU\0") * count
+                elf.section(".note.0", odd_elf.SHT_NOTE, notes)
+                where = elf.start + len(elf.content) - len(notes)
+                for _ in range(count):
+                    elf.section(".note.1", odd_elf.SHT_NOTE, size=len(notes), offset=where)
+            elf = MadeElf()
+            prepare(elf)
+            elf.write(folder / "in")
+        self.assert_linear(make, lambda folder: ["batsymbolize", "-e", folder / "in", "0"], 1500)
+
+    def test_symbol_tables_of_one_range(self):
+        def make(folder, count):
+            def prepare(elf):
+                elf.symbols([(f"f{i}", TEXT + i, 1, 1) for i in range(count)])
+                table = elf.start + len(elf.content) - 8 * count
+                for _ in range(count):
+                    elf.section(".symtab", odd_elf.SHT_SYMTAB, link=3, entry_size=24,
+                                size=24 * count, offset=elf.start + 0x10000)
+            binary(folder / "in", prepare=prepare)
+        self.assert_linear(make, lambda folder: ["batinject", folder / "in", "--remove", "-o",
+                                                 folder / "out"], 1500)
+
+
+if __name__ == "__main__":
+    unittest.main()

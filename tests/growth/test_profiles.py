@@ -1,0 +1,144 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Profiles that were made to cost much: work grows with their size, whatever they hold."""
+
+import pathlib
+import struct
+import sys
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
+
+import fixtures  # noqa: E402
+import growth  # noqa: E402
+import perf_data  # noqa: E402
+
+WORD = (1 << 64) - 1
+
+
+class Profiles(growth.Growth):
+    """A small BOLTed binary, and how it is asked."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.binary = fixtures.get("samename-fixed-all-22").bolted
+
+    def assert_profile_linear(self, make, count, status=None):
+        """make(path, n) writes a profile of n things."""
+        self.assert_linear(lambda folder, n: make(folder / "profile", n),
+                           lambda folder: ["battranslate", self.binary, "-p", folder / "profile",
+                                           "--threads=1", "-o", "/dev/null"],
+                           count, status)
+
+
+# --- Chosen keys ---------------------------------------------------------------------------------
+#
+# Hash tables by XXH3_64bits() without a seed, the lowest bits being the slot, can be attacked by
+# anybody: for eight bytes that hash has an inverse, and sixteen bytes of a longer input count
+# nothing where the second eight are those of the hash's fixed secret.
+
+XXH3_SECRET = bytes.fromhex("b8fe6c3923a44bbe7c01812cf721ad1cded46de9839097db")
+XXH3_PRIME = 0x9FB21C651E98DF25
+
+
+def rotate(value, bits):
+    """Eight bytes, rotated to the left."""
+    bits %= 64
+    return (value << bits | value >> (64 - bits)) & WORD if bits else value
+
+
+def secret_word(index):
+    """Eight bytes of the secret."""
+    return int.from_bytes(XXH3_SECRET[8 * index:8 * index + 8], "little")
+
+
+def key_of_hash(wanted):
+    """The number whose XXH3_64bits(), of its eight bytes, is `wanted`: every step backwards."""
+    inverse = pow(XXH3_PRIME, -1, 1 << 64)
+    value = wanted ^ wanted >> 28 ^ wanted >> 56
+    value = value * inverse & WORD
+    value ^= (value >> 35) + 8
+    value = value * inverse & WORD
+    # v ^ rotate(v, 49) ^ rotate(v, 24), 64 times, gives v; so 63 times undo it.
+    for i in range(6):
+        value ^= rotate(value, 49 << i) ^ rotate(value, 24 << i)
+    value ^= secret_word(1) ^ secret_word(2)
+    return value >> 32 | (value & 0xffffffff) << 32
+
+
+def chosen_keys():
+    """Numbers whose hashes all end with 32 bits of 0."""
+    i = 0
+    while True:
+        i += 1
+        yield key_of_hash(i << 32)
+
+
+def write_chosen_samples(path, count):
+    """Basic samples at addresses that share a slot."""
+    keys = chosen_keys()
+    path.write_text("".join(f"S {next(keys):x} 1\n" for _ in range(count)))
+
+
+def write_chosen_traces(path, count):
+    """Traces of 24 bytes: the first 16 count nothing, and the last 16 are the same."""
+    path.write_text("".join(f"T {0x400000 + i:x} {secret_word(1):x} 401000 1\n"
+                            for i in range(count)))
+
+
+def write_chosen_names(path, count):
+    """fdata records of names that share a slot."""
+    names, keys = [], chosen_keys()
+    while len(names) < count:
+        name = next(keys).to_bytes(8, "little")
+        if not set(name) & set(b"\0\t\n\r \\"):
+            names.append(name)
+    path.write_bytes(b"boltedcollection\n" +
+                     b"".join(b"1 " + name + b" 0 1 f 0 0 1\n" for name in names))
+
+
+class ChosenKeys(Profiles):
+    """Keys whose hashes are the same, for who knows the hash."""
+
+    def test_keys(self):
+        """A check of the attack by xxhash's published value for eight bytes of 0."""
+        self.assertEqual(key_of_hash(0xc77b3abb6f87acd9), 0)
+
+    def test_samples(self):
+        self.assert_profile_linear(write_chosen_samples, 4000)
+
+    def test_traces(self):
+        # Beyond some thousands the traces are sorted in another way, which costs more at first.
+        self.assert_profile_linear(write_chosen_traces, 8000)
+
+    def test_names(self):
+        self.assert_profile_linear(write_chosen_names, 4000)
+
+
+# --- perf.data -----------------------------------------------------------------------------------
+
+
+def write_shared_ids(path, count):
+    """As many events as ids, all events with the same section of ids."""
+    size = perf_data.ATTRIBUTE_SIZES[-1]
+    event = perf_data.Event("cycles:u", perf_data.IP | perf_data.TID, []).attribute()[:size]
+    event = event.ljust(size, b"\0")
+    ids_at = perf_data.FILE_HEADER_SIZE
+    table_at = ids_at + 8 * count
+    data_at = table_at + count * (size + 16)
+    head = perf_data.MAGIC + struct.pack("<QQQQQQQQQQQQ", 104, size + 16, table_at,
+                                         count * (size + 16), data_at, 8, 0, 0, 0, 0, 0, 0)
+    path.write_bytes(head + b"".join(struct.pack("<Q", i + 1) for i in range(count)) +
+                     (event + struct.pack("<QQ", ids_at, 8 * count)) * count +
+                     struct.pack("<IHH", perf_data.R_FINISHED_ROUND, 0, 8))
+
+
+class PerfData(Profiles):
+    """Tables of perf.data that are used again and again."""
+
+    def test_shared_ids(self):
+        self.assert_profile_linear(write_shared_ids, 1000, status=1)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Debug information with little memory, also for libdw: an error, or a look-up that says so. */
+#include <errno.h>
+#include <malloc.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "bat_debuginfo.h"
+#include "debuginfo.h"
+
+#define FOLDER TEST_DATA "/debug/"
+
+/* The sanitizers have an allocator of their own. */
+#if !defined(__SANITIZE_ADDRESS__)
+
+void *__libc_malloc(size_t size);
+void *__libc_calloc(size_t count, size_t size);
+void *__libc_realloc(void *memory, size_t size);
+void __libc_free(void *memory);
+
+static size_t limit = SIZE_MAX; /* bytes that may be in use at once */
+static size_t used;
+
+static bool fits(size_t size)
+{
+    if (used <= limit && size <= limit - used)
+        return true;
+    errno = ENOMEM;
+    return false;
+}
+
+static void *count(void *memory)
+{
+    used += malloc_usable_size(memory);
+    return memory;
+}
+
+/* These stand in for the C library's in all that is linked to this program. */
+void *malloc(size_t size)
+{
+    return fits(size) ? count(__libc_malloc(size)) : NULL;
+}
+
+void *calloc(size_t number, size_t size)
+{
+    return fits(number * size) ? count(__libc_calloc(number, size)) : NULL;
+}
+
+void *realloc(void *memory, size_t size)
+{
+    if (!fits(size))
+        return NULL;
+    used -= malloc_usable_size(memory);
+    return count(__libc_realloc(memory, size));
+}
+
+void free(void *memory)
+{
+    used -= malloc_usable_size(memory);
+    __libc_free(memory);
+}
+
+/* How many frames all addresses of code have. */
+static size_t count_frames(struct bat_debuginfo *debuginfo)
+{
+    size_t count = 0;
+    const struct bat_frame *frames;
+    for (size_t i = 0; i < debuginfo->code_count; i++)
+        for (uint64_t at = debuginfo->code[i].start; at < debuginfo->code[i].end; at += 4)
+            count += bat_debuginfo_frames(debuginfo, at, &frames);
+    return count;
+}
+
+struct outcome {
+    bool is_opened;
+    bool lacks_memory;
+    size_t frames;
+};
+
+/* Open a program and look all up with so many bytes. */
+static struct outcome run(const char *path, size_t bytes)
+{
+    struct bat_debuginfo *debuginfo = NULL;
+    struct bat_error error = {0};
+    struct outcome outcome = {0};
+    limit = bytes == SIZE_MAX ? bytes : used + bytes;
+    enum bat_code code = bat_debuginfo_open(path, NULL, &debuginfo, &error);
+    outcome.is_opened = code == BAT_OK;
+    outcome.frames = outcome.is_opened ? count_frames(debuginfo) : 0;
+    outcome.lacks_memory = outcome.is_opened && bat_debuginfo_lacks_memory(debuginfo);
+    limit = SIZE_MAX;
+    if (!outcome.is_opened) {
+        assert_true(error.message[0] != 0);
+        assert_null(debuginfo);
+    }
+    bat_debuginfo_close(debuginfo);
+    return outcome;
+}
+
+static void test_little_memory(void **state)
+{
+    (void)state;
+    static const char *const programs[] = {FOLDER "dwarf4",   FOLDER "dwarf5", FOLDER "compressed",
+                                           FOLDER "sections", FOLDER "gcc5",   FOLDER "lto"};
+    size_t failed_later = 0;
+    for (size_t i = 0; i < sizeof(programs) / sizeof(*programs); i++) {
+        struct outcome all = run(programs[i], SIZE_MAX);
+        assert_true(all.is_opened && !all.lacks_memory && all.frames > 0);
+        size_t failed_open = 0;
+        struct outcome found = {0};
+        size_t bytes = 256;
+        for (; !found.is_opened || found.lacks_memory; bytes += 256) {
+            assert_true(bytes < 8 << 20);
+            found = run(programs[i], bytes);
+            failed_open += !found.is_opened;
+            failed_later += found.lacks_memory;
+        }
+        assert_int_equal(found.frames, all.frames);
+        assert_true(failed_open > 10);
+    }
+    assert_true(failed_later > 100);
+}
+
+#else
+
+static void test_little_memory(void **state)
+{
+    (void)state;
+    skip();
+}
+
+#endif
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_little_memory)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

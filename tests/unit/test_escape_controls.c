@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* spec/escape_controls.c, and YAML's strings: any bytes come out fit for a line of text. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "bat.h"
+#include "escape_controls.h"
+#include "escape_name.h"
+#include "output_file.h"
+#include "yaml_string.h"
+
+static const struct {
+    const char *text;
+    const char *escaped;
+    const char *yaml;
+} cases[] = {
+    {"", "", "''"},
+    {"plain name", "plain name", "'plain name'"},
+    {"it's", "it's", "'it''s'"},
+    {"\x1b[1m\n", "\\x1b[1m\\x0a", "\"\\x1b[1m\\x0a\""},
+    {"\x7f\x1f ", "\\x7f\\x1f ", "\"\\x7f\\x1f \""},
+    {"\t\"\\", "\\x09\"\\", "\"\\x09\\\"\\\\\""},
+    /* C1 as UTF-8, and its neighbours U+00A0 and U+07FF. */
+    {"\xc2\x80\xc2\x9f\xc2\xa0\xdf\xbf", "\\xc2\\x80\\xc2\\x9f\xc2\xa0\xdf\xbf",
+     "\"\\x80\\x9f\xc2\xa0\xdf\xbf\""},
+    /* C1 as bytes; other bytes that are no UTF-8 stay. */
+    {"\x80\x9f\xa0\xff", "\\x80\\x9f\xa0\xff", "\"\\\\x80\\\\x9f\\\\xa0\\\\xff\""},
+    /* Overlong, surrogate, beyond U+10FFFF, cut off. */
+    {"\xc1\x9b", "\xc1\\x9b", "\"\\\\xc1\\\\x9b\""},
+    {"\xe0\x9b\xa0", "\xe0\\x9b\xa0", "\"\\\\xe0\\\\x9b\\\\xa0\""},
+    {"\xed\xa0\xa0", "\xed\xa0\xa0", "\"\\\\xed\\\\xa0\\\\xa0\""},
+    {"\xf4\x90\xa0\xa0", "\xf4\\x90\xa0\xa0", "\"\\\\xf4\\\\x90\\\\xa0\\\\xa0\""},
+    {"\xe2\x82", "\xe2\\x82", "\"\\\\xe2\\\\x82\""},
+    /* Characters whose later bytes look like C1. */
+    {"\xc4\x9b\xe2\x82\xac\xf0\x9f\x98\x80", "\xc4\x9b\xe2\x82\xac\xf0\x9f\x98\x80",
+     "'\xc4\x9b\xe2\x82\xac\xf0\x9f\x98\x80'"},
+    /* U+FEFF and U+FFFE need escapes in YAML, U+FFFD does not. */
+    {"\xef\xbb\xbf\xef\xbf\xbe", "\xef\xbb\xbf\xef\xbf\xbe", "\"\\ufeff\\ufffe\""},
+    {"\xef\xbf\xbd", "\xef\xbf\xbd", "'\xef\xbf\xbd'"},
+};
+
+#define CASES (sizeof(cases) / sizeof(cases[0]))
+
+static void test_text(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < CASES; i++) {
+        char escaped[64];
+        size_t size = strlen(cases[i].text);
+        *bat_put_escaped(escaped, cases[i].text, size) = '\0';
+        assert_string_equal(escaped, cases[i].escaped);
+        assert_int_equal(bat_has_controls(cases[i].text, size),
+                         strcmp(cases[i].text, cases[i].escaped) != 0);
+        /* Twice is once. */
+        char again[64];
+        *bat_put_escaped(again, escaped, strlen(escaped)) = '\0';
+        assert_string_equal(again, escaped);
+    }
+}
+
+/* Nothing is read beyond the size that is given. */
+static void test_ends(void **state)
+{
+    (void)state;
+    for (size_t size = 0; size <= 4; size++) {
+        char *text = malloc(size + 1);
+        assert_non_null(text);
+        memcpy(text, "\xf0\x9f\x98\x80", size);
+        char *exact = realloc(text, size ? size : 1);
+        assert_non_null(exact);
+        char escaped[16];
+        size_t length = (size_t)(bat_put_escaped(escaped, exact, size) - escaped);
+        /* The first byte stays; each of the others becomes four, unless all four are there. */
+        assert_int_equal(length, size == 4 ? 4 : size == 0 ? 0 : 1 + 4 * (size - 1));
+        free(exact);
+    }
+}
+
+static void test_messages(void **state)
+{
+    (void)state;
+    struct bat_error error;
+    bat_fail(&error, BAT_ERR_ELF, "name \"%s\"", "a\n\xc2\x9b");
+    assert_string_equal(error.message, "name \"a\\x0a\\xc2\\x9b\"");
+    /* A message that grows beyond its room is cut off. */
+    char long_name[BAT_MESSAGE_SIZE];
+    memset(long_name, '\n', sizeof(long_name) - 1);
+    long_name[sizeof(long_name) - 1] = '\0';
+    bat_fail(&error, BAT_ERR_ELF, "%s", long_name);
+    assert_int_equal(strlen(error.message), BAT_MESSAGE_SIZE - 1);
+    assert_false(bat_has_controls(error.message, strlen(error.message)));
+}
+
+static void test_names(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        const char *escaped;
+    } names[] = {
+        {"main", "main"},
+        {"operator new", "operator\\ new"},
+        {"a\\x0a", "a\\\\x0a"},
+        {"a\nb", "a\\x0ab"},
+        {"a b\n\xc2\x9b\xc4\x9b\\", "a\\ b\\x0a\\xc2\\x9b\xc4\x9b\\\\"},
+    };
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        char escaped[64];
+        *bat_escape_name(escaped, names[i].name, strlen(names[i].name)) = '\0';
+        assert_string_equal(escaped, names[i].escaped);
+    }
+}
+
+/* The text that write() puts into a file. */
+static char *written(void (*write)(struct bat_text_writer *, const char *), const char *string)
+{
+    char *text;
+    size_t size;
+    FILE *stream = open_memstream(&text, &size);
+    assert_non_null(stream);
+    char path[] = "/tmp/test_escape_XXXXXX";
+    int file = mkstemp(path);
+    assert_true(file >= 0);
+    struct bat_text_writer writer;
+    struct bat_error error;
+    struct bat_output *output = begin_output(path);
+    assert_int_equal(bat_text_begin(&writer, output, &error), BAT_OK);
+    write(&writer, string);
+    assert_int_equal(bat_text_finish(&writer, BAT_OK), BAT_OK);
+    commit_output(output);
+    FILE *in = fopen(path, "r");
+    assert_non_null(in);
+    for (int c; (c = getc(in)) != EOF;)
+        putc(c, stream);
+    fclose(in);
+    fclose(stream);
+    remove(path);
+    close(file);
+    return text;
+}
+
+static void test_yaml(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < CASES; i++) {
+        char *text = written(bat_yaml_string, cases[i].text);
+        assert_string_equal(text, cases[i].yaml);
+        free(text);
+    }
+}
+
+/* Strings longer than the writer's buffer: no character is cut in two. */
+static void test_long_strings(void **state)
+{
+    (void)state;
+    enum { REPEATS = 100000 };
+    static const char unit[] = "\xf0\x9f\x98\x80\n b";
+    static const char unit_escaped[] = "\xf0\x9f\x98\x80\\x0a_b";
+    for (size_t shift = 0; shift < 4; shift++) {
+        size_t size = shift + REPEATS * (sizeof(unit) - 1);
+        char *string = malloc(size + 1);
+        char *expected = malloc(shift + REPEATS * (sizeof(unit_escaped) - 1) + 1);
+        assert_non_null(string);
+        assert_non_null(expected);
+        memset(string, 'x', shift);
+        memset(expected, 'x', shift);
+        char *at = string + shift;
+        char *to = expected + shift;
+        for (size_t i = 0; i < REPEATS; i++) {
+            at = stpcpy(at, unit);
+            to = stpcpy(to, unit_escaped);
+        }
+        char *text = written(bat_text_word, string);
+        assert_true(strcmp(text, expected) == 0);
+        free(text);
+        free(string);
+        free(expected);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_text),     cmocka_unit_test(test_ends),
+        cmocka_unit_test(test_messages), cmocka_unit_test(test_names),
+        cmocka_unit_test(test_yaml),     cmocka_unit_test(test_long_strings),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,438 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * elfnote/: files that are replaced, together and one by one; who may read them meanwhile; what
+ * becomes of them when something fails at the very end.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "bat_binary.h"
+#include "output.h"
+#include "output_file.h"
+
+/* --- A file system that cannot let two files change places --------------------------------------
+ */
+
+static bool cannot_exchange;
+static bool waits_for_signals; /* when names were last exchanged, did they? */
+
+int __real_renameat2(int from_folder, const char *from, int to_folder, const char *to,
+                     unsigned flags);
+int __wrap_renameat2(int from_folder, const char *from, int to_folder, const char *to,
+                     unsigned flags);
+
+int __wrap_renameat2(int from_folder, const char *from, int to_folder, const char *to,
+                     unsigned flags)
+{
+    sigset_t blocked;
+    pthread_sigmask(SIG_BLOCK, NULL, &blocked);
+    waits_for_signals = sigismember(&blocked, SIGTERM) == 1 && sigismember(&blocked, SIGINT) == 1;
+    if (!cannot_exchange)
+        return __real_renameat2(from_folder, from, to_folder, to, flags);
+    errno = EINVAL;
+    return -1;
+}
+
+/* --- A system without /proc, where a file cannot get a name later -------------------------------
+ */
+
+static bool has_no_proc;
+
+int __real_access(const char *path, int mode);
+int __wrap_access(const char *path, int mode);
+
+int __wrap_access(const char *path, int mode)
+{
+    if (!has_no_proc || strncmp(path, "/proc/", 6) != 0)
+        return __real_access(path, mode);
+    errno = ENOENT;
+    return -1;
+}
+
+/* --- A folder with files ------------------------------------------------------------------------
+ */
+
+static char folder[] = "/tmp/test_replacement.XXXXXX";
+static char first[64];
+static char second[64];
+
+static void set_path(char *path, const char *name)
+{
+    snprintf(path, 64, "%s/%s", folder, name);
+}
+
+static void save(const char *path, const char *text)
+{
+    FILE *file = fopen(path, "we");
+    assert_non_null(file);
+    fputs(text, file);
+    fclose(file);
+}
+
+static void assert_content(const char *path, const char *text)
+{
+    char found[64] = "";
+    FILE *file = fopen(path, "re");
+    assert_non_null(file);
+    found[fread(found, 1, sizeof(found) - 1, file)] = 0;
+    fclose(file);
+    assert_string_equal(found, text);
+}
+
+/* How many files the folder holds: nothing temporary may be left. */
+static unsigned count_files(void)
+{
+    unsigned count = 0;
+    DIR *directory = opendir(folder);
+    assert_non_null(directory);
+    while (readdir(directory))
+        count++;
+    closedir(directory);
+    return count - 2; /* "." and ".." */
+}
+
+static int make_folder(void **state)
+{
+    (void)state;
+    memcpy(folder + strlen(folder) - 6, "XXXXXX", 6);
+    assert_non_null(mkdtemp(folder));
+    set_path(first, "first");
+    set_path(second, "second");
+    return 0;
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    cannot_exchange = false;
+    has_no_proc = false;
+    unlink(first);
+    unlink(second);
+    rmdir(second);
+    return rmdir(folder);
+}
+
+static mode_t mode_of(int file)
+{
+    struct stat status;
+    assert_int_equal(fstat(file, &status), 0);
+    return status.st_mode & 07777;
+}
+
+static void write_text(struct bat_output *output, const char *text)
+{
+    assert_int_equal(bat_output_write(output, text, strlen(text), NULL), BAT_OK);
+}
+
+/* Begin both, and write to both. */
+static void begin_both(struct bat_output *outputs[2])
+{
+    outputs[0] = begin_output(first);
+    outputs[1] = begin_output(second);
+    write_text(outputs[0], "new ");
+    write_text(outputs[0], "first");
+    write_text(outputs[1], "new second");
+}
+
+/* --- Several together ---------------------------------------------------------------------------
+ */
+
+static void test_all_or_none(void **state)
+{
+    (void)state;
+    /* What is there before: nothing, the first, the second, both. */
+    for (unsigned there = 0; there < 4; there++) {
+        struct bat_output *outputs[2];
+        if (there & 1)
+            save(first, "old first");
+        if (there & 2)
+            save(second, "old second");
+        begin_both(outputs);
+        if (!has_no_proc)
+            assert_int_equal(count_files(), (there & 1) + (there >> 1));
+        assert_int_equal(bat_outputs_commit(outputs, 2, NULL), BAT_OK);
+        assert_content(first, "new first");
+        assert_content(second, "new second");
+        assert_int_equal(count_files(), 2);
+        unlink(first);
+        unlink(second);
+    }
+}
+
+/* The second file's place becomes a folder after everything else has been done. */
+static void fail_second(bool has_first)
+{
+    struct bat_output *outputs[2];
+    struct bat_error error;
+    if (has_first)
+        save(first, "old first");
+    begin_both(outputs);
+    assert_int_equal(mkdir(second, 0700), 0);
+    assert_int_equal(bat_outputs_commit(outputs, 2, &error), BAT_ERR_IO);
+    char message[128];
+    snprintf(message, sizeof(message), "cannot write %s: Is a directory", second);
+    assert_string_equal(error.message, message);
+    assert_int_equal(count_files(), has_first ? 2 : 1);
+    if (has_first)
+        assert_content(first, "old first");
+    assert_int_equal(rmdir(second), 0);
+    unlink(first);
+}
+
+static void test_taken_back(void **state)
+{
+    (void)state;
+    fail_second(false);
+    fail_second(true);
+}
+
+static void test_taken_back_without_exchange(void **state)
+{
+    (void)state;
+    cannot_exchange = true;
+    fail_second(false);
+    fail_second(true);
+    test_all_or_none(state);
+}
+
+/* New files have temporary names from the beginning then. */
+static void test_without_proc(void **state)
+{
+    has_no_proc = true;
+    fail_second(false);
+    fail_second(true);
+    test_all_or_none(state);
+    cannot_exchange = true;
+    test_taken_back_without_exchange(state);
+    save(first, "old first");
+    struct bat_output *output = begin_output(first);
+    assert_int_equal(count_files(), 2);
+    assert_int_equal(mode_of(output->replacement.file), 0600);
+    bat_output_abandon(output);
+    assert_int_equal(count_files(), 1);
+}
+
+/* A program that is ended in between would leave a temporary file. */
+static void test_signals_wait(void **state)
+{
+    (void)state;
+    struct bat_output *outputs[2];
+    sigset_t blocked;
+    begin_both(outputs);
+    waits_for_signals = false;
+    save(first, "old first");
+    assert_int_equal(bat_outputs_commit(outputs, 2, NULL), BAT_OK);
+    assert_true(waits_for_signals);
+    pthread_sigmask(SIG_BLOCK, NULL, &blocked);
+    assert_false(sigismember(&blocked, SIGTERM));
+}
+
+static void test_abandoned(void **state)
+{
+    (void)state;
+    struct bat_output *outputs[2];
+    save(first, "old first");
+    begin_both(outputs);
+    bat_output_abandon(outputs[0]);
+    bat_output_abandon(outputs[1]);
+    bat_output_abandon(NULL);
+    assert_content(first, "old first");
+    assert_int_equal(count_files(), 1);
+}
+
+/* --- Descriptors -------------------------------------------------------------------------------
+ */
+
+/* What the program prints goes to descriptors 1 and 2, whoever has them. */
+static void test_standard_descriptors(void **state)
+{
+    (void)state;
+    int saved[3];
+    int used[3];
+    for (int i = 0; i < 3; i++)
+        saved[i] = fcntl(i, F_DUPFD_CLOEXEC, 10);
+    for (int i = 0; i < 3; i++)
+        close(i);
+    struct bat_output *outputs[3] = {NULL};
+    bool fine = bat_output_begin(first, &outputs[0], NULL) == BAT_OK &&
+                bat_output_begin("/dev/null", &outputs[1], NULL) == BAT_OK &&
+                bat_output_begin(second, &outputs[2], NULL) == BAT_OK;
+    for (int i = 0; i < 3; i++) {
+        used[i] = !outputs[i]             ? -1
+                  : outputs[i]->is_stream ? outputs[i]->file
+                                          : outputs[i]->replacement.file;
+        bat_output_abandon(outputs[i]);
+    }
+    for (int i = 0; i < 3; i++)
+        if (saved[i] >= 0) {
+            dup2(saved[i], i);
+            close(saved[i]);
+        }
+    assert_true(fine);
+    for (int i = 0; i < 3; i++)
+        assert_true(used[i] > STDERR_FILENO);
+}
+
+/* --- Access -------------------------------------------------------------------------------------
+ */
+
+/* The new content is for nobody else before it has the old file's access, and then for those. */
+static void test_private_until_the_end(void **state)
+{
+    (void)state;
+    save(first, "old first");
+    assert_int_equal(chmod(first, 0664), 0);
+    struct bat_output *output = begin_output(first);
+    write_text(output, "new first");
+    struct replacement *replacement = &output->replacement;
+    assert_int_equal(mode_of(replacement->file), 0600);
+    assert_int_equal(replacement_prepare(replacement, NULL), BAT_OK);
+    assert_int_equal(mode_of(replacement->file), 0664);
+    bat_output_abandon(output);
+    assert_content(first, "old first");
+    assert_int_equal(count_files(), 1);
+}
+
+/* Access that was taken away while the new file was written stays away. */
+static void test_narrowed_meanwhile(void **state)
+{
+    (void)state;
+    save(first, "old first");
+    assert_int_equal(chmod(first, 0664), 0);
+    struct bat_output *output = begin_output(first);
+    write_text(output, "new first");
+    assert_int_equal(chmod(first, 0600), 0);
+    commit_output(output);
+    struct stat status;
+    assert_int_equal(stat(first, &status), 0);
+    assert_int_equal(status.st_mode & 07777, 0600);
+    assert_content(first, "new first");
+}
+
+/* --- Sources ------------------------------------------------------------------------------------
+ */
+
+static struct bat_elf *open_demo(void)
+{
+    struct bat_elf *elf;
+    assert_int_equal(bat_elf_open(TEST_DATA "/demo/small.bolt", &elf, NULL), BAT_OK);
+    uint64_t size;
+    const uint8_t *bytes = bat_elf_bytes(elf, &size);
+    FILE *file = fopen(first, "we");
+    assert_non_null(file);
+    assert_int_equal(fwrite(bytes, 1, (size_t)size, file), size);
+    fclose(file);
+    bat_elf_close(elf);
+    assert_int_equal(bat_elf_open(first, &elf, NULL), BAT_OK);
+    return elf;
+}
+
+/* Between what is the last to be written and the renaming. */
+static void test_changed_before_commit(void **state)
+{
+    (void)state;
+    struct bat_elf *elf = open_demo();
+    struct bat_output *output;
+    struct bat_error error;
+    assert_int_equal(bat_elf_begin_output(elf, first, &output, NULL), BAT_OK);
+    assert_int_equal(bat_elf_leave_note(elf, output, NULL), BAT_OK);
+    save(first, "changed");
+    assert_int_equal(bat_outputs_commit(&output, 1, &error), BAT_ERR_IO);
+    assert_string_equal(error.message, "was changed by someone else while it was copied");
+    assert_content(first, "changed");
+    assert_int_equal(count_files(), 1);
+    bat_elf_close(elf);
+}
+
+/* Another program is at the same place. */
+static void test_locked(void **state)
+{
+    (void)state;
+    struct bat_elf *elf = open_demo();
+    struct bat_output *outputs[2];
+    struct bat_error error;
+    int other = open(first, O_RDONLY | O_CLOEXEC);
+    assert_int_equal(flock(other, LOCK_SH), 0);
+    assert_int_equal(bat_elf_begin_output(elf, first, &outputs[0], NULL), BAT_OK);
+    assert_int_equal(bat_elf_begin_output(elf, second, &outputs[1], NULL), BAT_OK);
+    assert_int_equal(bat_elf_leave_note(elf, outputs[0], NULL), BAT_OK);
+    assert_int_equal(bat_elf_leave_note(elf, outputs[1], NULL), BAT_OK);
+    assert_int_equal(bat_outputs_commit(&outputs[0], 1, &error), BAT_ERR_IO);
+    assert_string_equal(error.message, "is locked: another program is changing it");
+    /* A copy elsewhere changes nothing that is locked. */
+    assert_int_equal(bat_outputs_commit(&outputs[1], 1, &error), BAT_OK);
+    close(other);
+    assert_int_equal(count_files(), 2);
+    bat_elf_close(elf);
+}
+
+/* An output has the attributes of the file that it was begun for, and of no other. */
+static void test_output_of_another(void **state)
+{
+    (void)state;
+    struct bat_elf *elf = open_demo();
+    struct bat_output *output = begin_output(second);
+    struct bat_error error;
+    assert_int_equal(bat_elf_leave_note(elf, output, &error), BAT_ERR_ARGUMENT);
+    assert_string_equal(error.message, "the output was begun for another file");
+    bat_output_abandon(output);
+    bat_elf_close(elf);
+}
+
+/* A note so large that it is mapped, not read: its bytes may change under its readers. */
+static void test_mapped_note_changed(void **state)
+{
+    (void)state;
+    static const char head[] = "\5\0\0\0\0\0\0\0\1\0\0\0BOLT\0\0\0\0";
+    struct bat_binary binary;
+    struct bat_error error;
+    FILE *file = fopen(first, "we");
+    assert_non_null(file);
+    assert_int_equal(fwrite(head, 1, sizeof(head) - 1, file), sizeof(head) - 1);
+    assert_int_equal(ftruncate(fileno(file), 2 << 20), 0);
+    fclose(file);
+    assert_int_equal(bat_binary_find_note(first, &binary, NULL), BAT_OK);
+    assert_int_equal(bat_binary_check_unchanged(&binary, NULL), BAT_OK);
+    file = fopen(first, "r+e");
+    fputs("x", file);
+    fclose(file);
+    assert_int_equal(bat_binary_check_unchanged(&binary, &error), BAT_ERR_IO);
+    assert_string_equal(error.message, "was changed by someone else while it was read");
+    bat_binary_close(&binary);
+}
+
+#define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        IN_FOLDER(test_all_or_none),
+        IN_FOLDER(test_taken_back),
+        IN_FOLDER(test_taken_back_without_exchange),
+        IN_FOLDER(test_signals_wait),
+        IN_FOLDER(test_without_proc),
+        IN_FOLDER(test_abandoned),
+        IN_FOLDER(test_standard_descriptors),
+        IN_FOLDER(test_private_until_the_end),
+        IN_FOLDER(test_narrowed_meanwhile),
+        IN_FOLDER(test_changed_before_commit),
+        IN_FOLDER(test_locked),
+        IN_FOLDER(test_output_of_another),
+        IN_FOLDER(test_mapped_note_changed),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

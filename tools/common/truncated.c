@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "truncated.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tool.h"
+
+/* More files are not open at once. */
+#define FILES_MAX 1024
+
+/* Of the names of temporary files, which elfnote/replacement.c makes. */
+#define TEMPORARY "/.bat-"
+
+static const char *tool;
+
+/* What follows may be called in a signal's handler: nothing of stdio, no memory. */
+
+static void put(const char *text, size_t length)
+{
+    while (length > 0) {
+        ssize_t written = write(STDERR_FILENO, text, length);
+        if (written <= 0)
+            return;
+        text += written;
+        length -= (size_t)written;
+    }
+}
+
+/* A path, control characters as question marks. */
+static void put_path(char *path, size_t length)
+{
+    for (size_t i = 0; i < length; i++) {
+        unsigned char byte = (unsigned char)path[i];
+        bool is_c1 = i > 0 && (unsigned char)path[i - 1] == 0xc2 && byte >= 0x80 && byte < 0xa0;
+        if (byte < 0x20 || byte == 0x7f || is_c1)
+            path[i] = '?';
+    }
+    put(path, length);
+}
+
+/* The digits of a hexadecimal number; *text is behind them then. */
+static uint64_t read_hex(const char **text)
+{
+    uint64_t value = 0;
+    for (;; ++*text) {
+        char digit = **text;
+        if (digit >= '0' && digit <= '9')
+            value = value << 4 | (uint64_t)(digit - '0');
+        else if (digit >= 'a' && digit <= 'f')
+            value = value << 4 | (uint64_t)(digit - 'a' + 10);
+        else
+            return value;
+    }
+}
+
+/* Print the path of a line of /proc/self/maps, "1000-2000 r--p ... /path", if it has the address.
+ */
+static bool put_file_of(char *line, size_t length, uint64_t address)
+{
+    const char *at = line;
+    uint64_t start = read_hex(&at);
+    at++;
+    uint64_t end = read_hex(&at);
+    char *path = memchr(line, '/', length);
+    if (address < start || address >= end || !path)
+        return false;
+    put_path(path, (size_t)(line + length - path));
+    put(": ", 2);
+    return true;
+}
+
+/* Print which file is mapped at the address, if that can be found out. */
+static void put_file(uint64_t address)
+{
+    int maps = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+    char line[4300]; /* a longest path, and what stands in front of it */
+    size_t used = 0;
+    ssize_t got = 1;
+    while (maps >= 0 && got > 0 && used < sizeof(line)) {
+        got = read(maps, line + used, sizeof(line) - used);
+        used += got > 0 ? (size_t)got : 0;
+        char *end;
+        while (used > 0 && (end = memchr(line, '\n', used))) {
+            size_t length = (size_t)(end - line);
+            if (put_file_of(line, length, address))
+                return;
+            used -= length + 1;
+            memmove(line, end + 1, used);
+        }
+    }
+}
+
+/* Append the number, which is not negative. */
+static void append_number(char *text, int number)
+{
+    char digits[12];
+    size_t count = 0;
+    do
+        digits[count++] = (char)('0' + number % 10);
+    while ((number /= 10) > 0);
+    text += strlen(text);
+    while (count > 0)
+        *text++ = digits[--count];
+    *text = '\0';
+}
+
+/* Remove the temporary files that have names: they are open while they are written. */
+static void remove_temporaries(void)
+{
+    for (int file = STDERR_FILENO + 1; file < FILES_MAX; file++) {
+        char link[32] = "/proc/self/fd/";
+        char path[4097];
+        append_number(link, file);
+        ssize_t length = readlink(link, path, sizeof(path) - 1);
+        if (length <= 0)
+            continue;
+        path[length] = '\0';
+        const char *slash = strrchr(path, '/');
+        /* Sixteen digits follow; a file without a name has other text there. */
+        if (slash && strncmp(slash, TEMPORARY, strlen(TEMPORARY)) == 0 &&
+            strspn(slash + strlen(TEMPORARY), "0123456789abcdef") == 16 &&
+            strlen(slash) == strlen(TEMPORARY) + 16)
+            unlink(path);
+    }
+}
+
+static void handle(int signal_number, siginfo_t *info, void *context)
+{
+    (void)context;
+    if (info->si_code != BUS_ADRERR) {
+        /* Something else is wrong: it comes again when this returns, and ends the tool. */
+        signal(signal_number, SIG_DFL);
+        return;
+    }
+    static const char sentence[] = "the file became shorter while it was read\n";
+    remove_temporaries();
+    put(tool, strlen(tool));
+    put(": ", 2);
+    put_file((uint64_t)(uintptr_t)info->si_addr);
+    put(sentence, sizeof(sentence) - 1);
+    _exit(TOOL_BAD);
+}
+
+void truncated_catch(const char *name)
+{
+    tool = name;
+    struct sigaction action = {.sa_sigaction = handle,
+                               .sa_flags = (int)(SA_SIGINFO | SA_RESETHAND)};
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGBUS, &action, NULL);
+}
