@@ -21,6 +21,7 @@ import debug_programs
 import elffile
 import perf_data
 import perf_scenes
+import qemu_trace
 import toolbox
 
 # What a name may hold, and what of it cannot be told apart in fdata and YAML.
@@ -71,7 +72,8 @@ def changed(path, names, source):
 class Files:
     """One of the two sets of files: input, bolted, note, preagg, and what is written."""
 
-    def __init__(self, folder, program, bolted, functions, is_hostile=False, source=b"sqlite3.c"):
+    def __init__(self, folder, program, bolted, functions, traces, is_hostile=False,
+                 source=b"sqlite3.c"):
         self.folder = folder
         folder.mkdir()
         self.input, self.bolted = folder / "input", folder / "bolted"
@@ -82,10 +84,8 @@ class Files:
         self.run_profile = pathlib.Path(program.folder) / "profile.pre"
         self.profile = folder / "profile.preagg"
         addresses = [address for address, _ in functions]
-        lines = [f"B {source:x} {target:x} {5 + i} 1\n"
-                 for i, (source, target) in enumerate(zip(addresses, addresses[1:]))]
         event = "E cyc\x1b[1m\xc2\x9b'les\n" if is_hostile else "E cycles\n"
-        self.profile.write_bytes((event + "".join(lines)).encode("latin-1"))
+        self.profile.write_bytes((event + "".join(traces)).encode("latin-1"))
         self.samples = folder / "samples.preagg"
         self.samples.write_bytes((event + "".join(
             f"S {address:x} 3\n" for address in addresses)).encode("latin-1"))
@@ -108,7 +108,11 @@ class HostileNames(unittest.TestCase):
         bolted = program.bolted("profile2")
         cls.functions = chosen(bolted)
         assert len(cls.functions) >= 2 * len(HOSTILE), len(cls.functions)
-        make = functools.partial(Files, program=program, bolted=bolted, functions=cls.functions)
+        # The traces of a run of the BOLTed program: made ones would not fit the code.
+        traces = [f"{line}\n" for line in
+                  qemu_trace.execute(bolted, program.command(bolted)).lines()]
+        make = functools.partial(Files, program=program, bolted=bolted, functions=cls.functions,
+                                 traces=traces)
         cls.plain = make(cls.folder / "plain")
         cls.hostile = make(cls.folder / "hostile", is_hostile=True, source=SOURCE)
         cls.named = make(cls.folder / "named", is_hostile=True)
@@ -180,7 +184,7 @@ class HostileNames(unittest.TestCase):
         for profile in ("profile", "samples"):
             output = self.both("battranslate", lambda f, p=profile: [
                 f.bolted, "-p", getattr(f, p), "-o", f.folder / "out.fdata"], ["out.fdata"])
-            line = re.compile(rb"(1 (\\.|[^\\ ])+ [0-9a-f]+ ){1,2}\d+( \d+)?")
+            line = re.compile(rb"([01] (\\.|[^\\ ])+ [0-9a-f]+ ){1,2}\d+( \d+)?")
             for text in output["out.fdata"].splitlines():
                 if not re.match(rb"boltedcollection|no_lbr ", text):
                     self.assertTrue(line.fullmatch(text), text)

@@ -15,6 +15,9 @@ two steps because no call does it in one.
 
 Memory (malloc, calloc, realloc) and short transfers fail by the preloaded library faults.c, system
 calls by strace. All faults are numbered; runs with many are walked in steps of one size.
+
+Programs with sanitizers are only asked what they do when system calls fail: the rest is about files,
+which sanitizers do not look at.
 """
 
 import collections
@@ -51,6 +54,11 @@ ERRORS = {
     "clone": ["EAGAIN"], "fsetxattr": ["ENOSPC"], "fgetxattr": ["EIO"], "flistxattr": ["EIO"],
     "fallocate": ["ENOSPC"], "sync_file_range": ["EIO"], "fcntl": ["EINVAL"],
 }
+
+# The sanitizers' allocator calls these too, and ends the program when they fail.
+if not LIBRARY:
+    for name in ("mmap", "clone", "clone3"):
+        del ERRORS[name]
 
 # Calls that the tools themselves repeat when a signal interrupts them.
 REPEATED = {"read", "pread64", "write", "pwrite64", "copy_file_range"}
@@ -351,6 +359,7 @@ class Faults(unittest.TestCase):
                     self.broken.append(f"{scenario.name}: {call} {n} is not repeated: "
                                        f"{done.stderr}")
 
+    @unittest.skipUnless(LIBRARY, "about files, which sanitizers do not look at")
     def test_kills(self):
         """SIGKILL at each call of a tool that writes: with O_TMPFILE, and without."""
         for scenario in self.scenarios:
@@ -373,6 +382,7 @@ class Faults(unittest.TestCase):
                                done, is_killed=True,
                                may_leave=bool(without) or (call, n) in named)
 
+    @unittest.skipUnless(LIBRARY, "about files, which sanitizers do not look at")
     def test_full_disk(self):
         """On a file system with room for some pages, outputs are complete or as before."""
         probe = subprocess.run(["unshare", "-rm", "mount", "-t", "tmpfs", "tmpfs", "/mnt"],
@@ -400,6 +410,7 @@ class Faults(unittest.TestCase):
                               stderr=subprocess.PIPE, stdin=subprocess.DEVNULL)
         self.judge(scenario, "full disk", f"{pages} free pages", done)
 
+    @unittest.skipUnless(LIBRARY, "about files, which sanitizers do not look at")
     def test_file_size_limit(self):
         """No file may be larger than some bytes: an error like a full disk."""
         for scenario in self.scenarios:
@@ -409,6 +420,7 @@ class Faults(unittest.TestCase):
                 done = scenario.run(["prlimit", f"--fsize={limit}"])
                 self.judge(scenario, "file size limit", f"{limit} of {largest} bytes", done)
 
+    @unittest.skipUnless(LIBRARY, "about files, which sanitizers do not look at")
     def test_two_at_once(self):
         """Two batinject on one file: the file is as one of them or the other leaves it."""
         fixture = fixtures.get("small-fixed-profile2-22")
