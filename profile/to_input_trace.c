@@ -21,7 +21,7 @@ static const struct bat_map *map_of(const struct input_move *move)
 
 static const struct input_path *path_at(const struct input_move *move, uint32_t number)
 {
-    return &move->follow.paths[number];
+    return &move->follow.paths.all[number];
 }
 
 /* The input's address by the note alone. */

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "to_input_match.h"
+
+#include "conditions.h"
+#include "to_input_promotion.h"
+#include "to_input_walk.h"
+
+/* --- Branches and calls ----------------------------------------------------------------------- */
+
+/* The input address of the branch or call that the note knows exactly here; 0 if there is none. */
+static uint64_t exact_entry(const struct input_followed *function, uint64_t address)
+{
+    const struct bat_original *original = function->flow->original;
+    const struct bat_map *map = original->binary->map;
+    uint32_t output = input_fragment_at(original, function->hot, address);
+    uint64_t offset = address - original->outputs[output].address;
+    uint32_t entry = bat_original_entry(map, original->table_of[output], offset);
+    if (entry == BAT_NONE || map->output_offsets[entry] != offset ||
+        !(map->input_offsets[entry] & BAT_BRANCH_ENTRY))
+        return 0;
+    return function->input_start + (map->input_offsets[entry] >> 1);
+}
+
+/* A conditional branch beside the input's: the same condition, its opposite, or neither. */
+static void match_condition(const struct input_followed *function, struct input_node *node,
+                            const struct input_walk *walk)
+{
+    const struct bat_original *original = function->flow->original;
+    struct input_state here = walk->state;
+    struct input_state goes = {walk->instruction.target, here.frame};
+    struct input_state falls = {here.at + walk->instruction.length, here.frame};
+    uint32_t output = condition_at(original->binary->elf, node->address);
+    uint32_t input = condition_at(original->elf, here.at);
+    node->source = here.at;
+    node->jump = here.at;
+    if (output == input) {
+        node->taken = goes;
+        node->fall = falls;
+        node->jumps_if_taken = true;
+    } else if (output == CONDITION_OPPOSITE(input)) {
+        node->taken = falls;
+        node->fall = goes;
+        node->jumps_if_not = true;
+    } else {
+        node->taken = here;
+        node->fall = here;
+        node->source = 0;
+    }
+}
+
+/* What the branch at a node is, when the input's deciding instruction is known. */
+static void match(const struct input_followed *function, struct input_node *node,
+                  const struct input_walk *walk)
+{
+    uint8_t kind = walk->instruction.kind;
+    struct input_state here = walk->state;
+    struct input_state next = {here.at + walk->instruction.length, here.frame};
+    /* Until it is known better, BOLT's own: the input does nothing here. */
+    node->taken = here;
+    node->fall = here;
+    if (input_kind_is_call(node->kind) && input_kind_is_call(kind)) {
+        node->source = here.at;
+        node->fall = next;
+    } else if (node->kind == BAT_INSTRUCTION_CALL && kind == BAT_INSTRUCTION_JUMP) {
+        /* A tail call of code that is inlined: what it calls returns to where that would. */
+        const struct input_frame *frame = &function->flow->frames[here.frame];
+        node->source = here.at;
+        node->fall = (struct input_state){frame->returns_to, frame->caller};
+    } else if (node->kind == BAT_INSTRUCTION_CONDITIONAL && kind == BAT_INSTRUCTION_CONDITIONAL) {
+        match_condition(function, node, walk);
+    } else if (node->kind == kind) {
+        node->source = here.at;
+    }
+}
+
+/* --- Tail calls ------------------------------------------------------------------------------- */
+
+/* A conditional branch to another function, which stands for one to a jump that goes there. */
+static bool is_conditional_tail_call(const struct input_followed *function,
+                                     const struct input_node *node, uint64_t entry)
+{
+    struct bat_instruction instruction;
+    return node->kind == BAT_INSTRUCTION_CONDITIONAL && entry != 0 &&
+           !input_nodes_at(function->nodes, node->target) &&
+           input_flow_decode(function->flow, entry, &instruction) &&
+           instruction.kind == BAT_INSTRUCTION_JUMP;
+}
+
+/* The same where the note names the branch itself. */
+static enum bat_code find_tail_call(const struct input_followed *function, struct input_node *node)
+{
+    const struct input_node jump = {.kind = BAT_INSTRUCTION_JUMP, .target = node->target};
+    if (node->kind != BAT_INSTRUCTION_CONDITIONAL || node->source == 0 || node->tail_call != 0 ||
+        input_nodes_at(function->nodes, node->target))
+        return BAT_OK;
+    struct input_walk walk = {.function = function, .node = &jump, .state = node->taken};
+    input_walk_on(&walk);
+    if (walk.path.found && walk.instruction.kind == BAT_INSTRUCTION_JUMP &&
+        input_flow_calls_same(function->flow, node->target, walk.instruction.target))
+        node->tail_call = walk.state.at;
+    return walk.code;
+}
+
+/* --- Any node --------------------------------------------------------------------------------- */
+
+enum bat_code input_match(const struct input_followed *function, struct input_node *node)
+{
+    node->taken = node->state;
+    node->fall = node->state;
+    node->before = INPUT_PATH_EMPTY;
+    if (!input_kind_changes_flow(node->kind))
+        return BAT_OK;
+    struct input_walk walk = {.function = function, .node = node, .state = node->state};
+    uint64_t entry = exact_entry(function, node->address);
+    bool is_inner_jump =
+        node->kind == BAT_INSTRUCTION_JUMP && input_nodes_at(function->nodes, node->target);
+    if (is_conditional_tail_call(function, node, entry)) {
+        node->tail_call = entry;
+        entry = 0;
+    }
+    if (entry != 0 && input_is_inside(function, entry) && !is_inner_jump)
+        input_walk_to(&walk, entry);
+    else if (!is_inner_jump)
+        input_walk_on(&walk);
+    else
+        return BAT_OK;
+    if (walk.code != BAT_OK)
+        return walk.code;
+    if (walk.path.found || entry != 0)
+        match(function, node, &walk);
+    if (walk.path.found && node->kind == BAT_INSTRUCTION_CONDITIONAL &&
+        walk.instruction.kind == BAT_INSTRUCTION_INDIRECT_CALL)
+        walk.code = input_promotion_follow(function, node, &walk);
+    if (walk.code != BAT_OK)
+        return walk.code;
+    walk.path.last = 0;
+    enum bat_code code = input_paths_keep(function->paths, &walk.path, &node->before);
+    return code == BAT_OK ? find_tail_call(function, node) : code;
+}

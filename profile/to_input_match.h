@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* What an instruction of the output is in the input. Internal to to_input*.c. */
+#ifndef BAT_PROFILE_TO_INPUT_MATCH_H
+#define BAT_PROFILE_TO_INPUT_MATCH_H
+
+#include "to_input_followed.h"
+
+/*
+ * Follow the input from a node's state to the node's instruction, and on behind it: fills source,
+ * taken, fall, tail_call, before, jump, jumps_if_taken and jumps_if_not. Fails with BAT_ERR_MEMORY.
+ */
+enum bat_code input_match(const struct input_followed *function, struct input_node *node);
+
+#endif

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "to_input_search.h"
+
+#define MOST_PLACES 64u
+#define MOST_INSTRUCTIONS 4096u /* of a block */
+
+/* A block, or the rest of one, that the search has come to. */
+struct place {
+    struct input_state state;
+    uint64_t from; /* the instruction that it was come from: the jump, or the last one before it */
+    uint32_t parent;
+    bool is_jump;
+    bool goes_on;     /* the rest of a block, behind an inlined call */
+    uint64_t outside; /* of a call that BOLT has replaced, what was called outside of the binary */
+    uint64_t leaves;  /* ... and the jump that goes there */
+};
+
+struct search {
+    struct input_flow *flow;
+    const struct input_function *function;
+    uint64_t start; /* of the function */
+    uint64_t end;
+    struct input_state goal;
+    struct place places[MOST_PLACES];
+    uint32_t count;
+    bool passes_calls; /* instead of going through what is called */
+    bool must_move;
+    bool found; /* the last place is the goal */
+    enum bat_code code;
+};
+
+static bool is_goal(const struct search *search, struct input_state state)
+{
+    return state.at == search->goal.at && state.frame == search->goal.frame;
+}
+
+static bool is_known(const struct search *search, struct input_state state)
+{
+    /* The first place may be come back to: a block that jumps to itself. */
+    for (uint32_t i = 1; i < search->count; i++)
+        if (search->places[i].state.at == state.at && search->places[i].state.frame == state.frame)
+            return true;
+    return false;
+}
+
+static void arrive(struct search *search, const struct place *place)
+{
+    if (search->found || search->count == MOST_PLACES || is_known(search, place->state))
+        return;
+    search->places[search->count++] = *place;
+    search->found = is_goal(search, place->state);
+}
+
+/* Go into what is called; false if the call is passed over. */
+static bool enter_call(struct search *search, struct place *to, uint64_t target, uint64_t next)
+{
+    uint32_t frame = BAT_NONE;
+    if (next != 0 && input_flow_is_outside(search->flow, target, &to->leaves)) {
+        to->state.at = next;
+        to->is_jump = true;
+        to->goes_on = true;
+        to->outside = target;
+        arrive(search, to);
+        return true;
+    }
+    if (search->passes_calls || !input_flow_has_code(search->flow, target))
+        return false;
+    search->code = input_flow_enter(search->flow, to->state.frame, next, &frame);
+    if (search->code != BAT_OK || frame == BAT_NONE)
+        return false;
+    to->state = (struct input_state){target, frame};
+    to->is_jump = true;
+    arrive(search, to);
+    return true;
+}
+
+static void leave_frame(struct search *search, struct place *to)
+{
+    const struct input_frame *frame = &search->flow->frames[to->state.frame];
+    if (frame->returns_to == 0)
+        return;
+    to->state = (struct input_state){frame->returns_to, frame->caller};
+    to->is_jump = true;
+    to->goes_on = true;
+    arrive(search, to);
+}
+
+static void jump(struct search *search, struct place to, uint64_t target)
+{
+    to.state.at = target;
+    to.is_jump = true;
+    arrive(search, &to);
+}
+
+/* An indirect jump may lead to any block that the note knows. */
+static void jump_anywhere(struct search *search, const struct place *to)
+{
+    if (to->state.frame == INPUT_ROOT_FRAME && search->goal.frame == INPUT_ROOT_FRAME &&
+        input_block_at(search->function, search->goal.at))
+        jump(search, *to, search->goal.at);
+}
+
+static bool is_inside(const struct search *search, struct input_state state)
+{
+    return state.frame != INPUT_ROOT_FRAME || (state.at >= search->start && state.at < search->end);
+}
+
+/* What an instruction does to the search: false if nothing goes on behind it. */
+static bool pass(struct search *search, struct place *to, const struct bat_instruction *instruction)
+{
+    uint64_t next = to->from + instruction->length;
+    switch (instruction->kind) {
+    case BAT_INSTRUCTION_JUMP:
+        if (is_inside(search, (struct input_state){instruction->target, to->state.frame}) ||
+            !enter_call(search, to, instruction->target, 0))
+            jump(search, *to, instruction->target);
+        return false;
+    case BAT_INSTRUCTION_CONDITIONAL:
+        jump(search, *to, instruction->target);
+        return true;
+    case BAT_INSTRUCTION_CALL:
+        return !enter_call(search, to, instruction->target, next);
+    case BAT_INSTRUCTION_RETURN:
+        leave_frame(search, to);
+        return false;
+    case BAT_INSTRUCTION_INDIRECT_JUMP:
+        jump_anywhere(search, to);
+        return false;
+    case BAT_INSTRUCTION_TRAP:
+        return false;
+    default:
+        return true;
+    }
+}
+
+/* Go through a block's instructions to where it may lead. */
+static void leave_block(struct search *search, uint32_t number)
+{
+    struct input_state state = search->places[number].state;
+    uint64_t before = state.at;
+    bool after_branch = false;
+    for (uint32_t i = 0; i < MOST_INSTRUCTIONS && !search->found; i++) {
+        struct bat_instruction instruction;
+        struct place to = {.state = state, .from = before, .parent = number};
+        if (i != 0 && is_goal(search, state)) {
+            arrive(search, &to);
+            return;
+        }
+        if (!is_inside(search, state) || !input_flow_decode(search->flow, state.at, &instruction))
+            return;
+        /* A jump behind a branch is part of its block. */
+        bool ends_here = after_branch && instruction.kind != BAT_INSTRUCTION_JUMP;
+        if (i != 0 && state.frame == INPUT_ROOT_FRAME &&
+            (ends_here || input_block_at(search->function, state.at))) {
+            arrive(search, &to);
+            return;
+        }
+        to.from = state.at;
+        if (!pass(search, &to, &instruction))
+            return;
+        after_branch = instruction.kind == BAT_INSTRUCTION_CONDITIONAL;
+        before = state.at;
+        state.at += instruction.length;
+    }
+}
+
+/* A block that does nothing but jump away. */
+static bool is_jump_alone(const struct search *search, uint64_t address)
+{
+    struct bat_instruction instruction = {.kind = BAT_INSTRUCTION_NOP};
+    for (uint32_t i = 0; i < 4 && instruction.kind == BAT_INSTRUCTION_NOP; i++) {
+        if (!input_flow_decode(search->flow, address, &instruction))
+            return false;
+        address += instruction.length;
+    }
+    return instruction.kind == BAT_INSTRUCTION_JUMP;
+}
+
+/* True if an execution of the output may have gone through a block without a trace of it. */
+static bool is_transparent(const struct search *search, const struct place *place)
+{
+    if (!is_inside(search, place->state))
+        return false;
+    if (place->state.frame != INPUT_ROOT_FRAME || place->goes_on)
+        return true;
+    const struct input_block *block = input_block_at(search->function, place->state.at);
+    return !block || !block->is_live || is_jump_alone(search, place->state.at);
+}
+
+/* The way to the last place, as a path. */
+static struct input_path trace_back(const struct search *search)
+{
+    struct input_path path = {.found = search->found};
+    if (!search->found)
+        return path;
+    uint32_t last = search->count - 1;
+    path.last = search->places[last].from;
+    for (uint32_t i = last; i != 0; i = search->places[i].parent)
+        path.jump_count += search->places[i].outside ? 3 : search->places[i].is_jump;
+    if (path.jump_count > INPUT_PATH_JUMPS)
+        return (struct input_path){0};
+    uint32_t number = path.jump_count;
+    for (uint32_t i = last; i != 0; i = search->places[i].parent) {
+        const struct place *place = &search->places[i];
+        if (place->outside) {
+            path.jumps[--number] = (struct input_jump){BAT_ADDRESS_EXTERNAL, place->state.at};
+            path.jumps[--number] = (struct input_jump){place->leaves, BAT_ADDRESS_EXTERNAL};
+            path.jumps[--number] = (struct input_jump){place->from, place->outside};
+        } else if (place->is_jump) {
+            path.jumps[--number] = (struct input_jump){place->from, place->state.at};
+        }
+    }
+    return path;
+}
+
+static struct input_path search_path(struct search *search, struct input_state from)
+{
+    search->places[0] = (struct place){.state = from, .from = from.at};
+    search->count = 1;
+    search->found = !search->must_move && is_goal(search, from);
+    for (uint32_t i = 0; i < search->count && !search->found && search->code == BAT_OK; i++)
+        if (i == 0 || is_transparent(search, &search->places[i]))
+            leave_block(search, i);
+    return trace_back(search);
+}
+
+enum bat_code input_search(struct input_flow *flow, uint32_t hot, struct input_state from,
+                           struct input_state to, bool must_move, struct input_path *path)
+{
+    *path = (struct input_path){0};
+    if (from.at == 0 || to.at == 0)
+        return BAT_OK;
+    enum bat_code code = input_flow_read(flow, hot);
+    if (code != BAT_OK)
+        return code;
+    const struct bat_function_symbol *input =
+        &flow->original->inputs[bat_original_input_of_table(flow->original, hot)];
+    struct search search = {
+        .flow = flow,
+        .function = &flow->functions[hot],
+        .start = input->address,
+        .end = input->address + input->extent,
+        .goal = to,
+        .must_move = must_move,
+    };
+    *path = search_path(&search, from);
+    if (!path->found && search.code == BAT_OK) {
+        search.passes_calls = true;
+        *path = search_path(&search, from);
+    }
+    return search.code;
+}

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "to_input_states.h"
+
+#include <stdlib.h>
+
+#include "to_input_match.h"
+#include "to_input_walk.h"
+
+struct following {
+    const struct input_followed *function;
+    uint32_t *pending; /* nodes whose state is known, but not what follows from it */
+    uint32_t pending_count;
+};
+
+/* --- Known states ----------------------------------------------------------------------------- */
+
+static void set_state(struct following *following, struct input_node *node,
+                      struct input_state state)
+{
+    node->state = state;
+    following->pending[following->pending_count++] =
+        (uint32_t)(node - following->function->nodes->all);
+}
+
+/* What the note says of a table's blocks: of several at one offset, the last. */
+static void fix_states(struct following *following, uint32_t table, uint64_t start)
+{
+    const struct input_followed *function = following->function;
+    const struct bat_map *map = function->flow->original->binary->map;
+    const struct bat_function *entries = &map->functions[table];
+    uint32_t block = entries->first_block + entries->block_count;
+    for (uint32_t i = entries->entry_count; i-- > 0;) {
+        uint32_t entry = entries->first_entry + i;
+        if (map->input_offsets[entry] & BAT_BRANCH_ENTRY)
+            continue;
+        block--;
+        struct input_node *node =
+            input_nodes_at(function->nodes, start + map->output_offsets[entry]);
+        /* An entry that BOLT made for a block of its own has no hash and no index. */
+        if (!node || node->is_fixed ||
+            (map->block_hashes[block] == 0 && map->block_indices[block] == 0))
+            continue;
+        node->is_fixed = true;
+        set_state(following, node,
+                  (struct input_state){
+                      .at = function->input_start + (map->input_offsets[entry] >> 1),
+                      .frame = INPUT_ROOT_FRAME,
+                  });
+    }
+}
+
+/* --- From node to node ------------------------------------------------------------------------ */
+
+#define MOST_JUMPS_ON 8u
+
+/* The output's next branch, call or return from a node on, jumps to other nodes left out. */
+static const struct input_node *next_branch(const struct input_followed *function,
+                                            const struct input_node *node)
+{
+    for (uint32_t jumps = 0; node && jumps < MOST_JUMPS_ON;) {
+        bool is_jump = node->kind == BAT_INSTRUCTION_JUMP;
+        const struct input_node *target =
+            is_jump ? input_nodes_at(function->nodes, node->target) : NULL;
+        if (input_kind_changes_flow(node->kind) && !target)
+            return node;
+        jumps += is_jump;
+        node = is_jump ? target : node->falls ? node + 1 : NULL;
+    }
+    return NULL;
+}
+
+/*
+ * Where the input is when its next instruction that decides is the same: past jumps, and past calls
+ * and returns of inlined code, at the branch or call itself. Two ways to one node of the output
+ * agree on that. A block that the note knows is where all ways to it agree.
+ */
+static struct input_state next_decision(const struct input_followed *function,
+                                        const struct input_node *node, struct input_state state)
+{
+    const struct input_node *next = next_branch(function, node);
+    struct input_walk walk = {
+        .function = function, .node = next, .state = state, .is_probe = !next, .is_lazy = true};
+    input_walk_on(&walk);
+    return walk.path.found ? walk.state : state;
+}
+
+/* A way to a node: is_exact if the state is that at the node itself, not somewhere before. */
+static void reach(struct following *following, struct input_node *node, struct input_state state,
+                  bool is_exact)
+{
+    if (node->is_fixed || node->state.at != 0 || state.at == 0)
+        return;
+    node->is_late = !is_exact && node->is_leader;
+    node->is_early = !is_exact && !node->is_leader;
+    set_state(following, node,
+              node->is_late ? next_decision(following->function, node, state) : state);
+}
+
+/* What follows from the state of a node: that of its next one and of its target. */
+static enum bat_code spread(struct following *following, struct input_node *node)
+{
+    const struct input_followed *function = following->function;
+    enum bat_code code = input_match(function, node);
+    if (code != BAT_OK)
+        return code;
+    bool is_exact = node->source != 0;
+    if (node->falls && input_kind_goes_on(node->kind))
+        reach(following, node + 1, node->fall, is_exact || node->jumps_if_not);
+    struct input_node *target =
+        input_kind_is_direct(node->kind) ? input_nodes_at(function->nodes, node->target) : NULL;
+    if (target)
+        reach(following, target, node->taken, is_exact || node->jumps_if_taken);
+    return BAT_OK;
+}
+
+/* --- All of a function ------------------------------------------------------------------------ */
+
+static void fix_all_states(struct following *following)
+{
+    const struct input_followed *function = following->function;
+    const struct bat_original *original = function->flow->original;
+    for (uint32_t i = 0; i < input_fragment_count(original, function->hot); i++) {
+        uint32_t table;
+        uint32_t output = input_fragment(original, function->hot, i, &table);
+        if (output != BAT_NONE)
+            fix_states(following, table, original->outputs[output].address);
+    }
+}
+
+enum bat_code input_states_find(const struct input_followed *function)
+{
+    struct following following = {.function = function};
+    following.pending = malloc(((size_t)function->nodes->count + 1) * sizeof(*following.pending));
+    if (!following.pending)
+        return BAT_ERR_MEMORY;
+    fix_all_states(&following);
+    enum bat_code code = input_flow_read(function->flow, function->hot);
+    for (uint32_t i = 0; i < following.pending_count && code == BAT_OK; i++)
+        code = spread(&following, &function->nodes->all[following.pending[i]]);
+    free(following.pending);
+    return code;
+}
