@@ -34,8 +34,9 @@ struct bat_original_options {
  *
  * Fails with BAT_ERR_MISMATCH, saying what does not fit, if input is not what BOLT read: another
  * machine, a file that BOLT wrote, another build-id than binary's but for the last bit (which BOLT
- * flips), functions of other names or too small for their tables, no symbols; with BAT_ERR_ARGUMENT
- * if binary is a raw note, and as bat_elf_open() does. Time n log n in the symbols.
+ * flips; since BOLT 24 the first bit as well), functions of other names or too small for their
+ * tables, no symbols; with BAT_ERR_ARGUMENT if binary is a raw note, and as bat_elf_open() does.
+ * Time n log n in the symbols.
  */
 BAT_API enum bat_code bat_original_open(const char *path, struct bat_binary *binary,
                                         const struct bat_original_options *options,

@@ -50,7 +50,28 @@ static enum bat_code check_kind(const struct bat_elf *elf, const struct bat_bina
     return BAT_OK;
 }
 
-/* BOLT flips the last bit of the build-id that it copies. *known: both have one. */
+/*
+ * BOLT flips the last bit of the build-id that it copies; since version 24 the first bit as well. A
+ * file that was left alone, without either, will do.
+ */
+bool bat_original_has_build_id(const uint8_t *output, size_t size, const uint8_t *input,
+                               size_t input_size)
+{
+    if (size == 0 || size != input_size)
+        return false;
+    bool flips_last = (output[size - 1] ^ input[size - 1]) & 1;
+    bool flips_first = (output[0] ^ input[0]) & 0x80;
+    if (flips_first && !flips_last)
+        return false;
+    for (size_t i = 0; i < size; i++) {
+        unsigned flipped = (i == 0 && flips_first ? 0x80u : 0u) | (i + 1 == size && flips_last);
+        if ((output[i] ^ input[i]) != flipped)
+            return false;
+    }
+    return true;
+}
+
+/* *known: both have one. */
 static enum bat_code check_build_id(const struct bat_elf *elf, const struct bat_binary *binary,
                                     bool *known, struct bat_error *error)
 {
@@ -61,18 +82,18 @@ static enum bat_code check_build_id(const struct bat_elf *elf, const struct bat_
     *known = id && input && size != 0;
     if (!*known)
         return BAT_OK;
-    if (size == input_size && memcmp(id, input, size - 1) == 0 &&
-        (id[size - 1] | 1) == (input[size - 1] | 1))
+    if (bat_original_has_build_id(id, size, input, input_size))
         return BAT_OK;
     uint8_t expected[32];
     size_t shown = size < sizeof(expected) ? size : sizeof(expected);
     memcpy(expected, id, shown);
     if (shown == size)
         expected[size - 1] ^= 1;
-    return bat_fail(error, BAT_ERR_MISMATCH,
-                    "expected the build-id %s (the BOLTed file's with its last bit flipped back), "
-                    "found %s: it is not the file that BOLT read",
-                    id_text(expected, shown).text, id_text(input, input_size).text);
+    return bat_fail(
+        error, BAT_ERR_MISMATCH,
+        "expected the build-id %s (the BOLTed file's with its last bit flipped back; since "
+        "BOLT 24 its first bit as well), found %s: it is not the file that BOLT read",
+        id_text(expected, shown).text, id_text(input, input_size).text);
 }
 
 /* --- After pairing -------------------------------------------------------------------------- */

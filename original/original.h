@@ -60,6 +60,12 @@ size_t bat_symbol_pairs_at(const struct bat_symbol_pairs *pairs, uint64_t output
 
 /* --- Functions (pair.c) ------------------------------------------------------------------- */
 
+/* True if the build-id of a BOLTed file may come of the input's, of which BOLT flips one or two
+ * bits.
+ */
+bool bat_original_has_build_id(const uint8_t *output, size_t size, const uint8_t *input,
+                               size_t input_size);
+
 /* What of the tables does not fit the input binary. */
 struct bat_misfits {
     uint64_t unnamed;      /* hot tables with no function of that name */

@@ -285,7 +285,6 @@ static void check_function(struct bat_checking *checking, uint32_t hot,
 
 /* --- All ------------------------------------------------------------------------------------ */
 
-/* BOLT flips the last bit of the build-id that it read. */
 static void check_build(struct bat_checking *checking)
 {
     size_t size = 0;
@@ -294,12 +293,11 @@ static void check_build(struct bat_checking *checking)
     const uint8_t *original = bat_elf_build_id(checking->options->original, &original_size);
     if (!id || !original || size == 0)
         return;
-    bool same = size == original_size && memcmp(id, original, size - 1) == 0 &&
-                (id[size - 1] | 1) == (original[size - 1] | 1);
-    if (!same)
+    if (!bat_original_has_build_id(id, size, original, original_size))
         bat_checking_find(checking, CHECK_ORIGINAL_BUILD, BAT_NONE, BAT_NONE,
-                          "expected the original's build-id to be the binary's but for the last "
-                          "bit, found another: \"%.200s\" is not the file that BOLT read",
+                          "expected the original's build-id to be the binary's but for the bits "
+                          "that BOLT flips, found another: \"%.200s\" is not the file that BOLT "
+                          "read",
                           bat_elf_path(checking->options->original));
 }
 

@@ -401,6 +401,15 @@ class Original(Scratch):
         patch.data[section.offset + section.size - 1] ^= 1
         self.assertEqual(ids(self.find_with(patch.data)), set())
 
+    def test_build_first_bit(self):
+        """BOLT 24 flips the first bit as well, which it does not without the last one."""
+        patch = ElfPatch(fixtures.get(SMALL).input)
+        section = patch.elf.section(".note.gnu.build-id")
+        patch.data[section.offset + 16] ^= 0x80     # behind three sizes and "GNU"
+        self.assertEqual(ids(self.find_with(patch.data)), set())
+        patch.data[section.offset + section.size - 1] ^= 1
+        self.assertEqual(ids(self.find_with(patch.data)), {"original-build"})
+
     def test_other_program(self):
         file, status = findings_of(f"--original={fixtures.get(SECONDARY).input}",
                                    fixtures.get(SMALL).bolted)

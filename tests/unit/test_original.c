@@ -287,13 +287,20 @@ static void test_another_build(void **state)
     refuse(*state, &copy, NULL, BAT_ERR_MISMATCH, "build-id");
 }
 
-/* The last bit may be either way; the one before may not. */
-static void test_last_bit_of_the_build_id(void **state)
+/* The input with bits of its build-id flipped. */
+static struct copy flip_id(const struct pair *pair, uint8_t first, uint8_t last)
 {
-    const struct pair *pair = *state;
     struct copy copy = copy_file(INPUT);
     size_t size;
-    find_id(pair, &copy, &size)[size - 1] ^= 1;
+    uint8_t *id = find_id(pair, &copy, &size);
+    id[0] ^= first;
+    id[size - 1] ^= last;
+    return copy;
+}
+
+static void accept_id(const struct pair *pair, uint8_t first, uint8_t last)
+{
+    struct copy copy = flip_id(pair, first, last);
     write_copy(&copy);
     struct bat_binary binary = pair->binary;
     struct bat_original *original;
@@ -301,9 +308,42 @@ static void test_last_bit_of_the_build_id(void **state)
     bat_original_close(original);
     unlink(copy.path);
     free(copy.bytes);
-    copy = copy_file(INPUT);
-    find_id(pair, &copy, &size)[size - 1] ^= 2;
+}
+
+static void refuse_id(const struct pair *pair, uint8_t first, uint8_t last)
+{
+    struct copy copy = flip_id(pair, first, last);
     refuse(pair, &copy, NULL, BAT_ERR_MISMATCH, "build-id");
+}
+
+/* BOLT 22 flipped the last bit; flipped here again, it is as if BOLT had not. */
+static void test_last_bit_of_the_build_id(void **state)
+{
+    accept_id(*state, 0, 1);
+    refuse_id(*state, 0, 2);
+    refuse_id(*state, 0, 3);
+}
+
+/* BOLT 24 flips the first bit as well, never alone. */
+static void test_first_bit_of_the_build_id(void **state)
+{
+    accept_id(*state, 0x80, 0);
+    refuse_id(*state, 0x80, 1);
+    refuse_id(*state, 0x40, 0);
+    refuse_id(*state, 0x81, 0);
+}
+
+static void test_build_id_of_one_byte(void **state)
+{
+    (void)state;
+    const uint8_t output[] = {0x21, 0x05};
+    for (unsigned flipped = 0; flipped < 256; flipped++) {
+        const uint8_t input[] = {(uint8_t)(output[0] ^ flipped), 0x05};
+        bool may_be = flipped == 0 || flipped == 1 || flipped == 0x81;
+        assert_int_equal(bat_original_has_build_id(output, 1, input, 1), may_be);
+        assert_false(bat_original_has_build_id(output, 1, input, 2));
+    }
+    assert_false(bat_original_has_build_id(output, 0, output, 0));
 }
 
 static void test_the_bolted_file_itself(void **state)
@@ -460,6 +500,8 @@ int main(void)
         cmocka_unit_test(test_addresses_outside),
         cmocka_unit_test(test_another_build),
         cmocka_unit_test(test_last_bit_of_the_build_id),
+        cmocka_unit_test(test_first_bit_of_the_build_id),
+        cmocka_unit_test(test_build_id_of_one_byte),
         cmocka_unit_test(test_the_bolted_file_itself),
         cmocka_unit_test(test_another_machine),
         cmocka_unit_test(test_another_type),
