@@ -117,23 +117,21 @@ def taken_branches(fixture, profile=None, *options):
 
 
 def make_truth(fixture, folder):
-    """Record the run of the input and let perf2bolt-22 translate it."""
+    """Record the run of the input."""
     execution = fixture.record(binary=fixture.input)
     if execution.output != fixture.expected_output:
         raise fixtures.BuildError("the recorded run printed something else than the program does")
     execution.write(folder / "T.preagg", "T")
-    bolt_profiles.perf2bolt(fixture.input, folder / "T.preagg", folder / "T.fdata",
-                            folder / "T.yaml", folder=folder)
     (folder / "taken").write_text(f"{taken(execution)}\n", encoding="ascii")
 
 
 @functools.lru_cache(maxsize=None)
 def _truth(fixture_input, fixture):
-    ingredients = [pathlib.Path(fixture_input).parent.name, fixtures.version("perf2bolt-22"),
-                   inspect.getsource(make_truth), inspect.getsource(fixtures.qemu_trace)]
-    step = fixtures.Step("truth", f"{fixture.program}-{fixture.target}", ingredients,
-                         functools.partial(make_truth, fixture))
-    return bolt_profiles.Reference(step.folder())
+    ingredients = [pathlib.Path(fixture_input).parent.name, inspect.getsource(make_truth),
+                   inspect.getsource(fixtures.qemu_trace)]
+    name = f"{fixture.program}-{fixture.target}"
+    step = fixtures.Step("truth", name, ingredients, functools.partial(make_truth, fixture))
+    return bolt_profiles.Reference(f"truth-{name}", fixture.input, step.folder())
 
 
 def truth(fixture):

@@ -22,26 +22,34 @@ SAMPLE_EVERY = 7
 
 
 class Reference:
-    """The recorded execution of one fixture, translated by perf2bolt."""
+    """A recorded execution of a binary, and what perf2bolt translates each form of it to."""
 
-    def __init__(self, folder):
+    def __init__(self, name, binary, folder):
         self.folder = folder
+        self._name = name
+        self._binary = binary
 
     def profile(self, form):
         """The path of the pre-aggregated profile."""
         return str(self.folder / f"{form}.preagg")
 
+    def _translated(self, form):
+        ingredients = [self.folder.name, fixtures.version("perf2bolt-22"),
+                       inspect.getsource(translate)]
+        make = functools.partial(translate, self._binary, self.profile(form), form)
+        return fixtures.Step("perf2bolt", f"{self._name}-{form}", ingredients, make).folder()
+
     def fdata(self, form):
         """The path of perf2bolt's fdata."""
-        return str(self.folder / f"{form}.fdata")
+        return str(self._translated(form) / "perf2bolt.fdata")
 
     def yaml(self, form):
         """The path of perf2bolt's YAML."""
-        return str(self.folder / f"{form}.yaml")
+        return str(self._translated(form) / "perf2bolt.yaml")
 
     def log(self, form):
         """What perf2bolt printed."""
-        return (self.folder / f"{form}.log").read_text(encoding="utf-8")
+        return (self._translated(form) / "log").read_text(encoding="utf-8")
 
 
 def perf2bolt(binary, profile, fdata, yaml=None, basic=False, folder="."):
@@ -52,28 +60,30 @@ def perf2bolt(binary, profile, fdata, yaml=None, basic=False, folder="."):
     return fixtures.run(command, folder)
 
 
-def make_reference(fixture, folder):
-    """Record the fixture's run and let perf2bolt translate it."""
-    execution = fixture.record()
+def translate(binary, profile, form, folder):
+    """What perf2bolt makes of a profile, and what it prints, in a folder."""
+    log = perf2bolt(binary, profile, folder / "perf2bolt.fdata", folder / "perf2bolt.yaml",
+                    basic=form == "S", folder=folder)
+    (folder / "log").write_text(log, encoding="utf-8")
+
+
+def make_profiles(fixture, folder):
+    """Record the fixture's run, in all forms."""
+    execution = fixture.record(every=SAMPLE_EVERY)
     if execution.output != fixture.expected_output:
         raise fixtures.BuildError("the recorded run printed something else than the program does")
-    sampled = fixture.record(every=SAMPLE_EVERY)
     for form in FORMS:
-        source = sampled if form == "S" else execution
-        source.write(folder / f"{form}.preagg", form)
-        log = perf2bolt(fixture.bolted, folder / f"{form}.preagg", folder / f"{form}.fdata",
-                        folder / f"{form}.yaml", basic=form == "S", folder=folder)
-        (folder / f"{form}.log").write_text(log, encoding="utf-8")
+        execution.write(folder / f"{form}.preagg", form)
 
 
 @functools.lru_cache(maxsize=None)
 def reference(fixture):
-    """The fixture's Reference, made if need be."""
-    ingredients = [fixture.folder.name, fixtures.version("perf2bolt-22"),
-                   inspect.getsource(make_reference), inspect.getsource(fixtures.qemu_trace)]
+    """The fixture's Reference, recorded if need be."""
+    ingredients = [fixture.folder.name, inspect.getsource(make_profiles),
+                   inspect.getsource(fixtures.qemu_trace)]
     step = fixtures.Step("profile", fixture.name, ingredients,
-                         functools.partial(make_reference, fixture))
-    return Reference(step.folder())
+                         functools.partial(make_profiles, fixture))
+    return Reference(fixture.name, fixture.bolted, step.folder())
 
 
 # --- fdata -------------------------------------------------------------------------------------

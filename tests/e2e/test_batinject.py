@@ -674,10 +674,15 @@ class Files(Scratch):
         self.assertEqual((done.returncode, done.stderr),
                          (1, f"batinject: {file}: cannot write {file}: Permission denied\n")
                          if is_root else (0, ""))
-        done = self.as_nobody("--repair", fixtures.get(SMALL).bolted, "-o", inner / "none")
+        # The store may be in a folder that only its owner may enter.
+        readable = self.copy(SMALL, "readable")
+        note = pathlib.Path(shutil.copy(fixtures.get(SMALL).note, self.path("note")))
+        for path in (readable, note):
+            path.chmod(0o644)
+        done = self.as_nobody("--repair", readable, "-o", inner / "none")
         self.assertEqual(done.returncode, 0, done.stderr)
         file.chmod(0o6777)
-        done = self.as_nobody(f"--note={fixtures.get(SMALL).note}", file)
+        done = self.as_nobody(f"--note={note}", file)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         status = file.stat()
         self.assertEqual((status.st_uid, stat.S_IMODE(status.st_mode)),
