@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * The BAT note as C types: constants, the map that a note decodes to, and the error that every
- * fallible function of libbat fills. The format itself is told in spec/BAT.md; section numbers in
- * the comments of this library refer to that file.
+ * fallible function of libbatkit fills. The format itself is told in spec/BAT.md; section numbers
+ * in the comments of this library refer to that file.
  */
 #ifndef BAT_SPEC_BAT_H
 #define BAT_SPEC_BAT_H

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Installs a build into an empty folder, and builds and runs a program against what is there.
+# Installs a build into empty folders, and builds and runs programs against what is there: found by
+# pkg-config and by CMake, with the shared and the static library.
 #
 #   sh tests/check_install.sh BUILD_FOLDER
 set -eu
@@ -15,41 +16,92 @@ fail() {
     exit 1
 }
 
-DESTDIR="$work/root" cmake --install "$build" >"$work/log" || { cat "$work/log"; exit 1; }
-prefix=$work/root$(sed -n 's/^CMAKE_INSTALL_PREFIX:[A-Z]*=//p' "$build/CMakeCache.txt")
-pc=$(find "$prefix" -name bat.pc)
-[ -n "$pc" ] || fail "bat.pc was not installed"
-PKG_CONFIG_PATH=$(dirname "$pc")
+# Run a command quietly; what it prints is shown if it fails.
+quietly() {
+    "$@" >"$work/log" 2>&1 || {
+        cat "$work/log" >&2
+        fail "failed: $*"
+    }
+}
+
+# The same command prints what is expected.
+prints() {
+    expected=$1
+    shift
+    [ "$("$@")" = "$expected" ] || fail "$* prints $("$@"), not $expected"
+}
+
+# Where the build was configured for, below another root; then moved, as an archive of it would be.
+quietly env DESTDIR="$work/root" cmake --install "$build"
+prefix=$work/moved
+mv "$work/root$(sed -n 's/^CMAKE_INSTALL_PREFIX:[A-Z]*=//p' "$build/CMakeCache.txt")" "$prefix"
+# Another prefix than the build was configured for.
+quietly cmake --install "$build" --prefix "$work/prefix"
+for folder in "$prefix" "$work/prefix"; do
+    pc=$(find "$folder" -name batkit.pc)
+    [ -n "$pc" ] || fail "batkit.pc was not installed"
+    for variable in libdir includedir; do
+        PKG_CONFIG_PATH=$(dirname "$pc") pkg-config --variable=$variable batkit >"$work/folder"
+        case $(realpath "$(cat "$work/folder")") in
+        "$(realpath "$folder")"/*) ;;
+        *) fail "$pc has $variable $(cat "$work/folder")" ;;
+        esac
+    done
+done
+PKG_CONFIG_PATH=$(dirname "$(find "$prefix" -name batkit.pc)")
 libraries=$(dirname "$PKG_CONFIG_PATH")
 export PKG_CONFIG_PATH
 
 for tool in batdump batinject batvalidate battranslate batsymbolize; do
-    "$prefix/bin/$tool" --version >"$work/version" || fail "$tool --version fails"
-    grep -q "$(pkg-config --modversion bat)" "$work/version" ||
-        fail "$tool and bat.pc tell different versions"
+    prints "$tool (batkit) $(pkg-config --modversion batkit)" "$prefix/bin/$tool" --version
 done
+python3 "$tests/check_api.py" "$prefix" "$build/libbatkit_internal.a" || fail "see above"
 
 # Somebody else's folder; nothing of the source tree is in reach but the consumer's own source.
 cp "$tests/consumer.c" "$work"
 cd "$work"
-flags=$(pkg-config --define-variable=prefix="$prefix" --cflags --libs bat)
-# shellcheck disable=SC2086
-cc -std=c17 -Wall -Wextra -Werror consumer.c $flags -o with_shared || fail "linking with libbat.so"
-readelf -d with_shared | grep -q 'NEEDED.*\[libbat\.so' || fail "libbat.so is not what was linked"
-flags=$(pkg-config --define-variable=prefix="$prefix" --cflags --libs --static bat |
-    sed "s|-lbat|$libraries/libbat.a|g")
-# shellcheck disable=SC2086
-cc -std=c17 -Wall -Wextra -Werror consumer.c $flags -o with_static || fail "linking with libbat.a"
-# All of libbat, and the archives of what it needs, where Debian has them (of Zydis it has none).
-flags=$(pkg-config --define-variable=prefix="$prefix" --cflags --libs --static bat |
-    sed "s|-lbat|-Wl,--whole-archive $libraries/libbat.a -Wl,--no-whole-archive -Wl,-Bstatic|
+# Flags are lists of words.
+# shellcheck disable=SC2046
+compile() {
+    program=$1
+    shift
+    cc -std=c17 -Wall -Wextra -Werror consumer.c "$@" -o "$program" || fail "linking $program"
+}
+# shellcheck disable=SC2046
+compile with_shared $(pkg-config --cflags --libs batkit)
+readelf -d with_shared | grep -q 'NEEDED.*\[libbatkit\.so\.0\]' || fail "libbatkit.so.0 is not what was linked"
+static=$(pkg-config --cflags --libs --static batkit)
+# shellcheck disable=SC2046
+compile with_static $(echo "$static" | sed "s|-lbatkit|$libraries/libbatkit.a|g")
+readelf -d with_static | grep -q 'NEEDED.*\[libbatkit' && fail "libbatkit.a is not what was linked"
+# All of libbatkit, and the archives of what it needs, where Debian has them (of Zydis it has none).
+# shellcheck disable=SC2046
+compile with_archives $(echo "$static" |
+    sed "s|-lbatkit|-Wl,--whole-archive $libraries/libbatkit.a -Wl,--no-whole-archive -Wl,-Bstatic|
          s|-lZydis|-Wl,-Bdynamic -lZydis -Wl,-Bstatic|g; s|\$| -Wl,-Bdynamic|")
-# shellcheck disable=SC2086
-cc -std=c17 -Wall -Wextra -Werror consumer.c $flags -o with_archives || fail "linking with archives"
 readelf -d with_archives | grep 'NEEDED' | grep -v '\[\(libZydis\|libc\|libm\|ld-linux[^]]*\)\.so' >shared &&
     fail "linked with archives, and still needs $(cat shared)"
 
-for consumer in with_shared with_static with_archives; do
+# The same by CMake: the component that is asked for, the shared library else.
+cat >CMakeLists.txt <<'CMAKE'
+cmake_minimum_required(VERSION 3.16)
+project(consumer C)
+find_package(batkit 0.1 REQUIRED COMPONENTS ${COMPONENT})
+add_executable(consumer consumer.c)
+target_link_libraries(consumer PRIVATE batkit::batkit)
+CMAKE
+for component in '' shared static; do
+    quietly cmake -S . -B "cmake_$component" -G Ninja "-DCOMPONENT=$component" "-DCMAKE_PREFIX_PATH=$prefix"
+    quietly cmake --build "cmake_$component"
+    needed=$(readelf -d "cmake_$component/consumer" | grep -c 'NEEDED.*\[libbatkit\.so\.0\]') || true
+    [ "$needed" -eq "$([ "$component" = static ] && echo 0 || echo 1)" ] ||
+        fail "the component '$component' links libbatkit.so.0 $needed times"
+done
+cmake -S . -B cmake_other -DCOMPONENT=other "-DCMAKE_PREFIX_PATH=$prefix" >log 2>&1 &&
+    fail "a component that is not there is found"
+grep -q 'without the component other' log || fail "$(cat log)"
+
+for consumer in with_shared with_static with_archives cmake_/consumer cmake_shared/consumer cmake_static/consumer; do
     LD_LIBRARY_PATH=$libraries "./$consumer" "$tests/data/good/sketch.note" >output ||
         fail "$consumer does not run"
     grep -qx "2 hot functions, 1 cold fragments" output || fail "$consumer prints $(cat output)"
@@ -57,7 +109,4 @@ for consumer in with_shared with_static with_archives; do
         fail "$consumer takes a bad note"
     grep -q "note.bolt_bat+0x21: " output || fail "$consumer prints $(cat output)"
 done
-
-nm -D --defined-only "$libraries/libbat.so" | awk '{ print $3 }' | grep -v '^bat_' >alien &&
-    fail "libbat.so exports $(tr '\n' ' ' <alien)"
-echo "installed into $prefix: tools, headers, bat.pc, libbat.a and libbat.so work"
+echo "installed into $prefix: tools, headers, batkit.pc, batkit-config.cmake, libbatkit.a and libbatkit.so work"

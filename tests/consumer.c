@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * A program of somebody who has installed libbat and finds it by pkg-config: counts the tables of
- * a note. Built by check_install.sh, outside of this source tree's include paths.
+ * A program of somebody who has installed libbatkit and finds it by pkg-config: counts the tables
+ * of a note. Built by check_install.sh, outside of this source tree's include paths.
  */
-#include <bat_decoder.h>
-#include <bat_elf.h>
-#include <bat_encoder.h>
-#include <bat_validate.h>
+#include <batkit/bat_decoder.h>
+#include <batkit/bat_elf.h>
+#include <batkit/bat_encoder.h>
+#include <batkit/bat_validate.h>
 
 #include <stdio.h>
 

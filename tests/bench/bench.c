@@ -96,7 +96,7 @@ int main(int argc, char **argv)
     const struct argp argp = {.options = argp_options,
                               .parser = parse_option,
                               .args_doc = "BIN_DIR WORK_DIR",
-                              .doc = "Measure libbat and the tools in BIN_DIR; files go to "
+                              .doc = "Measure libbatkit and the tools in BIN_DIR; files go to "
                                      "WORK_DIR."};
     if (argp_parse(&argp, argc, argv, 0, NULL, &arguments) != 0)
         return 2;

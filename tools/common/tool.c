@@ -12,6 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <batkit/bat_version.h>
+
 #include "escape_controls.h"
 #include "truncated.h"
 
@@ -43,7 +45,7 @@ void tool_begin(const char *name)
 {
     reserve_standard();
     tool_name = name;
-    snprintf(version_text, sizeof(version_text), "%s (batkit) %s", name, BATKIT_VERSION);
+    snprintf(version_text, sizeof(version_text), "%s (batkit) %s", name, bat_version());
     argp_program_version = version_text;
     argp_err_exit_status = TOOL_USAGE;
     truncated_catch(tool_name);

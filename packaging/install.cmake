@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# What is installed, in three components: tools (with manual pages), runtime (the shared library) and
+# development (headers, the static library, what pkg-config and CMake find the library by).
+include(CMakePackageConfigHelpers)
+
+if(BATKIT_TOOLS)
+  install(TARGETS ${BATKIT_TOOL_NAMES} RUNTIME COMPONENT tools)
+  file(GLOB manuals CONFIGURE_DEPENDS man/*.1)
+  install(FILES ${manuals} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT tools)
+  install(FILES README.md LICENSE spec/BAT.md spec/json.md spec/checks.md spec/profiles.md
+    spec/perf-data.md spec/perf-script.md spec/autofdo.md
+    DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT tools)
+endif()
+
+set(cmake_folder ${CMAKE_INSTALL_LIBDIR}/cmake/batkit)
+foreach(kind ${BATKIT_KINDS})
+  install(TARGETS batkit_${kind} EXPORT batkit-${kind}-targets
+    LIBRARY COMPONENT runtime NAMELINK_COMPONENT development
+    ARCHIVE COMPONENT development)
+  install(EXPORT batkit-${kind}-targets NAMESPACE batkit:: DESTINATION ${cmake_folder}
+    COMPONENT development)
+endforeach()
+foreach(header ${BATKIT_HEADERS})
+  get_filename_component(name ${header} NAME)
+  list(APPEND headers ${PROJECT_BINARY_DIR}/include/batkit/${name})
+endforeach()
+install(FILES ${headers} ${PROJECT_BINARY_DIR}/include/batkit/bat_version.h
+  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/batkit COMPONENT development)
+
+configure_package_config_file(packaging/batkit-config.cmake.in
+  ${PROJECT_BINARY_DIR}/batkit-config.cmake INSTALL_DESTINATION ${cmake_folder})
+# Before 1.0, minor versions may differ in what they export.
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/batkit-config-version.cmake
+  COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/batkit-config.cmake
+  ${PROJECT_BINARY_DIR}/batkit-config-version.cmake
+  DESTINATION ${cmake_folder} COMPONENT development)
+
+# batkit.pc is made when it is installed: only then is the prefix known.
+set(PC_SOURCE ${PROJECT_SOURCE_DIR}/packaging/batkit.pc.in)
+configure_file(packaging/install_pc.cmake.in install_pc.cmake @ONLY)
+install(SCRIPT ${PROJECT_BINARY_DIR}/install_pc.cmake COMPONENT development)

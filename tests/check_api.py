@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What an installed libbatkit shows: its headers, and its symbols.
+
+    check_api.py PREFIX INTERNAL
+
+The functions that the installed headers declare, the symbols that packaging/batkit.map names, those that libbatkit.so
+exports and those that libbatkit.a defines for others are the same. Each header stands alone, in C and in C++, and
+includes installed headers and those of the C language only. INTERNAL is an archive with internal functions: it must
+not pass for libbatkit.a.
+"""
+
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+MAP = pathlib.Path(__file__).resolve().parents[1] / "packaging" / "batkit.map"
+STANDARD = {"stdbool.h", "stddef.h", "stdint.h", "stdio.h"}
+
+
+def declared(headers):
+    """The functions that the headers declare with BAT_API."""
+    text = "\n".join(path.read_text(encoding="utf-8") for path in headers)
+    text = re.sub(r"/\*.*?\*/|^ *#.*?[^\\]$", "", text, flags=re.S | re.M)
+    return set(re.findall(r"\bBAT_API\b[^;{(]*?\b(\w+)\s*\(", text))
+
+
+def named(script):
+    """The symbols that a linker version script names, and its version."""
+    text = re.sub(r"#.*", "", script.read_text(encoding="utf-8"))
+    version, symbols = re.fullmatch(r"\s*(\w[\w.]*) \{\s*global:(.*?)local:\s*\*;\s*\};\s*", text, re.S).groups()
+    return set(re.findall(r"[^\s;]+", symbols)), version
+
+
+def symbols(path, *options):
+    """The symbols that nm prints for a file."""
+    lines = subprocess.run(["nm", "--defined-only", "--format=posix", *options, path], stdout=subprocess.PIPE,
+                           text=True, check=True).stdout.splitlines()
+    return {line.split()[0] for line in lines if len(line.split()) > 1}
+
+
+def difference(name, found, wanted):
+    """Sentences on what is not the same."""
+    return [f"{name} has {symbol}, which is not public" for symbol in sorted(found - wanted)] + [
+        f"{name} has no {symbol}" for symbol in sorted(wanted - found)]
+
+
+def check_symbols(headers, shared, static):
+    """Compare what is declared, named, exported and defined."""
+    functions = declared(headers)
+    if len(functions) < 100:
+        return [f"only {len(functions)} functions are declared"]
+    in_map, version = named(MAP)
+    exported = symbols(shared, "--dynamic", "--with-symbol-versions") - {version}
+    wrong = difference("packaging/batkit.map", in_map, functions)
+    wrong += difference("libbatkit.so", exported, {f"{name}@@{version}" for name in functions})
+    wrong += difference("libbatkit.a", symbols(static, "--extern-only"), functions)
+    wrong += [f"{name} does not begin with bat_" for name in sorted(functions) if not name.startswith("bat_")]
+    return wrong
+
+
+def check_header(path, there):
+    """What a header includes is there, and all that it needs."""
+    wrong = []
+    for line in re.findall(r"^\s*#\s*include\s+(.*)$", path.read_text(encoding="utf-8"), re.M):
+        quoted, angled = re.match(r'(?:"(.*)"|<(.*)>)', line).groups()
+        if quoted not in there and angled not in STANDARD:
+            wrong.append(f"{path.name} includes {line}, which is not installed")
+    with tempfile.TemporaryDirectory() as folder:
+        for compiler, language in (["cc", "-xc", "-std=c99"], "c"), (["c++", "-xc++", "-std=c++11"], "c++"):
+            source = pathlib.Path(folder, "source")
+            source.write_text(f"#include <batkit/{path.name}>\n#include <batkit/{path.name}>\n", encoding="utf-8")
+            run = subprocess.run([*compiler, "-fsyntax-only", "-Wall", "-Wextra", "-Wpedantic", "-Werror",
+                                  "-I", path.parents[1], source], stderr=subprocess.PIPE, text=True, check=False)
+            if run.returncode != 0:
+                wrong.append(f"{path.name} alone is no {language}: {run.stderr}")
+    return wrong
+
+
+def find(prefix, name):
+    """The one file of that name below prefix."""
+    found = [path for path in prefix.rglob(name) if path.is_file()]
+    if len(found) != 1:
+        sys.exit(f"check_api.py: {len(found)} files {name} below {prefix}")
+    return found[0]
+
+
+def main():
+    """Print what is wrong."""
+    prefix, internal = map(pathlib.Path, sys.argv[1:])
+    folder = find(prefix, "bat.h").parent
+    headers = sorted(folder.iterdir())
+    there = {path.name for path in headers}
+    shared, static = find(prefix, "libbatkit.so"), find(prefix, "libbatkit.a")
+    wrong = check_symbols(headers, shared, static)
+    for path in headers:
+        wrong += check_header(path, there)
+    # Checks that find nothing have to be able to find something.
+    if not any("which is not public" in sentence for sentence in check_symbols(headers, shared, internal)):
+        wrong.append(f"{internal} would have passed for libbatkit.a")
+    if not check_header(pathlib.Path(__file__).parents[1] / "elfnote" / "elf_file.h", there):
+        wrong.append("elf_file.h would have passed for an installed header")
+    print("\n".join(wrong), file=sys.stderr)
+    print(f"{len(declared(headers))} functions in {len(headers)} headers")
+    return os.EX_OK if not wrong else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
