@@ -4,8 +4,9 @@
  *
  * Kinds are those of BOLT, whose blocks these decide: a call does not end a block, UD2 and HLT do,
  * SYSCALL and INT3 are like any other instruction, and a LOCK prefix at the beginning is one by
- * itself. x86-64 is decoded with Zydis; of AArch64 only the branches and what names an address
- * relative to its own are told apart, of RISC-V (with compressed instructions) only the branches.
+ * itself. x86-64 is decoded by a table of the common opcodes, else with Zydis; of AArch64 only the
+ * branches and what names an address relative to its own are told apart, of RISC-V (with compressed
+ * instructions) only the branches.
  *
  * All functions are safe on any bytes, hold no state and take constant time.
  */

@@ -3,16 +3,6 @@
 
 #include "instructions_x86.h"
 
-/* ModRM and SIB values with a meaning of their own (Intel SDM, volume 2, tables 2-2 and 2-3). */
-enum {
-    MOD_REGISTER = 3, /* the operand is a register, not memory */
-    RM_SIB = 4,       /* a SIB byte follows */
-    RM_RIP = 5,       /* with mod 0: relative to the next instruction */
-    SIB_NO_INDEX = 4, /* unless REX.X is set */
-    SIB_NO_BASE = 5,  /* with mod 0, whatever REX.B is */
-    SIB_SCALE_8 = 8,
-};
-
 static uint8_t branch_kind(const ZydisDecodedInstruction *decoded)
 {
     bool is_direct = decoded->raw.imm[0].is_relative;
@@ -73,30 +63,26 @@ static void read_jump(const ZydisDecodedInstruction *decoded, uint64_t next,
     instruction->jump = BAT_JUMP_UNKNOWN;
     if (decoded->meta.branch_type != ZYDIS_BRANCH_TYPE_NEAR)
         return;
-    if (mod == MOD_REGISTER) {
+    if (mod == X86_MOD_REGISTER) {
         instruction->jump = BAT_JUMP_REGISTER;
         instruction->register_number = (uint8_t)(rm | decoded->raw.rex.B << 3);
     } else if (x86_has_segment_prefix(decoded)) {
         return;
-    } else if (mod == 0 && rm == RM_RIP) {
+    } else if (mod == 0 && rm == X86_RM_RIP) {
         instruction->jump = BAT_JUMP_SLOT;
         instruction->slot = next + displacement;
-    } else if (mod == 0 && rm == RM_SIB && decoded->raw.sib.base == SIB_NO_BASE) {
-        bool has_index = decoded->raw.sib.index != SIB_NO_INDEX || decoded->raw.rex.X;
-        if (has_index && 1u << decoded->raw.sib.scale != SIB_SCALE_8)
+    } else if (mod == 0 && rm == X86_RM_SIB && decoded->raw.sib.base == X86_SIB_NO_BASE) {
+        bool has_index = decoded->raw.sib.index != X86_SIB_NO_INDEX || decoded->raw.rex.X;
+        if (has_index && 1u << decoded->raw.sib.scale != X86_SIB_SCALE_8)
             return;
         instruction->jump = has_index ? BAT_JUMP_TABLE : BAT_JUMP_SLOT;
         instruction->slot = displacement;
     }
 }
 
-bool instruction_decode_x86(const uint8_t *bytes, size_t size, uint64_t address,
-                            struct bat_instruction *instruction)
+bool x86_decode_by_zydis(const uint8_t *bytes, size_t size, uint64_t address,
+                         struct bat_instruction *instruction)
 {
-    if (size > 0 && bytes[0] == X86_LOCK_PREFIX) {
-        *instruction = (struct bat_instruction){.length = 1};
-        return true;
-    }
     ZydisDecoder decoder;
     ZydisDecodedInstruction decoded;
     ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
@@ -115,11 +101,22 @@ bool instruction_decode_x86(const uint8_t *bytes, size_t size, uint64_t address,
     else
         instruction->immediate = decoded.raw.imm[0].value.u;
     if ((decoded.attributes & ZYDIS_ATTRIB_HAS_MODRM) && decoded.raw.modrm.mod == 0 &&
-        decoded.raw.modrm.rm == RM_RIP && decoded.address_width == 64) {
+        decoded.raw.modrm.rm == X86_RM_RIP && decoded.address_width == 64) {
         instruction->has_reference = true;
         instruction->reference = next + (uint64_t)decoded.raw.disp.value;
     }
     if (instruction->kind == BAT_INSTRUCTION_INDIRECT_JUMP)
         read_jump(&decoded, next, instruction);
     return true;
+}
+
+bool instruction_decode_x86(const uint8_t *bytes, size_t size, uint64_t address,
+                            struct bat_instruction *instruction)
+{
+    if (size > 0 && bytes[0] == X86_LOCK_PREFIX) {
+        *instruction = (struct bat_instruction){.length = 1};
+        return true;
+    }
+    return x86_decode_by_table(bytes, size, address, instruction) ||
+           x86_decode_by_zydis(bytes, size, address, instruction);
 }

@@ -1,0 +1,326 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * The opcode maps below say which bytes follow an opcode; they have the layout of the manual's
+ * (Intel SDM, volume 2, appendix A). An opcode has a letter only where all its encodings are
+ * instructions, whatever the ModRM byte is, but for what group_shape() tells apart. All else is
+ * left to Zydis: x87, VEX, EVEX, privileged and rare instructions, prefixes in odd places.
+ */
+#include "instructions_x86.h"
+
+#define LENGTH_MAX 15u
+
+/* --- What follows an opcode ------------------------------------------------------------------- */
+
+struct shape {
+    bool has_modrm;
+    uint8_t number_size; /* of an immediate: 1, 4 or 8; 4 and 8 are less for smaller operands */
+    bool has_no_sign;
+    bool is_target; /* the number is a branch's distance */
+    bool is_bare;   /* with prefixes other than REX, Zydis has to be asked */
+    uint8_t kind;   /* enum bat_instruction_kind */
+};
+
+/* Letters of the maps. */
+enum {
+    UNKNOWN = '.',
+    PREFIX = 'p',
+    GROUP = 'g', /* depends on the next byte, or on prefixes */
+    NOTHING = '-',
+    MODRM = 'm',
+    MODRM_BYTE = 'b',  /* ModRM and a byte */
+    MODRM_COUNT = 'c', /* ModRM and a byte without sign */
+    MODRM_WORD = 'w',  /* ModRM and four bytes, or two */
+    BYTE = 'B',
+    WORD = 'W',
+    MOVE = 'V', /* four bytes, eight or two */
+    NOP = 'n',
+    MODRM_NOP = 'N',
+    CONDITIONAL_NEAR = 'j',
+    CONDITIONAL = 'J',
+    JUMP_NEAR = 'y',
+    JUMP = 'Y',
+    CALL = 'C',
+    MODRM_CALL = 'D',
+    RETURN = 'r',
+};
+
+static const struct shape shapes[] = {
+    [NOTHING] = {0},
+    [MODRM] = {.has_modrm = true},
+    [MODRM_BYTE] = {.has_modrm = true, .number_size = 1},
+    [MODRM_COUNT] = {.has_modrm = true, .number_size = 1, .has_no_sign = true},
+    [MODRM_WORD] = {.has_modrm = true, .number_size = 4},
+    [BYTE] = {.number_size = 1},
+    [WORD] = {.number_size = 4},
+    [MOVE] = {.number_size = 8},
+    [NOP] = {.is_bare = true, .kind = BAT_INSTRUCTION_NOP},
+    [MODRM_NOP] = {.has_modrm = true, .kind = BAT_INSTRUCTION_NOP},
+    [CONDITIONAL_NEAR] = {.number_size = 1,
+                          .is_target = true,
+                          .is_bare = true,
+                          .kind = BAT_INSTRUCTION_CONDITIONAL},
+    [CONDITIONAL] = {.number_size = 4,
+                     .is_target = true,
+                     .is_bare = true,
+                     .kind = BAT_INSTRUCTION_CONDITIONAL},
+    [JUMP_NEAR] = {.number_size = 1,
+                   .is_target = true,
+                   .is_bare = true,
+                   .kind = BAT_INSTRUCTION_JUMP},
+    [JUMP] = {.number_size = 4, .is_target = true, .is_bare = true, .kind = BAT_INSTRUCTION_JUMP},
+    [CALL] = {.number_size = 4, .is_target = true, .is_bare = true, .kind = BAT_INSTRUCTION_CALL},
+    [MODRM_CALL] = {.has_modrm = true, .is_bare = true, .kind = BAT_INSTRUCTION_INDIRECT_CALL},
+    [RETURN] = {.is_bare = true, .kind = BAT_INSTRUCTION_RETURN},
+};
+
+/* --- Opcode maps ------------------------------------------------------------------------------ */
+
+static const char one_byte[] =
+    /*0123456789abcdef */
+    "mmmmBW..mmmmBW.."  /* 0x */
+    "mmmmBW..mmmmBW.."  /* 1x */
+    "mmmmBWp.mmmmBWp."  /* 2x */
+    "mmmmBWp.mmmmBWp."  /* 3x */
+    "................"  /* 4x: REX */
+    "----------------"  /* 5x */
+    "...mppp.WwBb...."  /* 6x */
+    "jjjjjjjjjjjjjjjj"  /* 7x */
+    "bw.bmmmmmmmm.g.."  /* 8x */
+    "g---------.---.."  /* 9x */
+    "....----BW------"  /* ax */
+    "BBBBBBBBVVVVVVVV"  /* bx */
+    "cc.r..gg.-..-..."  /* cx */
+    "mmmm............"  /* dx */
+    "........CY.y...."  /* ex */
+    "..pp.-gg--..--gg"; /* fx */
+
+static const char two_bytes[] =
+    /*0123456789abcdef */
+    "................"  /* 0x */
+    "mmggmmgg.......N"  /* 1x */
+    "........mmmgmmmm"  /* 2x */
+    "................"  /* 3x */
+    "mmmmmmmmmmmmmmmm"  /* 4x */
+    ".mmmmmmmmmmmmmmm"  /* 5x */
+    "mmmmmmmmmmmmmmmm"  /* 6x */
+    "c...mmm.......mm"  /* 7x */
+    "JJJJJJJJJJJJJJJJ"  /* 8x */
+    "mmmmmmmmmmmmmmmm"  /* 9x */
+    "..-mcm.....mcm.m"  /* ax */
+    "mm.m..mm..gmmmmm"  /* bx */
+    "mmc...c.--------"  /* cx */
+    "mmmmmmm.mmmmmmmm"  /* dx */
+    "mmmmmmmgmmmmmmmm"  /* ex */
+    ".mmmmmm.mmmmmmm."; /* fx */
+
+/* Prefixes that are a part of opcodes of two bytes. */
+enum {
+    MANDATORY_NONE = 1,
+    MANDATORY_66 = 2,
+    MANDATORY_F3 = 4,
+    MANDATORY_F2 = 8,
+};
+
+/* For each opcode of two bytes, those that make an instruction of it, as a hexadecimal digit. */
+static const char mandatory_of[] =
+    /*0123456789abcdef */
+    "0000000000000000"  /* 0x */
+    "ff33333300000003"  /* 1x */
+    "0000000033f3ff33"  /* 2x */
+    "0000000000000000"  /* 3x */
+    "3333333333333333"  /* 4x */
+    "0f553333fff7ffff"  /* 5x */
+    "3333333333332237"  /* 6x */
+    "f000333000000077"  /* 7x */
+    "1111111111111111"  /* 8x */
+    "1111111111111111"  /* 9x */
+    "0013330000033303"  /* ax */
+    "3303003300333333"  /* bx */
+    "33f0003011111111"  /* cx */
+    "a333332033333333"  /* dx */
+    "333333e333333333"  /* ex */
+    "0333333033333330"; /* fx */
+
+static unsigned hex(char digit)
+{
+    return (unsigned)(digit <= '9' ? digit - '0' : digit - 'a' + 10);
+}
+
+/* --- Bytes ------------------------------------------------------------------------------------ */
+
+/* An instruction while it is decoded. */
+struct decoding {
+    const uint8_t *bytes;
+    size_t size;
+    size_t at;          /* the next byte */
+    unsigned mandatory; /* MANDATORY_ */
+    bool has_prefix;    /* any but REX */
+    uint8_t rex;
+};
+
+static bool is_at_end(const struct decoding *decoding)
+{
+    return decoding->at == decoding->size;
+}
+
+/* False if they contradict each other: Zydis knows which of them counts. */
+static bool read_prefixes(struct decoding *decoding)
+{
+    for (; !is_at_end(decoding) && one_byte[decoding->bytes[decoding->at]] == PREFIX;
+         decoding->at++) {
+        uint8_t byte = decoding->bytes[decoding->at];
+        decoding->has_prefix = true;
+        if (byte != 0x66 && byte < 0xf2) /* a segment */
+            continue;
+        if (decoding->mandatory > (byte == 0x66 ? MANDATORY_66 : MANDATORY_NONE))
+            return false;
+        decoding->mandatory = byte == 0x66   ? MANDATORY_66
+                              : byte == 0xf2 ? MANDATORY_F2
+                                             : MANDATORY_F3;
+    }
+    if (!is_at_end(decoding) && (decoding->bytes[decoding->at] & 0xf0) == 0x40)
+        decoding->rex = decoding->bytes[decoding->at++];
+    return !is_at_end(decoding);
+}
+
+/* The size of what follows a ModRM byte for its operand in memory. */
+static size_t memory_size(const struct decoding *decoding, uint8_t modrm)
+{
+    uint8_t mod = modrm >> 6;
+    uint8_t base = modrm & 7;
+    size_t sib_size = 0;
+    if (mod == X86_MOD_REGISTER)
+        return 0;
+    if (base == X86_RM_SIB) {
+        sib_size = 1;
+        base = is_at_end(decoding) ? 0 : decoding->bytes[decoding->at] & 7;
+    }
+    if (mod == 1)
+        return sib_size + 1;
+    return sib_size + (mod == 2 || base == X86_RM_RIP ? 4 : 0);
+}
+
+static uint32_t read_word(const uint8_t *bytes)
+{
+    return bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
+}
+
+/* A signed number of 1, 2, 4 or 8 bytes, or none. */
+static uint64_t read_number(const uint8_t *bytes, size_t size)
+{
+    switch (size) {
+    case 1:
+        return (uint64_t)(int8_t)bytes[0];
+    case 2:
+        return (uint64_t)(int16_t)(bytes[0] | bytes[1] << 8);
+    case 4:
+        return (uint64_t)(int32_t)read_word(bytes);
+    case 8:
+        return read_word(bytes) | (uint64_t)read_word(bytes + 4) << 32;
+    default:
+        return 0;
+    }
+}
+
+/* --- Instructions ----------------------------------------------------------------------------- */
+
+/* Opcodes of one byte with the letter GROUP. */
+static int group_shape(const struct decoding *decoding, uint8_t opcode)
+{
+    if (is_at_end(decoding))
+        return UNKNOWN;
+    uint8_t modrm = decoding->bytes[decoding->at];
+    uint8_t extension = modrm >> 3 & 7;
+    switch (opcode) {
+    case 0x8d: /* LEA */
+        return modrm >> 6 == X86_MOD_REGISTER ? UNKNOWN : MODRM;
+    case 0x90: /* else XCHG */
+        return decoding->rex ? UNKNOWN : NOP;
+    case 0xc6: /* MOV */
+        return extension == 0 ? MODRM_BYTE : UNKNOWN;
+    case 0xc7:
+        return extension == 0 ? MODRM_WORD : UNKNOWN;
+    case 0xf6: /* TEST; NOT, NEG, MUL, IMUL, DIV, IDIV */
+        return extension == 0 ? MODRM_BYTE : extension > 1 ? MODRM : UNKNOWN;
+    case 0xf7:
+        return extension == 0 ? MODRM_WORD : extension > 1 ? MODRM : UNKNOWN;
+    case 0xfe: /* INC, DEC */
+        return extension <= 1 ? MODRM : UNKNOWN;
+    default: /* 0xff: INC, DEC, CALL, PUSH */
+        return extension == 2 ? MODRM_CALL : extension <= 1 || extension == 6 ? MODRM : UNKNOWN;
+    }
+}
+
+/* Opcodes of two bytes with the letter GROUP. */
+static int group_shape_of_two(const struct decoding *decoding, uint8_t opcode)
+{
+    if (is_at_end(decoding))
+        return UNKNOWN;
+    uint8_t modrm = decoding->bytes[decoding->at];
+    if (opcode == 0xba) /* BT, BTS, BTR, BTC */
+        return (modrm >> 3 & 7) >= 4 ? MODRM_COUNT : UNKNOWN;
+    return modrm >> 6 == X86_MOD_REGISTER ? UNKNOWN : MODRM;
+}
+
+/* Read the opcode. */
+static int read_opcode(struct decoding *decoding)
+{
+    uint8_t opcode = decoding->bytes[decoding->at++];
+    if (opcode != 0x0f) {
+        if (decoding->mandatory > MANDATORY_66)
+            return UNKNOWN;
+        return one_byte[opcode] == GROUP ? group_shape(decoding, opcode) : one_byte[opcode];
+    }
+    if (is_at_end(decoding))
+        return UNKNOWN;
+    opcode = decoding->bytes[decoding->at++];
+    if (!(hex(mandatory_of[opcode]) & decoding->mandatory))
+        return UNKNOWN;
+    return two_bytes[opcode] == GROUP ? group_shape_of_two(decoding, opcode) : two_bytes[opcode];
+}
+
+static size_t number_size(const struct decoding *decoding, const struct shape *shape)
+{
+    if (shape->number_size < 4 || shape->is_target)
+        return shape->number_size;
+    if (decoding->rex & X86_REX_W)
+        return shape->number_size;
+    return decoding->mandatory == MANDATORY_66 ? 2 : 4;
+}
+
+bool x86_decode_by_table(const uint8_t *bytes, size_t size, uint64_t address,
+                         struct bat_instruction *instruction)
+{
+    struct decoding decoding = {
+        .bytes = bytes, .size = size < LENGTH_MAX ? size : LENGTH_MAX, .mandatory = MANDATORY_NONE};
+    if (!read_prefixes(&decoding))
+        return false;
+    int letter = read_opcode(&decoding);
+    if (letter == UNKNOWN || letter == PREFIX)
+        return false;
+    const struct shape *shape = &shapes[(size_t)letter];
+    size_t operand_size = 0;
+    uint8_t modrm = 0;
+    if (shape->has_modrm) {
+        if (is_at_end(&decoding))
+            return false;
+        modrm = bytes[decoding.at++];
+        operand_size = memory_size(&decoding, modrm);
+    }
+    size_t number_at = decoding.at + operand_size;
+    size_t length = number_at + number_size(&decoding, shape);
+    if (length > decoding.size || (shape->is_bare && decoding.has_prefix))
+        return false;
+    uint64_t next = address + length;
+    uint64_t number = read_number(bytes + number_at, length - number_at);
+    *instruction = (struct bat_instruction){.length = (uint8_t)length, .kind = shape->kind};
+    if (shape->is_target)
+        instruction->target = next + number;
+    else
+        instruction->immediate = shape->has_no_sign ? (uint8_t)number : number;
+    if ((modrm & 0xc7) == X86_RM_RIP) {
+        instruction->has_reference = true;
+        instruction->reference = next + read_number(bytes + decoding.at, operand_size);
+    }
+    return true;
+}
