@@ -51,3 +51,8 @@ uint32_t condition_at(const struct bat_elf *elf, uint64_t address)
     return bat_elf_machine(elf) == EM_AARCH64 ? condition_aarch64(bytes, size)
                                               : condition_x86(bytes, size);
 }
+
+uint32_t condition_number_x86(uint32_t condition)
+{
+    return condition >> 30 == GROUP_X86 >> 30 ? condition & 15u : CONDITIONS_X86;
+}

@@ -20,4 +20,8 @@
  */
 uint32_t condition_at(const struct bat_elf *elf, uint64_t address);
 
+/* The number of x86-64's condition in it, 0 (JO) to 15 (JG); CONDITIONS_X86 for others. */
+#define CONDITIONS_X86 16u
+uint32_t condition_number_x86(uint32_t condition);
+
 #endif

@@ -14,6 +14,7 @@
 
 /* An instruction behind which a block ends. */
 struct leave {
+    uint64_t at;
     uint64_t next;   /* address behind it */
     uint64_t target; /* 0: none that is known */
     bool falls_through;
@@ -30,6 +31,7 @@ struct begin {
 struct mark {
     uint64_t address;
     uint32_t block;
+    uint32_t input; /* offset */
 };
 
 struct reading {
@@ -98,10 +100,10 @@ static void add_leave(struct reading *reading, struct leave leave)
 }
 
 /* One instruction; false if it does not end a block. */
-static bool leaves_block(const struct bat_instruction *instruction, uint64_t next,
+static bool leaves_block(const struct bat_instruction *instruction, uint64_t at,
                          struct leave *leave)
 {
-    *leave = (struct leave){.next = next};
+    *leave = (struct leave){.at = at, .next = at + instruction->length};
     switch (instruction->kind) {
     case BAT_INSTRUCTION_CONDITIONAL:
         leave->falls_through = true;
@@ -171,7 +173,7 @@ static void read_code(struct reading *reading, uint64_t start, uint64_t size)
                                    &instruction) &&
             instruction.length != 0) {
             struct leave leave;
-            if (leaves_block(&instruction, start + at + instruction.length, &leave)) {
+            if (leaves_block(&instruction, start + at, &leave)) {
                 if (machine == EM_AARCH64 && instruction.kind == BAT_INSTRUCTION_INDIRECT_JUMP)
                     leave.target = long_jump_target(bytes, at, start);
                 add_leave(reading, leave);
@@ -214,7 +216,7 @@ static void read_part(struct reading *reading, uint32_t table, uint64_t size)
             continue;
         uint64_t address = function->address + output;
         if (is_branch) {
-            reading->marks[reading->mark_count++] = (struct mark){address, block};
+            reading->marks[reading->mark_count++] = (struct mark){address, block, input};
             continue;
         }
         bool is_made = map->block_hashes && map->block_hashes[number] == 0 &&
@@ -278,6 +280,7 @@ static void make_blocks(struct reading *reading, size_t part, uint32_t *begin_co
          i < reading->cut_count && reading->cuts[i].key < end; i++) {
         struct bat_output_block block = {.start = reading->cuts[i].key,
                                          .end = end,
+                                         .branch = BAT_NONE,
                                          .owner = OWNER_UNKNOWN,
                                          .first_begin = *begin_count,
                                          .falls_through = true};
@@ -288,6 +291,7 @@ static void make_blocks(struct reading *reading, size_t part, uint32_t *begin_co
         if (leave < reading->parts[part].end_leave && reading->leaves[leave].next == block.end) {
             block.falls_through = reading->leaves[leave].falls_through;
             block.target = reading->leaves[leave].target;
+            block.last = reading->leaves[leave].at;
         }
         bool has_entry = false;
         for (; begin < reading->parts[part].end_begin &&
@@ -297,8 +301,11 @@ static void make_blocks(struct reading *reading, size_t part, uint32_t *begin_co
                 continue;
             has_entry = true;
             block.owner = reading->begins[begin].block;
-            if (reading->begins[begin].is_block)
-                flow->begins[(*begin_count)++] = reading->begins[begin].block;
+            if (!reading->begins[begin].is_block)
+                continue;
+            flow->begins[(*begin_count)++] = reading->begins[begin].block;
+            if (block.last == block.start)
+                block.branch = flow->blocks[block.owner].input_offset;
         }
         block.begin_count = *begin_count - block.first_begin;
         while (mark < reading->parts[part].end_mark && reading->marks[mark].address < block.start)
@@ -306,6 +313,8 @@ static void make_blocks(struct reading *reading, size_t part, uint32_t *begin_co
         for (; mark < reading->parts[part].end_mark && reading->marks[mark].address < block.end;
              mark++) {
             uint32_t marked = reading->marks[mark].block;
+            if (reading->marks[mark].address == block.last)
+                block.branch = reading->marks[mark].input;
             if (!has_entry)
                 block.owner =
                     block.owner == OWNER_UNKNOWN || block.owner == marked ? marked : OWNER_SEVERAL;
@@ -330,8 +339,7 @@ uint32_t bat_output_flow_at(const struct bat_output_flow *flow, uint64_t address
 
 /* --- Owners ------------------------------------------------------------------------------- */
 
-/* Where control goes from a block; BAT_NONE where it leaves the function or is not known. */
-static void successors(const struct bat_output_flow *flow, uint32_t block, uint32_t next[2])
+void bat_output_flow_next(const struct bat_output_flow *flow, uint32_t block, uint32_t next[2])
 {
     const struct bat_output_block *from = &flow->all[block];
     next[0] = next[1] = BAT_NONE;
@@ -351,7 +359,7 @@ uint32_t bat_output_flow_through(const struct bat_output_flow *flow, uint32_t bl
         if (at->begin_count != 0)
             return block;
         uint32_t next[2];
-        successors(flow, block, next);
+        bat_output_flow_next(flow, block, next);
         if (at->owner != BAT_NONE || (next[0] == BAT_NONE) == (next[1] == BAT_NONE) ||
             (at->target && next[1] == BAT_NONE))
             return BAT_NONE;
@@ -375,7 +383,7 @@ static bool spread_owners(struct bat_output_flow *flow)
         while (count != 0) {
             uint32_t from = waiting[--count];
             uint32_t next[2];
-            successors(flow, from, next);
+            bat_output_flow_next(flow, from, next);
             for (unsigned i = 0; i < 2; i++) {
                 if (next[i] == BAT_NONE || !is_free[next[i]])
                     continue;
@@ -414,7 +422,7 @@ static bool find_true_begins(struct bat_output_flow *flow)
             is_any |= ++times[flow->begins[flow->all[i].first_begin + j]] > 1;
     for (uint32_t i = 0; i < flow->count && is_done && is_any; i++) {
         uint32_t next[2];
-        successors(flow, i, next);
+        bat_output_flow_next(flow, i, next);
         for (unsigned j = 0; j < 2; j++) {
             if (next[j] == BAT_NONE)
                 continue;
@@ -501,7 +509,8 @@ static bool build(struct reading *reading, uint32_t table, const struct bat_func
     for (size_t i = 0; i < reading->part_count; i++)
         make_blocks(reading, i, &begin_count);
     qsort(flow->all, flow->count, sizeof(*flow->all), by_start);
-    return spread_owners(flow) && find_true_begins(flow);
+    return spread_owners(flow) && find_true_begins(flow) &&
+           bat_output_flow_find_pairs(flow, reading->elf);
 }
 
 enum bat_code bat_output_flow_read(const struct bat_map *map, uint32_t table,
@@ -530,5 +539,7 @@ void bat_output_flow_free(struct bat_output_flow *flow)
     free(flow->blocks);
     free(flow->all);
     free(flow->begins);
+    free(flow->pairs);
+    free(flow->pair_of);
     free(flow);
 }

@@ -11,12 +11,15 @@
 #include "bat_decoder.h"
 #include "bat_elf.h"
 #include "functions.h"
+#include "three_way.h"
 
 /* A stretch of output code that is entered at its start only, and left at its end. */
 struct bat_output_block {
     uint64_t start; /* addresses in the output */
     uint64_t end;
+    uint64_t last;   /* the branch, jump, return or trap at its end; 0 if there is none */
     uint64_t target; /* of the direct branch at its end; 0 if there is none */
+    uint32_t branch; /* input offset of the branch at its end, if the note has it; else BAT_NONE */
     /*
      * The input block whose part it is, as index into blocks; BAT_NONE if that is not known. Code
      * with a block entry is that block's. Code with a branch entry is that of the branch's block.
@@ -36,6 +39,11 @@ struct bat_output_flow {
     struct bat_output_block *all; /* ascending, of all fragments */
     uint32_t count;
     uint32_t *begins; /* indices into blocks */
+    /* Branches whose targets BOLT may have exchanged, and for each input block the pair that it is
+     * part of or BAT_NONE; NULL if there are none. */
+    struct bat_three_way *pairs;
+    uint32_t pair_count;
+    uint32_t *pair_of;
 };
 
 /*
@@ -59,5 +67,14 @@ uint32_t bat_output_flow_at(const struct bat_output_flow *flow, uint64_t address
  * A block in which one begins is itself the answer.
  */
 uint32_t bat_output_flow_through(const struct bat_output_flow *flow, uint32_t block);
+
+/*
+ * Where control goes from a block: next[0] by falling through, next[1] by the branch at its end.
+ * BAT_NONE where it does not, leaves the function, or is not known.
+ */
+void bat_output_flow_next(const struct bat_output_flow *flow, uint32_t block, uint32_t next[2]);
+
+/* For reading: find pairs. False if there is no memory. Linear in the blocks. */
+bool bat_output_flow_find_pairs(struct bat_output_flow *flow, const struct bat_elf *elf);
 
 #endif

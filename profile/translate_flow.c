@@ -84,6 +84,64 @@ struct position {
     uint32_t owner;  /* of the input; BAT_NONE: not known */
 };
 
+/* The branches that BOLT may have exchanged targets of, one of which is in the owner; or NULL. */
+static const struct bat_three_way *pair_of(const struct position *at)
+{
+    const struct bat_output_flow *flow = at->flow;
+    uint32_t pair = flow->pair_of ? flow->pair_of[at->owner] : BAT_NONE;
+    return pair == BAT_NONE ? NULL : &flow->pairs[pair];
+}
+
+/* Which of the pair's branches led to an input block before BOLT. */
+static enum bat_three_way_place place_of(const struct bat_three_way *pair, uint32_t block)
+{
+    for (unsigned i = 0; i < BAT_OUTCOMES; i++)
+        if (pair->targets[i] == block)
+            return pair->places[i];
+    return BAT_THREE_WAY_UNKNOWN;
+}
+
+/* The record of a way out of a pair: from its first block, over the second one or not. */
+static enum bat_code add_exchanged(struct translation *translation, const struct position *at,
+                                   const struct bat_three_way *pair, uint32_t next, uint64_t source,
+                                   uint64_t mispredictions)
+{
+    /* From the first to the second: counted when control leaves that. */
+    if (next == pair->second)
+        return BAT_OK;
+    const struct bat_block *blocks = at->flow->blocks;
+    struct place first = {at->parent, at->owner == pair->first ? source : pair->branch};
+    struct place second = {at->parent, blocks[pair->second].input_offset};
+    struct place to = {at->parent, blocks[next].input_offset};
+    uint64_t count = at->trace->count;
+    enum bat_code code = BAT_OK;
+    switch (place_of(pair, next)) {
+    case BAT_THREE_WAY_FIRST:
+        return translation_add(translation, first, to, count, mispredictions);
+    case BAT_THREE_WAY_SECOND:
+        code = translation_add(translation, first, second, count, 0);
+        return code == BAT_OK ? translation_add(translation, second, to, count, mispredictions)
+                              : code;
+    default:
+        translation->records->counters.left_out += count;
+        return BAT_OK;
+    }
+}
+
+/* A record from an offset in the owner to the input block next, and on from there. */
+static enum bat_code add_edge(struct translation *translation, struct position *at, uint32_t next,
+                              uint64_t source, uint64_t mispredictions)
+{
+    const struct bat_three_way *pair = pair_of(at);
+    uint64_t offset = at->flow->blocks[next].input_offset;
+    enum bat_code code = pair ? add_exchanged(translation, at, pair, next, source, mispredictions)
+                              : translation_add(translation, (struct place){at->parent, source},
+                                                (struct place){at->parent, offset},
+                                                at->trace->count, mispredictions);
+    at->owner = next;
+    return code;
+}
+
 /* A record from an offset in the owner to each input block that begins at the output block to. */
 static enum bat_code add_edges(struct translation *translation, struct position *at,
                                const struct bat_output_block *to, uint32_t first, uint64_t source,
@@ -92,12 +150,8 @@ static enum bat_code add_edges(struct translation *translation, struct position 
     enum bat_code code = BAT_OK;
     for (uint32_t i = first; i < to->begin_count && code == BAT_OK; i++) {
         uint32_t next = at->flow->begins[to->first_begin + i];
-        uint64_t offset = at->flow->blocks[next].input_offset;
-        code =
-            translation_add(translation, (struct place){at->parent, source},
-                            (struct place){at->parent, offset}, at->trace->count, mispredictions);
-        at->owner = next;
-        source = offset;
+        code = add_edge(translation, at, next, source, mispredictions);
+        source = at->flow->blocks[next].input_offset;
     }
     return code;
 }
