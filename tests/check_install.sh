@@ -31,10 +31,15 @@ prints() {
     [ "$("$@")" = "$expected" ] || fail "$* prints $("$@"), not $expected"
 }
 
+# A variable of the build's cache.
+cached() {
+    sed -n "s/^$1:[A-Z]*=//p" "$build/CMakeCache.txt"
+}
+
 # Where the build was configured for, below another root; then moved, as an archive of it would be.
 quietly env DESTDIR="$work/root" cmake --install "$build"
 prefix=$work/moved
-mv "$work/root$(sed -n 's/^CMAKE_INSTALL_PREFIX:[A-Z]*=//p' "$build/CMakeCache.txt")" "$prefix"
+mv "$work/root$(cached CMAKE_INSTALL_PREFIX)" "$prefix"
 # Another prefix than the build was configured for.
 quietly cmake --install "$build" --prefix "$work/prefix"
 for folder in "$prefix" "$work/prefix"; do
@@ -56,6 +61,17 @@ for tool in batdump batinject batvalidate battranslate batsymbolize; do
     prints "$tool (batkit) $(pkg-config --modversion batkit)" "$prefix/bin/$tool" --version
 done
 python3 "$tests/check_api.py" "$prefix" "$build/libbatkit_internal.a" || fail "see above"
+
+# A release build is hardened, unless it was configured otherwise.
+if [ "$(cached CMAKE_BUILD_TYPE)" = Release ] && [ "$(cached BATKIT_HARDENING)" = ON ]; then
+    for file in "$prefix"/bin/bat* "$libraries/libbatkit.so"; do
+        readelf --wide --dynamic --segments --symbols "$file" >"$work/elf"
+        for sign in BIND_NOW GNU_RELRO 'Type: *DYN\|Elf file type is DYN' __stack_chk_fail '__[a-z]*_chk\>'; do
+            grep -q "$sign" "$work/elf" || fail "$file is not hardened: no $sign"
+        done
+        grep 'GNU_STACK' "$work/elf" | grep -q 'RWE' && fail "$file has an executable stack"
+    done
+fi
 
 # Somebody else's folder; nothing of the source tree is in reach but the consumer's own source.
 cp "$tests/consumer.c" "$work"
