@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# What is installed, in three components: tools (with manual pages), runtime (the shared library) and
+# What is installed, in three components: tools (with manual pages and completions), runtime (the shared library) and
 # development (headers, the static library, what pkg-config and CMake find the library by).
 include(CMakePackageConfigHelpers)
 
@@ -7,6 +7,14 @@ if(BATKIT_TOOLS)
   install(TARGETS ${BATKIT_TOOL_NAMES} RUNTIME COMPONENT tools)
   file(GLOB manuals CONFIGURE_DEPENDS man/*.1)
   install(FILES ${manuals} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT tools)
+  set(BATKIT_BASH_FOLDER ${CMAKE_INSTALL_DATADIR}/bash-completion/completions CACHE PATH
+    "Where bash looks for completions")
+  set(BATKIT_ZSH_FOLDER ${CMAKE_INSTALL_DATADIR}/zsh/site-functions CACHE PATH
+    "Where zsh looks for completions")
+  foreach(tool ${BATKIT_TOOL_NAMES})
+    install(FILES completions/bash/${tool} DESTINATION ${BATKIT_BASH_FOLDER} COMPONENT tools)
+    install(FILES completions/zsh/_${tool} DESTINATION ${BATKIT_ZSH_FOLDER} COMPONENT tools)
+  endforeach()
   install(FILES README.md LICENSE spec/BAT.md spec/json.md spec/checks.md spec/profiles.md
     spec/perf-data.md spec/perf-script.md spec/autofdo.md
     DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT tools)

@@ -59,6 +59,9 @@ export PKG_CONFIG_PATH
 
 for tool in batdump batinject batvalidate battranslate batsymbolize; do
     prints "$tool (batkit) $(pkg-config --modversion batkit)" "$prefix/bin/$tool" --version
+    for file in "man/man1/$tool.1" "bash-completion/completions/$tool" "zsh/site-functions/_$tool"; do
+        [ -s "$prefix/share/$file" ] || fail "share/$file was not installed"
+    done
 done
 python3 "$tests/check_api.py" "$prefix" "$build/libbatkit_internal.a" || fail "see above"
 

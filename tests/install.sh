@@ -53,6 +53,7 @@ libcap2-bin             /sbin/setcap
 dwz                     dwz
 strace                  strace
 util-linux              unshare
+zsh                     zsh
 '
 
 case ${1:-test} in

@@ -1,0 +1,134 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Completions for bash and zsh: what the shells offer is what the tools take."""
+
+import os
+import pathlib
+import pty
+import re
+import select
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+import toolbox
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+FOLDER = ROOT / "completions"
+TOOLS = sorted(path.stem for path in (ROOT / "tools").glob("*.c"))
+
+
+def bash(tool, *words, folder=ROOT):
+    """What bash offers for the last of the words behind the tool's name; split as bash splits them."""
+    script = f"""source "$0"; compopt() {{ :; }}; COMP_WORDS=({tool} "$@"); COMP_CWORD=$#; _{tool}
+        [[ ${{#COMPREPLY[@]}} -eq 0 ]] || printf '%s\\n' "${{COMPREPLY[@]}}" """
+    done = subprocess.run(["bash", "--norc", "-c", script, FOLDER / "bash" / tool, *words], cwd=folder,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=True)
+    return done.stdout.splitlines()
+
+
+class Zsh:
+    """A zsh at a terminal, with the completions."""
+
+    def __init__(self, folder):
+        self.process, self.terminal = pty.fork()
+        if self.process == 0:
+            os.chdir(folder)
+            os.environ.update(TERM="dumb", HOME=str(folder), COLUMNS="200", LINES="100")
+            os.execvp("zsh", ["zsh", "-f", "-i"])
+        self.ask(f"PS1='> '; fpath=({FOLDER}/zsh $fpath); autoload -Uz compinit; compinit -u -d dump; print REA''DY\r",
+                 r"READY\r")
+
+    def ask(self, keys, expected):
+        """Send keys; what zsh prints, up to what is expected."""
+        os.write(self.terminal, keys.encode())
+        text, end = "", time.monotonic() + 60
+        while not re.search(expected, text, re.S):
+            if not select.select([self.terminal], [], [], max(0, end - time.monotonic()))[0]:
+                raise AssertionError(f"zsh does not print {expected!r} for {keys!r}, but {text!r}")
+            text += os.read(self.terminal, 65536).decode(errors="replace")
+        return text
+
+    def complete(self, line, expected):
+        """Complete a line, and clear it."""
+        text = self.ask(line + "\t", expected)
+        self.ask("\x15\r", "> ")
+        return text
+
+    def close(self):
+        """End it."""
+        os.close(self.terminal)
+        os.waitpid(self.process, 0)
+
+
+class Completions(unittest.TestCase):
+    """The files in completions/."""
+
+    def test_made_from_help(self):
+        with tempfile.TemporaryDirectory() as name:
+            subprocess.run([sys.executable, FOLDER / "generate.py", toolbox.BIN, name], check=True)
+            for path in [f"{shell}/{prefix}{tool}" for shell, prefix in (("bash", ""), ("zsh", "_"))
+                         for tool in TOOLS]:
+                self.assertEqual((FOLDER / path).read_text(encoding="utf-8"),
+                                 pathlib.Path(name, path).read_text(encoding="utf-8"),
+                                 f"{path} is old: run completions/generate.py build/bin")
+
+    def test_bash_offers_each_option(self):
+        for tool in TOOLS:
+            usage = re.sub(r"\s+", " ", toolbox.fine(tool, "--usage"))
+            options = set(re.findall(r"\[(--[\w-]+)", usage)) | {
+                "-" + letter for letters in re.findall(r"\[-(\w[\w?]*|\?\w*)\]", usage) for letter in letters} | set(
+                    re.findall(r"\[(-\w) ", usage))
+            self.assertGreater(len(options), 8)
+            self.assertEqual(sorted(word.rstrip("=") for word in bash(tool, "-")), sorted(options), tool)
+
+    def test_bash_offers_the_values_that_the_tool_names(self):
+        told = 0
+        for tool in TOOLS:
+            for option in bash(tool, "--"):
+                option = option.rstrip("=")
+                offered = bash(tool, option, "=", "")
+                done = toolbox.run(tool, option + "=no-such-value", stdin=subprocess.DEVNULL)
+                match = re.search(r"expected ([^:]*), found \"no-such-value\"", done.stderr)
+                if match and re.fullmatch(r"[\w-]+(, [\w-]+)* or [\w-]+", match.group(1)):
+                    told += 1
+                    self.assertEqual(offered, re.split(r", | or ", match.group(1)), f"{tool} {option}")
+        self.assertGreater(told, 5)
+
+    def test_bash_offers_files(self):
+        with tempfile.TemporaryDirectory() as name:
+            for file in ("one file", "other"):
+                pathlib.Path(name, file).touch()
+            for words in (["o"], ["--original", "o"], ["--original", "=", "o"], ["-p", "o"], ["--output", "=", "o"]):
+                self.assertEqual(sorted(bash("battranslate", *words, folder=name)), ["one file", "other"], words)
+            self.assertEqual(bash("battranslate", "--pid", "=", "o", folder=name), [])
+            self.assertEqual(bash("battranslate", "--pid", "o", folder=name), [])
+            self.assertEqual(bash("batsymbolize", "o", folder=name), [])
+
+    def test_zsh_completes(self):
+        with tempfile.TemporaryDirectory() as name:
+            pathlib.Path(name, "some.file").touch()
+            shell = Zsh(name)
+            self.addCleanup(shell.close)
+            shell.complete("batdump --to-", r"--to-input +-- Print where .*--to-output +-- Print where ")
+            shell.complete("battranslate --format=auto", "fdo")
+            shell.complete("battranslate --report ", "json +text")
+            shell.complete("battranslate -p som", "e.file")
+            shell.complete("batvalidate some.file --ro", "und-trip")
+            shell.complete("batsymbolize --functions=l", "inkage")
+            shell.complete("batinject some.file --ext", "ract=")
+
+    def test_zsh_has_each_option(self):
+        for tool in TOOLS:
+            text = (FOLDER / "zsh" / f"_{tool}").read_text(encoding="utf-8")
+            run = subprocess.run(["zsh", "-f", "-c", '_arguments() { print -l -- "${@:3}" }; source "$0"',
+                                  FOLDER / "zsh" / f"_{tool}"], stdout=subprocess.PIPE, text=True, check=True)
+            specs = [re.match(r"(?:\*|\([^)]*\))?(-[^[+=]+)", line) for line in run.stdout.splitlines()]
+            self.assertEqual(sorted(match.group(1) for match in specs if match),
+                             sorted(word.rstrip("=") for word in bash(tool, "-")), text)
+
+
+if __name__ == "__main__":
+    unittest.main()
