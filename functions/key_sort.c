@@ -8,8 +8,11 @@
 #define DIGIT_BITS 11u
 #define DIGIT_VALUES (1u << DIGIT_BITS)
 
-/* Up to so many keys are sorted by insertion. */
-#define FEW 64u
+/* Up to so many keys are sorted by insertion, */
+#define FEW 16u
+
+/* ... up to so many by merging: for the counts of a radix sort they would be too few. */
+#define SOME 2048u
 
 static unsigned digit_of(uint64_t key, unsigned digit)
 {
@@ -41,7 +44,6 @@ static bool is_sorted(const struct bat_sort_key *keys, size_t count)
     return true;
 }
 
-/* For few keys, which the counts below would be too many for. */
 static void insert_keys(struct bat_sort_key *keys, size_t count)
 {
     for (size_t i = 1; i < count; i++) {
@@ -53,6 +55,37 @@ static void insert_keys(struct bat_sort_key *keys, size_t count)
     }
 }
 
+/* Merge the sorted keys below middle with those behind it. */
+static void merge_keys(const struct bat_sort_key *from, struct bat_sort_key *to, size_t middle,
+                       size_t count)
+{
+    size_t left = 0;
+    size_t right = middle;
+    for (size_t i = 0; i < count; i++) {
+        bool takes_left = right == count || (left < middle && from[left].key <= from[right].key);
+        to[i] = takes_left ? from[left++] : from[right++];
+    }
+}
+
+/* Returns where the keys are then. */
+static struct bat_sort_key *merge_sort(struct bat_sort_key *keys, struct bat_sort_key *spare,
+                                       size_t count)
+{
+    for (size_t i = 0; i < count; i += FEW)
+        insert_keys(keys + i, count - i < FEW ? count - i : FEW);
+    for (size_t width = FEW; width < count; width *= 2) {
+        for (size_t i = 0; i < count; i += 2 * width) {
+            size_t left = count - i;
+            merge_keys(keys + i, spare + i, left < width ? left : width,
+                       left < 2 * width ? left : 2 * width);
+        }
+        struct bat_sort_key *sorted = spare;
+        spare = keys;
+        keys = sorted;
+    }
+    return keys;
+}
+
 /*
  * Radix sort from the lowest bits up: three passes for the addresses of real programs, where
  * qsort() would take five times as long.
@@ -62,10 +95,8 @@ struct bat_sort_key *bat_sort_keys(struct bat_sort_key *keys, struct bat_sort_ke
 {
     if (is_sorted(keys, count))
         return keys;
-    if (count <= FEW) {
-        insert_keys(keys, count);
-        return keys;
-    }
+    if (count <= SOME)
+        return merge_sort(keys, spare, count);
     size_t counts[DIGITS][DIGIT_VALUES];
     memset(counts, 0, sizeof(counts));
     for (size_t i = 0; i < count; i++)

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* functions/key_sort: order, and that equal keys keep theirs. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "key_sort.h"
+
+/* xorshift64 */
+static uint64_t next_random(uint64_t *random)
+{
+    *random ^= *random << 13;
+    *random ^= *random >> 7;
+    *random ^= *random << 17;
+    return *random;
+}
+
+/* As many keys, below limit; values are their places before. */
+static void check(size_t count, uint64_t limit)
+{
+    struct bat_sort_key *keys = test_calloc(count + 1, sizeof(*keys));
+    struct bat_sort_key *spare = test_calloc(count + 1, sizeof(*spare));
+    uint64_t *before = test_calloc(count + 1, sizeof(*before));
+    uint64_t random = 88172645463325252u + count;
+    for (size_t i = 0; i < count; i++) {
+        before[i] = next_random(&random) % limit;
+        keys[i] = (struct bat_sort_key){before[i], i};
+    }
+    const struct bat_sort_key *sorted = bat_sort_keys(keys, spare, count);
+    assert_true(sorted == keys || sorted == spare);
+    for (size_t i = 0; i < count; i++) {
+        assert_true(sorted[i].value < count);
+        assert_int_equal(sorted[i].key, before[sorted[i].value]);
+        if (i == 0)
+            continue;
+        assert_true(sorted[i - 1].key <= sorted[i].key);
+        if (sorted[i - 1].key == sorted[i].key)
+            assert_true(sorted[i - 1].value < sorted[i].value);
+    }
+    test_free(keys);
+    test_free(spare);
+    test_free(before);
+}
+
+static void few_keys(void **state)
+{
+    (void)state;
+    for (size_t count = 0; count < 300; count++) {
+        check(count, UINT64_MAX);
+        check(count, 7);
+    }
+}
+
+/* Around the numbers where it goes about it in another way, which may change: all below 5000. */
+static void many_keys(void **state)
+{
+    (void)state;
+    for (size_t count = 300; count < 5000; count += 67)
+        check(count, count);
+    check(2047, UINT64_MAX);
+    check(2048, UINT64_MAX);
+    check(2049, UINT64_MAX);
+    check(100000, UINT64_MAX);
+    check(100000, 1000);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(few_keys),
+        cmocka_unit_test(many_keys),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
