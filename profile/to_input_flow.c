@@ -185,8 +185,17 @@ static enum bat_code read_blocks(struct input_flow *flow, uint32_t hot)
 
 const struct input_block *input_block_at(const struct input_function *function, uint64_t address)
 {
-    struct input_block wanted = {.address = address};
-    return bsearch(&wanted, function->blocks, function->count, sizeof(wanted), compare_blocks);
+    uint32_t low = 0;
+    uint32_t high = function->count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (function->blocks[middle].address < address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    bool is_found = low < function->count && function->blocks[low].address == address;
+    return is_found ? &function->blocks[low] : NULL;
 }
 
 enum bat_code input_flow_read(struct input_flow *flow, uint32_t hot)

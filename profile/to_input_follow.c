@@ -11,8 +11,6 @@ enum bat_code input_follow_open(struct input_follow *follow, const struct bat_or
     *follow = (struct input_follow){0};
     size_t count = original->binary->map->hot_count;
     enum bat_code code = input_flow_open(&follow->flow, original);
-    if (code == BAT_OK)
-        code = input_paths_open(&follow->paths);
     follow->functions = calloc(count + 1, sizeof(*follow->functions));
     return follow->functions ? code : BAT_ERR_MEMORY;
 }
@@ -23,17 +21,19 @@ void input_follow_close(struct input_follow *follow)
          i++)
         free(follow->functions[i].all);
     free(follow->functions);
-    input_paths_close(&follow->paths);
+    input_paths_free(&follow->paths);
     if (follow->flow.original)
         input_flow_close(&follow->flow);
 }
 
-static enum bat_code read_function(struct input_follow *follow, uint32_t hot)
+/* The function of a table, a fragment's as well. */
+static struct input_followed function_of(struct input_follow *follow, uint32_t table)
 {
     const struct bat_original *original = follow->flow.original;
+    uint32_t hot = original->binary->map->functions[table].parent;
     const struct bat_function_symbol *input =
         &original->inputs[bat_original_input_of_table(original, hot)];
-    const struct input_followed function = {
+    return (struct input_followed){
         .flow = &follow->flow,
         .paths = &follow->paths,
         .nodes = &follow->functions[hot],
@@ -41,27 +41,42 @@ static enum bat_code read_function(struct input_follow *follow, uint32_t hot)
         .input_start = input->address,
         .input_end = input->address + input->extent,
     };
-    enum bat_code code = input_nodes_read(function.nodes, original, hot);
-    if (code == BAT_OK)
-        code = input_states_find(&function);
-    for (uint32_t i = 0; i < function.nodes->count && code == BAT_OK; i++)
-        code = input_ways_find(&function, &function.nodes->all[i]);
-    return code;
+}
+
+static enum bat_code read_function(const struct input_followed *function)
+{
+    enum bat_code code = input_nodes_read(function->nodes, function->flow->original, function->hot);
+    return code == BAT_OK ? input_states_find(function) : code;
 }
 
 enum bat_code input_follow_node(struct input_follow *follow, uint32_t table, uint64_t address,
                                 const struct input_node **node)
 {
     const struct bat_original *original = follow->flow.original;
-    uint32_t hot = original->binary->map->functions[table].parent;
-    struct input_nodes *nodes = &follow->functions[hot];
-    enum bat_code code = nodes->is_read ? BAT_OK : read_function(follow, hot);
+    const struct input_followed function = function_of(follow, table);
+    enum bat_code code = function.nodes->is_read ? BAT_OK : read_function(&function);
     if (code != BAT_OK)
         return code;
     uint32_t output = original->output_of[table];
-    struct input_node *found = input_nodes_find(nodes, address);
+    struct input_node *found = input_nodes_find(function.nodes, address);
     *node = found && output != BAT_NONE && found->address >= original->outputs[output].address
                 ? found
                 : NULL;
     return BAT_OK;
+}
+
+const struct input_node *input_follow_target(const struct input_follow *follow, uint32_t table,
+                                             const struct input_node *node)
+{
+    uint32_t hot = follow->flow.original->binary->map->functions[table].parent;
+    return input_nodes_target(&follow->functions[hot], node);
+}
+
+enum bat_code input_follow_ways(struct input_follow *follow, uint32_t table,
+                                const struct input_node *node)
+{
+    if (node->has_ways)
+        return BAT_OK;
+    const struct input_followed function = function_of(follow, table);
+    return input_ways_find(&function, &function.nodes->all[node - function.nodes->all]);
 }

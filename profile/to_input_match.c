@@ -3,6 +3,7 @@
 
 #include "conditions.h"
 #include "to_input_promotion.h"
+#include "to_input_search.h"
 #include "to_input_walk.h"
 
 /* --- Branches and calls ----------------------------------------------------------------------- */
@@ -81,7 +82,7 @@ static bool is_conditional_tail_call(const struct input_followed *function,
 {
     struct bat_instruction instruction;
     return node->kind == BAT_INSTRUCTION_CONDITIONAL && entry != 0 &&
-           !input_nodes_at(function->nodes, node->target) &&
+           node->target_node == BAT_NONE &&
            input_flow_decode(function->flow, entry, &instruction) &&
            instruction.kind == BAT_INSTRUCTION_JUMP;
 }
@@ -91,7 +92,7 @@ static enum bat_code find_tail_call(const struct input_followed *function, struc
 {
     const struct input_node jump = {.kind = BAT_INSTRUCTION_JUMP, .target = node->target};
     if (node->kind != BAT_INSTRUCTION_CONDITIONAL || node->source == 0 || node->tail_call != 0 ||
-        input_nodes_at(function->nodes, node->target))
+        node->target_node != BAT_NONE)
         return BAT_OK;
     struct input_walk walk = {.function = function, .node = &jump, .state = node->taken};
     input_walk_on(&walk);
@@ -103,37 +104,67 @@ static enum bat_code find_tail_call(const struct input_followed *function, struc
 
 /* --- Any node --------------------------------------------------------------------------------- */
 
+/* A node that is the input's branch or call at entry, as the note knows. */
+static enum bat_code match_entry(const struct input_followed *function, struct input_node *node,
+                                 uint64_t entry)
+{
+    struct input_walk walk = {.function = function, .node = node, .state = node->state};
+    node->is_entry = input_flow_decode(function->flow, entry, &walk.instruction);
+    if (node->is_entry)
+        walk.state = (struct input_state){entry, INPUT_ROOT_FRAME};
+    else
+        node->before = &input_path_unknown;
+    match(function, node, &walk);
+    if (node->kind != BAT_INSTRUCTION_CONDITIONAL ||
+        walk.instruction.kind != BAT_INSTRUCTION_INDIRECT_CALL)
+        return BAT_OK;
+    enum bat_code code = input_match_before(function, node);
+    return code == BAT_OK && node->before->found ? input_promotion_follow(function, node, &walk)
+                                                 : code;
+}
+
+static enum bat_code match_by_walk(const struct input_followed *function, struct input_node *node,
+                                   bool is_known)
+{
+    struct input_walk walk = {.function = function, .node = node, .state = node->state};
+    input_walk_on(&walk);
+    if (walk.code == BAT_OK && (walk.path.found || is_known))
+        match(function, node, &walk);
+    if (walk.code == BAT_OK && walk.path.found && node->kind == BAT_INSTRUCTION_CONDITIONAL &&
+        walk.instruction.kind == BAT_INSTRUCTION_INDIRECT_CALL)
+        walk.code = input_promotion_follow(function, node, &walk);
+    walk.path.last = 0;
+    return walk.code == BAT_OK ? input_paths_keep(function->paths, &walk.path, &node->before)
+                               : walk.code;
+}
+
 enum bat_code input_match(const struct input_followed *function, struct input_node *node)
 {
     node->taken = node->state;
     node->fall = node->state;
-    node->before = INPUT_PATH_EMPTY;
-    if (!input_kind_changes_flow(node->kind))
+    node->before = &input_path_empty;
+    bool is_inner_jump = node->kind == BAT_INSTRUCTION_JUMP && node->target_node != BAT_NONE;
+    if (!input_kind_changes_flow(node->kind) || is_inner_jump)
         return BAT_OK;
-    struct input_walk walk = {.function = function, .node = node, .state = node->state};
     uint64_t entry = exact_entry(function, node->address);
-    bool is_inner_jump =
-        node->kind == BAT_INSTRUCTION_JUMP && input_nodes_at(function->nodes, node->target);
     if (is_conditional_tail_call(function, node, entry)) {
         node->tail_call = entry;
         entry = 0;
     }
-    if (entry != 0 && input_is_inside(function, entry) && !is_inner_jump)
-        input_walk_to(&walk, entry);
-    else if (!is_inner_jump)
-        input_walk_on(&walk);
-    else
-        return BAT_OK;
-    if (walk.code != BAT_OK)
-        return walk.code;
-    if (walk.path.found || entry != 0)
-        match(function, node, &walk);
-    if (walk.path.found && node->kind == BAT_INSTRUCTION_CONDITIONAL &&
-        walk.instruction.kind == BAT_INSTRUCTION_INDIRECT_CALL)
-        walk.code = input_promotion_follow(function, node, &walk);
-    if (walk.code != BAT_OK)
-        return walk.code;
-    walk.path.last = 0;
-    enum bat_code code = input_paths_keep(function->paths, &walk.path, &node->before);
+    enum bat_code code = entry != 0 && input_is_inside(function, entry)
+                             ? match_entry(function, node, entry)
+                             : match_by_walk(function, node, entry != 0);
     return code == BAT_OK ? find_tail_call(function, node) : code;
+}
+
+enum bat_code input_match_before(const struct input_followed *function, struct input_node *node)
+{
+    if (!node->is_entry)
+        return BAT_OK;
+    struct input_state entry = {exact_entry(function, node->address), INPUT_ROOT_FRAME};
+    struct input_path_draft path;
+    enum bat_code code =
+        input_search(function->flow, function->hot, node->state, entry, false, &path);
+    path.last = 0;
+    return code == BAT_OK ? input_paths_keep(function->paths, &path, &node->before) : code;
 }

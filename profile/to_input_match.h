@@ -7,8 +7,12 @@
 
 /*
  * Follow the input from a node's state to the node's instruction, and on behind it: fills source,
- * taken, fall, tail_call, before, jump, jumps_if_taken and jumps_if_not. Fails with BAT_ERR_MEMORY.
+ * taken, fall, tail_call, jump, jumps_if_taken, jumps_if_not and is_entry, and before, but for
+ * those with is_entry. Fails with BAT_ERR_MEMORY.
  */
 enum bat_code input_match(const struct input_followed *function, struct input_node *node);
+
+/* Fill before of a node with is_entry. Fails with BAT_ERR_MEMORY. */
+enum bat_code input_match_before(const struct input_followed *function, struct input_node *node);
 
 #endif

@@ -4,6 +4,8 @@
 #include <elf.h>
 #include <stdlib.h>
 
+#include "key_sort.h"
+
 /* --- Fragments -------------------------------------------------------------------------------- */
 
 uint32_t input_fragment_count(const struct bat_original *original, uint32_t hot)
@@ -31,115 +33,113 @@ uint32_t input_fragment_at(const struct bat_original *original, uint32_t hot, ui
     return is_own ? output : BAT_NONE;
 }
 
-/* --- Nodes ------------------------------------------------------------------------------------ */
+/* --- Reading ---------------------------------------------------------------------------------- */
+
+/* An instruction that changes the flow of control. */
+struct branch {
+    uint64_t target;
+    uint8_t kind;
+    uint8_t length;
+};
+
+/* What is at an address; or BRANCH + index in branches. */
+enum {
+    PLACE,
+    LEADER,
+    BRANCH,
+};
 
 struct reading {
     const struct bat_original *original;
     struct input_nodes *nodes;
-    uint32_t capacity;
     uint32_t hot;
+    struct branch *branches;
+    size_t branch_count;
+    size_t branch_capacity;
+    struct bat_sort_key *keys; /* addresses of all nodes, some of them several times */
+    size_t key_count;
+    size_t key_capacity;
 };
 
-static enum bat_code add_node(struct reading *reading, const struct input_node *node)
+/* Room for one more item in an array; false if there is no memory. */
+static bool reserve(void **array, size_t *capacity, size_t count, size_t item_size)
 {
-    struct input_nodes *nodes = reading->nodes;
-    if (nodes->count == reading->capacity) {
-        uint32_t capacity = reading->capacity ? 2 * reading->capacity : 64;
-        struct input_node *grown = realloc(nodes->all, capacity * sizeof(*grown));
-        if (!grown)
-            return BAT_ERR_MEMORY;
-        nodes->all = grown;
-        reading->capacity = capacity;
-    }
-    nodes->all[nodes->count++] = *node;
+    if (count < *capacity)
+        return true;
+    size_t wanted = *capacity ? 2 * *capacity : 256;
+    void *grown = wanted < BAT_NONE ? realloc(*array, wanted * item_size) : NULL;
+    if (!grown)
+        return false;
+    *array = grown;
+    *capacity = wanted;
+    return true;
+}
+
+static enum bat_code add_key(struct reading *reading, uint64_t address, uint64_t value)
+{
+    void *keys = reading->keys;
+    if (!reserve(&keys, &reading->key_capacity, reading->key_count, sizeof(*reading->keys)))
+        return BAT_ERR_MEMORY;
+    reading->keys = keys;
+    reading->keys[reading->key_count++] = (struct bat_sort_key){address, value};
     return BAT_OK;
 }
 
-/* The nodes of a fragment's instructions: what changes the flow of control, and what follows. */
-static enum bat_code read_instructions(struct reading *reading, uint64_t start, uint64_t end)
+static enum bat_code add_branch(struct reading *reading, uint64_t address,
+                                const struct bat_instruction *instruction)
+{
+    void *branches = reading->branches;
+    if (!reserve(&branches, &reading->branch_capacity, reading->branch_count,
+                 sizeof(*reading->branches)))
+        return BAT_ERR_MEMORY;
+    reading->branches = branches;
+    enum bat_code code = add_key(reading, address, BRANCH + reading->branch_count);
+    reading->branches[reading->branch_count++] =
+        (struct branch){instruction->target, instruction->kind, instruction->length};
+    if (code == BAT_OK && input_kind_is_direct(instruction->kind))
+        code = add_key(reading, instruction->target, LEADER);
+    return code;
+}
+
+/* The code of a fragment: what changes the flow of control, and what follows. */
+static enum bat_code read_instructions(struct reading *reading, uint64_t start, uint64_t size)
 {
     const struct bat_elf *elf = reading->original->binary->elf;
+    uint16_t machine = bat_elf_machine(elf);
     enum bat_code code = BAT_OK;
+    uint64_t available;
+    const uint8_t *bytes = bat_elf_at_address(elf, start, &available);
     struct bat_instruction instruction;
-    for (uint64_t at = start; at < end && code == BAT_OK; at += instruction.length) {
-        if (!bat_original_decode(elf, at, &instruction)) {
+    size = size < available ? size : available;
+    for (uint64_t at = 0; at < size && code == BAT_OK; at += instruction.length) {
+        if (!bat_instruction_decode(machine, bytes + at, available - at, start + at,
+                                    &instruction)) {
             /* AArch64 has constants between its code. */
-            instruction = (struct bat_instruction){
-                .length = bat_elf_machine(elf) == EM_AARCH64 ? 4 : 1, .kind = BAT_INSTRUCTION_TRAP};
+            instruction = (struct bat_instruction){.length = machine == EM_AARCH64 ? 4 : 1,
+                                                   .kind = BAT_INSTRUCTION_TRAP};
         }
         if (!input_kind_changes_flow(instruction.kind))
             continue;
-        code = add_node(reading, &(struct input_node){.address = at,
-                                                      .target = instruction.target,
-                                                      .kind = instruction.kind,
-                                                      .length = instruction.length});
-        if (code == BAT_OK && at + instruction.length < end)
-            code = add_node(reading, &(struct input_node){.address = at + instruction.length,
-                                                          .is_leader = true});
-        if (code == BAT_OK && input_kind_is_direct(instruction.kind))
-            code = add_node(reading,
-                            &(struct input_node){.address = instruction.target, .is_leader = true});
+        code = add_branch(reading, start + at, &instruction);
+        if (code == BAT_OK && at + instruction.length < size)
+            code = add_key(reading, start + at + instruction.length, LEADER);
     }
     return code;
 }
 
-/* The nodes of a table's entries. */
+/* A table's entries. */
 static enum bat_code read_entries(struct reading *reading, uint32_t table, uint64_t start,
                                   uint64_t size)
 {
     const struct bat_map *map = reading->original->binary->map;
     const struct bat_function *function = &map->functions[table];
-    enum bat_code code = add_node(reading, &(struct input_node){.address = start});
+    enum bat_code code = add_key(reading, start, PLACE);
     for (uint32_t i = 0; i < function->entry_count && code == BAT_OK; i++) {
         uint32_t entry = function->first_entry + i;
         if (map->output_offsets[entry] < size && !(map->input_offsets[entry] & BAT_BRANCH_ENTRY))
-            code = add_node(reading,
-                            &(struct input_node){.address = start + map->output_offsets[entry]});
+            code = add_key(reading, start + map->output_offsets[entry], PLACE);
     }
     return code;
-}
-
-static int compare_nodes(const void *left_pointer, const void *right_pointer)
-{
-    const struct input_node *left = left_pointer;
-    const struct input_node *right = right_pointer;
-    if (left->address != right->address)
-        return left->address < right->address ? -1 : 1;
-    return (int)left->length - (int)right->length;
-}
-
-/* One node an address, those of other functions left out. */
-static void merge_nodes(struct reading *reading)
-{
-    struct input_nodes *nodes = reading->nodes;
-    uint32_t kept = 0;
-    uint32_t fragment = BAT_NONE;
-    uint32_t last_fragment = BAT_NONE;
-    for (uint32_t i = 0; i < nodes->count; i++) {
-        struct input_node *node = &nodes->all[i];
-        const struct bat_function_symbol *outputs = reading->original->outputs;
-        if (fragment == BAT_NONE ||
-            node->address - outputs[fragment].address >= outputs[fragment].size)
-            fragment = input_fragment_at(reading->original, reading->hot, node->address);
-        if (fragment == BAT_NONE)
-            continue;
-        struct input_node *last = kept ? &nodes->all[kept - 1] : NULL;
-        if (last && last->address == node->address) {
-            bool is_first = last->is_first;
-            bool is_leader = last->is_leader || node->is_leader;
-            if (node->length != 0)
-                *last = *node;
-            last->is_first = is_first;
-            last->is_leader = is_leader;
-            continue;
-        }
-        if (last)
-            last->falls = fragment == last_fragment;
-        nodes->all[kept] = *node;
-        nodes->all[kept++].is_first = fragment != last_fragment;
-        last_fragment = fragment;
-    }
-    nodes->count = kept;
 }
 
 static enum bat_code read_fragments(struct reading *reading)
@@ -155,9 +155,95 @@ static enum bat_code read_fragments(struct reading *reading)
         const struct bat_function_symbol *symbol = &original->outputs[output];
         code = read_entries(reading, table, symbol->address, symbol->size);
         if (code == BAT_OK)
-            code = read_instructions(reading, symbol->address, symbol->address + symbol->size);
+            code = read_instructions(reading, symbol->address, symbol->size);
     }
     return code;
+}
+
+/* --- Nodes ------------------------------------------------------------------------------------ */
+
+/* Leave out keys of other functions. Returns how many addresses are left. */
+static uint32_t keep_own(struct reading *reading)
+{
+    const struct bat_function_symbol *outputs = reading->original->outputs;
+    size_t kept = 0;
+    uint32_t addresses = 0;
+    uint32_t fragment = BAT_NONE;
+    for (size_t i = 0; i < reading->key_count; i++) {
+        const struct bat_sort_key *key = &reading->keys[i];
+        if (fragment == BAT_NONE || key->key - outputs[fragment].address >= outputs[fragment].size)
+            fragment = input_fragment_at(reading->original, reading->hot, key->key);
+        if (fragment == BAT_NONE)
+            continue;
+        addresses += kept == 0 || reading->keys[kept - 1].key != key->key;
+        reading->keys[kept++] = *key;
+    }
+    reading->key_count = kept;
+    return addresses;
+}
+
+/* A key of the node's address. */
+static void add_to_node(const struct reading *reading, struct input_node *node, uint64_t value)
+{
+    node->is_leader |= value == LEADER;
+    if (value < BRANCH || !reading->branches)
+        return;
+    const struct branch *branch = &reading->branches[value - BRANCH];
+    node->target = branch->target;
+    node->kind = branch->kind;
+    node->length = branch->length;
+}
+
+/* One node for each address, from sorted keys. */
+static void make_nodes(struct reading *reading)
+{
+    struct input_nodes *nodes = reading->nodes;
+    const struct bat_function_symbol *outputs = reading->original->outputs;
+    uint32_t fragment = BAT_NONE;
+    for (size_t i = 0; i < reading->key_count;) {
+        uint64_t address = reading->keys[i].key;
+        struct input_node *node = &nodes->all[nodes->count++];
+        *node = (struct input_node){.address = address, .target_node = BAT_NONE};
+        for (; i < reading->key_count && reading->keys[i].key == address; i++)
+            add_to_node(reading, node, reading->keys[i].value);
+        uint32_t last_fragment = fragment;
+        if (fragment == BAT_NONE || address - outputs[fragment].address >= outputs[fragment].size)
+            fragment = input_fragment_at(reading->original, reading->hot, address);
+        node->is_first = fragment != last_fragment;
+        if (node != nodes->all)
+            node[-1].falls = !node->is_first;
+    }
+}
+
+static void find_targets(struct input_nodes *nodes)
+{
+    for (uint32_t i = 0; i < nodes->count; i++) {
+        struct input_node *node = &nodes->all[i];
+        const struct input_node *target =
+            input_kind_is_direct(node->kind) ? input_nodes_at(nodes, node->target) : NULL;
+        if (target)
+            node->target_node = (uint32_t)(target - nodes->all);
+    }
+}
+
+/* From keys to nodes. */
+static enum bat_code build(struct reading *reading)
+{
+    struct input_nodes *nodes = reading->nodes;
+    struct bat_sort_key *keys = reading->keys;
+    struct bat_sort_key *spare = malloc((reading->key_count + 1) * sizeof(*spare));
+    if (!spare)
+        return BAT_ERR_MEMORY;
+    reading->keys = bat_sort_keys(keys, spare, reading->key_count);
+    nodes->all = malloc(((size_t)keep_own(reading) + 1) * sizeof(*nodes->all));
+    if (nodes->all)
+        make_nodes(reading);
+    reading->keys = keys;
+    free(spare);
+    if (!nodes->all)
+        return BAT_ERR_MEMORY;
+    find_targets(nodes);
+    return BAT_OK;
 }
 
 enum bat_code input_nodes_read(struct input_nodes *nodes, const struct bat_original *original,
@@ -166,12 +252,11 @@ enum bat_code input_nodes_read(struct input_nodes *nodes, const struct bat_origi
     struct reading reading = {.original = original, .nodes = nodes, .hot = hot};
     nodes->is_read = true;
     enum bat_code code = read_fragments(&reading);
-    if (code != BAT_OK)
-        return code;
-    if (nodes->count != 0)
-        qsort(nodes->all, nodes->count, sizeof(*nodes->all), compare_nodes);
-    merge_nodes(&reading);
-    return BAT_OK;
+    if (code == BAT_OK)
+        code = build(&reading);
+    free(reading.branches);
+    free(reading.keys);
+    return code;
 }
 
 /* --- Look-up ---------------------------------------------------------------------------------- */

@@ -1,38 +1,61 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "to_input_path.h"
 
+#include <stdalign.h>
 #include <stdlib.h>
+#include <string.h>
 
-enum bat_code input_paths_open(struct input_paths *paths)
-{
-    *paths = (struct input_paths){.capacity = 256, .count = 2};
-    paths->all = calloc(paths->capacity, sizeof(*paths->all));
-    if (!paths->all)
-        return BAT_ERR_MEMORY;
-    paths->all[INPUT_PATH_EMPTY] = (struct input_path){.found = true};
-    return BAT_OK;
-}
+const struct input_path input_path_empty = {.found = true};
+const struct input_path input_path_unknown = {.found = false};
 
-void input_paths_close(struct input_paths *paths)
-{
-    free(paths->all);
-}
+/* Paths have as many bytes as they need, one behind the other. */
+#define BLOCK_SIZE (UINT32_C(1) << 15)
 
-enum bat_code input_paths_keep(struct input_paths *paths, const struct input_path *path,
-                               uint32_t *number)
+struct input_path_block {
+    struct input_path_block *next;
+    size_t used;
+    alignas(struct input_path) char bytes[BLOCK_SIZE];
+};
+
+void input_paths_free(struct input_paths *paths)
 {
-    *number = path->found ? INPUT_PATH_EMPTY : INPUT_PATH_UNKNOWN;
-    if (!path->found || (path->jump_count == 0 && path->last == 0))
-        return BAT_OK;
-    if (paths->count == paths->capacity) {
-        uint32_t capacity = 2 * paths->capacity;
-        struct input_path *grown = realloc(paths->all, capacity * sizeof(*grown));
-        if (!grown)
-            return BAT_ERR_MEMORY;
-        paths->all = grown;
-        paths->capacity = capacity;
+    while (paths->blocks) {
+        struct input_path_block *next = paths->blocks->next;
+        free(paths->blocks);
+        paths->blocks = next;
     }
-    *number = paths->count++;
-    paths->all[*number] = *path;
+}
+
+static struct input_path *new_path(struct input_paths *paths, uint32_t jump_count)
+{
+    size_t size = sizeof(struct input_path) + jump_count * sizeof(struct input_jump);
+    struct input_path_block *block = paths->blocks;
+    if (!block || block->used + size > BLOCK_SIZE) {
+        block = malloc(sizeof(*block));
+        if (!block)
+            return NULL;
+        block->next = paths->blocks;
+        block->used = 0;
+        paths->blocks = block;
+    }
+    void *path = block->bytes + block->used;
+    block->used += size;
+    return path;
+}
+
+enum bat_code input_paths_keep(struct input_paths *paths, const struct input_path_draft *draft,
+                               const struct input_path **kept)
+{
+    *kept = draft->found ? &input_path_empty : &input_path_unknown;
+    if (!draft->found || (draft->jump_count == 0 && draft->last == 0))
+        return BAT_OK;
+    struct input_path *path = new_path(paths, draft->jump_count);
+    if (!path)
+        return BAT_ERR_MEMORY;
+    path->last = draft->last;
+    path->jump_count = draft->jump_count;
+    path->found = true;
+    memcpy(path->jumps, draft->jumps, draft->jump_count * sizeof(*path->jumps));
+    *kept = path;
     return BAT_OK;
 }

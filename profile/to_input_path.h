@@ -6,6 +6,7 @@
 #include "bat_profile.h"
 #include "to_input_flow.h"
 
+/* Ways with more jumps are not found. */
 #define INPUT_PATH_JUMPS 16u
 
 /* From or to BAT_ADDRESS_EXTERNAL: out of the binary, and back. */
@@ -19,25 +20,32 @@ struct input_path {
     uint64_t last; /* the instruction before the end, if it is reached by falling through */
     uint32_t jump_count;
     bool found;
+    struct input_jump jumps[];
+};
+
+/* The same while it is looked for. */
+struct input_path_draft {
+    uint64_t last;
+    uint32_t jump_count;
+    bool found;
     struct input_jump jumps[INPUT_PATH_JUMPS];
 };
 
+/* A way without anything on it, and one that is not found. */
+extern const struct input_path input_path_empty;
+extern const struct input_path input_path_unknown;
+
 /* --- Paths that are kept ---------------------------------------------------------------------- */
 
+/* Starts as {0}. */
 struct input_paths {
-    struct input_path *all; /* the first is empty and found, the second not found */
-    uint32_t count;
-    uint32_t capacity;
+    struct input_path_block *blocks;
 };
 
-#define INPUT_PATH_EMPTY 0u
-#define INPUT_PATH_UNKNOWN 1u
+void input_paths_free(struct input_paths *paths);
 
-enum bat_code input_paths_open(struct input_paths *paths);
-void input_paths_close(struct input_paths *paths);
-
-/* Keep a copy of a path; *number is its index in all. */
-enum bat_code input_paths_keep(struct input_paths *paths, const struct input_path *path,
-                               uint32_t *number);
+/* Keep a path: *kept is a copy of draft, owned by paths. Fails with BAT_ERR_MEMORY. */
+enum bat_code input_paths_keep(struct input_paths *paths, const struct input_path_draft *draft,
+                               const struct input_path **kept);
 
 #endif

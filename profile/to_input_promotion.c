@@ -39,7 +39,7 @@ enum bat_code input_promotion_follow(const struct input_followed *function, stru
 {
     uint64_t callee = compared_function(function, node);
     bool is_equal = (condition_at(function->flow->original->binary->elf, node->address) & 15u) == 4;
-    struct input_node *next = is_equal      ? input_nodes_at(function->nodes, node->target)
+    struct input_node *next = is_equal      ? input_nodes_target(function->nodes, node)
                               : node->falls ? node + 1
                                             : NULL;
     struct input_flow *flow = function->flow;

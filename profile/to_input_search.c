@@ -21,7 +21,7 @@ struct search {
     uint64_t start; /* of the function */
     uint64_t end;
     struct input_state goal;
-    struct place places[MOST_PLACES];
+    struct place *places; /* MOST_PLACES of them */
     uint32_t count;
     bool passes_calls; /* instead of going through what is called */
     bool must_move;
@@ -188,32 +188,31 @@ static bool is_transparent(const struct search *search, const struct place *plac
 }
 
 /* The way to the last place, as a path. */
-static struct input_path trace_back(const struct search *search)
+static void trace_back(const struct search *search, struct input_path_draft *path)
 {
-    struct input_path path = {.found = search->found};
-    if (!search->found)
-        return path;
     uint32_t last = search->count - 1;
-    path.last = search->places[last].from;
+    path->jump_count = 0;
+    path->last = search->places[last].from;
     for (uint32_t i = last; i != 0; i = search->places[i].parent)
-        path.jump_count += search->places[i].outside ? 3 : search->places[i].is_jump;
-    if (path.jump_count > INPUT_PATH_JUMPS)
-        return (struct input_path){0};
-    uint32_t number = path.jump_count;
+        path->jump_count += search->places[i].outside ? 3 : search->places[i].is_jump;
+    path->found = path->jump_count <= INPUT_PATH_JUMPS;
+    if (!path->found)
+        return;
+    uint32_t number = path->jump_count;
     for (uint32_t i = last; i != 0; i = search->places[i].parent) {
         const struct place *place = &search->places[i];
         if (place->outside) {
-            path.jumps[--number] = (struct input_jump){BAT_ADDRESS_EXTERNAL, place->state.at};
-            path.jumps[--number] = (struct input_jump){place->leaves, BAT_ADDRESS_EXTERNAL};
-            path.jumps[--number] = (struct input_jump){place->from, place->outside};
+            path->jumps[--number] = (struct input_jump){BAT_ADDRESS_EXTERNAL, place->state.at};
+            path->jumps[--number] = (struct input_jump){place->leaves, BAT_ADDRESS_EXTERNAL};
+            path->jumps[--number] = (struct input_jump){place->from, place->outside};
         } else if (place->is_jump) {
-            path.jumps[--number] = (struct input_jump){place->from, place->state.at};
+            path->jumps[--number] = (struct input_jump){place->from, place->state.at};
         }
     }
-    return path;
 }
 
-static struct input_path search_path(struct search *search, struct input_state from)
+static void search_path(struct search *search, struct input_state from,
+                        struct input_path_draft *path)
 {
     search->places[0] = (struct place){.state = from, .from = from.at};
     search->count = 1;
@@ -221,13 +220,16 @@ static struct input_path search_path(struct search *search, struct input_state f
     for (uint32_t i = 0; i < search->count && !search->found && search->code == BAT_OK; i++)
         if (i == 0 || is_transparent(search, &search->places[i]))
             leave_block(search, i);
-    return trace_back(search);
+    if (search->found)
+        trace_back(search, path);
 }
 
 enum bat_code input_search(struct input_flow *flow, uint32_t hot, struct input_state from,
-                           struct input_state to, bool must_move, struct input_path *path)
+                           struct input_state to, bool must_move, struct input_path_draft *path)
 {
-    *path = (struct input_path){0};
+    path->found = false;
+    path->jump_count = 0;
+    path->last = 0;
     if (from.at == 0 || to.at == 0)
         return BAT_OK;
     enum bat_code code = input_flow_read(flow, hot);
@@ -235,7 +237,9 @@ enum bat_code input_search(struct input_flow *flow, uint32_t hot, struct input_s
         return code;
     const struct bat_function_symbol *input =
         &flow->original->inputs[bat_original_input_of_table(flow->original, hot)];
+    struct place places[MOST_PLACES];
     struct search search = {
+        .places = places,
         .flow = flow,
         .function = &flow->functions[hot],
         .start = input->address,
@@ -243,10 +247,10 @@ enum bat_code input_search(struct input_flow *flow, uint32_t hot, struct input_s
         .goal = to,
         .must_move = must_move,
     };
-    *path = search_path(&search, from);
+    search_path(&search, from, path);
     if (!path->found && search.code == BAT_OK) {
         search.passes_calls = true;
-        *path = search_path(&search, from);
+        search_path(&search, from, path);
     }
     return search.code;
 }

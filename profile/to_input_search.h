@@ -12,6 +12,6 @@
  * found is none; fails with BAT_ERR_MEMORY.
  */
 enum bat_code input_search(struct input_flow *flow, uint32_t hot, struct input_state from,
-                           struct input_state to, bool must_move, struct input_path *path);
+                           struct input_state to, bool must_move, struct input_path_draft *path);
 
 #endif

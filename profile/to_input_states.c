@@ -60,7 +60,7 @@ static const struct input_node *next_branch(const struct input_followed *functio
     for (uint32_t jumps = 0; node && jumps < MOST_JUMPS_ON;) {
         bool is_jump = node->kind == BAT_INSTRUCTION_JUMP;
         const struct input_node *target =
-            is_jump ? input_nodes_at(function->nodes, node->target) : NULL;
+            is_jump ? input_nodes_target(function->nodes, node) : NULL;
         if (input_kind_changes_flow(node->kind) && !target)
             return node;
         jumps += is_jump;
@@ -106,8 +106,7 @@ static enum bat_code spread(struct following *following, struct input_node *node
     bool is_exact = node->source != 0;
     if (node->falls && input_kind_goes_on(node->kind))
         reach(following, node + 1, node->fall, is_exact || node->jumps_if_not);
-    struct input_node *target =
-        input_kind_is_direct(node->kind) ? input_nodes_at(function->nodes, node->target) : NULL;
+    struct input_node *target = input_nodes_target(function->nodes, node);
     if (target)
         reach(following, target, node->taken, is_exact || node->jumps_if_taken);
     return BAT_OK;

@@ -19,11 +19,6 @@ static const struct bat_map *map_of(const struct input_move *move)
     return move->original->binary->map;
 }
 
-static const struct input_path *path_at(const struct input_move *move, uint32_t number)
-{
-    return &move->follow.paths.all[number];
-}
-
 /* The input's address by the note alone. */
 static bool find_input(const struct input_move *move, struct spot *spot)
 {
@@ -51,11 +46,14 @@ static enum bat_code find_spot(struct input_move *move, uint64_t address, struct
     }
     enum bat_code code = input_follow_node(&move->follow, spot->table, address, &spot->node);
     *found = code == BAT_OK && spot->node && spot->node->state.at != 0;
-    if (*found && spot->node->address == address)
-        spot->input = spot->node->state.at;
-    else if (*found)
+    if (!*found)
+        return code;
+    if (spot->node->address != address) {
         *found = find_input(move, spot);
-    return code;
+        return BAT_OK;
+    }
+    spot->input = spot->node->state.at;
+    return input_follow_ways(&move->follow, spot->table, spot->node);
 }
 
 static bool is_call(uint8_t kind)
@@ -124,10 +122,9 @@ static enum bat_code lose_way(struct input_move *move, struct input_piece *piece
 }
 
 /* Go a way of the input, from an instruction to a place. */
-static enum bat_code go(struct input_move *move, struct input_piece *piece, uint32_t path_number,
-                        uint64_t last, uint64_t goal)
+static enum bat_code go(struct input_move *move, struct input_piece *piece,
+                        const struct input_path *path, uint64_t last, uint64_t goal)
 {
-    const struct input_path *path = path_at(move, path_number);
     enum bat_code code = BAT_OK;
     if (!path->found)
         return lose_way(move, piece, last, goal);
@@ -140,14 +137,11 @@ static enum bat_code go(struct input_move *move, struct input_piece *piece, uint
  */
 
 /* The way of a branch inside the function, NULL for another one. */
-static const struct input_path *way_of(const struct input_move *move, const struct spot *spot)
+static const struct input_path *way_of(const struct spot *spot)
 {
     const struct input_node *node = spot->node;
-    bool is_branch =
-        node && node->address == spot->address &&
-        (node->kind == BAT_INSTRUCTION_JUMP || node->kind == BAT_INSTRUCTION_CONDITIONAL) &&
-        node->is_inner;
-    return is_branch ? path_at(move, node->taken_path) : NULL;
+    bool is_branch = node && node->address == spot->address && node->target_node != BAT_NONE;
+    return is_branch ? node->taken_path : NULL;
 }
 
 static bool is_join(const struct input_path *path)
@@ -158,8 +152,9 @@ static bool is_join(const struct input_path *path)
 static enum bat_code find_join(struct input_move *move, const struct spot *spot, uint32_t *join)
 {
     const struct input_node *node = spot->node;
-    const struct input_path *path = path_at(move, node->taken_path);
-    return input_joins_find(&move->joins, spot->address, node->target_state.at, path->last, join);
+    const struct input_node *target = input_follow_target(&move->follow, spot->table, node);
+    return input_joins_find(&move->joins, spot->address, target->state.at, node->taken_path->last,
+                            join);
 }
 
 /* The input's instruction that a branch of the output is, or the one before BOLT's own. */
@@ -174,13 +169,10 @@ static uint64_t source_of(const struct spot *spot)
 }
 
 /* The way to the jump that a conditional tail call stands for; NULL if it is none. */
-static const struct input_path *way_to_tail_call(const struct input_move *move,
-                                                 const struct spot *spot)
+static const struct input_path *way_to_tail_call(const struct spot *spot)
 {
     const struct input_node *node = spot->node;
-    return node && node->address == spot->address && node->tail_call
-               ? path_at(move, node->taken_path)
-               : NULL;
+    return node && node->address == spot->address && node->tail_call ? node->taken_path : NULL;
 }
 
 enum bat_code input_move_source(struct input_move *move, uint64_t address, uint64_t *source)
@@ -218,7 +210,7 @@ static enum bat_code begin_inside(struct input_move *move, const struct spot *so
 static enum bat_code begin_with_tail_call(struct input_move *move, const struct spot *source,
                                           const struct input_piece *piece)
 {
-    const struct input_path *path = way_to_tail_call(move, source);
+    const struct input_path *path = way_to_tail_call(source);
     if (!path || !path->found || path->jump_count == 0)
         return BAT_OK;
     struct input_piece before = *piece;
@@ -300,7 +292,7 @@ static enum bat_code begin(struct input_move *move, const struct input_piece *tr
     if (is_constant)
         return BAT_OK;
     piece->branch = has_source ? source_of(&source) : BAT_ADDRESS_EXTERNAL;
-    const struct input_path *path = has_source ? way_of(move, &source) : NULL;
+    const struct input_path *path = has_source ? way_of(&source) : NULL;
     if (*has_from && path && source.node->target == trace->from)
         return begin_inside(move, &source, path, piece);
     if (has_source && !can_go(move, &source, piece->from)) {
@@ -321,6 +313,9 @@ static enum bat_code go_to_first(struct input_move *move, const struct spot *fro
                                  enum input_way way, struct input_piece *piece)
 {
     const struct input_node *call = way == INPUT_WAY_RETURNS ? call_before(from) : NULL;
+    enum bat_code code = call ? input_follow_ways(&move->follow, from->table, call) : BAT_OK;
+    if (code != BAT_OK)
+        return code;
     if (call && call->fall.at != 0)
         return go(move, piece, call->fall_path, call->fall.at, from->node->state.at);
     if (way == INPUT_WAY_ENTERS && from->node->address == from->address)
@@ -335,7 +330,8 @@ static enum bat_code walk(struct input_move *move, const struct spot *from, uint
     const struct input_node *node = from->node;
     enum bat_code code = BAT_OK;
     while (code == BAT_OK) {
-        if (node->kind != BAT_INSTRUCTION_OTHER)
+        code = input_follow_ways(&move->follow, from->table, node);
+        if (code == BAT_OK && node->kind != BAT_INSTRUCTION_OTHER)
             code = go(move, piece, node->before, node->state.at,
                       node->source ? node->source : node->taken.at);
         if (code != BAT_OK || node->address == to || !node->falls || node[1].address > to)
@@ -354,8 +350,8 @@ static enum bat_code end_piece(struct input_move *move, const struct spot *to,
                                struct input_piece *piece)
 {
     enum bat_code code = BAT_OK;
-    const struct input_path *path = way_of(move, to);
-    const struct input_path *tail = way_to_tail_call(move, to);
+    const struct input_path *path = way_of(to);
+    const struct input_path *tail = way_to_tail_call(to);
     piece->to = source_of(to);
     if (tail && tail->found && tail->jump_count != 0)
         piece->to = tail->jumps[0].from;

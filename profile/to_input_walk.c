@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "to_input_walk.h"
 
-#include "to_input_search.h"
-
 #define MOST_STEPS 4096u /* instructions between two branches of the output */
 
 static bool add_jump(struct input_walk *walk, struct input_state to)
@@ -114,14 +112,4 @@ void input_walk_on(struct input_walk *walk)
         if (walk->path.jump_count == jumps)
             walk->path.last = at;
     }
-}
-
-void input_walk_to(struct input_walk *walk, uint64_t entry)
-{
-    const struct input_followed *function = walk->function;
-    struct input_state goal = {entry, INPUT_ROOT_FRAME};
-    if (!input_flow_decode(function->flow, entry, &walk->instruction))
-        return;
-    walk->code = input_search(function->flow, function->hot, walk->state, goal, false, &walk->path);
-    walk->state = goal;
 }

@@ -13,7 +13,7 @@ struct input_walk {
     const struct input_node *node; /* of the output, which waits for it */
     struct input_state state;
     struct bat_instruction instruction; /* at state, once it is found */
-    struct input_path path;
+    struct input_path_draft path;
     bool is_probe; /* all calls decide: what the output's instruction is, is not known */
     bool is_lazy;  /* blocks that the note knows end it, too */
     enum bat_code code;
@@ -24,8 +24,5 @@ struct input_walk {
  * given, all else is zero. code is BAT_OK or BAT_ERR_MEMORY.
  */
 void input_walk_on(struct input_walk *walk);
-
-/* Walk to the branch or call that the note knows, at an input address. */
-void input_walk_to(struct input_walk *walk, uint64_t entry);
 
 #endif

@@ -6,8 +6,8 @@
 #include "to_input_followed.h"
 
 /*
- * Find the ways from a node to the next one and to its target, when all states are known: fills
- * fall_path, taken_path, enter_path, is_inner and target_state. Fails with BAT_ERR_MEMORY.
+ * Find the ways to a node's instruction and from there to the next node and to its target, when all
+ * states are known: fills all paths. Fails with BAT_ERR_MEMORY.
  */
 enum bat_code input_ways_find(const struct input_followed *function, struct input_node *node);
 
