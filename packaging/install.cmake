@@ -7,9 +7,9 @@ if(BATKIT_TOOLS)
   install(TARGETS ${BATKIT_TOOL_NAMES} RUNTIME COMPONENT tools)
   file(GLOB manuals CONFIGURE_DEPENDS man/*.1)
   install(FILES ${manuals} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT tools)
-  set(BATKIT_BASH_FOLDER ${CMAKE_INSTALL_DATADIR}/bash-completion/completions CACHE PATH
+  set(BATKIT_BASH_FOLDER ${CMAKE_INSTALL_DATADIR}/bash-completion/completions CACHE STRING
     "Where bash looks for completions")
-  set(BATKIT_ZSH_FOLDER ${CMAKE_INSTALL_DATADIR}/zsh/site-functions CACHE PATH
+  set(BATKIT_ZSH_FOLDER ${CMAKE_INSTALL_DATADIR}/zsh/site-functions CACHE STRING
     "Where zsh looks for completions")
   foreach(tool ${BATKIT_TOOL_NAMES})
     install(FILES completions/bash/${tool} DESTINATION ${BATKIT_BASH_FOLDER} COMPONENT tools)

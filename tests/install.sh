@@ -51,6 +51,8 @@ acl                     setfacl
 attr                    getfattr
 libcap2-bin             /sbin/setcap
 dwz                     dwz
+dpkg-dev                dpkg-shlibdeps
+file                    file
 strace                  strace
 util-linux              unshare
 zsh                     zsh

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# Debian packages: cmake --preset deb && cmake --build --preset deb && (cd build-deb && cpack -G DEB)
+# makes batkit (the tools), libbatkit0 (the shared library) and libbatkit-dev.
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_CONTACT "batkit maintainers <maintainers@batkit.example>" CACHE STRING
+  "Who maintains the packages: a name and an address")
+# Each package has its own, in the first line of its description.
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "")
+set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_VERBATIM_VARIABLES ON)
+set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS
+  OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
+set(CPACK_COMPONENTS_ALL tools runtime development)
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_DEBIAN_ENABLE_COMPONENT_DEPENDS OFF)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+# Less than any package that Debian itself would make of this version.
+set(CPACK_DEBIAN_PACKAGE_RELEASE 0.1)
+set(CPACK_DEBIAN_PACKAGE_PRIORITY optional)
+set(CPACK_DEBIAN_COMPRESSION_TYPE xz)
+set(CPACK_PRE_BUILD_SCRIPTS ${PROJECT_SOURCE_DIR}/packaging/debian/finish.cmake)
+set(CPACK_BATKIT_SOURCE_DIR ${PROJECT_SOURCE_DIR})
+
+set(about "BOLT, the post-link optimizer of LLVM, leaves a BOLT Address Translation
+(BAT) note in a program. It maps the program's addresses back to the one that
+BOLT read, so that profiles of the optimized program can optimize the next
+build.")
+
+set(CPACK_DEBIAN_TOOLS_PACKAGE_NAME batkit)
+set(CPACK_DEBIAN_TOOLS_PACKAGE_SECTION devel)
+set(CPACK_DEBIAN_TOOLS_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_TOOLS_PACKAGE_SUGGESTS linux-perf)
+set(CPACK_DEBIAN_TOOLS_DESCRIPTION "tools for BOLT Address Translation notes
+${about}
+.
+batdump shows a note, batinject takes it out or puts one in, batvalidate
+checks it, battranslate translates profiles with it, and batsymbolize names
+functions and source lines of addresses and stacks.")
+
+set(CPACK_DEBIAN_RUNTIME_PACKAGE_NAME libbatkit0)
+set(CPACK_DEBIAN_RUNTIME_PACKAGE_SECTION libs)
+# finish.cmake finds out what it depends on. If CPack did, it would add scripts that call ldconfig,
+# where Debian has a trigger.
+set(CPACK_DEBIAN_RUNTIME_PACKAGE_SHLIBDEPS OFF)
+set(CPACK_DEBIAN_RUNTIME_DESCRIPTION "library for BOLT Address Translation notes
+${about}
+.
+This library reads and writes notes, and translates profiles with them.")
+
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libbatkit-dev)
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
+# What a static link needs beside it, too.
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "libbatkit0 (= ${PROJECT_VERSION}-${CPACK_DEBIAN_PACKAGE_RELEASE}), libbz2-dev, \
+libdw-dev, libelf-dev, libxxhash-dev, libzstd-dev, libzydis-dev")
+set(CPACK_DEBIAN_DEVELOPMENT_DESCRIPTION "library for BOLT Address Translation notes (development)
+${about}
+.
+These are the headers and the static library, and what pkg-config and CMake
+find them by.")
+include(CPack)

@@ -1,0 +1,88 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# Makes Debian packages of a build: they are the three that there should be, they hold all that is
+# installed, each thing once, they depend on what they need, and what they hold works.
+# tests/smoke_packages.sh tries them where they are really installed.
+#
+#   sh tests/check_packages.sh BUILD_FOLDER
+set -eu
+
+tests=$(cd "$(dirname "$0")" && pwd)
+build=$(cd "$1" && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+fail() {
+    echo "check_packages.sh: $1" >&2
+    exit 1
+}
+
+# Run a command quietly; what it prints is shown if it fails.
+quietly() {
+    "$@" >"$work/log" 2>&1 || {
+        cat "$work/log" >&2
+        fail "failed: $*"
+    }
+}
+
+quietly cpack -G DEB --config "$build/CPackConfig.cmake" -B "$work"
+cd "$work"
+for package in batkit libbatkit0 libbatkit-dev; do
+    [ "$(find . -maxdepth 1 -name "${package}_*.deb" | wc -l)" -eq 1 ] || fail "no package $package, but $(ls)"
+    mv "${package}"_*.deb $package.deb
+    mkdir "$package"
+    dpkg-deb --raw-extract $package.deb $package
+    (cd $package && find usr -type f -o -type l | sort) >$package.files
+done
+
+field() {
+    dpkg-deb --field "$1.deb" "$2"
+}
+for library in libc6 libelf1 libdw1 libxxhash0 libzstd1 libzydis4.0; do
+    field batkit Depends | grep -q "\\<$library " || fail "batkit does not depend on $library"
+    field libbatkit0 Depends | grep -q "\\<$library " || fail "libbatkit0 does not depend on $library"
+done
+field libbatkit-dev Depends | grep -qF "libbatkit0 (= $(field libbatkit0 Version))" ||
+    fail "libbatkit-dev depends on $(field libbatkit-dev Depends)"
+# What the static library needs: a development package for each library of the shared one.
+for library in $(readelf --dynamic libbatkit0/usr/lib/*/libbatkit.so.0 libbatkit0/usr/lib/libbatkit.so.0 2>"$work/log" |
+    sed -n 's/.*NEEDED.*\[lib\([A-Za-z]*\)[.-].*/\1/p' | tr '[:upper:]' '[:lower:]'); do
+    [ "$library" = c ] || field libbatkit-dev Depends | grep -q "\\<lib$library-dev\\>" ||
+        fail "libbatkit-dev does not depend on lib$library-dev"
+done
+[ "$(cat libbatkit0/DEBIAN/shlibs)" = "libbatkit 0 libbatkit0" ] || fail "shlibs: $(cat libbatkit0/DEBIAN/shlibs)"
+
+# The symbols file names what the library exports, with versions.
+library=$(find libbatkit0 -name 'libbatkit.so.0')
+nm --dynamic --defined-only --with-symbol-versions "$library" |
+    sed 's/.* //; s/@@/@/; s/^\(BATKIT_[0-9.]*\)$/\1@\1/' | sort >exported
+sed -n 's/^ \([^ ]*\) .*/\1/p' libbatkit0/DEBIAN/symbols | sort >named
+diff exported named >log || fail "the symbols file is not what is exported: $(cat log)"
+
+# All that is installed is in a package, and in one alone.
+quietly cmake --install "$build" --prefix "$work/all/usr"
+(cd all && find usr -type f -o -type l | grep -v '/LICENSE$' | sort) >installed
+sed 's/\.gz$//' batkit.files libbatkit0.files libbatkit-dev.files | sort >packaged
+uniq -d packaged | grep . && fail "these are in two packages"
+missing=$(sed 's|/doc/batkit/examples/|/doc/libbatkit-dev/examples/|' installed | comm -23 - packaged)
+[ -z "$missing" ] || fail "in no package: $missing"
+for package in batkit libbatkit0 libbatkit-dev; do
+    for file in copyright changelog.gz changelog.Debian.gz; do
+        [ -s "$package/usr/share/doc/$package/$file" ] || fail "$package has no $file"
+    done
+done
+
+# Unpacked into one folder they work.
+for package in batkit libbatkit0 libbatkit-dev; do
+    dpkg-deb --extract $package.deb root
+done
+root/usr/bin/batdump --version | grep -q "^batdump (batkit) " || fail "batdump does not run"
+pc=$(find root -name batkit.pc)
+grep -qx 'prefix=/usr' "$pc" || fail "batkit.pc: $(cat "$pc")"
+cp "$tests/consumer.c" .
+# shellcheck disable=SC2046
+cc consumer.c $(PKG_CONFIG_PATH=$(dirname "$pc") pkg-config --define-variable=prefix="$work/root/usr" --cflags \
+    --libs batkit) -o consumer || fail "the consumer does not compile"
+LD_LIBRARY_PATH=$(dirname "$(find root -name libbatkit.so.0)") ./consumer "$tests/data/good/sketch.note" >output
+grep -qx "2 hot functions, 1 cold fragments" output || fail "the consumer prints $(cat output)"
+echo "$(cd "$work" && ls ./*.deb | tr '\n' ' '): complete, and they work"
