@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# What is installed, in three components: tools (with manual pages and completions), runtime (the shared library) and
-# development (headers, the static library, what pkg-config and CMake find the library by).
+# What is installed, in three components: tools (with manual pages and completions), runtime (the
+# shared library) and development (headers, the static library, examples, what pkg-config and CMake
+# find the library by).
 include(CMakePackageConfigHelpers)
 
 if(BATKIT_TOOLS)
@@ -34,6 +35,7 @@ foreach(header ${BATKIT_HEADERS})
 endforeach()
 install(FILES ${headers} ${PROJECT_BINARY_DIR}/include/batkit/bat_version.h
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/batkit COMPONENT development)
+install(DIRECTORY examples/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples COMPONENT development)
 
 configure_package_config_file(packaging/batkit-config.cmake.in
   ${PROJECT_BINARY_DIR}/batkit-config.cmake INSTALL_DESTINATION ${cmake_folder})

@@ -64,7 +64,7 @@ quietly cmake --install "$build" --prefix "$work/all/usr"
 (cd all && find usr -type f -o -type l | grep -v '/LICENSE$' | sort) >installed
 sed 's/\.gz$//' batkit.files libbatkit0.files libbatkit-dev.files | sort >packaged
 uniq -d packaged | grep . && fail "these are in two packages"
-missing=$(sed 's|/doc/batkit/examples/|/doc/libbatkit-dev/examples/|' installed | comm -23 - packaged)
+missing=$(sed 's|/doc/batkit/examples/|/doc/libbatkit-dev/examples/|' installed | sort | comm -23 - packaged)
 [ -z "$missing" ] || fail "in no package: $missing"
 for package in batkit libbatkit0 libbatkit-dev; do
     for file in copyright changelog.gz changelog.Debian.gz; do

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Says for addresses of a BOLTed binary in which function of the input binary they were, and at
+ * which offset. ":1" behind an address says that it is the source of a branch.
+ *
+ *     translate_addresses BINARY 0x401234 0x401250:1
+ */
+#include <batkit/bat_binary.h>
+#include <batkit/bat_decoder.h>
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int fail(const char *path, const struct bat_error *error)
+{
+    char text[BAT_MESSAGE_SIZE + 64];
+    bat_error_text(error, text, sizeof(text));
+    fprintf(stderr, "translate_addresses: %s: %s\n", path, text);
+    return 1;
+}
+
+static void translate(const struct bat_binary *binary, const struct bat_names *names,
+                      const char *text)
+{
+    char *end;
+    uint64_t address = strtoull(text, &end, 16);
+    uint32_t table = bat_binary_table_containing(binary, names, address);
+    if (table == BAT_NONE) {
+        printf("%s: in no function that BOLT rewrote\n", text);
+        return;
+    }
+    const struct bat_map *map = binary->map;
+    uint64_t offset =
+        bat_translate(map, table, address - map->functions[table].address, strcmp(end, ":1") == 0);
+    /* The name of a fragment's function is the name at the function's own table. */
+    uint64_t function = map->functions[bat_parent(map, table)].address;
+    const struct bat_symbol *symbol = bat_names_best(names, function);
+    printf("%s: %s + 0x%" PRIx64 "\n", text, symbol ? symbol->name : "?", offset);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 3) {
+        fprintf(stderr, "usage: translate_addresses BINARY ADDRESS[:1]...\n");
+        return 2;
+    }
+    struct bat_binary binary;
+    struct bat_names names;
+    struct bat_error error;
+    if (bat_binary_open(argv[1], &binary, &error) != BAT_OK)
+        return fail(argv[1], &error);
+    if (bat_names_collect(&binary, &names, &error) != BAT_OK) {
+        bat_binary_close(&binary);
+        return fail(argv[1], &error);
+    }
+    for (int i = 2; i < argc; i++)
+        translate(&binary, &names, argv[i]);
+    bat_names_free(&names);
+    bat_binary_close(&binary);
+    return 0;
+}

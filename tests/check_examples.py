@@ -1,0 +1,134 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The programs in examples/, built against an installed batkit, say what others say: the decoder in
+python, perf2bolt and llvm-symbolizer.
+
+    check_examples.py BUILD [unittest's options]
+"""
+
+import collections
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+TESTS = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(TESTS / "e2e"))
+
+import batnote  # pylint: disable=wrong-import-position
+import elffile  # pylint: disable=wrong-import-position
+
+BINARY = TESTS / "data" / "demo" / "small.bolt"
+INPUT = TESTS / "data" / "demo" / "small"
+DEBUG = TESTS / "data" / "debug"
+BUILD = None
+
+
+def printed(command, **options):
+    """What a command prints; it must exit with 0."""
+    done = subprocess.run(list(map(str, command)), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          check=False, **options)
+    if done.returncode != 0:
+        raise AssertionError(f"exit status {done.returncode} from {' '.join(map(str, command))}\n{done.stdout}")
+    return done.stdout
+
+
+class Examples(unittest.TestCase):
+    """All of them."""
+
+    @classmethod
+    def setUpClass(cls):
+        store = tempfile.TemporaryDirectory()  # pylint: disable=consider-using-with
+        cls.addClassCleanup(store.cleanup)
+        cls.folder = pathlib.Path(store.name)
+        cls.bin = cls.folder / "bin"
+        warnings = "-Wall -Wextra -Werror"
+        printed(["cmake", "--install", BUILD, "--prefix", cls.folder / "usr"])
+        printed(["cmake", "-S", cls.folder / "usr/share/doc/batkit/examples", "-B", cls.bin, "-G", "Ninja",
+                 f"-DCMAKE_PREFIX_PATH={cls.folder}/usr", f"-DCMAKE_C_FLAGS={warnings}",
+                 f"-DCMAKE_CXX_FLAGS={warnings}"])
+        printed(["cmake", "--build", cls.bin])
+        elf = elffile.Elf(BINARY)
+        cls.note = batnote.decode(elf.note(), batnote.symbol_names(elf))
+        cls.names = batnote.best_names(elf)
+        cls.ends = {symbol.address: symbol.address + symbol.size for symbol in elf.functions()}
+
+    def test_all_are_tested(self):
+        names = {path.stem for path in (TESTS.parent / "examples").iterdir() if path.suffix in (".c", ".cc")}
+        self.assertEqual(names, {name.removeprefix("test_") for name in dir(self)} & names)
+
+    def test_decode_note(self):
+        lines = []
+        for table in self.note.hot + self.note.cold:
+            blocks = sum(not entry.branch for entry in table.entries)
+            parent = "" if table.hot else f", fragment of {table.parent.address:#x}"
+            lines.append(f"{table.address:#x}: {len(table.entries)} entries, {blocks} blocks{parent}")
+        self.assertGreater(len(self.note.cold), 0)
+        self.assertEqual(printed([self.bin / "decode_note", BINARY]).splitlines(), lines)
+
+    def test_translate_addresses(self):
+        expected = {}
+        for table in self.note.hot + self.note.cold:
+            function = self.names[(table if table.hot else table.parent).address]
+            for entry in table.entries:
+                if table.address + entry.output >= self.ends[table.address]:
+                    continue
+                address = f"{table.address + entry.output:#x}" + (":1" if entry.branch else "")
+                # Of several entries at one address the last counts.
+                for text in {address, address.removesuffix(":1")}:
+                    expected[text] = f"{text}: {function} + {entry.input:#x}"
+        self.assertGreater(len(expected), 150)
+        expected["0x1"] = "0x1: in no function that BOLT rewrote"
+        lines = printed([self.bin / "translate_addresses", BINARY, *expected]).splitlines()
+        self.assertEqual(lines, list(expected.values()))
+
+    def test_functions(self):
+        fragments = collections.Counter(table.parent.address for table in self.note.cold)
+        lines = [f"{fragments[table.address]} fragments: {self.names[table.address]}" for table in self.note.hot]
+        found = printed([self.bin / "functions", BINARY]).splitlines()
+        self.assertEqual(sorted(found), sorted(lines))
+        self.assertEqual([int(line.split()[0]) for line in found],
+                         sorted((int(line.split()[0]) for line in found), reverse=True))
+
+    def test_traces_to_fdata(self):
+        text = (TESTS / "data" / "demo" / "small.preagg").read_text(encoding="utf-8")
+        traces = [line for line in text.splitlines() if re.fullmatch(r"T( [0-9a-f]+){3} \d+", line)]
+        self.assertGreater(len(traces), 50)
+        profile = self.folder / "profile.preagg"
+        profile.write_text("\n".join(traces) + "\n", encoding="utf-8")
+        printed(["perf2bolt-22", BINARY, "-p", profile, "--pa", "-o", self.folder / "expected"], cwd=self.folder)
+        printed([self.bin / "traces_to_fdata", BINARY, self.folder / "found"],
+                input="\n".join(line.removeprefix("T ") for line in traces))
+        expected, found = ((self.folder / name).read_text(encoding="utf-8") for name in ("expected", "found"))
+        self.assertEqual(sorted(found.splitlines()), sorted(expected.splitlines()))
+
+    def test_symbolize(self):
+        for name in ("dwarf5", "gcc5"):
+            expected = []
+            for line in (DEBUG / f"{name}.expected").read_text(encoding="utf-8").splitlines():
+                address, *frames = line.split("|")
+                for frame in frames:
+                    function, file, row, *_ = frame.split(" ")
+                    expected.append(f"{address} {function or '?'} at {file}:{row}")
+            self.assertGreater(len(expected), 20)
+            addresses = dict.fromkeys(line.split()[0] for line in expected)
+            self.assertEqual(printed([self.bin / "symbolize", DEBUG / name, "-", *addresses]).splitlines(), expected)
+        # Through the note to the input binary, whose functions have names and no lines.
+        main = next(table.address for table in self.note.hot if self.names[table.address] == "main")
+        self.assertEqual(printed([self.bin / "symbolize", BINARY, INPUT, hex(main)]), f"{main:#x} main at ?:0\n")
+
+    def test_errors(self):
+        for command in (["decode_note", INPUT], ["translate_addresses", INPUT, "0x1"], ["functions", INPUT],
+                        ["traces_to_fdata", INPUT, self.folder / "none"], ["symbolize", INPUT, INPUT, "0x1"]):
+            done = subprocess.run([self.bin / command[0], *command[1:]], stdin=subprocess.DEVNULL,
+                                  stderr=subprocess.PIPE, text=True, check=False)
+            self.assertEqual(done.returncode, 1, command)
+            self.assertRegex(done.stderr, f"^{command[0]}: .*BOLT", command)
+        self.assertFalse((self.folder / "none").exists())
+
+
+if __name__ == "__main__":
+    BUILD = pathlib.Path(sys.argv.pop(1)).resolve()
+    unittest.main()
