@@ -280,7 +280,7 @@ bool line_header_read(struct line_header *header, struct line_table *table,
     header->opcode_base = (unsigned)line_read_fixed(reader, 1);
     header->opcode_lengths = reader->at;
     line_read_skip(reader, header->opcode_base ? header->opcode_base - 1 : 0);
-    if (reader->failed || header->opcode_base == 0)
+    if (reader->failed || header->opcode_base == 0 || reader->at > program)
         return false;
     table->version = header->version;
     const uint8_t *end = reader->end;

@@ -124,7 +124,7 @@ static bool is_wanted(uint64_t address, const void *context)
 /* Read from a block of exactly these bytes, so that a byte too many is found out. */
 static struct line_table read_table(const struct bytes *bytes, uint8_t **copy)
 {
-    *copy = malloc(bytes->size + 1);
+    *copy = malloc(bytes->size ? bytes->size : 1);
     assert_non_null(*copy);
     memcpy(*copy, bytes->at, bytes->size);
     struct line_sections sections = {
@@ -326,6 +326,29 @@ static void test_damaged(void **state)
     }
 }
 
+/* A header whose length leaves no room for what it has: nothing is read behind the table for it. */
+static void test_short_header(void **state)
+{
+    (void)state;
+    for (uint8_t version = 4; version <= 5; version++) {
+        struct bytes bytes = {.size = 0};
+        put_number(&bytes, 0, 4);
+        put_number(&bytes, version, 2);
+        if (version == 5)
+            PUT(&bytes, 8, 0);
+        put_number(&bytes, 0, 4); /* the header's length */
+        PUT(&bytes, 1, 1);
+        put_opcodes(&bytes);
+        put_length(&bytes, 0);
+        uint8_t *copy;
+        struct line_table table = read_table(&bytes, &copy);
+        assert_int_equal(table.folder_count, 0);
+        assert_int_equal(table.file_count, 0);
+        line_table_free(&table);
+        free(copy);
+    }
+}
+
 static void test_leb128(void **state)
 {
     (void)state;
@@ -347,7 +370,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_opcodes),   cmocka_unit_test(test_same_address),
         cmocka_unit_test(test_sequences), cmocka_unit_test(test_files),
-        cmocka_unit_test(test_damaged),   cmocka_unit_test(test_leb128),
+        cmocka_unit_test(test_damaged),   cmocka_unit_test(test_short_header),
+        cmocka_unit_test(test_leb128),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
