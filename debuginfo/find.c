@@ -235,27 +235,18 @@ static void find_alternate(struct bat_debuginfo *debuginfo)
 static enum bat_code keep_code(struct bat_debuginfo *debuginfo, const struct bat_elf *program,
                                struct bat_error *error)
 {
-    uint64_t size;
-    const uint8_t *bytes = bat_elf_bytes(program, &size);
-    elf_version(EV_CURRENT);
-    Elf *elf = elf_memory((char *)bytes, size);
-    size_t count = 0;
-    if (!elf || elf_getphdrnum(elf, &count) != 0)
-        count = 0;
     size_t capacity = 0;
-    bool has_memory = elf != NULL;
-    GElf_Phdr segment;
-    for (size_t i = 0; i < count && has_memory && gelf_getphdr(elf, (int)i, &segment); i++) {
-        if (segment.p_type != PT_LOAD || !(segment.p_flags & PF_X) || segment.p_memsz == 0)
+    struct bat_segment segment;
+    for (size_t i = 0; bat_elf_segment(program, i, &segment); i++) {
+        if (!(segment.flags & PF_X) || segment.memory_size == 0)
             continue;
-        has_memory = debug_grow(&debuginfo->code, &capacity, debuginfo->code_count,
-                                sizeof(*debuginfo->code));
-        if (has_memory)
-            debuginfo->code[debuginfo->code_count++] =
-                (struct bat_debuginfo_range){segment.p_vaddr, segment.p_vaddr + segment.p_memsz};
+        if (!debug_grow(&debuginfo->code, &capacity, debuginfo->code_count,
+                        sizeof(*debuginfo->code)))
+            return bat_fail(error, BAT_ERR_MEMORY, "not enough memory");
+        debuginfo->code[debuginfo->code_count++] =
+            (struct bat_debuginfo_range){segment.address, segment.address + segment.memory_size};
     }
-    elf_end(elf);
-    return has_memory ? BAT_OK : bat_fail(error, BAT_ERR_MEMORY, "not enough memory");
+    return BAT_OK;
 }
 
 /* The folder that path is in; symbolic links are followed, as gdb does. */

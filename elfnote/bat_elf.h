@@ -26,8 +26,9 @@ BAT_API bool bat_elf_is(const void *bytes, size_t size);
 
 /*
  * Open path for reading. On success *elf is to be closed with bat_elf_close(). Fails with
- * BAT_ERR_IO, BAT_ERR_NOT_ELF, BAT_ERR_UNSUPPORTED (32-bit, big-endian, another machine) or
- * BAT_ERR_ELF (truncated, tables outside the file). Nothing but headers is read.
+ * BAT_ERR_IO, BAT_ERR_NOT_ELF, BAT_ERR_UNSUPPORTED (32-bit, big-endian, another machine, more than
+ * 1,170 loaded segments) or BAT_ERR_ELF (truncated, tables outside the file). Nothing but headers
+ * is read.
  */
 BAT_API enum bat_code bat_elf_open(const char *path, struct bat_elf **elf, struct bat_error *error);
 BAT_API void bat_elf_close(struct bat_elf *elf);
@@ -146,8 +147,8 @@ struct bat_symbol {
 
 /*
  * The named symbols of .symtab (.dynsym with dynamic true), without SECTION and FILE ones, in the
- * table's order; read and kept at the first call. *count 0 and BAT_OK if there is no such table.
- * Not safe against another thread's first call. Fails with BAT_ERR_ELF for a damaged table.
+ * table's order; read and kept at the first call, which other threads may make at the same time.
+ * *count 0 and BAT_OK if there is no such table. Fails with BAT_ERR_ELF for a damaged table.
  */
 BAT_API enum bat_code bat_elf_symbols(struct bat_elf *elf, bool dynamic,
                                       const struct bat_symbol **symbols, size_t *count,

@@ -30,6 +30,8 @@ struct bat_elf {
     size_t names_index;   /* section of the section names; SHN_UNDEF if there is none */
     GElf_Phdr *segments;
     size_t segment_count;
+    struct bat_segment *loads; /* the PT_LOAD ones among them */
+    size_t load_count;
 
     char *bolt_info;              /* NULL if there is none */
     pthread_mutex_t symbols_lock; /* threads may ask for symbols at the same time */

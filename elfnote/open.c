@@ -127,6 +127,36 @@ static enum bat_code check_tables(const struct bat_elf *elf, struct bat_error *e
                        sizeof(Elf64_Phdr), error);
 }
 
+/*
+ * Addresses are sought in one loaded segment after the other. Linux runs no program whose program
+ * headers take more than 64 KB; linkers make a dozen.
+ */
+#define LOADS_MAX 1170u
+
+static enum bat_code read_loads(struct bat_elf *elf, struct bat_error *error)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < elf->segment_count; i++)
+        count += elf->segments[i].p_type == PT_LOAD;
+    if (count > LOADS_MAX)
+        return bat_fail(error, BAT_ERR_UNSUPPORTED,
+                        "%zu program headers of loaded segments: at most %u can be read", count,
+                        LOADS_MAX);
+    elf->loads = calloc(count + 1, sizeof(*elf->loads));
+    if (!elf->loads)
+        return bat_fail(error, BAT_ERR_MEMORY, "no memory for %zu segments", count);
+    for (size_t i = 0; i < elf->segment_count; i++) {
+        const GElf_Phdr *header = &elf->segments[i];
+        if (header->p_type == PT_LOAD)
+            elf->loads[elf->load_count++] = (struct bat_segment){.offset = header->p_offset,
+                                                                 .file_size = header->p_filesz,
+                                                                 .address = header->p_vaddr,
+                                                                 .memory_size = header->p_memsz,
+                                                                 .flags = header->p_flags};
+    }
+    return BAT_OK;
+}
+
 static enum bat_code read_segments(struct bat_elf *elf, struct bat_error *error)
 {
     /* Of a table without entries libelf would ask that it lies in the file all the same. */
@@ -145,7 +175,7 @@ static enum bat_code read_segments(struct bat_elf *elf, struct bat_error *error)
             return bat_fail(error, BAT_ERR_ELF, "program header %zu: %s", i, elf_errmsg(-1));
     }
     elf->segment_count = count;
-    return BAT_OK;
+    return read_loads(elf, error);
 }
 
 /* Everything that comes after mapping the file. */
@@ -229,6 +259,7 @@ void bat_elf_close(struct bat_elf *elf)
     free(elf->dynamic_symbols.symbols);
     free(elf->bolt_info);
     free(elf->segments);
+    free(elf->loads);
     free(elf->sections);
     elf_end(elf->libelf);
     if (elf->bytes)

@@ -17,6 +17,9 @@ CODE = 0x100000
 NAME, STMT_LIST, LOW_PC, HIGH_PC, RANGES, INLINED = 0x03, 0x10, 0x11, 0x12, 0x55, 0x1d
 ADDR, DATA8, SEC_OFFSET, STRP, STRING = 0x01, 0x07, 0x17, 0x0e, 0x08
 COMPILE_UNIT, SUBPROGRAM = 0x11, 0x2e
+# Programs with more loaded segments are refused.
+SEGMENTS = 1170
+
 SYMBOLIZE = ["batsymbolize", "--lenient", "--no-inlines", "-e"]
 
 
@@ -70,6 +73,14 @@ def write_elf(path, sections, segments=((CODE, 0x40000000),)):
         "<HHIQQQIHHHHHH", 2, 62, 1, CODE, 64, start + len(content), 0, 64, 56, len(segments), 64,
         len(headers), len(headers) - 1)
     path.write_bytes(header + programs + content + b"".join(headers))
+
+
+def write_segments(path, count):
+    """A program of so many segments, with a unit that covers the first."""
+    abbrev = abbreviation(1, COMPILE_UNIT, 0, LOW_PC, ADDR, HIGH_PC, DATA8) + b"\0"
+    info = unit(struct.pack("<BQQ", 1, CODE, 16))
+    write_elf(path, {".debug_info": info, ".debug_abbrev": abbrev},
+              [(CODE + 4096 * i, 16) for i in range(count)])
 
 
 def write_addresses(folder, addresses):
@@ -165,7 +176,17 @@ class Units(growth.Growth):
                       [(CODE + 4096 * i, 16) for i in range(count)])
             write_addresses(folder, [CODE])
 
-        self.look_up(make, 2000)
+        self.look_up(make, SEGMENTS // growth.FACTOR)
+
+    def test_segments_of_a_frame(self):
+        """A frame of a stack, which any segment may have."""
+        def make(folder, count):
+            write_segments(folder / "program", count)
+            (folder / "text").write_text(f"\t{CODE:16x} [unknown] (/bin/program)\n\n",
+                                         encoding="ascii")
+
+        self.assert_linear(make, lambda folder: [*SYMBOLIZE, folder / "program", "--folded"],
+                           SEGMENTS // growth.FACTOR, status=0, stdin="text")
 
     def test_shared_ranges(self):
         """Units that share a list of ranges, and begin in it at different places."""
@@ -249,6 +270,20 @@ class Limits(unittest.TestCase):
             self.assertEqual(done.returncode, 1)
             self.assertIn("expected DWARF abbreviations of at most 1000 attributes, found more at "
                           ".debug_abbrev+0x", done.stderr)
+
+    def test_segments(self):
+        """One more than can be read."""
+        with tempfile.TemporaryDirectory(prefix="growth.") as name:
+            program = pathlib.Path(name) / "program"
+            for count, status, said in (
+                    (SEGMENTS, 0, ""),
+                    (SEGMENTS + 1, 1, f"batsymbolize: {program}: {SEGMENTS + 1} program headers of "
+                                      f"loaded segments: at most {SEGMENTS} can be read\n")):
+                write_segments(program, count)
+                done = subprocess.run([growth.BIN / SYMBOLIZE[0], *SYMBOLIZE[1:], program,
+                                       f"{CODE:#x}"], stdout=subprocess.DEVNULL,
+                                      stderr=subprocess.PIPE, check=False, text=True, timeout=600)
+                self.assertEqual((done.returncode, done.stderr), (status, said))
 
     def test_shared_line_table(self):
         """3,000 units that share a table of 96,000 rows: 300 KB, and not a table for each."""
