@@ -18,6 +18,7 @@ struct work {
     struct ranges ranges;
     struct forest forest;
     struct bat_counts names;     /* from a string's address in DWARF to its number in the forest */
+    struct bat_counts callees;   /* the same, without suffixes, and its length then */
     struct bat_counts functions; /* of function_key(): those with samples */
     struct bat_counts entries;   /* of function_key(): their entries, where these were sought */
     bool has_fs_discriminators;
@@ -276,13 +277,29 @@ static enum bat_code count_ranges(struct work *work)
     return code == BAT_OK ? code : fail_memory(work);
 }
 
-/* The entry of a function with a name, which is sought once. */
+/* What a function with a name is called in calls of it. */
+static enum bat_code find_callee(struct work *work, const char *text, uint32_t *name,
+                                 size_t *length)
+{
+    const uint64_t key = (uintptr_t)text;
+    const uint64_t *found = bat_counts_find(&work->callees, &key);
+    if (found) {
+        *name = (uint32_t)found[1];
+        *length = (size_t)found[2];
+        return BAT_OK;
+    }
+    *length = function_name_length(text);
+    enum bat_code code = bat_strings_add(&work->forest.names, text, *length, name);
+    return code == BAT_OK ? bat_counts_add(&work->callees, &key, *name, *length) : code;
+}
+
+/* The entry of a function whose name has this length, which is sought once. */
 static enum bat_code find_entry(struct work *work, const struct bat_debuginfo_function *function,
-                                uint64_t *entry)
+                                size_t name_length, uint64_t *entry)
 {
     const uint64_t key = function_key(function);
     const uint64_t *found = bat_counts_find(&work->entries, &key);
-    *entry = found ? found[1] : entry_of(work->debuginfo, function);
+    *entry = found ? found[1] : entry_of(work->debuginfo, function, name_length);
     return found ? BAT_OK : bat_counts_add(&work->entries, &key, *entry, 0);
 }
 
@@ -293,13 +310,14 @@ static enum bat_code count_call(struct work *work, const uint64_t *branch)
         bat_debuginfo_function(work->debuginfo, branch[1]);
     if (!function || !function->linkage_name)
         return BAT_OK;
-    uint64_t entry;
-    enum bat_code code = find_entry(work, function, &entry);
+    uint32_t callee;
+    size_t name_length;
+    uint64_t entry = ENTRY_NONE;
+    enum bat_code code = find_callee(work, function->linkage_name, &callee, &name_length);
+    if (code == BAT_OK)
+        code = find_entry(work, function, name_length, &entry);
     if (code != BAT_OK || entry != branch[1])
         return code;
-    uint32_t callee;
-    code = bat_strings_add(&work->forest.names, function->linkage_name,
-                           function_name_length(function->linkage_name), &callee);
     struct leaf leaf = {0};
     if (code == BAT_OK && branch[0] != RANGES_OUTSIDE)
         code = find_leaf(work, branch[0], 0, &leaf);
@@ -395,6 +413,7 @@ enum bat_code bat_autofdo_write(const struct bat_profile *profile, const struct 
                         .debuginfo = debuginfo,
                         .forest = forest_new(),
                         .names = bat_counts_new(1),
+                        .callees = bat_counts_new(1),
                         .functions = bat_counts_new(1),
                         .entries = bat_counts_new(1),
                         .error = error};
@@ -410,6 +429,7 @@ enum bat_code bat_autofdo_write(const struct bat_profile *profile, const struct 
     ranges_free(&work.ranges);
     forest_free(&work.forest);
     bat_counts_free(&work.names);
+    bat_counts_free(&work.callees);
     bat_counts_free(&work.functions);
     bat_counts_free(&work.entries);
     return code;

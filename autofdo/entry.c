@@ -64,15 +64,15 @@ static enum piece_kind piece_kind(struct bat_debuginfo *debuginfo, uint64_t addr
     return kind;
 }
 
-uint64_t entry_of(struct bat_debuginfo *debuginfo, const struct bat_debuginfo_function *function)
+uint64_t entry_of(struct bat_debuginfo *debuginfo, const struct bat_debuginfo_function *function,
+                  size_t name_length)
 {
     const char *name = function->linkage_name;
-    const size_t length = function_name_length(name);
     enum piece_kind best = PIECE_PART;
     uint64_t entry = ENTRY_NONE;
     for (size_t i = 0; i < function->range_count && best != PIECE_OWN; i++) {
         uint64_t start = function->ranges[i].start;
-        enum piece_kind kind = piece_kind(debuginfo, start, name, length);
+        enum piece_kind kind = piece_kind(debuginfo, start, name, name_length);
         if (kind > best) {
             best = kind;
             entry = start;

@@ -9,9 +9,11 @@
 #define ENTRY_NONE UINT64_MAX
 
 /*
- * The address that calls of a function with a name go to, or ENTRY_NONE. Linear in the function's
- * ranges, times the logarithm of the number of symbols.
+ * The address that calls of a function go to, or ENTRY_NONE. Its name has name_length bytes without
+ * suffixes (function_name.h). Linear in the function's ranges, times the logarithm of the number of
+ * symbols.
  */
-uint64_t entry_of(struct bat_debuginfo *debuginfo, const struct bat_debuginfo_function *function);
+uint64_t entry_of(struct bat_debuginfo *debuginfo, const struct bat_debuginfo_function *function,
+                  size_t name_length);
 
 #endif

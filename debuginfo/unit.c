@@ -277,12 +277,20 @@ static void place_ranges(struct debug_unit *unit)
     }
 }
 
+/* Functions may share one name of any length, which is not compared with itself. */
+static int compare_linkage_names(const struct bat_debuginfo_function *a,
+                                 const struct bat_debuginfo_function *b)
+{
+    if (a->linkage_name == b->linkage_name)
+        return 0;
+    return strcmp(a->linkage_name ? a->linkage_name : "", b->linkage_name ? b->linkage_name : "");
+}
+
 static int compare_names(const void *left, const void *right)
 {
     const struct bat_debuginfo_function *a = *(struct bat_debuginfo_function *const *)left;
     const struct bat_debuginfo_function *b = *(struct bat_debuginfo_function *const *)right;
-    int order =
-        strcmp(a->linkage_name ? a->linkage_name : "", b->linkage_name ? b->linkage_name : "");
+    int order = compare_linkage_names(a, b);
     return order ? order : a < b ? -1 : a > b;
 }
 
@@ -299,9 +307,9 @@ static void link_namesakes(struct debug_unit *unit)
         sorted[i] = &unit->functions[i];
     qsort(sorted, count, sizeof(struct bat_debuginfo_function *), compare_names);
     for (size_t first = 0, end; first < count; first = end) {
-        const char *name = sorted[first]->linkage_name;
-        for (end = first + 1; name && end < count && sorted[end]->linkage_name &&
-                              strcmp(name, sorted[end]->linkage_name) == 0;
+        const bool has_name = sorted[first]->linkage_name != NULL;
+        for (end = first + 1; has_name && end < count && sorted[end]->linkage_name &&
+                              compare_linkage_names(sorted[first], sorted[end]) == 0;
              end++)
             sorted[end - 1]->namesake = sorted[end];
         sorted[end - 1]->namesake = sorted[first];

@@ -16,18 +16,22 @@ def write(path, text):
     path.write_text(text, encoding="ascii")
 
 
-def debug_sections(elf, functions):
-    """DWARF 4: one unit with functions (name, start, size)."""
+def debug_sections(elf, functions, shared_name=None):
+    """DWARF 4: one unit with functions (name, start, size), or all of one name, which stands once."""
+    form = 0x08 if shared_name is None else 0x0e  # string, strp
     abbreviations = bytes([1, 0x11, 1, 0x11, 0x01, 0x12, 0x07, 0, 0,     # compile_unit
-                           2, 0x2e, 0, 3, 0x08, 0x11, 0x01, 0x12, 0x07, 0, 0, 0])
+                           2, 0x2e, 0, 3, form, 0x11, 0x01, 0x12, 0x07, 0, 0, 0])
     end = max(start + size for _, start, size in functions)
     dies = bytearray(struct.pack("<BQQ", 1, TEXT, end - TEXT))
     for name, start, size in functions:
-        dies += b"\2" + name.encode() + b"\0" + struct.pack("<QQ", start, size)
+        dies += b"\2" + (name.encode() + b"\0" if shared_name is None else bytes(4))
+        dies += struct.pack("<QQ", start, size)
     dies += b"\0"
     header = struct.pack("<HIB", 4, 0, 8)
     elf.add(".debug_abbrev", 1, abbreviations)
     elf.add(".debug_info", 1, struct.pack("<I", len(header) + len(dies)) + header + dies)
+    if shared_name is not None:
+        elf.add(".debug_str", 1, shared_name.encode() + b"\0")
 
 
 class Overlapping(growth.Growth):
@@ -42,6 +46,20 @@ class Overlapping(growth.Growth):
             elf.save(folder / "binary")
             write(folder / "profile", "".join(
                 f"F {start:x} {start + 2:x} 1\n" for _, start, _ in functions))
+
+        self.assert_linear(make, lambda folder: [
+            "battranslate", folder / "binary", "-p", folder / "profile", "--format=autofdo",
+            "-o", folder / "out"], 1024, status=0)
+
+    def test_functions_of_one_name(self):
+        """The name is as long as all functions, and each is called."""
+        def make(folder, n):
+            elf = Elf((NOP * 15 + RET) * n)
+            debug_sections(elf, [("", TEXT + 16 * i, 16) for i in range(n)], "f" * (100 * n))
+            elf.save(folder / "binary")
+            write(folder / "profile", "".join(
+                f"B {TEXT:x} {TEXT + 16 * i:x} 1 0\nF {TEXT + 16 * i:x} {TEXT + 16 * i + 8:x} 1\n"
+                for i in range(n)))
 
         self.assert_linear(make, lambda folder: [
             "battranslate", folder / "binary", "-p", folder / "profile", "--format=autofdo",
