@@ -26,10 +26,10 @@ struct bat_output;
 
 /*
  * Begin to write path: a regular file that is there or not, a device or pipe (opened here, so a
- * FIFO waits for its reader), or "-", standard output. A regular file changes at the commit;
- * the others get bytes as they are written. What can be told of path now is: fails with BAT_ERR_IO
- * if there is no such folder, if path is a folder or a mount point, or if the caller may not write
- * to the file that is there.
+ * FIFO waits for its reader), or standard output ("-" or "/dev/stdout"). A regular file changes at
+ * the commit; the others get bytes as they are written. What can be told of path now is: fails with
+ * BAT_ERR_IO if there is no such folder, if path is a folder or a mount point, or if the caller may
+ * not write to the file that is there.
  *
  * A file that replaces another keeps that one's mode, access control list and all other extended
  * attributes, and, where the caller may set them, owner and group. A new one has mode 0666 less
@@ -41,6 +41,9 @@ BAT_API enum bat_code bat_output_begin(const char *path, struct bat_output **out
 /* The same for a regular file alone, which may be called "-". */
 BAT_API enum bat_code bat_output_begin_file(const char *path, struct bat_output **output,
                                             struct bat_error *error);
+
+/* True for standard output: what else is printed there gets between its bytes. */
+BAT_API bool bat_output_is_standard(const struct bat_output *output);
 
 /*
  * Fails with BAT_ERR_ARGUMENT if one of the outputs is the same regular file as one of the inputs
@@ -58,10 +61,9 @@ BAT_API enum bat_code bat_output_write(struct bat_output *output, const void *by
 /*
  * Put all outputs in their places: everything that may fail is done for all of them first, then
  * they are renamed, signals being blocked in this thread. If a renaming fails, those before it are
- * taken back. What replaces a file is
- * on the disk before that one goes; new files do not wait for the disk. Fails with BAT_ERR_IO,
- * also if an attribute of a replaced file (see above) cannot be carried over: then every file is
- * as it was. Frees the outputs in any case.
+ * taken back. What replaces a file is on the disk before that one goes; new files do not wait for
+ * the disk. Fails with BAT_ERR_IO, also if an attribute of a replaced file (see above) cannot be
+ * carried over: then every file is as it was. Frees the outputs in any case.
  */
 BAT_API enum bat_code bat_outputs_commit(struct bat_output **outputs, size_t count,
                                          struct bat_error *error);

@@ -13,9 +13,13 @@
 
 /* --- Begin ---------------------------------------------------------------------------------- */
 
-static bool is_dash(const char *path)
+/*
+ * True for standard output by its names. Where it goes to a file, /dev/stdout leads to that file,
+ * which others may write to as well, and which may hold something already.
+ */
+static bool is_standard(const char *path)
 {
-    return strcmp(path, "-") == 0;
+    return strcmp(path, "-") == 0 || strcmp(path, "/dev/stdout") == 0;
 }
 
 /* True for what cannot be replaced by a file: devices, pipes, sockets. */
@@ -78,19 +82,24 @@ enum bat_code bat_output_begin(const char *path, struct bat_output **output,
                                struct bat_error *error)
 {
     *output = NULL;
-    if (!is_dash(path) && !is_special(path))
+    if (!is_standard(path) && !is_special(path))
         return output_begin_file(path, NULL, output, error);
     struct bat_output *made = new_output(path, error);
     if (!made)
         return BAT_ERR_MEMORY;
     made->is_stream = true;
     made->file = STDOUT_FILENO;
-    enum bat_code code = is_dash(path) ? BAT_OK : open_special(made, error);
+    enum bat_code code = is_standard(path) ? BAT_OK : open_special(made, error);
     if (code == BAT_OK)
         *output = made;
     else
         bat_output_abandon(made);
     return code;
+}
+
+bool bat_output_is_standard(const struct bat_output *output)
+{
+    return output->is_stream && output->file == STDOUT_FILENO;
 }
 
 /* --- Which file it is ------------------------------------------------------------------------ */
@@ -109,7 +118,7 @@ static bool is_input(const struct bat_output *output, const char *input)
 {
     struct stat own;
     struct stat other;
-    int found = is_dash(input) ? fstat(STDIN_FILENO, &other) : stat(input, &other);
+    int found = strcmp(input, "-") == 0 ? fstat(STDIN_FILENO, &other) : stat(input, &other);
     return found == 0 && find_file(output, &own) && own.st_dev == other.st_dev &&
            own.st_ino == other.st_ino;
 }
@@ -118,6 +127,8 @@ static bool is_same(const struct bat_output *output, const struct bat_output *ot
 {
     struct stat own;
     struct stat others;
+    if (bat_output_is_standard(output) && bat_output_is_standard(other))
+        return true;
     bool is_there = find_file(output, &own);
     if (is_there != find_file(other, &others))
         return false;
@@ -155,8 +166,9 @@ static enum bat_code write_stream(struct bat_output *output, const char *bytes, 
         ssize_t written = write(output->file, bytes, size);
         if (written < 0 && errno == EINTR)
             continue;
-        if (written < 0)
-            return is_dash(output->path)
+        /* 0 is no progress, and would be none for ever. */
+        if (written <= 0)
+            return bat_output_is_standard(output)
                        ? bat_fail(error, BAT_ERR_IO, "standard output: %m")
                        : bat_fail(error, BAT_ERR_IO, "cannot write %s: %m", output->path);
         bytes += written;

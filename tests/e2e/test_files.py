@@ -208,6 +208,17 @@ class Together(Scratch):
                          (1, "battranslate: standard output: No space left on device\n"))
         self.assertTrue(self.snapshot() == before)
 
+    def test_standard_output_by_name(self):
+        """A file that standard output goes to keeps what it has; the report is not among it."""
+        expected = toolbox.fine(*self.translate("-o", "-")).encode()
+        lines = self.save("lines", b"before\n")
+        with open(lines, "ab") as file:
+            done = subprocess.run([toolbox.BIN / "battranslate", self.app, "-p",
+                                   DEMO / "small.preagg", "-o", "/dev/stdout"], stdout=file,
+                                  stderr=subprocess.PIPE, check=False, timeout=600)
+        self.assertEqual((done.returncode, lines.read_bytes()), (0, b"before\n" + expected))
+        self.assertIn(b"records written", done.stderr)
+
     def test_all_formats(self):
         """Each writer begins before it reads and ends whole."""
         for form in ("fdata", "yaml", "preagg"):
@@ -283,6 +294,12 @@ class Inputs(Scratch):
                               (self.folder / "new", self.folder / "sub" / ".." / "new")):
             self.assert_refused(f"cannot write {second}: it is the same file as {first}, which is "
                                 "written too", *plain, "-o", first, "-w", second)
+
+    def test_both_on_standard_output(self):
+        """Which is a pipe, under two names."""
+        self.assert_refused("cannot write /dev/stdout: it is the same file as -, which is written "
+                            "too", "battranslate", self.app, "-p", DEMO / "small.preagg", "-o", "-",
+                            "-w", "/dev/stdout")
 
     def test_standard_output(self):
         """Of which the tool knows no name."""

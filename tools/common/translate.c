@@ -302,11 +302,12 @@ static enum tool_exit commit_outputs(struct work *work)
 }
 
 /* Where the report goes: not between the bytes of an output. */
-static FILE *report_file(const struct translate_request *arguments)
+static FILE *report_file(const struct work *work)
 {
-    bool output_taken = (arguments->output && strcmp(arguments->output, "-") == 0) ||
-                        (arguments->yaml && strcmp(arguments->yaml, "-") == 0);
-    return output_taken ? stderr : stdout;
+    for (size_t i = 0; i < work->output_count; i++)
+        if (bat_output_is_standard(work->outputs[i]))
+            return stderr;
+    return stdout;
 }
 
 static enum tool_exit fail_output(struct work *work)
@@ -329,7 +330,7 @@ static enum tool_exit run_preagg(struct work *work)
     if (bat_profile_write_preagg(work->profile, work->outputs[0], &work->error) != BAT_OK)
         return fail_output(work);
     if (!arguments->quiet)
-        report_print(report_file(arguments), arguments->json_report, work->profile, NULL);
+        report_print(report_file(work), arguments->json_report, work->profile, NULL);
     return TOOL_FINE;
 }
 
@@ -380,7 +381,7 @@ static enum tool_exit run_preagg_original(struct work *work)
         status = fail_output(work);
     bat_profile_free(input);
     if (status == TOOL_FINE && !arguments->quiet)
-        report_moved(report_file(arguments), arguments->json_report, work->original, &counters);
+        report_moved(report_file(work), arguments->json_report, work->original, &counters);
     return status;
 }
 
@@ -419,7 +420,7 @@ static enum tool_exit run_compiler(struct work *work)
                                       .debug_file = arguments->debug_file,
                                       .output = work->outputs[0],
                                       .by_addresses = arguments->format == FORMAT_PROFGEN,
-                                      .report = arguments->quiet ? NULL : report_file(arguments),
+                                      .report = arguments->quiet ? NULL : report_file(work),
                                       .json_report = arguments->json_report};
     wanted.kind =
         arguments->basic_samples ? BAT_PROFILE_SAMPLES : bat_profile_main_kind(wanted.profile);
@@ -443,8 +444,8 @@ static enum tool_exit run_records_original(struct work *work)
     if (status == TOOL_FINE)
         status = write_outputs(work);
     if (status == TOOL_FINE && !arguments->quiet)
-        report_print_moved(report_file(arguments), arguments->json_report, work->profile,
-                           work->original, &counters, work->records);
+        report_print_moved(report_file(work), arguments->json_report, work->profile, work->original,
+                           &counters, work->records);
     return status;
 }
 
@@ -465,8 +466,7 @@ static enum tool_exit run(struct work *work)
     if (status == TOOL_FINE)
         status = write_outputs(work);
     if (status == TOOL_FINE && !work->arguments->quiet)
-        report_print(report_file(work->arguments), work->arguments->json_report, work->profile,
-                     work->records);
+        report_print(report_file(work), work->arguments->json_report, work->profile, work->records);
     return status;
 }
 
