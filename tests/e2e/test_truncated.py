@@ -22,9 +22,9 @@ class Truncated(unittest.TestCase):
             folder = pathlib.Path(name)
             for source in ("matrix.h", "matrix.cc", "matrix_far.cc"):
                 shutil.copy(fixtures.SOURCES / source, folder)
+            program = folder / os.fsdecode(b"a\nb\x9b\x1b")
             fixtures.run(["g++", "-g", "-O2", "-nostdlib", "-static", "-Wl,-z,max-page-size=4096",
-                          "matrix.cc", "matrix_far.cc", "-o", "a\nb"], folder)
-            program = folder / "a\nb"
+                          "matrix.cc", "matrix_far.cc", "-o", program], folder)
             symbols = fixtures.run(["nm", program], folder).splitlines()
             addresses = [line.split()[0] for wanted in ("_start", "_ZN7Counter8far_awayEi")
                          for line in symbols if line.endswith(" " + wanted)]
@@ -38,8 +38,8 @@ class Truncated(unittest.TestCase):
                 tool.stdin.write(addresses[1].encode() + b"\n")
                 _, said = tool.communicate(timeout=60)
             self.assertEqual((tool.returncode, said.decode()),
-                             (1, f"batsymbolize: {folder}/a\\012b: the file became shorter while "
-                                 "it was read\n"))
+                             (1, f"batsymbolize: {folder}/a\\012b\\x9b\\x1b: the file became "
+                                 "shorter while it was read\n"))
 
     def test_emptied(self):
         self.check(lambda program: os.truncate(program, 0))

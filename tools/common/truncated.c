@@ -3,11 +3,13 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "escape_controls.h"
 #include "tool.h"
 
 /* More files are not open at once. */
@@ -31,16 +33,16 @@ static void put(const char *text, size_t length)
     }
 }
 
-/* A path, control characters as question marks. */
-static void put_path(char *path, size_t length)
+/* A path, escaped as in all other messages. */
+static void put_path(const char *path, size_t size)
 {
-    for (size_t i = 0; i < length; i++) {
-        unsigned char byte = (unsigned char)path[i];
-        bool is_c1 = i > 0 && (unsigned char)path[i - 1] == 0xc2 && byte >= 0x80 && byte < 0xa0;
-        if (byte < 0x20 || byte == 0x7f || is_c1)
-            path[i] = '?';
+    char escaped[BAT_ESCAPED_BYTE * 2];
+    for (size_t length; size != 0; path += length, size -= length) {
+        if (bat_is_control(path, size, &length))
+            put(escaped, (size_t)(bat_put_bytes_escaped(escaped, path, length) - escaped));
+        else
+            put(path, length);
     }
-    put(path, length);
 }
 
 /* The digits of a hexadecimal number; *text is behind them then. */
@@ -60,13 +62,13 @@ static uint64_t read_hex(const char **text)
 
 /* Print the path of a line of /proc/self/maps, "1000-2000 r--p ... /path", if it has the address.
  */
-static bool put_file_of(char *line, size_t length, uint64_t address)
+static bool put_file_of(const char *line, size_t length, uint64_t address)
 {
     const char *at = line;
     uint64_t start = read_hex(&at);
     at++;
     uint64_t end = read_hex(&at);
-    char *path = memchr(line, '/', length);
+    const char *path = memchr(line, '/', length);
     if (address < start || address >= end || !path)
         return false;
     put_path(path, (size_t)(line + length - path));
@@ -137,6 +139,10 @@ static void handle(int signal_number, siginfo_t *info, void *context)
         signal(signal_number, SIG_DFL);
         return;
     }
+    /* Several threads may read the same file: the first one tells, and ends them all. */
+    static atomic_flag is_told = ATOMIC_FLAG_INIT;
+    while (atomic_flag_test_and_set(&is_told))
+        pause();
     static const char sentence[] = "the file became shorter while it was read\n";
     remove_temporaries();
     put(tool, strlen(tool));
@@ -149,8 +155,7 @@ static void handle(int signal_number, siginfo_t *info, void *context)
 void truncated_catch(const char *name)
 {
     tool = name;
-    struct sigaction action = {.sa_sigaction = handle,
-                               .sa_flags = (int)(SA_SIGINFO | SA_RESETHAND)};
+    struct sigaction action = {.sa_sigaction = handle, .sa_flags = SA_SIGINFO};
     sigemptyset(&action.sa_mask);
     sigaction(SIGBUS, &action, NULL);
 }
