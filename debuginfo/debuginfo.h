@@ -64,6 +64,13 @@ bool debug_has_memory(const struct debug_image *image);
 /* To be called for every Dwarf handle. */
 void debug_handle_no_memory(Dwarf *dwarf);
 
+/*
+ * The DIE of the next unit of .debug_info that libdw can read, from *offset on, which is 0 for the
+ * first. False behind the last one; so it is without memory, which sets *no_memory.
+ */
+bool debug_next_unit(const struct debug_image *image, Dwarf_Off *offset, Dwarf_Die *die,
+                     bool *no_memory);
+
 /* --- Line tables ---------------------------------------------------------------------------- */
 
 /* The line table at one place, which units may share. */
@@ -211,8 +218,7 @@ struct split_file {
 /* The DIE of a split unit, and what it needs. */
 struct split_found {
     Dwarf_Die die;
-    struct line_bytes rnglists;
-    struct line_sections lines;
+    const struct debug_image *image; /* that has it: slice, or that of a .dwo file; NULL: none */
     struct debug_image slice; /* of a package; elf NULL: none. To be closed when DIEs are read. */
 };
 

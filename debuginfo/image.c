@@ -277,7 +277,9 @@ enum bat_code debug_image_begin(struct debug_image *image, bool is_split, struct
     elf_version(EV_CURRENT);
     if (!image->elf)
         image->elf = elf_memory((char *)image->bytes, image->size);
-    if (image->elf && elf_kind(image->elf) == ELF_K_ELF)
+    if (!image->elf)
+        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory");
+    if (elf_kind(image->elf) == ELF_K_ELF)
         image->dwarf = dwarf_begin_elf(image->elf, DWARF_C_READ, NULL);
     Dwarf_Off next;
     size_t header_size;

@@ -34,6 +34,25 @@ bool debug_has_memory(const struct debug_image *image)
     return has_memory;
 }
 
+bool debug_next_unit(const struct debug_image *image, Dwarf_Off *offset, Dwarf_Die *die,
+                     bool *no_memory)
+{
+    Dwarf_Off next;
+    size_t header_size;
+    while (dwarf_next_unit(image->dwarf, *offset, &next, &header_size, NULL, NULL, NULL, NULL, NULL,
+                           NULL) == 0) {
+        const Dwarf_Off place = *offset + header_size;
+        *offset = next;
+        if (!debug_has_memory(image)) {
+            *no_memory = true;
+            return false;
+        }
+        if (dwarf_offdie(image->dwarf, place, die))
+            return true;
+    }
+    return false;
+}
+
 bool debug_run_libdw(void (*work)(void *), void *context)
 {
     jmp_buf place;

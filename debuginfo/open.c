@@ -46,7 +46,8 @@ static bool add_function_runs(struct bat_debuginfo *debuginfo, size_t *capacity,
     for (size_t i = 0; i < unit->range_count; i++)
         if (!add_run(debuginfo, capacity, index, unit->ranges[i].start, unit->ranges[i].end))
             return false;
-    return true;
+    /* Where libdw was left it cannot be called for the next unit. */
+    return !debuginfo->no_memory;
 }
 
 /* *is_told becomes false if the unit's DIE does not tell them. */
@@ -175,20 +176,11 @@ static bool list_units(struct bat_debuginfo *debuginfo)
 {
     size_t capacity = 0;
     Dwarf_Off offset = 0;
-    Dwarf_Off next;
-    size_t header_size;
-    Dwarf *dwarf = debuginfo->image.dwarf;
-    for (; dwarf_next_unit(dwarf, offset, &next, &header_size, NULL, NULL, NULL, NULL, NULL,
-                           NULL) == 0;
-         offset = next) {
-        Dwarf_Die die;
-        if (!debug_has_memory(&debuginfo->image))
+    Dwarf_Die die;
+    while (debug_next_unit(&debuginfo->image, &offset, &die, &debuginfo->no_memory))
+        if (!add_unit(debuginfo, &capacity, &die))
             return false;
-        if (dwarf_offdie(dwarf, offset + header_size, &die) &&
-            !add_unit(debuginfo, &capacity, &die))
-            return false;
-    }
-    return true;
+    return !debuginfo->no_memory;
 }
 
 static bool list_runs(struct bat_debuginfo *debuginfo)

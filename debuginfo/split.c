@@ -6,9 +6,11 @@
 #include <dwarf.h>
 #include <elf.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "debuginfo.h"
 
@@ -16,15 +18,19 @@
 static struct split_file *open_file(struct bat_debuginfo *debuginfo, const char *path, size_t head)
 {
     int file = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-    struct split_file *split = file < 0 ? NULL : calloc(1, sizeof(*split));
-    if (!split || debug_image_map(&split->image, path, file, head, NULL) != BAT_OK) {
+    if (file < 0)
+        return NULL;
+    struct split_file *split = calloc(1, sizeof(*split));
+    if (!split || !debug_grow(&debuginfo->splits, &debuginfo->split_capacity,
+                              debuginfo->split_count, sizeof(struct split_file *))) {
+        debuginfo->no_memory = true;
+        close(file);
         free(split);
         return NULL;
     }
-    if (!debug_grow(&debuginfo->splits, &debuginfo->split_capacity, debuginfo->split_count,
-                    sizeof(struct split_file *))) {
-        debuginfo->no_memory = true;
-        debug_image_close(&split->image);
+    enum bat_code code = debug_image_map(&split->image, path, file, head, NULL);
+    if (code != BAT_OK) {
+        debuginfo->no_memory |= code == BAT_ERR_MEMORY;
         free(split);
         return NULL;
     }
@@ -80,21 +86,11 @@ static void list_units(struct bat_debuginfo *debuginfo, struct split_file *split
 {
     size_t capacity = 0;
     Dwarf_Off offset = 0;
-    Dwarf_Off next;
-    size_t header_size;
-    Dwarf *dwarf = split->image.dwarf;
-    for (; dwarf_next_unit(dwarf, offset, &next, &header_size, NULL, NULL, NULL, NULL, NULL,
-                           NULL) == 0;
-         offset = next) {
-        Dwarf_Die die;
+    Dwarf_Die die;
+    while (debug_next_unit(&split->image, &offset, &die, &debuginfo->no_memory)) {
         uint8_t kind;
         uint64_t id;
-        if (!debug_has_memory(&split->image)) {
-            debuginfo->no_memory = true;
-            return;
-        }
-        if (!dwarf_offdie(dwarf, offset + header_size, &die) ||
-            dwarf_cu_info(die.cu, NULL, &kind, NULL, NULL, &id, NULL, NULL) != 0 ||
+        if (dwarf_cu_info(die.cu, NULL, &kind, NULL, NULL, &id, NULL, NULL) != 0 ||
             kind != DW_UT_split_compile)
             continue;
         if (!debug_grow(&split->units, &capacity, split->unit_count, sizeof(*split->units))) {
@@ -102,7 +98,7 @@ static void list_units(struct bat_debuginfo *debuginfo, struct split_file *split
             return;
         }
         split->units[split->unit_count++] =
-            (struct split_unit){.id = id, .offset = offset + header_size};
+            (struct split_unit){.id = id, .offset = dwarf_dieoffset(&die)};
     }
     sort_units(split);
 }
@@ -123,8 +119,11 @@ static struct split_file *open_dwo(struct bat_debuginfo *debuginfo, const char *
         debuginfo->split_count--;
         return other;
     }
-    if (debug_image_begin(&split->image, true, NULL) != BAT_OK)
+    enum bat_code code = debug_image_begin(&split->image, true, NULL);
+    if (code != BAT_OK) {
+        debuginfo->no_memory |= code == BAT_ERR_MEMORY;
         return split;
+    }
     debuginfo->line_budget += split->image.lines.line.size;
     debuginfo->range_budget += split->image.size;
     debuginfo->name_budget += split->image.size;
@@ -140,17 +139,18 @@ static bool find_in_dwo(struct bat_debuginfo *debuginfo, const char *path,
     if (!place || place->is_used || !dwarf_offdie(split->image.dwarf, place->offset, &found->die))
         return false;
     place->is_used = true;
-    found->rnglists = split->image.rnglists;
-    found->lines = split->image.lines;
+    found->image = &split->image;
     return true;
 }
 
-static char *join_path(const char *folder, const char *name)
+/* The .dwo file of a name seen from a folder, of which the first length bytes count. */
+static bool find_in_folder(struct bat_debuginfo *debuginfo, const char *folder, size_t length,
+                           const struct debug_unit *unit, struct split_found *found)
 {
-    char *path;
-    if (name[0] == '/' || !folder || !*folder)
-        return strdup(name);
-    return asprintf(&path, "%s/%s", folder, name) < 0 ? NULL : path;
+    char path[PATH_MAX];
+    int size = snprintf(path, sizeof(path), "%.*s%s%s", (int)length, folder, length ? "/" : "",
+                        unit->split_name);
+    return size >= 0 && (size_t)size < sizeof(path) && find_in_dwo(debuginfo, path, unit, found);
 }
 
 /* Where the compiler put it, seen from where it ran; else beside the program. */
@@ -159,20 +159,16 @@ static bool find_dwo(struct bat_debuginfo *debuginfo, const struct debug_unit *u
 {
     if (!unit->split_name)
         return false;
-    char *path = join_path(unit->compile_folder, unit->split_name);
-    bool is_found = path && find_in_dwo(debuginfo, path, unit, found);
-    free(path);
-    const char *slash = strrchr(debuginfo->image.path, '/');
-    if (is_found || unit->split_name[0] == '/')
-        return is_found;
-    char *folder = slash
-                       ? strndup(debuginfo->image.path, (size_t)(slash - debuginfo->image.path) + 1)
-                       : strdup(".");
-    path = folder ? join_path(folder, unit->split_name) : NULL;
-    is_found = path && find_in_dwo(debuginfo, path, unit, found);
-    free(path);
-    free(folder);
-    return is_found;
+    bool is_absolute = unit->split_name[0] == '/';
+    const char *folder = unit->compile_folder && !is_absolute ? unit->compile_folder : "";
+    if (find_in_folder(debuginfo, folder, strnlen(folder, PATH_MAX), unit, found))
+        return true;
+    if (is_absolute)
+        return false;
+    const char *own = debuginfo->image.path;
+    const char *slash = strrchr(own, '/');
+    return find_in_folder(debuginfo, slash ? own : ".", slash ? (size_t)(slash - own) : 1, unit,
+                          found);
 }
 
 /* --- Packages -------------------------------------------------------------------------------- */
@@ -283,47 +279,59 @@ static void list_rows(struct bat_debuginfo *debuginfo, struct split_package *pac
     sort_units(file);
 }
 
-/* Find the index and the sections in the package's file. */
-static bool find_sections(struct split_package *package)
+/* Find the index and the sections in the package's file. BAT_ERR_ELF, BAT_ERR_MEMORY. */
+static enum bat_code find_sections(struct split_package *package)
 {
     struct debug_image *image = &package->file->image;
     elf_version(EV_CURRENT);
     image->elf = elf_memory((char *)image->bytes, image->size);
     if (!image->elf)
-        return false;
+        return BAT_ERR_MEMORY;
     struct line_bytes section = line_section_find(image->elf, ".debug_cu_index");
     for (size_t i = 0; i < PART_COUNT; i++)
         if (part_names[i])
             package->parts[i] = line_section_find(image->elf, part_names[i]);
     package->strings = line_section_find(image->elf, ".debug_str.dwo");
     package->budget = package->parts[PART_INFO].size;
-    return read_index(&package->index, &section);
+    return read_index(&package->index, &section) ? BAT_OK : BAT_ERR_ELF;
 }
 
 /* Map the file once more, with room for the slices in front of it. */
-static bool make_room(struct split_package *package, const char *path)
+static enum bat_code make_room(struct split_package *package, const char *path)
 {
     size_t head = package->index.units * sizeof(struct slice);
     size_t units = package->index.units;
     debug_image_close(&package->file->image);
     int file = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-    return file >= 0 && debug_image_map(&package->file->image, path, file, head, NULL) == BAT_OK &&
-           find_sections(package) && package->index.units == units;
+    if (file < 0)
+        return BAT_ERR_IO;
+    enum bat_code code = debug_image_map(&package->file->image, path, file, head, NULL);
+    if (code == BAT_OK)
+        code = find_sections(package);
+    return code == BAT_OK && package->index.units != units ? BAT_ERR_IO : code;
 }
 
 /* Open the package that goes with the file at path, if there is one. */
 static struct split_package *open_package(struct bat_debuginfo *debuginfo, const char *path)
 {
-    char *name;
-    if (asprintf(&name, "%s.dwp", path) < 0)
+    char name[PATH_MAX];
+    int size = snprintf(name, sizeof(name), "%s.dwp", path);
+    struct split_file *file =
+        size >= 0 && (size_t)size < sizeof(name) ? open_file(debuginfo, name, 0) : NULL;
+    if (!file)
         return NULL;
     struct split_package *package = calloc(1, sizeof(*package));
-    bool is_found = package && (package->file = open_file(debuginfo, name, 0)) &&
-                    find_sections(package) && make_room(package, name);
-    free(name);
-    if (is_found)
+    enum bat_code code = package ? BAT_OK : BAT_ERR_MEMORY;
+    if (code == BAT_OK) {
+        package->file = file;
+        code = find_sections(package);
+    }
+    if (code == BAT_OK)
+        code = make_room(package, name);
+    debuginfo->no_memory |= code == BAT_ERR_MEMORY;
+    if (code == BAT_OK)
         list_rows(debuginfo, package);
-    if (is_found && package->file->unit_count)
+    if (file->unit_count)
         return package;
     free(package);
     return NULL;
@@ -363,7 +371,10 @@ static void add_section(struct slice *slice, const char *name, const struct line
     slice->sections[0].sh_name = (Elf64_Word)(used + length);
 }
 
-/* Make the ELF file that has a row's parts of the sections, and the strings, which are shared. */
+/*
+ * Make the ELF file that has a row's parts of the sections, and the strings, which are shared. Of
+ * several columns of one section the first counts.
+ */
 static bool make_slice(const struct split_package *package, size_t row, struct slice *slice,
                        uint64_t *info_size)
 {
@@ -377,10 +388,12 @@ static bool make_slice(const struct split_package *package, size_t row, struct s
     slice->header.e_shnum = 1;
     slice->sections[0].sh_name = 1;
     *info_size = 0;
+    bool is_added[PART_COUNT] = {false};
     for (size_t i = 0; i < index->columns; i++) {
         enum part part = part_of(index, i);
-        if (!part || slice->header.e_shnum == PART_COUNT)
+        if (!part || is_added[part])
             continue;
+        is_added[part] = true;
         struct line_bytes whole = package->parts[part];
         size_t place = row * index->columns + i;
         uint32_t offset = number_at(index->offsets, place);
@@ -402,18 +415,13 @@ static bool make_slice(const struct split_package *package, size_t row, struct s
 }
 
 /* The first unit of the slice that is the skeleton's. */
-static bool find_in_slice(struct split_found *found, uint64_t id)
+static bool find_in_slice(struct bat_debuginfo *debuginfo, struct split_found *found, uint64_t id)
 {
     Dwarf_Off offset = 0;
-    Dwarf_Off next;
-    size_t header_size;
     uint8_t kind;
     uint64_t found_id;
-    for (; dwarf_next_unit(found->slice.dwarf, offset, &next, &header_size, NULL, NULL, NULL, NULL,
-                           NULL, NULL) == 0;
-         offset = next)
-        if (dwarf_offdie(found->slice.dwarf, offset + header_size, &found->die) &&
-            dwarf_cu_info(found->die.cu, NULL, &kind, NULL, NULL, &found_id, NULL, NULL) == 0 &&
+    while (debug_next_unit(&found->slice, &offset, &found->die, &debuginfo->no_memory))
+        if (dwarf_cu_info(found->die.cu, NULL, &kind, NULL, NULL, &found_id, NULL, NULL) == 0 &&
             kind == DW_UT_split_compile && found_id == id)
             return true;
     return false;
@@ -435,13 +443,13 @@ static bool find_in_package(struct bat_debuginfo *debuginfo, const struct debug_
     package->budget -= size;
     found->slice.bytes = (uint8_t *)slice;
     found->slice.size = image->size + (size_t)(image->bytes - (const uint8_t *)slice);
-    if (debug_image_begin(&found->slice, true, NULL) != BAT_OK ||
-        !find_in_slice(found, unit->split_id)) {
+    enum bat_code code = debug_image_begin(&found->slice, true, NULL);
+    debuginfo->no_memory |= code == BAT_ERR_MEMORY;
+    if (code != BAT_OK || !find_in_slice(debuginfo, found, unit->split_id)) {
         debug_image_close(&found->slice);
         return false;
     }
-    found->rnglists = found->slice.rnglists;
-    found->lines = found->slice.lines;
+    found->image = &found->slice;
     return true;
 }
 

@@ -126,8 +126,8 @@ static uint32_t table_of(struct walk *walk, Dwarf_CU *cu)
         sections = &debuginfo->image.lines;
     else if (dwarf && dwarf == debuginfo->alternate.dwarf)
         sections = &debuginfo->alternate.lines;
-    else if (dwarf && walk->split.die.addr)
-        sections = &walk->split.lines;
+    else if (dwarf && walk->split.image)
+        sections = &walk->split.image->lines;
     if (sections && dwarf_cu_die(cu, &die, NULL, NULL, NULL, NULL, NULL, NULL)) {
         Dwarf_Attribute attribute;
         const char *folder = dwarf_formstring(dwarf_attr(&die, DW_AT_comp_dir, &attribute));
@@ -468,7 +468,7 @@ static void use_split_addresses(struct walk *walk)
             addresses->ranges_base = base;
         return;
     }
-    addresses->ranges = walk->split.rnglists;
+    addresses->ranges = walk->split.image->rnglists;
     /* Behind the header: its length, version, sizes and the count of offsets. */
     addresses->lists_base = addresses->is_64_bit ? 20 : 12;
 }
@@ -491,7 +491,9 @@ static void read_dies(void *context)
         debuginfo->counters.units_missing++;
     }
     /* Those that this one refers to too. */
-    if (!debug_has_memory(&debuginfo->image) || !debug_has_memory(&debuginfo->alternate))
+    const struct debug_image *split = walk->split.image;
+    if (!debug_has_memory(&debuginfo->image) || !debug_has_memory(&debuginfo->alternate) ||
+        (split && !debug_has_memory(split)))
         debuginfo->no_memory = true;
     if (debuginfo->no_memory)
         return;

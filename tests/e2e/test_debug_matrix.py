@@ -9,6 +9,7 @@ import os
 import pathlib
 import re
 import shutil
+import struct
 import subprocess
 import tempfile
 import unittest
@@ -190,6 +191,57 @@ class Packages(MatrixTest):
         frames = self.compare(program, complaint="of 2 of 2 units that were read was not found",
                               inlined=-1)
         self.assertFalse(any(len(each) > 1 for each in frames))
+
+
+    def test_columns_of_one_section(self):
+        """An index that has the offsets of strings six times more, for two units of many: the first
+        column counts, and the names of sections do not run over into what stands behind them."""
+        program = self.package(CLANG, 5, [], "llvm-dwp-22")
+        package, section = program.parent / "program.dwp", program.parent / "index"
+        run("llvm-objcopy-22", f"--dump-section=.debug_cu_index={section}", package,
+            cwd=program.parent)
+        old = PackageIndex(section.read_bytes())
+        self.assertEqual(old.units, 2)
+        # LLVM crashes on such an index.
+        judge = program.parent / "judge"
+        shutil.copy(program, judge)
+        shutil.copy(package, program.parent / "judge.dwp")
+        for places in ((1, PackageIndex.MANY - 1), (PackageIndex.MANY - 1, 1)):
+            with self.subTest(places):
+                section.write_bytes(old.widened(places))
+                run("llvm-objcopy-22", f"--update-section=.debug_cu_index={section}", package,
+                    cwd=program.parent)
+                self.compare(program, judge=judge)
+
+
+class PackageIndex:
+    """.debug_cu_index."""
+
+    MANY = 128
+    STRING_OFFSETS = 6
+
+    def __init__(self, content):
+        self.version, self.columns, self.units, self.slots = struct.unpack_from("<4I", content)
+        self.ids = content[16:16 + 8 * self.slots]
+        numbers = struct.unpack_from(f"<{(len(content) - 16 - 8 * self.slots) // 4}I", content,
+                                     16 + 8 * self.slots)
+        self.rows, numbers = numbers[:self.slots], numbers[self.slots:]
+        self.kinds, numbers = numbers[:self.columns], numbers[self.columns:]
+        half = self.columns * self.units
+        self.offsets, self.sizes = numbers[:half], numbers[half:]
+
+    def widened(self, places):
+        """With MANY units, those that there are in these places, and six columns more."""
+        more = [self.STRING_OFFSETS] * 6
+        table = [*self.kinds, *more]
+        for numbers in (self.offsets, self.sizes):
+            lines = [[0] * (self.columns + len(more)) for _ in range(self.MANY)]
+            for unit, place in enumerate(places):
+                lines[place][:self.columns] = numbers[unit * self.columns:][:self.columns]
+            table += itertools.chain(*lines)
+        rows = [places[row - 1] + 1 if row else 0 for row in self.rows]
+        return (struct.pack("<4I", self.version, self.columns + len(more), self.MANY, self.slots) +
+                self.ids + struct.pack(f"<{len(rows) + len(table)}I", *rows, *table))
 
 
 class Missing(MatrixTest):

@@ -19,6 +19,10 @@ $clang -gdwarf-5 -ffunction-sections -fbasic-block-sections=all inlined.c shared
 clang-22 $common -static-pie -fPIE -fuse-ld=lld -Wl,--no-rosegment -gdwarf-4 -ffunction-sections \
     -Wl,--gc-sections inlined.c shared.c -o dropped
 gcc $common -gdwarf-5 -fno-pie -no-pie inlined.c shared.c -o gcc5
+# Split units, beside the program and in a package.
+$clang -gdwarf-5 -gsplit-dwarf inlined.c shared.c -o split
+cp split package
+llvm-dwp-22 -e package -o package.dwp
 
 for program in dwarf2 dwarf4 dwarf5 lto compressed sections dropped gcc5; do
     # Symbols' names would stand for those that DWARF has.
