@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "key_sort.h"
 #include "original.h"
 
 struct pairing {
@@ -209,18 +210,20 @@ static void pair_outputs(struct pairing *pairing, struct bat_misfits *misfits)
 
 /* --- From the input to the output ------------------------------------------------------------ */
 
-struct home {
-    uint32_t input;
-    uint32_t output;
-};
-
-static int compare_homes(const void *left_pointer, const void *right_pointer)
+/* An input function and an output function, so that numbers ascend as these do. */
+static struct bat_sort_key new_home(uint32_t input, uint32_t output)
 {
-    const struct home *left = left_pointer;
-    const struct home *right = right_pointer;
-    if (left->input != right->input)
-        return left->input < right->input ? -1 : 1;
-    return left->output < right->output ? -1 : left->output > right->output;
+    return (struct bat_sort_key){.key = (uint64_t)input << 32 | output};
+}
+
+static uint32_t input_of_home(struct bat_sort_key home)
+{
+    return (uint32_t)(home.key >> 32);
+}
+
+static uint32_t output_of_home(struct bat_sort_key home)
+{
+    return (uint32_t)home.key;
 }
 
 /* Code that BOLT has left behind, though perhaps nothing leads there any more. */
@@ -231,7 +234,7 @@ static bool is_remains(const struct bat_original *original, uint32_t output)
 }
 
 /* The pairs of symbols: they tell of functions that were folded into others, too. */
-static size_t collect_symbol_homes(const struct pairing *pairing, struct home *homes)
+static size_t collect_symbol_homes(const struct pairing *pairing, struct bat_sort_key *homes)
 {
     const struct bat_original *original = pairing->original;
     const struct bat_symbol_pairs *pairs = &pairing->symbols;
@@ -246,58 +249,68 @@ static size_t collect_symbol_homes(const struct pairing *pairing, struct home *h
             original->outputs[output].address == pairs->all[i].output &&
             original->input_of[output] != BAT_NONE && !is_fragment(original, output) &&
             fits(pairing, original->table_of[output], input))
-            homes[count++] = (struct home){input, output};
+            homes[count++] = new_home(input, output);
     }
     return count;
 }
 
 /* All pairs of functions; *homes has room. is_home has a byte for each input function, all 0. */
-static size_t collect_homes(const struct pairing *pairing, struct home *homes, uint8_t *is_home)
+static size_t collect_homes(const struct pairing *pairing, struct bat_sort_key *homes,
+                            uint8_t *is_home)
 {
     const struct bat_original *original = pairing->original;
     size_t count = collect_symbol_homes(pairing, homes);
     for (uint32_t output = 0; output < original->output_count; output++)
         if (original->input_of[output] != BAT_NONE && !is_fragment(original, output) &&
             !is_remains(original, output))
-            homes[count++] = (struct home){original->input_of[output], output};
+            homes[count++] = new_home(original->input_of[output], output);
     for (size_t i = 0; i < count; i++)
-        is_home[homes[i].input] = 1;
+        is_home[input_of_home(homes[i])] = 1;
     for (uint32_t output = 0; output < original->output_count; output++)
         if (original->input_of[output] != BAT_NONE && is_remains(original, output) &&
             !is_home[original->input_of[output]])
-            homes[count++] = (struct home){original->input_of[output], output};
+            homes[count++] = new_home(original->input_of[output], output);
     return count;
+}
+
+/* Fill first_home and homes; all has pairs in order. */
+static void fill_homes(struct bat_original *original, const struct bat_sort_key *all, size_t count)
+{
+    uint32_t kept = 0;
+    uint32_t input = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (i > 0 && all[i - 1].key == all[i].key)
+            continue;
+        while (input <= input_of_home(all[i]))
+            original->first_home[input++] = kept;
+        original->homes[kept++] = output_of_home(all[i]);
+        original->counters.folded +=
+            original->input_of[output_of_home(all[i])] != input_of_home(all[i]);
+    }
+    while (input <= original->input_count)
+        original->first_home[input++] = kept;
 }
 
 static enum bat_code find_homes(const struct pairing *pairing)
 {
     struct bat_original *original = pairing->original;
     size_t most = (size_t)original->output_count + pairing->symbols.count;
-    struct home *homes = malloc((most + 1) * sizeof(*homes));
+    struct bat_sort_key *homes = malloc((most + 1) * sizeof(*homes));
+    struct bat_sort_key *spare = malloc((most + 1) * sizeof(*spare));
     original->homes = malloc((most + 1) * sizeof(*original->homes));
     original->first_home = calloc((size_t)original->input_count + 1, sizeof(*original->first_home));
     uint8_t *is_home = calloc((size_t)original->input_count + 1, 1);
-    if (!homes || !original->homes || !original->first_home || !is_home) {
+    if (!homes || !spare || !original->homes || !original->first_home || !is_home) {
         free(homes);
+        free(spare);
         free(is_home);
         return BAT_ERR_MEMORY;
     }
     size_t count = collect_homes(pairing, homes, is_home);
     free(is_home);
-    qsort(homes, count, sizeof(*homes), compare_homes);
-    uint32_t kept = 0;
-    uint32_t input = 0;
-    for (size_t i = 0; i < count; i++) {
-        if (i > 0 && compare_homes(&homes[i - 1], &homes[i]) == 0)
-            continue;
-        while (input <= homes[i].input)
-            original->first_home[input++] = kept;
-        original->homes[kept++] = homes[i].output;
-        original->counters.folded += original->input_of[homes[i].output] != homes[i].input;
-    }
-    while (input <= original->input_count)
-        original->first_home[input++] = kept;
+    fill_homes(original, bat_sort_keys(homes, spare, count), count);
     free(homes);
+    free(spare);
     return BAT_OK;
 }
 

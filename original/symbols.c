@@ -8,6 +8,7 @@
 #include <xxhash.h>
 
 #include "bat_decoder.h"
+#include "key_sort.h"
 #include "original.h"
 
 /*
@@ -16,16 +17,12 @@
  */
 #define TEXT_FACTOR 8u
 
-/* A symbol by its name and, if it is local, its file. */
-struct keyed {
-    uint64_t hash;
-    uint32_t index; /* in the file's symbols */
-};
-
 struct side {
     const struct bat_elf *elf;
     const struct bat_symbol *symbols;
-    struct keyed *keyed; /* by hash, then in the symbol table's order */
+    /* Hashes of names and, of local symbols, files, with indices in symbols: by hash, then in the
+     * symbol table's order. */
+    struct bat_sort_key *keyed;
     size_t count;
 };
 
@@ -65,13 +62,16 @@ static bool hash_symbol(const struct bat_symbol *symbol, uint64_t *text_left, ui
     return true;
 }
 
-static int compare_keyed(const void *left_pointer, const void *right_pointer)
+/* Sort keys, in memory that is to be freed. False without memory. */
+static bool sort_keys(struct bat_sort_key **keys, size_t count)
 {
-    const struct keyed *left = left_pointer;
-    const struct keyed *right = right_pointer;
-    if (left->hash != right->hash)
-        return left->hash < right->hash ? -1 : 1;
-    return left->index < right->index ? -1 : left->index > right->index;
+    struct bat_sort_key *spare = malloc((count + 1) * sizeof(*spare));
+    if (!spare)
+        return false;
+    struct bat_sort_key *sorted = bat_sort_keys(*keys, spare, count);
+    free(sorted == spare ? *keys : spare);
+    *keys = sorted;
+    return true;
 }
 
 /* Fragments have names that BOLT made: they are found through their tables. */
@@ -100,15 +100,16 @@ static enum bat_code read_side(struct bat_elf *elf, const struct bat_map *fragme
         if (!can_name_function(elf, symbol) ||
             (fragments_of && is_fragment(fragments_of, symbol->address)))
             continue;
-        struct keyed *keyed = &side->keyed[side->count++];
-        keyed->index = (uint32_t)i;
-        if (!hash_symbol(symbol, &text_left, &keyed->hash))
+        struct bat_sort_key *keyed = &side->keyed[side->count++];
+        keyed->value = i;
+        if (!hash_symbol(symbol, &text_left, &keyed->key))
             return bat_fail(error, BAT_ERR_ELF,
                             "expected symbols whose names fit %" PRIu32
                             " times into the file, found longer ones in \"%.200s\"",
                             TEXT_FACTOR, bat_elf_path(elf));
     }
-    qsort(side->keyed, side->count, sizeof(*side->keyed), compare_keyed);
+    if (!sort_keys(&side->keyed, side->count))
+        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %zu symbols", count);
     if (side->count == 0)
         return bat_fail(error, BAT_ERR_MISMATCH,
                         "expected function symbols, found a stripped file: \"%.200s\"",
@@ -119,7 +120,7 @@ static enum bat_code read_side(struct bat_elf *elf, const struct bat_map *fragme
 static size_t end_of_group(const struct side *side, size_t first)
 {
     size_t end = first;
-    while (end < side->count && side->keyed[end].hash == side->keyed[first].hash)
+    while (end < side->count && side->keyed[end].key == side->keyed[first].key)
         end++;
     return end;
 }
@@ -145,13 +146,23 @@ static uint64_t rank_of(const struct bat_symbol *symbol)
     return class << 32 | symbol->order;
 }
 
-static int compare_pairs(const void *left_pointer, const void *right_pointer)
+/* By output address, and those of one address by rank: the last criterion first. */
+static bool sort_pairs(struct bat_symbol_pairs *pairs)
 {
-    const struct bat_symbol_pair *left = left_pointer;
-    const struct bat_symbol_pair *right = right_pointer;
-    if (left->output != right->output)
-        return left->output < right->output ? -1 : 1;
-    return left->rank < right->rank ? -1 : left->rank > right->rank;
+    struct bat_sort_key *keys = malloc((pairs->count + 1) * sizeof(*keys));
+    struct bat_symbol_pair *sorted = malloc((pairs->count + 1) * sizeof(*sorted));
+    for (size_t i = 0; keys && i < pairs->count; i++)
+        keys[i] = (struct bat_sort_key){pairs->all[i].rank, i};
+    bool is_sorted = keys && sorted && sort_keys(&keys, pairs->count);
+    for (size_t i = 0; is_sorted && i < pairs->count; i++)
+        keys[i].key = pairs->all[keys[i].value].output;
+    is_sorted = is_sorted && sort_keys(&keys, pairs->count);
+    for (size_t i = 0; is_sorted && i < pairs->count; i++)
+        sorted[i] = pairs->all[keys[i].value];
+    free(keys);
+    free(is_sorted ? pairs->all : sorted);
+    pairs->all = is_sorted ? sorted : pairs->all;
+    return is_sorted;
 }
 
 /* Pair the symbols of one key in their order, if there are as many on both sides. */
@@ -162,8 +173,8 @@ static void pair_group(const struct side *output, size_t first, size_t count,
     if (count != input_count)
         return;
     for (size_t i = 0; i < count; i++) {
-        const struct bat_symbol *to = &output->symbols[output->keyed[first + i].index];
-        const struct bat_symbol *from = &input->symbols[input->keyed[input_first + i].index];
+        const struct bat_symbol *to = &output->symbols[output->keyed[first + i].value];
+        const struct bat_symbol *from = &input->symbols[input->keyed[input_first + i].value];
         if (same_key(to, from))
             pairs->all[pairs->count++] =
                 (struct bat_symbol_pair){to->address, from->address, rank_of(to)};
@@ -179,15 +190,16 @@ static enum bat_code pair_sides(const struct side *output, const struct side *in
     size_t first = 0;
     size_t input_first = 0;
     while (first < output->count && input_first < input->count) {
-        uint64_t hash = output->keyed[first].hash;
-        uint64_t input_hash = input->keyed[input_first].hash;
+        uint64_t hash = output->keyed[first].key;
+        uint64_t input_hash = input->keyed[input_first].key;
         size_t end = hash <= input_hash ? end_of_group(output, first) : first;
         size_t input_end = input_hash <= hash ? end_of_group(input, input_first) : input_first;
         pair_group(output, first, end - first, input, input_first, input_end - input_first, pairs);
         first = end;
         input_first = input_end;
     }
-    qsort(pairs->all, pairs->count, sizeof(*pairs->all), compare_pairs);
+    if (!sort_pairs(pairs))
+        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %zu symbols", output->count);
     return BAT_OK;
 }
 
