@@ -194,30 +194,51 @@ static enum bat_code use_register(struct code_sweep *sweep, const struct content
     }
 }
 
+/* What an instruction writes that is no part of a jump through a table; false if it may be one. */
+static bool lose_registers(struct tracker *tracker, const uint8_t *bytes, size_t size,
+                           uint32_t index)
+{
+    uint16_t registers;
+    if (!x86_registers_lost(bytes, size, &registers))
+        return false;
+    for (unsigned number = 0; registers >> number != 0; number++)
+        if (registers >> number & 1)
+            tracker->registers[number] = (struct content){.written = index};
+    return true;
+}
+
+/* False if the instruction at an offset cannot be decoded. */
+static bool pass_instruction(struct code_sweep *sweep, struct tracker *tracker, uint32_t index,
+                             enum bat_code *code, struct bat_error *error)
+{
+    uint32_t offset = sweep->all[index].offset;
+    ZydisDecodedInstruction decoded;
+    ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
+    if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&tracker->decoder, sweep->bytes + offset,
+                                             sweep->size - offset, &decoded, operands)))
+        return false;
+    if (sweep->all[index].jump == BAT_JUMP_REGISTER &&
+        operands[0].type == ZYDIS_OPERAND_TYPE_REGISTER) {
+        uint8_t number = number_of(operands[0].reg.value);
+        if (number != NO_REGISTER)
+            *code = use_register(sweep, &tracker->registers[number], index, error);
+    }
+    write_registers(tracker, &decoded, operands, sweep->function->address + offset + decoded.length,
+                    index);
+    return true;
+}
+
 enum bat_code code_find_register_tables(struct code_sweep *sweep, struct bat_error *error)
 {
     struct tracker tracker = {0};
+    enum bat_code code = BAT_OK;
     ZydisDecoderInit(&tracker.decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
-    for (uint32_t i = 0; i < sweep->count; i++) {
-        uint32_t offset = sweep->all[i].offset;
-        if (sweep->bytes[offset] == X86_LOCK_PREFIX)
-            continue;
-        ZydisDecodedInstruction decoded;
-        ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
-        if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&tracker.decoder, sweep->bytes + offset,
-                                                 sweep->size - offset, &decoded, operands)))
-            return BAT_OK;
-        if (sweep->all[i].jump == BAT_JUMP_REGISTER &&
-            operands[0].type == ZYDIS_OPERAND_TYPE_REGISTER) {
-            uint8_t number = number_of(operands[0].reg.value);
-            enum bat_code code = number == NO_REGISTER
-                                     ? BAT_OK
-                                     : use_register(sweep, &tracker.registers[number], i, error);
-            if (code)
-                return code;
-        }
-        write_registers(&tracker, &decoded, operands,
-                        sweep->function->address + offset + decoded.length, i);
+    for (uint32_t i = 0; i < sweep->count && code == BAT_OK; i++) {
+        const uint8_t *bytes = sweep->bytes + sweep->all[i].offset;
+        if (bytes[0] != X86_LOCK_PREFIX &&
+            !lose_registers(&tracker, bytes, sweep->size - sweep->all[i].offset, i) &&
+            !pass_instruction(sweep, &tracker, i, &code, error))
+            break;
     }
-    return BAT_OK;
+    return code;
 }

@@ -15,8 +15,16 @@ enum {
     X86_SIB_NO_INDEX = 4, /* unless REX.X is set */
     X86_SIB_NO_BASE = 5,  /* with mod 0, whatever REX.B is */
     X86_SIB_SCALE_8 = 8,
+    X86_REX_B = 1,
+    X86_REX_R = 4,
     X86_REX_W = 8,
 };
+
+/* Prefixes of instructions other than REX and LOCK. */
+static inline bool x86_is_prefix(uint8_t byte)
+{
+    return (byte & 0xe7) == 0x26 || (byte & 0xfc) == 0x64 || (byte & 0xfe) == 0xf2;
+}
 
 /* LLVM takes a LOCK prefix that comes first for an instruction of its own. */
 #define X86_LOCK_PREFIX 0xf0
@@ -46,5 +54,12 @@ bool x86_decode_by_table(const uint8_t *bytes, size_t size, uint64_t address,
 /* The same with Zydis, for all instructions. */
 bool x86_decode_by_zydis(const uint8_t *bytes, size_t size, uint64_t address,
                          struct bat_instruction *instruction);
+
+/*
+ * Which of the general registers, from bit 0 for RAX on, an instruction writes, whole or in part,
+ * RSP of pushes and calls among them. False if it has to be asked of Zydis: the table does not know
+ * the instruction, or what it writes may become the target of a jump through a table.
+ */
+bool x86_registers_lost(const uint8_t *bytes, size_t size, uint16_t *registers);
 
 #endif
