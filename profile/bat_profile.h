@@ -154,11 +154,13 @@ BAT_API void bat_profile_keep_all_records(struct bat_profile *profile, bool keep
 
 /* What became of the samples, for reports. All count samples (the sums of counts). */
 struct bat_to_input_counters {
-    uint64_t samples;    /* traces, or basic samples */
-    uint64_t moved;      /* of which something is in the input profile */
-    uint64_t external;   /* outside of the binary, or where its input function is not known */
-    uint64_t unfollowed; /* runs that the input's code does not have: cut where they leave it */
-    uint64_t unjoined;   /* runs whose other half was not sampled */
+    uint64_t samples;      /* traces, or basic samples */
+    uint64_t moved;        /* of which something is in the input profile */
+    uint64_t external;     /* outside of the binary, or where its input function is not known */
+    uint64_t unfollowed;   /* runs that the input's code does not have: cut where they leave it */
+    uint64_t unjoined;     /* runs whose other half was not sampled */
+    uint64_t folded;       /* in the code of functions that BOLT has folded into one */
+    uint64_t folded_known; /* ... and of the one of them that calls name, or that runs before do */
 };
 
 /*

@@ -145,7 +145,9 @@ static enum bat_code move_all(struct input_move *move, struct bat_profile *resul
         code = move_returns(move, result);
     if (code == BAT_OK)
         code = move_samples(move, result);
-    return code == BAT_OK ? move_mem_samples(move, result) : code;
+    if (code == BAT_OK)
+        code = move_mem_samples(move, result);
+    return code == BAT_OK ? input_unfold(move->original, result, &move->counters) : code;
 }
 
 enum bat_code bat_profile_to_input(const struct bat_profile *profile, struct bat_binary *binary,

@@ -134,4 +134,14 @@ enum bat_code input_move_trace(struct input_move *move, const struct input_piece
 /* Where the branch at an output address is in the input; 0 if that is not known. */
 enum bat_code input_move_source(struct input_move *move, uint64_t address, uint64_t *source);
 
+/* --- Folded functions (to_input_unfold.c) ------------------------------------------------------
+ */
+
+/*
+ * Give the samples of functions that BOLT has folded into one (-icf), all moved to the one that it
+ * kept, to those that were called. Only traces change, their counts add up to the same.
+ */
+enum bat_code input_unfold(const struct bat_original *original, struct bat_profile *result,
+                           struct bat_to_input_counters *counters);
+
 #endif

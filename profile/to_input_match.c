@@ -62,7 +62,9 @@ static void match(const struct input_followed *function, struct input_node *node
     if (input_kind_is_call(node->kind) && input_kind_is_call(kind)) {
         node->source = here.at;
         node->fall = next;
-    } else if (node->kind == BAT_INSTRUCTION_CALL && kind == BAT_INSTRUCTION_JUMP) {
+    } else if ((node->kind == BAT_INSTRUCTION_CALL && kind == BAT_INSTRUCTION_JUMP) ||
+               (input_kind_is_call(node->kind) && kind == BAT_INSTRUCTION_INDIRECT_JUMP &&
+                here.frame != INPUT_ROOT_FRAME)) {
         /* A tail call of code that is inlined: what it calls returns to where that would. */
         const struct input_frame *frame = &function->flow->frames[here.frame];
         node->source = here.at;
@@ -102,7 +104,89 @@ static enum bat_code find_tail_call(const struct input_followed *function, struc
     return walk.code;
 }
 
+/* --- Inlined tail calls ------------------------------------------------------------------------
+ */
+
+/* True if a call or jump of the input goes to a function whose code can be inlined. */
+static bool enters_code(const struct input_followed *function,
+                        const struct bat_instruction *instruction)
+{
+    return (instruction->kind == BAT_INSTRUCTION_CALL ||
+            (instruction->kind == BAT_INSTRUCTION_JUMP &&
+             !input_is_inside(function, instruction->target))) &&
+           input_flow_has_code(function->flow, instruction->target);
+}
+
+/*
+ * True if a node's instruction can be the one of inlined code that a walk has come to: the same, or
+ * a promotion of it.
+ */
+static bool is_inlined(const struct input_followed *function, const struct input_node *node,
+                       const struct input_walk *walk)
+{
+    uint8_t kind = walk->instruction.kind;
+    if (walk->state.frame == INPUT_ROOT_FRAME || !walk->path.found)
+        return false;
+    if (kind == BAT_INSTRUCTION_INDIRECT_CALL || kind == BAT_INSTRUCTION_INDIRECT_JUMP)
+        return node->kind != BAT_INSTRUCTION_RETURN && node->kind != BAT_INSTRUCTION_TRAP;
+    if (node->kind == BAT_INSTRUCTION_CONDITIONAL)
+        return kind == BAT_INSTRUCTION_CONDITIONAL;
+    bool is_direct = kind == BAT_INSTRUCTION_CALL || kind == BAT_INSTRUCTION_JUMP;
+    return is_direct &&
+           (node->kind == BAT_INSTRUCTION_CALL || node->kind == BAT_INSTRUCTION_JUMP) &&
+           input_flow_calls_same(function->flow, node->target, walk->instruction.target);
+}
+
+/* True if a call or jump of the output is another one than that of the input. */
+static bool is_other(const struct input_followed *function, const struct input_node *node,
+                     const struct bat_instruction *instruction)
+{
+    if (node->kind == BAT_INSTRUCTION_CALL || node->kind == BAT_INSTRUCTION_JUMP)
+        return !input_flow_calls_same(function->flow, node->target, instruction->target);
+    return node->kind == BAT_INSTRUCTION_INDIRECT_CALL ||
+           node->kind == BAT_INSTRUCTION_INDIRECT_JUMP;
+}
+
+/*
+ * Walk to code that is inlined, where the note has the place of the call that was inlined: the walk
+ * goes on from there, or has come there already. *is_found is false if the place is the node's own.
+ */
+static enum bat_code walk_inlined(struct input_walk *walk, uint64_t entry, bool *is_found)
+{
+    const struct input_followed *function = walk->function;
+    *is_found = false;
+    if (walk->state.frame != INPUT_ROOT_FRAME) {
+        struct input_walk inside = *walk;
+        input_walk_on(&inside);
+        *is_found = is_inlined(function, walk->node, &inside);
+        if (inside.code != BAT_OK || *is_found) {
+            *walk = inside;
+            return walk->code;
+        }
+    }
+    if (!input_flow_decode(function->flow, entry, &walk->instruction) ||
+        !enters_code(function, &walk->instruction) ||
+        !is_other(function, walk->node, &walk->instruction))
+        return BAT_OK;
+    struct input_state call = {entry, INPUT_ROOT_FRAME};
+    walk->code = input_search(function->flow, function->hot, walk->state, call, false, &walk->path);
+    if (walk->code != BAT_OK || !walk->path.found)
+        return walk->code;
+    walk->path.found = false;
+    walk->state = call;
+    input_walk_on(walk);
+    *is_found = walk->code == BAT_OK && is_inlined(function, walk->node, walk);
+    return walk->code;
+}
+
 /* --- Any node --------------------------------------------------------------------------------- */
+
+static bool is_promotion(const struct input_node *node, const struct input_walk *walk)
+{
+    return node->kind == BAT_INSTRUCTION_CONDITIONAL &&
+           (walk->instruction.kind == BAT_INSTRUCTION_INDIRECT_CALL ||
+            walk->instruction.kind == BAT_INSTRUCTION_INDIRECT_JUMP);
+}
 
 /* A node that is the input's branch or call at entry, as the note knows. */
 static enum bat_code match_entry(const struct input_followed *function, struct input_node *node,
@@ -115,12 +199,24 @@ static enum bat_code match_entry(const struct input_followed *function, struct i
     else
         node->before = &input_path_unknown;
     match(function, node, &walk);
-    if (node->kind != BAT_INSTRUCTION_CONDITIONAL ||
-        walk.instruction.kind != BAT_INSTRUCTION_INDIRECT_CALL)
+    if (!is_promotion(node, &walk))
         return BAT_OK;
     enum bat_code code = input_match_before(function, node);
     return code == BAT_OK && node->before->found ? input_promotion_follow(function, node, &walk)
                                                  : code;
+}
+
+/* A node whose instruction a walk has come to, if it has found one. */
+static enum bat_code match_walk(const struct input_followed *function, struct input_node *node,
+                                struct input_walk *walk, bool is_known)
+{
+    if (walk->path.found || is_known)
+        match(function, node, walk);
+    if (walk->path.found && is_promotion(node, walk))
+        walk->code = input_promotion_follow(function, node, walk);
+    walk->path.last = 0;
+    return walk->code == BAT_OK ? input_paths_keep(function->paths, &walk->path, &node->before)
+                                : walk->code;
 }
 
 static enum bat_code match_by_walk(const struct input_followed *function, struct input_node *node,
@@ -128,14 +224,19 @@ static enum bat_code match_by_walk(const struct input_followed *function, struct
 {
     struct input_walk walk = {.function = function, .node = node, .state = node->state};
     input_walk_on(&walk);
-    if (walk.code == BAT_OK && (walk.path.found || is_known))
-        match(function, node, &walk);
-    if (walk.code == BAT_OK && walk.path.found && node->kind == BAT_INSTRUCTION_CONDITIONAL &&
-        walk.instruction.kind == BAT_INSTRUCTION_INDIRECT_CALL)
-        walk.code = input_promotion_follow(function, node, &walk);
-    walk.path.last = 0;
-    return walk.code == BAT_OK ? input_paths_keep(function->paths, &walk.path, &node->before)
-                               : walk.code;
+    return walk.code == BAT_OK ? match_walk(function, node, &walk, is_known) : walk.code;
+}
+
+/* A node for which the note has an input address of the function. */
+static enum bat_code match_known(const struct input_followed *function, struct input_node *node,
+                                 uint64_t entry)
+{
+    struct input_walk walk = {.function = function, .node = node, .state = node->state};
+    bool is_found;
+    enum bat_code code = walk_inlined(&walk, entry, &is_found);
+    if (code != BAT_OK)
+        return code;
+    return is_found ? match_walk(function, node, &walk, true) : match_entry(function, node, entry);
 }
 
 enum bat_code input_match(const struct input_followed *function, struct input_node *node)
@@ -152,7 +253,7 @@ enum bat_code input_match(const struct input_followed *function, struct input_no
         entry = 0;
     }
     enum bat_code code = entry != 0 && input_is_inside(function, entry)
-                             ? match_entry(function, node, entry)
+                             ? match_known(function, node, entry)
                              : match_by_walk(function, node, entry != 0);
     return code == BAT_OK ? find_tail_call(function, node) : code;
 }

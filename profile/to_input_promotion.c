@@ -46,9 +46,13 @@ enum bat_code input_promotion_follow(const struct input_followed *function, stru
     if (!next || callee == 0 || !input_flow_has_code(flow, callee) ||
         calls_next(function, next, callee))
         return BAT_OK;
-    uint32_t frame;
-    uint64_t returns_to = walk->state.at + walk->instruction.length;
-    enum bat_code code = input_flow_enter(flow, walk->state.frame, returns_to, &frame);
+    /* What is called by a jump returns to where the code that jumps would have. */
+    bool is_call = walk->instruction.kind == BAT_INSTRUCTION_INDIRECT_CALL;
+    uint32_t frame = walk->state.frame;
+    uint64_t returns_to = is_call ? walk->state.at + walk->instruction.length : 0;
+    enum bat_code code = BAT_OK;
+    if (is_call || frame == INPUT_ROOT_FRAME)
+        code = input_flow_enter(flow, walk->state.frame, returns_to, &frame);
     if (code != BAT_OK || frame == BAT_NONE)
         return code;
     struct input_state *state = is_equal ? &node->taken : &node->fall;

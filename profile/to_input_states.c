@@ -52,6 +52,7 @@ static void fix_states(struct following *following, uint32_t table, uint64_t sta
 /* --- From node to node ------------------------------------------------------------------------ */
 
 #define MOST_JUMPS_ON 8u
+#define MOST_NOPS 16u
 
 /* The output's next branch, call or return from a node on, jumps to other nodes left out. */
 static const struct input_node *next_branch(const struct input_followed *function,
@@ -84,6 +85,19 @@ static struct input_state next_decision(const struct input_followed *function,
     return walk.path.found ? walk.state : state;
 }
 
+/* The same place behind no-operations: a loop goes back to there, not to those before it. */
+static struct input_state skip_nops(const struct input_followed *function, struct input_state state)
+{
+    struct bat_instruction instruction;
+    for (uint32_t i = 0; i < MOST_NOPS; i++) {
+        if (!input_flow_decode(function->flow, state.at, &instruction) ||
+            instruction.kind != BAT_INSTRUCTION_NOP)
+            break;
+        state.at += instruction.length;
+    }
+    return state;
+}
+
 /* A way to a node: is_exact if the state is that at the node itself, not somewhere before. */
 static void reach(struct following *following, struct input_node *node, struct input_state state,
                   bool is_exact)
@@ -92,6 +106,7 @@ static void reach(struct following *following, struct input_node *node, struct i
         return;
     node->is_late = !is_exact && node->is_leader;
     node->is_early = !is_exact && !node->is_leader;
+    state = skip_nops(following->function, state);
     set_state(following, node,
               node->is_late ? next_decision(following->function, node, state) : state);
 }

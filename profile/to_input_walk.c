@@ -23,18 +23,22 @@ static bool pass_outside(struct input_walk *walk, uint64_t leaves, uint64_t next
     return add_jump(walk, (struct input_state){next, walk->state.frame});
 }
 
-/* At a call of the input: true if it is what the output's instruction is, or nothing is known. */
+/*
+ * At a call of the input: true if it is what the output's instruction is, or nothing is known. An
+ * indirect call may be that of a PLT entry; that of any other function comes after that is entered.
+ */
 static bool stops_at_call(struct input_walk *walk)
 {
     const struct input_node *node = walk->node;
+    struct input_flow *flow = walk->function->flow;
     uint64_t next = walk->state.at + walk->instruction.length;
-    if (walk->is_probe || node->kind == BAT_INSTRUCTION_INDIRECT_CALL ||
+    bool has_code = input_flow_has_code(flow, walk->instruction.target);
+    if (walk->is_probe || (node->kind == BAT_INSTRUCTION_INDIRECT_CALL && !has_code) ||
         (node->kind == BAT_INSTRUCTION_CALL &&
-         input_flow_calls_same(walk->function->flow, node->target, walk->instruction.target)))
+         input_flow_calls_same(flow, node->target, walk->instruction.target)))
         return true;
     uint32_t frame = BAT_NONE;
-    struct input_flow *flow = walk->function->flow;
-    if (input_flow_has_code(flow, walk->instruction.target))
+    if (has_code)
         walk->code = input_flow_enter(flow, walk->state.frame, next, &frame);
     if (walk->code != BAT_OK)
         return true;

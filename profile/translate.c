@@ -11,6 +11,7 @@
 #include "original.h"
 #include "profile.h"
 #include "records.h"
+#include "to_input_folded.h"
 #include "translate_memory.h"
 #include "translation.h"
 #include "uncovered.h"
@@ -462,6 +463,44 @@ static void take_hashes(struct bat_records *records, const struct bat_original *
     }
 }
 
+/* Those that were folded into one have equal hashes: the note keeps the one's. */
+static enum bat_code take_folded_hashes(struct translation *translation, struct folded *folded)
+{
+    struct bat_records *records = translation->records;
+    enum bat_code code = BAT_OK;
+    for (uint32_t i = 0; i < folded->body_count && code == BAT_OK; i++) {
+        const struct folded_body *body = &folded->bodies[i];
+        const struct folded_member *kept = &folded->members[body->first_member];
+        uint32_t with_table = bat_functions_find(records->functions, kept->start);
+        if (with_table == BAT_NONE || records->tables[with_table] == BAT_NONE)
+            continue;
+        for (uint32_t j = 1; j < body->member_count && code == BAT_OK; j++) {
+            uint32_t function = bat_functions_find(records->functions, kept[j].start);
+            if (function == BAT_NONE || !translation->touched[function] ||
+                records->tables[function] != BAT_NONE)
+                continue;
+            code = folded_read(folded, i);
+            if (code == BAT_OK)
+                code = folded_compare(folded, body->first_member + j);
+            if (code == BAT_OK && kept[j].fit == FOLDED_EQUAL)
+                records->tables[function] = records->tables[with_table];
+        }
+    }
+    return code;
+}
+
+static enum bat_code take_all_hashes(struct translation *translation)
+{
+    const struct bat_original *original = translation->hashes_of;
+    struct folded folded;
+    take_hashes(translation->records, original);
+    enum bat_code code = folded_open(&folded, original);
+    if (code == BAT_OK)
+        code = take_folded_hashes(translation, &folded);
+    folded_close(&folded);
+    return code == BAT_OK ? BAT_OK : fail_add(translation->error, code);
+}
+
 static enum bat_code fill_records(struct translation *translation, struct bat_elf *symbols,
                                   const struct bat_original *original)
 {
@@ -497,7 +536,7 @@ static enum bat_code fill_records(struct translation *translation, struct bat_el
     if (code == BAT_OK)
         code = bat_records_add_fdata(records, translation->fdata_of, translation->error);
     if (code == BAT_OK && translation->hashes_of)
-        take_hashes(records, translation->hashes_of);
+        code = take_all_hashes(translation);
     if (code == BAT_OK)
         code = bat_records_find_entries(records, symbols, translation->error);
     return code;

@@ -93,11 +93,6 @@ static=$(pkg-config --cflags --libs --static batkit)
 # shellcheck disable=SC2046
 compile with_static $(echo "$static" | sed "s|-lbatkit|$libraries/libbatkit.a|g")
 readelf -d with_static | grep -q 'NEEDED.*\[libbatkit' && fail "libbatkit.a is not what was linked"
-# What a program does not use can be left out: here nearly all.
-# shellcheck disable=SC2046
-compile with_sections -Wl,--gc-sections $(echo "$static" | sed "s|-lbatkit|$libraries/libbatkit.a|g")
-[ $(($(stat -c %s with_sections) * 4)) -lt "$(stat -c %s with_static)" ] ||
-    fail "--gc-sections leaves $(stat -c %s with_sections) of $(stat -c %s with_static) bytes"
 # All of libbatkit, and the archives of what it needs, where Debian has them (of Zydis it has none).
 # shellcheck disable=SC2046
 compile with_archives $(echo "$static" |
@@ -125,7 +120,7 @@ cmake -S . -B cmake_other -DCOMPONENT=other "-DCMAKE_PREFIX_PATH=$prefix" >log 2
     fail "a component that is not there is found"
 grep -q 'without the component other' log || fail "$(cat log)"
 
-for consumer in with_shared with_static with_sections with_archives cmake_/consumer cmake_shared/consumer cmake_static/consumer; do
+for consumer in with_shared with_static with_archives cmake_/consumer cmake_shared/consumer cmake_static/consumer; do
     LD_LIBRARY_PATH=$libraries "./$consumer" "$tests/data/good/sketch.note" >output ||
         fail "$consumer does not run"
     grep -qx "2 hot functions, 1 cold fragments" output || fail "$consumer prints $(cat output)"

@@ -41,6 +41,7 @@ PROGRAMS = {
     "exceptions": ("exceptions.cc", ["30"]),
     "small": ("small.c", ["3"]),
     "sqlite": ("sqlite_driver.c", ["4"]),
+    "folded": ("folded.c", ["100"]),
 }
 
 CXX = {"clang": "clang++", "gcc": "g++", "aarch64-linux-gnu-gcc": "aarch64-linux-gnu-g++"}
@@ -63,8 +64,9 @@ class Program:
     def bolted(self, variant, bolt=22):
         """The path of what llvm-bolt makes of it with --enable-bat."""
         options = ["-enable-bat", *VARIANTS[variant]]
-        if self.machine == elffile.EM_AARCH64 and variant in fixtures.FAR_VARIANTS:
-            options += fixtures.FAR_AARCH64
+        if self.machine == elffile.EM_AARCH64:
+            options = [o for o in options if o not in fixtures.X86_ONLY]
+            options += fixtures.FAR_AARCH64 if variant in fixtures.FAR_VARIANTS else []
 
         def make(folder):
             fixtures.run([f"llvm-bolt-{bolt}", self.input, "-o", folder / "bolted",
@@ -73,6 +75,16 @@ class Program:
         ingredients = [self.folder.name, options, fixtures.version(f"llvm-bolt-{bolt}")]
         name = f"{self.name}-{variant}-{bolt}"
         return str(fixtures.Step("debug", name, ingredients, make).folder() / "bolted")
+
+    def run_of(self, bolted):
+        """The path of the profile of a run of what bolted() gave."""
+        def make(folder):
+            qemu_trace.record(bolted, self.command(bolted), folder / "profile.pre")
+
+        built = pathlib.Path(bolted).parent.name
+        ingredients = [built, self.arguments, fixtures.digest_of(fixtures.HERE / "qemu_trace.py")]
+        step = fixtures.Step("debugrun", built.rpartition("-")[0], ingredients, make)
+        return step.folder() / "profile.pre"
 
 
 def _compile(name, folder):

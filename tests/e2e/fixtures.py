@@ -66,6 +66,7 @@ PROGRAMS = {
     "secondary": (["secondary.c", "secondary.S"], "gcc", ["200"]),
     "exceptions": (["exceptions.cc"], "g++", ["100"]),
     "samename": (["samename_main.c"] + [f"samename.c:{i}" for i in range(8)], "gcc", ["300"]),
+    "folded": (["folded.c"], "gcc", ["200"]),
 }
 
 ORDER = ["-reorder-blocks=ext-tsp", "-reorder-functions=hfsort"]
@@ -139,6 +140,8 @@ PASSES_MATRIX = [
     ("exceptions", ["fixed", "pie"], ["passes", "cpython"], [22]),
     ("secondary", ["fixed", "aarch64"], ["passes"], [22]),
     ("small", ["pie", "aarch64"], ["passes"], [22]),
+    ("folded", ["fixed", "aarch64"], ["icf"], [22]),
+    ("folded", ["fixed"], ["cpython"], [22]),
 ]
 
 PACKAGES = {

@@ -15,7 +15,7 @@ struct figure {
     uint64_t whole; /* of which value is a part; 0 for none */
 };
 
-#define FIGURES_MAX 10u
+#define FIGURES_MAX 12u
 
 static size_t gather(const struct compiler_profile *wanted, const struct bat_autofdo_counters *done,
                      struct figure *figures)
@@ -24,6 +24,12 @@ static size_t gather(const struct compiler_profile *wanted, const struct bat_aut
     figures[count++] = (struct figure){"samples", "samples", done->samples, 0};
     figures[count++] =
         (struct figure){"outside", "outside of the program's code", done->outside, done->samples};
+    if (wanted->moved) {
+        figures[count++] = (struct figure){"folded", "in functions that were folded",
+                                           wanted->moved->folded, wanted->moved->samples};
+        figures[count++] = (struct figure){"folded_known", "known to be of which",
+                                           wanted->moved->folded_known, wanted->moved->folded};
+    }
     if (wanted->by_addresses || wanted->kind == BAT_PROFILE_BRANCHES) {
         figures[count++] =
             (struct figure){"invalid", "not one run of code", done->invalid, done->samples};

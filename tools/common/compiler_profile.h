@@ -9,9 +9,10 @@
 #include "tool.h"
 
 struct compiler_profile {
-    const struct bat_profile *profile; /* in the addresses of elf */
-    const struct bat_elf *elf;         /* the program as it was compiled and linked */
-    const char *debug_file;            /* where its DWARF is; NULL: find it */
+    const struct bat_profile *profile;         /* in the addresses of elf */
+    const struct bat_elf *elf;                 /* the program as it was compiled and linked */
+    const char *debug_file;                    /* where its DWARF is; NULL: find it */
+    const struct bat_to_input_counters *moved; /* how the profile was; NULL if it was not */
     struct bat_output *output;
     enum bat_profile_kind kind;
     bool by_addresses; /* write llvm-profgen's unsymbolized profile, not LLVM's sample profile */

@@ -418,6 +418,7 @@ static enum tool_exit run_compiler(struct work *work)
                                       .elf = input ? bat_original_elf(work->original)
                                                    : work->binary.elf,
                                       .debug_file = arguments->debug_file,
+                                      .moved = input ? &counters : NULL,
                                       .output = work->outputs[0],
                                       .by_addresses = arguments->format == FORMAT_PROFGEN,
                                       .report = arguments->quiet ? NULL : report_file(work),

@@ -217,7 +217,7 @@ static void print_figures(FILE *file, bool as_json, const struct figure *figures
     }
 }
 
-#define FIGURES_MOVED 8u
+#define FIGURES_MOVED 10u
 
 /* How a profile was moved to the input binary. */
 static size_t gather_moved(const struct bat_original *original,
@@ -231,6 +231,8 @@ static size_t gather_moved(const struct bat_original *original,
         {"samples", "samples", counters->samples, 0},
         {"moved", "moved to the input binary", counters->moved, counters->samples},
         {"external", "outside of the binary", counters->external, counters->samples},
+        {"folded", "in functions that were folded", counters->folded, counters->samples},
+        {"folded_known", "known to be of which", counters->folded_known, counters->folded},
         {"unfollowed", "without a way in the input's code", counters->unfollowed,
          counters->samples},
         {"unjoined", "with one half sampled", counters->unjoined, counters->samples},
