@@ -446,13 +446,17 @@ class WrongInput(TranslateTest):
             profile = self.write("none.preagg", kind)
             ours, theirs = self.folder / "ours.fdata", self.folder / "theirs.fdata"
             yaml = self.folder / "ours.yaml"
-            done = battranslate(self.fixture.bolted, "-p", profile, "-o", ours, "-w", yaml, "-q")
-            self.assertEqual(done.returncode, 0, done.stderr)
-            self.assertRegex(done.stderr, "warning: the profile is empty: .* found none of [25]: ")
+            for original in ([f"--original={self.fixture.input}"], []):
+                done = battranslate(self.fixture.bolted, *original, "-p", profile, "-o", ours, "-w",
+                                    yaml, "-q")
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertRegex(done.stderr,
+                                 "warning: the profile is empty: .* found none of [25]: ")
+                self.assertEqual(bolt_profiles.read_fdata(ours)[1], {})
+                self.assertEqual(bolt_profiles.read_yaml(yaml)[1], {})
             fixtures.run(["perf2bolt-22", self.fixture.bolted, "-p", profile, "-o", theirs,
                           *options], self.folder)
             self.assertEqual(bolt_profiles.read_fdata(ours), bolt_profiles.read_fdata(theirs))
-            self.assertEqual(bolt_profiles.read_yaml(yaml)[1], {})
             fixtures.run(["llvm-bolt-22", self.fixture.input, "-o", self.folder / "again", "-data",
                           yaml], self.folder)
 

@@ -352,7 +352,10 @@ static enum tool_exit move_profile(struct work *work, struct bat_profile **input
     if (bat_profile_to_input(work->profile, &work->binary, work->original, input, counters,
                              &work->error) != BAT_OK)
         return fail(work, arguments->binary);
-    enum tool_exit status = report_check_moved(arguments->binary, work->profile, counters);
+    /* perf2bolt writes such fdata and YAML too; other profiles without records are of no use. */
+    bool may_be_empty = arguments->format <= FORMAT_YAML;
+    enum tool_exit status = report_check_moved(arguments->binary, work->binary.elf, work->profile,
+                                               counters, may_be_empty);
     if (status == TOOL_FINE)
         return TOOL_FINE;
     bat_profile_free(*input);

@@ -45,13 +45,24 @@ static void describe_ids(const struct bat_elf *elf, const struct bat_profile *pr
         snprintf(buffer, size, "the binary's build-id is %s, the profile names none", own);
 }
 
+/* Of a service that had nothing to do, say: like perf2bolt, do not stop the others. */
+static enum tool_exit warn_empty(const char *path, const struct bat_elf *elf,
+                                 const struct bat_profile *profile, uint64_t samples)
+{
+    char ids[512];
+    describe_ids(elf, profile, ids, sizeof(ids));
+    tool_complain(path,
+                  "warning: the profile is empty: expected samples in functions of the binary, "
+                  "found none of %" PRIu64 ": %s",
+                  samples, ids);
+    return TOOL_FINE;
+}
+
 enum tool_exit report_check(const char *path, const struct bat_elf *elf,
                             const struct bat_profile *profile, const struct bat_records *records)
 {
     struct bat_translate_counters counters = bat_records_counters(records);
     struct bat_profile_counters read = bat_profile_counters(profile);
-    char ids[512];
-    describe_ids(elf, profile, ids, sizeof(ids));
     if (counters.inside == 0 && bat_records_count(records) == 0) {
         uint64_t text = read.trace_records + read.sample_records + read.fdata_records;
         if (text + read.perf_samples == 0) {
@@ -62,20 +73,19 @@ enum tool_exit report_check(const char *path, const struct bat_elf *elf,
             tool_complain(path, "expected basic samples (S records), found none in the profile");
             return TOOL_BAD;
         }
-        /* Of a service that had nothing to do, say: like perf2bolt, do not stop the others. */
-        tool_complain(path,
-                      "warning: the profile is empty: expected samples in functions of the binary, "
-                      "found none of %" PRIu64 ": %s",
-                      counters.samples ? counters.samples : read.perf_samples, ids);
-        return TOOL_FINE;
+        return warn_empty(path, elf, profile,
+                          counters.samples ? counters.samples : read.perf_samples);
     }
     /* Of processes everything was recorded, also what ran in libraries. */
     uint64_t misfits = counters.invalid + (read.perf_samples ? 0 : counters.out_of_range);
-    if (percent(misfits, counters.fallthroughs) > MISMATCH_PERCENT)
-        tool_complain(path,
-                      "warning: %.1f%% of the traces do not fit the binary's code; is the profile "
-                      "of another build? %s",
-                      percent(misfits, counters.fallthroughs), ids);
+    if (percent(misfits, counters.fallthroughs) <= MISMATCH_PERCENT)
+        return TOOL_FINE;
+    char ids[512];
+    describe_ids(elf, profile, ids, sizeof(ids));
+    tool_complain(path,
+                  "warning: %.1f%% of the traces do not fit the binary's code; is the profile "
+                  "of another build? %s",
+                  percent(misfits, counters.fallthroughs), ids);
     return TOOL_FINE;
 }
 
@@ -95,12 +105,15 @@ enum tool_exit report_check_samples(const char *path, const struct bat_profile *
     return TOOL_FINE;
 }
 
-enum tool_exit report_check_moved(const char *path, const struct bat_profile *profile,
-                                  const struct bat_to_input_counters *counters)
+enum tool_exit report_check_moved(const char *path, const struct bat_elf *elf,
+                                  const struct bat_profile *profile,
+                                  const struct bat_to_input_counters *counters, bool may_be_empty)
 {
     if (report_check_samples(path, profile) != TOOL_FINE)
         return TOOL_BAD;
     if (counters->samples != 0 && counters->moved == 0) {
+        if (may_be_empty)
+            return warn_empty(path, elf, profile, counters->samples);
         tool_complain(path, "expected samples in functions of the binary, found none of %" PRIu64,
                       counters->samples);
         return TOOL_BAD;
