@@ -36,17 +36,21 @@ void plt_slots_add(struct plt_slots *slots, const struct bat_section *in, uint64
         (struct plt_slot){.address = in->address + offset, .slot = slot, .in = in};
 }
 
+/* Sections share no bytes in a sound file: those that have more than it are left out. */
 static void collect_slots(const struct bat_elf *elf, struct plt_slots *slots)
 {
     size_t count;
     const struct bat_section *sections = bat_elf_sections(elf, &count);
+    uint64_t left;
+    bat_elf_bytes(elf, &left);
     for (size_t i = 0; i < count; i++) {
         if (!bat_plt_is_section(elf, &sections[i]))
             continue;
         uint64_t size;
         const uint8_t *bytes = bat_elf_section_bytes(elf, &sections[i], &size);
-        if (!bytes)
+        if (!bytes || size > left)
             continue;
+        left -= size;
         if (bat_elf_machine(elf) == EM_X86_64)
             plt_slots_x86(slots, &sections[i], bytes, size);
         else

@@ -52,13 +52,32 @@ static size_t keep_last(const struct bat_symbol **symbols, size_t count)
 
 static const char plt_suffix[] = "@plt";
 
-static size_t plt_names_size(const struct bat_plt_entry *entries, size_t count)
+/*
+ * Names in a damaged table can overlap, or be those of many entries, so that all together are far
+ * longer than the file: no more bytes of names are read than this many times the file's size.
+ */
+#define TEXT_FACTOR 8u
+
+static uint64_t text_limit(const struct bat_elf *elf)
 {
-    size_t size = 0;
-    for (size_t i = 0; i < count; i++)
-        if (entries[i].symbol)
-            size += strlen(entries[i].symbol) + sizeof(plt_suffix);
-    return size;
+    uint64_t size;
+    bat_elf_bytes(elf, &size);
+    return TEXT_FACTOR * size;
+}
+
+/* How many of the entries can have names of all together at most limit bytes, *size then. */
+static size_t count_plt_names(const struct bat_plt_entry *entries, size_t count, uint64_t limit,
+                              size_t *size)
+{
+    *size = 0;
+    for (size_t i = 0; i < count; i++) {
+        uint64_t left = limit - *size;
+        size_t length = entries[i].symbol ? strnlen(entries[i].symbol, left) : 0;
+        if (length + sizeof(plt_suffix) > left)
+            return i;
+        *size += entries[i].symbol ? length + sizeof(plt_suffix) : 0;
+    }
+    return count;
 }
 
 /* An entry reaches to the next one, or to the end of its section. */
@@ -80,7 +99,8 @@ static enum bat_code make_plt(struct symbol_index *index, size_t *count, struct 
     enum bat_code code = bat_plt_entries(index->elf, &entries, &entry_count, error);
     if (code != BAT_OK || entry_count == 0)
         return code;
-    size_t size = plt_names_size(entries, entry_count);
+    size_t size;
+    size_t named = count_plt_names(entries, entry_count, text_limit(index->elf), &size);
     index->plt = calloc(entry_count, sizeof(*index->plt));
     index->plt_names = malloc(size + 1);
     if (!index->plt || !index->plt_names) {
@@ -88,7 +108,7 @@ static enum bat_code make_plt(struct symbol_index *index, size_t *count, struct 
         return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %zu symbols", entry_count);
     }
     char *name = index->plt_names;
-    for (size_t i = 0; i < entry_count; i++) {
+    for (size_t i = 0; i < named; i++) {
         if (!entries[i].symbol)
             continue;
         index->plt[(*count)++] = (struct bat_symbol){
@@ -203,12 +223,6 @@ static bool is_function(const struct bat_elf *elf, const struct bat_symbol *symb
            bat_elf_is_executable(elf, symbol->address);
 }
 
-/*
- * Names in a damaged table can overlap, so that all together are far longer than the file: no more
- * bytes of names are read than this many times the file's size.
- */
-#define TEXT_FACTOR 8u
-
 /* All functions' names, sorted: not of by_address, which has one symbol an address. */
 static bool make_names(struct symbol_index *index)
 {
@@ -223,9 +237,7 @@ static bool make_names(struct symbol_index *index)
     index->by_name = calloc(count ? count : 1, sizeof(*index->by_name));
     if (!index->by_name)
         return false;
-    uint64_t text_left;
-    bat_elf_bytes(elf, &text_left);
-    text_left *= TEXT_FACTOR;
+    uint64_t text_left = text_limit(elf);
     for (size_t i = 0; i < count; i++) {
         if (!is_function(elf, &symbols[i]))
             continue;

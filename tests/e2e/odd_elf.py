@@ -41,9 +41,9 @@ class MadeElf:
             len(content) if size is None else size, link, 0, 1, entry_size))
         return len(self.headers) - 1
 
-    def code(self, name, address, content):
+    def code(self, name, address, content, kind=SHT_PROGBITS):
         """Add an executable section that a segment loads."""
-        index = self.section(name, SHT_PROGBITS, content, SHF_ALLOC | SHF_EXECINSTR, address)
+        index = self.section(name, kind, content, SHF_ALLOC | SHF_EXECINSTR, address)
         offset = self.start + len(self.content) - len(content)
         self.segments.append(struct.pack("<IIQQQQQQ", 1, 5, offset, address, address, len(content),
                                          len(content), 1))

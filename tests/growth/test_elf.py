@@ -10,6 +10,7 @@ import odd_elf
 from odd_elf import MadeElf, simple_table
 
 TEXT = 0x400000
+SHT_RELA, SHT_DYNSYM = 4, 11
 
 
 def binary(path, symbols=None, tables=(), cold=(), prepare=None):
@@ -46,6 +47,23 @@ def overlapping_names(duplicates=0):
     return make
 
 
+def procedure_linkage(elf, entries, headers):
+    """Add a table of so many entries, which as many section headers and relocations share, and a
+    dynamic symbol that all relocations are of. Its strings have to follow."""
+    table, got, relocations = TEXT + 0x100000, TEXT + 0x800000, TEXT + 0xA00000
+    code = b"".join(b"\xff\x25" + struct.pack("<i", got + 8 * i - (table + 16 * i + 6)) + bytes(10)
+                    for i in range(entries))
+    elf.code(".plt", table, code)
+    where = elf.start + len(elf.content) - len(code)
+    for _ in range(headers - 1):
+        elf.section(".plt", odd_elf.SHT_PROGBITS, flags=odd_elf.SHF_ALLOC | odd_elf.SHF_EXECINSTR,
+                    address=table, size=len(code), offset=where)
+    elf.code(".rela.dyn", relocations, b"".join(struct.pack("<QQq", got + 8 * i, 1 << 32 | 7, 0)
+                                                for i in range(entries)), kind=SHT_RELA)
+    elf.section(".dynsym", SHT_DYNSYM, bytes(24) + struct.pack("<IBBHQQ", 1, 0x12, 0, 0, 0, 0),
+                link=len(elf.headers) + 1, entry_size=24)
+
+
 class Names(growth.Growth):
     """Names that share their bytes."""
 
@@ -70,6 +88,15 @@ class Names(growth.Growth):
                    [(f"f0.cold.{i}", TEXT + 0x10 + i, 1, 1) for i in range(count)],
                    cold=[simple_table(TEXT + 0x10 + i, parent=0) for i in range(count)])
         self.assert_tool_linear(make, ["batdump", "--function=f0"], 2000)
+
+    def test_linkage_table_of_one_name(self):
+        def make(folder, count):
+            def prepare(elf):
+                procedure_linkage(elf, count, 1)
+                elf.section(".dynstr", odd_elf.SHT_STRTAB, b"\0" + b"f" * (100 * count) + b"\0")
+            binary(folder / "in", [("f", TEXT, 0x10, 1)], prepare=prepare)
+        self.assert_linear(make, lambda folder: ["batsymbolize", "--lenient", "-e", folder / "in",
+                                                 f"{TEXT:#x}"], 1024, status=0)
 
     def test_addresses_among_labels(self):
         """As many questions as there are labels."""
@@ -97,6 +124,15 @@ class Headers(growth.Growth):
             prepare(elf)
             elf.write(folder / "in")
         self.assert_linear(make, lambda folder: ["batsymbolize", "-e", folder / "in", "0"], 1500)
+
+    def test_linkage_tables_of_one_range(self):
+        def make(folder, count):
+            def prepare(elf):
+                procedure_linkage(elf, count, count)
+                elf.section(".dynstr", odd_elf.SHT_STRTAB, b"\0f\0")
+            binary(folder / "in", [("f", TEXT, 0x10, 1)], prepare=prepare)
+        self.assert_linear(make, lambda folder: ["batsymbolize", "--lenient", "-e", folder / "in",
+                                                 f"{TEXT:#x}"], 1024, status=0)
 
     def test_symbol_tables_of_one_range(self):
         def make(folder, count):
