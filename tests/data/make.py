@@ -24,6 +24,7 @@ import fixtures
 import perf_data
 import perf_scenes
 import qemu_trace
+from leb128 import uleb
 
 GOOD = [
     "small-fixed-nosplit-22", "small-fixed-profile2-19", "small-fixed-all-22",
@@ -71,17 +72,6 @@ def make_demo():
 
 
 # --- bad/ ------------------------------------------------------------------------------------------
-
-
-def uleb(value):
-    """value modulo 2^64 as ULEB128."""
-    value %= 1 << 64
-    result = bytearray()
-    while value > 0x7f:
-        result.append(value & 0x7f | 0x80)
-        value >>= 7
-    result.append(value)
-    return bytes(result)
 
 
 class Sketch:

@@ -1,21 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """ELF files with code that tests make: code, symbols, notes, debug information."""
 
+import itertools
 import struct
+
+import odd_elf
 
 TEXT = 0x401000
 SHF_ALLOC, SHF_EXECINSTR = 2, 4
 FUNC, GLOBAL = 2, 1 << 4
-
-
-def uleb(value):
-    """A number as ULEB128."""
-    result = bytearray()
-    while value > 0x7f:
-        result.append(value & 0x7f | 0x80)
-        value >>= 7
-    result.append(value)
-    return bytes(result)
 
 
 class Elf:
@@ -52,22 +45,12 @@ class Elf:
     def note(self, tables):
         """A BAT note of hot tables: (address, [(output, input)]) of blocks; (output, input, True)
         is a branch or call."""
-        description, last = uleb(len(tables)), 0
+        made = []
         for address, entries in tables:
-            blocks = sum(len(entry) == 2 for entry in entries)
-            description += uleb((address - last) % 2**64) + struct.pack("<Q", 1)
-            description += uleb(blocks) + uleb(0) + uleb(len(entries)) + uleb(0)
-            last, before = address, 0
-            for index, (output, offset, *branch) in enumerate(entries):
-                now = 2 * offset + bool(branch)
-                description += uleb((address + output - last) % 2**64) + sleb(now - before)
-                if not branch:
-                    description += struct.pack("<Q", 2) + uleb(1 if index else 0)
-                last, before = address + output, now
-        description += uleb(0)
-        padding = bytes(-len(description) % 4)
-        self.add(".note.bolt_bat", 7, struct.pack("<III8s", 5, len(description), 1, b"BOLT")
-                 + description + padding)
+            index = itertools.count()
+            made.append(odd_elf.Table(address, [
+                entry[:2] if len(entry) == 3 else (*entry, 2, next(index)) for entry in entries]))
+        self.add(odd_elf.NOTE_NAME, odd_elf.SHT_NOTE, odd_elf.note(made))
 
     def save(self, path, symbol_tables=1):
         """Write the file; the symbol table and its strings have so many section headers."""
@@ -100,11 +83,3 @@ class Elf:
             file.write(self.blob)
 
 
-def sleb(value):
-    """A number as SLEB128."""
-    result = bytearray()
-    while not -64 <= value < 64:
-        result.append(value & 0x7f | 0x80)
-        value >>= 7
-    result.append(value & 0x7f)
-    return bytes(result)

@@ -3,6 +3,8 @@
 
 import struct
 
+from leb128 import sleb, uleb
+
 SHT_PROGBITS, SHT_SYMTAB, SHT_STRTAB, SHT_NOTE, SHT_NOBITS = 1, 2, 3, 7, 8
 SHT_SYMTAB_SHNDX = 18
 SHF_ALLOC, SHF_EXECINSTR = 2, 4
@@ -97,27 +99,6 @@ class Far:
 
     def __init__(self, index):
         self.index = index
-
-
-def uleb(value):
-    """ULEB128 of a number modulo 2^64."""
-    value &= (1 << 64) - 1
-    encoded = bytearray()
-    while value > 127:
-        encoded.append(value & 127 | 128)
-        value >>= 7
-    encoded.append(value)
-    return bytes(encoded)
-
-
-def sleb(value):
-    """SLEB128."""
-    encoded = bytearray()
-    while not -64 <= value < 64:
-        encoded.append(value & 127 | 128)
-        value >>= 7
-    encoded.append(value & 127)
-    return bytes(encoded)
 
 
 class Table:

@@ -16,21 +16,13 @@ import unittest
 
 import batnote
 import toolbox
+from leb128 import uleb
 
 DATA = pathlib.Path(__file__).resolve().parents[1] / "data"
 GOOD = ["small-fixed-profile2-19", "small-fixed-atend-19", "secondary-pie-all-22",
         "secondary-aarch64-all-19", "sketch"]
 HUGE = [2**32 - 1, 2**63, 2**64 - 1]
 TOOLS = [["batvalidate"], ["batdump"], ["batdump", "--json"], ["batdump", "--dump-all"]]
-
-
-def uleb(value):
-    """value as ULEB128."""
-    result = bytearray()
-    while value > 0x7f:
-        result.append(value & 0x7f | 0x80)
-        value >>= 7
-    return bytes(result) + bytes([value])
 
 
 def with_counts_replaced(note):

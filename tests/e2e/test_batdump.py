@@ -21,6 +21,7 @@ import unittest
 import batnote
 import elffile
 import fixtures
+from leb128 import sleb, uleb
 
 BATDUMP = pathlib.Path(os.environ["BATKIT_BIN"]) / "batdump"
 SPEC = pathlib.Path(__file__).resolve().parents[2] / "spec" / "json.md"
@@ -40,27 +41,6 @@ def batdump(*arguments, **options):
 
 
 # --- Notes made here -----------------------------------------------------------------------------
-
-
-def uleb(value):
-    """value modulo 2^64 as ULEB128."""
-    value %= 1 << 64
-    result = bytearray()
-    while value > 0x7f:
-        result.append(value & 0x7f | 0x80)
-        value >>= 7
-    result.append(value)
-    return bytes(result)
-
-
-def sleb(value):
-    """value as SLEB128."""
-    result = bytearray()
-    while not -64 <= value < 64:
-        result.append(value & 0x7f | 0x80)
-        value >>= 7
-    result.append(value & 0x7f)
-    return bytes(result)
 
 
 def encode_entries(table, address):

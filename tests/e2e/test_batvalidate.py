@@ -21,6 +21,7 @@ import unittest
 import batnote
 import elffile
 import fixtures
+from leb128 import uleb
 
 BATVALIDATE = pathlib.Path(os.environ["BATKIT_BIN"]) / "batvalidate"
 CHECKS = pathlib.Path(__file__).resolve().parents[2] / "spec" / "checks.md"
@@ -489,7 +490,7 @@ class Bytes(Scratch):
         digest = struct.pack("<Q", 0x10000)
         hot = b"\1" + b"\x10" + digest + b"\1\0\1\1\0" + b"\0" + digest + b"\0"
         fragment = b"\1\0\0\1\1\0" + b"\0" + digest + b"\0"
-        description = hot + self.uleb(count) + fragment * count
+        description = hot + uleb(count) + fragment * count
         note = struct.pack("<III", 5, len(description), 1) + b"BOLT\0\0\0\0" + description
         note += bytes(-len(note) % 4)
         file = self.find(note)
@@ -497,15 +498,6 @@ class Bytes(Scratch):
         bad = bytearray(note)
         bad[note.rindex(digest) + 4] = 1
         self.assertEqual(ids(self.find(bad)), {"block-hash"})
-
-    @staticmethod
-    def uleb(value):
-        """value as ULEB128."""
-        result = bytearray()
-        while value > 0x7f:
-            result.append(value & 0x7f | 0x80)
-            value >>= 7
-        return bytes(result) + bytes([value])
 
 
 # --- The tool --------------------------------------------------------------------------------

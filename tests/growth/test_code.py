@@ -6,7 +6,8 @@ import struct
 import unittest
 
 import growth
-from made_code import SHF_ALLOC, TEXT, Elf, uleb
+from leb128 import uleb
+from made_code import SHF_ALLOC, TEXT, Elf
 
 NOP, MOVE, RET = b"\x90", b"\x89\xc0", b"\xc3"
 

@@ -10,6 +10,7 @@ import pathlib
 import unittest
 
 import growth
+from leb128 import uleb
 
 CODE = 0x100000
 
@@ -21,15 +22,6 @@ COMPILE_UNIT, SUBPROGRAM = 0x11, 0x2e
 SEGMENTS = 1170
 
 SYMBOLIZE = ["batsymbolize", "--lenient", "--no-inlines", "-e"]
-
-
-def uleb(value):
-    """An unsigned number of LEB128."""
-    result = bytearray()
-    while value > 0x7f:
-        result.append(value & 0x7f | 0x80)
-        value >>= 7
-    return bytes(result) + bytes([value])
 
 
 def abbreviation(code, tag, has_children, *attributes):
