@@ -48,8 +48,14 @@ uint32_t condition_at(const struct bat_elf *elf, uint64_t address)
     const uint8_t *bytes = bat_elf_at_address(elf, address, &size);
     if (!bytes)
         return CONDITION_UNKNOWN;
-    return bat_elf_machine(elf) == EM_AARCH64 ? condition_aarch64(bytes, size)
-                                              : condition_x86(bytes, size);
+    switch (bat_elf_machine(elf)) {
+    case EM_X86_64:
+        return condition_x86(bytes, size);
+    case EM_AARCH64:
+        return condition_aarch64(bytes, size);
+    default:
+        return CONDITION_UNKNOWN;
+    }
 }
 
 uint32_t condition_number_x86(uint32_t condition)

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* profile/conditions.c: which conditional branches test the same. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "conditions.h"
+#include "elf_image.h"
+
+/* The condition of the branch that these bytes are, in a program for this machine. */
+static uint32_t condition_of(uint16_t machine, const char *bytes, size_t size)
+{
+    struct image image = image_new();
+    uint64_t offset = image_append(&image, bytes, size);
+    image_append(&image, NULL, 16);
+    image_segment(&image, PT_LOAD, PF_R | PF_X, offset, size + 16);
+    image_append_names(&image);
+    image_finish_at_end(&image)->e_machine = machine;
+    char *folder = make_folder();
+    char *path = path_in(folder, "program");
+    save(path, image.bytes, image.size);
+    struct bat_elf *elf;
+    assert_int_equal(bat_elf_open(path, &elf, NULL), BAT_OK);
+    uint32_t condition = condition_at(elf, 0x400000 + offset);
+    assert_int_equal(condition_at(elf, 0x100000), CONDITION_UNKNOWN);
+    bat_elf_close(elf);
+    free(path);
+    remove_folder(folder);
+    image_free(&image);
+    return condition;
+}
+
+#define CONDITION(machine, bytes) condition_of(machine, bytes, sizeof(bytes) - 1)
+
+static void test_x86(void **state)
+{
+    (void)state;
+    uint32_t equal = CONDITION(EM_X86_64, "\x74\x05");
+    assert_int_not_equal(equal, CONDITION_UNKNOWN);
+    assert_int_equal(CONDITION(EM_X86_64, "\x0f\x84\1\2\3\4"), equal);
+    assert_int_equal(CONDITION(EM_X86_64, "\x3e\x74\x7f"), equal);
+    assert_int_equal(CONDITION(EM_X86_64, "\x75\x05"), CONDITION_OPPOSITE(equal));
+    assert_int_not_equal(CONDITION(EM_X86_64, "\x76\x05"), equal);
+    assert_int_equal(CONDITION(EM_X86_64, "\xeb\x05"), CONDITION_UNKNOWN);
+}
+
+static void test_aarch64(void **state)
+{
+    (void)state;
+    uint32_t equal = CONDITION(EM_AARCH64, "\x40\x00\x00\x54"); /* b.eq */
+    uint32_t zero = CONDITION(EM_AARCH64, "\x43\x00\x00\xb4");  /* cbz x3 */
+    uint32_t bit = CONDITION(EM_AARCH64, "\x43\x00\x10\x36");   /* tbz w3, #2 */
+    assert_int_not_equal(equal, CONDITION_UNKNOWN);
+    assert_int_not_equal(zero, CONDITION_UNKNOWN);
+    assert_int_not_equal(bit, CONDITION_UNKNOWN);
+    assert_int_equal(CONDITION(EM_AARCH64, "\x81\x00\x00\x54"), CONDITION_OPPOSITE(equal));
+    assert_int_equal(CONDITION(EM_AARCH64, "\x83\x00\x00\xb5"), CONDITION_OPPOSITE(zero));
+    assert_int_equal(CONDITION(EM_AARCH64, "\x83\x00\x10\x37"), CONDITION_OPPOSITE(bit));
+    /* Another register, size, bit. */
+    assert_int_not_equal(CONDITION(EM_AARCH64, "\x44\x00\x00\xb4"), zero);
+    assert_int_not_equal(CONDITION(EM_AARCH64, "\x43\x00\x00\x34"), zero);
+    assert_int_not_equal(CONDITION(EM_AARCH64, "\x43\x00\x18\x36"), bit);
+    assert_int_equal(CONDITION(EM_AARCH64, "\x01\x00\x00\x14"), CONDITION_UNKNOWN);
+}
+
+/* What looks like a branch of x86-64 is none of another machine. */
+static void test_other_machine(void **state)
+{
+    (void)state;
+    assert_int_equal(CONDITION(EM_RISCV, "\x75\xc1\x00\x00"), CONDITION_UNKNOWN);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_x86),
+        cmocka_unit_test(test_aarch64),
+        cmocka_unit_test(test_other_machine),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
