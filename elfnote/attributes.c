@@ -79,10 +79,11 @@ static bool describes_content(const char *name)
 static void *get_attribute(const struct replacement *replacement, const char *name, ssize_t *size)
 {
     *size = model_get(replacement, name, NULL, 0);
-    /* One byte more: no attribute is empty memory. */
-    void *value = *size < 0 ? NULL : malloc((size_t)*size + 1);
+    /* One byte more: no attribute is empty memory, and room for none asks for the size again. */
+    size_t room = *size < 0 ? 0 : (size_t)*size + 1;
+    void *value = room ? malloc(room) : NULL;
     if (*size >= 0)
-        *size = value ? model_get(replacement, name, value, (size_t)*size) : -1;
+        *size = value ? model_get(replacement, name, value, room) : -1;
     return value;
 }
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* battranslate: a profile of a BOLTed binary becomes a profile of its input binary. */
 #include <argp.h>
-#include <ctype.h>
 #include <limits.h>
 #include <malloc.h>
 #include <stdlib.h>
@@ -47,8 +46,8 @@ static char **split_arguments(int *argc, char **argv)
     for (int i = 0; i < *argc; i++) {
         const char *name = i > 0 && argv[i][0] == '-' ? argv[i] + 1 + (argv[i][1] == '-') : "";
         if (name[0] == 'v' && (name[1] == '\0' || name[1] == '=')) {
-            bool has_level = name[1] == '\0' && i + 1 < *argc && isdigit(argv[i + 1][0]) &&
-                             argv[i + 1][strspn(argv[i + 1], "0123456789")] == '\0';
+            const char *level = name[1] == '\0' && i + 1 < *argc ? argv[i + 1] : "";
+            bool has_level = level[0] && level[strspn(level, "0123456789")] == '\0';
             i += has_level;
             continue;
         }
