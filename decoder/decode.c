@@ -45,7 +45,17 @@ static enum bat_code allocate_arrays(struct bat_decoding *decoding)
     return BAT_OK;
 }
 
-/* Room for needed elements: half more than there was, so that growing costs linear time. */
+/* Room for capacity elements in an array of the map, whose pointer is given. */
+static bool grow_array(void *array, size_t capacity, size_t size)
+{
+    void *grown = bat_array_grow(*(void **)array, capacity, size);
+    if (grown)
+        *(void **)array = grown;
+    return grown != NULL;
+}
+
+/* What arrays with room for less get: half more than there was, so that growing costs linear time.
+ */
 static size_t grown_capacity(size_t capacity, size_t needed)
 {
     size_t grown = capacity + capacity / 2;
@@ -56,24 +66,18 @@ static bool grow_entries(struct bat_decoding *decoding, size_t needed)
 {
     struct bat_map *map = decoding->map;
     size_t capacity = grown_capacity(decoding->entry_capacity, needed);
-    uint32_t *outputs = bat_array_grow(map->output_offsets, capacity, sizeof(*map->output_offsets));
-    map->output_offsets = outputs ? outputs : map->output_offsets;
-    uint32_t *inputs = bat_array_grow(map->input_offsets, capacity, sizeof(*map->input_offsets));
-    map->input_offsets = inputs ? inputs : map->input_offsets;
     decoding->entry_capacity = capacity;
-    return outputs && inputs;
+    return grow_array(&map->output_offsets, capacity, sizeof(*map->output_offsets)) &&
+           grow_array(&map->input_offsets, capacity, sizeof(*map->input_offsets));
 }
 
 static bool grow_blocks(struct bat_decoding *decoding, size_t needed)
 {
     struct bat_map *map = decoding->map;
     size_t capacity = grown_capacity(decoding->block_capacity, needed);
-    uint64_t *hashes = bat_array_grow(map->block_hashes, capacity, sizeof(*map->block_hashes));
-    map->block_hashes = hashes ? hashes : map->block_hashes;
-    uint32_t *indices = bat_array_grow(map->block_indices, capacity, sizeof(*map->block_indices));
-    map->block_indices = indices ? indices : map->block_indices;
     decoding->block_capacity = capacity;
-    return hashes && indices;
+    return grow_array(&map->block_hashes, capacity, sizeof(*map->block_hashes)) &&
+           grow_array(&map->block_indices, capacity, sizeof(*map->block_indices));
 }
 
 enum bat_code bat_decode_make_room(struct bat_decoding *decoding, uint32_t more)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* What a function's hot table and its fragments say of the input function's blocks (BAT.md 8.3). */
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "bat_decoder.h"
@@ -177,32 +178,16 @@ static bool is_known(struct bat_fault *fault)
     return true;
 }
 
-static void add_hash_fault(struct function_blocks *function, uint64_t first, uint64_t again)
+/* Two entries for the same input offset that have other values, which are given as text. */
+static void add_difference(struct function_blocks *function, struct bat_fault *fault,
+                           uint64_t first, uint64_t again, const char *expected, const char *found)
 {
-    struct bat_fault *fault = &function->faults->hash;
-    if (is_known(fault))
-        return;
     struct block_entry at = find_entry(function, again);
     bat_fault_add(fault, at.table, at.entry,
-                  "table at 0x%" PRIx64 ": expected hash 0x%" PRIx64
-                  " for the block at input offset 0x%" PRIx32 " (as in the table at 0x%" PRIx64
-                  "), found 0x%" PRIx64,
-                  at.address, hash_of(function->map, first), offset_of(again),
-                  find_entry(function, first).address, hash_of(function->map, again));
-}
-
-static void add_index_fault(struct function_blocks *function, uint64_t first, uint64_t again)
-{
-    struct bat_fault *fault = &function->faults->index;
-    if (is_known(fault))
-        return;
-    struct block_entry at = find_entry(function, again);
-    bat_fault_add(fault, at.table, at.entry,
-                  "table at 0x%" PRIx64 ": expected index %" PRIu32
-                  " for the block at input offset 0x%" PRIx32 " (as in the table at 0x%" PRIx64
-                  "), found %" PRIu32,
-                  at.address, index_of(function->map, first), offset_of(again),
-                  find_entry(function, first).address, index_of(function->map, again));
+                  "table at 0x%" PRIx64 ": expected %s for the block at input offset 0x%" PRIx32
+                  " (as in the table at 0x%" PRIx64 "), found %s",
+                  at.address, expected, offset_of(again), find_entry(function, first).address,
+                  found);
 }
 
 static void add_offset_fault(struct function_blocks *function, uint64_t block)
@@ -253,10 +238,19 @@ static void add_count_fault(struct function_blocks *function, uint64_t block)
 static void check_same(struct function_blocks *function, uint64_t first, uint64_t again)
 {
     const struct bat_map *map = function->map;
-    if (hash_of(map, again) != hash_of(map, first))
-        add_hash_fault(function, first, again);
-    if (index_of(map, again) != index_of(map, first))
-        add_index_fault(function, first, again);
+    struct faults *faults = function->faults;
+    char expected[32];
+    char found[32];
+    if (hash_of(map, again) != hash_of(map, first) && !is_known(&faults->hash)) {
+        snprintf(expected, sizeof(expected), "hash 0x%" PRIx64, hash_of(map, first));
+        snprintf(found, sizeof(found), "0x%" PRIx64, hash_of(map, again));
+        add_difference(function, &faults->hash, first, again, expected, found);
+    }
+    if (index_of(map, again) != index_of(map, first) && !is_known(&faults->index)) {
+        snprintf(expected, sizeof(expected), "index %" PRIu32, index_of(map, first));
+        snprintf(found, sizeof(found), "%" PRIu32, index_of(map, again));
+        add_difference(function, &faults->index, first, again, expected, found);
+    }
 }
 
 /* BOLT's hash of a block begins with the offset, cut to 16 bits; it matches profiles by that. */

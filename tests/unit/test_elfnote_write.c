@@ -9,12 +9,12 @@
 
 #include <cmocka.h>
 
-#include <dirent.h>
 #include <signal.h>
 #include <sys/resource.h>
 
 #include "elf_file.h"
 #include "elf_image.h"
+#include "folder.h"
 
 #define NOTE_NAME ".note.bolt_bat"
 
@@ -766,18 +766,6 @@ static struct place bolt_place(void)
 {
     struct image image = bolt_image(note_a, sizeof(note_a), 8);
     return place_of(&image);
-}
-
-/* How many files a folder has: no temporary one may be left. */
-static unsigned count_files(const char *folder)
-{
-    unsigned count = 0;
-    DIR *directory = opendir(folder);
-    assert_non_null(directory);
-    while (readdir(directory))
-        count++;
-    closedir(directory);
-    return count - 2; /* "." and ".." */
 }
 
 static void test_in_place(void **state)

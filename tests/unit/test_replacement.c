@@ -9,7 +9,6 @@
 
 #include <cmocka.h>
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -21,6 +20,7 @@
 #include <unistd.h>
 
 #include "bat_binary.h"
+#include "folder.h"
 #include "output.h"
 #include "output_file.h"
 
@@ -93,18 +93,6 @@ static void assert_content(const char *path, const char *text)
     assert_string_equal(found, text);
 }
 
-/* How many files the folder holds: nothing temporary may be left. */
-static unsigned count_files(void)
-{
-    unsigned count = 0;
-    DIR *directory = opendir(folder);
-    assert_non_null(directory);
-    while (readdir(directory))
-        count++;
-    closedir(directory);
-    return count - 2; /* "." and ".." */
-}
-
 static int make_folder(void **state)
 {
     (void)state;
@@ -163,11 +151,11 @@ static void test_all_or_none(void **state)
             save(second, "old second");
         begin_both(outputs);
         if (!has_no_proc)
-            assert_int_equal(count_files(), (there & 1) + (there >> 1));
+            assert_int_equal(count_files(folder), (there & 1) + (there >> 1));
         assert_int_equal(bat_outputs_commit(outputs, 2, NULL), BAT_OK);
         assert_content(first, "new first");
         assert_content(second, "new second");
-        assert_int_equal(count_files(), 2);
+        assert_int_equal(count_files(folder), 2);
         unlink(first);
         unlink(second);
     }
@@ -186,7 +174,7 @@ static void fail_second(bool has_first)
     char message[128];
     snprintf(message, sizeof(message), "cannot write %s: Is a directory", second);
     assert_string_equal(error.message, message);
-    assert_int_equal(count_files(), has_first ? 2 : 1);
+    assert_int_equal(count_files(folder), has_first ? 2 : 1);
     if (has_first)
         assert_content(first, "old first");
     assert_int_equal(rmdir(second), 0);
@@ -220,10 +208,10 @@ static void test_without_proc(void **state)
     test_taken_back_without_exchange(state);
     save(first, "old first");
     struct bat_output *output = begin_output(first);
-    assert_int_equal(count_files(), 2);
+    assert_int_equal(count_files(folder), 2);
     assert_int_equal(mode_of(output->replacement.file), 0600);
     bat_output_abandon(output);
-    assert_int_equal(count_files(), 1);
+    assert_int_equal(count_files(folder), 1);
 }
 
 /* A program that is ended in between would leave a temporary file. */
@@ -251,7 +239,7 @@ static void test_abandoned(void **state)
     bat_output_abandon(outputs[1]);
     bat_output_abandon(NULL);
     assert_content(first, "old first");
-    assert_int_equal(count_files(), 1);
+    assert_int_equal(count_files(folder), 1);
 }
 
 /* --- Descriptors -------------------------------------------------------------------------------
@@ -304,7 +292,7 @@ static void test_private_until_the_end(void **state)
     assert_int_equal(mode_of(replacement->file), 0664);
     bat_output_abandon(output);
     assert_content(first, "old first");
-    assert_int_equal(count_files(), 1);
+    assert_int_equal(count_files(folder), 1);
 }
 
 /* Access that was taken away while the new file was written stays away. */
@@ -354,7 +342,7 @@ static void test_changed_before_commit(void **state)
     assert_int_equal(bat_outputs_commit(&output, 1, &error), BAT_ERR_IO);
     assert_string_equal(error.message, "was changed by someone else while it was copied");
     assert_content(first, "changed");
-    assert_int_equal(count_files(), 1);
+    assert_int_equal(count_files(folder), 1);
     bat_elf_close(elf);
 }
 
@@ -376,7 +364,7 @@ static void test_locked(void **state)
     /* A copy elsewhere changes nothing that is locked. */
     assert_int_equal(bat_outputs_commit(&outputs[1], 1, &error), BAT_OK);
     close(other);
-    assert_int_equal(count_files(), 2);
+    assert_int_equal(count_files(folder), 2);
     bat_elf_close(elf);
 }
 

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Folders of tests; include after cmocka.h. */
+#ifndef BAT_TEST_FOLDER_H
+#define BAT_TEST_FOLDER_H
+
+#include <dirent.h>
+
+/* How many files a folder has: no temporary one may be left. */
+static inline unsigned count_files(const char *folder)
+{
+    unsigned count = 0;
+    DIR *directory = opendir(folder);
+    assert_non_null(directory);
+    while (readdir(directory))
+        count++;
+    closedir(directory);
+    return count - 2; /* "." and ".." */
+}
+
+#endif
