@@ -66,7 +66,9 @@ int __wrap_access(const char *path, int mode)
 /* --- A folder with files ------------------------------------------------------------------------
  */
 
-static char folder[] = "/tmp/test_replacement.XXXXXX";
+#define FOLDER "/tmp/test_replacement.XXXXXX"
+
+static char folder[sizeof(FOLDER)];
 static char first[64];
 static char second[64];
 
@@ -96,7 +98,7 @@ static void assert_content(const char *path, const char *text)
 static int make_folder(void **state)
 {
     (void)state;
-    memcpy(folder + strlen(folder) - 6, "XXXXXX", 6);
+    snprintf(folder, sizeof(folder), FOLDER);
     assert_non_null(mkdtemp(folder));
     set_path(first, "first");
     set_path(second, "second");
