@@ -94,9 +94,9 @@ static uint16_t registers_of(int letter, uint8_t rex, uint8_t opcode, uint8_t mo
     bool is_register = modrm >> 6 == X86_MOD_REGISTER;
     switch (letter) {
     case OPERAND:
-        return is_register ? (uint16_t)(1u << operand) : 0;
+        return (uint16_t)(is_register ? 1u << operand : 0u);
     case OPERAND_BYTE:
-        return is_register ? (uint16_t)(1u << byte_register(operand, rex)) : 0;
+        return (uint16_t)(is_register ? 1u << byte_register(operand, rex) : 0u);
     case REGISTER:
         return (uint16_t)(1u << other);
     case REGISTER_BYTE:

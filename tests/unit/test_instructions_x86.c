@@ -235,7 +235,7 @@ static uint16_t register_bit(ZydisRegister name)
 {
     ZydisRegister whole = ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, name);
     bool is_general = whole >= ZYDIS_REGISTER_RAX && whole <= ZYDIS_REGISTER_R15;
-    return is_general ? (uint16_t)(1u << (whole - ZYDIS_REGISTER_RAX)) : 0;
+    return (uint16_t)(is_general ? 1u << (whole - ZYDIS_REGISTER_RAX) : 0u);
 }
 
 /* What Zydis says that an instruction writes. */

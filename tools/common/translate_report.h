@@ -15,8 +15,8 @@ void report_build_id(const struct bat_elf *elf, char *buffer, size_t size);
 bool report_is_relocatable(const struct bat_elf *elf);
 
 /*
- * Say what speaks against profile and binary belonging together: also that nothing of the profile is
- * of the binary. TOOL_BAD if the profile has no records of the wanted kind at all.
+ * Say what speaks against profile and binary belonging together: also that nothing of the profile
+ * is of the binary. TOOL_BAD if the profile has no records of the wanted kind at all.
  */
 enum tool_exit report_check(const char *path, const struct bat_elf *elf,
                             const struct bat_profile *profile, const struct bat_records *records);
@@ -28,8 +28,8 @@ enum tool_exit report_check(const char *path, const struct bat_elf *elf,
 enum tool_exit report_check_samples(const char *path, const struct bat_profile *profile);
 
 /*
- * Check a profile that was moved to the input binary of elf. If nothing of it is of the binary, that
- * is a warning where the result may be empty, else TOOL_BAD.
+ * Check a profile that was moved to the input binary of elf. If nothing of it is of the binary,
+ * that is a warning where the result may be empty, else TOOL_BAD.
  */
 enum tool_exit report_check_moved(const char *path, const struct bat_elf *elf,
                                   const struct bat_profile *profile,

@@ -28,7 +28,7 @@
     {                                                                                              \
         int sum = 0;                                                                               \
         for (int i = 0; i < 6; i++)                                                                \
-            sum += step(value + i);                                                                  \
+            sum += step(value + i);                                                                \
         return sum;                                                                                \
     }
 
