@@ -43,6 +43,7 @@ struct program {
     struct bytes plt;
     struct bytes second_plt;
     struct bytes eh_frame;
+    struct bytes note; /* BAT's; none if it is empty */
     struct symbols symbols;
     struct symbols dynamic;
     uint32_t indices[SYMBOLS_MAX]; /* SHT_SYMTAB_SHNDX */
@@ -213,6 +214,9 @@ static inline void save_program(const struct program *program, const char *path)
     if (program->relocation_count)
         put_dynamic_linking(&image, program);
     image_segment(&image, PT_LOAD, PF_R | PF_X, 0, image.size);
+    if (program->note.size)
+        put_section(&image, ".note.bolt_bat", SHT_NOTE, 0, 0, program->note.all,
+                    program->note.size);
     if (!program->is_stripped) {
         uint32_t symtab = (uint32_t)image.section_count;
         put_symbols(&image, &program->symbols, SHT_SYMTAB, 0, 0, program->strings_link,

@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * profile/to_input_follow: what the instructions of small output functions are in the input, and
+ * the ways between them. All code and all expected values are written by hand.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "bat_encoder.h"
+#include "functions_program.h"
+#include "to_input_follow.h"
+
+/* Input and output have the same three functions at the same places. */
+#define MAIN TEXT
+#define F (TEXT + 0x100u)
+#define G (TEXT + 0x200u)
+
+struct code {
+    const char *bytes;
+    size_t size;
+};
+
+#define CODE(string) ((struct code){string, sizeof(string) - 1})
+
+/* A block that the note knows: offsets in main. */
+struct block {
+    uint32_t output;
+    uint32_t input;
+};
+
+struct scene {
+    char *folder;
+    struct bat_binary binary;
+    struct bat_original *original;
+    struct input_follow follow;
+};
+
+/* --- Files ------------------------------------------------------------------------------------ */
+
+/* The note of main's blocks. Each input block has its own hash. */
+static void add_note(struct program *program, const struct block *blocks, size_t count)
+{
+    struct bat_builder *builder = bat_builder_new();
+    uint32_t table;
+    assert_non_null(builder);
+    assert_int_equal(bat_builder_add_function(builder, MAIN, 1, 9, &table, NULL), BAT_OK);
+    for (size_t i = 0; i < count; i++)
+        assert_int_equal(bat_builder_add_block(builder, table, blocks[i].output, blocks[i].input,
+                                               blocks[i].input + 1, blocks[i].input, NULL),
+                         BAT_OK);
+    struct bat_map *map;
+    assert_int_equal(bat_builder_finish(builder, BAT_HOT_INDEX_TABLE, &map, NULL), BAT_OK);
+    uint8_t *section;
+    size_t size;
+    assert_int_equal(bat_encode(map, &section, &size, NULL), BAT_OK);
+    add_bytes(&program->note, section, size);
+    free(section);
+    bat_map_free(map);
+    bat_builder_free(builder);
+}
+
+static void save_code(const char *path, struct code main_code, struct code f_code,
+                      const struct block *blocks, size_t count)
+{
+    struct program *program = new_program(EM_X86_64);
+    memcpy(program->text + (MAIN - TEXT), main_code.bytes, main_code.size);
+    memcpy(program->text + (F - TEXT), f_code.bytes, f_code.size);
+    add_global(program, "main", MAIN, main_code.size);
+    add_global(program, "f", F, f_code.size);
+    add_global(program, "g", G, 1);
+    if (count != 0)
+        add_note(program, blocks, count);
+    save_program(program, path);
+    free(program);
+}
+
+/* What BOLT made of main; f and g are as they were. */
+static void open_scene(struct scene *scene, struct code input, struct code f_code,
+                       struct code output, const struct block *blocks, size_t count)
+{
+    struct bat_error error;
+    scene->folder = make_folder();
+    char *input_path = path_in(scene->folder, "input");
+    char *output_path = path_in(scene->folder, "output");
+    save_code(input_path, input, f_code, NULL, 0);
+    save_code(output_path, output, f_code, blocks, count);
+    assert_int_equal(bat_binary_open(output_path, &scene->binary, &error), BAT_OK);
+    if (bat_original_open(input_path, &scene->binary, NULL, &scene->original, &error) != BAT_OK)
+        fail_msg("%s", error.message);
+    assert_int_equal(input_follow_open(&scene->follow, scene->original), BAT_OK);
+    free(input_path);
+    free(output_path);
+}
+
+static void close_scene(struct scene *scene)
+{
+    input_follow_close(&scene->follow);
+    bat_original_close(scene->original);
+    bat_binary_close(&scene->binary);
+    remove_folder(scene->folder);
+}
+
+/* --- Nodes ------------------------------------------------------------------------------------ */
+
+/* The node at an offset of main's output, its paths filled. */
+static const struct input_node *node_at(struct scene *scene, uint64_t offset)
+{
+    const struct input_node *node;
+    assert_int_equal(input_follow_node(&scene->follow, 0, MAIN + offset, &node), BAT_OK);
+    assert_non_null(node);
+    assert_int_equal(node->address, MAIN + offset);
+    assert_int_equal(input_follow_ways(&scene->follow, 0, node), BAT_OK);
+    return node;
+}
+
+static void assert_path(const struct input_path *path, size_t count, const struct input_jump *jumps)
+{
+    assert_true(path->found);
+    assert_int_equal(path->jump_count, count);
+    for (size_t i = 0; i < count; i++) {
+        assert_int_equal(path->jumps[i].from, jumps[i].from);
+        assert_int_equal(path->jumps[i].to, jumps[i].to);
+    }
+}
+
+static void assert_falls(const struct input_path *path)
+{
+    assert_path(path, 0, NULL);
+}
+
+static void assert_jumps(const struct input_path *path, uint64_t from, uint64_t to)
+{
+    const struct input_jump jump = {from, to};
+    assert_path(path, 1, &jump);
+}
+
+/* --- Blocks in another order ------------------------------------------------------------------ */
+
+/* BOLT has inverted a branch, moved a block and copied the return behind it. */
+static void test_inverted_branch(void **state)
+{
+    (void)state;
+    struct scene scene;
+    const struct block blocks[] = {{0, 0}, {2, 6}, {4, 8}, {5, 2}, {7, 8}};
+    open_scene(&scene,
+               CODE("\x74\x04" /* 0: je 6 */
+                    "\x89\xc0" /* 2: mov */
+                    "\xeb\x02" /* 4: jmp 8 */
+                    "\x89\xc9" /* 6: mov */
+                    "\xc3"),   /* 8: ret */
+               CODE("\xc3"),   /* f: ret */
+               CODE("\x75\x03" /* 0: jne 5 */
+                    "\x89\xc9" /* 2: mov, 6 before */
+                    "\xc3"     /* 4: ret */
+                    "\x89\xc0" /* 5: mov, 2 before */
+                    "\xc3"),   /* 7: ret */
+               blocks, 5);
+    const struct input_node *branch = node_at(&scene, 0);
+    assert_int_equal(branch->source, MAIN);
+    assert_true(branch->is_fixed);
+    assert_int_equal(branch->taken.at, MAIN + 2);
+    assert_int_equal(branch->fall.at, MAIN + 6);
+    assert_falls(branch->taken_path);
+    assert_int_equal(branch->taken_path->last, MAIN);
+    assert_jumps(branch->fall_path, MAIN, MAIN + 6);
+    assert_falls(branch->enter_path);
+    assert_int_equal(input_follow_target(&scene.follow, 0, branch)->address, MAIN + 5);
+    assert_falls(node_at(&scene, 2)->fall_path);
+    /* The jump that BOLT has left out. */
+    assert_jumps(node_at(&scene, 5)->fall_path, MAIN + 4, MAIN + 8);
+    assert_int_equal(node_at(&scene, 7)->source, MAIN + 8);
+    const struct input_node *inside;
+    assert_int_equal(input_follow_node(&scene.follow, 0, MAIN + 3, &inside), BAT_OK);
+    assert_int_equal(inside->address, MAIN + 2);
+    close_scene(&scene);
+}
+
+/* --- Calls ------------------------------------------------------------------------------------ */
+
+static void test_inlined_call(void **state)
+{
+    (void)state;
+    struct scene scene;
+    const struct block blocks[] = {{0, 0}};
+    open_scene(&scene,
+               CODE("\x89\xc0"             /* 0: mov */
+                    "\xe8\xf9\x00\x00\x00" /* 2: call f */
+                    "\x89\xc0"             /* 7: mov */
+                    "\xc3"),               /* 9: ret */
+               CODE("\x85\xc0"             /* f + 0: test */
+                    "\x74\x02"             /* f + 2: je f + 6 */
+                    "\x89\xc0"             /* f + 4: mov */
+                    "\xc3"),               /* f + 6: ret */
+               CODE("\x89\xc0"             /* 0: mov */
+                    "\x85\xc0"             /* 2: test of f */
+                    "\x74\x02"             /* 4: je 8 */
+                    "\x89\xc0"             /* 6: mov of f */
+                    "\x89\xc0"             /* 8: mov, 7 before */
+                    "\xc3"),               /* a: ret */
+               blocks, 1);
+    const struct input_node *branch = node_at(&scene, 4);
+    assert_int_equal(branch->source, F + 2);
+    assert_jumps(branch->before, MAIN + 2, F);
+    assert_int_equal(branch->taken.at, F + 6);
+    assert_int_equal(branch->fall.at, F + 4);
+    assert_int_not_equal(branch->fall.frame, INPUT_ROOT_FRAME);
+    assert_jumps(branch->taken_path, F + 2, F + 6);
+    assert_falls(branch->fall_path);
+    assert_falls(node_at(&scene, 6)->fall_path);
+    const struct input_node *end = node_at(&scene, 0xa);
+    assert_int_equal(end->source, MAIN + 9);
+    assert_jumps(end->before, F + 6, MAIN + 7);
+    close_scene(&scene);
+}
+
+/* A function that calls itself, inlined without end: the ways end. */
+static void test_endless_recursion(void **state)
+{
+    (void)state;
+    struct scene scene;
+    const struct block blocks[] = {{0, 0}};
+    open_scene(&scene,
+               CODE("\xe8\xfb\x00\x00\x00" /* 0: call f */
+                    "\xc3"),               /* 5: ret */
+               CODE("\xe8\xfb\xff\xff\xff" /* f: call f */
+                    "\xc3"),
+               CODE("\x89\xc0" /* 0: mov */
+                    "\xff\xe0" /* 2: jmp *%rax */
+                    "\x89\xc0" /* 4: mov */
+                    "\xc3"),   /* 6: ret */
+               blocks, 1);
+    assert_int_equal(node_at(&scene, 2)->source, 0);
+    close_scene(&scene);
+}
+
+static const struct code indirect_call = {"\x89\xc0" /* 0: mov */
+                                          "\xff\xd0" /* 2: call *%rax */
+                                          "\xc3",    /* 4: ret */
+                                          5};
+
+static void test_promoted_call(void **state)
+{
+    (void)state;
+    struct scene scene;
+    const struct block blocks[] = {{0, 0}};
+    open_scene(&scene, indirect_call, CODE("\xc3"),
+               CODE("\x89\xc0"                 /* 0: mov */
+                    "\x48\x3d\x00\x11\x40\x00" /* 2: cmp $f,%rax */
+                    "\x75\x06"                 /* 8: jne 10 */
+                    "\xe8\xf1\x00\x00\x00"     /* a: call f */
+                    "\xc3"                     /* f: ret */
+                    "\xff\xd0"                 /* 10: call *%rax */
+                    "\xc3"),                   /* 12: ret */
+               blocks, 1);
+    const struct input_node *test = node_at(&scene, 8);
+    assert_int_equal(test->source, 0);
+    assert_int_equal(test->taken.at, MAIN + 2);
+    assert_int_equal(test->fall.at, MAIN + 2);
+    assert_falls(test->taken_path);
+    assert_falls(test->fall_path);
+    for (uint64_t call = 0xa; call <= 0x10; call += 6) {
+        assert_int_equal(node_at(&scene, call)->source, MAIN + 2);
+        assert_int_equal(node_at(&scene, call)->fall.at, MAIN + 4);
+    }
+    assert_int_equal(node_at(&scene, 0xf)->source, MAIN + 4);
+    assert_int_equal(node_at(&scene, 0x12)->source, MAIN + 4);
+    close_scene(&scene);
+}
+
+static void test_promoted_call_inlined(void **state)
+{
+    (void)state;
+    struct scene scene;
+    const struct block blocks[] = {{0, 0}};
+    open_scene(&scene, indirect_call,
+               CODE("\x89\xc9"                 /* f + 0: mov */
+                    "\xc3"),                   /* f + 2: ret */
+               CODE("\x89\xc0"                 /* 0: mov */
+                    "\x48\x3d\x00\x11\x40\x00" /* 2: cmp $f,%rax */
+                    "\x75\x04"                 /* 8: jne e */
+                    "\x89\xc9"                 /* a: mov of f */
+                    "\xeb\x02"                 /* c: jmp 10 */
+                    "\xff\xd0"                 /* e: call *%rax */
+                    "\xc3"),                   /* 10: ret */
+               blocks, 1);
+    const struct input_node *test = node_at(&scene, 8);
+    assert_int_equal(test->source, 0);
+    assert_int_equal(test->fall.at, F);
+    assert_int_not_equal(test->fall.frame, INPUT_ROOT_FRAME);
+    assert_jumps(test->fall_path, MAIN + 2, F);
+    assert_falls(test->taken_path);
+    assert_jumps(node_at(&scene, 0xc)->taken_path, F + 2, MAIN + 4);
+    assert_int_equal(node_at(&scene, 0xe)->source, MAIN + 2);
+    assert_int_equal(node_at(&scene, 0x10)->source, MAIN + 4);
+    close_scene(&scene);
+}
+
+/* --- Tail calls ------------------------------------------------------------------------------- */
+
+static void test_conditional_tail_call(void **state)
+{
+    (void)state;
+    struct scene scene;
+    const struct block blocks[] = {{0, 0}, {6, 2}};
+    open_scene(&scene,
+               CODE("\x74\x01"               /* 0: je 3 */
+                    "\xc3"                   /* 2: ret */
+                    "\xe9\xf8\x01\x00\x00"), /* 3: jmp g */
+               CODE("\xc3"),
+               CODE("\x0f\x84\xfa\x01\x00\x00" /* 0: je g */
+                    "\xc3"),                   /* 6: ret */
+               blocks, 2);
+    const struct input_node *branch = node_at(&scene, 0);
+    assert_int_equal(branch->source, MAIN);
+    assert_int_equal(branch->tail_call, MAIN + 3);
+    assert_jumps(branch->taken_path, MAIN, MAIN + 3);
+    assert_falls(branch->fall_path);
+    close_scene(&scene);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_inverted_branch),       cmocka_unit_test(test_inlined_call),
+        cmocka_unit_test(test_endless_recursion),     cmocka_unit_test(test_promoted_call),
+        cmocka_unit_test(test_promoted_call_inlined), cmocka_unit_test(test_conditional_tail_call),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
