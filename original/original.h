@@ -93,6 +93,9 @@ static inline uint32_t bat_original_input_of_table(const struct bat_original *or
     return output == BAT_NONE ? BAT_NONE : original->input_of[output];
 }
 
+/* True if an input function is an output function, too. Logarithmic. */
+bool bat_original_is_home(const struct bat_original *original, uint32_t input, uint32_t output);
+
 /*
  * The name that profiles of the input binary give the function that starts at an output address;
  * NULL if it is not known which that is.

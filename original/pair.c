@@ -314,6 +314,21 @@ static enum bat_code find_homes(const struct pairing *pairing)
     return BAT_OK;
 }
 
+bool bat_original_is_home(const struct bat_original *original, uint32_t input, uint32_t output)
+{
+    uint32_t low = original->first_home[input];
+    uint32_t high = original->first_home[input + 1];
+    uint32_t end = high;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (original->homes[middle] < output)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < end && original->homes[low] == output;
+}
+
 enum bat_code bat_original_pair_functions(struct bat_original *original,
                                           struct bat_misfits *misfits, struct bat_error *error)
 {

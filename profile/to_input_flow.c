@@ -9,7 +9,10 @@ struct input_decoded {
     struct bat_instruction instruction;
 };
 
-#define DECODED_COUNT 8192u
+#define DECODED_COUNT 2048u
+#define RUN_COUNT 4096u
+#define RUN_MOST 4096u /* instructions */
+#define RUN_STRIDE 32u /* so many instructions are gone through again, at most */
 
 enum bat_code input_flow_open(struct input_flow *flow, const struct bat_original *original)
 {
@@ -20,7 +23,9 @@ enum bat_code input_flow_open(struct input_flow *flow, const struct bat_original
     flow->frames = calloc(flow->frame_capacity, sizeof(*flow->frames));
     flow->frame_count = 1;
     flow->decoded = calloc(DECODED_COUNT, sizeof(*flow->decoded));
-    return flow->functions && flow->frames && flow->decoded ? BAT_OK : BAT_ERR_MEMORY;
+    flow->runs = calloc(RUN_COUNT, sizeof(*flow->runs));
+    bool is_open = flow->functions && flow->frames && flow->decoded && flow->runs;
+    return is_open ? BAT_OK : BAT_ERR_MEMORY;
 }
 
 void input_flow_close(struct input_flow *flow)
@@ -30,6 +35,7 @@ void input_flow_close(struct input_flow *flow)
     free(flow->functions);
     free(flow->frames);
     free(flow->decoded);
+    free(flow->runs);
     bat_counts_free(&flow->frames_by_call);
 }
 
@@ -48,6 +54,58 @@ bool input_flow_decode(struct input_flow *flow, uint64_t address,
     }
     *instruction = decoded->instruction;
     return true;
+}
+
+static struct input_run *known_run(struct input_flow *flow, uint64_t start)
+{
+    return &flow->runs[start % RUN_COUNT];
+}
+
+/* Keep where the code from start on leads to, and from places on the way. */
+static void keep_run(struct input_flow *flow, const struct input_run *run, const uint64_t *places,
+                     uint32_t count)
+{
+    *known_run(flow, run->start) = *run;
+    for (uint32_t i = 0; i < count; i++)
+        *known_run(flow, places[i]) = (struct input_run){places[i], run->end, run->last};
+}
+
+/* One step through a run: false at its end. An end of 0 is none. */
+static bool extend_run(struct input_flow *flow, struct input_run *run)
+{
+    const struct input_run *known = known_run(flow, run->end);
+    struct bat_instruction instruction;
+    if (known->start == run->end) {
+        run->last = known->end == known->start ? run->last : known->last;
+        run->end = known->end;
+        return false;
+    }
+    bool is_known = input_flow_decode(flow, run->end, &instruction);
+    if (is_known && input_kind_changes_flow(instruction.kind))
+        return false;
+    run->last = run->end;
+    run->end = is_known ? run->end + instruction.length : 0;
+    return is_known;
+}
+
+bool input_flow_run(struct input_flow *flow, uint64_t start, uint64_t limit, struct input_run *run)
+{
+    uint64_t places[RUN_MOST / RUN_STRIDE];
+    uint32_t count = 0;
+    uint32_t steps = 0;
+    *run = (struct input_run){start, start, start};
+    if (start == 0)
+        return false;
+    for (; steps < RUN_MOST && extend_run(flow, run); steps++) {
+        if (run->end >= limit)
+            return true;
+        if (steps % RUN_STRIDE == RUN_STRIDE - 1)
+            places[count++] = run->end;
+    }
+    bool is_long = steps == RUN_MOST;
+    run->end = is_long ? 0 : run->end;
+    keep_run(flow, run, places, is_long ? 0 : count);
+    return run->end != 0;
 }
 
 /* --- Frames --------------------------------------------------------------------------------- */
@@ -111,10 +169,7 @@ bool input_flow_calls_same(const struct input_flow *flow, uint64_t output_target
         return false;
     if (original->input_of[output] == input)
         return true;
-    for (uint32_t i = original->first_home[input]; i < original->first_home[input + 1]; i++)
-        if (original->homes[i] == output)
-            return true;
-    return false;
+    return bat_original_is_home(original, input, output);
 }
 
 /* --- Blocks --------------------------------------------------------------------------------- */
@@ -183,7 +238,8 @@ static enum bat_code read_blocks(struct input_flow *flow, uint32_t hot)
     return BAT_OK;
 }
 
-const struct input_block *input_block_at(const struct input_function *function, uint64_t address)
+/* The first block that starts at or above an address; count if there is none. */
+static uint32_t block_from(const struct input_function *function, uint64_t address)
 {
     uint32_t low = 0;
     uint32_t high = function->count;
@@ -194,8 +250,21 @@ const struct input_block *input_block_at(const struct input_function *function, 
         else
             high = middle;
     }
-    bool is_found = low < function->count && function->blocks[low].address == address;
-    return is_found ? &function->blocks[low] : NULL;
+    return low;
+}
+
+const struct input_block *input_block_at(const struct input_function *function, uint64_t address)
+{
+    uint32_t block = block_from(function, address);
+    bool is_found = block < function->count && function->blocks[block].address == address;
+    return is_found ? &function->blocks[block] : NULL;
+}
+
+uint64_t input_flow_next_block(const struct input_flow *flow, uint32_t hot, uint64_t address)
+{
+    const struct input_function *function = &flow->functions[hot];
+    uint32_t block = block_from(function, address);
+    return block < function->count ? function->blocks[block].address : UINT64_MAX;
 }
 
 enum bat_code input_flow_read(struct input_flow *flow, uint32_t hot)

@@ -84,29 +84,4 @@ uint32_t input_fragment(const struct bat_original *original, uint32_t hot, uint3
 /* The output function of the fragment that holds an output address; BAT_NONE if none does. */
 uint32_t input_fragment_at(const struct bat_original *original, uint32_t hot, uint64_t address);
 
-/* --- Kinds of instructions -------------------------------------------------------------------- */
-
-static inline bool input_kind_is_direct(uint8_t kind)
-{
-    return kind == BAT_INSTRUCTION_JUMP || kind == BAT_INSTRUCTION_CONDITIONAL;
-}
-
-static inline bool input_kind_is_call(uint8_t kind)
-{
-    return kind == BAT_INSTRUCTION_CALL || kind == BAT_INSTRUCTION_INDIRECT_CALL;
-}
-
-/* True if it does more than go on to the next instruction. */
-static inline bool input_kind_changes_flow(uint8_t kind)
-{
-    return kind != BAT_INSTRUCTION_OTHER && kind != BAT_INSTRUCTION_NOP;
-}
-
-/* True if the next instruction may follow. */
-static inline bool input_kind_goes_on(uint8_t kind)
-{
-    return kind != BAT_INSTRUCTION_JUMP && kind != BAT_INSTRUCTION_INDIRECT_JUMP &&
-           kind != BAT_INSTRUCTION_RETURN && kind != BAT_INSTRUCTION_TRAP;
-}
-
 #endif

@@ -2,7 +2,7 @@
 #include "to_input_search.h"
 
 #define MOST_PLACES 64u
-#define MOST_INSTRUCTIONS 4096u /* of a block */
+#define MOST_STEPS 256u /* instructions, or straight code, of a search */
 
 /* A block, or the rest of one, that the search has come to. */
 struct place {
@@ -18,11 +18,13 @@ struct place {
 struct search {
     struct input_flow *flow;
     const struct input_function *function;
+    uint32_t hot;
     uint64_t start; /* of the function */
     uint64_t end;
     struct input_state goal;
     struct place *places; /* MOST_PLACES of them */
     uint32_t count;
+    uint32_t steps;
     bool passes_calls; /* instead of going through what is called */
     bool must_move;
     bool found; /* the last place is the goal */
@@ -133,25 +135,71 @@ static bool pass(struct search *search, struct place *to, const struct bat_instr
     }
 }
 
+/* The first address from this one on where the search may have come to something. */
+static uint64_t next_event(const struct search *search, uint32_t frame, uint64_t address)
+{
+    uint64_t event = UINT64_MAX;
+    if (frame == INPUT_ROOT_FRAME) {
+        event = input_flow_next_block(search->flow, search->hot, address);
+        event = search->end >= address && search->end < event ? search->end : event;
+    }
+    bool is_goal_ahead = frame == search->goal.frame && search->goal.at >= address;
+    return is_goal_ahead && search->goal.at < event ? search->goal.at : event;
+}
+
+/* Pass code that does nothing, below the next event. False if it does not end. */
+static bool pass_straight_code(const struct search *search, uint64_t event,
+                               struct input_state *state, uint64_t *before)
+{
+    struct input_run run;
+    if (state->at >= event || event - state->at <= INPUT_RUN_PAYS)
+        return true;
+    bool has_end = input_flow_run(search->flow, state->at, event, &run);
+    if (has_end && run.end <= event && run.end != run.start) {
+        state->at = run.end;
+        *before = run.last;
+    }
+    return has_end || event != UINT64_MAX;
+}
+
+/* At an event: true if the block ends here, and the search has come to its end if that counts. */
+static bool ends_at_event(struct search *search, const struct place *to)
+{
+    struct bat_instruction ignored;
+    bool is_end = is_goal(search, to->state);
+    if (!is_end && !is_inside(search, to->state))
+        return true;
+    if (!is_end && to->state.frame == INPUT_ROOT_FRAME)
+        is_end = input_block_at(search->function, to->state.at) &&
+                 input_flow_decode(search->flow, to->state.at, &ignored);
+    if (is_end)
+        arrive(search, to);
+    return is_end;
+}
+
 /* Go through a block's instructions to where it may lead. */
 static void leave_block(struct search *search, uint32_t number)
 {
     struct input_state state = search->places[number].state;
     uint64_t before = state.at;
+    uint64_t event = next_event(search, state.frame, state.at + 1);
     bool after_branch = false;
-    for (uint32_t i = 0; i < MOST_INSTRUCTIONS && !search->found; i++) {
+    if (!is_inside(search, state))
+        return;
+    for (bool is_first = true; search->steps < MOST_STEPS && !search->found; is_first = false) {
+        search->steps++;
         struct bat_instruction instruction;
         struct place to = {.state = state, .from = before, .parent = number};
-        if (i != 0 && is_goal(search, state)) {
-            arrive(search, &to);
-            return;
+        if (state.at >= event) {
+            if (ends_at_event(search, &to))
+                return;
+            event = next_event(search, state.frame, state.at + 1);
         }
-        if (!is_inside(search, state) || !input_flow_decode(search->flow, state.at, &instruction))
+        if (!input_flow_decode(search->flow, state.at, &instruction))
             return;
         /* A jump behind a branch is part of its block. */
-        bool ends_here = after_branch && instruction.kind != BAT_INSTRUCTION_JUMP;
-        if (i != 0 && state.frame == INPUT_ROOT_FRAME &&
-            (ends_here || input_block_at(search->function, state.at))) {
+        if (after_branch && state.frame == INPUT_ROOT_FRAME &&
+            instruction.kind != BAT_INSTRUCTION_JUMP) {
             arrive(search, &to);
             return;
         }
@@ -161,6 +209,9 @@ static void leave_block(struct search *search, uint32_t number)
         after_branch = instruction.kind == BAT_INSTRUCTION_CONDITIONAL;
         before = state.at;
         state.at += instruction.length;
+        bool is_new = is_first || input_kind_changes_flow(instruction.kind);
+        if (!after_branch && is_new && !pass_straight_code(search, event, &state, &before))
+            return;
     }
 }
 
@@ -216,6 +267,7 @@ static void search_path(struct search *search, struct input_state from,
 {
     search->places[0] = (struct place){.state = from, .from = from.at};
     search->count = 1;
+    search->steps = 0;
     search->found = !search->must_move && is_goal(search, from);
     for (uint32_t i = 0; i < search->count && !search->found && search->code == BAT_OK; i++)
         if (i == 0 || is_transparent(search, &search->places[i]))
@@ -242,6 +294,7 @@ enum bat_code input_search(struct input_flow *flow, uint32_t hot, struct input_s
         .places = places,
         .flow = flow,
         .function = &flow->functions[hot],
+        .hot = hot,
         .start = input->address,
         .end = input->address + input->extent,
         .goal = to,

@@ -97,23 +97,49 @@ static bool stops(struct input_walk *walk)
     }
 }
 
+/* Pass code that does not decide, unless the walk may end in it. False if it does not end. */
+static bool pass_straight_code(struct input_walk *walk)
+{
+    const struct input_followed *function = walk->function;
+    uint64_t start = walk->state.at;
+    uint64_t limit = walk->is_lazy && walk->state.frame == INPUT_ROOT_FRAME
+                         ? input_flow_next_block(function->flow, function->hot, start + 1)
+                         : UINT64_MAX;
+    if (limit - start <= INPUT_RUN_PAYS)
+        return true;
+    struct input_run run;
+    bool has_end = input_flow_run(function->flow, start, limit, &run);
+    if (has_end && run.end <= limit)
+        walk->state.at = run.end;
+    return has_end || limit != UINT64_MAX;
+}
+
+static bool ends_at_block(const struct input_walk *walk)
+{
+    return walk->is_lazy && walk->state.frame == INPUT_ROOT_FRAME &&
+           input_flow_is_block(walk->function->flow, walk->function->hot, walk->state.at);
+}
+
 void input_walk_on(struct input_walk *walk)
 {
+    bool is_new = true; /* behind a jump or call, or at the beginning */
     for (uint32_t i = 0; i < MOST_STEPS; i++) {
-        if (i != 0 && walk->is_lazy && walk->state.frame == INPUT_ROOT_FRAME &&
-            input_flow_is_block(walk->function->flow, walk->function->hot, walk->state.at)) {
+        if (i != 0 && ends_at_block(walk)) {
             walk->path.found = true;
             return;
         }
+        uint64_t before = walk->state.at;
+        if (is_new && !pass_straight_code(walk))
+            return;
+        is_new = false;
+        if (walk->state.at != before)
+            continue;
         if (!input_flow_decode(walk->function->flow, walk->state.at, &walk->instruction))
             return;
-        uint32_t jumps = walk->path.jump_count;
-        uint64_t at = walk->state.at;
+        is_new = input_kind_changes_flow(walk->instruction.kind);
         if (stops(walk)) {
             walk->path.found = walk->code == BAT_OK;
             return;
         }
-        if (walk->path.jump_count == jumps)
-            walk->path.last = at;
     }
 }

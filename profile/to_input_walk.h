@@ -20,8 +20,8 @@ struct input_walk {
 };
 
 /*
- * Walk to what decides; path.found if it is found. function, node, state, is_probe and is_lazy are
- * given, all else is zero. code is BAT_OK or BAT_ERR_MEMORY.
+ * Walk to what decides; path.found if it is found (path.last is not filled). function, node, state,
+ * is_probe and is_lazy are given, all else is zero. code is BAT_OK or BAT_ERR_MEMORY.
  */
 void input_walk_on(struct input_walk *walk);
 
