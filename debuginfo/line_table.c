@@ -328,17 +328,19 @@ static bool is_path(const char *name)
 }
 
 /* Put folder and name together; the folder may be NULL. */
-static char *join(const char *folder, const char *name)
+static char *join(struct line_table *table, const char *folder, const char *name)
 {
-    if (!folder || !*folder || name[0] == '/')
-        return strdup(name);
+    if (!folder || name[0] == '/')
+        folder = "";
     if (!is_path(folder))
         return NULL;
     size_t length = strlen(folder);
     char *path = NULL;
-    if (asprintf(&path, "%s%s%s", folder, folder[length - 1] == '/' ? "" : "/", name) < 0)
-        return NULL;
-    return path;
+    if (asprintf(&path, "%s%s%s", folder, length == 0 || folder[length - 1] == '/' ? "" : "/",
+                 name) >= 0)
+        return path;
+    table->lacks_memory = true;
+    return NULL;
 }
 
 const char *line_table_path(struct line_table *table, uint32_t number)
@@ -349,13 +351,13 @@ const char *line_table_path(struct line_table *table, uint32_t number)
     if (file->path)
         return file->path;
     const char *folder = file->folder < table->folder_count ? table->folders[file->folder] : NULL;
-    char *inner = is_path(file->name) ? join(folder, file->name) : NULL;
+    char *inner = is_path(file->name) ? join(table, folder, file->name) : NULL;
     /* From version 5 on folder 0 is the compiler's own. */
     if (!inner || (table->version >= 5 && file->folder == 0)) {
         file->path = inner;
         return inner;
     }
-    file->path = join(table->compile_folder, inner);
+    file->path = join(table, table->compile_folder, inner);
     free(inner);
     return file->path;
 }

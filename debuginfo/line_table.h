@@ -58,6 +58,7 @@ struct line_table {
     size_t row_count;
     struct line_sequence *sequences; /* ascending by end */
     size_t sequence_count;
+    bool lacks_memory; /* a path could not be put together */
 };
 
 /* Find the sections in an ELF file whose debug sections libdw has unpacked; in a .dwo file theirs.

@@ -22,6 +22,15 @@ static struct debug_unit *find_unit(struct bat_debuginfo *debuginfo, uint64_t ad
     return unit;
 }
 
+/* The path of a file of a table, or NULL. */
+static const char *path_in(struct bat_debuginfo *debuginfo, struct line_table *lines,
+                           uint32_t number)
+{
+    const char *path = line_table_path(lines, number);
+    debuginfo->no_memory |= lines->lacks_memory;
+    return path;
+}
+
 static void set_place(struct bat_debuginfo *debuginfo, struct bat_frame *frame,
                       const struct debug_unit *unit, uint64_t address)
 {
@@ -29,7 +38,7 @@ static void set_place(struct bat_debuginfo *debuginfo, struct bat_frame *frame,
     const struct line_row *row = lines ? line_table_find(lines, address) : NULL;
     if (!row)
         return;
-    frame->file = line_table_path(lines, row->file);
+    frame->file = path_in(debuginfo, lines, row->file);
     frame->line = row->line;
     frame->column = row->column;
     frame->discriminator = row->discriminator;
@@ -39,7 +48,7 @@ static void set_place(struct bat_debuginfo *debuginfo, struct bat_frame *frame,
 static const char *file_path(struct bat_debuginfo *debuginfo, uint32_t table, uint32_t number)
 {
     struct line_table *lines = debug_table(debuginfo, table);
-    return lines ? line_table_path(lines, number) : NULL;
+    return lines ? path_in(debuginfo, lines, number) : NULL;
 }
 
 static const char *start_file(struct bat_debuginfo *debuginfo, struct debug_name *name)

@@ -154,7 +154,7 @@ class Scenario:
                       if not self.is_old(n) and not self.is_new(n)]
         elif done.returncode == 0 and self.has_frames:
             # batsymbolize does not learn of each frame for which there was no memory: where libdw's
-            # search trees or the paths of files get none.
+            # search trees get none.
             wrong += [f"exit status 0, but there is no {n}" for n in self.outputs
                       if not (self.folder / n).exists()]
         elif done.returncode == 0:

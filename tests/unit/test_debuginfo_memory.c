@@ -82,14 +82,18 @@ void free(void *memory)
     __libc_free(memory);
 }
 
-/* How many frames all addresses of code have. */
+/* How many frames all addresses of code have, and files that these name. */
 static size_t count_frames(struct bat_debuginfo *debuginfo)
 {
     size_t count = 0;
     const struct bat_frame *frames;
     for (size_t i = 0; i < debuginfo->code_count; i++)
-        for (uint64_t at = debuginfo->code[i].start; at < debuginfo->code[i].end; at += 4)
-            count += bat_debuginfo_frames(debuginfo, at, &frames);
+        for (uint64_t at = debuginfo->code[i].start; at < debuginfo->code[i].end; at += 4) {
+            size_t found = bat_debuginfo_frames(debuginfo, at, &frames);
+            count += found;
+            for (size_t j = 0; j < found; j++)
+                count += (frames[j].file ? 1u : 0) + (frames[j].start_file ? 1u : 0);
+        }
     return count;
 }
 
