@@ -98,6 +98,10 @@ static void set_reach(struct bat_code_blocks *blocks)
 enum bat_code code_build_blocks(const struct code_sweep *sweep, struct bat_code_blocks *blocks,
                                 struct bat_error *error)
 {
+    blocks->size = sweep->size;
+    blocks->obstacle = sweep->obstacle;
+    if (sweep->obstacle)
+        return BAT_OK;
     uint32_t count = count_blocks(sweep);
     blocks->all = malloc((size_t)count * sizeof(*blocks->all) + 1);
     if (!blocks->all)

@@ -31,6 +31,7 @@ struct content {
     enum meaning meaning;
     uint64_t table;   /* TARGET, ADDRESS, RELATIVE_TARGET, DISTANCE if base_is_table */
     uint32_t written; /* index of the instruction */
+    uint32_t first;   /* ... of the first one that this is told by */
     uint8_t base;     /* DISTANCE: register number */
     bool base_is_table;
 };
@@ -100,6 +101,7 @@ static struct content content_of_movsxd(const struct tracker *tracker,
     const struct content *base = &tracker->registers[content.base];
     content.base_is_table = base->meaning == MEANING_ADDRESS;
     content.table = base->table;
+    content.first = base->first;
     return content;
 }
 
@@ -126,6 +128,7 @@ static struct content content_of_add(const struct tracker *tracker,
         return content;
     content.meaning = MEANING_RELATIVE_TARGET;
     content.table = last->table;
+    content.first = last->first;
     return content;
 }
 
@@ -170,6 +173,8 @@ static void write_registers(struct tracker *tracker, const ZydisDecodedInstructi
 {
     struct content content = content_of(tracker, decoded, operands, next);
     content.written = index;
+    if (content.meaning != MEANING_RELATIVE_TARGET && content.meaning != MEANING_DISTANCE)
+        content.first = index;
     for (ZyanU8 i = 0; i < decoded->operand_count; i++) {
         if (operands[i].type != ZYDIS_OPERAND_TYPE_REGISTER ||
             !(operands[i].actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) ||
@@ -184,14 +189,15 @@ static void write_registers(struct tracker *tracker, const ZydisDecodedInstructi
 static enum bat_code use_register(struct code_sweep *sweep, const struct content *content,
                                   uint32_t jump, struct bat_error *error)
 {
-    switch (content->meaning) {
-    case MEANING_TARGET:
-        return code_add_table(sweep, content->table, jump, false, error);
-    case MEANING_RELATIVE_TARGET:
-        return code_add_table(sweep, content->table, jump, true, error);
-    default:
+    bool is_relative = content->meaning == MEANING_RELATIVE_TARGET;
+    if (content->meaning != MEANING_TARGET && !is_relative)
         return BAT_OK;
-    }
+    sweep->all[jump].jump = BAT_JUMP_TABLE;
+    const struct code_table table = {.address = content->table,
+                                     .first = content->first,
+                                     .jump = jump,
+                                     .is_relative = is_relative};
+    return code_add_table(sweep, &table, error);
 }
 
 /* What an instruction writes that is no part of a jump through a table; false if it may be one. */

@@ -60,6 +60,7 @@ static void read_reference(struct code_sweep *sweep, uint64_t reference)
     uint64_t offset = reference - sweep->function->address;
     if (offset == 0 || code_is_data(sweep->reader, reference))
         return;
+    sweep->has_own_reference |= offset < sweep->size;
     code_mark(sweep, offset, CODE_MARK_LABEL | CODE_MARK_ENTRY);
     if (sweep->reader->machine == EM_AARCH64 && offset > sweep->size &&
         offset < sweep->function->extent)
@@ -77,8 +78,11 @@ static enum bat_code read_jump(struct code_sweep *sweep, const struct bat_instru
     case BAT_JUMP_SLOT:
         code_read_slot(sweep, instruction, decoded->slot);
         return BAT_OK;
-    case BAT_JUMP_TABLE:
-        return code_add_table(sweep, decoded->slot, sweep->count, false, error);
+    case BAT_JUMP_TABLE: {
+        const struct code_table table = {
+            .address = decoded->slot, .first = sweep->count, .jump = sweep->count};
+        return code_add_table(sweep, &table, error);
+    }
     default:
         return BAT_OK;
     }
@@ -151,8 +155,8 @@ static enum bat_code decode(struct code_sweep *sweep, struct bat_error *error)
 
 /* --- Tables ------------------------------------------------------------------------------- */
 
-enum bat_code code_add_table(struct code_sweep *sweep, uint64_t address, uint32_t jump,
-                             bool is_relative, struct bat_error *error)
+enum bat_code code_add_table(struct code_sweep *sweep, const struct code_table *table,
+                             struct bat_error *error)
 {
     if (sweep->table_count == sweep->table_capacity) {
         size_t capacity = sweep->table_capacity ? (size_t)sweep->table_capacity * 2 : 8;
@@ -162,8 +166,7 @@ enum bat_code code_add_table(struct code_sweep *sweep, uint64_t address, uint32_
         sweep->tables = tables;
         sweep->table_capacity = (uint32_t)capacity;
     }
-    sweep->tables[sweep->table_count++] =
-        (struct code_table){.address = address, .jump = jump, .is_relative = is_relative};
+    sweep->tables[sweep->table_count++] = *table;
     return BAT_OK;
 }
 
@@ -281,8 +284,7 @@ static bool has_aligned_labels(const struct code_sweep *sweep)
     return true;
 }
 
-static enum bat_code sweep_function(struct code_sweep *sweep, uint64_t lsda,
-                                    struct bat_error *error)
+static enum bat_code find_labels(struct code_sweep *sweep, uint64_t lsda, struct bat_error *error)
 {
     enum bat_code code = decode(sweep, error);
     if (!code && !sweep->obstacle && sweep->has_register_jump &&
@@ -318,34 +320,46 @@ static enum bat_code_obstacle obstacle_before(const struct bat_code_reader *read
     return BAT_CODE_CLEAR;
 }
 
-enum bat_code bat_code_blocks(const struct bat_code_reader *reader, uint32_t function,
-                              struct bat_code_blocks *blocks, struct bat_error *error)
+enum bat_code code_sweep_function(const struct bat_code_reader *reader, uint32_t function,
+                                  struct code_sweep *sweep, struct bat_error *error)
 {
-    *blocks = (struct bat_code_blocks){0};
+    *sweep = (struct code_sweep){.reader = reader};
     const struct code_wanted *wanted = code_find_wanted(reader, function);
     if (!wanted)
         return bat_fail(error, BAT_ERR_ARGUMENT,
                         "function %" PRIu32 " was not asked for when its file was opened",
                         function);
-    blocks->obstacle = obstacle_before(reader, wanted);
-    if (blocks->obstacle)
+    sweep->function = &reader->all[function];
+    sweep->obstacle = obstacle_before(reader, wanted);
+    if (sweep->obstacle)
         return BAT_OK;
+    uint64_t size = sweep->function->size;
+    sweep->bytes = code_bytes(reader, sweep->function->address, &size);
+    sweep->size = (uint32_t)size;
+    sweep->marks = calloc(sweep->size, 1);
+    if (!sweep->marks)
+        return bat_fail(error, BAT_ERR_MEMORY, "out of memory for %" PRIu32 " bytes of code",
+                        sweep->size);
+    return find_labels(sweep, wanted->lsda, error);
+}
 
-    uint64_t size = reader->all[function].size;
-    struct code_sweep sweep = {.reader = reader, .function = &reader->all[function]};
-    sweep.bytes = code_bytes(reader, sweep.function->address, &size);
-    sweep.size = blocks->size = (uint32_t)size;
-    sweep.marks = calloc(sweep.size, 1);
-    enum bat_code code = sweep.marks
-                             ? sweep_function(&sweep, wanted->lsda, error)
-                             : bat_fail(error, BAT_ERR_MEMORY,
-                                        "out of memory for %" PRIu32 " bytes of code", sweep.size);
-    blocks->obstacle = sweep.obstacle;
-    if (!code && !sweep.obstacle)
+void code_sweep_free(struct code_sweep *sweep)
+{
+    free(sweep->marks);
+    free(sweep->all);
+    free(sweep->tables);
+    *sweep = (struct code_sweep){0};
+}
+
+enum bat_code bat_code_blocks(const struct bat_code_reader *reader, uint32_t function,
+                              struct bat_code_blocks *blocks, struct bat_error *error)
+{
+    *blocks = (struct bat_code_blocks){0};
+    struct code_sweep sweep;
+    enum bat_code code = code_sweep_function(reader, function, &sweep, error);
+    if (!code)
         code = code_build_blocks(&sweep, blocks, error);
-    free(sweep.marks);
-    free(sweep.all);
-    free(sweep.tables);
+    code_sweep_free(&sweep);
     return code;
 }
 

@@ -14,6 +14,7 @@
 struct code_instruction {
     uint32_t offset;   /* from the function's start, as all offsets here */
     uint32_t target;   /* of a direct branch or call: its offset, or CODE_OUTSIDE */
+    uint32_t table;    /* of an indirect jump: 1 + index of its jump table; 0 if it has none */
     uint8_t kind;      /* enum bat_instruction_kind */
     uint8_t jump;      /* enum bat_indirect_jump */
     bool reaches_next; /* an indirect jump whose table leads to the next instruction */
@@ -31,6 +32,8 @@ enum code_mark {
 /* A jump table of x86-64, or what may be one. */
 struct code_table {
     uint64_t address;
+    uint64_t limit;   /* where the next one begins */
+    uint32_t first;   /* index of the first instruction that tells the jump's table */
     uint32_t jump;    /* index of the instruction that uses it */
     bool is_relative; /* four-byte distances from the table's start; else eight-byte addresses */
 };
@@ -50,6 +53,8 @@ struct code_sweep {
     uint32_t table_count;
     uint32_t table_capacity;
     bool has_register_jump; /* a jump whose target is in a register */
+    bool has_fixed_jump;    /* an indirect jump that is a direct one, by a constant slot */
+    bool has_own_reference; /* an instruction names the address of another one */
 
     enum bat_code_obstacle obstacle;
 };
@@ -62,9 +67,9 @@ static inline void code_mark(struct code_sweep *sweep, uint64_t offset, uint8_t 
         sweep->marks[offset] |= marks;
 }
 
-/* Remember a table that the instruction last added may use. */
-enum bat_code code_add_table(struct code_sweep *sweep, uint64_t address, uint32_t jump,
-                             bool is_relative, struct bat_error *error);
+/* Remember a table that an instruction may use. limit is not asked for. */
+enum bat_code code_add_table(struct code_sweep *sweep, const struct code_table *table,
+                             struct bat_error *error);
 
 /* Add the tables of those jumps that take their target from a register (..._registers.c). */
 enum bat_code code_find_register_tables(struct code_sweep *sweep, struct bat_error *error);
@@ -72,12 +77,33 @@ enum bat_code code_find_register_tables(struct code_sweep *sweep, struct bat_err
 /* Keep those tables that are some, and mark where they lead (..._tables.c). */
 void code_read_tables(struct code_sweep *sweep);
 
+/*
+ * Where a table leads, at most as many offsets as capacity, in the table's order; *count is how
+ * many there are.
+ */
+void code_table_targets(const struct code_sweep *sweep, const struct code_table *table,
+                        uint32_t *targets, uint32_t capacity, uint32_t *count);
+
 /* Jumps through a constant slot: make them direct jumps where BOLT does (..._tables.c). */
 void code_read_slot(struct code_sweep *sweep, struct code_instruction *jump, uint64_t slot);
+
+/* Decode a function and find its labels. *sweep is to be freed with code_sweep_free(). */
+enum bat_code code_sweep_function(const struct bat_code_reader *reader, uint32_t function,
+                                  struct code_sweep *sweep, struct bat_error *error);
+void code_sweep_free(struct code_sweep *sweep);
 
 /* The blocks between the labels (..._flow.c). */
 enum bat_code code_build_blocks(const struct code_sweep *sweep, struct bat_code_blocks *blocks,
                                 struct bat_error *error);
+
+/*
+ * Whether llvm-bolt knows where control goes at the end of a block of a function with several
+ * (code_graph_simple.c): it gives up functions with indirect jumps that it cannot tell.
+ */
+bool code_knows_jump(const struct code_sweep *sweep, uint32_t first, uint32_t last);
+
+/* Whether it gives up the function for another reason; false then. */
+bool code_can_be_simple(const struct code_sweep *sweep, const struct bat_code_blocks *blocks);
 
 static inline bool code_is_call(const struct code_instruction *instruction)
 {

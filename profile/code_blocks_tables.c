@@ -90,21 +90,47 @@ static int by_address(const void *left, const void *right)
     return (a->jump > b->jump) - (a->jump < b->jump);
 }
 
-/* Set or clear a mark at all places that a table leads to; limit is the next table's address. */
-static void mark_entries(struct code_sweep *sweep, const struct code_table *table, uint64_t limit,
-                         bool is_set)
+/* The entries of a table, up to where it ends. */
+struct table_walk {
+    const struct code_sweep *sweep;
+    const struct code_table *table;
+    const uint8_t *bytes;
+    uint64_t count;
+    uint64_t next;
+};
+
+static struct table_walk walk_table(const struct code_sweep *sweep, const struct code_table *table)
 {
     uint64_t size;
     const uint8_t *bytes = table_bytes(sweep->reader, table->address, &size);
-    if (size > limit - table->address)
-        size = limit - table->address;
-    uint64_t count = size / (table->is_relative ? RELATIVE_SIZE : ADDRESS_SIZE);
-    for (uint64_t i = 0; i < count; i++) {
-        uint64_t offset = entry_at(table, bytes, i) - sweep->function->address;
-        if (offset == sweep->size)
-            continue;
-        if (offset > sweep->size || !(sweep->marks[offset] & CODE_MARK_INSTRUCTION))
-            return;
+    if (size > table->limit - table->address)
+        size = table->limit - table->address;
+    return (struct table_walk){.sweep = sweep,
+                               .table = table,
+                               .bytes = bytes,
+                               .count = size / (table->is_relative ? RELATIVE_SIZE : ADDRESS_SIZE)};
+}
+
+/* The next offset that the table leads to; false at its end. */
+static bool next_entry(struct table_walk *walk, uint64_t *offset)
+{
+    const struct code_sweep *sweep = walk->sweep;
+    while (walk->next < walk->count) {
+        *offset = entry_at(walk->table, walk->bytes, walk->next++) - sweep->function->address;
+        if (*offset < sweep->size)
+            return sweep->marks[*offset] & CODE_MARK_INSTRUCTION;
+        if (*offset != sweep->size)
+            return false;
+    }
+    return false;
+}
+
+/* Set or clear a mark at all places that a table leads to. */
+static void mark_entries(struct code_sweep *sweep, const struct code_table *table, bool is_set)
+{
+    struct table_walk walk = walk_table(sweep, table);
+    uint64_t offset;
+    while (next_entry(&walk, &offset)) {
         if (is_set)
             sweep->marks[offset] |= CODE_MARK_TABLE | CODE_MARK_LABEL;
         else
@@ -112,11 +138,22 @@ static void mark_entries(struct code_sweep *sweep, const struct code_table *tabl
     }
 }
 
+void code_table_targets(const struct code_sweep *sweep, const struct code_table *table,
+                        uint32_t *targets, uint32_t capacity, uint32_t *count)
+{
+    struct table_walk walk = walk_table(sweep, table);
+    uint64_t offset;
+    for (*count = 0; next_entry(&walk, &offset); ++*count)
+        if (*count < capacity)
+            targets[*count] = (uint32_t)offset;
+}
+
 /* Several jumps may use one table. */
 static void lead_jumps(struct code_sweep *sweep, uint32_t first, uint32_t end)
 {
     for (uint32_t i = first; i < end; i++) {
         uint32_t next = sweep->tables[i].jump + 1;
+        sweep->all[next - 1].table = i + 1;
         if (next < sweep->count && (sweep->marks[sweep->all[next].offset] & CODE_MARK_TABLE))
             sweep->all[next - 1].reaches_next = true;
     }
@@ -139,10 +176,11 @@ void code_read_tables(struct code_sweep *sweep)
         const struct code_table *table = &sweep->tables[first];
         for (end = first + 1; end < kept && sweep->tables[end].address == table->address;)
             end++;
-        uint64_t limit = end < kept ? sweep->tables[end].address : UINT64_MAX;
-        mark_entries(sweep, table, limit, true);
+        for (uint32_t i = first; i < end; i++)
+            sweep->tables[i].limit = end < kept ? sweep->tables[end].address : UINT64_MAX;
+        mark_entries(sweep, table, true);
         lead_jumps(sweep, first, end);
-        mark_entries(sweep, table, limit, false);
+        mark_entries(sweep, table, false);
     }
 }
 
@@ -164,5 +202,6 @@ void code_read_slot(struct code_sweep *sweep, struct code_instruction *jump, uin
         return;
     jump->kind = BAT_INSTRUCTION_JUMP;
     jump->target = (uint32_t)target;
+    sweep->has_fixed_jump = true;
     code_mark(sweep, target, CODE_MARK_LABEL | CODE_MARK_ENTRY);
 }

@@ -120,3 +120,13 @@ bool instruction_decode_x86(const uint8_t *bytes, size_t size, uint64_t address,
     return x86_decode_by_table(bytes, size, address, instruction) ||
            x86_decode_by_zydis(bytes, size, address, instruction);
 }
+
+bool x86_is_pop(const uint8_t *bytes, size_t size)
+{
+    ZydisDecoder decoder;
+    ZydisDecodedInstruction decoded;
+    ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+    if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&decoder, NULL, bytes, size, &decoded)))
+        return false;
+    return decoded.meta.category == ZYDIS_CATEGORY_POP || decoded.mnemonic == ZYDIS_MNEMONIC_LEAVE;
+}

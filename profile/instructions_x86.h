@@ -62,4 +62,7 @@ bool x86_decode_by_zydis(const uint8_t *bytes, size_t size, uint64_t address,
  */
 bool x86_registers_lost(const uint8_t *bytes, size_t size, uint16_t *registers);
 
+/* True for POP and LEAVE, of whatever register. */
+bool x86_is_pop(const uint8_t *bytes, size_t size);
+
 #endif

@@ -5,7 +5,8 @@
 perf2bolt prints the blocks of every function that a profile has anything in (-print-profile, with
 offsets if -enable-bat is given). So a profile with a trace at each function's start makes it print
 all, which are compared with what code_blocks_of has: starts, last instructions, entry points,
-landing pads, which ones reach the next and which of these end in a call. Random traces then go
+landing pads, which ones reach the next and which of these end in a call; their successors, the
+instructions with offsets, and which functions it gives up ("IsSimple"). Random traces then go
 through perf2bolt and code_blocks_of, and must give the same pairs, as often. With sanitizers only
 code_blocks_of is run.
 """
@@ -121,13 +122,16 @@ def binary_of(name):
 
 
 class Function:
-    """A function's address, size, name, and blocks as (start, last, flags)."""
+    """A function's address, size, name, and blocks as (start, last, flags). Its graph: of each
+    block, the starts of its successors and the offsets of instructions that are remembered."""
 
-    def __init__(self, address, size, name):
+    def __init__(self, address, size, name, is_simple=False):
         self.address = address
         self.size = size
         self.name = name
+        self.is_simple = is_simple
         self.blocks = []
+        self.graph = []
 
     def normal(self):
         """The blocks without what no trace depends on: the last instruction of the last block, and
@@ -141,14 +145,17 @@ class Function:
 def ours(name):
     """All functions of a binary, by address, but those of its PLT."""
     functions = {}
-    for line in toolbox.fine("code_blocks_of", binary_of(name)).splitlines():
+    for line in toolbox.fine("code_blocks_of", "-g", binary_of(name)).splitlines():
         if line.startswith("function "):
-            _, address, size, _, text = line.split(" ", 4)
-            function = Function(int(address, 16), int(size, 16), text)
+            _, address, size, _, simple, text = line.split(" ", 5)
+            function = Function(int(address, 16), int(size, 16), text, simple == "simple")
             if not text.startswith("__BOLT_PSEUDO_") and not text.endswith("@PLT"):
                 functions[function.address] = function
         else:
-            function.blocks.append(tuple(int(field, 16) for field in line.split()))
+            fields = line.split()
+            function.blocks.append(tuple(int(field, 16) for field in fields[:3]))
+            function.graph.append(tuple([int(field[1:], 16) for field in fields[3:]
+                                         if field[0] == kind] for kind in ">@"))
     return functions
 
 
@@ -182,6 +189,7 @@ class Block:
         self.flags = 0
         self.text = ""
         self.successors = []
+        self.kept = []
 
     def read(self, line):
         """Read one line about the block."""
@@ -196,6 +204,7 @@ class Block:
         elif re.match(r"    [0-9a-f]{8}: \t(?!!CFI)", line):
             offset = re.search(r"# Offset: (\d+)", line)
             self.last = int(offset[1]) if offset else None
+            self.kept += [self.last] if offset else []
             self.text = line.split("\t", 1)[1]
 
     def result(self, following):
@@ -221,9 +230,13 @@ def read_printed(text):
             function.address = int(line.split()[-1], 16)
         elif line.startswith("  Size        : "):
             function.size = int(line.split()[-1], 16)
+        elif line.startswith("  IsSimple    : "):
+            function.is_simple = line.endswith("1")
         elif line.startswith("End of Function"):
             function.blocks = [b.result(blocks[i + 1] if i + 1 < len(blocks) else None)
                                for i, b in enumerate(blocks)]
+            starts = {b.label: b.start for b in blocks}
+            function.graph = [([starts[s] for s in b.successors], b.kept) for b in blocks]
             function.returns = [b.last for b in blocks
                                 if b.last is not None and re.match(r"(repz? *)?ret", b.text)]
             functions[function.address] = function
@@ -373,6 +386,23 @@ class CodeBlocksTest(unittest.TestCase):
         self.assertEqual([hex(a) for a in theirs(name) if a not in ours(name)], [])
         self.assertGreaterEqual(functions, least[0])
         self.assertGreaterEqual(blocks, least[1])
+
+    @unittest.skipIf(toolbox.SANITIZED, "decoding is test_blocks' too")
+    def test_graphs(self):
+        """Where blocks lead to, which instructions are remembered, and what is given up."""
+        for name in BINARIES:
+            with self.subTest(binary=name):
+                common = [(function, theirs(name)[address]) for address, function
+                          in ours(name).items() if address in theirs(name)
+                          and function.name not in KNOWN]
+                self.assertEqual([f.name for f, other in common if f.graph != other.graph], [])
+                # Without relocations llvm-bolt gives up what has entry points, perf2bolt does not.
+                whole = [(f, other) for f, other in common
+                         if not any(flags & ENTRY for _, _, flags in f.blocks[1:])]
+                self.assertEqual([f.name for f, other in whole
+                                  if f.is_simple != other.is_simple], [])
+                self.assertGreater(sum(f.is_simple for f, _ in whole), len(common) // 4)
+                self.assertGreater(sum(not f.is_simple for f, _ in whole), 0)
 
     def test_traces(self):
         """Traces give the pairs that perf2bolt writes, and those are invalid that it calls so."""

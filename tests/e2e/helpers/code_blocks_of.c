@@ -4,14 +4,16 @@
  * lines "function ADDRESS SIZE OBSTACLE NAME" and, for each block, " START LAST FLAGS"; numbers are
  * hexadecimal, obstacle and flags those of code_blocks.h. With -t before BINARY, traces are read
  * from standard input, "FROM TO SOURCE" each, and answered by a line of "LAST>START" pairs each, or
- * "invalid".
+ * "invalid". With -g, "simple" or "given-up" stands before the name, and each block's successors
+ * and then its instructions with offsets follow its flags: " START LAST FLAGS >START...
+ * @OFFSET...".
  */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "code_blocks.h"
+#include "code_graph.h"
 
 static void check(enum bat_code code, const struct bat_error *error)
 {
@@ -80,6 +82,28 @@ static void print_blocks(const struct file *file, uint32_t index)
     bat_code_blocks_free(&blocks);
 }
 
+static void print_graph(const struct file *file, uint32_t index)
+{
+    const struct bat_function_symbol *function = &file->all[index];
+    struct bat_code_graph graph;
+    struct bat_error error;
+    check(bat_code_graph(file->reader, index, &graph, &error), &error);
+    const struct bat_code_block *blocks = graph.blocks.all;
+    printf("function %" PRIx64 " %" PRIx64 " %d %s %s\n", function->address, function->size,
+           graph.blocks.obstacle, graph.is_simple ? "simple" : "given-up", function->name);
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < graph.blocks.count; i++) {
+        printf(" %" PRIx32 " %" PRIx32 " %" PRIx32, blocks[i].start, blocks[i].last,
+               blocks[i].flags);
+        for (uint32_t edge = graph.first_edge[i]; edge < graph.end_edge[i]; edge++)
+            printf(" >%" PRIx32, blocks[graph.edges[edge]].start);
+        for (; kept < graph.kept_count && graph.kept[kept].offset <= blocks[i].last; kept++)
+            printf(" @%" PRIx32, graph.kept[kept].offset);
+        printf("\n");
+    }
+    bat_code_graph_free(&graph);
+}
+
 static void answer_trace(const struct file *file, uint64_t from, uint64_t to, unsigned source)
 {
     uint32_t index = bat_functions_find(file->functions, from);
@@ -100,7 +124,8 @@ static void answer_trace(const struct file *file, uint64_t from, uint64_t to, un
 int main(int argc, char **argv)
 {
     bool reads_traces = argc > 2 && strcmp(argv[1], "-t") == 0;
-    int first = reads_traces ? 2 : 1;
+    bool prints_graph = argc > 2 && strcmp(argv[1], "-g") == 0;
+    int first = reads_traces || prints_graph ? 2 : 1;
     if (argc <= first)
         return 2;
     struct file file = {0};
@@ -113,7 +138,7 @@ int main(int argc, char **argv)
             answer_trace(&file, from, to, source);
     else
         for (uint32_t i = 0; i < file.index_count; i++)
-            print_blocks(&file, file.indices[i]);
+            (prints_graph ? print_graph : print_blocks)(&file, file.indices[i]);
     close_file(&file);
     return 0;
 }
