@@ -150,6 +150,12 @@ BAT_API void bat_profile_keep_unknown_data(struct bat_profile *profile, bool kee
  */
 BAT_API void bat_profile_keep_all_records(struct bat_profile *profile, bool keep);
 
+/*
+ * Whether the records that are made of this profile will be judged (bat_records_judge()): what was
+ * read of functions' code is kept for that. Not needed, only faster; it takes memory.
+ */
+BAT_API void bat_profile_expect_judgement(struct bat_profile *profile, bool expect);
+
 /* --- Moved to the input binary ------------------------------------------------------------ */
 
 /* What became of the samples, for reports. All count samples (the sums of counts). */
@@ -157,7 +163,10 @@ struct bat_to_input_counters {
     uint64_t samples;      /* traces, or basic samples */
     uint64_t moved;        /* of which something is in the input profile */
     uint64_t external;     /* outside of the binary, or where its input function is not known */
+    uint64_t promoted;     /* runs through tests of promoted calls' and jumps' targets */
+    uint64_t inlined;      /* runs through code of calls that BOLT has inlined */
     uint64_t unfollowed;   /* runs that the input's code does not have: cut where they leave it */
+    uint64_t left_out;     /* branches that the input's code does not have */
     uint64_t unjoined;     /* runs whose other half was not sampled */
     uint64_t folded;       /* in the code of functions that BOLT has folded into one */
     uint64_t folded_known; /* ... and of the one of them that calls name, or that runs before do */
@@ -244,6 +253,31 @@ BAT_API struct bat_translate_counters bat_records_counters(const struct bat_reco
 /* False if the binary has no BAT note: BOLT has not written it (bat_binary_without_note()). */
 BAT_API bool bat_records_have_note(const struct bat_records *records);
 BAT_API uint64_t bat_records_count(const struct bat_records *records);
+
+/*
+ * What llvm-bolt makes of records when they are attached to the input binary: it refuses a
+ * function's whole profile ("invalid (possibly stale)") for one record that does not fit its code.
+ * Samples are counted as llvm-bolt does: of fdata, all records from the functions; of YAML, those
+ * inside of them.
+ */
+struct bat_judgement {
+    uint64_t functions;         /* with a profile, those left out that llvm-bolt gives up anyway */
+    uint64_t stale_functions;   /* ... whose profile it refuses */
+    uint64_t samples;           /* of the functions */
+    uint64_t stale_samples;     /* ... of the stale ones */
+    uint64_t functions_by_note; /* ... that were judged without the input's code */
+};
+
+/*
+ * Judge records as fdata or as YAML has them, by llvm-bolt's rules (spec/profiles.md 7). Functions
+ * are judged by their code in the input binary: what records are of that
+ * bat_profile_translate_moved() or a binary without a note gives, or with original. Else by what
+ * the note and the output's code tell of it. Hashes of YAML are not computed: a function of other
+ * code with the same blocks is taken for the same. Code that is read is kept with the records. Time
+ * is linear in the code and the functions' records, n log n in one function's.
+ */
+BAT_API enum bat_code bat_records_judge(struct bat_records *records, bool is_yaml,
+                                        struct bat_judgement *judgement, struct bat_error *error);
 
 /*
  * Write records: fdata as perf2bolt's -o, YAML as its -w. output is begun and committed by

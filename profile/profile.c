@@ -88,6 +88,11 @@ void bat_profile_keep_all_records(struct bat_profile *profile, bool keep)
     profile->keeps_all_records = keep;
 }
 
+void bat_profile_expect_judgement(struct bat_profile *profile, bool expect)
+{
+    profile->will_be_judged = expect;
+}
+
 void bat_profile_keep_unknown_data(struct bat_profile *profile, bool keep)
 {
     profile->keeps_unknown_data = keep;

@@ -36,6 +36,7 @@ struct bat_profile {
     struct bat_counts mem_samples;       /* address of a load, address that it read: count */
     bool keeps_unknown_data;             /* translate those too that read no data of the binary */
     bool keeps_all_records;              /* ... all that perf2bolt would write */
+    bool will_be_judged;                 /* its records, by bat_records_judge() */
     struct bat_strings events;
     struct bat_strings foreign_names; /* objects that locations name, other than the binary */
     struct bat_counts foreign_counts; /* by their numbers */

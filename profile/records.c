@@ -5,12 +5,14 @@
 #include <string.h>
 
 #include "escape_name.h"
+#include "original.h"
 #include "profile.h"
 
 void bat_records_free(struct bat_records *records)
 {
     if (!records)
         return;
+    bat_records_forget_code(records);
     bat_functions_free(records->functions);
     if (records->input) {
         records->input->elf = NULL;
@@ -27,6 +29,31 @@ void bat_records_free(struct bat_records *records)
     bat_counts_free(&records->starts_reached);
     bat_counts_free(&records->entry_ids);
     free(records);
+}
+
+enum bat_code bat_records_flow(struct bat_records *records, uint32_t hot,
+                               const struct bat_output_flow **flow, struct bat_error *error)
+{
+    const struct bat_map *map = records->binary->map;
+    if (!records->flows)
+        records->flows = calloc((size_t)map->hot_count + 1, sizeof(*records->flows));
+    if (!records->flows)
+        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for the code of functions");
+    enum bat_code code = BAT_OK;
+    if (!records->flows[hot])
+        code = bat_output_flow_read(map, hot, records->binary->elf, records->functions,
+                                    &records->flows[hot], error);
+    *flow = records->flows[hot];
+    return code;
+}
+
+void bat_records_forget_code(struct bat_records *records)
+{
+    bat_uncovered_close(&records->uncovered);
+    for (uint32_t i = 0; records->flows && i < records->binary->map->hot_count; i++)
+        bat_output_flow_free(records->flows[i]);
+    free(records->flows);
+    records->flows = NULL;
 }
 
 struct bat_translate_counters bat_records_counters(const struct bat_records *records)
@@ -53,6 +80,24 @@ const char *bat_records_name(const struct bat_records *records, uint32_t name, b
         return records->symbols[name].name;
     *is_escaped = true;
     return bat_strings_get(&records->extra_names, name - records->function_count);
+}
+
+bool bat_records_jumps_to_start(const struct bat_records *records, const uint64_t *item)
+{
+    if (item[0] != item[2] || item[3] != 0 || item[0] >> 32 != BAT_KIND_SYMBOL ||
+        (uint32_t)item[0] >= records->function_count)
+        return false;
+    if (!records->input) {
+        const uint64_t key[2] = {(uint32_t)item[0], item[1]};
+        const uint64_t *found =
+            records->has_all ? NULL : bat_counts_find(&records->starts_reached, key);
+        return found && found[2] == item[4];
+    }
+    uint64_t address = records->symbols[(uint32_t)item[0]].address + item[1];
+    struct bat_instruction instruction;
+    return bat_original_decode(records->input->elf, address, &instruction) &&
+           (instruction.kind == BAT_INSTRUCTION_JUMP ||
+            instruction.kind == BAT_INSTRUCTION_CONDITIONAL);
 }
 
 /* --- fdata inputs ------------------------------------------------------------------------- */

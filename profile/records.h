@@ -6,7 +6,9 @@
 #include "bat_profile.h"
 #include "counts.h"
 #include "functions.h"
+#include "output_flow.h"
 #include "string_table.h"
+#include "uncovered.h"
 
 /* The kinds of ends (the digit that fdata puts first) that translation makes. */
 #define BAT_KIND_UNKNOWN 0u
@@ -29,6 +31,8 @@ struct bat_records {
     struct bat_binary *input; /* binary, if the records own it; its file is another's */
     const struct bat_map
         *map; /* which the tables are of: binary's, or that of what BOLT made of it */
+    const struct bat_original *original; /* what the input binary is, if it is at hand; or NULL */
+    const struct bat_elf *symbols_elf;   /* where functions are from; NULL: the binary's file */
     struct bat_functions *functions;
     const struct bat_function_symbol *symbols; /* function_count */
     struct bat_function_symbol *renamed;       /* symbols with the input's names, or NULL */
@@ -41,17 +45,35 @@ struct bat_records {
     enum bat_profile_kind kind;
     struct bat_counts branches; /* from, offset, to, offset: count, mispredictions */
     struct bat_counts samples;  /* name, offset: count */
-    /* Function, offset: how much of its record to the function's own start are fall-throughs into
-       a block there, not calls of itself. */
+    bool has_all; /* all that perf2bolt makes, calls of a function by itself that are none, too */
+    /* Function, offset: how much of its record to the function's own start are branches and
+       fall-throughs into a block there, not calls of itself. */
     struct bat_counts starts_reached;
     /* Function without a table, offset: id of the secondary entry point that is called there. */
     struct bat_counts entry_ids;
     struct bat_strings events;
     struct bat_translate_counters counters;
+
+    /* Code of the binary's that was read; afterwards only what bat_records_judge() needs of it. */
+    struct bat_uncovered uncovered; /* functions without a table that traces run through */
+    struct bat_output_flow **flows; /* of each hot function of the map, NULL where not read */
 };
 
 /* The name of an end: a C string without escapes for functions, escaped for extra names. */
 const char *bat_records_name(const struct bat_records *records, uint32_t name, bool *is_escaped);
+
+/* The output's code of the function that a hot table is of, read once; owned by records. */
+enum bat_code bat_records_flow(struct bat_records *records, uint32_t hot,
+                               const struct bat_output_flow **flow, struct bat_error *error);
+
+/* Forget what code was read. */
+void bat_records_forget_code(struct bat_records *records);
+
+/*
+ * True for a jump to the function's own start, which is no call of it. The input's code tells the
+ * one from the other, or the output's when the record was made.
+ */
+bool bat_records_jumps_to_start(const struct bat_records *records, const uint64_t *item);
 
 /* Add a profile's fdata records; their names become the binary's where it has them. */
 enum bat_code bat_records_add_fdata(struct bat_records *records, const struct bat_profile *profile,

@@ -115,11 +115,21 @@ bool input_starts_take(struct input_starts *starts, uint64_t output, uint64_t co
 
 /* --- Traces (to_input_trace.c) --------------------------------------------------------------- */
 
+/* What is seen of a trace while it is moved. */
+struct input_sights {
+    bool is_promoted;  /* it runs through a test of a promoted target */
+    bool is_inlined;   /* ... through code of an inlined call */
+    bool is_cut;       /* its run is cut where the input's code does not lead on */
+    bool is_unsourced; /* its branch is left out */
+};
+
 struct input_move {
     const struct bat_profile *profile;
     const struct bat_original *original;
     struct bat_original_walks *walks;
     struct bat_to_input_counters counters;
+    struct input_sights sights;                 /* of the trace at hand */
+    const struct bat_function_symbol *function; /* of the input: the run at hand is in it */
     struct input_follow follow;
     struct input_joins joins;
     struct input_starts starts; /* by where runs begin: branches that came without them */

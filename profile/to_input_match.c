@@ -59,6 +59,9 @@ static void match(const struct input_followed *function, struct input_node *node
     /* Until it is known better, BOLT's own: the input does nothing here. */
     node->taken = here;
     node->fall = here;
+    node->is_promotion =
+        node->kind == BAT_INSTRUCTION_CONDITIONAL &&
+        (kind == BAT_INSTRUCTION_INDIRECT_CALL || kind == BAT_INSTRUCTION_INDIRECT_JUMP);
     if (input_kind_is_call(node->kind) && input_kind_is_call(kind)) {
         node->source = here.at;
         node->fall = next;

@@ -41,6 +41,7 @@ struct input_node {
     bool jumps_if_taken; /* it jumps in the input if this one is taken */
     bool jumps_if_not;   /* ... if it is not */
     bool falls;          /* the next node follows in the same fragment */
+    bool is_promotion;   /* a branch of BOLT's, before an indirect call or jump of the input */
 };
 
 /* The nodes of an output function, all its fragments', by ascending address. */

@@ -89,6 +89,36 @@ static const struct input_node *call_before(const struct spot *spot)
                                                                                              : NULL;
 }
 
+/* --- Sights -----------------------------------------------------------------------------------
+ */
+
+/* Count what was seen of a trace, or of a part of it, and forget it. */
+static void count_sights(struct input_move *move, uint64_t count)
+{
+    const struct input_sights *sights = &move->sights;
+    struct bat_to_input_counters *counters = &move->counters;
+    counters->promoted += sights->is_promoted ? count : 0;
+    counters->inlined += sights->is_inlined ? count : 0;
+    counters->unfollowed += sights->is_cut ? count : 0;
+    counters->left_out += sights->is_unsourced ? count : 0;
+    move->sights = (struct input_sights){0};
+}
+
+/* A jump of the input from or to another function, in the middle of a run. */
+static void look_at_jump(struct input_move *move, const struct input_jump *jump)
+{
+    const struct bat_function_symbol *function = move->function;
+    if (jump->from - function->address >= function->extent ||
+        jump->to - function->address >= function->extent)
+        move->sights.is_inlined = true;
+}
+
+static void look_at_node(struct input_move *move, const struct input_node *node)
+{
+    move->sights.is_promoted |= node->is_promotion;
+    move->sights.is_inlined |= node->state.frame != INPUT_ROOT_FRAME;
+}
+
 /* --- Runs ---------------------------------------------------------------------------------------
  */
 
@@ -112,7 +142,7 @@ static enum bat_code lose_way(struct input_move *move, struct input_piece *piece
 {
     struct input_piece ended = *piece;
     ended.to = last < piece->from ? piece->from : last;
-    move->counters.unfollowed += piece->count;
+    move->sights.is_cut = true;
     enum bat_code code = input_joins_add(&move->joins, &ended);
     piece->branch = BAT_TRACE_FALLTHROUGH_ONLY;
     piece->from = goal;
@@ -128,8 +158,10 @@ static enum bat_code go(struct input_move *move, struct input_piece *piece,
     enum bat_code code = BAT_OK;
     if (!path->found)
         return lose_way(move, piece, last, goal);
-    for (uint32_t i = 0; i < path->jump_count && code == BAT_OK; i++)
+    for (uint32_t i = 0; i < path->jump_count && code == BAT_OK; i++) {
+        look_at_jump(move, &path->jumps[i]);
         code = cut(move, piece, &path->jumps[i]);
+    }
     return code;
 }
 
@@ -191,7 +223,7 @@ static enum bat_code begin_inside(struct input_move *move, const struct spot *so
                                   const struct input_path *path, struct input_piece *piece)
 {
     if (!path->found) {
-        move->counters.unfollowed += piece->count;
+        move->sights.is_unsourced = true;
         piece->branch = BAT_TRACE_FALLTHROUGH_ONLY;
         piece->mispredictions = 0;
         return BAT_OK;
@@ -297,7 +329,7 @@ static enum bat_code begin(struct input_move *move, const struct input_piece *tr
         return begin_inside(move, &source, path, piece);
     if (has_source && !can_go(move, &source, piece->from)) {
         /* Code that could not be followed: what came before the run is not known. */
-        move->counters.unfollowed += piece->count;
+        move->sights.is_unsourced = true;
         piece->branch = BAT_TRACE_FALLTHROUGH_ONLY;
         piece->mispredictions = 0;
         return BAT_OK;
@@ -330,6 +362,7 @@ static enum bat_code walk(struct input_move *move, const struct spot *from, uint
     const struct input_node *node = from->node;
     enum bat_code code = BAT_OK;
     while (code == BAT_OK) {
+        look_at_node(move, node);
         code = input_follow_ways(&move->follow, from->table, node);
         if (code == BAT_OK && node->kind != BAT_INSTRUCTION_OTHER)
             code = go(move, piece, node->before, node->state.at,
@@ -365,7 +398,7 @@ static enum bat_code end_piece(struct input_move *move, const struct spot *to,
 /* A run that is none: its ends are not in one function, or in the wrong order. */
 static enum bat_code end_invalid(struct input_move *move, struct input_piece *piece)
 {
-    move->counters.unfollowed += piece->count;
+    move->sights.is_cut = true;
     piece->to = BAT_TRACE_BRANCH_ONLY;
     return input_joins_add(&move->joins, piece);
 }
@@ -387,6 +420,7 @@ static enum bat_code go_on(struct input_move *move, uint64_t end, const struct s
     }
     if (!from->node)
         return end_invalid(move, piece);
+    move->function = &move->original->inputs[move->original->input_of[from->output]];
     code = go_to_first(move, from, way, piece);
     if (code == BAT_OK)
         code = walk(move, from, end, piece);
@@ -448,7 +482,9 @@ static enum bat_code move_part(struct input_move *move, const struct input_piece
     part.count = start->count;
     part.mispredictions = 0;
     part.start_join = start->start_join;
-    return finish(move, trace, &from, true, start->way, &part);
+    code = finish(move, trace, &from, true, start->way, &part);
+    count_sights(move, part.count);
+    return code;
 }
 
 /* Move those parts of a trace for which other records tell where they begin; *rest is the rest. */
@@ -492,5 +528,7 @@ enum bat_code input_move_trace(struct input_move *move, const struct input_piece
         start.branch = BAT_TRACE_FALLTHROUGH_ONLY;
         input_starts_remove(&move->starts, trace->from, &start);
     }
-    return finish(move, &rest, &from, has_from, way, &piece);
+    code = finish(move, &rest, &from, has_from, way, &piece);
+    count_sights(move, rest.count);
+    return code;
 }

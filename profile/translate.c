@@ -81,6 +81,19 @@ enum bat_code translation_add(struct translation *translation, struct place from
     return code == BAT_OK ? BAT_OK : fail_add(translation->error, code);
 }
 
+enum bat_code translation_add_inner(struct translation *translation, uint32_t function,
+                                    uint64_t from, uint64_t to, uint64_t count,
+                                    uint64_t mispredictions)
+{
+    enum bat_code code = translation_add(translation, (struct place){function, from},
+                                         (struct place){function, to}, count, mispredictions);
+    if (code != BAT_OK || to != 0)
+        return code;
+    const uint64_t key[2] = {function, from};
+    code = bat_counts_add(&translation->records->starts_reached, key, count, 0);
+    return code == BAT_OK ? BAT_OK : fail_add(translation->error, code);
+}
+
 /* --- Traces ------------------------------------------------------------------------------- */
 
 /* True if the instruction at this address of the binary is a return. */
@@ -130,22 +143,6 @@ static enum bat_code translate_branch(struct translation *translation, const str
     return translation_add(translation, from, to, trace->count, trace->mispredictions);
 }
 
-/* A fall-through from one block of a function to another. */
-static enum bat_code add_fallthrough(struct translation *translation, uint32_t function,
-                                     const struct bat_fallthrough *pair, uint64_t count)
-{
-    struct bat_records *records = translation->records;
-    enum bat_code code = translation_add(translation, (struct place){function, pair->from},
-                                         (struct place){function, pair->to}, count, 0);
-    if (code != BAT_OK || pair->to != 0)
-        return code;
-    /* BOLT gives blocks that it has made the start of the function: its record is that of a call
-       of the function by itself. */
-    const uint64_t key[2] = {function, pair->from};
-    code = bat_counts_add(&records->starts_reached, key, count, 0);
-    return code == BAT_OK ? BAT_OK : fail_add(translation->error, code);
-}
-
 /* Fall-throughs in a function that has a table. A return's begins in the block of its call. */
 static enum bat_code translate_by_table(struct translation *translation, uint32_t function,
                                         const struct trace *trace, bool returned)
@@ -167,7 +164,7 @@ static enum bat_code translate_by_table(struct translation *translation, uint32_
     struct bat_fallthrough pair;
     enum bat_code code = BAT_OK;
     while (code == BAT_OK && bat_fallthrough_next(&walk, &pair))
-        code = add_fallthrough(translation, parent, &pair, trace->count);
+        code = translation_add_inner(translation, parent, pair.from, pair.to, trace->count, 0);
     return code;
 }
 
@@ -190,8 +187,8 @@ static enum bat_code translate_by_code(struct translation *translation, uint32_t
     if (symbol->flags & BAT_FUNCTION_PLT)
         return BAT_OK;
     const struct bat_code_blocks *blocks;
-    enum bat_code code =
-        bat_uncovered_blocks(&translation->uncovered, function, &blocks, translation->error);
+    enum bat_code code = bat_uncovered_blocks(&translation->records->uncovered, function, &blocks,
+                                              translation->error);
     if (code != BAT_OK)
         return code;
     if (translation->records->block_counts)
@@ -274,25 +271,39 @@ static struct trace trace_at(const struct translation *translation, uint32_t i)
                           .mispredictions = item[4]};
 }
 
-/* Find out which functions' instructions will be asked for: they are read together. */
-static enum bat_code open_uncovered(struct translation *translation, struct bat_elf *symbols)
+/* A function without a table: its code will be read. */
+static void want_code(const struct translation *translation, uint32_t function, uint8_t *wanted)
 {
     const struct bat_records *records = translation->records;
+    if (function != BAT_NONE && records->tables[function] == BAT_NONE &&
+        !(records->symbols[function].flags & BAT_FUNCTION_PLT))
+        wanted[function] = 1;
+}
+
+/*
+ * Find out which functions' instructions will be asked for: they are read together. To judge the
+ * records, all functions that they name are needed.
+ */
+static enum bat_code open_uncovered(struct translation *translation, struct bat_elf *symbols)
+{
+    struct bat_records *records = translation->records;
+    bool is_judged = translation->fdata_of->will_be_judged;
     uint8_t *wanted = calloc((size_t)records->function_count + 1, 1);
     if (!wanted)
         return fail_add(translation->error, BAT_ERR_MEMORY);
     for (uint32_t i = 0; i < translation->profile->traces.count; i++) {
         struct trace trace = trace_at(translation, i);
         bool is_invalid;
-        uint32_t function = trace.to == BAT_TRACE_BRANCH_ONLY
-                                ? BAT_NONE
-                                : fallthrough_function(translation, &trace, &is_invalid);
-        if (function != BAT_NONE && records->tables[function] == BAT_NONE &&
-            !(records->symbols[function].flags & BAT_FUNCTION_PLT))
-            wanted[function] = 1;
+        if (trace.to != BAT_TRACE_BRANCH_ONLY)
+            want_code(translation, fallthrough_function(translation, &trace, &is_invalid), wanted);
+        if (is_judged && trace.branch < BAT_TRACE_EXTERNAL_RETURN)
+            want_code(translation, translation_function(translation, trace.branch), wanted);
+        if (is_judged)
+            want_code(translation, translation_function(translation, trace.from), wanted);
     }
-    enum bat_code code = bat_uncovered_open(&translation->uncovered, records->binary->elf, symbols,
+    enum bat_code code = bat_uncovered_open(&records->uncovered, records->binary->elf, symbols,
                                             records->functions, wanted, translation->error);
+    records->uncovered.has_graphs = is_judged;
     free(wanted);
     return code;
 }
@@ -509,6 +520,8 @@ static enum bat_code fill_records(struct translation *translation, struct bat_el
     if (code != BAT_OK)
         return code;
     records->map = records->binary->map;
+    records->original = original;
+    records->symbols_elf = symbols;
     records->symbols = bat_functions_all(records->functions, &records->function_count);
     translation->touched = calloc((size_t)records->function_count + 1, 1);
     if (!bat_records_have_note(records))
@@ -557,11 +570,12 @@ static enum bat_code translate_profile(struct translation *translation, struct b
     made->branches = bat_counts_new(4);
     made->samples = bat_counts_new(2);
     made->starts_reached = bat_counts_new(2);
+    made->has_all = translation->fdata_of->keeps_all_records;
     made->entry_ids = bat_counts_new(2);
     enum bat_code code = fill_records(translation, symbols, original);
-    bat_uncovered_close(&translation->uncovered);
-    translation_close_flows(translation);
     free(translation->touched);
+    if (!translation->fdata_of->will_be_judged)
+        bat_records_forget_code(made);
     if (code != BAT_OK) {
         bat_records_free(made);
         return code;

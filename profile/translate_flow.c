@@ -3,38 +3,16 @@
  * Records of functions that BOLT has written: none that llvm-bolt would refuse the function for.
  * See spec/profiles.md 2, "Edges".
  */
-#include <stdlib.h>
-
 #include "instructions.h"
 #include "translation.h"
 
 static enum bat_code flow_of(struct translation *translation, uint32_t function,
-                             struct bat_output_flow **flow)
+                             const struct bat_output_flow **flow)
 {
     const struct bat_map *map = translation_map(translation);
     uint32_t table = translation->records->tables[function];
-    table = map->functions[table].parent;
-    if (!translation->flows) {
-        translation->flows = calloc((size_t)map->hot_count + 1, sizeof(*translation->flows));
-        if (!translation->flows)
-            return bat_fail(translation->error, BAT_ERR_MEMORY,
-                            "not enough memory for the code of functions");
-    }
-    *flow = translation->flows[table];
-    if (*flow)
-        return BAT_OK;
-    enum bat_code code =
-        bat_output_flow_read(map, table, translation->records->binary->elf,
-                             translation->records->functions, flow, translation->error);
-    translation->flows[table] = *flow;
-    return code;
-}
-
-void translation_close_flows(struct translation *translation)
-{
-    for (uint32_t i = 0; translation->flows && i < translation_map(translation)->hot_count; i++)
-        bat_output_flow_free(translation->flows[i]);
-    free(translation->flows);
+    return bat_records_flow(translation->records, map->functions[table].parent, flow,
+                            translation->error);
 }
 
 /* The input block that an offset of a record lies in. */
@@ -110,17 +88,18 @@ static enum bat_code add_exchanged(struct translation *translation, const struct
     if (next == pair->second)
         return BAT_OK;
     const struct bat_block *blocks = at->flow->blocks;
-    struct place first = {at->parent, at->owner == pair->first ? source : pair->branch};
-    struct place second = {at->parent, blocks[pair->second].input_offset};
-    struct place to = {at->parent, blocks[next].input_offset};
+    uint64_t first = at->owner == pair->first ? source : pair->branch;
+    uint64_t second = blocks[pair->second].input_offset;
+    uint64_t to = blocks[next].input_offset;
     uint64_t count = at->trace->count;
     enum bat_code code = BAT_OK;
     switch (place_of(pair, next)) {
     case BAT_THREE_WAY_FIRST:
-        return translation_add(translation, first, to, count, mispredictions);
+        return translation_add_inner(translation, at->parent, first, to, count, mispredictions);
     case BAT_THREE_WAY_SECOND:
-        code = translation_add(translation, first, second, count, 0);
-        return code == BAT_OK ? translation_add(translation, second, to, count, mispredictions)
+        code = translation_add_inner(translation, at->parent, first, second, count, 0);
+        return code == BAT_OK ? translation_add_inner(translation, at->parent, second, to, count,
+                                                      mispredictions)
                               : code;
     default:
         translation->records->counters.left_out += count;
@@ -135,9 +114,8 @@ static enum bat_code add_edge(struct translation *translation, struct position *
     const struct bat_three_way *pair = pair_of(at);
     uint64_t offset = at->flow->blocks[next].input_offset;
     enum bat_code code = pair ? add_exchanged(translation, at, pair, next, source, mispredictions)
-                              : translation_add(translation, (struct place){at->parent, source},
-                                                (struct place){at->parent, offset},
-                                                at->trace->count, mispredictions);
+                              : translation_add_inner(translation, at->parent, source, offset,
+                                                      at->trace->count, mispredictions);
     at->owner = next;
     return code;
 }
@@ -214,7 +192,7 @@ enum bat_code translation_flow_branch(struct translation *translation, const str
     if (from.function != to.function || is_call)
         return add_transfer(translation, trace, from, to);
 
-    struct bat_output_flow *flow;
+    const struct bat_output_flow *flow;
     enum bat_code code =
         flow_of(translation, translation_function(translation, trace->branch), &flow);
     if (code != BAT_OK)
@@ -240,7 +218,7 @@ enum bat_code translation_flow_branch(struct translation *translation, const str
 enum bat_code translation_flow_run(struct translation *translation, uint32_t function,
                                    uint64_t from, const struct trace *trace)
 {
-    struct bat_output_flow *flow;
+    const struct bat_output_flow *flow;
     enum bat_code code = flow_of(translation, function, &flow);
     if (code != BAT_OK || from >= trace->to)
         return code;

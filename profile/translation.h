@@ -3,20 +3,16 @@
 #ifndef BAT_PROFILE_TRANSLATION_H
 #define BAT_PROFILE_TRANSLATION_H
 
-#include "output_flow.h"
 #include "profile.h"
 #include "records.h"
-#include "uncovered.h"
 
 struct translation {
     const struct bat_profile *profile;
     const struct bat_profile *fdata_of;   /* whose fdata records are added */
     const struct bat_original *hashes_of; /* whose note knows the hashes; NULL: the binary's own */
     struct bat_records *records;
-    struct bat_uncovered uncovered; /* functions without a table that traces run through */
-    struct bat_output_flow **flows; /* of each hot function of the map, NULL as long as not read */
-    struct bat_counts_batch batch;  /* not yet in records->branches */
-    uint8_t *touched;               /* for each function: has samples */
+    struct bat_counts_batch batch; /* not yet in records->branches */
+    uint8_t *touched;              /* for each function: has samples */
     struct bat_error *error;
 };
 
@@ -53,6 +49,14 @@ enum bat_code translation_add(struct translation *translation, struct place from
                               uint64_t count, uint64_t mispredictions);
 
 /*
+ * Add a record of a branch or fall-through inside a function. One to the start, which is also that
+ * of a block that BOLT has made, has the record of a call of the function by itself.
+ */
+enum bat_code translation_add_inner(struct translation *translation, uint32_t function,
+                                    uint64_t from, uint64_t to, uint64_t count,
+                                    uint64_t mispredictions);
+
+/*
  * The record of a branch whose source is in a function with a table, as far as llvm-bolt can use
  * it. from and to are what the note alone says of the trace's branch.
  */
@@ -62,7 +66,5 @@ enum bat_code translation_flow_branch(struct translation *translation, const str
 /* The records of a fall-through from address from in function, which has a table, to trace->to. */
 enum bat_code translation_flow_run(struct translation *translation, uint32_t function,
                                    uint64_t from, const struct trace *trace);
-
-void translation_close_flows(struct translation *translation);
 
 #endif

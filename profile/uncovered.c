@@ -19,9 +19,9 @@ enum bat_code bat_uncovered_open(struct bat_uncovered *uncovered, const struct b
     for (uint32_t i = 0; i < total; i++)
         count += wanted[i] != 0;
     uncovered->functions = malloc(((size_t)count + 1) * sizeof(*uncovered->functions));
-    uncovered->blocks = calloc((size_t)count + 1, sizeof(*uncovered->blocks));
+    uncovered->graphs = calloc((size_t)count + 1, sizeof(*uncovered->graphs));
     uncovered->is_read = calloc((size_t)count + 1, 1);
-    if (!uncovered->functions || !uncovered->blocks || !uncovered->is_read)
+    if (!uncovered->functions || !uncovered->graphs || !uncovered->is_read)
         return fail_memory(error);
     for (uint32_t i = 0; i < total; i++)
         if (wanted[i])
@@ -33,10 +33,10 @@ enum bat_code bat_uncovered_open(struct bat_uncovered *uncovered, const struct b
 void bat_uncovered_close(struct bat_uncovered *uncovered)
 {
     for (uint32_t i = 0; i < uncovered->count; i++)
-        bat_code_blocks_free(&uncovered->blocks[i]);
+        bat_code_graph_free(&uncovered->graphs[i]);
     bat_code_close(uncovered->reader);
     free(uncovered->functions);
-    free(uncovered->blocks);
+    free(uncovered->graphs);
     free(uncovered->is_read);
     *uncovered = (struct bat_uncovered){0};
 }
@@ -48,17 +48,49 @@ static int compare_numbers(const void *left_pointer, const void *right_pointer)
     return left < right ? -1 : left > right;
 }
 
-enum bat_code bat_uncovered_blocks(struct bat_uncovered *uncovered, uint32_t function,
-                                   const struct bat_code_blocks **blocks, struct bat_error *error)
+/* The position of a function in the list; BAT_NONE if it is not there. */
+static uint32_t find(const struct bat_uncovered *uncovered, uint32_t function)
 {
-    const uint32_t *found = bsearch(&function, uncovered->functions, uncovered->count,
-                                    sizeof(function), compare_numbers);
-    if (!found)
-        return bat_fail(error, BAT_ERR_ARGUMENT, "expected a function that was asked for before");
-    size_t i = (size_t)(found - uncovered->functions);
-    *blocks = &uncovered->blocks[i];
+    const uint32_t *found = uncovered->count == 0
+                                ? NULL
+                                : bsearch(&function, uncovered->functions, uncovered->count,
+                                          sizeof(function), compare_numbers);
+    return found ? (uint32_t)(found - uncovered->functions) : BAT_NONE;
+}
+
+bool bat_uncovered_has(const struct bat_uncovered *uncovered, uint32_t function)
+{
+    return find(uncovered, function) != BAT_NONE;
+}
+
+static enum bat_code read_function(struct bat_uncovered *uncovered, uint32_t i,
+                                   struct bat_error *error)
+{
     if (uncovered->is_read[i])
         return BAT_OK;
     uncovered->is_read[i] = 1;
-    return bat_code_blocks(uncovered->reader, function, &uncovered->blocks[i], error);
+    uint32_t function = uncovered->functions[i];
+    struct bat_code_graph *graph = &uncovered->graphs[i];
+    if (uncovered->has_graphs)
+        return bat_code_graph(uncovered->reader, function, graph, error);
+    return bat_code_blocks(uncovered->reader, function, &graph->blocks, error);
+}
+
+enum bat_code bat_uncovered_graph(struct bat_uncovered *uncovered, uint32_t function,
+                                  const struct bat_code_graph **graph, struct bat_error *error)
+{
+    uint32_t i = find(uncovered, function);
+    if (i == BAT_NONE)
+        return bat_fail(error, BAT_ERR_ARGUMENT, "expected a function that was asked for before");
+    *graph = &uncovered->graphs[i];
+    return read_function(uncovered, i, error);
+}
+
+enum bat_code bat_uncovered_blocks(struct bat_uncovered *uncovered, uint32_t function,
+                                   const struct bat_code_blocks **blocks, struct bat_error *error)
+{
+    const struct bat_code_graph *graph = NULL;
+    enum bat_code code = bat_uncovered_graph(uncovered, function, &graph, error);
+    *blocks = graph ? &graph->blocks : NULL;
+    return code;
 }

@@ -6,19 +6,21 @@
 #ifndef BAT_PROFILE_UNCOVERED_H
 #define BAT_PROFILE_UNCOVERED_H
 
-#include "code_blocks.h"
+#include "code_graph.h"
 
 struct bat_uncovered {
     struct bat_code_reader *reader;
     uint32_t *functions; /* indices, ascending */
     uint32_t count;
-    struct bat_code_blocks *blocks; /* of functions[i], if is_read[i] */
+    struct bat_code_graph *graphs; /* of functions[i], if is_read[i] */
     uint8_t *is_read;
+    bool has_graphs; /* else only their blocks are filled */
 };
 
 /*
  * Prepare for those functions whose byte in wanted (one for each function of the table) is not 0.
  * uncovered must be all zero; free it with bat_uncovered_close(), also after a failure.
+ * uncovered->has_graphs may be set then: bat_uncovered_graph() will be asked.
  */
 enum bat_code bat_uncovered_open(struct bat_uncovered *uncovered, const struct bat_elf *elf,
                                  const struct bat_elf *symbols,
@@ -26,8 +28,15 @@ enum bat_code bat_uncovered_open(struct bat_uncovered *uncovered, const struct b
                                  struct bat_error *error);
 void bat_uncovered_close(struct bat_uncovered *uncovered);
 
+/* True if the function was wanted. */
+bool bat_uncovered_has(const struct bat_uncovered *uncovered, uint32_t function);
+
 /* The blocks of a function that was wanted; owned by uncovered. */
 enum bat_code bat_uncovered_blocks(struct bat_uncovered *uncovered, uint32_t function,
                                    const struct bat_code_blocks **blocks, struct bat_error *error);
+
+/* The same with its graph. */
+enum bat_code bat_uncovered_graph(struct bat_uncovered *uncovered, uint32_t function,
+                                  const struct bat_code_graph **graph, struct bat_error *error);
 
 #endif

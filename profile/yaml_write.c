@@ -4,7 +4,6 @@
 
 #include "bat_decoder.h"
 #include "key_sort.h"
-#include "original.h"
 #include "profile.h"
 #include "records.h"
 #include "text_writer.h"
@@ -51,22 +50,6 @@ static bool is_branch(const uint64_t *item)
 static bool is_inside(const uint64_t *item)
 {
     return item[0] == item[2] && item[3] != 0;
-}
-
-/*
- * True for a jump to the function's own start, which is no call. Only the input binary's code tells
- * the one from the other.
- */
-static bool jumps_to_own_start(const struct yaml_writer *writer, const uint64_t *item)
-{
-    const struct bat_records *records = writer->records;
-    if (!records->input || item[0] != item[2] || !is_function(writer, item[0]))
-        return false;
-    uint64_t address = records->symbols[(uint32_t)item[0]].address + item[1];
-    struct bat_instruction instruction;
-    return bat_original_decode(records->input->elf, address, &instruction) &&
-           (instruction.kind == BAT_INSTRUCTION_JUMP ||
-            instruction.kind == BAT_INSTRUCTION_CONDITIONAL);
 }
 
 /*
@@ -214,7 +197,8 @@ static void write_calls(struct yaml_writer *writer, const struct yaml_block *blo
     const char *separator = "        calls:           [ ";
     for (uint32_t i = block->first; i < block->first + block->count; i++) {
         const uint64_t *item = record(writer, i);
-        if (!is_branch(item) || is_inside(item) || jumps_to_own_start(writer, item))
+        if (!is_branch(item) || is_inside(item) ||
+            bat_records_jumps_to_start(writer->records, item))
             continue;
         bat_text_string(text, separator);
         write_hash(text, "{ off: ", item[1] - block_offset);

@@ -47,7 +47,8 @@ class Judgement:
     """What llvm-bolt made of a profile.
 
     functions: with a profile; functions_refused: of which it refuses the profile.
-    samples_refused: share of samples in these, 0 to 1.
+    samples_refused: share of samples in these, 0 to 1; stale_samples and samples: their numbers,
+    as far as it prints them (if any function is refused).
     dyno: {name: number} of its dyno-stats before it changes anything.
     """
 
@@ -59,7 +60,9 @@ class Judgement:
         self.functions_refused = int(stale.group(1)) if stale else 0
         if bool(stale) != bool(samples):
             raise AssertionError(f"stale functions without samples, or the other way round:\n{log}")
-        self.samples_refused = int(samples.group(1)) / int(samples.group(2)) if samples else 0.0
+        self.stale_samples = int(samples.group(1)) if samples else 0
+        self.samples = int(samples.group(2)) if samples else None
+        self.samples_refused = self.stale_samples / self.samples if samples else 0.0
         self.dyno = {}
         for count, name in DYNO.findall(log):
             self.dyno.setdefault(name, int(count))      # before; what follows is after

@@ -123,6 +123,39 @@ static void check_places(const struct bat_original *original, uint64_t address)
     free(found);
 }
 
+/* Judge records as both outputs have them, and free them. */
+static void check_judgements(struct bat_records *records)
+{
+    for (unsigned is_yaml = 0; is_yaml < 2; is_yaml++) {
+        struct bat_judgement judgement;
+        fuzz_expect(bat_records_judge(records, is_yaml != 0, &judgement, NULL) == BAT_OK,
+                    "any records can be judged");
+        fuzz_expect(judgement.stale_functions <= judgement.functions &&
+                        judgement.stale_samples <= judgement.samples &&
+                        judgement.functions_by_note <= judgement.functions,
+                    "parts are not larger than the whole");
+    }
+    bat_records_free(records);
+}
+
+/* With the input's code, and without; with perf2bolt's records, and without. */
+static void check_records(struct bat_profile *profile, const struct bat_profile *moved,
+                          struct bat_binary *binary, const struct bat_original *original,
+                          struct fuzz_bytes *bytes)
+{
+    uint64_t choice = fuzz_take(bytes, 1);
+    struct bat_records *records;
+    bat_profile_keep_all_records(profile, choice & 1);
+    bat_profile_expect_judgement(profile, choice & 2);
+    enum bat_code code =
+        choice & 4 ? bat_profile_translate_moved(moved, profile, original, BAT_PROFILE_BRANCHES,
+                                                 &records, NULL)
+                   : bat_profile_translate(profile, binary, NULL, choice & 8 ? original : NULL,
+                                           BAT_PROFILE_BRANCHES, &records, NULL);
+    fuzz_expect(code == BAT_OK, "any profile can be translated");
+    check_judgements(records);
+}
+
 static void check(struct bat_binary *binary, const struct bat_original *original,
                   struct fuzz_bytes *bytes)
 {
@@ -136,6 +169,7 @@ static void check(struct bat_binary *binary, const struct bat_original *original
     fuzz_expect(counters.samples == samples && counters.moved + counters.external == samples,
                 "each sample is moved or outside");
     check_moved(original, moved);
+    check_records(profile, moved, binary, original, bytes);
     bat_profile_free(moved);
     bat_profile_free(profile);
 }

@@ -174,6 +174,41 @@ class Exceptions(growth.Growth):
             1024, status=0)
 
 
+class Judged(growth.Growth):
+    """Records of a function, judged as llvm-bolt does."""
+
+    def test_shared_jump_table(self):
+        """Each block jumps by the one table, which leads to all; each jump has a record."""
+        def make(folder, n):
+            table = TEXT + 8 * n
+            jump = b"\xff\x24\xc5" + struct.pack("<I", table) + NOP     # jmp *table(,%rax,8)
+            elf = Elf(jump * n)
+            self.assertEqual(table, elf.add(".rodata", 1, b"".join(
+                struct.pack("<Q", TEXT + 8 * i) for i in range(n)), SHF_ALLOC))
+            elf.symbol("f", TEXT, 8 * n)
+            elf.save(folder / "binary")
+            write(folder / "profile", "".join(
+                f"B {TEXT + 8 * i:x} {TEXT + 8 * (i * 7 % n):x} 1 0\n" for i in range(n)))
+
+        self.assert_linear(make, lambda folder: [
+            "battranslate", folder / "binary", "-p", folder / "profile", "-o", folder / "out"],
+            1024, status=0)
+
+    def test_blocks_of_the_note(self):
+        """Without the input: as many blocks as records."""
+        def make(folder, n):
+            elf = Elf(b"\x75\x02\x90\x90" * n + RET)     # jne over two no-operations
+            elf.symbol("f", TEXT, 4 * n + 1)
+            elf.note([(TEXT, [(2 * i, 2 * i) for i in range(2 * n)])])
+            elf.save(folder / "binary")
+            write(folder / "profile", "".join(
+                f"B {TEXT + 4 * i:x} {TEXT + 4 * i + 4:x} 1 0\n" for i in range(n)))
+
+        self.assert_linear(make, lambda folder: [
+            "battranslate", folder / "binary", "-p", folder / "profile", "-o", folder / "out",
+            "-w", folder / "yaml"], 1024, status=0)
+
+
 class Stacks(growth.Growth):
     """Texts with stacks."""
 

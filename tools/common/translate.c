@@ -173,6 +173,7 @@ static enum tool_exit read_profiles(struct work *work)
     progress_end(&progress);
     bat_profile_keep_unknown_data(work->profile, arguments->keep_unknown_data);
     bat_profile_keep_all_records(work->profile, arguments->parity);
+    bat_profile_expect_judgement(work->profile, !arguments->quiet);
     if (arguments->drop_memory)
         bat_profile_drop_memory(work->profile);
     return status;
@@ -316,6 +317,16 @@ static enum tool_exit fail_output(struct work *work)
     return TOOL_BAD;
 }
 
+/* What llvm-bolt would say of the outputs. */
+static enum tool_exit judge_outputs(const struct work *work, struct report_judgements *judgements)
+{
+    const struct translate_request *arguments = work->arguments;
+    bool as_fdata = arguments->output && arguments->format == FORMAT_FDATA;
+    bool as_yaml = arguments->yaml || (arguments->output && arguments->format == FORMAT_YAML);
+    const char *path = arguments->original ? arguments->original : arguments->binary;
+    return report_judge(path, work->records, as_fdata, as_yaml, judgements);
+}
+
 /* The samples as they are, for which the binary is only asked where it lies and who it is. */
 static enum tool_exit run_preagg(struct work *work)
 {
@@ -330,7 +341,7 @@ static enum tool_exit run_preagg(struct work *work)
     if (bat_profile_write_preagg(work->profile, work->outputs[0], &work->error) != BAT_OK)
         return fail_output(work);
     if (!arguments->quiet)
-        report_print(report_file(work), arguments->json_report, work->profile, NULL);
+        report_print(report_file(work), arguments->json_report, work->profile, NULL, NULL);
     return TOOL_FINE;
 }
 
@@ -447,9 +458,13 @@ static enum tool_exit run_records_original(struct work *work)
     bat_profile_free(input);
     if (status == TOOL_FINE)
         status = write_outputs(work);
-    if (status == TOOL_FINE && !arguments->quiet)
+    if (status != TOOL_FINE || arguments->quiet)
+        return status;
+    struct report_judgements judgements;
+    status = judge_outputs(work, &judgements);
+    if (status == TOOL_FINE)
         report_print_moved(report_file(work), arguments->json_report, work->profile, work->original,
-                           &counters, work->records);
+                           &counters, work->records, &judgements);
     return status;
 }
 
@@ -469,8 +484,13 @@ static enum tool_exit run(struct work *work)
         status = translate(work);
     if (status == TOOL_FINE)
         status = write_outputs(work);
-    if (status == TOOL_FINE && !work->arguments->quiet)
-        report_print(report_file(work), work->arguments->json_report, work->profile, work->records);
+    if (status != TOOL_FINE || work->arguments->quiet)
+        return status;
+    struct report_judgements judgements;
+    status = judge_outputs(work, &judgements);
+    if (status == TOOL_FINE)
+        report_print(report_file(work), work->arguments->json_report, work->profile, work->records,
+                     &judgements);
     return status;
 }
 

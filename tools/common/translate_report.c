@@ -118,12 +118,45 @@ enum tool_exit report_check_moved(const char *path, const struct bat_elf *elf,
                       counters->samples);
         return TOOL_BAD;
     }
-    if (percent(counters->unfollowed, counters->samples) > MISMATCH_PERCENT)
+    uint64_t misfits = counters->unfollowed + counters->left_out;
+    if (percent(misfits, counters->samples) > MISMATCH_PERCENT)
         tool_complain(path,
                       "warning: %.1f%% of the traces do not fit the input binary's code; is the "
                       "profile of another build?",
-                      percent(counters->unfollowed, counters->samples));
+                      percent(misfits, counters->samples));
     return TOOL_FINE;
+}
+
+/* --- What llvm-bolt would say ------------------------------------------------------------- */
+
+static enum tool_exit judge(const char *path, struct bat_records *records, bool is_yaml,
+                            bool *is_known, struct bat_judgement *judgement)
+{
+    struct bat_error error;
+    enum bat_code code = bat_records_judge(records, is_yaml, judgement, &error);
+    *is_known = code == BAT_OK;
+    if (code == BAT_ERR_MEMORY) {
+        tool_report(path, &error);
+        return TOOL_BAD;
+    }
+    if (code != BAT_OK) {
+        char text[BAT_MESSAGE_SIZE + 64];
+        bat_error_text(&error, text, sizeof(text));
+        tool_complain(path, "warning: what llvm-bolt will refuse is not known: %s", text);
+    }
+    return TOOL_FINE;
+}
+
+enum tool_exit report_judge(const char *path, struct bat_records *records, bool as_fdata,
+                            bool as_yaml, struct report_judgements *judgements)
+{
+    *judgements = (struct report_judgements){0};
+    enum tool_exit status = TOOL_FINE;
+    if (as_fdata)
+        status = judge(path, records, false, &judgements->has_fdata, &judgements->fdata);
+    if (as_yaml && status == TOOL_FINE)
+        status = judge(path, records, true, &judgements->has_yaml, &judgements->yaml);
+    return status;
 }
 
 /* --- At the end --------------------------------------------------------------------------- */
@@ -212,6 +245,42 @@ static size_t gather(const struct bat_profile *profile, const struct bat_records
     return count + gather_memory(&done, figures + count);
 }
 
+#define FIGURES_JUDGED 10u
+
+static size_t gather_judgements(const struct report_judgements *judgements, struct figure *figures)
+{
+    size_t count = 0;
+    const struct bat_judgement *fdata = &judgements->fdata;
+    const struct bat_judgement *yaml = &judgements->yaml;
+    const struct figure of_fdata[] = {
+        {"judged_functions", "functions that llvm-bolt will judge", fdata->functions, 0},
+        {"judged_by_note", "by the note alone: a guess", fdata->functions_by_note,
+         fdata->functions},
+        {"stale_functions", "stale functions, refused whole", fdata->stale_functions,
+         fdata->functions},
+        {"judged_samples", "counts of their records", fdata->samples, 0},
+        {"stale_samples", "of stale functions", fdata->stale_samples, fdata->samples},
+    };
+    const struct figure of_yaml[] = {
+        {"judged_functions_yaml", "in YAML, functions that it will judge", yaml->functions, 0},
+        {"judged_by_note_yaml", "by the note alone: a guess", yaml->functions_by_note,
+         yaml->functions},
+        {"stale_functions_yaml", "stale functions, refused whole", yaml->stale_functions,
+         yaml->functions},
+        {"judged_samples_yaml", "counts of their branches", yaml->samples, 0},
+        {"stale_samples_yaml", "of stale functions", yaml->stale_samples, yaml->samples},
+    };
+    if (judgements->has_fdata) {
+        memcpy(figures, of_fdata, sizeof(of_fdata));
+        count += sizeof(of_fdata) / sizeof(of_fdata[0]);
+    }
+    if (judgements->has_yaml) {
+        memcpy(figures + count, of_yaml, sizeof(of_yaml));
+        count += sizeof(of_yaml) / sizeof(of_yaml[0]);
+    }
+    return count;
+}
+
 static void print_figures(FILE *file, bool as_json, const struct figure *figures, size_t count)
 {
     if (as_json) {
@@ -230,7 +299,7 @@ static void print_figures(FILE *file, bool as_json, const struct figure *figures
     }
 }
 
-#define FIGURES_MOVED 10u
+#define FIGURES_MOVED 13u
 
 /* How a profile was moved to the input binary. */
 static size_t gather_moved(const struct bat_original *original,
@@ -246,8 +315,10 @@ static size_t gather_moved(const struct bat_original *original,
         {"external", "outside of the binary", counters->external, counters->samples},
         {"folded", "in functions that were folded", counters->folded, counters->samples},
         {"folded_known", "known to be of which", counters->folded_known, counters->folded},
-        {"unfollowed", "without a way in the input's code", counters->unfollowed,
-         counters->samples},
+        {"promoted", "through promoted calls", counters->promoted, counters->samples},
+        {"inlined", "in inlined code", counters->inlined, counters->samples},
+        {"unfollowed", "cut: no way in the input's code", counters->unfollowed, counters->samples},
+        {"left_out", "branch left out: none of the input", counters->left_out, counters->samples},
         {"unjoined", "with one half sampled", counters->unjoined, counters->samples},
     };
     memcpy(figures, all, sizeof(all));
@@ -255,17 +326,20 @@ static size_t gather_moved(const struct bat_original *original,
 }
 
 void report_print(FILE *file, bool as_json, const struct bat_profile *profile,
-                  const struct bat_records *records)
+                  const struct bat_records *records, const struct report_judgements *judgements)
 {
-    struct figure figures[FIGURES_MAX];
+    struct figure figures[FIGURES_MAX + FIGURES_JUDGED];
     size_t count = gather(profile, records, figures);
+    if (judgements)
+        count += gather_judgements(judgements, figures + count);
     print_figures(file, as_json, figures, count);
 }
 
 void report_print_moved(FILE *file, bool as_json, const struct bat_profile *profile,
                         const struct bat_original *original,
                         const struct bat_to_input_counters *counters,
-                        const struct bat_records *records)
+                        const struct bat_records *records,
+                        const struct report_judgements *judgements)
 {
     struct bat_translate_counters done = bat_records_counters(records);
     const struct figure translated[] = {
@@ -274,12 +348,13 @@ void report_print_moved(FILE *file, bool as_json, const struct bat_profile *prof
         {"functions", "functions with samples", done.functions, 0},
         {"records", "records written", bat_records_count(records), 0},
     };
-    struct figure figures[FIGURES_MAX + FIGURES_MOVED];
+    struct figure figures[FIGURES_MAX + FIGURES_MOVED + FIGURES_JUDGED];
     size_t count = gather(profile, NULL, figures);
     count += gather_moved(original, counters, figures + count);
     memcpy(figures + count, translated, sizeof(translated));
     count += sizeof(translated) / sizeof(translated[0]);
     count += gather_memory(&done, figures + count);
+    count += gather_judgements(judgements, figures + count);
     print_figures(file, as_json, figures, count);
 }
 

@@ -35,21 +35,37 @@ enum tool_exit report_check_moved(const char *path, const struct bat_elf *elf,
                                   const struct bat_profile *profile,
                                   const struct bat_to_input_counters *counters, bool may_be_empty);
 
+/* What llvm-bolt would say of what was written. */
+struct report_judgements {
+    bool has_fdata;
+    bool has_yaml;
+    struct bat_judgement fdata;
+    struct bat_judgement yaml;
+};
+
+/*
+ * Judge records as fdata, as YAML, or as both. Where the code cannot be read that is told, and
+ * nothing is known. TOOL_BAD if there is no memory.
+ */
+enum tool_exit report_judge(const char *path, struct bat_records *records, bool as_fdata,
+                            bool as_yaml, struct report_judgements *judgements);
+
 /* The report of what was paired and moved: for people, or as one JSON object. */
 void report_moved(FILE *file, bool as_json, const struct bat_original *original,
                   const struct bat_to_input_counters *counters);
 
 /*
- * The report at the end: for people, or as one JSON object. records is NULL where nothing was
- * translated.
+ * The report at the end: for people, or as one JSON object. records and judgements are NULL where
+ * nothing was translated.
  */
 void report_print(FILE *file, bool as_json, const struct bat_profile *profile,
-                  const struct bat_records *records);
+                  const struct bat_records *records, const struct report_judgements *judgements);
 
 /* The same of a profile that was moved to the input binary and translated there. */
 void report_print_moved(FILE *file, bool as_json, const struct bat_profile *profile,
                         const struct bat_original *original,
                         const struct bat_to_input_counters *counters,
-                        const struct bat_records *records);
+                        const struct bat_records *records,
+                        const struct report_judgements *judgements);
 
 #endif

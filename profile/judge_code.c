@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include <stdlib.h>
+
+#include "bat_decoder.h"
+#include "judge.h"
+
+static const uint64_t *record(const struct judged_records *of, uint32_t i)
+{
+    return bat_counts_item(&of->records->branches, i);
+}
+
+/* --- fdata -------------------------------------------------------------------------------- */
+
+static void judge_fdata(const struct judged_records *of, const struct bat_code_graph *graph,
+                        struct verdict *verdict)
+{
+    bool is_bolted = bat_records_have_note(of->records);
+    for (uint32_t i = of->first; i < of->end; i++) {
+        const uint64_t *item = record(of, i);
+        if (!judged_is_branch(item))
+            continue;
+        verdict->samples += item[4];
+        bool is_taken = item[0] == item[2]
+                            ? bat_code_graph_takes_branch(graph, item[1], item[3], is_bolted)
+                            : bat_code_graph_takes_exit(graph, item[1], is_bolted);
+        verdict->is_stale |= !is_taken;
+    }
+}
+
+/* --- YAML --------------------------------------------------------------------------------- */
+
+/* True if the note's blocks are those of the code. What stands in them it knows by hashes only. */
+static bool fits(const struct judged_records *of, const struct bat_code_graph *graph,
+                 const struct bat_block *blocks, uint32_t count)
+{
+    uint32_t table = of->records->tables[of->function];
+    if (of->records->map->functions[table].input_block_count != graph->blocks.count)
+        return false;
+    for (uint32_t i = 0; i < count; i++)
+        if (blocks[i].index >= graph->blocks.count ||
+            graph->blocks.all[blocks[i].index].start != blocks[i].input_offset)
+            return false;
+    return true;
+}
+
+static bool takes_yaml(const struct judged_records *of, const struct bat_code_graph *graph,
+                       const struct bat_block *blocks, uint32_t count, const uint64_t *item)
+{
+    uint32_t from = bat_block_at(blocks, count, item[1]);
+    if (judged_yaml_place(of->records, item) == YAML_CALL)
+        return bat_code_graph_takes_call(graph, blocks[from].index,
+                                         item[1] - blocks[from].input_offset);
+    uint32_t to = bat_block_at(blocks, count, item[3]);
+    return bat_code_graph_has_edge(graph, blocks[from].index,
+                                   to == BAT_NONE ? 0 : blocks[to].index);
+}
+
+static enum bat_code judge_yaml(const struct judged_records *of, const struct bat_code_graph *graph,
+                                struct verdict *verdict, struct bat_error *error)
+{
+    if (of->records->tables[of->function] == BAT_NONE) {
+        verdict->is_stale = true; /* it has no hash */
+        return BAT_OK;
+    }
+    uint32_t count;
+    struct bat_block *blocks = judged_blocks(of, &count);
+    if (!blocks)
+        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for blocks");
+    bool is_fit = fits(of, graph, blocks, count);
+    for (uint32_t i = of->first; i < of->end; i++) {
+        const uint64_t *item = record(of, i);
+        enum yaml_place place = judged_yaml_place(of->records, item);
+        if (place == YAML_NOWHERE || bat_block_at(blocks, count, item[1]) == BAT_NONE)
+            continue;
+        verdict->samples += place == YAML_SUCCESSOR ? item[4] : 0;
+        verdict->is_stale |= !is_fit || !takes_yaml(of, graph, blocks, count, item);
+    }
+    verdict->is_stale |= !is_fit;
+    free(blocks);
+    return BAT_OK;
+}
+
+enum bat_code judge_by_code(const struct judged_records *of, const struct bat_code_graph *graph,
+                            struct verdict *verdict, struct bat_error *error)
+{
+    *verdict = (struct verdict){0};
+    if (of->is_yaml)
+        return judge_yaml(of, graph, verdict, error);
+    judge_fdata(of, graph, verdict);
+    return BAT_OK;
+}
