@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "escape_name.h"
-#include "original.h"
 #include "profile.h"
 
 void bat_records_free(struct bat_records *records)
@@ -27,6 +26,7 @@ void bat_records_free(struct bat_records *records)
     bat_counts_free(&records->branches);
     bat_counts_free(&records->samples);
     bat_counts_free(&records->starts_reached);
+    bat_counts_free(&records->own_jumps);
     bat_counts_free(&records->entry_ids);
     free(records);
 }
@@ -80,24 +80,6 @@ const char *bat_records_name(const struct bat_records *records, uint32_t name, b
         return records->symbols[name].name;
     *is_escaped = true;
     return bat_strings_get(&records->extra_names, name - records->function_count);
-}
-
-bool bat_records_jumps_to_start(const struct bat_records *records, const uint64_t *item)
-{
-    if (item[0] != item[2] || item[3] != 0 || item[0] >> 32 != BAT_KIND_SYMBOL ||
-        (uint32_t)item[0] >= records->function_count)
-        return false;
-    if (!records->input) {
-        const uint64_t key[2] = {(uint32_t)item[0], item[1]};
-        const uint64_t *found =
-            records->has_all ? NULL : bat_counts_find(&records->starts_reached, key);
-        return found && found[2] == item[4];
-    }
-    uint64_t address = records->symbols[(uint32_t)item[0]].address + item[1];
-    struct bat_instruction instruction;
-    return bat_original_decode(records->input->elf, address, &instruction) &&
-           (instruction.kind == BAT_INSTRUCTION_JUMP ||
-            instruction.kind == BAT_INSTRUCTION_CONDITIONAL);
 }
 
 /* --- fdata inputs ------------------------------------------------------------------------- */

@@ -46,9 +46,11 @@ struct bat_records {
     struct bat_counts branches; /* from, offset, to, offset: count, mispredictions */
     struct bat_counts samples;  /* name, offset: count */
     bool has_all; /* all that perf2bolt makes, calls of a function by itself that are none, too */
-    /* Function, offset: how much of its record to the function's own start are branches and
-       fall-throughs into a block there, not calls of itself. */
+    /* Function, offset: how much of its record to the function's own start are fall-throughs into
+       a block there, not calls of itself. */
     struct bat_counts starts_reached;
+    /* Function, offset: its record to the function's own start is a jump's, or falls through. */
+    struct bat_counts own_jumps;
     /* Function without a table, offset: id of the secondary entry point that is called there. */
     struct bat_counts entry_ids;
     struct bat_strings events;
@@ -70,9 +72,12 @@ enum bat_code bat_records_flow(struct bat_records *records, uint32_t hot,
 void bat_records_forget_code(struct bat_records *records);
 
 /*
- * True for a jump to the function's own start, which is no call of it. The input's code tells the
- * one from the other, or the output's when the record was made.
+ * Fill own_jumps: by the input's code if it is at hand; else a record is a call's if the note has
+ * an entry there at a call of the output.
  */
+enum bat_code bat_records_find_jumps(struct bat_records *records, struct bat_error *error);
+
+/* True for a record to the function's own start that is no call of it. */
 bool bat_records_jumps_to_start(const struct bat_records *records, const uint64_t *item);
 
 /* Add a profile's fdata records; their names become the binary's where it has them. */

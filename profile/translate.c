@@ -81,19 +81,6 @@ enum bat_code translation_add(struct translation *translation, struct place from
     return code == BAT_OK ? BAT_OK : fail_add(translation->error, code);
 }
 
-enum bat_code translation_add_inner(struct translation *translation, uint32_t function,
-                                    uint64_t from, uint64_t to, uint64_t count,
-                                    uint64_t mispredictions)
-{
-    enum bat_code code = translation_add(translation, (struct place){function, from},
-                                         (struct place){function, to}, count, mispredictions);
-    if (code != BAT_OK || to != 0)
-        return code;
-    const uint64_t key[2] = {function, from};
-    code = bat_counts_add(&translation->records->starts_reached, key, count, 0);
-    return code == BAT_OK ? BAT_OK : fail_add(translation->error, code);
-}
-
 /* --- Traces ------------------------------------------------------------------------------- */
 
 /* True if the instruction at this address of the binary is a return. */
@@ -143,6 +130,22 @@ static enum bat_code translate_branch(struct translation *translation, const str
     return translation_add(translation, from, to, trace->count, trace->mispredictions);
 }
 
+/* A fall-through from one block of a function to another. */
+static enum bat_code add_fallthrough(struct translation *translation, uint32_t function,
+                                     const struct bat_fallthrough *pair, uint64_t count)
+{
+    struct bat_records *records = translation->records;
+    enum bat_code code = translation_add(translation, (struct place){function, pair->from},
+                                         (struct place){function, pair->to}, count, 0);
+    if (code != BAT_OK || pair->to != 0)
+        return code;
+    /* BOLT gives blocks that it has made the start of the function: its record is that of a call
+       of the function by itself. */
+    const uint64_t key[2] = {function, pair->from};
+    code = bat_counts_add(&records->starts_reached, key, count, 0);
+    return code == BAT_OK ? BAT_OK : fail_add(translation->error, code);
+}
+
 /* Fall-throughs in a function that has a table. A return's begins in the block of its call. */
 static enum bat_code translate_by_table(struct translation *translation, uint32_t function,
                                         const struct trace *trace, bool returned)
@@ -164,7 +167,7 @@ static enum bat_code translate_by_table(struct translation *translation, uint32_
     struct bat_fallthrough pair;
     enum bat_code code = BAT_OK;
     while (code == BAT_OK && bat_fallthrough_next(&walk, &pair))
-        code = translation_add_inner(translation, parent, pair.from, pair.to, trace->count, 0);
+        code = add_fallthrough(translation, parent, &pair, trace->count);
     return code;
 }
 
@@ -572,6 +575,7 @@ static enum bat_code translate_profile(struct translation *translation, struct b
     made->starts_reached = bat_counts_new(2);
     made->has_all = translation->fdata_of->keeps_all_records;
     made->entry_ids = bat_counts_new(2);
+    made->own_jumps = bat_counts_new(2);
     enum bat_code code = fill_records(translation, symbols, original);
     free(translation->touched);
     if (!translation->fdata_of->will_be_judged)
@@ -582,6 +586,11 @@ static enum bat_code translate_profile(struct translation *translation, struct b
     }
     bat_counts_sort(&made->branches);
     bat_counts_sort(&made->samples);
+    code = bat_records_find_jumps(made, translation->error);
+    if (code != BAT_OK) {
+        bat_records_free(made);
+        return code;
+    }
     *records = made;
     return BAT_OK;
 }

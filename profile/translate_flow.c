@@ -88,18 +88,17 @@ static enum bat_code add_exchanged(struct translation *translation, const struct
     if (next == pair->second)
         return BAT_OK;
     const struct bat_block *blocks = at->flow->blocks;
-    uint64_t first = at->owner == pair->first ? source : pair->branch;
-    uint64_t second = blocks[pair->second].input_offset;
-    uint64_t to = blocks[next].input_offset;
+    struct place first = {at->parent, at->owner == pair->first ? source : pair->branch};
+    struct place second = {at->parent, blocks[pair->second].input_offset};
+    struct place to = {at->parent, blocks[next].input_offset};
     uint64_t count = at->trace->count;
     enum bat_code code = BAT_OK;
     switch (place_of(pair, next)) {
     case BAT_THREE_WAY_FIRST:
-        return translation_add_inner(translation, at->parent, first, to, count, mispredictions);
+        return translation_add(translation, first, to, count, mispredictions);
     case BAT_THREE_WAY_SECOND:
-        code = translation_add_inner(translation, at->parent, first, second, count, 0);
-        return code == BAT_OK ? translation_add_inner(translation, at->parent, second, to, count,
-                                                      mispredictions)
+        code = translation_add(translation, first, second, count, 0);
+        return code == BAT_OK ? translation_add(translation, second, to, count, mispredictions)
                               : code;
     default:
         translation->records->counters.left_out += count;
@@ -114,8 +113,9 @@ static enum bat_code add_edge(struct translation *translation, struct position *
     const struct bat_three_way *pair = pair_of(at);
     uint64_t offset = at->flow->blocks[next].input_offset;
     enum bat_code code = pair ? add_exchanged(translation, at, pair, next, source, mispredictions)
-                              : translation_add_inner(translation, at->parent, source, offset,
-                                                      at->trace->count, mispredictions);
+                              : translation_add(translation, (struct place){at->parent, source},
+                                                (struct place){at->parent, offset},
+                                                at->trace->count, mispredictions);
     at->owner = next;
     return code;
 }

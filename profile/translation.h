@@ -49,14 +49,6 @@ enum bat_code translation_add(struct translation *translation, struct place from
                               uint64_t count, uint64_t mispredictions);
 
 /*
- * Add a record of a branch or fall-through inside a function. One to the start, which is also that
- * of a block that BOLT has made, has the record of a call of the function by itself.
- */
-enum bat_code translation_add_inner(struct translation *translation, uint32_t function,
-                                    uint64_t from, uint64_t to, uint64_t count,
-                                    uint64_t mispredictions);
-
-/*
  * The record of a branch whose source is in a function with a table, as far as llvm-bolt can use
  * it. from and to are what the note alone says of the trace's branch.
  */

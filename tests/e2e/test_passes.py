@@ -34,12 +34,12 @@ ROUNDS = 3
 
 
 def translate(fixture, folder, bolted=None, profile=None):
-    """fdata and YAML of the fixture's run by way of its input: their paths."""
+    """fdata and YAML of the fixture's run by way of its input: their paths, and the report."""
     profile = profile or bolt_profiles.reference(fixture).profile("T")
     fdata, yaml = pathlib.Path(folder, "x.fdata"), pathlib.Path(folder, "x.yaml")
-    toolbox.fine("battranslate", bolted or fixture.bolted, f"--original={fixture.input}", "-q",
-                 "-p", profile, "-o", fdata, "-w", yaml)
-    return fdata, yaml
+    report = toolbox.fine("battranslate", bolted or fixture.bolted, f"--original={fixture.input}",
+                          "-p", profile, "-o", fdata, "-w", yaml, "--report=json")
+    return fdata, yaml, json.loads(report)
 
 
 def direct_calls(path):
@@ -87,19 +87,22 @@ class Passes(unittest.TestCase):
         fixture = fixtures.get(self.name)
         truth = bolt_judge.truth(fixture)
         with tempfile.TemporaryDirectory() as folder:
-            fdata, yaml = translate(fixture, folder)
+            fdata, yaml, report = translate(fixture, folder)
             self.assertGreaterEqual(bolt_judge.overlap(fdata, truth.fdata("T")), 0.99)
             self.compare_branches(fixture, truth, folder)
             if not toolbox.SANITIZED:
-                self.ask_bolt(fixture, truth.fdata("T"), fdata)
-                self.ask_bolt(fixture, truth.yaml("T"), yaml)
+                self.ask_bolt(fixture, truth.fdata("T"), fdata, report, "")
+                self.ask_bolt(fixture, truth.yaml("T"), yaml, report, "_yaml")
 
-    def ask_bolt(self, fixture, direct, path):
-        """What llvm-bolt makes of a profile that came back, and of perf2bolt's of the input's run."""
+    def ask_bolt(self, fixture, direct, path, report, output):
+        """What llvm-bolt makes of a profile that came back, and of perf2bolt's of the input's run;
+        and that it was said before."""
         wanted = bolt_judge.attach(fixture.input, direct)
         found = bolt_judge.attach(fixture.input, path)
         self.assertGreater(wanted.dyno["total branches"], 10000)
         self.assertEqual((found.functions_refused, found.samples_refused), (0, 0), path)
+        self.assertEqual((report["judged_functions" + output], report["stale_functions" + output],
+                          report["judged_by_note" + output]), (found.functions, 0, 0), path)
         for what in "total branches", "taken branches", "executed instructions":
             self.assertAlmostEqual(found.dyno[what] / wanted.dyno[what], 1, delta=0.01,
                                    msg=f"{path}: {what}")
@@ -172,7 +175,7 @@ class Outcome(unittest.TestCase):
         for name in AGAIN:
             with self.subTest(name), tempfile.TemporaryDirectory() as folder:
                 fixture = fixtures.get(name)
-                fdata, _ = translate(fixture, folder)
+                fdata = translate(fixture, folder)[0]
                 before = bolt_judge.taken_branches(fixture)
                 direct = bolt_judge.taken_branches(fixture, bolt_judge.truth(fixture).fdata("T"))
                 ours = bolt_judge.taken_branches(fixture, fdata)
@@ -185,7 +188,7 @@ class Outcome(unittest.TestCase):
         truth = bolt_judge.truth(fixture).fdata("T")
         options = fixtures.options(fixture.target, fixture.variant, fixture.bolt)
         with tempfile.TemporaryDirectory() as folder:
-            fdata, _ = translate(fixture, folder)
+            fdata = translate(fixture, folder)[0]
             shares = [bolt_judge.overlap(fdata, truth)]
             for _ in range(ROUNDS):
                 bolted = pathlib.Path(folder, "bolted")
@@ -194,7 +197,7 @@ class Outcome(unittest.TestCase):
                 execution = fixture.record(binary=bolted)
                 self.assertEqual(execution.output, fixture.expected_output)
                 execution.write(pathlib.Path(folder, "T.preagg"), "T")
-                fdata, _ = translate(fixture, folder, bolted, pathlib.Path(folder, "T.preagg"))
+                fdata = translate(fixture, folder, bolted, pathlib.Path(folder, "T.preagg"))[0]
                 self.assertEqual(bolt_judge.attach(fixture.input, fdata).functions_refused, 0)
                 shares.append(bolt_judge.overlap(fdata, truth))
             self.assertGreaterEqual(min(shares), 0.99, shares)

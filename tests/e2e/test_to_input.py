@@ -270,7 +270,7 @@ class Report(unittest.TestCase):
                                   "--report=json")
         total = sum(count for *_, count in records(profile))
         self.assertIn(f'"samples":{total},"moved":{total},', output)
-        self.assertIn('"unfollowed":0,"unjoined":0', output)
+        self.assertIn('"unfollowed":0,"left_out":0,"unjoined":0', output)
 
     def test_a_profile_of_something_else(self):
         fixture = fixtures.get("small-fixed-profile2-22")
