@@ -78,10 +78,12 @@ static enum bat_code is_no_call(const struct bat_records *records, const uint64_
         return BAT_OK;
     if (calls->function != function)
         code = read_calls(records, function, calls, error);
+    if (code != BAT_OK)
+        return code;
     uint32_t offset = (uint32_t)item[1];
-    *is_jump = code == BAT_OK &&
+    *is_jump = !calls->offsets ||
                !bsearch(&offset, calls->offsets, calls->count, sizeof(offset), by_offset);
-    return code;
+    return BAT_OK;
 }
 
 /* By the input's code. */
