@@ -216,6 +216,7 @@ struct bat_translate_counters {
     /* Of code that BOLT made; where perf2bolt's records are asked for they stay 0. */
     uint64_t within_blocks;   /* branches and fall-throughs inside one block of the input */
     uint64_t left_out;        /* ... that are no edge of the input, or not known as one */
+    uint64_t inlined_calls;   /* calls of functions that BOLT inlined: their own records are made */
     uint64_t unknown_callers; /* calls and jumps to other functions whose place in the input is
                                  not known: their entry counts, as from an unknown place */
 

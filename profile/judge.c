@@ -33,7 +33,7 @@ enum yaml_place judged_yaml_place(const struct bat_records *records, const uint6
         return YAML_NOWHERE;
     if (item[0] == item[2] && item[3] != 0)
         return YAML_SUCCESSOR;
-    return bat_records_jumps_to_start(records, item) ? YAML_NOWHERE : YAML_CALL;
+    return bat_records_jumps_to_start(records, item) ? YAML_SUCCESSOR : YAML_CALL;
 }
 
 struct bat_block *judged_blocks(const struct judged_records *of, uint32_t *count)

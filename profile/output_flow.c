@@ -1,327 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "output_flow.h"
 
-#include <elf.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "instructions.h"
-#include "key_sort.h"
-
-/* What is known of an owner while owners are looked for; real ones are below. */
-#define OWNER_UNKNOWN BAT_NONE
-#define OWNER_SEVERAL (BAT_NONE - 1)
-
-/* An instruction behind which a block ends. */
-struct leave {
-    uint64_t at;
-    uint64_t next;   /* address behind it */
-    uint64_t target; /* 0: none that is known */
-    bool falls_through;
-};
-
-/* A block entry of the note. */
-struct begin {
-    uint64_t address;
-    uint32_t block; /* index into blocks */
-    bool is_block;  /* an input block begins here; else something inside of it */
-};
-
-/* A branch entry of the note. */
-struct mark {
-    uint64_t address;
-    uint32_t block;
-    uint32_t input; /* offset */
-};
-
-struct reading {
-    struct bat_output_flow *flow;
-    const struct bat_map *map;
-    const struct bat_elf *elf;
-    struct bat_sort_key *cuts; /* addresses where blocks start */
-    size_t cut_count;
-    size_t cut_capacity;
-    struct leave *leaves; /* ascending within each fragment */
-    size_t leave_count;
-    size_t leave_capacity;
-    struct begin *begins; /* ascending within each fragment */
-    size_t begin_count;
-    struct mark *marks;
-    size_t mark_count;
-    struct {
-        uint64_t start, end;
-        size_t first_leave, end_leave;
-        size_t first_begin, end_begin;
-        size_t first_mark, end_mark;
-    } * parts;
-    size_t part_count;
-    bool is_out_of_memory;
-};
-
-/* --- Gathering ---------------------------------------------------------------------------- */
-
-static bool reserve(void **array, size_t *capacity, size_t count, size_t size)
-{
-    if (count < *capacity)
-        return true;
-    size_t wanted = *capacity ? 2 * *capacity : 64;
-    void *grown = realloc(*array, wanted * size);
-    if (!grown)
-        return false;
-    *array = grown;
-    *capacity = wanted;
-    return true;
-}
-
-static void add_cut(struct reading *reading, uint64_t address)
-{
-    void *cuts = reading->cuts;
-    if (!reserve(&cuts, &reading->cut_capacity, reading->cut_count, sizeof(*reading->cuts))) {
-        reading->is_out_of_memory = true;
-        return;
-    }
-    reading->cuts = cuts;
-    reading->cuts[reading->cut_count++] = (struct bat_sort_key){.key = address};
-}
-
-static void add_leave(struct reading *reading, struct leave leave)
-{
-    void *leaves = reading->leaves;
-    if (!reserve(&leaves, &reading->leave_capacity, reading->leave_count,
-                 sizeof(*reading->leaves))) {
-        reading->is_out_of_memory = true;
-        return;
-    }
-    reading->leaves = leaves;
-    reading->leaves[reading->leave_count++] = leave;
-    add_cut(reading, leave.next);
-    if (leave.target)
-        add_cut(reading, leave.target);
-}
-
-/* One instruction; false if it does not end a block. */
-static bool leaves_block(const struct bat_instruction *instruction, uint64_t at,
-                         struct leave *leave)
-{
-    *leave = (struct leave){.at = at, .next = at + instruction->length};
-    switch (instruction->kind) {
-    case BAT_INSTRUCTION_CONDITIONAL:
-        leave->falls_through = true;
-        leave->target = instruction->target;
-        return true;
-    case BAT_INSTRUCTION_JUMP:
-        leave->target = instruction->target;
-        return true;
-    case BAT_INSTRUCTION_INDIRECT_JUMP:
-    case BAT_INSTRUCTION_RETURN:
-    case BAT_INSTRUCTION_TRAP:
-        return true;
-    default:
-        return false;
-    }
-}
-
-/*
- * AArch64: where an indirect jump goes whose register the instructions before it load with a
- * constant, as BOLT's jumps over long distances do; 0 if they do not. at is the jump's place.
- */
-static uint64_t long_jump_target(const uint8_t *bytes, uint64_t at, uint64_t start)
-{
-    uint32_t jump;
-    memcpy(&jump, bytes + at, sizeof(jump));
-    uint32_t wanted = jump >> 5 & 31;
-    uint64_t value = 0;
-    if ((jump & 0xfffffc1f) != 0xd61f0000)
-        return 0;
-    for (uint64_t i = at < 16 ? 0 : at - 16; i < at; i += 4) {
-        uint32_t word;
-        memcpy(&word, bytes + i, sizeof(word));
-        if ((word & 31) != wanted)
-            continue;
-        unsigned shift = (word >> 21 & 3) * 16;
-        uint64_t half = (uint64_t)(word >> 5 & 0xffff) << shift;
-        if ((word & 0x9f000000) == 0x90000000) { /* ADRP */
-            uint64_t pages = (uint64_t)(word >> 5 & 0x7ffff) << 2 | (word >> 29 & 3);
-            pages = (pages ^ 0x100000) - 0x100000;
-            value = ((start + i) & ~UINT64_C(0xfff)) + (pages << 12);
-        } else if ((word & 0xffc003e0) == (0x91000000 | wanted << 5) && value) { /* ADD */
-            value += word >> 10 & 0xfff;
-        } else if ((word & 0xff800000) == 0xd2800000) { /* MOVZ */
-            value = half;
-        } else if ((word & 0xff800000) == 0xf2800000) { /* MOVK */
-            value = (value & ~(UINT64_C(0xffff) << shift)) | half;
-        } else {
-            value = 0;
-        }
-    }
-    return value;
-}
-
-/* The code of a fragment, the last part. */
-static void read_code(struct reading *reading, uint64_t start, uint64_t size)
-{
-    uint64_t available;
-    const uint8_t *bytes = bat_elf_at_address(reading->elf, start, &available);
-    if (!bytes)
-        return;
-    uint16_t machine = bat_elf_machine(reading->elf);
-    size = size < available ? size : available;
-    size_t next_begin = reading->parts[reading->part_count - 1].first_begin;
-    for (uint64_t at = 0; at < size && !reading->is_out_of_memory;) {
-        struct bat_instruction instruction;
-        if (bat_instruction_decode(machine, bytes + at, (size_t)(size - at), start + at,
-                                   &instruction) &&
-            instruction.length != 0) {
-            struct leave leave;
-            if (leaves_block(&instruction, start + at, &leave)) {
-                if (machine == EM_AARCH64 && instruction.kind == BAT_INSTRUCTION_INDIRECT_JUMP)
-                    leave.target = long_jump_target(bytes, at, start);
-                add_leave(reading, leave);
-            }
-            at += instruction.length;
-            continue;
-        }
-        while (next_begin < reading->begin_count &&
-               reading->begins[next_begin].address <= start + at)
-            next_begin++;
-        if (next_begin == reading->begin_count)
-            return;
-        at = reading->begins[next_begin].address - start;
-    }
-}
-
-/* The entries of a table, and then its code. */
-static void read_part(struct reading *reading, uint32_t table, uint64_t size)
-{
-    const struct bat_map *map = reading->map;
-    const struct bat_function *function = &map->functions[table];
-    const struct bat_output_flow *flow = reading->flow;
-    size_t part = reading->part_count++;
-    reading->parts[part].start = function->address;
-    reading->parts[part].end = function->address + size;
-    reading->parts[part].first_leave = reading->leave_count;
-    reading->parts[part].first_begin = reading->begin_count;
-    reading->parts[part].first_mark = reading->mark_count;
-    uint32_t block_number = function->first_block;
-    for (uint32_t i = 0; i < function->entry_count; i++) {
-        uint32_t output = map->output_offsets[function->first_entry + i];
-        uint32_t input = map->input_offsets[function->first_entry + i];
-        bool is_branch = input & BAT_BRANCH_ENTRY;
-        input >>= 1;
-        uint32_t number = is_branch ? 0 : block_number++;
-        if (output >= size)
-            continue;
-        uint32_t block = bat_block_at(flow->blocks, flow->block_count, input);
-        if (block == BAT_NONE)
-            continue;
-        uint64_t address = function->address + output;
-        if (is_branch) {
-            reading->marks[reading->mark_count++] = (struct mark){address, block, input};
-            continue;
-        }
-        bool is_made = map->block_hashes && map->block_hashes[number] == 0 &&
-                       map->block_indices[number] == 0 && input != 0;
-        reading->begins[reading->begin_count++] =
-            (struct begin){address, block, !is_made && flow->blocks[block].input_offset == input};
-        add_cut(reading, address);
-    }
-    add_cut(reading, function->address);
-    read_code(reading, function->address, size);
-    reading->parts[part].end_leave = reading->leave_count;
-    reading->parts[part].end_begin = reading->begin_count;
-    reading->parts[part].end_mark = reading->mark_count;
-}
-
-/* --- Blocks ------------------------------------------------------------------------------- */
-
-static void sort_cuts(struct reading *reading)
-{
-    if (reading->cut_count == 0)
-        return;
-    struct bat_sort_key *spare = malloc(reading->cut_count * sizeof(*spare));
-    if (!spare) {
-        reading->is_out_of_memory = true;
-        return;
-    }
-    struct bat_sort_key *sorted = bat_sort_keys(reading->cuts, spare, (uint32_t)reading->cut_count);
-    size_t kept = 0;
-    for (size_t i = 0; i < reading->cut_count; i++)
-        if (i == 0 || sorted[i].key != sorted[kept - 1].key)
-            sorted[kept++] = sorted[i];
-    struct bat_sort_key *other = sorted == spare ? reading->cuts : spare;
-    reading->cuts = sorted;
-    reading->cut_count = kept;
-    free(other);
-}
-
-static size_t first_cut_from(const struct reading *reading, uint64_t address)
-{
-    size_t low = 0;
-    size_t high = reading->cut_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (reading->cuts[middle].key < address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-/* The blocks of a part, appended; their owners are what the note says. */
-static void make_blocks(struct reading *reading, size_t part, uint32_t *begin_count)
-{
-    struct bat_output_flow *flow = reading->flow;
-    uint64_t end = reading->parts[part].end;
-    size_t leave = reading->parts[part].first_leave;
-    size_t begin = reading->parts[part].first_begin;
-    size_t mark = reading->parts[part].first_mark;
-    for (size_t i = first_cut_from(reading, reading->parts[part].start);
-         i < reading->cut_count && reading->cuts[i].key < end; i++) {
-        struct bat_output_block block = {.start = reading->cuts[i].key,
-                                         .end = end,
-                                         .branch = BAT_NONE,
-                                         .owner = OWNER_UNKNOWN,
-                                         .first_begin = *begin_count,
-                                         .falls_through = true};
-        if (i + 1 < reading->cut_count && reading->cuts[i + 1].key < end)
-            block.end = reading->cuts[i + 1].key;
-        while (leave < reading->parts[part].end_leave && reading->leaves[leave].next < block.end)
-            leave++;
-        if (leave < reading->parts[part].end_leave && reading->leaves[leave].next == block.end) {
-            block.falls_through = reading->leaves[leave].falls_through;
-            block.target = reading->leaves[leave].target;
-            block.last = reading->leaves[leave].at;
-        }
-        bool has_entry = false;
-        for (; begin < reading->parts[part].end_begin &&
-               reading->begins[begin].address <= block.start;
-             begin++) {
-            if (reading->begins[begin].address != block.start)
-                continue;
-            has_entry = true;
-            block.owner = reading->begins[begin].block;
-            if (!reading->begins[begin].is_block)
-                continue;
-            flow->begins[(*begin_count)++] = reading->begins[begin].block;
-            if (block.last == block.start)
-                block.branch = flow->blocks[block.owner].input_offset;
-        }
-        block.begin_count = *begin_count - block.first_begin;
-        while (mark < reading->parts[part].end_mark && reading->marks[mark].address < block.start)
-            mark++;
-        for (; mark < reading->parts[part].end_mark && reading->marks[mark].address < block.end;
-             mark++) {
-            uint32_t marked = reading->marks[mark].block;
-            if (reading->marks[mark].address == block.last)
-                block.branch = reading->marks[mark].input;
-            if (!has_entry)
-                block.owner =
-                    block.owner == OWNER_UNKNOWN || block.owner == marked ? marked : OWNER_SEVERAL;
-        }
-        flow->all[flow->count++] = block;
-    }
-}
+/* --- Look-ups ----------------------------------------------------------------------------- */
 
 uint32_t bat_output_flow_at(const struct bat_output_flow *flow, uint64_t address)
 {
@@ -336,8 +18,6 @@ uint32_t bat_output_flow_at(const struct bat_output_flow *flow, uint64_t address
     }
     return low != 0 && address < flow->all[low - 1].end ? low - 1 : BAT_NONE;
 }
-
-/* --- Owners ------------------------------------------------------------------------------- */
 
 void bat_output_flow_next(const struct bat_output_flow *flow, uint32_t block, uint32_t next[2])
 {
@@ -368,6 +48,36 @@ uint32_t bat_output_flow_through(const struct bat_output_flow *flow, uint32_t bl
     return BAT_NONE;
 }
 
+bool bat_output_block_is_jump(const struct bat_output_block *block)
+{
+    return block->begin_count == 0 && !block->falls_through && block->target &&
+           block->last == block->start;
+}
+
+uint32_t bat_output_flow_return(const struct bat_output_flow *flow, uint32_t block)
+{
+    uint32_t found = BAT_NONE;
+    uint32_t ways[2];
+    bat_output_flow_next(flow, block, ways);
+    for (unsigned i = 0; i < 2; i++) {
+        for (unsigned hops = 0;
+             hops < 4 && ways[i] != BAT_NONE && bat_output_block_is_jump(&flow->all[ways[i]]);
+             hops++) {
+            uint32_t next[2];
+            bat_output_flow_next(flow, ways[i], next);
+            ways[i] = next[1];
+        }
+        if (ways[i] == BAT_NONE || !flow->all[ways[i]].is_return || ways[i] == found)
+            continue;
+        if (found != BAT_NONE)
+            return BAT_NONE;
+        found = ways[i];
+    }
+    return found;
+}
+
+/* --- Owners ------------------------------------------------------------------------------- */
+
 /* Code without entries gets the owner of all code that leads to it. Each changes twice at most. */
 static bool spread_owners(struct bat_output_flow *flow)
 {
@@ -376,7 +86,7 @@ static bool spread_owners(struct bat_output_flow *flow)
     size_t count = 0;
     if (waiting && is_free) {
         for (uint32_t i = 0; i < flow->count; i++) {
-            is_free[i] = flow->all[i].owner == OWNER_UNKNOWN;
+            is_free[i] = flow->all[i].owner == BAT_OWNER_UNKNOWN;
             if (!is_free[i])
                 waiting[count++] = i;
         }
@@ -389,7 +99,8 @@ static bool spread_owners(struct bat_output_flow *flow)
                     continue;
                 uint32_t *owner = &flow->all[next[i]].owner;
                 uint32_t found = flow->all[from].owner;
-                uint32_t both = *owner == OWNER_UNKNOWN || *owner == found ? found : OWNER_SEVERAL;
+                uint32_t both =
+                    *owner == BAT_OWNER_UNKNOWN || *owner == found ? found : BAT_OWNER_SEVERAL;
                 if (both == *owner)
                     continue;
                 *owner = both;
@@ -398,7 +109,7 @@ static bool spread_owners(struct bat_output_flow *flow)
         }
     }
     for (uint32_t i = 0; i < flow->count; i++)
-        if (flow->all[i].owner == OWNER_SEVERAL)
+        if (flow->all[i].owner == BAT_OWNER_SEVERAL)
             flow->all[i].owner = BAT_NONE;
     bool is_done = waiting && is_free;
     free(waiting);
@@ -447,89 +158,9 @@ static bool find_true_begins(struct bat_output_flow *flow)
     return is_done;
 }
 
-/* --- All of it ---------------------------------------------------------------------------- */
-
-static void read_parts(struct reading *reading, uint32_t table,
-                       const struct bat_functions *functions)
+bool bat_output_flow_find_owners(struct bat_output_flow *flow)
 {
-    const struct bat_map *map = reading->map;
-    uint32_t function_count;
-    const struct bat_function_symbol *all = bat_functions_all(functions, &function_count);
-    uint32_t first = map->fragment_start[table];
-    uint32_t end = map->fragment_start[table + 1];
-    for (uint32_t i = first; i <= end; i++) {
-        uint32_t part = i == end ? table : map->fragments[i];
-        uint64_t address = map->functions[part].address;
-        uint32_t symbol = bat_functions_find(functions, address);
-        if (symbol != BAT_NONE && all[symbol].address == address &&
-            address + all[symbol].size > address)
-            read_part(reading, part, all[symbol].size);
-    }
-}
-
-static int by_start(const void *left, const void *right)
-{
-    uint64_t a = ((const struct bat_output_block *)left)->start;
-    uint64_t b = ((const struct bat_output_block *)right)->start;
-    return (a > b) - (a < b);
-}
-
-static bool build(struct reading *reading, uint32_t table, const struct bat_functions *functions)
-{
-    const struct bat_map *map = reading->map;
-    struct bat_output_flow *flow = reading->flow;
-    flow->block_count = bat_blocks(map, table, NULL, 0);
-    flow->blocks = malloc(((size_t)flow->block_count + 1) * sizeof(*flow->blocks));
-    size_t parts = (size_t)(map->fragment_start[table + 1] - map->fragment_start[table]) + 1;
-    size_t entries = map->functions[table].entry_count;
-    for (uint32_t i = map->fragment_start[table]; i < map->fragment_start[table + 1]; i++)
-        entries += map->functions[map->fragments[i]].entry_count;
-    reading->parts = malloc(parts * sizeof(*reading->parts));
-    reading->begins = malloc((entries + 1) * sizeof(*reading->begins));
-    reading->marks = malloc((entries + 1) * sizeof(*reading->marks));
-    flow->begins = malloc((entries + 1) * sizeof(*flow->begins));
-    if (!flow->blocks || !reading->parts || !reading->begins || !reading->marks || !flow->begins)
-        return false;
-    flow->block_count = bat_blocks(map, table, flow->blocks, flow->block_count);
-    read_parts(reading, table, functions);
-    sort_cuts(reading);
-    if (reading->is_out_of_memory)
-        return false;
-    /* Parts that overlap, by a damaged symbol table, share cuts. */
-    size_t capacity = 0;
-    for (size_t i = 0; i < reading->part_count; i++)
-        capacity += first_cut_from(reading, reading->parts[i].end) -
-                    first_cut_from(reading, reading->parts[i].start);
-    if (capacity >= OWNER_SEVERAL)
-        return false;
-    flow->all = malloc((capacity + 1) * sizeof(*flow->all));
-    if (!flow->all)
-        return false;
-    uint32_t begin_count = 0;
-    for (size_t i = 0; i < reading->part_count; i++)
-        make_blocks(reading, i, &begin_count);
-    qsort(flow->all, flow->count, sizeof(*flow->all), by_start);
-    return spread_owners(flow) && find_true_begins(flow) &&
-           bat_output_flow_find_pairs(flow, reading->elf);
-}
-
-enum bat_code bat_output_flow_read(const struct bat_map *map, uint32_t table,
-                                   const struct bat_elf *elf, const struct bat_functions *functions,
-                                   struct bat_output_flow **flow, struct bat_error *error)
-{
-    *flow = calloc(1, sizeof(**flow));
-    struct reading reading = {.flow = *flow, .map = map, .elf = elf};
-    bool is_built = *flow && build(&reading, table, functions);
-    free(reading.cuts);
-    free(reading.leaves);
-    free(reading.begins);
-    free(reading.marks);
-    free(reading.parts);
-    if (is_built)
-        return BAT_OK;
-    bat_output_flow_free(*flow);
-    *flow = NULL;
-    return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for the code of a function");
+    return spread_owners(flow) && find_true_begins(flow);
 }
 
 void bat_output_flow_free(struct bat_output_flow *flow)
@@ -539,6 +170,7 @@ void bat_output_flow_free(struct bat_output_flow *flow)
     free(flow->blocks);
     free(flow->all);
     free(flow->begins);
+    free(flow->inlined);
     free(flow->pairs);
     free(flow->pair_of);
     free(flow);

@@ -11,6 +11,7 @@
 #include "bat_decoder.h"
 #include "bat_elf.h"
 #include "functions.h"
+#include "inlined.h"
 #include "three_way.h"
 
 /* A stretch of output code that is entered at its start only, and left at its end. */
@@ -31,6 +32,21 @@ struct bat_output_block {
     uint32_t first_begin;
     uint32_t begin_count;
     bool falls_through;
+    bool is_return; /* there is nothing but a return */
+
+    /* Inlined code: the call, as index into inlined, or BAT_NONE; the block of the function that
+     * this one is a copy of, or a part of one (begins_copy is false); and what start is a copy of,
+     * 0 for jumps that the function does not have. */
+    uint32_t inlined;
+    uint32_t copied;
+    uint64_t origin;
+    bool begins_copy;
+};
+
+/* A call that BOLT inlined: of the function with a hot table, whose own code is flow. */
+struct bat_output_inlined {
+    uint32_t table;
+    const struct bat_output_flow *flow;
 };
 
 struct bat_output_flow {
@@ -39,6 +55,7 @@ struct bat_output_flow {
     struct bat_output_block *all; /* ascending, of all fragments */
     uint32_t count;
     uint32_t *begins; /* indices into blocks */
+    struct bat_output_inlined *inlined;
     /* Branches whose targets BOLT may have exchanged, and for each input block the pair that it is
      * part of or BAT_NONE; NULL if there are none. */
     struct bat_three_way *pairs;
@@ -46,20 +63,35 @@ struct bat_output_flow {
     uint32_t *pair_of;
 };
 
-/*
- * Read the code of the hot function table and its fragments. Where bytes cannot be decoded, code
- * begins anew at the next block entry. *flow is to be freed with bat_output_flow_free(). Fails
- * with BAT_ERR_MEMORY. Time n log n in the code's branches and the entries.
- */
-enum bat_code bat_output_flow_read(const struct bat_map *map, uint32_t table,
-                                   const struct bat_elf *elf, const struct bat_functions *functions,
-                                   struct bat_output_flow **flow, struct bat_error *error);
+/* --- The functions of a program ------------------------------------------------------------- */
+
+/* What is read of a program's functions, each when it is first asked for. */
+struct bat_output_flows;
+
+/* NULL if there is no memory. What program names must outlive the flows. */
+struct bat_output_flows *bat_output_flows_new(const struct bat_program *program);
 
 /* NULL is allowed. */
-void bat_output_flow_free(struct bat_output_flow *flow);
+void bat_output_flows_free(struct bat_output_flows *flows);
+
+/*
+ * The code of the hot function table and its fragments, with what is inlined in it. Where bytes
+ * cannot be decoded, code begins anew at the next block entry. *flow is owned by flows. Fails with
+ * BAT_ERR_MEMORY. Time n log n in the code's branches and the entries, and as bat_inlined_find().
+ */
+enum bat_code bat_output_flows_get(struct bat_output_flows *flows, uint32_t table,
+                                   const struct bat_output_flow **flow, struct bat_error *error);
+
+/* --- Questions to one of them --------------------------------------------------------------- */
 
 /* The output block that holds address, or BAT_NONE. Logarithmic. */
 uint32_t bat_output_flow_at(const struct bat_output_flow *flow, uint64_t address);
+
+/*
+ * Where control goes from a block: next[0] by falling through, next[1] by the branch at its end.
+ * BAT_NONE where it does not, leaves the function, or is not known.
+ */
+void bat_output_flow_next(const struct bat_output_flow *flow, uint32_t block, uint32_t next[2]);
 
 /*
  * Where control surely goes from a block without an owner, which is reached from several ones: the
@@ -69,12 +101,44 @@ uint32_t bat_output_flow_at(const struct bat_output_flow *flow, uint64_t address
 uint32_t bat_output_flow_through(const struct bat_output_flow *flow, uint32_t block);
 
 /*
- * Where control goes from a block: next[0] by falling through, next[1] by the branch at its end.
- * BAT_NONE where it does not, leaves the function, or is not known.
+ * The return to which control goes on from a block, if it is the only one: a block of the
+ * function's that has no code where the function is inlined. BAT_NONE if there is none.
  */
-void bat_output_flow_next(const struct bat_output_flow *flow, uint32_t block, uint32_t next[2]);
+uint32_t bat_output_flow_return(const struct bat_output_flow *flow, uint32_t block);
 
-/* For reading: find pairs. False if there is no memory. Linear in the blocks. */
+/* True for an output block that is one jump, and no block of the input. */
+bool bat_output_block_is_jump(const struct bat_output_block *block);
+
+/* --- For reading ------------------------------------------------------------------------------ */
+
+/* Owners as long as they are looked for. */
+#define BAT_OWNER_UNKNOWN BAT_NONE
+#define BAT_OWNER_SEVERAL (BAT_NONE - 1)
+
+/* Read a function; NULL if there is no memory. */
+struct bat_output_flow *bat_output_flow_read(struct bat_output_flows *flows, uint32_t table);
+
+/* NULL is allowed. */
+void bat_output_flow_free(struct bat_output_flow *flow);
+
+const struct bat_program *bat_output_flows_program(const struct bat_output_flows *flows);
+
+/* See bat_inlined_find(). */
+enum bat_code bat_output_flows_inlined(struct bat_output_flows *flows,
+                                       const struct bat_caller *caller,
+                                       struct bat_inlined *inlined);
+
+/*
+ * The code of a function that is inlined in one that is being read. *flow is NULL if it is itself
+ * being read, or if functions are inlined in each other too deep. Fails with BAT_ERR_MEMORY.
+ */
+enum bat_code bat_output_flows_callee(struct bat_output_flows *flows, uint32_t table,
+                                      const struct bat_output_flow **flow);
+
+/* Find owners. False if there is no memory. Linear in the blocks. */
+bool bat_output_flow_find_owners(struct bat_output_flow *flow);
+
+/* Find pairs. False if there is no memory. Linear in the blocks. */
 bool bat_output_flow_find_pairs(struct bat_output_flow *flow, const struct bat_elf *elf);
 
 #endif

@@ -30,12 +30,6 @@ static bool may_have_run(const struct bat_elf *elf)
     return !info || strchr(info, '@') || strstr(info, "three-way-branch");
 }
 
-static bool is_lone_jump(const struct bat_output_block *block)
-{
-    return block->begin_count == 0 && !block->falls_through && block->target &&
-           block->last == block->start;
-}
-
 /* The way out of a block: by its branch or by falling through. False if it leads to no block. */
 static bool find_way(const struct search *search, uint32_t block, bool is_branch, struct way *way)
 {
@@ -53,7 +47,7 @@ static bool find_way(const struct search *search, uint32_t block, bool is_branch
             way->target = flow->begins[at->first_begin + (jumps ? at->begin_count - 1 : 0)];
             return true;
         }
-        if (!is_lone_jump(at))
+        if (!bat_output_block_is_jump(at))
             return false;
         is_branch = jumps = true;
     }
@@ -65,7 +59,7 @@ static uint32_t find_first(const struct search *search, uint32_t block)
 {
     for (unsigned hops = 0; hops < MOST_JUMPS && search->lead_count[block] == 1; hops++) {
         block = search->leads[block];
-        if (!is_lone_jump(&search->flow->all[block]))
+        if (!bat_output_block_is_jump(&search->flow->all[block]))
             return block;
     }
     return BAT_NONE;

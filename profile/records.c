@@ -34,25 +34,20 @@ void bat_records_free(struct bat_records *records)
 enum bat_code bat_records_flow(struct bat_records *records, uint32_t hot,
                                const struct bat_output_flow **flow, struct bat_error *error)
 {
-    const struct bat_map *map = records->binary->map;
-    if (!records->flows)
-        records->flows = calloc((size_t)map->hot_count + 1, sizeof(*records->flows));
+    if (!records->flows) {
+        const struct bat_program program = {records->binary->map, records->binary->elf,
+                                            records->functions};
+        records->flows = bat_output_flows_new(&program);
+    }
     if (!records->flows)
         return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for the code of functions");
-    enum bat_code code = BAT_OK;
-    if (!records->flows[hot])
-        code = bat_output_flow_read(map, hot, records->binary->elf, records->functions,
-                                    &records->flows[hot], error);
-    *flow = records->flows[hot];
-    return code;
+    return bat_output_flows_get(records->flows, hot, flow, error);
 }
 
 void bat_records_forget_code(struct bat_records *records)
 {
     bat_uncovered_close(&records->uncovered);
-    for (uint32_t i = 0; records->flows && i < records->binary->map->hot_count; i++)
-        bat_output_flow_free(records->flows[i]);
-    free(records->flows);
+    bat_output_flows_free(records->flows);
     records->flows = NULL;
 }
 

@@ -45,9 +45,9 @@ struct bat_records {
     enum bat_profile_kind kind;
     struct bat_counts branches; /* from, offset, to, offset: count, mispredictions */
     struct bat_counts samples;  /* name, offset: count */
-    bool has_all; /* all that perf2bolt makes, calls of a function by itself that are none, too */
+    bool is_parity;             /* the records are perf2bolt's, not edges alone */
     /* Function, offset: how much of its record to the function's own start are fall-throughs into
-       a block there, not calls of itself. */
+       a block there, not calls of itself. Only perf2bolt's records need it. */
     struct bat_counts starts_reached;
     /* Function, offset: its record to the function's own start is a jump's, or falls through. */
     struct bat_counts own_jumps;
@@ -58,7 +58,7 @@ struct bat_records {
 
     /* Code of the binary's that was read; afterwards only what bat_records_judge() needs of it. */
     struct bat_uncovered uncovered; /* functions without a table that traces run through */
-    struct bat_output_flow **flows; /* of each hot function of the map, NULL where not read */
+    struct bat_output_flows *flows; /* NULL as long as none is asked for */
 };
 
 /* The name of an end: a C string without escapes for functions, escaped for extra names. */
@@ -72,8 +72,8 @@ enum bat_code bat_records_flow(struct bat_records *records, uint32_t hot,
 void bat_records_forget_code(struct bat_records *records);
 
 /*
- * Fill own_jumps: by the input's code if it is at hand; else a record is a call's if the note has
- * an entry there at a call of the output.
+ * Fill own_jumps, but of perf2bolt's records: by the input's code if it is at hand; else a record
+ * is a call's if the note has an entry there at a call of the output.
  */
 enum bat_code bat_records_find_jumps(struct bat_records *records, struct bat_error *error);
 

@@ -53,7 +53,7 @@ static enum bat_code read_calls(const struct bat_records *records, uint32_t func
                                 struct own_calls *calls, struct bat_error *error)
 {
     const struct bat_map *map = records->map;
-    uint32_t hot = map->functions[records->tables[function]].parent;
+    uint32_t hot = bat_parent(map, records->tables[function]);
     free(calls->offsets);
     calls->function = function;
     calls->count = 0;
@@ -74,7 +74,7 @@ static enum bat_code is_no_call(const struct bat_records *records, const uint64_
     uint32_t function = (uint32_t)item[0];
     enum bat_code code = BAT_OK;
     *is_jump = false;
-    if (records->has_all || records->tables[function] == BAT_NONE || item[1] > UINT32_MAX)
+    if (records->tables[function] == BAT_NONE || item[1] > UINT32_MAX)
         return BAT_OK;
     if (calls->function != function)
         code = read_calls(records, function, calls, error);
@@ -100,7 +100,8 @@ enum bat_code bat_records_find_jumps(struct bat_records *records, struct bat_err
 {
     struct own_calls calls = {.function = BAT_NONE};
     enum bat_code code = BAT_OK;
-    for (uint32_t i = 0; i < records->branches.count && code == BAT_OK; i++) {
+    for (uint32_t i = 0; i < records->branches.count && !records->is_parity && code == BAT_OK;
+         i++) {
         const uint64_t *item = bat_counts_item(&records->branches, i);
         bool is_to_start = item[0] == item[2] && item[3] == 0 && item[0] >> 32 == BAT_KIND_SYMBOL &&
                            (uint32_t)item[0] < records->function_count;

@@ -61,14 +61,14 @@ void folded_close(struct folded *folded);
 uint32_t folded_body_at(const struct folded *folded, uint64_t address);
 
 /* Read a body's code, once. All bodies and members together: linear in the input's code. */
-enum bat_code folded_read(struct folded *folded, uint32_t number);
+enum bat_code folded_read(struct folded *folded, uint32_t body);
 
 /* The instruction of a body that has been read, by its address; NULL if none starts there. */
-const struct folded_place *folded_place_at(const struct folded *folded, uint32_t number,
+const struct folded_place *folded_place_at(const struct folded *folded, uint32_t body,
                                            uint64_t address);
 
 /* Compare a member's code with its body, which has been read, once. */
-enum bat_code folded_compare(struct folded *folded, uint32_t number);
+enum bat_code folded_compare(struct folded *folded, uint32_t member);
 
 /* The place of a member that stands for an address of its body; false if it has none. */
 bool folded_move(const struct folded *folded, uint32_t member, uint64_t address, uint64_t *moved);

@@ -42,7 +42,7 @@ struct place translation_place(const struct translation *translation, uint64_t a
     return (struct place){.function = translation_parent(translation, function), .offset = offset};
 }
 
-static void touch(struct translation *translation, uint32_t function, uint64_t count)
+void translation_touch(struct translation *translation, uint32_t function, uint64_t count)
 {
     struct bat_records *records = translation->records;
     bool has_table = records->tables[function] != BAT_NONE;
@@ -119,29 +119,27 @@ static enum bat_code translate_branch(struct translation *translation, const str
     }
     counters->inside += trace->count;
     if (from.function != BAT_NONE)
-        touch(translation, from.function, trace->count);
+        translation_touch(translation, from.function, trace->count);
     else
-        touch(translation, to.function, trace->count);
+        translation_touch(translation, to.function, trace->count);
     if (to.function != BAT_NONE)
-        touch(translation, to.function, 0);
+        translation_touch(translation, to.function, 0);
     if (!translation->profile->keeps_all_records && from.function != BAT_NONE &&
         records_of_table(translation, from.function))
         return translation_flow_branch(translation, trace, from, to);
     return translation_add(translation, from, to, trace->count, trace->mispredictions);
 }
 
-/* A fall-through from one block of a function to another. */
-static enum bat_code add_fallthrough(struct translation *translation, uint32_t function,
-                                     const struct bat_fallthrough *pair, uint64_t count)
+enum bat_code translation_add_inside(struct translation *translation, uint32_t function,
+                                     uint64_t from, uint64_t to, uint64_t count,
+                                     uint64_t mispredictions)
 {
     struct bat_records *records = translation->records;
-    enum bat_code code = translation_add(translation, (struct place){function, pair->from},
-                                         (struct place){function, pair->to}, count, 0);
-    if (code != BAT_OK || pair->to != 0)
+    enum bat_code code = translation_add(translation, (struct place){function, from},
+                                         (struct place){function, to}, count, mispredictions);
+    if (code != BAT_OK || to != 0)
         return code;
-    /* BOLT gives blocks that it has made the start of the function: its record is that of a call
-       of the function by itself. */
-    const uint64_t key[2] = {function, pair->from};
+    const uint64_t key[2] = {function, from};
     code = bat_counts_add(&records->starts_reached, key, count, 0);
     return code == BAT_OK ? BAT_OK : fail_add(translation->error, code);
 }
@@ -167,7 +165,7 @@ static enum bat_code translate_by_table(struct translation *translation, uint32_
     struct bat_fallthrough pair;
     enum bat_code code = BAT_OK;
     while (code == BAT_OK && bat_fallthrough_next(&walk, &pair))
-        code = add_fallthrough(translation, parent, &pair, trace->count);
+        code = translation_add_inside(translation, parent, pair.from, pair.to, trace->count, 0);
     return code;
 }
 
@@ -234,7 +232,7 @@ static enum bat_code translate_fallthrough(struct translation *translation,
         counters->out_of_range += is_invalid ? 0 : trace->count;
         return BAT_OK;
     }
-    touch(translation, translation_parent(translation, function), 0);
+    translation_touch(translation, translation_parent(translation, function), 0);
     if (translation->records->tables[function] != BAT_NONE)
         return translate_by_table(translation, function, trace, returned);
     return translate_by_code(translation, function, trace, returned);
@@ -254,7 +252,7 @@ static enum bat_code translate_trace(struct translation *translation, const stru
             counters->external += trace->count;
         } else {
             counters->inside += trace->count;
-            touch(translation, translation_parent(translation, function), trace->count);
+            translation_touch(translation, translation_parent(translation, function), trace->count);
         }
     } else {
         code = translate_branch(translation, trace);
@@ -359,7 +357,7 @@ static enum bat_code translate_samples(struct translation *translation)
             continue;
         }
         records->counters.inside += item[1];
-        touch(translation, place.function, item[1]);
+        translation_touch(translation, place.function, item[1]);
         const uint64_t key[2] = {bat_fdata_word(BAT_KIND_SYMBOL, place.function), place.offset};
         enum bat_code code = bat_counts_add(&records->samples, key, item[1], 0);
         if (code != BAT_OK)
@@ -376,7 +374,7 @@ static bool find_place(void *context, uint64_t address, uint32_t *function, uint
     struct place place = translation_place(translation, address, false);
     if (place.function == BAT_NONE)
         return false;
-    touch(translation, place.function, 0);
+    translation_touch(translation, place.function, 0);
     *function = place.function;
     *offset = place.offset;
     return true;
@@ -570,10 +568,10 @@ static enum bat_code translate_profile(struct translation *translation, struct b
     translation->records = made;
     made->binary = binary;
     made->kind = kind;
+    made->is_parity = translation->fdata_of->keeps_all_records;
     made->branches = bat_counts_new(4);
     made->samples = bat_counts_new(2);
     made->starts_reached = bat_counts_new(2);
-    made->has_all = translation->fdata_of->keeps_all_records;
     made->entry_ids = bat_counts_new(2);
     made->own_jumps = bat_counts_new(2);
     enum bat_code code = fill_records(translation, symbols, original);

@@ -9,9 +9,9 @@
 static enum bat_code flow_of(struct translation *translation, uint32_t function,
                              const struct bat_output_flow **flow)
 {
+    const struct bat_records *records = translation->records;
     const struct bat_map *map = translation_map(translation);
-    uint32_t table = translation->records->tables[function];
-    return bat_records_flow(translation->records, map->functions[table].parent, flow,
+    return bat_records_flow(translation->records, bat_parent(map, records->tables[function]), flow,
                             translation->error);
 }
 
@@ -34,8 +34,14 @@ static uint8_t kind_at(const struct translation *translation, uint64_t address)
     return instruction.kind;
 }
 
-/* True if the note has an entry for exactly this address. */
-static bool has_entry(const struct translation *translation, uint32_t function, uint64_t address)
+static bool is_call(uint8_t kind)
+{
+    return kind == BAT_INSTRUCTION_CALL || kind == BAT_INSTRUCTION_INDIRECT_CALL;
+}
+
+/* The last entry of the note at or below an address, as its output offset; BAT_NONE if none is. */
+static uint32_t entry_below(const struct translation *translation, uint32_t function,
+                            uint64_t address)
 {
     const struct bat_map *map = translation_map(translation);
     const struct bat_function *table = &map->functions[translation->records->tables[function]];
@@ -45,21 +51,39 @@ static bool has_entry(const struct translation *translation, uint32_t function, 
     uint32_t high = table->entry_count;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
-        if (offsets[middle] < offset)
+        if (offsets[middle] <= offset)
             low = middle + 1;
         else
             high = middle;
     }
-    return low < table->entry_count && offsets[low] == offset;
+    return low == 0 ? BAT_NONE : offsets[low - 1];
 }
 
-/* Where control is, while a trace is followed. */
+/* True if the note has an entry for exactly this address. */
+static bool has_entry(const struct translation *translation, uint32_t function, uint64_t address)
+{
+    uint64_t start = translation->records->symbols[function].address;
+    return entry_below(translation, function, address) == address - start;
+}
+
+#define MOST_LEVELS 16u /* a function, and calls that are inlined in each other */
+
+/* Where control is in one function, while a trace is followed. */
 struct position {
     const struct bat_output_flow *flow;
     const struct trace *trace;
-    uint32_t parent; /* the function */
-    uint32_t block;  /* of the output */
-    uint32_t owner;  /* of the input; BAT_NONE: not known */
+    uint32_t parent;   /* the function */
+    uint32_t call;     /* of the function before it: the inlined call that this is */
+    uint32_t block;    /* of the output */
+    uint32_t owner;    /* of the input; BAT_NONE: not known */
+    bool begins_block; /* block begins here, it is not a part of it */
+    bool is_innermost; /* no call is inlined here */
+};
+
+/* Where control is: in the function that has the code, and in what is inlined there. */
+struct place_in_code {
+    struct position levels[MOST_LEVELS];
+    unsigned count;
 };
 
 /* The branches that BOLT may have exchanged targets of, one of which is in the owner; or NULL. */
@@ -88,17 +112,18 @@ static enum bat_code add_exchanged(struct translation *translation, const struct
     if (next == pair->second)
         return BAT_OK;
     const struct bat_block *blocks = at->flow->blocks;
-    struct place first = {at->parent, at->owner == pair->first ? source : pair->branch};
-    struct place second = {at->parent, blocks[pair->second].input_offset};
-    struct place to = {at->parent, blocks[next].input_offset};
+    uint64_t first = at->owner == pair->first ? source : pair->branch;
+    uint64_t second = blocks[pair->second].input_offset;
+    uint64_t to = blocks[next].input_offset;
     uint64_t count = at->trace->count;
     enum bat_code code = BAT_OK;
     switch (place_of(pair, next)) {
     case BAT_THREE_WAY_FIRST:
-        return translation_add(translation, first, to, count, mispredictions);
+        return translation_add_inside(translation, at->parent, first, to, count, mispredictions);
     case BAT_THREE_WAY_SECOND:
-        code = translation_add(translation, first, second, count, 0);
-        return code == BAT_OK ? translation_add(translation, second, to, count, mispredictions)
+        code = translation_add_inside(translation, at->parent, first, second, count, 0);
+        return code == BAT_OK ? translation_add_inside(translation, at->parent, second, to, count,
+                                                       mispredictions)
                               : code;
     default:
         translation->records->counters.left_out += count;
@@ -113,9 +138,8 @@ static enum bat_code add_edge(struct translation *translation, struct position *
     const struct bat_three_way *pair = pair_of(at);
     uint64_t offset = at->flow->blocks[next].input_offset;
     enum bat_code code = pair ? add_exchanged(translation, at, pair, next, source, mispredictions)
-                              : translation_add(translation, (struct place){at->parent, source},
-                                                (struct place){at->parent, offset},
-                                                at->trace->count, mispredictions);
+                              : translation_add_inside(translation, at->parent, source, offset,
+                                                       at->trace->count, mispredictions);
     at->owner = next;
     return code;
 }
@@ -134,6 +158,15 @@ static enum bat_code add_edges(struct translation *translation, struct position 
     return code;
 }
 
+/* A step is no record of a function: it is counted once, in the innermost one. */
+static void count_without_record(struct translation *translation, const struct position *at,
+                                 bool is_within)
+{
+    struct bat_translate_counters *counters = &translation->records->counters;
+    if (at->is_innermost)
+        *(is_within ? &counters->within_blocks : &counters->left_out) += at->trace->count;
+}
+
 /*
  * Control goes on to the output block to: by falling through to all that begins there, by a branch
  * (is_branch) to the last of it. source is the offset of the record's first end.
@@ -141,15 +174,13 @@ static enum bat_code add_edges(struct translation *translation, struct position 
 static enum bat_code enter(struct translation *translation, struct position *at, uint32_t to,
                            bool is_branch, uint64_t source, uint64_t mispredictions)
 {
-    struct bat_translate_counters *counters = &translation->records->counters;
     const struct bat_output_flow *flow = at->flow;
     uint32_t from = at->block;
     at->block = to;
     uint32_t begins = bat_output_flow_through(flow, to);
     if (begins == BAT_NONE) {
         uint32_t owner = flow->all[to].owner;
-        bool is_within = owner == BAT_NONE || owner == at->owner;
-        *(is_within ? &counters->within_blocks : &counters->left_out) += at->trace->count;
+        count_without_record(translation, at, owner == BAT_NONE || owner == at->owner);
         if (owner != BAT_NONE)
             at->owner = owner;
         return BAT_OK;
@@ -157,7 +188,7 @@ static enum bat_code enter(struct translation *translation, struct position *at,
     if (at->owner == BAT_NONE) {
         /* What goes through code of several blocks was counted when that was entered. */
         bool is_counted = bat_output_flow_through(flow, from) == begins;
-        *(is_counted ? &counters->within_blocks : &counters->left_out) += at->trace->count;
+        count_without_record(translation, at, is_counted);
         if (flow->all[to].begin_count != 0)
             at->owner = flow->all[to].owner;
         return BAT_OK;
@@ -170,12 +201,162 @@ static enum bat_code enter(struct translation *translation, struct position *at,
     return code;
 }
 
+/* The place of an output block: its function, and what is inlined there. */
+static void find_place(struct translation *translation, const struct position *outermost,
+                       struct place_in_code *place)
+{
+    place->levels[0] = *outermost;
+    place->levels[0].begins_block = true;
+    for (place->count = 1; place->count < MOST_LEVELS; place->count++) {
+        const struct position *outer = &place->levels[place->count - 1];
+        const struct bat_output_block *block = &outer->flow->all[outer->block];
+        if (block->inlined == BAT_NONE)
+            break;
+        const struct bat_output_inlined *call = &outer->flow->inlined[block->inlined];
+        uint64_t address = translation_map(translation)->functions[call->table].address;
+        uint32_t function = translation_function(translation, address);
+        if (function == BAT_NONE)
+            break;
+        translation_touch(translation, function, 0);
+        place->levels[place->count] = (struct position){
+            .flow = call->flow,
+            .trace = outermost->trace,
+            .parent = function,
+            .call = block->inlined,
+            .block = block->copied,
+            .owner = call->flow->all[block->copied].owner,
+            .begins_block = outer->begins_block && block->begins_copy,
+        };
+    }
+    place->levels[place->count - 1].is_innermost = true;
+}
+
+/* The offset of a record's first end: the block that control is in, or the branch at its end. */
+static uint64_t source_of(const struct position *at, bool is_branch)
+{
+    if (at->owner == BAT_NONE)
+        return 0;
+    uint32_t branch = at->flow->all[at->block].branch;
+    /* llvm-bolt takes a record from a block's start to itself for none. */
+    return is_branch && branch != BAT_NONE && block_of(at->flow, branch) == at->owner
+               ? branch
+               : at->flow->blocks[at->owner].input_offset;
+}
+
+/* Control comes to the start of inlined functions: each is called. */
+static enum bat_code enter_calls(struct translation *translation, const struct place_in_code *place,
+                                 unsigned first)
+{
+    enum bat_code code = BAT_OK;
+    for (unsigned i = first; i < place->count && code == BAT_OK; i++) {
+        const struct position *at = &place->levels[i];
+        if (!at->begins_block || at->owner == BAT_NONE ||
+            at->flow->blocks[at->owner].input_offset != 0)
+            continue;
+        translation->records->counters.inlined_calls += at->trace->count;
+        code = translation_add(translation, (struct place){.function = BAT_NONE},
+                               (struct place){.function = at->parent}, at->trace->count, 0);
+    }
+    return code;
+}
+
+/* Control leaves inlined functions: to their returns, for which there is no code. */
+static enum bat_code leave_calls(struct translation *translation, struct place_in_code *place,
+                                 unsigned first, bool is_branch)
+{
+    enum bat_code code = BAT_OK;
+    for (unsigned i = place->count; i-- > first && code == BAT_OK;) {
+        struct position *at = &place->levels[i];
+        uint32_t block = bat_output_flow_return(at->flow, at->block);
+        if (block == BAT_NONE || at->owner == BAT_NONE)
+            continue;
+        at->is_innermost = false;
+        code =
+            enter(translation, at, block, is_branch, at->flow->blocks[at->owner].input_offset, 0);
+    }
+    return code;
+}
+
+/*
+ * Control goes on from a place to the output block to, in all functions that both are in. source is
+ * the offset of the record's first end in the outermost one.
+ */
+static enum bat_code go_on(struct translation *translation, struct place_in_code *place,
+                           uint32_t to, bool is_branch, uint64_t source, uint64_t mispredictions)
+{
+    struct position outermost = place->levels[0];
+    struct place_in_code next;
+    outermost.block = to;
+    find_place(translation, &outermost, &next);
+    unsigned common = 1;
+    while (common < place->count && common < next.count &&
+           place->levels[common].call == next.levels[common].call)
+        common++;
+    enum bat_code code = leave_calls(translation, place, common, is_branch);
+    for (unsigned i = 0; i < common && code == BAT_OK; i++) {
+        struct position *at = &place->levels[i];
+        at->is_innermost = i + 1 == common;
+        if (i != 0)
+            source = source_of(at, is_branch);
+        if (next.levels[i].begins_block)
+            code = enter(translation, at, next.levels[i].block, is_branch, source, mispredictions);
+        else
+            count_without_record(translation, at, true);
+        next.levels[i].owner = at->owner;
+    }
+    if (code == BAT_OK)
+        code = enter_calls(translation, &next, common);
+    *place = next;
+    return code;
+}
+
+/* The address that an instruction is a copy of, if it is inlined; 0 if it is not. */
+static uint64_t origin_of(const struct bat_output_flow *flow, uint64_t address,
+                          const struct bat_output_flow **callee)
+{
+    uint32_t block = bat_output_flow_at(flow, address);
+    if (block == BAT_NONE || flow->all[block].inlined == BAT_NONE || !flow->all[block].origin)
+        return 0;
+    *callee = flow->inlined[flow->all[block].inlined].flow;
+    return flow->all[block].origin + (address - flow->all[block].start);
+}
+
+/*
+ * The instruction that the note has an entry for, of which the one at *address is a copy: itself,
+ * or one of an inlined function.
+ */
+static enum bat_code find_entry(struct translation *translation, uint64_t *address, bool *is_found)
+{
+    uint32_t function = translation_function(translation, *address);
+    *is_found = has_entry(translation, function, *address);
+    if (*is_found)
+        return BAT_OK;
+    const struct bat_output_flow *flow;
+    enum bat_code code = flow_of(translation, function, &flow);
+    for (unsigned i = 0; i < MOST_LEVELS && code == BAT_OK && !*is_found; i++) {
+        *address = origin_of(flow, *address, &flow);
+        function = *address ? translation_function(translation, *address) : BAT_NONE;
+        if (function == BAT_NONE || translation->records->tables[function] == BAT_NONE)
+            break;
+        *is_found = has_entry(translation, function, *address);
+    }
+    return code;
+}
+
 /* A call, or a jump to another function: its source counts if the note has it. */
 static enum bat_code add_transfer(struct translation *translation, const struct trace *trace,
                                   struct place from, struct place to)
 {
-    uint32_t function = translation_function(translation, trace->branch);
-    if (!has_entry(translation, function, trace->branch)) {
+    uint64_t branch = trace->branch;
+    bool is_found;
+    enum bat_code code = find_entry(translation, &branch, &is_found);
+    if (code != BAT_OK)
+        return code;
+    if (is_found && branch != trace->branch) {
+        from = translation_place(translation, branch, true);
+        translation_touch(translation, from.function, 0);
+    }
+    if (!is_found) {
         translation->records->counters.unknown_callers += trace->count;
         from = (struct place){.function = BAT_NONE};
         if (to.function == BAT_NONE)
@@ -184,17 +365,33 @@ static enum bat_code add_transfer(struct translation *translation, const struct 
     return translation_add(translation, from, to, trace->count, trace->mispredictions);
 }
 
+/* The offset of a branch's record: what the note says of it, or the start of its block. */
+static uint64_t branch_offset(const struct translation *translation, uint32_t function,
+                              const struct position *at, struct place from, struct place to)
+{
+    if (at->owner == BAT_NONE)
+        return from.offset;
+    uint64_t start = translation->records->symbols[function].address;
+    uint64_t branch = at->trace->branch;
+    uint32_t entry = entry_below(translation, function, branch);
+    /* Below the first entry the note has nothing to say: the offset is the output's. */
+    bool is_input = entry != BAT_NONE && block_of(at->flow, from.offset) == at->owner;
+    /* A jump to the function's start is no call of it. */
+    bool is_as_call = to.offset == 0 && is_input && start + entry != branch &&
+                      is_call(kind_at(translation, start + entry));
+    return is_input && !is_as_call ? from.offset : at->flow->blocks[at->owner].input_offset;
+}
+
 enum bat_code translation_flow_branch(struct translation *translation, const struct trace *trace,
                                       struct place from, struct place to)
 {
     uint8_t kind = kind_at(translation, trace->branch);
-    bool is_call = kind == BAT_INSTRUCTION_CALL || kind == BAT_INSTRUCTION_INDIRECT_CALL;
-    if (from.function != to.function || is_call)
+    if (from.function != to.function || is_call(kind))
         return add_transfer(translation, trace, from, to);
 
+    uint32_t function = translation_function(translation, trace->branch);
     const struct bat_output_flow *flow;
-    enum bat_code code =
-        flow_of(translation, translation_function(translation, trace->branch), &flow);
+    enum bat_code code = flow_of(translation, function, &flow);
     if (code != BAT_OK)
         return code;
     uint32_t source = bat_output_flow_at(flow, trace->branch);
@@ -209,10 +406,10 @@ enum bat_code translation_flow_branch(struct translation *translation, const str
                           .parent = from.function,
                           .block = source,
                           .owner = flow->all[source].owner};
-    uint64_t offset = from.offset;
-    if (at.owner != BAT_NONE && block_of(flow, offset) != at.owner)
-        offset = flow->blocks[at.owner].input_offset;
-    return enter(translation, &at, target, true, offset, trace->mispredictions);
+    uint64_t offset = branch_offset(translation, function, &at, from, to);
+    struct place_in_code place;
+    find_place(translation, &at, &place);
+    return go_on(translation, &place, target, true, offset, trace->mispredictions);
 }
 
 enum bat_code translation_flow_run(struct translation *translation, uint32_t function,
@@ -229,14 +426,16 @@ enum bat_code translation_flow_run(struct translation *translation, uint32_t fun
     if (at.block == BAT_NONE)
         return BAT_OK;
     at.owner = flow->all[at.block].owner;
-    while (at.block + 1 < flow->count && flow->all[at.block + 1].start <= trace->to &&
-           code == BAT_OK) {
-        if (!flow->all[at.block].falls_through) {
+    struct place_in_code place;
+    find_place(translation, &at, &place);
+    const struct position *outermost = &place.levels[0];
+    for (uint32_t next = at.block + 1;
+         next < flow->count && flow->all[next].start <= trace->to && code == BAT_OK; next++) {
+        if (!flow->all[next - 1].falls_through) {
             translation->records->counters.left_out += trace->count;
             return BAT_OK;
         }
-        uint64_t source = at.owner == BAT_NONE ? 0 : flow->blocks[at.owner].input_offset;
-        code = enter(translation, &at, at.block + 1, false, source, 0);
+        code = go_on(translation, &place, next, false, source_of(outermost, false), 0);
     }
     return code;
 }

@@ -44,9 +44,21 @@ static inline uint32_t translation_function(const struct translation *translatio
 /* The function that a fragment belongs to; any other function itself. */
 uint32_t translation_parent(const struct translation *translation, uint32_t function);
 
+/* Where an address is in the input, by the note alone (BAT.md 8.1). */
+struct place translation_place(const struct translation *translation, uint64_t address,
+                               bool is_branch_source);
+
+/* Note that a function has samples, `count` of them more. */
+void translation_touch(struct translation *translation, uint32_t function, uint64_t count);
+
 /* Add a record. */
 enum bat_code translation_add(struct translation *translation, struct place from, struct place to,
                               uint64_t count, uint64_t mispredictions);
+
+/* Add a record from one offset of a function to another, of what is surely no call. */
+enum bat_code translation_add_inside(struct translation *translation, uint32_t function,
+                                     uint64_t from, uint64_t to, uint64_t count,
+                                     uint64_t mispredictions);
 
 /*
  * The record of a branch whose source is in a function with a table, as far as llvm-bolt can use

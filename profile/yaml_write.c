@@ -46,23 +46,29 @@ static bool is_branch(const uint64_t *item)
     return item[0] >> 32 <= BAT_KIND_SYMBOL && item[2] >> 32 <= BAT_KIND_SYMBOL;
 }
 
-/* A branch inside a function; one to its own start is a call of itself. */
+/* A branch inside a function; one to its own start may be a call of itself. */
 static bool is_inside(const uint64_t *item)
 {
     return item[0] == item[2] && item[3] != 0;
 }
 
+/* perf2bolt's fall-throughs to the start of their own function. */
+static uint64_t fallthrough_count(const struct yaml_writer *writer, const uint64_t *item)
+{
+    if (item[0] != item[2] || item[3] != 0 || !is_function(writer, item[0]))
+        return 0;
+    const uint64_t key[2] = {(uint32_t)item[0], item[1]};
+    const uint64_t *found = bat_counts_find(&writer->records->starts_reached, key);
+    return found ? found[2] : 0;
+}
+
 /*
- * How often a record enters another function, or its own at the start. perf2bolt writes a
- * fall-through into a block of input offset 0 as a call of the function too, but counts no entry.
+ * How often a record enters another function, or its own at the start: llvm-bolt wants jumps among
+ * these, too. perf2bolt writes a fall-through to there as a call, but counts no entry.
  */
 static uint64_t entry_count(const struct yaml_writer *writer, const uint64_t *item)
 {
-    if (item[0] != item[2] || item[3] != 0 || !is_function(writer, item[0]))
-        return item[4];
-    const uint64_t key[2] = {(uint32_t)item[0], item[1]};
-    const uint64_t *found = bat_counts_find(&writer->records->starts_reached, key);
-    return found ? item[4] - found[2] : item[4];
+    return writer->records->is_parity ? item[4] - fallthrough_count(writer, item) : item[4];
 }
 
 static enum bat_code fail_memory(struct bat_error *error)
@@ -175,7 +181,8 @@ static void write_successors(struct yaml_writer *writer, const struct yaml_block
     const char *separator = "        succ:            [ ";
     for (uint32_t i = block->first; i < block->first + block->count; i++) {
         const uint64_t *item = record(writer, i);
-        if (!is_branch(item) || !is_inside(item))
+        bool is_jump = is_inside(item) || bat_records_jumps_to_start(writer->records, item);
+        if (!is_branch(item) || !is_jump)
             continue;
         uint32_t to = bat_block_at(writer->blocks, block_count, item[3]);
         bat_text_string(text, separator);

@@ -19,23 +19,21 @@ import elffile
 import fixtures
 import toolbox
 
-# What llvm-bolt must still count of the input's branches. Branches of functions that were inlined
-# ran where the note has nothing to say of them.
+# What llvm-bolt must still count of the input's branches.
 MOST = 0.999
-INLINED = 0.87
 EXCHANGED = 0.998       # some of the targets that BOLT exchanged cannot be told apart
 
 # Pass, and the least share of branches; perf2bolt's records lose up to 92% of the samples here.
 NAMES = {
     "sqlite-fixed-icp-22": MOST,
-    "sqlite-fixed-inline-22": INLINED,
+    "sqlite-fixed-inline-22": MOST,
     "sqlite-fixed-threeway-22": EXCHANGED,
     "sqlite-fixed-tail-22": MOST,
     "sqlite-fixed-memcpy-22": MOST,
-    "sqlite-fixed-cpython-22": INLINED,
-    "sqlite-pie-cpython-22": INLINED,
-    "sqlite-aarch64-inline-22": INLINED,
-    "sqlite-aarch64-passes-22": INLINED,
+    "sqlite-fixed-passes-22": EXCHANGED,
+    "sqlite-fixed-cpython-22": MOST,
+    "sqlite-pie-cpython-22": MOST,
+    "sqlite-aarch64-passes-22": MOST,
     "sqlite-aarch64-all-22": MOST,
     "secondary-fixed-passes-22": MOST,      # a function that jumps to its own start
 }
@@ -75,7 +73,7 @@ class Edges(unittest.TestCase):
                                             share * direct.dyno["total branches"])
 
     def test_callees_keep_their_entries(self):
-        """Each function is entered as often as traces go to its start, also from inlined code."""
+        """Each function is entered as often as traces go to its start, and as it is inlined."""
         fixture = fixtures.get("sqlite-fixed-inline-22")
         starts = collections.defaultdict(set)
         for function in elffile.Elf(fixture.bolted).functions():
@@ -88,9 +86,25 @@ class Edges(unittest.TestCase):
                 if kind == "T" and not start.startswith("X:") and int(start, 16) in starts:
                     wanted[int(start, 16)] += int(count)
         self.assertGreater(len(wanted), 100)
-        ours = entries(self.translate(fixture)[0])
-        found = {a: sum(ours[name] for name in starts[a]) for a in wanted}
-        self.assertEqual(dict(wanted), found)
+        fdata, _, report = self.translate(fixture)
+        ours = entries(fdata)
+        found = collections.Counter({a: sum(ours[name] for name in starts[a]) for a in starts})
+        self.assertEqual({}, dict(wanted - found))
+        self.assertGreater(report["inlined_calls"], 5000)
+        self.assertEqual(report["inlined_calls"], (found - wanted).total())
+
+    def test_inlined_calls(self):
+        """Inlined functions are entered as often as in the input's own run."""
+        for name in "sqlite-fixed-inline-22", "sqlite-aarch64-inline-22":
+            with self.subTest(name):
+                fixture = fixtures.get(name)
+                wanted = entries(bolt_judge.truth(fixture).fdata("T"))
+                fdata, _, report = self.translate(fixture)
+                found = entries(fdata)
+                self.assertGreater(report["inlined_calls"], 5000)
+                # A function of one block leaves nothing in a caller by which it could be known.
+                self.assertGreater((found & wanted).total(), 0.97 * wanted.total())
+                self.assertLess((found - wanted).total(), 0.0001 * wanted.total())
 
     def test_report_and_parity(self):
         """What is left out is counted; --parity leaves nothing out, and gives perf2bolt's records."""

@@ -137,6 +137,47 @@ class LongRuns(growth.Growth):
             1024, status=0, stdin="text")
 
 
+class InlinedCode(growth.Growth):
+    """Functions that may be inlined in others, as they have conditional branches without entries."""
+
+    TEST = b"\x48\x85\xff"      # TEST RDI, RDI
+    BRANCH = b"\x74\x01\xc3"    # JE over a return
+
+    def translate(self, folder):
+        """The command."""
+        return ["battranslate", folder / "binary", "-p", folder / "profile", "-o", folder / "out"]
+
+    def make(self, folder, pieces, last):
+        """Functions of the pieces, and one of the last piece with all the samples."""
+        code = b"".join(pieces) + last
+        elf = Elf(code)
+        starts = [TEXT]
+        for piece in pieces:
+            starts.append(starts[-1] + len(piece))
+        for i, piece in enumerate([*pieces, last]):
+            elf.symbol(f"f{i}", starts[i], len(piece))
+        elf.note([(start, [(0, 0)]) for start in starts])
+        elf.save(folder / "binary")
+        write(folder / "profile", f"F {starts[-1]:x} {starts[-1] + 1:x} 1\n")
+
+    def test_functions_that_are_alike(self):
+        """All of them fit, until the very end, wherever the caller has a branch."""
+        def make(folder, n):
+            piece = self.TEST + self.BRANCH + MOVE
+            self.make(folder, [piece + b"\x05" + struct.pack("<I", i) + RET for i in range(n)],
+                      (piece + NOP) * n + RET)
+
+        self.assert_linear(make, self.translate, 256, status=0)
+
+    def test_long_function(self):
+        """It fits from each instruction of the caller on, up to its end."""
+        def make(folder, n):
+            self.make(folder, [MOVE * n + self.TEST + self.BRANCH + RET],
+                      MOVE * n + b"\x74\x00" + RET)
+
+        self.assert_linear(make, self.translate, 1024, status=0)
+
+
 def eh_frame(address, functions):
     """.eh_frame to lie at address; functions are (start, size, address of the exception table)."""
     cie = struct.pack("<IB4sBBB", 0, 1, b"zLR\0", 1, 0x78, 16) + bytes([2, 0x00, 0x00])

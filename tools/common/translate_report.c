@@ -234,6 +234,7 @@ static size_t gather(const struct bat_profile *profile, const struct bat_records
         {"out_of_range", "in no function", done.out_of_range, done.fallthroughs},
         {"within_blocks", "within one block of the input", done.within_blocks, 0},
         {"left_out", "left out: no edges of the input", done.left_out, 0},
+        {"inlined_calls", "calls that BOLT inlined", done.inlined_calls, 0},
         {"unknown_callers", "calls from an unknown place", done.unknown_callers, 0},
         {"functions", "functions with samples", done.functions, 0},
         {"functions_without_table", "without a BAT table", done.functions_without_table,

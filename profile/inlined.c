@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Which functions stand in the code of a caller: all that fit somewhere, and the largest of them.
+ */
+#include <elf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "inlined_parts.h"
+
+#define WORK_PER_INSTRUCTION 64u
+#define LEAST_WORK 4096u
+
+/* The best of what fits at one place. */
+struct candidate {
+    uint64_t start;
+    size_t first_run;
+    size_t run_count;
+    uint32_t instructions;
+    uint32_t table;
+};
+
+struct search {
+    const struct bat_program *program;
+    const struct bat_beginnings *beginnings;
+    struct bat_spots spots;
+    struct bat_comparison *comparison;
+    uint64_t budget;
+    struct candidate *candidates;
+    size_t candidate_count;
+    size_t candidate_capacity;
+    struct bat_copied_run *runs; /* of the candidates */
+    size_t run_count;
+    size_t run_capacity;
+};
+
+/* Room for `more` elements behind `count`. */
+static bool reserve(void **array, size_t *capacity, size_t count, size_t more, size_t size)
+{
+    if (more <= *capacity - count)
+        return true;
+    size_t wanted = 2 * *capacity + more + 16;
+    void *grown = realloc(*array, wanted * size);
+    if (!grown)
+        return false;
+    *array = grown;
+    *capacity = wanted;
+    return true;
+}
+
+bool bat_program_is_in(const struct bat_program *program, uint32_t table, uint64_t address,
+                       struct bat_known_code *known)
+{
+    if (address >= known->range.start && address < known->range.end)
+        return known->table == table;
+    uint32_t function = bat_functions_find(program->functions, address);
+    if (function == BAT_NONE)
+        return false;
+    uint32_t count;
+    const struct bat_function_symbol *symbol =
+        &bat_functions_all(program->functions, &count)[function];
+    uint32_t found = bat_map_table_at(program->map, symbol->address);
+    if (address - symbol->address >= symbol->size || found == BAT_NONE)
+        return false;
+    *known = (struct bat_known_code){{symbol->address, symbol->address + symbol->size},
+                                     bat_parent(program->map, found)};
+    return known->table == table;
+}
+
+/* --- The caller's instructions -------------------------------------------------------------- */
+
+size_t bat_spots_from(const struct bat_spots *spots, uint64_t address)
+{
+    size_t low = 0;
+    size_t high = spots->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (spots->all[middle].address < address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+const struct bat_spot *bat_spots_at(const struct bat_spots *spots, uint64_t address, size_t *near)
+{
+    for (unsigned i = 0; i < 2; i++)
+        if (*near + i < spots->count && spots->all[*near + i].address == address)
+            return &spots->all[*near += i];
+    size_t found = bat_spots_from(spots, address);
+    if (found == spots->count || spots->all[found].address != address)
+        return NULL;
+    *near = found;
+    return &spots->all[found];
+}
+
+static bool add_spot(struct bat_spots *spots, const struct bat_spot *spot)
+{
+    void *all = spots->all;
+    if (!reserve(&all, &spots->capacity, spots->count, 1, sizeof(*spots->all)))
+        return false;
+    spots->all = all;
+    spots->all[spots->count++] = *spot;
+    return true;
+}
+
+/* Read a range, from the entry *entry on. */
+static bool read_range(const struct bat_program *program, const struct bat_code_range *range,
+                       size_t *entry, struct bat_spots *spots)
+{
+    const struct bat_caller *caller = spots->caller;
+    uint16_t machine = bat_elf_machine(program->elf);
+    for (uint64_t address = range->start; address < range->end;) {
+        while (*entry < caller->entry_count && caller->entries[*entry] < address)
+            ++*entry;
+        struct bat_code_at at;
+        if (!bat_code_read(program->elf, address, &at)) {
+            /* Code begins anew at the next entry. */
+            while (*entry < caller->entry_count && caller->entries[*entry] == address)
+                ++*entry;
+            address = *entry < caller->entry_count ? caller->entries[*entry] : range->end;
+            continue;
+        }
+        bool has_entry = *entry < caller->entry_count && caller->entries[*entry] == address;
+        const struct bat_spot spot = {.address = address,
+                                      .target = at.instruction.target,
+                                      .hash = bat_code_hash(machine, &at),
+                                      .kind = at.instruction.kind,
+                                      .length = at.instruction.length,
+                                      .has_entry = has_entry};
+        if (!add_spot(spots, &spot))
+            return false;
+        address += at.instruction.length;
+    }
+    return true;
+}
+
+static bool read_spots(const struct bat_program *program, struct bat_spots *spots)
+{
+    size_t entry = 0;
+    const struct bat_caller *caller = spots->caller;
+    for (size_t i = 0; i < caller->range_count; i++) {
+        /* Ranges of a damaged file may overlap. */
+        bool is_ascending = i == 0 || caller->ranges[i - 1].end <= caller->ranges[i].start;
+        if (is_ascending && !read_range(program, &caller->ranges[i], &entry, spots))
+            return false;
+    }
+    return true;
+}
+
+/* --- What fits ------------------------------------------------------------------------------ */
+
+/* Keep what the comparison found, in the place of what fitted worse. */
+static bool keep(struct search *search, struct candidate *best, uint64_t start, uint32_t table,
+                 const struct bat_copy *copy)
+{
+    size_t first = best->instructions ? best->first_run : search->run_count;
+    void *runs = search->runs;
+    if (!reserve(&runs, &search->run_capacity, first, copy->run_count, sizeof(*search->runs)))
+        return false;
+    search->runs = runs;
+    memcpy(search->runs + first, copy->runs, copy->run_count * sizeof(*search->runs));
+    search->run_count = first + copy->run_count;
+    *best = (struct candidate){start, first, copy->run_count, copy->instructions, table};
+    return true;
+}
+
+/* Compare the code from a spot on with all functions that begin like it. */
+static enum bat_code find_candidate(struct search *search, size_t spot)
+{
+    uint64_t keys[BEGINNING_KEYS];
+    unsigned count = bat_beginning_keys(search->program, &search->spots, spot, keys);
+    uint64_t start = search->spots.all[spot].address;
+    struct candidate best = {0};
+    bool is_tie = false;
+    for (unsigned i = 0; i < count; i++) {
+        size_t functions;
+        const struct bat_sort_key *found =
+            bat_beginnings_find(search->beginnings, keys[i], &functions);
+        for (size_t j = 0; j < functions && search->budget != 0; j++) {
+            struct bat_copy copy;
+            uint32_t table = (uint32_t)found[j].value;
+            if (table == search->spots.caller->table)
+                continue;
+            enum bat_code code =
+                bat_compare(search->comparison, start, table, &search->budget, &copy);
+            if (code != BAT_OK)
+                return code;
+            if (copy.instructions == 0 || copy.instructions < best.instructions)
+                continue;
+            is_tie = copy.instructions == best.instructions;
+            if (!is_tie && !keep(search, &best, start, table, &copy))
+                return BAT_ERR_MEMORY;
+        }
+    }
+    if (best.instructions == 0)
+        return BAT_OK;
+    if (is_tie) {
+        search->run_count = best.first_run;
+        return BAT_OK;
+    }
+    void *candidates = search->candidates;
+    if (!reserve(&candidates, &search->candidate_capacity, search->candidate_count, 1,
+                 sizeof(*search->candidates)))
+        return BAT_ERR_MEMORY;
+    search->candidates = candidates;
+    search->candidates[search->candidate_count++] = best;
+    return BAT_OK;
+}
+
+/* --- The largest ---------------------------------------------------------------------------- */
+
+static int by_size(const void *left_pointer, const void *right_pointer)
+{
+    const struct candidate *left = left_pointer;
+    const struct candidate *right = right_pointer;
+    if (left->instructions != right->instructions)
+        return left->instructions > right->instructions ? -1 : 1;
+    return (left->start > right->start) - (left->start < right->start);
+}
+
+static int by_run_start(const void *left, const void *right)
+{
+    uint64_t a = ((const struct bat_copied_run *)left)->start;
+    uint64_t b = ((const struct bat_copied_run *)right)->start;
+    return (a > b) - (a < b);
+}
+
+/* Take the instructions of a candidate, if they are free; else none. */
+static bool take(const struct search *search, const struct candidate *candidate, uint8_t *is_taken)
+{
+    const struct bat_copied_run *runs = search->runs + candidate->first_run;
+    for (unsigned pass = 0; pass < 2; pass++)
+        for (size_t i = 0; i < candidate->run_count; i++)
+            for (size_t at = bat_spots_from(&search->spots, runs[i].start);
+                 at < search->spots.count && search->spots.all[at].address < runs[i].end; at++) {
+                if (pass == 0 && is_taken[at])
+                    return false;
+                is_taken[at] |= pass != 0;
+            }
+    return true;
+}
+
+static enum bat_code choose(struct search *search, struct bat_inlined *inlined)
+{
+    uint8_t *is_taken = calloc(search->spots.count + 1, 1);
+    inlined->calls = malloc((search->candidate_count + 1) * sizeof(*inlined->calls));
+    inlined->runs = malloc((search->run_count + 1) * sizeof(*inlined->runs));
+    if (!is_taken || !inlined->calls || !inlined->runs) {
+        free(is_taken);
+        bat_inlined_free(inlined);
+        return BAT_ERR_MEMORY;
+    }
+    qsort(search->candidates, search->candidate_count, sizeof(*search->candidates), by_size);
+    for (size_t i = 0; i < search->candidate_count; i++) {
+        const struct candidate *candidate = &search->candidates[i];
+        if (!take(search, candidate, is_taken))
+            continue;
+        struct bat_copied_run *runs = inlined->runs + inlined->run_count;
+        memcpy(runs, search->runs + candidate->first_run, candidate->run_count * sizeof(*runs));
+        qsort(runs, candidate->run_count, sizeof(*runs), by_run_start);
+        inlined->calls[inlined->call_count++] = (struct bat_inlined_call){
+            candidate->table, inlined->run_count, (uint32_t)candidate->run_count};
+        inlined->run_count += (uint32_t)candidate->run_count;
+    }
+    free(is_taken);
+    return BAT_OK;
+}
+
+enum bat_code bat_inlined_find(const struct bat_program *program,
+                               struct bat_beginnings **beginnings, const struct bat_caller *caller,
+                               struct bat_inlined *inlined)
+{
+    struct search search = {.program = program, .spots = {.caller = caller}};
+    uint16_t machine = bat_elf_machine(program->elf);
+    *inlined = (struct bat_inlined){0};
+    if (machine != EM_X86_64 && machine != EM_AARCH64)
+        return BAT_OK;
+    enum bat_code code = *beginnings ? BAT_OK : bat_beginnings_create(program, beginnings);
+    if (code == BAT_OK && !read_spots(program, &search.spots))
+        code = BAT_ERR_MEMORY;
+    if (code == BAT_OK) {
+        search.beginnings = *beginnings;
+        search.comparison = bat_comparison_new(program, &search.spots);
+        search.budget = LEAST_WORK + (uint64_t)WORK_PER_INSTRUCTION * search.spots.count;
+        code = search.comparison ? BAT_OK : BAT_ERR_MEMORY;
+    }
+    for (size_t i = 0; i < search.spots.count && code == BAT_OK; i++)
+        code = find_candidate(&search, i);
+    if (code == BAT_OK && search.candidate_count != 0)
+        code = choose(&search, inlined);
+    bat_comparison_free(search.comparison);
+    free(search.spots.all);
+    free(search.candidates);
+    free(search.runs);
+    return code;
+}
+
+void bat_inlined_free(struct bat_inlined *inlined)
+{
+    free(inlined->calls);
+    free(inlined->runs);
+    *inlined = (struct bat_inlined){0};
+}
