@@ -91,6 +91,9 @@ enum bat_code bat_code_blocks(const struct bat_code_reader *reader, uint32_t fun
 /* Free what bat_code_blocks() allocated; *blocks may be all zero. */
 void bat_code_blocks_free(struct bat_code_blocks *blocks);
 
+/* The block that holds an offset; BAT_NONE if there is none. Logarithmic. */
+uint32_t bat_code_block_at(const struct bat_code_blocks *blocks, uint64_t offset);
+
 /*
  * The id of the secondary entry point that a call to this offset enters: that of the block which
  * holds the offset, or 0. Logarithmic in the number of blocks.

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "code_blocks.h"
 
-/* The block that holds offset; BAT_NONE if there is none. */
-static uint32_t block_at(const struct bat_code_blocks *blocks, uint64_t offset)
+uint32_t bat_code_block_at(const struct bat_code_blocks *blocks, uint64_t offset)
 {
     if (blocks->count == 0 || offset < blocks->all[0].start || offset >= blocks->size)
         return BAT_NONE;
@@ -20,7 +19,7 @@ static uint32_t block_at(const struct bat_code_blocks *blocks, uint64_t offset)
 
 uint32_t bat_code_entry_id(const struct bat_code_blocks *blocks, uint64_t offset)
 {
-    uint32_t block = block_at(blocks, offset);
+    uint32_t block = bat_code_block_at(blocks, offset);
     return block == BAT_NONE ? 0 : blocks->all[block].entry_id;
 }
 
@@ -41,8 +40,8 @@ bool bat_code_fallthroughs(const struct bat_code_blocks *blocks, uint64_t from, 
                            unsigned source, struct bat_code_fallthroughs *fallthroughs)
 {
     *fallthroughs = (struct bat_code_fallthroughs){0};
-    uint32_t first = from <= to ? block_at(blocks, from) : BAT_NONE;
-    uint32_t last = first == BAT_NONE ? BAT_NONE : block_at(blocks, to);
+    uint32_t first = from <= to ? bat_code_block_at(blocks, from) : BAT_NONE;
+    uint32_t last = first == BAT_NONE ? BAT_NONE : bat_code_block_at(blocks, to);
     if (last == BAT_NONE)
         return false;
     if (follows_call(blocks, first, from, source))

@@ -26,23 +26,6 @@ static enum bat_code fail_memory(const struct building *building)
                     building->graph->blocks.count);
 }
 
-uint32_t bat_code_graph_block_at(const struct bat_code_graph *graph, uint64_t offset)
-{
-    const struct bat_code_blocks *blocks = &graph->blocks;
-    if (blocks->count == 0 || offset < blocks->all[0].start || offset >= blocks->size)
-        return BAT_NONE;
-    uint32_t low = 0;
-    uint32_t high = blocks->count;
-    while (high - low > 1) {
-        uint32_t middle = low + (high - low) / 2;
-        if (blocks->all[middle].start <= offset)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 /* --- Edges -------------------------------------------------------------------------------- */
 
 static enum bat_code reserve_edges(struct building *building, uint32_t count)
@@ -85,7 +68,7 @@ static enum bat_code add_table(struct building *building, uint32_t table)
     uint32_t *edges = building->graph->edges + building->edge_count;
     code_table_targets(building->sweep, &tables[table], edges, count, &count);
     for (uint32_t i = 0; i < count; i++)
-        edges[i] = bat_code_graph_block_at(building->graph, edges[i]);
+        edges[i] = bat_code_block_at(&building->graph->blocks, edges[i]);
     if (count > 1)
         qsort(edges, count, sizeof(*edges), by_value);
     uint32_t kept = 0;
@@ -134,7 +117,7 @@ static void add_edges(struct building *building, uint32_t i, uint32_t first, uin
     for (uint32_t at = last > first ? last - 1 : last; at <= last; at++)
         if (is_inner_branch(&building->sweep->all[at]))
             graph->edges[building->edge_count++] =
-                bat_code_graph_block_at(graph, building->sweep->all[at].target);
+                bat_code_block_at(&graph->blocks, building->sweep->all[at].target);
     uint32_t count = building->edge_count - graph->first_edge[i];
     bool falls = count == 0   ? !ends_flow(end)
                  : count == 1 ? end->kind == BAT_INSTRUCTION_CONDITIONAL

@@ -45,9 +45,6 @@ enum bat_code bat_code_graph(const struct bat_code_reader *reader, uint32_t func
 /* Free what bat_code_graph() allocated; *graph may be all zero. */
 void bat_code_graph_free(struct bat_code_graph *graph);
 
-/* The block that holds offset; BAT_NONE if there is none. Logarithmic. */
-uint32_t bat_code_graph_block_at(const struct bat_code_graph *graph, uint64_t offset);
-
 /*
  * True if control goes from one block to another, which it may also do through the block that the
  * first one falls through to, if that leads nowhere else. Logarithmic.

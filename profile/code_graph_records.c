@@ -69,7 +69,7 @@ static bool may_call(const struct bat_code_kept *kept)
  */
 static uint32_t target_of(const struct bat_code_graph *graph, uint64_t to, bool *is_taken)
 {
-    uint32_t block = bat_code_graph_block_at(graph, to);
+    uint32_t block = bat_code_block_at(&graph->blocks, to);
     const struct bat_code_block *target = &graph->blocks.all[block];
     *is_taken = false;
     if (to == target->start || to == graph->body[block])
@@ -86,8 +86,8 @@ static uint32_t target_of(const struct bat_code_graph *graph, uint64_t to, bool 
 bool bat_code_graph_takes_branch(const struct bat_code_graph *graph, uint64_t from, uint64_t to,
                                  bool is_bolted)
 {
-    uint32_t source = bat_code_graph_block_at(graph, from);
-    uint32_t target = bat_code_graph_block_at(graph, to);
+    uint32_t source = bat_code_block_at(&graph->blocks, from);
+    uint32_t target = bat_code_block_at(&graph->blocks, to);
     if (source == BAT_NONE || target == BAT_NONE)
         return false;
     if (from == to || graph->first_edge[source] == graph->end_edge[source])

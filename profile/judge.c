@@ -27,15 +27,6 @@ static bool is_function(const struct bat_records *records, uint64_t word)
     return word >> 32 == BAT_KIND_SYMBOL && (uint32_t)word < records->function_count;
 }
 
-enum yaml_place judged_yaml_place(const struct bat_records *records, const uint64_t *item)
-{
-    if (!judged_is_branch(item) || item[4] == 0)
-        return YAML_NOWHERE;
-    if (item[0] == item[2] && item[3] != 0)
-        return YAML_SUCCESSOR;
-    return bat_records_jumps_to_start(records, item) ? YAML_SUCCESSOR : YAML_CALL;
-}
-
 struct bat_block *judged_blocks(const struct judged_records *of, uint32_t *count)
 {
     const struct bat_map *map = of->records->map;

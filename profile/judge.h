@@ -39,14 +39,13 @@ static inline bool judged_is_branch(const uint64_t *item)
     return item[0] >> 32 <= BAT_KIND_SYMBOL && item[2] >> 32 <= BAT_KIND_SYMBOL;
 }
 
-/* How the records are told in YAML. */
-enum yaml_place {
-    YAML_NOWHERE,   /* left out */
-    YAML_SUCCESSOR, /* a branch from a block to another one */
-    YAML_CALL,
-};
-
-enum yaml_place judged_yaml_place(const struct bat_records *records, const uint64_t *item);
+/* How a record counts in YAML: those without a count are left out. */
+static inline enum bat_yaml_place judged_yaml_place(const struct bat_records *records, uint32_t i)
+{
+    return bat_counts_item(&records->branches, i)[4] == 0
+               ? BAT_YAML_NOWHERE
+               : (enum bat_yaml_place)records->yaml_places[i];
+}
 
 /*
  * The input blocks that the note knows of a function with a table, to be freed; *count may be 0.

@@ -44,10 +44,11 @@ static bool fits(const struct judged_records *of, const struct bat_code_graph *g
 }
 
 static bool takes_yaml(const struct judged_records *of, const struct bat_code_graph *graph,
-                       const struct bat_block *blocks, uint32_t count, const uint64_t *item)
+                       const struct bat_block *blocks, uint32_t count, uint32_t i)
 {
+    const uint64_t *item = record(of, i);
     uint32_t from = bat_block_at(blocks, count, item[1]);
-    if (judged_yaml_place(of->records, item) == YAML_CALL)
+    if (judged_yaml_place(of->records, i) == BAT_YAML_CALL)
         return bat_code_graph_takes_call(graph, blocks[from].index,
                                          item[1] - blocks[from].input_offset);
     uint32_t to = bat_block_at(blocks, count, item[3]);
@@ -69,11 +70,11 @@ static enum bat_code judge_yaml(const struct judged_records *of, const struct ba
     bool is_fit = fits(of, graph, blocks, count);
     for (uint32_t i = of->first; i < of->end; i++) {
         const uint64_t *item = record(of, i);
-        enum yaml_place place = judged_yaml_place(of->records, item);
-        if (place == YAML_NOWHERE || bat_block_at(blocks, count, item[1]) == BAT_NONE)
+        enum bat_yaml_place place = judged_yaml_place(of->records, i);
+        if (place == BAT_YAML_NOWHERE || bat_block_at(blocks, count, item[1]) == BAT_NONE)
             continue;
-        verdict->samples += place == YAML_SUCCESSOR ? item[4] : 0;
-        verdict->is_stale |= !is_fit || !takes_yaml(of, graph, blocks, count, item);
+        verdict->samples += place == BAT_YAML_SUCCESSOR ? item[4] : 0;
+        verdict->is_stale |= !is_fit || !takes_yaml(of, graph, blocks, count, i);
     }
     verdict->is_stale |= !is_fit;
     free(blocks);

@@ -211,13 +211,13 @@ static bool takes_branch(const struct note_judging *judging, const uint64_t *ite
 }
 
 static bool takes_yaml(const struct note_judging *judging, const uint64_t *item,
-                       enum yaml_place place)
+                       enum bat_yaml_place place)
 {
     const struct bat_output_flow *flow = judging->flow;
     uint32_t from = bat_block_at(flow->blocks, flow->block_count, item[1]);
     if (from == BAT_NONE)
         return true;
-    if (place == YAML_CALL)
+    if (place == BAT_YAML_CALL)
         return is_known(judging, item[1]) ||
                (flow->blocks[from].input_offset == item[1] && judging->calls[from]);
     uint32_t to = bat_block_at(flow->blocks, flow->block_count, item[3]);
@@ -225,12 +225,13 @@ static bool takes_yaml(const struct note_judging *judging, const uint64_t *item,
            (to != BAT_NONE && has_edge(judging, from, to));
 }
 
-static void judge_record(const struct note_judging *judging, const uint64_t *item,
+static void judge_record(const struct note_judging *judging, uint32_t record,
                          struct verdict *verdict)
 {
-    enum yaml_place place = judged_yaml_place(judging->of->records, item);
-    if (judging->of->is_yaml && place != YAML_NOWHERE) {
-        verdict->samples += place == YAML_SUCCESSOR ? item[4] : 0;
+    const uint64_t *item = bat_counts_item(&judging->of->records->branches, record);
+    enum bat_yaml_place place = judged_yaml_place(judging->of->records, record);
+    if (judging->of->is_yaml && place != BAT_YAML_NOWHERE) {
+        verdict->samples += place == BAT_YAML_SUCCESSOR ? item[4] : 0;
         verdict->is_stale |= !takes_yaml(judging, item, place);
     } else if (!judging->of->is_yaml && judged_is_branch(item)) {
         verdict->samples += item[4];
@@ -245,7 +246,7 @@ enum bat_code judge_by_note(const struct judged_records *of, struct verdict *ver
     struct note_judging judging = {.of = of, .error = error};
     enum bat_code code = read_note(&judging);
     for (uint32_t i = of->first; i < of->end && !code; i++)
-        judge_record(&judging, bat_counts_item(&of->records->branches, i), verdict);
+        judge_record(&judging, i, verdict);
     verdict->is_given_up = judging.is_given_up;
     free(judging.edges);
     free(judging.is_open);

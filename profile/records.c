@@ -26,7 +26,7 @@ void bat_records_free(struct bat_records *records)
     bat_counts_free(&records->branches);
     bat_counts_free(&records->samples);
     bat_counts_free(&records->starts_reached);
-    bat_counts_free(&records->own_jumps);
+    free(records->yaml_places);
     bat_counts_free(&records->entry_ids);
     free(records);
 }

@@ -21,6 +21,13 @@
 /* The name of an end that is in no function: "[unknown]". */
 #define BAT_NAME_UNKNOWN BAT_NONE
 
+/* How YAML tells a branch. */
+enum bat_yaml_place {
+    BAT_YAML_NOWHERE,   /* a memory access; of a block whose index and hash are not known */
+    BAT_YAML_SUCCESSOR, /* a branch or fall-through from a block to another one of the function */
+    BAT_YAML_CALL,      /* a call or jump to a function */
+};
+
 /*
  * Ends are words like bat_fdata_word()'s, a kind and a name. Names below function_count are
  * functions of the binary, by index; the others, less function_count, are extra_names: data, and
@@ -49,8 +56,7 @@ struct bat_records {
     /* Function, offset: how much of its record to the function's own start are fall-throughs into
        a block there, not calls of itself. Only perf2bolt's records need it. */
     struct bat_counts starts_reached;
-    /* Function, offset: its record to the function's own start is a jump's, or falls through. */
-    struct bat_counts own_jumps;
+    uint8_t *yaml_places; /* of each branch: enum bat_yaml_place */
     /* Function without a table, offset: id of the secondary entry point that is called there. */
     struct bat_counts entry_ids;
     struct bat_strings events;
@@ -72,13 +78,11 @@ enum bat_code bat_records_flow(struct bat_records *records, uint32_t hot,
 void bat_records_forget_code(struct bat_records *records);
 
 /*
- * Fill own_jumps, but of perf2bolt's records: by the input's code if it is at hand; else a record
- * is a call's if the note has an entry there at a call of the output.
+ * Fill yaml_places; branches are sorted. By the input's code where that is at hand: of the
+ * functions in uncovered. Else by the note and the output's code. Time n log n in the records of
+ * functions.
  */
-enum bat_code bat_records_find_jumps(struct bat_records *records, struct bat_error *error);
-
-/* True for a record to the function's own start that is no call of it. */
-bool bat_records_jumps_to_start(const struct bat_records *records, const uint64_t *item);
+enum bat_code bat_records_find_places(struct bat_records *records, struct bat_error *error);
 
 /* Add a profile's fdata records; their names become the binary's where it has them. */
 enum bat_code bat_records_add_fdata(struct bat_records *records, const struct bat_profile *profile,

@@ -573,22 +573,19 @@ static enum bat_code translate_profile(struct translation *translation, struct b
     made->samples = bat_counts_new(2);
     made->starts_reached = bat_counts_new(2);
     made->entry_ids = bat_counts_new(2);
-    made->own_jumps = bat_counts_new(2);
     enum bat_code code = fill_records(translation, symbols, original);
     free(translation->touched);
+    if (code == BAT_OK) {
+        bat_counts_sort(&made->branches);
+        bat_counts_sort(&made->samples);
+        code = bat_records_find_places(made, translation->error);
+    }
+    if (code != BAT_OK) {
+        bat_records_free(made);
+        return code;
+    }
     if (!translation->fdata_of->will_be_judged)
         bat_records_forget_code(made);
-    if (code != BAT_OK) {
-        bat_records_free(made);
-        return code;
-    }
-    bat_counts_sort(&made->branches);
-    bat_counts_sort(&made->samples);
-    code = bat_records_find_jumps(made, translation->error);
-    if (code != BAT_OK) {
-        bat_records_free(made);
-        return code;
-    }
     *records = made;
     return BAT_OK;
 }

@@ -40,16 +40,10 @@ static bool is_function(const struct yaml_writer *writer, uint64_t word)
     return word >> 32 == BAT_KIND_SYMBOL && (uint32_t)word < writer->records->function_count;
 }
 
-/* Memory accesses have no place in YAML. */
-static bool is_branch(const uint64_t *item)
+/* enum bat_yaml_place */
+static uint8_t place(const struct yaml_writer *writer, uint32_t i)
 {
-    return item[0] >> 32 <= BAT_KIND_SYMBOL && item[2] >> 32 <= BAT_KIND_SYMBOL;
-}
-
-/* A branch inside a function; one to its own start may be a call of itself. */
-static bool is_inside(const uint64_t *item)
-{
-    return item[0] == item[2] && item[3] != 0;
+    return writer->records->yaml_places[i];
 }
 
 /* perf2bolt's fall-throughs to the start of their own function. */
@@ -90,7 +84,8 @@ static enum bat_code sort_entries(struct yaml_writer *writer)
     uint32_t count = 0;
     for (uint32_t i = 0; i < all; i++) {
         const uint64_t *item = record(writer, i);
-        if (is_branch(item) && is_function(writer, item[2]) && !is_inside(item))
+        bool is_inside = item[0] == item[2] && item[3] != 0;
+        if (item[0] >> 32 <= BAT_KIND_SYMBOL && is_function(writer, item[2]) && !is_inside)
             keys[count++] = (struct bat_sort_key){.key = item[3], .value = i};
     }
     struct bat_sort_key *spare = keys + count;
@@ -181,8 +176,7 @@ static void write_successors(struct yaml_writer *writer, const struct yaml_block
     const char *separator = "        succ:            [ ";
     for (uint32_t i = block->first; i < block->first + block->count; i++) {
         const uint64_t *item = record(writer, i);
-        bool is_jump = is_inside(item) || bat_records_jumps_to_start(writer->records, item);
-        if (!is_branch(item) || !is_jump)
+        if (place(writer, i) != BAT_YAML_SUCCESSOR)
             continue;
         uint32_t to = bat_block_at(writer->blocks, block_count, item[3]);
         bat_text_string(text, separator);
@@ -204,8 +198,7 @@ static void write_calls(struct yaml_writer *writer, const struct yaml_block *blo
     const char *separator = "        calls:           [ ";
     for (uint32_t i = block->first; i < block->first + block->count; i++) {
         const uint64_t *item = record(writer, i);
-        if (!is_branch(item) || is_inside(item) ||
-            bat_records_jumps_to_start(writer->records, item))
+        if (place(writer, i) != BAT_YAML_CALL)
             continue;
         bat_text_string(text, separator);
         write_hash(text, "{ off: ", item[1] - block_offset);
@@ -227,7 +220,7 @@ static void write_calls(struct yaml_writer *writer, const struct yaml_block *blo
 static bool has_counts(const struct yaml_writer *writer, const struct yaml_block *block)
 {
     for (uint32_t i = block->first; i < block->first + block->count; i++)
-        if (is_branch(record(writer, i)) && record(writer, i)[4] != 0)
+        if (place(writer, i) != BAT_YAML_NOWHERE && record(writer, i)[4] != 0)
             return true;
     return block->exec != 0;
 }
