@@ -92,7 +92,7 @@ class Passes(unittest.TestCase):
             self.compare_branches(fixture, truth, folder)
             if not toolbox.SANITIZED:
                 self.ask_bolt(fixture, truth.fdata("T"), fdata, report, "")
-                self.ask_bolt(fixture, truth.yaml("T"), yaml, report, "_yaml")
+                self.ask_bolt(fixture, truth.fdata("T"), yaml, report, "_yaml")
 
     def ask_bolt(self, fixture, direct, path, report, output):
         """What llvm-bolt makes of a profile that came back, and of perf2bolt's of the input's run;
@@ -175,7 +175,7 @@ class Outcome(unittest.TestCase):
         for name in AGAIN:
             with self.subTest(name), tempfile.TemporaryDirectory() as folder:
                 fixture = fixtures.get(name)
-                fdata, _ = translate(fixture, folder)
+                fdata = translate(fixture, folder)[0]
                 by_note = pathlib.Path(folder, "note.fdata")
                 toolbox.fine("battranslate", fixture.bolted, "-q", "-o", by_note, "-p",
                              bolt_profiles.reference(fixture).profile("T"))
