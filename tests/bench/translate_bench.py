@@ -6,7 +6,8 @@
 
 First SQLite, and a program of clang's size if FOLDER holds what large/make.sh leaves there: both
 tools translate the same profile to fdata and YAML, in turns, each a few times; what counts is the
-median. The records must be the same.
+median. battranslate does so by the note alone, with --parity, where the records must be the same, and by
+way of the input binary (--original). Then the profile of the input's own run, which has no note.
 
 Then profiles of N megabytes and of twice as many, made by repeating SQLite's records in a random
 order: bytes a second of one core, how time grows, and that memory does not.
@@ -99,12 +100,16 @@ def goal(what, found, wanted, at_least):
 # --- Side by side --------------------------------------------------------------------------------
 
 
-def pair(programs, binary, profile, folder, options=()):
-    """battranslate and perf2bolt for one profile."""
-    ours = [programs.bin_dir / "battranslate", binary, "-p", profile, *options]
-    theirs = ["perf2bolt-22", binary, "-p", profile, "--pa"]
-    return (Tool(programs.measure, "battranslate", ours, folder),
-            Tool(programs.measure, "perf2bolt-22", theirs, folder))
+def ours_of(programs, name, binary, profile, folder, *options):
+    """battranslate for one profile; its files are called after the name."""
+    command = [programs.bin_dir / "battranslate", binary, "-p", profile, *options]
+    return Tool(programs.measure, name, command, folder)
+
+
+def theirs_of(programs, binary, profile, folder):
+    """perf2bolt for one profile."""
+    return Tool(programs.measure, "perf2bolt-22", ["perf2bolt-22", binary, "-p", profile, "--pa"],
+                folder)
 
 
 def check_records(ours, theirs):
@@ -112,30 +117,57 @@ def check_records(ours, theirs):
     _, mine = bolt_profiles.read_fdata(ours.fdata)
     _, others = bolt_profiles.read_fdata(theirs.fdata)
     different = [k for k in mine.keys() | others.keys() if mine.get(k) != others.get(k)]
-    print(f"  {len(mine)} records, {len(different)} of them not as perf2bolt's")
+    print(f"  {ours.name}: {len(mine)} records, {len(different)} of them not as perf2bolt's")
     for key in sorted(different)[:10]:
         print(f"    {' '.join(key)}: {others.get(key)} by perf2bolt, {mine.get(key)} by battranslate")
     return len(different)
 
 
-def side_by_side(title, programs, binary, profile, runs, goals):
-    """Both tools on one binary. Returns how many records differ."""
+def ratios(ours, theirs, goals=None):
+    """How much faster and smaller; goals: (times faster, times less memory)."""
+    faster = theirs.seconds() / ours.seconds()
+    smaller = max(theirs.memory) / max(ours.memory)
+    if goals:
+        goal(f"{ours.name}: times faster", faster, goals[0], True)
+        goal(f"{ours.name}: times less memory", smaller, goals[1], True)
+    else:
+        print(f"  {ours.name}: {faster:.1f} times faster, {smaller:.1f} times less memory")
+    print(f"  {ours.name}: {theirs.cpu_seconds() / ours.cpu_seconds():.1f} times less processor time")
+
+
+def heading(title, binary, profile):
+    """What a table is about."""
+    return (f"{title}: {os.path.getsize(binary) / 1e6:.1f} MB, profile of "
+            f"{os.path.getsize(profile) / 1e6:.1f} MB")
+
+
+def side_by_side(title, programs, binary, original, profile, runs, goals=None):
+    """Both tools on one BOLTed binary. Returns how many records differ."""
     with tempfile.TemporaryDirectory(dir=".") as folder:
-        ours, theirs = pair(programs, binary, profile, folder)
+        theirs = theirs_of(programs, binary, profile, folder)
+        ours = ours_of(programs, "battranslate", binary, profile, folder)
+        parity = ours_of(programs, "--parity", binary, profile, folder, "--parity")
+        moved = ours_of(programs, "--original", binary, profile, folder, f"--original={original}")
+        moved.warm_up()
+        race([theirs, parity, ours, moved], runs)
+        table(heading(title, binary, profile), [theirs, parity, ours, moved])
+        different = check_records(parity, theirs)
+        for tool in (parity, ours):
+            ratios(tool, theirs, goals)
+        goal("--original, times the default's time", moved.seconds() / ours.seconds(), 3, False)
+        return different
+
+
+def without_note(title, programs, binary, profile, runs, goals=None):
+    """Both tools on a binary that BOLT has not written."""
+    with tempfile.TemporaryDirectory(dir=".") as folder:
+        theirs = theirs_of(programs, binary, profile, folder)
+        ours = ours_of(programs, "battranslate", binary, profile, folder)
         ours.warm_up()
         race([theirs, ours], runs)
-        table(f"{title}: {os.path.getsize(binary) / 1e6:.1f} MB, profile of "
-              f"{os.path.getsize(profile) / 1e6:.1f} MB", [theirs, ours])
-        different = check_records(ours, theirs)
-        faster = theirs.seconds() / ours.seconds()
-        smaller = max(theirs.memory) / max(ours.memory)
-        if goals:
-            goal("times faster", faster, 50, True)
-            goal("times less memory", smaller, 14, True)
-        else:
-            print(f"  {faster:.1f} times faster, {smaller:.1f} times less memory")
-        print(f"  {theirs.cpu_seconds() / ours.cpu_seconds():.1f} times less processor time")
-        return different
+        table(heading(title, binary, profile), [theirs, ours])
+        check_records(ours, theirs)
+        ratios(ours, theirs, goals)
 
 
 # --- Long profiles -------------------------------------------------------------------------------
@@ -162,15 +194,15 @@ def long_profiles(programs, binary, profile, runs, megabytes):
             sizes.append(repeat(profile, path, megabytes * factor))
             place = pathlib.Path(folder, name)
             place.mkdir()
-            ours.append(pair(programs, binary, path, place, ["--threads=1"]))
-            ours[-1][0].name = f"battranslate, {name}"
-        once, twice = ours[0][0], ours[1][0]
+            ours.append(ours_of(programs, f"battranslate, {name}", binary, path, place,
+                                "--threads=1"))
+        once, twice = ours
+        theirs = theirs_of(programs, binary, pathlib.Path(folder, "once.preagg"), folder)
         once.warm_up()
-        ours[0][1].run()
+        theirs.run()
         race([once, twice], runs)
         table(f"{sizes[0] / 1e6:.0f} MB and {sizes[1] / 1e6:.0f} MB of pre-aggregated text, "
-              "one thread", [ours[0][1], once, twice])
-        theirs = ours[0][1]
+              "one thread", [theirs, once, twice])
         print(f"  perf2bolt: {sizes[0] / theirs.seconds() / 1e6:.0f} MB/s, by processor time "
               f"{sizes[0] / theirs.cpu_seconds() / 1e6:.0f}; battranslate by processor time: "
               f"{sizes[1] / twice.cpu_seconds() / 1e6:.0f}")
@@ -192,13 +224,15 @@ def main():
     arguments = parser.parse_args()
     fixture = fixtures.get("sqlite-fixed-profile2-22")
     profile = bolt_profiles.reference(fixture).profile("T")
-    different = side_by_side("SQLite", arguments, fixture.bolted, profile, arguments.runs,
-                             goals=False)
+    different = side_by_side("SQLite", arguments, fixture.bolted, fixture.input, profile,
+                             arguments.runs)
     large = pathlib.Path(arguments.large or "").absolute()
     if arguments.large and (large / "cc.bolt.preagg").exists():
-        different += side_by_side("Clang's size", arguments, large / "cc.bolt",
-                                  large / "cc.bolt.preagg", min(arguments.runs, LARGE_RUNS_MAX),
-                                  goals=True)
+        runs = min(arguments.runs, LARGE_RUNS_MAX)
+        different += side_by_side("Clang's size", arguments, large / "cc.bolt", large / "cc",
+                                  large / "cc.bolt.preagg", runs, goals=(50, 14))
+        without_note("Clang's size, without a note", arguments, large / "cc", large / "cc.preagg",
+                     runs, goals=(100, 40))
     else:
         print("\nno program of clang's size: sh tests/bench/large/make.sh "
               f"{arguments.large or 'FOLDER'} makes one")
