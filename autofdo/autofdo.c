@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* From ranges and branches, or from basic samples, to a sample profile. */
+/* Makes a sample profile from ranges and branches, or from basic samples. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,10 +17,10 @@ struct work {
     struct code_map code;
     struct ranges ranges;
     struct forest forest;
-    struct bat_counts names;     /* from a string's address in DWARF to its number in the forest */
-    struct bat_counts callees;   /* the same, without suffixes, and its length then */
-    struct bat_counts functions; /* of function_key(): those with samples */
-    struct bat_counts entries;   /* of function_key(): their entries, where these were sought */
+    struct bat_counts names;     /* from the address of a name in DWARF to its forest number */
+    struct bat_counts callees;   /* the same, of the name without suffixes, and its length */
+    struct bat_counts functions; /* function_key() of functions with samples */
+    struct bat_counts entries;   /* from function_key() to the entry, once it was looked up */
     bool has_fs_discriminators;
     struct bat_autofdo_counters counters;
     struct bat_error *error;
@@ -33,7 +33,7 @@ static enum bat_code fail_memory(struct work *work)
 
 /* --- Functions ------------------------------------------------------------------------------ */
 
-/* Functions by themselves: in damaged DWARF several have one entry, or one entry is in another. */
+/* The object's address, not the entry: in damaged DWARF functions can share or contain entries. */
 static uint64_t function_key(const struct bat_debuginfo_function *function)
 {
     return (uintptr_t)function;
@@ -42,11 +42,11 @@ static uint64_t function_key(const struct bat_debuginfo_function *function)
 static const struct bat_debuginfo_function *function_at(const struct bat_counts *functions,
                                                         uint32_t i)
 {
-    /* NOLINTNEXTLINE(performance-no-int-to-ptr): function_key() made it of this pointer. */
+    /* NOLINTNEXTLINE(performance-no-int-to-ptr): function_key() made it from this pointer. */
     return (const struct bat_debuginfo_function *)(uintptr_t)bat_counts_item(functions, i)[0];
 }
 
-/* Remember the function that has the address; *range_count grows by its ranges, the first time. */
+/* Record the function that has the address, and add its ranges to *range_count if it is new. */
 static enum bat_code visit(struct work *work, uint64_t address, size_t *range_count)
 {
     const struct bat_debuginfo_function *function =
@@ -61,7 +61,7 @@ static enum bat_code visit(struct work *work, uint64_t address, size_t *range_co
     return bat_counts_add(&work->functions, &key, 0, 0);
 }
 
-/* Decode all functions that the profile's addresses are in. */
+/* Decode all functions that have an address of the profile. */
 static enum bat_code visit_all(struct work *work)
 {
     const struct bat_counts *traces = &work->profile->traces;
@@ -103,17 +103,18 @@ static uint64_t place_of(const struct work *work, const struct bat_frame *frame)
 {
     uint32_t discriminator = work->has_fs_discriminators ? frame->discriminator
                                                          : discriminator_base(frame->discriminator);
-    /* Like the compiler's reader: lines in front of the function's own wrap. */
+    /* As in LLVM's reader, lines in front of the function's first line wrap around. */
     return forest_place((frame->line - frame->start_line) & 0xffff, discriminator);
 }
 
-/* The node of an address, made where needed, with size added to totals down to it. */
+/* The node and place of an address. */
 struct leaf {
     uint32_t node;
     uint64_t place;
     const struct bat_frame *frame; /* NULL: the address is in no function that has a name */
 };
 
+/* Find or make the nodes of an address, from the root down, and add samples to their totals. */
 static enum bat_code find_leaf(struct work *work, uint64_t address, uint64_t samples,
                                struct leaf *leaf)
 {
@@ -146,7 +147,7 @@ static uint64_t multiply(uint64_t a, uint64_t b)
     return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
 }
 
-/* An instruction was executed count times; weight is what that adds to totals. */
+/* Count an instruction that was executed count times; totals grow by weight. */
 static enum bat_code count_instruction(struct work *work, uint64_t address, uint64_t count,
                                        uint64_t weight)
 {
@@ -155,7 +156,7 @@ static enum bat_code count_instruction(struct work *work, uint64_t address, uint
     if (code != BAT_OK || !leaf.frame)
         return code;
     work->counters.instructions++;
-    /* Where the compiler has made one piece of code several times, each has its part of a count. */
+    /* Each copy of code that the compiler duplicated has only a part of the count. */
     if (!work->has_fs_discriminators)
         count = multiply(count, discriminator_factor(leaf.frame->discriminator));
     return forest_raise(&work->forest, leaf.node, leaf.place, count);
@@ -166,13 +167,13 @@ static enum bat_code count_instruction(struct work *work, uint64_t address, uint
 /* Functions where a range starts, and their clones. */
 struct started {
     struct bat_counts functions; /* of function_key() */
-    struct bat_counts clones;    /* the same: those whose clones were looked at */
+    struct bat_counts clones;    /* the same, of functions whose clones were visited */
     size_t range_count;          /* of functions */
 };
 
 /*
- * Remember a function where a range starts, and its clones, by what DWARF has at their entries: in
- * damaged DWARF that may be others.
+ * Record a function where a range starts, and its clones. Recorded are the functions that DWARF has
+ * at their entries: in damaged DWARF these can be others.
  */
 static enum bat_code add_started(struct work *work, struct started *started,
                                  const struct bat_debuginfo_function *function)
@@ -197,7 +198,7 @@ static enum bat_code add_started(struct work *work, struct started *started,
     return code;
 }
 
-/* Functions where a range starts. */
+/* Record all functions where a range starts. */
 static enum bat_code find_started(struct work *work, struct started *started)
 {
     const struct bat_counts *ranges = &work->ranges.ranges;
@@ -215,8 +216,8 @@ static enum bat_code find_started(struct work *work, struct started *started)
 }
 
 /*
- * All that was executed, and with count 0 all of the functions where a range starts: the compiler
- * takes what has count 0 for not executed, but what has no count for not known.
+ * List all executed ranges and, with count 0, all code of the functions where a range starts: to
+ * the compiler, count 0 means not executed, and no count means unknown.
  */
 static enum bat_code list_runs(struct work *work, struct range_run **runs, size_t *count)
 {
@@ -241,14 +242,14 @@ static enum bat_code list_runs(struct work *work, struct range_run **runs, size_
     return *runs ? BAT_OK : fail_memory(work);
 }
 
-/* Count the instructions that start in a run; *next is where the one behind the last starts. */
+/* Count the instructions that start in a run, from *next on; *next is set to the last one's end. */
 static enum bat_code count_run(struct work *work, const struct range_run *run, uint64_t *next)
 {
     enum bat_code code = BAT_OK;
     uint64_t address = run->first < *next ? *next : run->first;
     while (address <= run->last && code == BAT_OK && code_map_has(&work->code, address)) {
         uint64_t length = code_map_at(&work->code, address).length;
-        /* Totals count bytes, as llvm-profgen's: compilers' thresholds are made for that. */
+        /* Totals count bytes, as llvm-profgen's do: the compiler's thresholds expect that. */
         if (length != 0)
             code = count_instruction(work, address, run->count, multiply(run->count, length));
         address += length ? length : 1;
@@ -277,7 +278,7 @@ static enum bat_code count_ranges(struct work *work)
     return code == BAT_OK ? code : fail_memory(work);
 }
 
-/* What a function with a name is called in calls of it. */
+/* The name of a function as the target of calls: its name in DWARF without suffixes. */
 static enum bat_code find_callee(struct work *work, const char *text, uint32_t *name,
                                  size_t *length)
 {
@@ -293,7 +294,7 @@ static enum bat_code find_callee(struct work *work, const char *text, uint32_t *
     return code == BAT_OK ? bat_counts_add(&work->callees, &key, *name, *length) : code;
 }
 
-/* The entry of a function whose name has this length, which is sought once. */
+/* The entry of a function, looked up once. name_length is that of its name without suffixes. */
 static enum bat_code find_entry(struct work *work, const struct bat_debuginfo_function *function,
                                 size_t name_length, uint64_t *entry)
 {
@@ -356,7 +357,7 @@ static enum bat_code count_traces(struct work *work)
 
 /* --- Basic samples -------------------------------------------------------------------------- */
 
-/* A basic sample says nothing of the instructions around it: those stay not known, not 0. */
+/* A basic sample says nothing about the instructions around it: these get no count, not 0. */
 static enum bat_code count_samples(struct work *work)
 {
     const struct bat_counts *samples = &work->profile->samples;
@@ -383,8 +384,9 @@ static enum bat_code fail_empty(struct work *work)
     const struct bat_autofdo_counters *counters = &work->counters;
     return bat_fail(work->error, BAT_ERR_NO_DEBUG,
                     "expected samples in functions that have debug information, found none: of "
-                    "%llu samples %llu are outside of the program's code, %llu are no run of it, "
-                    "and %llu are in functions without (compile these with -g)",
+                    "%llu samples %llu are outside of the program's code, %llu have a range that "
+                    "cannot be executed, and %llu are in functions without (compile these with "
+                    "-g)",
                     (unsigned long long)counters->samples, (unsigned long long)counters->outside,
                     (unsigned long long)counters->invalid,
                     (unsigned long long)counters->without_debug);

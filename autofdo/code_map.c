@@ -6,7 +6,7 @@
 
 #include "instructions.h"
 
-/* A mark: the length in the lower bits, 0 if nothing is known yet. */
+/* A mark is 0 until its address is decoded; the low bits are the instruction's length. */
 #define LENGTH_MASK 0x1fu
 #define MARK_NONE 0x20u    /* no instruction starts there */
 #define MARK_BARRIER 0x40u /* a jump, call or return */
@@ -49,10 +49,10 @@ enum bat_code code_map_create(struct code_map *map, const struct bat_elf *elf,
             code_map_free(map);
             return bat_fail(error, BAT_ERR_ELF,
                             "expected segments that do not share the file's bytes, found "
-                            "executable ones that have more than the file");
+                            "executable ones that are larger together than the file");
         }
         bytes_left -= available;
-        /* Zeros that the system brings in when they are touched: few of them will be. */
+        /* The system provides zeroed pages when they are first touched, and few are. */
         uint8_t *marks = calloc(available, 1);
         if (!marks) {
             code_map_free(map);
@@ -132,7 +132,7 @@ struct code_instruction code_map_at(struct code_map *map, uint64_t address)
                                      .is_barrier = (mark & MARK_BARRIER) != 0};
 }
 
-/* Decode up to end; returns the address of the first instruction that does not start before. */
+/* Decode from start up to end. Returns the end of the last instruction, which can be behind end. */
 static uint64_t sweep(const struct code_map *map, uint64_t start, uint64_t end)
 {
     struct code_segment *segment = find_segment(map, start);
@@ -163,10 +163,10 @@ static int compare_ranges(const void *left, const void *right)
 void code_map_sweep(struct code_map *map, struct code_range *ranges, size_t count)
 {
     uint64_t end = 0;  /* of the ranges so far */
-    uint64_t next = 0; /* of their instructions: behind end if the last one goes over it */
+    uint64_t next = 0; /* the end of their instructions: the last one can reach beyond end */
     qsort(ranges, count, sizeof(*ranges), compare_ranges);
     for (size_t i = 0; i < count; i++) {
-        /* One that begins inside another goes on where that one's instructions end. */
+        /* A range that starts inside the ones before goes on where their instructions end. */
         uint64_t start = ranges[i].start < end ? next : ranges[i].start;
         if (ranges[i].end <= end || start >= ranges[i].end)
             continue;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * What LLVM packs into a DWARF discriminator: the base discriminator (which of the blocks of a
- * line), the duplication factor (of unrolled and vectorized loops) and a copy's number, one after
- * the other from the lowest bit. A component that is 0 is one bit, 1. Else its lowest bit is 0, and
- * 5 bits follow, and a bit that says whether 7 more do.
+ * LLVM packs three components into a DWARF discriminator, from the lowest bit up: the base
+ * discriminator (which basic block of a line), the duplication factor (of unrolled and vectorized
+ * loops) and the number of a copy. A component of 0 is the single bit 1. Any other component is a 0
+ * bit, 5 bits of the value, and a bit that is set if 7 more bits of the value follow.
  *
- * With -fpseudo-probe-for-profiling, calls have a probe there instead: the lowest three bits are
- * set, and 16 bits for the probe's number follow; if bit 28 is set, 13 bits and a base
- * discriminator of 3 bits.
+ * With -fpseudo-probe-for-profiling, calls have a probe instead: the lowest three bits are set, and
+ * the probe's number follows in 16 bits. If bit 28 is set, the number has 13 bits, and a base
+ * discriminator of 3 bits follows it.
  */
 #ifndef BAT_AUTOFDO_DISCRIMINATOR_H
 #define BAT_AUTOFDO_DISCRIMINATOR_H
@@ -20,7 +20,7 @@ static inline bool discriminator_is_probe(uint32_t packed)
     return (packed & 7) == 7 && packed != 7;
 }
 
-/* What tells the places of a line apart in a probe: the base discriminator, else its number. */
+/* What distinguishes the blocks of a line in a probe: the base discriminator, else its number. */
 static inline uint32_t discriminator_of_probe(uint32_t packed)
 {
     return packed & UINT32_C(1) << 28 ? packed >> 16 & 7 : packed >> 3 & 0xffff;
@@ -35,7 +35,7 @@ static inline uint32_t discriminator_component(uint32_t packed)
     return packed & 0x40 ? low | (packed >> 7 & 0x7f) << 5 : low;
 }
 
-/* The first component, or what stands for it in a probe. */
+/* The first component, or its counterpart in a probe. */
 static inline uint32_t discriminator_base(uint32_t packed)
 {
     return discriminator_is_probe(packed) ? discriminator_of_probe(packed)

@@ -5,22 +5,22 @@
 
 #include "function_name.h"
 
-/* What is read of the symbols at one address, and of names: compilers' files have less. */
+/* Limits of the symbols read at one address, and of a name's length: compilers stay below them. */
 #define SYMBOLS_MAX 16u
 #define NAME_LENGTH_MAX 4096u
 
-/* More than compilers put behind a name that stays the same function's. */
+/* Longer than any suffix that a compiler appends without making it another function's name. */
 #define SUFFIX_LENGTH_MAX 64u
 
-/* What the symbols at the start of a piece of code say; a later one decides over an earlier one. */
+/* What the symbols at the start of a piece of a function say. Higher values take precedence. */
 enum piece_kind {
-    PIECE_PART,    /* that it is a part of a function: f.cold */
-    PIECE_UNNAMED, /* nothing: there are none */
+    PIECE_PART,    /* a part of a function, such as f.cold */
+    PIECE_UNNAMED, /* there are no symbols */
     PIECE_OTHER,   /* another name than DWARF has, or the name of a clone */
     PIECE_OWN,     /* the function's own name */
 };
 
-/* True if one of the words that dots separate in a symbol's name tells a part of a function. */
+/* True if a word between dots of a symbol's name marks a part of a function. */
 static bool names_part(const char *name, size_t length)
 {
     static const char *const words[] = {"cold",    "warm",    "__part", "resume",
@@ -37,7 +37,7 @@ static bool names_part(const char *name, size_t length)
     return false;
 }
 
-/* True if the symbol has the function's name, of wanted_length, but for what compilers add. */
+/* True if the symbol's name, without suffixes, is wanted, which has wanted_length bytes. */
 static bool names_function(const char *name, const char *wanted, size_t wanted_length)
 {
     if (wanted_length >= NAME_LENGTH_MAX)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * A sample profile: a tree for each function that has code, the calls that were inlined into it
- * below it. Flat tables, sorted when it is written.
+ * A sample profile: one tree for each function that has code, with the calls inlined into it as
+ * descendants. The tables are flat; they are sorted when the profile is written.
  */
 #ifndef BAT_AUTOFDO_FOREST_H
 #define BAT_AUTOFDO_FOREST_H
@@ -11,7 +11,7 @@
 #include "counts.h"
 #include "string_table.h"
 
-/* A line, counted from its function's first one, and a discriminator. */
+/* A line, as an offset from its function's first line, and a discriminator. */
 static inline uint64_t forest_place(uint32_t line_offset, uint32_t discriminator)
 {
     return (uint64_t)line_offset << 32 | discriminator;
@@ -28,6 +28,7 @@ struct forest {
     struct forest_node *nodes;
     uint32_t node_count;
     size_t node_capacity;
+    /* The words of each table's key and, behind the colon, its two values. */
     struct bat_counts children; /* parent node + 1 (0: root), place, name: node, 0 */
     struct bat_counts bodies;   /* node, place: count, 0 */
     struct bat_counts targets;  /* node, place, name: count, 0 */
@@ -37,29 +38,29 @@ struct forest forest_new(void);
 void forest_free(struct forest *forest);
 
 /*
- * The tree of a function, or the node of a call inlined into node parent at place; made if it is
- * new. BAT_ERR_MEMORY.
+ * Find, or else add, the root of a function's tree, or the node of a call that was inlined into
+ * node parent at place. Fails with BAT_ERR_MEMORY.
  */
 enum bat_code forest_root(struct forest *forest, uint32_t name, uint32_t *node);
 enum bat_code forest_child(struct forest *forest, uint32_t parent, uint64_t place, uint32_t name,
                            uint32_t *node);
 
-/* The count of a place is the largest one of the instructions that belong to it. */
+/* Raise the count of a place, which is the largest count of its instructions. */
 enum bat_code forest_raise(struct forest *forest, uint32_t node, uint64_t place, uint64_t count);
 
 /* Count calls from a place to the function of that name. The place's count may stay 0. */
 enum bat_code forest_call(struct forest *forest, uint32_t node, uint64_t place, uint32_t name,
                           uint64_t count);
 
-/* Numbers add up to at most 2^64 - 1. */
+/* a + b, at most 2^64 - 1. */
 static inline uint64_t forest_add(uint64_t a, uint64_t b)
 {
     return a > UINT64_MAX - b ? UINT64_MAX : a + b;
 }
 
 /*
- * Write the forest as LLVM's text: trees by descending totals, then by name. Sorts its tables: it
- * is only good for forest_free() afterwards. *roots gets the number of trees.
+ * Write the forest in LLVM's text format: trees by descending totals, then by name. Sorts the
+ * tables: afterwards the forest can only be freed. *roots is set to the number of trees.
  */
 enum bat_code forest_write(struct forest *forest, struct bat_output *output, uint64_t *roots,
                            struct bat_error *error);

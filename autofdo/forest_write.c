@@ -16,7 +16,7 @@ struct forest_writer {
     struct bat_text_writer text;
     struct target *targets; /* of one place */
     size_t target_capacity;
-    uint32_t *stack; /* positions in children that are being written */
+    uint32_t *stack; /* for each level of a tree, the position in children that is next */
     size_t stack_capacity;
     bool has_memory;
 };
@@ -27,8 +27,8 @@ static const char *name_of(const struct forest *forest, uint64_t name)
 }
 
 /*
- * Functions that the compiler makes for a file: each file has its own, of one name once suffixes
- * are gone, so nothing can be told of any of them. llvm-profgen leaves them out too.
+ * Functions that the compiler generates for each file: without suffixes they all have one name, so
+ * their counts belong to none of them. llvm-profgen leaves them out too.
  */
 static bool is_ambiguous(const char *name)
 {
@@ -127,8 +127,8 @@ static bool add_target(struct forest_writer *writer, size_t count, struct target
 }
 
 /*
- * A line's count, and the calls from it. In a tree's root, as llvm-profgen has it, the count is at
- * least that of the calls.
+ * Write a line's count and the calls from it. In the root of a tree the count is at least that of
+ * the calls, as in llvm-profgen.
  */
 static void write_counts(struct forest_writer *writer, const uint64_t *body, bool is_root)
 {
@@ -171,7 +171,7 @@ static void write_bodies(struct forest_writer *writer, uint32_t node, size_t dep
     }
 }
 
-/* The line of a node, and those of its body. */
+/* Write the line of a node, and the lines of its body. */
 static void write_node(struct forest_writer *writer, uint32_t node, size_t depth)
 {
     const struct forest_node *written = &writer->forest->nodes[node];
@@ -185,7 +185,7 @@ static void write_node(struct forest_writer *writer, uint32_t node, size_t depth
 
 /* --- Trees ---------------------------------------------------------------------------------- */
 
-/* Positions in children, in the order of the text, grouped by parent. */
+/* Positions in children, grouped by parent, in the order in which they are written. */
 static uint32_t *sort_children(const struct forest *forest)
 {
     const struct bat_counts *table = &forest->children;
@@ -205,7 +205,7 @@ static uint32_t *sort_children(const struct forest *forest)
     return order;
 }
 
-/* A level of the tree: the children of a node that are still to be written. */
+/* Push a level of the tree: the position of the first child to write. */
 static bool push_level(struct forest_writer *writer, size_t depth, uint32_t position)
 {
     if (depth == writer->stack_capacity) {
@@ -220,14 +220,14 @@ static bool push_level(struct forest_writer *writer, size_t depth, uint32_t posi
     return true;
 }
 
-/* A tree, each node in front of its children. */
+/* Write a tree, each node before its children. */
 static void write_tree(struct forest_writer *writer, const uint32_t *order, uint32_t root)
 {
     const struct bat_counts *table = &writer->forest->children;
     write_node(writer, root, 0);
     size_t depth = 0; /* levels on the stack */
     writer->has_memory &= push_level(writer, depth, lower_bound(table, (uint64_t)root + 1, 0));
-    /* At each level, whose parent is known by the item that the level before it stands at. */
+    /* The parent, as children has it, of the nodes at the level on top of the stack. */
     uint64_t parent = (uint64_t)root + 1;
     for (depth = 1; depth > 0 && writer->has_memory;) {
         uint32_t position = writer->stack[depth - 1];
@@ -235,7 +235,7 @@ static void write_tree(struct forest_writer *writer, const uint32_t *order, uint
             position < table->count ? bat_counts_item(table, order[position]) : NULL;
         if (!item || item[0] != parent) {
             depth--;
-            /* Back to the level above: its parent is that of the item it has just written. */
+            /* The level below on the stack has the parent of the item that it wrote last. */
             if (depth > 0)
                 parent = bat_counts_item(table, order[writer->stack[depth - 1] - 1])[0];
             continue;

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* Cut suffix and the word behind it, if that is the end of the name: ".part." and "1". */
+/* The length of a name without suffix and the word behind it, as in ".part.1", if it has these. */
 static size_t cut(const char *name, size_t length, const char *suffix)
 {
     const char *dot = memrchr(name, '.', length);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What of a function's name a sample profile keeps. */
+/* The part of a function's name that a sample profile keeps. */
 #ifndef BAT_AUTOFDO_FUNCTION_NAME_H
 #define BAT_AUTOFDO_FUNCTION_NAME_H
 
 #include <stddef.h>
 
 /*
- * The length of a name without what the compiler hung on to it after it had made a profile's names:
- * ".llvm.123" and ".part.1", in this order from the end. ".__uniq.123" is there before, and stays.
+ * The length of a name without the suffixes that the compiler appends after it has matched names
+ * with a profile: ".llvm.123" and ".part.1", in this order from the end. ".__uniq.123" is appended
+ * before that, and stays.
  */
 size_t function_name_length(const char *name);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* llvm-profgen's unsymbolized profile: numbers of ranges and branches, each followed by them. */
+/* llvm-profgen's unsymbolized profile: the number of ranges, the ranges, then branches likewise. */
 #include <elf.h>
 
 #include "bat_autofdo.h"
@@ -9,7 +9,7 @@
 #define PAGE UINT64_C(0x1000)
 #define LINE_MAX_SIZE 80u
 
-/* What offsets are counted from: the page of the first executable segment. */
+/* The base of offsets: the page of the first executable segment. */
 static uint64_t base_of(const struct bat_elf *elf)
 {
     struct bat_segment segment;

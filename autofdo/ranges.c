@@ -12,7 +12,7 @@ static bool is_known(uint64_t branch)
     return branch != BAT_TRACE_FALLTHROUGH_ONLY && branch != BAT_TRACE_EXTERNAL_RETURN;
 }
 
-/* A trace is (branch, from, to): branch was taken to from, and to is where the next one was. */
+/* A trace is (branch, from, to): branch went to from, and the next branch was at to. */
 static enum bat_code add_trace(struct ranges *ranges, const uint64_t *trace, struct code_map *code,
                                struct bat_autofdo_counters *counters)
 {
@@ -67,11 +67,11 @@ void ranges_free(struct ranges *ranges)
 
 /* --- Runs that do not overlap --------------------------------------------------------------- */
 
-/* Where ranges begin, or behind which they end. */
+/* The start of a range, or the address behind its end. */
 struct edge {
     uint64_t address;
     uint64_t count;
-    bool is_end; /* address is the first one that the range does not have */
+    bool is_end; /* address is the first one behind the range */
 };
 
 static int compare_edges(const void *left, const void *right)
@@ -108,7 +108,7 @@ enum bat_code ranges_cut(const struct range_run *ranges, size_t count, struct ra
         return bat_fail(error, BAT_ERR_MEMORY, "not enough memory");
     }
     uint64_t total = 0;
-    size_t depth = 0; /* ranges here, those that count 0 included */
+    size_t depth = 0; /* ranges that have this address, including those of count 0 */
     for (size_t i = 0; i < 2 * count; i++) {
         if (depth > 0 && edges[i].address > edges[i - 1].address)
             (*runs)[(*run_count)++] =

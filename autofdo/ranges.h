@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What a profile executed: ranges of instructions and branches, with their counts. */
+/* The ranges of instructions and the branches that a profile's traces executed, with counts. */
 #ifndef BAT_AUTOFDO_RANGES_H
 #define BAT_AUTOFDO_RANGES_H
 
@@ -7,7 +7,7 @@
 #include "code_map.h"
 #include "counts.h"
 
-/* The source of a branch that came from outside, as llvm-profgen writes it. */
+/* The source of branches from outside of the program, as llvm-profgen writes it. */
 #define RANGES_OUTSIDE 1u
 
 struct ranges {
@@ -16,16 +16,17 @@ struct ranges {
 };
 
 /*
- * Take ranges and branches out of the traces of a profile. A range that no execution can fall
- * through is left out, as is what is not in the code; counters->samples, invalid, outside, ranges
- * and branches tell of it. Both tables are sorted. To be freed with ranges_free().
+ * Collect the ranges and branches of a profile's traces in two sorted tables. Leaves out ranges
+ * that execution cannot fall through, and traces whose target is not code. Counts samples, invalid,
+ * outside, ranges and branches of counters. Free *ranges with ranges_free(). Fails with
+ * BAT_ERR_RANGE (the counts add up to 2^64 or more) or BAT_ERR_MEMORY.
  */
 enum bat_code ranges_collect(struct ranges *ranges, const struct bat_profile *profile,
                              struct code_map *code, struct bat_autofdo_counters *counters,
                              struct bat_error *error);
 void ranges_free(struct ranges *ranges);
 
-/* A run of addresses that was executed count times; [first, last], not split by instructions. */
+/* The addresses [first, last] were executed count times. last can be inside an instruction. */
 struct range_run {
     uint64_t first;
     uint64_t last;
@@ -33,8 +34,8 @@ struct range_run {
 };
 
 /*
- * Cut ranges that overlap into runs that do not, ascending, with the sums of their counts.
- * *runs is to be freed with free(). Time n log n.
+ * Split ranges that overlap into runs that do not, ascending, each with the sum of the counts of
+ * its ranges. The caller frees *runs with free(). Fails with BAT_ERR_MEMORY. Time n log n.
  */
 enum bat_code ranges_cut(const struct range_run *ranges, size_t count, struct range_run **runs,
                          size_t *run_count, struct bat_error *error);

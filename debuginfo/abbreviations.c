@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Checks of abbreviations, DWARF 2 to 5, section 7.5.3. libdw keeps those of each unit, though
- * units may share them, and goes through the attributes of an abbreviation for each DIE that has
- * it.
+ * Checks of abbreviations, DWARF 2 to 5, section 7.5.3. libdw keeps a copy of them for each unit,
+ * even if units share them, and reads all attributes of an abbreviation for each DIE that has it.
  */
 #include <dwarf.h>
 
@@ -11,8 +10,8 @@
 /* Compilers use 30. */
 #define ATTRIBUTES_MAX 1000u
 
-/* How many times larger than the file what all units refer to may be: with link-time optimization
- * clang's units share the table of the largest. */
+/* Units may refer to abbreviations of this many times the file's size in total: with link-time
+ * optimization clang's units share the table of the largest. */
 #define SHARED_MAX 16u
 
 /* Skip an abbreviation. False if it is the table's end, or damaged. */
@@ -37,7 +36,7 @@ static bool skip_abbreviation(struct line_reader *reader, bool *has_too_many)
     return false;
 }
 
-/* How many bytes the table at the offset has; not much more than limit. */
+/* The number of bytes of the table at offset. Counting stops behind limit. */
 static uint64_t measure(const struct line_bytes *section, uint64_t offset, uint64_t limit,
                         bool *has_too_many)
 {
@@ -50,7 +49,7 @@ static uint64_t measure(const struct line_bytes *section, uint64_t offset, uint6
     return (uint64_t)(reader.at - start);
 }
 
-/* The units of .debug_info, or with signature not NULL those of .debug_types. */
+/* Check the units of .debug_info or, if signature is not NULL, those of .debug_types. */
 static enum bat_code check_units(const struct debug_image *image, uint64_t *signature,
                                  uint64_t *budget, struct bat_error *error)
 {

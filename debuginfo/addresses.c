@@ -68,7 +68,7 @@ bool debug_read_bounds(const struct debug_addresses *addresses, Dwarf_Attribute 
 
 /* --- Lists of ranges ------------------------------------------------------------------------- */
 
-/* Where a list starts by its number in the table of offsets, which its offset is relative to. */
+/* Find the start of a list by its index in the table of offsets, relative to the table. */
 static bool find_list(const struct debug_addresses *addresses, uint64_t index, uint64_t *offset)
 {
     unsigned size = addresses->is_64_bit ? 8 : 4;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What debug information is kept as, flat arrays a unit. Internal to debuginfo/. */
+/* The data structures of debug information: flat arrays for each unit. Internal to debuginfo/. */
 #ifndef BAT_DEBUGINFO_DEBUGINFO_H
 #define BAT_DEBUGINFO_DEBUGINFO_H
 
@@ -10,10 +10,10 @@
 
 /* --- Files ---------------------------------------------------------------------------------- */
 
-/* An ELF file that has DWARF, in memory. What libdw gives points into it. */
+/* An ELF file with DWARF in memory. Pointers that libdw returns point into it. */
 struct debug_image {
     char *path;
-    uint64_t device; /* which file it is */
+    uint64_t device; /* identifies the file, with inode */
     uint64_t inode;
     uint8_t *mapped; /* all of the mapping; NULL: no file is open */
     size_t mapped_size;
@@ -38,35 +38,34 @@ enum bat_code debug_image_map(struct debug_image *image, const char *path, int f
                               struct bat_error *error);
 
 /*
- * Give the image, elf or that of the mapping, to libdw; is_split: as that of a .dwo file.
- * Fails with BAT_ERR_NO_DEBUG (no DWARF, of at least one unit), BAT_ERR_ELF (more abbreviations
- * than units can need), BAT_ERR_MEMORY.
+ * Open the image's DWARF with libdw. elf is made of bytes if it is NULL. is_split: the image is a
+ * .dwo file or a slice of a package. Fails with BAT_ERR_NO_DEBUG (no unit of DWARF), BAT_ERR_ELF
+ * (more abbreviations than units can need), BAT_ERR_MEMORY.
  */
 enum bat_code debug_image_begin(struct debug_image *image, bool is_split, struct bat_error *error);
 void debug_image_close(struct debug_image *image);
 
 /*
- * Check what libdw's time and memory depend on: how large the abbreviations are that units refer
- * to, in all, and how many attributes one may have.
+ * Check what libdw's time and memory depend on: the total size of the abbreviations that units
+ * refer to, and the number of attributes of each. Fails with BAT_ERR_ELF.
  */
 enum bat_code debug_check_abbreviations(const struct debug_image *image, struct bat_error *error);
 
 /*
- * Run work(context), which calls libdw. False if libdw ran out of memory: work was left then where
- * it was, and the Dwarf handles that it used can only be ended.
+ * Run work(context), which calls libdw. False if libdw ran out of memory: then work was left by a
+ * jump, and the Dwarf handles that it used can only be closed.
  */
 bool debug_run_libdw(void (*work)(void *), void *context);
 
-/* To be called before libdw reads another unit of the image: false if it may not have the memory.
- */
+/* False if libdw may lack the memory to read another unit of the image. Call this before. */
 bool debug_has_memory(const struct debug_image *image);
 
-/* To be called for every Dwarf handle. */
+/* Make debug_run_libdw() return when libdw has no memory. Call this for every Dwarf handle. */
 void debug_handle_no_memory(Dwarf *dwarf);
 
 /*
- * The DIE of the next unit of .debug_info that libdw can read, from *offset on, which is 0 for the
- * first. False behind the last one; so it is without memory, which sets *no_memory.
+ * Find the DIE of the next unit of .debug_info that libdw can read. *offset starts as 0. False
+ * behind the last unit, or without memory, which sets *no_memory.
  */
 bool debug_next_unit(const struct debug_image *image, Dwarf_Off *offset, Dwarf_Die *die,
                      bool *no_memory);
@@ -81,7 +80,7 @@ struct debug_table {
     bool is_read;
 };
 
-/* From an address in memory to a number. */
+/* A hash table from addresses in memory to numbers. */
 struct debug_index {
     const void **keys;
     uint32_t *values;
@@ -89,18 +88,18 @@ struct debug_index {
     size_t used;
 };
 
-/* The value of a key, which is added with the value given if it is new. NULL: no memory. */
+/* The value of a key. A new key is added with value. NULL if there is no memory. */
 uint32_t *debug_index_put(struct debug_index *index, const void *key, uint32_t value);
 void debug_index_free(struct debug_index *index);
 
 /* --- Addresses ------------------------------------------------------------------------------ */
 
-/* How a unit writes addresses. */
+/* How a unit encodes addresses. */
 struct debug_addresses {
     struct line_bytes table;  /* .debug_addr of the program */
     uint64_t table_base;      /* DW_AT_addr_base */
     struct line_bytes ranges; /* .debug_ranges up to version 4, then .debug_rnglists */
-    uint64_t ranges_base;     /* what is added to offsets in .debug_ranges */
+    uint64_t ranges_base;     /* added to offsets in .debug_ranges */
     uint64_t lists_base;      /* DW_AT_rnglists_base */
     uint64_t base;            /* the unit's DW_AT_low_pc */
     unsigned version;
@@ -112,11 +111,11 @@ struct debug_addresses {
 bool debug_read_address(const struct debug_addresses *addresses, Dwarf_Attribute *attribute,
                         uint64_t *address);
 
-/* What DW_AT_low_pc and DW_AT_high_pc span, the latter an address or a size. */
+/* Read the bounds in DW_AT_low_pc and DW_AT_high_pc, the latter an address or a size. */
 bool debug_read_bounds(const struct debug_addresses *addresses, Dwarf_Attribute *low,
                        Dwarf_Attribute *high, uint64_t *start, uint64_t *end);
 
-/* A list of ranges that is read one after the other. */
+/* A position in a list of ranges. */
 struct debug_ranges {
     const struct debug_addresses *addresses;
     struct line_reader reader;
@@ -124,18 +123,21 @@ struct debug_ranges {
     uint64_t *budget; /* bytes of lists that may still be read: lists may be shared */
 };
 
-/* Go to the list that DW_AT_ranges names; then next reads each range that is not empty. */
+/*
+ * Go to the list that DW_AT_ranges names. Each debug_ranges_next() reads the next range that is not
+ * empty; false at the end, or where the list is damaged.
+ */
 bool debug_ranges_begin(struct debug_ranges *ranges, const struct debug_addresses *addresses,
                         Dwarf_Attribute *attribute, uint64_t *budget);
 bool debug_ranges_next(struct debug_ranges *ranges, uint64_t *start, uint64_t *end);
 
 /* --- Functions ------------------------------------------------------------------------------ */
 
-/* What DWARF says of a function wherever it was inlined. */
+/* What DWARF says about a function, the same for all calls that were inlined. */
 struct debug_name {
     const char *linkage_name;
     const char *name;
-    const char *start_file; /* NULL until it is asked for */
+    const char *start_file; /* NULL until it is needed */
     uint32_t start_table;   /* the table that start_number counts in, or BAT_NONE */
     uint32_t start_number;
     uint32_t start_line;
@@ -154,7 +156,7 @@ struct debug_node {
     uint64_t low_pc;
 };
 
-/* A run of addresses that a node has, while a unit is read: a child's run covers its parent's. */
+/* Addresses of a node, while a unit is read. A child's run takes precedence over its parent's. */
 struct debug_run {
     uint64_t start;
     uint64_t end;
@@ -168,7 +170,7 @@ struct debug_map {
     size_t count;
 };
 
-/* A unit of .debug_info that has code. */
+/* A unit of .debug_info that can have code. */
 struct debug_unit {
     Dwarf_Die die;              /* the unit's own */
     const char *compile_folder; /* DW_AT_comp_dir */
@@ -177,7 +179,7 @@ struct debug_unit {
     struct debug_addresses addresses;
     uint32_t table; /* BAT_NONE: it has none */
     bool is_split;
-    bool is_read; /* the members below were filled, as far as DWARF tells them */
+    bool is_read; /* the members below were filled, as far as DWARF has them */
 
     struct debug_node *nodes;
     size_t node_count;
@@ -190,7 +192,7 @@ struct debug_unit {
     struct debug_map map;
 };
 
-/* Addresses that a unit has, from its DIE. */
+/* Addresses of a unit, from its DIE or else from its functions. */
 struct debug_unit_run {
     uint64_t start;
     uint64_t end;
@@ -203,7 +205,7 @@ struct debug_unit_run {
 struct split_unit {
     uint64_t id;
     uint64_t offset; /* of the DIE in the .dwo file; number of the row in a package */
-    bool is_used;    /* a skeleton has it: no other one can */
+    bool is_used;    /* by a skeleton; it is used once */
 };
 
 struct split_package;
@@ -215,11 +217,11 @@ struct split_file {
     size_t unit_count;
 };
 
-/* The DIE of a split unit, and what it needs. */
+/* The DIE of a split unit, and the image that has it. */
 struct split_found {
     Dwarf_Die die;
-    const struct debug_image *image; /* that has it: slice, or that of a .dwo file; NULL: none */
-    struct debug_image slice; /* of a package; elf NULL: none. To be closed when DIEs are read. */
+    const struct debug_image *image; /* slice, or that of a .dwo file; NULL: not found */
+    struct debug_image slice; /* of a package, or elf is NULL. Close it after DIEs were read. */
 };
 
 /* A symbol of a function. */
@@ -232,7 +234,7 @@ struct debug_symbol {
 struct bat_debuginfo {
     char *program_path;
     struct debug_image image;
-    struct debug_image alternate; /* what dwz took out of several files */
+    struct debug_image alternate; /* dwz's supplementary file */
 
     struct bat_debuginfo_range *code; /* executable segments of the program itself, ascending */
     size_t code_count;
@@ -247,7 +249,7 @@ struct bat_debuginfo {
     struct debug_table *tables;
     size_t table_count;
     size_t table_capacity;
-    struct debug_index table_index; /* by where they start in memory */
+    struct debug_index table_index; /* of tables, by their addresses in memory */
 
     struct split_file **splits; /* in the order of their opening */
     size_t split_count;
@@ -257,28 +259,28 @@ struct bat_debuginfo {
 
     uint64_t line_budget;  /* bytes of line tables that may still be read: tables do not overlap */
     uint64_t range_budget; /* bytes of range lists */
-    uint64_t name_budget;  /* bytes of the files, which bound those of names */
+    uint64_t name_budget;  /* bytes of the files, which limit name_bytes */
     uint64_t name_bytes;   /* of names that were read */
-    bool no_memory;        /* something was left out for want of memory */
+    bool no_memory;        /* memory ran out, and something was left out */
 
     struct debug_symbol *symbols; /* ascending by address, then as the file has them */
     size_t symbol_count;
-    bool has_symbols; /* they were sought */
+    bool has_symbols; /* the file's symbols were read */
 
-    struct bat_frame *frames; /* what the last look-up gave */
+    struct bat_frame *frames; /* of the last look-up */
     size_t frame_capacity;
     struct bat_debuginfo_counters counters;
 };
 
-/* True for an address where the program has code: linkers leave others for what they dropped. */
+/* True if the program has code at the address: not so for code that the linker dropped. */
 bool debug_is_code(const struct bat_debuginfo *debuginfo, uint64_t address);
 
 /* Fill units and runs. */
 enum bat_code debug_read_units(struct bat_debuginfo *debuginfo, struct bat_error *error);
 
 /*
- * Fill the arrays of a unit. Where there is no memory they stay empty. Linear in the unit's DIEs,
- * but for sorting.
+ * Fill the arrays of a unit. Without memory they stay incomplete, and no_memory is set. Linear in
+ * the unit's DIEs, except for sorting.
  */
 void debug_read_unit(struct bat_debuginfo *debuginfo, struct debug_unit *unit);
 void debug_free_unit(struct debug_unit *unit);
@@ -292,16 +294,16 @@ struct line_table *debug_table(struct bat_debuginfo *debuginfo, uint32_t number)
 
 /*
  * Find the DIEs of a skeleton unit: in the package beside the program, else in the .dwo file. False
- * if they are nowhere, or belong to another skeleton.
+ * if they are not found, or another skeleton has used them.
  */
 bool debug_find_split(struct bat_debuginfo *debuginfo, const struct debug_unit *unit,
                       struct split_found *found);
 void debug_close_splits(struct bat_debuginfo *debuginfo);
 
-/* Make the map of runs, which are sorted on the way. Time n log n. False if there is no memory. */
+/* Make the map of runs. Sorts runs; time n log n. False if there is no memory. */
 bool debug_map_make(struct debug_map *map, struct debug_run *runs, size_t count);
 
-/* What the map has at an address: a run's node, or BAT_NONE. */
+/* The innermost node at an address, or BAT_NONE. */
 uint32_t debug_map_find(const struct debug_map *map, uint64_t address);
 
 /* Grow an array of count elements so that one more fits. False if there is no memory. */

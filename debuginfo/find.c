@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Which file has the DWARF of a program. */
+/* Finds the file that has the DWARF of a program. */
 #include <elf.h>
 #include <elfutils/libdwelf.h>
 #include <elfutils/libdwfl.h>
@@ -23,7 +23,7 @@ struct program {
     size_t build_id_size;
 };
 
-/* --- A file that may have it ---------------------------------------------------------------- */
+/* --- Candidates ----------------------------------------------------------------------------- */
 
 /* Keep the file if it has DWARF with at least one unit. */
 static enum bat_code open_candidate(struct bat_debuginfo *debuginfo, const char *path, int file,
@@ -47,7 +47,7 @@ static void hex(const uint8_t *bytes, size_t size, char *text, size_t text_size)
     text[used] = 0;
 }
 
-/* Both have a build-id, and these differ: then text has that of the debug file. */
+/* True if both have a build-id and these differ. If both have one, text is the debug file's. */
 static bool is_other_build(const struct program *program, const struct bat_debuginfo *debuginfo,
                            char *text, size_t text_size)
 {
@@ -85,13 +85,13 @@ static enum bat_code use_given_file(struct bat_debuginfo *debuginfo, const struc
 
 /* --- Where elfutils looks ------------------------------------------------------------------- */
 
-/* What libdwfl finds. */
+/* The separate debug file that libdwfl finds. */
 struct separate {
-    int file; /* -1: nothing */
+    int file; /* -1: none */
     char *path;
 };
 
-/* libdwfl's own search; the file that it finds is kept. */
+/* libdwfl's standard search, which also keeps the file that it finds. */
 static int keep_found(Dwfl_Module *module, void **context, const char *name, Dwarf_Addr start,
                       const char *main_file, const char *link, GElf_Word sum, char **path)
 {
@@ -105,7 +105,7 @@ static int keep_found(Dwfl_Module *module, void **context, const char *name, Dwa
     return file;
 }
 
-/* Report the program to libdwfl alone, and ask for its DWARF. */
+/* Report the program alone to libdwfl, and ask for its DWARF. */
 static void ask_libdwfl(const struct program *program, char *folders, struct separate *separate)
 {
     const Dwfl_Callbacks callbacks = {.find_elf = dwfl_build_id_find_elf,
@@ -129,7 +129,7 @@ static void ask_libdwfl(const struct program *program, char *folders, struct sep
     free(path);
 }
 
-/* As elfutils and gdb: by build-id, by .gnu_debuglink, from debuginfod. */
+/* Search as elfutils and gdb do: by build-id, by .gnu_debuglink, from debuginfod. */
 static struct separate find_separate(const struct program *program)
 {
     struct separate separate = {.file = -1};
@@ -150,7 +150,7 @@ static const char *read_link(const struct program *program)
     return bytes && memchr(bytes, 0, size) && bytes[0] ? (const char *)bytes : NULL;
 }
 
-/* The sentence for a program without debug information anywhere. */
+/* Fail for a program whose debug information was found nowhere. */
 static enum bat_code fail_without(const struct program *program, struct bat_error *error)
 {
     char id[48];
@@ -182,7 +182,7 @@ static enum bat_code use_separate_file(struct bat_debuginfo *debuginfo,
     return code == BAT_ERR_NO_DEBUG ? fail_without(program, error) : code;
 }
 
-/* --- What dwz took out ---------------------------------------------------------------------- */
+/* --- dwz's supplementary file --------------------------------------------------------------- */
 
 /* Open the file at path as the alternate one, if it has that build-id. */
 static bool try_alternate(struct bat_debuginfo *debuginfo, const char *path, const void *id,
@@ -201,7 +201,10 @@ static bool try_alternate(struct bat_debuginfo *debuginfo, const char *path, con
     return false;
 }
 
-/* Beside the debug file, or by its build-id. libdw looks for no file that has zstd's sections. */
+/*
+ * Look for dwz's file beside the debug file and by its build-id. libdw's own search does not find
+ * files with sections that zstd packed.
+ */
 static void find_alternate(struct bat_debuginfo *debuginfo)
 {
     const char *name;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Mapping the ELF files that have DWARF. */
+/* Maps the ELF files that have DWARF. */
 #include <elf.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,12 +10,12 @@
 
 #include "debuginfo.h"
 
-/* glibc 2.36 does not name it. */
+/* ELFCOMPRESS_ZSTD, which glibc 2.36 does not define. */
 #define COMPRESSED_BY_ZSTD 2u
 
 /*
- * How many times larger than itself a packed section may say that it is, as libelf has it for zlib,
- * whose limit this is. Debug information packs to a fifth.
+ * A packed section may claim to unpack to at most this many times its size. This is zlib's limit,
+ * which libelf checks too. Debug information packs to a fifth.
  */
 #define EXPANSION_MAX 1032u
 
@@ -28,8 +28,9 @@ static size_t round_up(size_t size)
 /* --- Sections that change ------------------------------------------------------------------- */
 
 /*
- * Sections that zstd packed are unpacked behind the file, and the sections that gcc gives the units
- * of a .dwo file one each become one there: libelf does not know the one, libdw not the other.
+ * Sections that zstd packed are unpacked behind the file, because libelf cannot unpack them. If the
+ * units of a .dwo file have one section each, as gcc writes them, the sections are joined behind
+ * the file, because libdw reads only one.
  */
 struct changes {
     uint8_t *headers; /* of the sections, in the mapping */
@@ -38,7 +39,7 @@ struct changes {
     size_t total; /* bytes to put behind the file */
 };
 
-/* Find the section headers. False where the file has none that are whole. */
+/* Find the section headers. False if there are none, or if they are cut off. */
 static bool find_headers(const struct debug_image *image, struct changes *changes)
 {
     Elf64_Ehdr header;
@@ -66,7 +67,7 @@ static bool is_in_file(const struct debug_image *image, const Elf64_Shdr *sectio
            section->sh_size <= image->file_size - section->sh_offset;
 }
 
-/* True if the section is packed by zstd; *size is what it will have. */
+/* True if the section is packed by zstd; *size is set to its unpacked size. */
 static bool is_packed(const struct debug_image *image, const Elf64_Shdr *section, uint64_t *size)
 {
     Elf64_Chdr packed;
@@ -93,7 +94,7 @@ static bool has_units(const struct debug_image *image, const struct changes *cha
            memcmp(image->bytes + names.sh_offset + section->sh_name, wanted, sizeof(wanted)) == 0;
 }
 
-/* Count what is to be put behind the file. Fails where a section says more than can be. */
+/* Count the bytes to put behind the file. Fails if a section claims more than it can unpack to. */
 static enum bat_code count_changes(const struct debug_image *image, struct changes *changes,
                                    struct bat_error *error)
 {
@@ -113,7 +114,7 @@ static enum bat_code count_changes(const struct debug_image *image, struct chang
                             "most %u times as much, found %llu bytes",
                             i, (unsigned long long)section.sh_size, EXPANSION_MAX,
                             (unsigned long long)size);
-        /* Sections may share bytes, and so be larger than the file in all. */
+        /* Sections may share bytes, and so be larger than the file in total. */
         if (__builtin_add_overflow(changes->total, size + 16, &changes->total) ||
             changes->total / EXPANSION_MAX > image->file_size)
             return bat_fail(error, BAT_ERR_ELF,
@@ -158,7 +159,7 @@ static enum bat_code move_section(struct debug_image *image, Elf64_Shdr *section
     return BAT_OK;
 }
 
-/* Make one section of all that have units: the first, the others become none. */
+/* Join all sections that have units into the first; the headers of the others become zero. */
 static enum bat_code join_units(struct debug_image *image, struct changes *changes, size_t *used,
                                 struct bat_error *error)
 {

@@ -155,7 +155,7 @@ static void read_format(struct entry_format *format, struct line_reader *reader)
     }
 }
 
-/* A field: a string into *text or a number into *number; blocks are passed over. */
+/* Read a field: a string into *text or a number into *number; blocks are skipped. */
 static void read_field(uint64_t form, struct line_reader *reader,
                        const struct line_sections *sections, const char **text, uint64_t *number)
 {
@@ -220,7 +220,7 @@ static bool read_tables(struct line_table *table, struct line_reader *reader,
     size_t capacity = 0;
     read_format(&format, reader);
     uint64_t count = line_read_leb128(reader);
-    /* Entries without fields take no bytes: then no count is too large for the bytes left. */
+    /* Ignore entries without fields: the bytes left do not limit the count of these. */
     for (uint64_t i = 0; i < count && format.count != 0; i++) {
         struct line_file entry = read_entry(&format, reader, sections);
         if (reader->failed || !add_folder(table, &capacity, entry.name))
@@ -285,7 +285,7 @@ bool line_header_read(struct line_header *header, struct line_table *table,
     table->version = header->version;
     const uint8_t *end = reader->end;
     reader->end = program;
-    /* Damaged tables leave the rows as they are. */
+    /* If the folders or files are damaged, the program is still read. */
     bool is_read = header->version >= 5 ? read_tables(table, reader, sections)
                                         : read_old_tables(table, reader);
     *has_memory &= is_read || reader->failed;

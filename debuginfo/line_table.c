@@ -172,7 +172,7 @@ static void run_extended(struct line_state *state, struct line_reader *reader)
     case DW_LNE_set_discriminator:
         state->row.discriminator = (uint32_t)line_read_leb128(&operands);
         break;
-    default: /* DW_LNE_define_file is of the past; others have a length */
+    default: /* obsolete (DW_LNE_define_file), or unknown and skipped by length */
         break;
     }
 }
@@ -244,7 +244,7 @@ static void run_program(struct line_state *state, struct line_reader *reader)
         else
             run_extended(state, reader);
     }
-    /* A sequence without an end is no sequence. */
+    /* Drop a sequence without an end. */
     state->table->row_count = state->first_row;
 }
 
@@ -321,13 +321,13 @@ const struct line_row *line_table_find(const struct line_table *table, uint64_t 
     return &rows[first];
 }
 
-/* No file can be opened by a longer path; one that is longer is damaged. */
+/* False for a damaged name: no file can be opened by a longer path. */
 static bool is_path(const char *name)
 {
     return strnlen(name, PATH_MAX) < PATH_MAX;
 }
 
-/* Put folder and name together; the folder may be NULL. */
+/* Join folder, which may be NULL, and name. */
 static char *join(struct line_table *table, const char *folder, const char *name)
 {
     if (!folder || name[0] == '/')

@@ -2,9 +2,9 @@
 /*
  * The line table of a unit: the rows that its line-number program makes, and its files.
  *
- * libdw has one too, but it keeps what it read for good, and it gives up a unit whose
- * discriminators or columns do not fit its fields (24 and 16 bits), as those of programs compiled
- * with -enable-fs-discriminator do not. Internal to debuginfo/.
+ * libdw's reader is not used: it keeps what it has read until the end, and it rejects a unit whose
+ * discriminators or columns do not fit its fields (24 and 16 bits), as in programs compiled with
+ * -enable-fs-discriminator. Internal to debuginfo/.
  */
 #ifndef BAT_DEBUGINFO_LINE_TABLE_H
 #define BAT_DEBUGINFO_LINE_TABLE_H
@@ -13,12 +13,13 @@
 
 #include "bat.h"
 
-/* The sections that line tables need, of one ELF file; size 0 where there is none. */
+/* The bytes of a section; size is 0 if there is none. */
 struct line_bytes {
     const uint8_t *bytes;
     size_t size;
 };
 
+/* The sections of an ELF file that line tables need. */
 struct line_sections {
     struct line_bytes line;         /* .debug_line */
     struct line_bytes line_strings; /* .debug_line_str, up to the end of its last string */
@@ -44,7 +45,7 @@ struct line_sequence {
 struct line_file {
     const char *name; /* in a section */
     uint64_t folder;
-    char *path; /* put together when it is first asked for */
+    char *path; /* made when it is first needed */
 };
 
 struct line_table {
@@ -58,30 +59,32 @@ struct line_table {
     size_t row_count;
     struct line_sequence *sequences; /* ascending by end */
     size_t sequence_count;
-    bool lacks_memory; /* a path could not be put together */
+    bool lacks_memory; /* memory ran out while a path was made */
 };
 
-/* Find the sections in an ELF file whose debug sections libdw has unpacked; in a .dwo file theirs.
+/*
+ * Find the sections of an ELF file whose debug sections libdw has unpacked. is_split: those of a
+ * .dwo file.
  */
 struct line_sections line_sections_find(Elf *elf, bool is_split);
 
-/* The wanted section, also as GNU's tools call it when it is packed; size 0 if there is none. */
+/* The section of this name, or of GNU's name for it when it is packed; size 0 if there is none. */
 struct line_bytes line_section_find(Elf *elf, const char *wanted);
 
 /*
- * A string of a section, or NULL if it begins outside. The section has to end with a string's end,
- * as those that line_sections_find() finds do.
+ * A string of a section, or NULL if offset is outside. The section must end with the end of a
+ * string, as those that line_sections_find() finds do.
  */
 const char *line_string(const struct line_bytes *section, uint64_t offset);
 
-/* Tells whether a sequence that starts there is of code that the program has. */
+/* True if the program has code at address, where a sequence starts. */
 typedef bool line_filter(uint64_t address, const void *context);
 
 /*
- * Read the table at offset in .debug_line. What is damaged is left out. False if something was left
- * out for want of memory. Linear in the table's bytes, but for sorting sequences. The table's bytes
- * are taken off *budget, which tells how many are left to read: tables do not overlap; one that
- * takes more is damaged.
+ * Read the table at offset in .debug_line. Damaged parts are left out. False if memory ran out and
+ * something was left out. Linear in the table's bytes, except for sorting sequences. The table's
+ * bytes are subtracted from *budget, the bytes that may still be read: tables do not overlap, and
+ * one that has more is damaged.
  */
 bool line_table_read(struct line_table *table, const struct line_sections *sections,
                      uint64_t offset, line_filter *filter, const void *context, uint64_t *budget);
@@ -95,12 +98,12 @@ const char *line_table_path(struct line_table *table, uint32_t number);
 
 /* --- Between the parts of the reader -------------------------------------------------------- */
 
-/* Bytes that are read one after the other. */
+/* A position in bytes that are read in sequence. */
 struct line_reader {
     const uint8_t *at;
     const uint8_t *end;
     bool is_64_bit; /* offsets take 8 bytes, not 4 */
-    bool failed;    /* something was longer than the bytes left; all reads after it give 0 */
+    bool failed;    /* a read went beyond the end; all later reads return 0 */
 };
 
 uint64_t line_read_fixed(struct line_reader *reader, size_t size);
@@ -114,7 +117,7 @@ static inline uint64_t line_read_offset(struct line_reader *reader)
     return line_read_fixed(reader, reader->is_64_bit ? 8 : 4);
 }
 
-/* What stands in front of a program and decides how its opcodes are read. */
+/* The part of a line-number program's header that its opcodes depend on. */
 struct line_header {
     unsigned version;
     unsigned address_size;
@@ -126,9 +129,9 @@ struct line_header {
 };
 
 /*
- * Read a header, its folders and files into table; reader is at the program then and ends where it
- * ends. False if it is damaged or of an unknown version. *has_memory becomes false if folders or
- * files were left out for want of memory.
+ * Read a header, and its folders and files into table. Afterwards reader has the bytes of the
+ * program. False if the header is damaged or of an unknown version. *has_memory becomes false if
+ * memory ran out and folders or files were left out.
  */
 bool line_header_read(struct line_header *header, struct line_table *table,
                       struct line_reader *reader, const struct line_sections *sections,

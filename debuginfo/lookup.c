@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* From an address to frames. */
+/* Looks up the frames of an address. */
 #include <stdlib.h>
 
 #include "debuginfo.h"
 
-/* The unit that has code at the address, read, or NULL. */
+/* The unit that has code at the address, which is read if it is new, or NULL. */
 static struct debug_unit *find_unit(struct bat_debuginfo *debuginfo, uint64_t address)
 {
     const struct debug_unit_run *runs = debuginfo->runs;
     uint32_t last = debuginfo->last_run;
-    /* Most addresses are near the one before; the next run may overlap this one. */
+    /* Most addresses are near the previous one. The next run may overlap this one. */
     bool is_same = last < debuginfo->run_count && runs[last].start <= address &&
                    address < runs[last].end &&
                    (last + 1 == debuginfo->run_count || address < runs[last + 1].start);

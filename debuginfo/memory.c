@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * libdw calls a function that must not return where it has no memory; its own one ends the process.
- * The one here leaves libdw for the place that called it, a place in each thread. But for its
- * tables of abbreviations libdw 0.188 takes memory without looking whether it got any: so what
- * these may need is taken and given back first.
+ * When libdw has no memory, it calls a handler that must not return; the default one ends the
+ * process. The handler here jumps back to debug_run_libdw(), which keeps a target for each thread.
+ * For its tables of abbreviations libdw 0.188 does not check whether an allocation failed: so as
+ * much memory as they can need is allocated and freed first.
  */
 #include <setjmp.h>
 #include <stdlib.h>
 
 #include "debuginfo.h"
 
-/* For what else a unit takes in libdw. */
+/* Memory that a unit takes in libdw besides its abbreviations. */
 #define RESERVE ((size_t)1 << 16)
 
 static _Thread_local jmp_buf *way_out;
@@ -27,7 +27,8 @@ void debug_handle_no_memory(Dwarf *dwarf)
 
 bool debug_has_memory(const struct debug_image *image)
 {
-    /* A table has 16 bytes for an abbreviation, which has at least 5, and twice the places. */
+    /* libdw's table has 16 bytes a slot and twice as many slots as it needs; an abbreviation has at
+       least 5 bytes in the file. */
     void *volatile memory = malloc(RESERVE + 8 * image->abbreviations.size);
     bool has_memory = memory != NULL;
     free(memory);

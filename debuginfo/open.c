@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Opening debug information: which units there are, and which addresses they have. */
+/* Opens debug information: finds the units and their addresses. */
 #include <dwarf.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 
 bool debug_is_code(const struct bat_debuginfo *debuginfo, uint64_t address)
 {
-    /* Linkers leave 0 and 1 where a function was dropped; no program has code there. */
+    /* Linkers write 0 and 1 where a function was dropped; no program has code there. */
     if (address <= 1)
         return false;
     size_t low = 0;
@@ -38,7 +38,7 @@ static bool add_run(struct bat_debuginfo *debuginfo, size_t *capacity, uint32_t 
     return true;
 }
 
-/* The addresses of a unit whose own DIE does not tell them: those of its functions. */
+/* Add the addresses of a unit's functions, for a unit whose own DIE has none. */
 static bool add_function_runs(struct bat_debuginfo *debuginfo, size_t *capacity, uint32_t index)
 {
     struct debug_unit *unit = &debuginfo->units[index];
@@ -46,13 +46,13 @@ static bool add_function_runs(struct bat_debuginfo *debuginfo, size_t *capacity,
     for (size_t i = 0; i < unit->range_count; i++)
         if (!add_run(debuginfo, capacity, index, unit->ranges[i].start, unit->ranges[i].end))
             return false;
-    /* Where libdw was left it cannot be called for the next unit. */
+    /* After libdw ran out of memory it cannot be called for the next unit. */
     return !debuginfo->no_memory;
 }
 
-/* *is_told becomes false if the unit's DIE does not tell them. */
+/* Add the addresses in the unit's own DIE. *has_addresses becomes false if it has none. */
 static bool add_unit_runs(struct bat_debuginfo *debuginfo, size_t *capacity, uint32_t index,
-                          bool *is_told)
+                          bool *has_addresses)
 {
     struct debug_unit *unit = &debuginfo->units[index];
     Dwarf_Die die = unit->die;
@@ -60,7 +60,7 @@ static bool add_unit_runs(struct bat_debuginfo *debuginfo, size_t *capacity, uin
     struct debug_ranges ranges;
     uint64_t start;
     uint64_t end;
-    *is_told = true;
+    *has_addresses = true;
     if (dwarf_attr(&die, DW_AT_ranges, &attribute)) {
         if (!debug_ranges_begin(&ranges, &unit->addresses, &attribute, &debuginfo->range_budget))
             return true;
@@ -70,10 +70,10 @@ static bool add_unit_runs(struct bat_debuginfo *debuginfo, size_t *capacity, uin
         return true;
     }
     Dwarf_Attribute high;
-    *is_told = dwarf_attr(&die, DW_AT_low_pc, &attribute) &&
-               dwarf_attr(&die, DW_AT_high_pc, &high) &&
-               debug_read_bounds(&unit->addresses, &attribute, &high, &start, &end);
-    return !*is_told || add_run(debuginfo, capacity, index, start, end);
+    *has_addresses = dwarf_attr(&die, DW_AT_low_pc, &attribute) &&
+                     dwarf_attr(&die, DW_AT_high_pc, &high) &&
+                     debug_read_bounds(&unit->addresses, &attribute, &high, &start, &end);
+    return !*has_addresses || add_run(debuginfo, capacity, index, start, end);
 }
 
 static int compare_runs(const void *left, const void *right)
@@ -87,7 +87,7 @@ static int compare_runs(const void *left, const void *right)
     return a->unit < b->unit ? -1 : a->unit > b->unit;
 }
 
-/* Sort the runs, and make the map that tells for each address the last run that has it. */
+/* Sort the runs, and make the map from each address to the last run that has it. */
 static bool sort_runs(struct bat_debuginfo *debuginfo)
 {
     size_t count = debuginfo->run_count;
@@ -124,7 +124,7 @@ static const char *string_of(Dwarf_Die *die, unsigned first, unsigned second)
     return NULL;
 }
 
-/* How the unit writes addresses. */
+/* Read how the unit encodes addresses. */
 static void read_addresses(const struct bat_debuginfo *debuginfo, struct debug_unit *unit,
                            unsigned version, unsigned address_size, unsigned offset_size)
 {
@@ -187,9 +187,9 @@ static bool list_runs(struct bat_debuginfo *debuginfo)
 {
     size_t capacity = 0;
     for (size_t i = 0; i < debuginfo->unit_count; i++) {
-        bool is_told;
-        if (!add_unit_runs(debuginfo, &capacity, (uint32_t)i, &is_told) ||
-            (!is_told && !add_function_runs(debuginfo, &capacity, (uint32_t)i)))
+        bool has_addresses;
+        if (!add_unit_runs(debuginfo, &capacity, (uint32_t)i, &has_addresses) ||
+            (!has_addresses && !add_function_runs(debuginfo, &capacity, (uint32_t)i)))
             return false;
     }
     return sort_runs(debuginfo);

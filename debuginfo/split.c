@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * Split DWARF: the DIEs of skeleton units, in .dwo files or in a package of them (.dwp), DWARF 5,
- * sections 7.3.2 and 7.3.5; and what compilers had of it before DWARF 5.
+ * sections 7.3.2 and 7.3.5; and the forms that compilers had before DWARF 5.
  */
 #include <dwarf.h>
 #include <elf.h>
@@ -14,7 +14,7 @@
 
 #include "debuginfo.h"
 
-/* A .dwo file or package as the ELF file that it is. NULL if there is none that can be read. */
+/* Map a .dwo file or package. NULL if there is none that can be read. */
 static struct split_file *open_file(struct bat_debuginfo *debuginfo, const char *path, size_t head)
 {
     int file = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
@@ -81,7 +81,7 @@ static struct split_unit *find_unit(const struct split_file *split, uint64_t id)
 
 /* --- .dwo files ------------------------------------------------------------------------------ */
 
-/* Fill units with those of a .dwo file that are no type units. */
+/* Fill units with the units of a .dwo file, except type units. */
 static void list_units(struct bat_debuginfo *debuginfo, struct split_file *split)
 {
     size_t capacity = 0;
@@ -143,7 +143,7 @@ static bool find_in_dwo(struct bat_debuginfo *debuginfo, const char *path,
     return true;
 }
 
-/* The .dwo file of a name seen from a folder, of which the first length bytes count. */
+/* Find a unit in the .dwo file that it names, relative to the first length bytes of folder. */
 static bool find_in_folder(struct bat_debuginfo *debuginfo, const char *folder, size_t length,
                            const struct debug_unit *unit, struct split_found *found)
 {
@@ -153,7 +153,10 @@ static bool find_in_folder(struct bat_debuginfo *debuginfo, const char *folder, 
     return size >= 0 && (size_t)size < sizeof(path) && find_in_dwo(debuginfo, path, unit, found);
 }
 
-/* Where the compiler put it, seen from where it ran; else beside the program. */
+/*
+ * Look for the .dwo file where the compiler wrote it, relative to the folder that it ran in, else
+ * beside the file with the debug information.
+ */
 static bool find_dwo(struct bat_debuginfo *debuginfo, const struct debug_unit *unit,
                      struct split_found *found)
 {
@@ -189,7 +192,7 @@ static const char *const part_names[PART_COUNT] = {
     [PART_RNGLISTS] = ".debug_rnglists.dwo",
 };
 
-/* What a slice is made of in memory: an ELF file of its own, whose sections point behind it. */
+/* A slice: an ELF file for one unit. Its section headers point to the package's bytes behind it. */
 struct slice {
     Elf64_Ehdr header;
     Elf64_Shdr sections[PART_COUNT + 2];
@@ -221,7 +224,7 @@ static bool read_index(struct package_index *index, const struct line_bytes *sec
     struct line_reader reader = {.at = section->bytes, .end = section->bytes + section->size};
     if (section->size < 16)
         return false;
-    /* 2 and 5; the latter has two bytes for it and two of zeros. */
+    /* Version 5 has two bytes for its number and two of zeros, version 2 has four. */
     index->version = (unsigned)line_read_fixed(&reader, 4);
     index->columns = (size_t)line_read_fixed(&reader, 4);
     index->units = (size_t)line_read_fixed(&reader, 4);
@@ -241,7 +244,7 @@ static bool read_index(struct package_index *index, const struct line_bytes *sec
     return !reader.failed;
 }
 
-/* A package, opened. */
+/* An open package. */
 struct split_package {
     struct split_file *file;
     struct package_index index;
@@ -250,7 +253,7 @@ struct split_package {
     uint64_t budget; /* bytes of units that may still be read: rows may overlap */
 };
 
-/* Which part a column is of; sections that nothing is read of have none. */
+/* The part that a column describes; 0 for sections that are not read. */
 static enum part part_of(const struct package_index *index, size_t column)
 {
     uint32_t kind = number_at(index->kinds, column);
@@ -258,7 +261,7 @@ static enum part part_of(const struct package_index *index, size_t column)
     return has_name && !(kind == PART_RNGLISTS && index->version == 2) ? (enum part)kind : 0;
 }
 
-/* Fill units: the index's rows. */
+/* Fill units with the rows of the index. */
 static void list_rows(struct bat_debuginfo *debuginfo, struct split_package *package)
 {
     const struct package_index *index = &package->index;
@@ -279,7 +282,7 @@ static void list_rows(struct bat_debuginfo *debuginfo, struct split_package *pac
     sort_units(file);
 }
 
-/* Find the index and the sections in the package's file. BAT_ERR_ELF, BAT_ERR_MEMORY. */
+/* Find the index and the sections in the package. Fails with BAT_ERR_ELF, BAT_ERR_MEMORY. */
 static enum bat_code find_sections(struct split_package *package)
 {
     struct debug_image *image = &package->file->image;
@@ -296,8 +299,8 @@ static enum bat_code find_sections(struct split_package *package)
     return read_index(&package->index, &section) ? BAT_OK : BAT_ERR_ELF;
 }
 
-/* Map the file once more, with room for the slices in front of it. */
-static enum bat_code make_room(struct split_package *package, const char *path)
+/* Map the file once more, with space for the slices in front of it. */
+static enum bat_code map_for_slices(struct split_package *package, const char *path)
 {
     size_t head = package->index.units * sizeof(struct slice);
     size_t units = package->index.units;
@@ -311,7 +314,7 @@ static enum bat_code make_room(struct split_package *package, const char *path)
     return code == BAT_OK && package->index.units != units ? BAT_ERR_IO : code;
 }
 
-/* Open the package that goes with the file at path, if there is one. */
+/* Open the package of the file at path, if there is one. */
 static struct split_package *open_package(struct bat_debuginfo *debuginfo, const char *path)
 {
     char name[PATH_MAX];
@@ -327,7 +330,7 @@ static struct split_package *open_package(struct bat_debuginfo *debuginfo, const
         code = find_sections(package);
     }
     if (code == BAT_OK)
-        code = make_room(package, name);
+        code = map_for_slices(package, name);
     debuginfo->no_memory |= code == BAT_ERR_MEMORY;
     if (code == BAT_OK)
         list_rows(debuginfo, package);
@@ -354,7 +357,7 @@ static struct split_package *find_package(struct bat_debuginfo *debuginfo)
     return package;
 }
 
-/* Append a section header to the slice; bytes are somewhere in the package's file. */
+/* Append a section header to the slice; bytes are in the slice or behind it. */
 static void add_section(struct slice *slice, const char *name, const struct line_bytes *bytes)
 {
     size_t used = slice->sections[0].sh_name; /* of names; section 0 has none */
@@ -372,8 +375,8 @@ static void add_section(struct slice *slice, const char *name, const struct line
 }
 
 /*
- * Make the ELF file that has a row's parts of the sections, and the strings, which are shared. Of
- * several columns of one section the first counts.
+ * Make the ELF file of a row: its parts of the sections, and the strings, which all rows share. Of
+ * several columns for one section the first is used.
  */
 static bool make_slice(const struct split_package *package, size_t row, struct slice *slice,
                        uint64_t *info_size)
@@ -414,7 +417,7 @@ static bool make_slice(const struct split_package *package, size_t row, struct s
     return *info_size != 0;
 }
 
-/* The first unit of the slice that is the skeleton's. */
+/* Find the first unit of the slice that has the skeleton's id. */
 static bool find_in_slice(struct bat_debuginfo *debuginfo, struct split_found *found, uint64_t id)
 {
     Dwarf_Off offset = 0;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Symbols of functions in the file that has the debug information: pieces of code by their names.
- */
+/* Symbols of functions in the file that has the debug information. */
 #include <gelf.h>
 #include <stdlib.h>
 
@@ -46,7 +45,7 @@ static bool read_table(struct bat_debuginfo *debuginfo, Elf_Scn *section, size_t
     return true;
 }
 
-/* The first table of symbols: files have one. */
+/* Read the first symbol table; files have one. */
 static bool read_symbols(struct bat_debuginfo *debuginfo)
 {
     Elf *elf = debuginfo->image.elf;

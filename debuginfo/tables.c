@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Line tables by where they are: units that share one have it read once. */
+/* Line tables by their addresses in memory: a table that units share is read once. */
 #include <dwarf.h>
 #include <stdlib.h>
 #include <xxhash.h>
@@ -9,8 +9,8 @@
 /* --- An index by addresses ------------------------------------------------------------------- */
 
 /*
- * The place of a key, or of where it would go. A file chooses how far keys are apart, the system
- * where they are: a hash that mixes well lets nobody choose keys of one place.
+ * The place of a key, or the free place where it belongs. A hostile file can choose the distances
+ * between keys: a hash that mixes well keeps it from choosing keys that all have one place.
  */
 static size_t place_of(const struct debug_index *index, const void *key)
 {
@@ -93,7 +93,7 @@ uint32_t debug_find_table(struct bat_debuginfo *debuginfo, const struct line_sec
     if (*number == next)
         debuginfo->tables[debuginfo->table_count++] =
             (struct debug_table){.sections = *sections, .offset = offset};
-    /* Type units have no folder; they share the table of one that has. */
+    /* Type units have no folder; they share the table of a unit that has one. */
     if (!debuginfo->tables[*number].lines.compile_folder)
         debuginfo->tables[*number].lines.compile_folder = compile_folder;
     return *number;

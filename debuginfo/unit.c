@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* A unit's DIEs become flat arrays. */
+/* Reads a unit's DIEs into flat arrays. */
 #include <dwarf.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "debuginfo.h"
 
-/* Compilers' extension, which elfutils does not name. */
+/* An extension of compilers that elfutils does not define. */
 #define AT_GNU_DISCRIMINATOR 0x2136
 
-/* Inlined calls in inlined calls; what is deeper is taken for a part of what is around it. */
+/* Inlined calls nest at most this deep; deeper ones belong to the call around them. */
 #define DEPTH_MAX 1000u
 
-/* How many times larger than the files names may be in all: units may share them. */
+/* All names may have this many times the size of the files in total: units may share them. */
 #define NAMES_MAX 64u
 
-/* Where the walk through a unit is. */
+/* The state of the walk through a unit's DIEs. */
 struct walk {
     struct bat_debuginfo *debuginfo;
     struct debug_unit *unit;
@@ -23,11 +23,11 @@ struct walk {
     struct debug_addresses addresses;
     Dwarf_Die die;
     const uint8_t *end; /* of the unit's bytes */
-    uint32_t *outer;    /* at each depth the node that the DIEs there are in */
+    uint32_t *outer;    /* for each depth, the node that contains the DIEs there */
     size_t depth;
     size_t outer_capacity;
     struct debug_index cache;   /* from the DIE of an abstract function to its index in names */
-    struct debug_index strings; /* names that were taken off the budget */
+    struct debug_index strings; /* names that name_bytes includes */
     struct debug_run *runs;
     size_t run_count;
     size_t run_capacity;
@@ -35,13 +35,13 @@ struct walk {
     size_t name_capacity;
     size_t function_capacity;
     size_t range_capacity;
-    Dwarf_CU *other; /* the last one of another unit whose files were asked for, and its table */
+    Dwarf_CU *other; /* the last other unit whose files were needed, and its line table */
     uint32_t other_table;
 };
 
 /* --- Attributes ----------------------------------------------------------------------------- */
 
-/* Those that nodes are made of, found in one pass over a DIE. */
+/* The attributes that a node needs, found in one pass over a DIE. */
 struct attributes {
     Dwarf_Attribute low;
     Dwarf_Attribute high;
@@ -108,8 +108,8 @@ static const char *find_string(Dwarf_Die *die, unsigned name)
 }
 
 /*
- * The line table whose files a DIE's numbers are of. A split unit has those of its skeleton, the
- * type units beside it have their own.
+ * The line table that file numbers in a unit refer to. A split unit uses its skeleton's; the type
+ * units beside it have their own.
  */
 static uint32_t table_of(struct walk *walk, Dwarf_CU *cu)
 {
@@ -140,7 +140,7 @@ static uint32_t table_of(struct walk *walk, Dwarf_CU *cu)
 
 /* --- Names ---------------------------------------------------------------------------------- */
 
-/* The name, or NULL if names are too long in all: such that begin in each other. */
+/* The name, or NULL if all names together are too long because they overlap. */
 static const char *take_name(struct walk *walk, const char *name)
 {
     if (!name)
@@ -192,7 +192,7 @@ static uint32_t add_name(struct walk *walk, Dwarf_Die *die)
     return (uint32_t)unit->name_count++;
 }
 
-/* An inlined call is called what its abstract function is; of those each is read once. */
+/* An inlined call has the name of its abstract function, which is read once. */
 static uint32_t find_name(struct walk *walk, const struct attributes *attributes)
 {
     Dwarf_Attribute attribute = attributes->origin;
@@ -250,7 +250,7 @@ static bool add_runs(struct walk *walk, struct attributes *attributes, uint32_t 
 
 /* --- Nodes ---------------------------------------------------------------------------------- */
 
-/* Remember where the function's ranges begin: the array may still move. */
+/* Add a function. place_ranges() sets its ranges at the end: the array may still move. */
 static bool add_function(struct walk *walk, uint32_t node, size_t first_range)
 {
     struct debug_unit *unit = walk->unit;
@@ -277,7 +277,7 @@ static void place_ranges(struct debug_unit *unit)
     }
 }
 
-/* Functions may share one name of any length, which is not compared with itself. */
+/* Many functions may share one long string, which is not compared with itself. */
 static int compare_linkage_names(const struct bat_debuginfo_function *a,
                                  const struct bat_debuginfo_function *b)
 {
@@ -294,7 +294,7 @@ static int compare_names(const void *left, const void *right)
     return order ? order : a < b ? -1 : a > b;
 }
 
-/* Link each function with the next one of its name; without memory each is taken for alone. */
+/* Link each function with the next one of its name; without memory each with itself. */
 static void link_namesakes(struct debug_unit *unit)
 {
     size_t count = unit->function_count;
@@ -324,7 +324,7 @@ static bool add_node(struct walk *walk, uint32_t outer, bool is_function, uint32
     dwarf_getattrs(&walk->die, take_attribute, &attributes, 0);
     *added = outer;
     bool has_code = attributes.has_low || attributes.has_ranges;
-    /* Declarations and abstract functions; what is inlined in those is abstract too. */
+    /* Declarations and abstract functions; calls inlined in the latter are abstract too. */
     if (is_function && !has_code) {
         *added = BAT_NONE;
         return true;
@@ -394,9 +394,9 @@ static bool enter(struct walk *walk, int tag, uint32_t node)
 }
 
 /*
- * Go to the DIE after the current one and its children, which may be one of an outer level: libdw
- * tells the byte where a row of siblings ends, and going on from there spares reading a DIE again
- * for each level that it is below.
+ * Go to the DIE behind the current one and its children, which may be on an outer level. libdw
+ * returns the byte where a row of siblings ends; going on from there avoids reading a DIE again for
+ * each level above it.
  */
 static bool go_on(struct walk *walk)
 {
@@ -440,7 +440,7 @@ static bool walk_dies(struct walk *walk)
     }
 }
 
-/* Where the unit that has this DIE ends. */
+/* The end of the unit that has this DIE. */
 static const uint8_t *find_end(Dwarf_Die *die)
 {
     Dwarf_Off offset = dwarf_dieoffset(die);
@@ -456,7 +456,7 @@ static const uint8_t *find_end(Dwarf_Die *die)
 
 /* --- The unit ------------------------------------------------------------------------------- */
 
-/* Where a split unit's lists of ranges are. */
+/* Use the lists of ranges of a split unit. */
 static void use_split_addresses(struct walk *walk)
 {
     struct debug_addresses *addresses = &walk->addresses;
@@ -490,7 +490,7 @@ static void read_dies(void *context)
     } else if (unit->is_split) {
         debuginfo->counters.units_missing++;
     }
-    /* Those that this one refers to too. */
+    /* Also for the units that this one refers to. */
     const struct debug_image *split = walk->split.image;
     if (!debug_has_memory(&debuginfo->image) || !debug_has_memory(&debuginfo->alternate) ||
         (split && !debug_has_memory(split)))
@@ -504,7 +504,7 @@ static void read_dies(void *context)
 
 void debug_read_unit(struct bat_debuginfo *debuginfo, struct debug_unit *unit)
 {
-    /* Where libdw was left it cannot be called again. */
+    /* After libdw ran out of memory it cannot be called again. */
     if (unit->is_read || debuginfo->no_memory)
         return;
     unit->is_read = true;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* From runs of addresses that nest to the innermost one of each address. */
+/* Makes nested runs of addresses into a map from each address to its innermost node. */
 #include <stdlib.h>
 
 #include "debuginfo.h"
 
-/* Runs that hold the current address, the innermost (the last node) on top. */
+/* Runs that contain the current address, the innermost (the last node) on top. */
 struct heap {
     const struct debug_run *runs;
     uint32_t *items;
@@ -48,7 +48,7 @@ static void pop(struct heap *heap)
     }
 }
 
-/* The address from now on belongs to node. */
+/* Addresses from start on belong to node. */
 static void append(struct debug_map *map, uint64_t start, uint32_t node)
 {
     if (map->count > 0 && map->starts[map->count - 1] == start)
@@ -70,7 +70,7 @@ static int compare_runs(const void *left, const void *right)
     return a->end < b->end ? -1 : a->end > b->end;
 }
 
-/* Leave the runs that have ended before the next one starts; each leaves what is below on top. */
+/* Remove the runs that end at or before until; from each end on, the run below is the innermost. */
 static void leave(struct debug_map *map, struct heap *heap, uint64_t until)
 {
     while (heap->count > 0 && heap->runs[heap->items[0]].end <= until) {

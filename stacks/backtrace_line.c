@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "stack_lines.h"
 
-/* "(f+0x29)", "(+0x11d9)", "()" behind the file: what is between the parentheses. */
+/* The text in the parentheses behind the file, as in "(f+0x29)", "(+0x11d9)", "()". */
 static void read_place(struct bat_slice inside, struct bat_stack_line *read)
 {
     bat_split_name_offset(inside, read);
@@ -42,7 +42,7 @@ bool bat_read_backtrace_line(struct scan line, struct bat_stack_line *read)
         read_place((struct bat_slice){open + 1, (size_t)(close - open - 1)}, read);
         place.length = (size_t)(open - place.text);
     }
-    /* What a program prints in front, as in "frame 3: ./a(f+0x29) [0x55d0]", is not the file. */
+    /* A program can print text in front of the file: "frame 3: ./a(f+0x29) [0x55d0]". */
     const char *blank = place.text + place.length;
     while (blank != place.text && !scan_is_space(blank[-1]))
         blank--;

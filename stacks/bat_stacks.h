@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Stacks as programs print them, read line by line: what a line is, which address it has and what
- * that address stands for. And stacks added up, for flame graphs.
+ * Reads stacks as programs print them, line by line: the kind of a line, its address, and what that
+ * address stands for. Also counts stacks, for flame graphs.
  *
- * Any bytes are safe to read. Nothing here knows of a binary.
+ * Any bytes are safe to read. No binary is needed.
  */
 #ifndef BAT_STACKS_H
 #define BAT_STACKS_H
@@ -17,16 +17,16 @@ extern "C" {
 /* --- Lines -------------------------------------------------------------------------------- */
 
 enum bat_line_kind {
-    BAT_LINE_TEXT,    /* none of what follows */
-    BAT_LINE_BLANK,   /* empty, or white space alone: the end of a stack */
-    BAT_LINE_QUERY,   /* an address by itself, or behind the file that it is of */
+    BAT_LINE_TEXT,    /* none of the following */
+    BAT_LINE_BLANK,   /* empty or white space only: the end of a stack */
+    BAT_LINE_QUERY,   /* an address alone, or behind the name of its file */
     BAT_LINE_FRAME,   /* a frame of a stack */
     BAT_LINE_SIGNAL,  /* "<signal handler called>": the next frame was interrupted */
     BAT_LINE_PC,      /* "PC: @ 0x...": where the program was when it crashed */
     BAT_LINE_MAPPING, /* where a file lies in a process's memory */
 };
 
-/* Who prints such frames. */
+/* The format of a line. */
 enum bat_line_form {
     BAT_FORM_NONE,
     BAT_FORM_QUERY,       /* llvm-symbolizer's and addr2line's input */
@@ -36,8 +36,8 @@ enum bat_line_form {
     BAT_FORM_GLOG,        /*     @     0x55d0  f()   (glog, Abseil) */
     BAT_FORM_BACKTRACE,   /* ./a(f+0x29) [0x55d0]   (backtrace_symbols() of the C library) */
     BAT_FORM_PERF,        /* <tab>     11d9 f+0x29 (/bin/a)   (perf script, call chains) */
-    BAT_FORM_PERF_SAMPLE, /* a 42 1.5:  250000 cycles:  55d0 f+0x29 (/bin/a)   (without them) */
-    BAT_FORMS             /* how many there are */
+    BAT_FORM_PERF_SAMPLE, /* a 42 1.5:  250000 cycles:  55d0 f+0x29 (/bin/a)   (no call chains) */
+    BAT_FORMS             /* the number of forms */
 };
 
 /* Characters of the line; not terminated. */
@@ -46,7 +46,7 @@ struct bat_slice {
     size_t length;
 };
 
-/* What a line says. What it does not say is 0. */
+/* The contents of a line. Members that the line does not have are 0. */
 struct bat_stack_line {
     enum bat_line_kind kind;
     enum bat_line_form form;
@@ -55,7 +55,7 @@ struct bat_stack_line {
     bool has_module_offset;
     bool is_data;    /* QUERY: the address of data, not of code ("DATA ...") */
     bool is_locals;  /* QUERY: for local variables ("FRAME ...") */
-    bool is_inlined; /* FRAME: a call inlined into a frame that has a line of its own */
+    bool is_inlined; /* FRAME: a call inlined into the frame of another line */
     bool has_number;
     uint64_t address;      /* as printed; for a mapping its start */
     struct bat_slice name; /* of the function, without "+0x..." and gdb's arguments */
@@ -86,35 +86,35 @@ enum bat_frame_pc {
     BAT_PC_INSIDE, /* some byte of the call instruction */
 };
 
-/* Where in a stack the lines are. Start with all zero. Members are private. */
+/* The position in a stack while its lines are read. Start with all zero. Members are private. */
 struct bat_stack_place {
-    bool in_stack;         /* the line before was a frame that is not the kernel's */
-    bool interrupted;      /* the next frame is */
+    bool in_stack;         /* a frame of the program, not of the kernel, was read */
+    bool interrupted;      /* a signal interrupted the next frame */
     bool has_crash;        /* crash is known */
-    uint64_t crash;        /* what "PC: @" said */
+    uint64_t crash;        /* the address behind "PC: @" */
     enum bat_line_form of; /* the form of the stack's frames */
 };
 
 /*
- * What the address of this line, which comes next, stands for. To be called for every line in
- * turn, whatever it is. A query's address is EXACT.
+ * Returns what the address of the next line stands for. Call this for every line in turn, whatever
+ * its kind. A query's address is EXACT.
  */
 BAT_API enum bat_frame_pc bat_stack_place_next(struct bat_stack_place *place,
                                                const struct bat_stack_line *line);
 
 /*
- * The process of a sample's head line as perf script prints it ("NAME PID/TID TIME: ..."): its
- * name and pid. False if the line is none.
+ * Read the process's name and pid from the first line of a sample, as perf script prints it
+ * ("NAME PID/TID TIME: ..."). False if the line has another form.
  */
 BAT_API bool bat_sample_head(const char *line, size_t length, struct bat_slice *command,
                              uint64_t *pid);
 
-/* --- Stacks added up ---------------------------------------------------------------------- */
+/* --- Counted stacks ----------------------------------------------------------------------- */
 
-/* Stacks and how often each was seen. */
+/* Stacks, and how often each was seen. */
 struct bat_folded;
 
-/* A new, empty one, or NULL if there is no memory. */
+/* Returns an empty set of stacks, or NULL if there is no memory. */
 BAT_API struct bat_folded *bat_folded_new(void);
 BAT_API void bat_folded_free(struct bat_folded *folded);
 
@@ -125,7 +125,7 @@ BAT_API void bat_folded_free(struct bat_folded *folded);
 BAT_API void bat_folded_begin(struct bat_folded *folded);
 BAT_API void bat_folded_frame(struct bat_folded *folded, const char *name, size_t length);
 
-/* Count the stack; one without frames is forgotten. */
+/* End the stack and add count to its count. A stack without frames is ignored. */
 BAT_API void bat_folded_end(struct bat_folded *folded, uint64_t count);
 
 /* A stack as "outermost;...;innermost", and its count. */
@@ -135,8 +135,8 @@ struct bat_folded_stack {
 };
 
 /*
- * All stacks, ascending by text. *stacks belongs to folded and is valid until it is changed. Fails
- * with BAT_ERR_MEMORY, also if there was none while stacks were added.
+ * All stacks, ascending by text. *stacks belongs to folded and is valid until folded is changed or
+ * this is called again. Fails with BAT_ERR_MEMORY, also if memory ran out while stacks were added.
  */
 BAT_API enum bat_code bat_folded_stacks(struct bat_folded *folded,
                                         const struct bat_folded_stack **stacks, size_t *count,

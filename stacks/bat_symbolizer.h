@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Source locations for addresses of a binary, one that BOLT wrote or any other: through the BAT
- * note to the binary that BOLT read, and on through that one's debug information and symbols.
+ * Source locations for addresses of a binary. If BOLT wrote the binary, its BAT note maps them to
+ * addresses of the original, the binary that BOLT read, whose debug information and symbols have
+ * the locations. Any other binary is symbolized by its own.
  */
 #ifndef BAT_SYMBOLIZER_H
 #define BAT_SYMBOLIZER_H
@@ -13,27 +14,27 @@
 extern "C" {
 #endif
 
-/* One binary. One handle belongs to one thread at a time. */
+/* A binary and what locates its addresses. One handle belongs to one thread at a time. */
 struct bat_symbolizer;
 
-/* A mangled name's plain form, to be freed with free(), or NULL if it is not mangled. */
+/* Returns the demangled name, to be freed with free(), or NULL if name is not mangled. */
 typedef char *bat_demangle_fn(const char *name);
 
 struct bat_symbolizer_options {
     const char *original;      /* the binary that BOLT read, or NULL */
     const char *debug_file;    /* debug information of original, or of the binary; or NULL */
-    bool ignore_build_id;      /* take original whatever its build-id */
-    bat_demangle_fn *demangle; /* to find functions by names in texts; may be NULL */
+    bool ignore_build_id;      /* accept original whatever its build-id */
+    bat_demangle_fn *demangle; /* finds functions by demangled names in texts; may be NULL */
 };
 
 /*
- * Open the binary at path. With options->original it has to have a BAT note, and original has to
- * be what BOLT read. Without, the binary's own debug information and symbols are used. On success
- * *symbolizer is to be closed with bat_symbolizer_close(). options may be NULL.
+ * Open the binary at path. With options->original, the binary must have a BAT note, and original
+ * must be the binary that BOLT read. Without it, the binary's own debug information and symbols are
+ * used. options may be NULL. On success, close *symbolizer with bat_symbolizer_close().
  *
- * No debug information is no failure, unless debug_file is given: see
- * bat_symbolizer_no_debug_reason(). Fails as bat_elf_open(), bat_binary_open() and
- * bat_original_open() do, and with BAT_ERR_MISMATCH for a debug_file of another build.
+ * Missing debug information is a failure only if debug_file is given: see
+ * bat_symbolizer_no_debug(). Fails as bat_elf_open(), bat_binary_open() and bat_original_open() do,
+ * and with BAT_ERR_MISMATCH for a debug_file of another build.
  */
 BAT_API enum bat_code bat_symbolizer_open(const char *path,
                                           const struct bat_symbolizer_options *options,
@@ -41,27 +42,27 @@ BAT_API enum bat_code bat_symbolizer_open(const char *path,
                                           struct bat_error *error);
 BAT_API void bat_symbolizer_close(struct bat_symbolizer *symbolizer);
 
-/* Why there are no source lines: a sentence, or NULL if there are. Owned by symbolizer. */
+/* Why there is no debug information, or NULL if there is some. Owned by symbolizer. */
 BAT_API const struct bat_error *bat_symbolizer_no_debug(const struct bat_symbolizer *symbolizer);
 
 /* True if the binary is BOLTed and its original was not given. */
 BAT_API bool bat_symbolizer_lacks_original(const struct bat_symbolizer *symbolizer);
 
 /*
- * Returns how many units of split debug information were not found (.dwo files, or a package beside
- * the file), of *read units that were read.
+ * Returns how many of the *read units that were read have split debug information that was not
+ * found, neither in .dwo files nor in a package.
  */
 BAT_API uint64_t bat_symbolizer_units_missing(const struct bat_symbolizer *symbolizer,
                                               uint64_t *read);
 
-/* True if frames may be missing because there was not memory enough to read what tells them. */
+/* True if frames may be missing because memory ran out while debug information was read. */
 BAT_API bool bat_symbolizer_lacks_memory(const struct bat_symbolizer *symbolizer);
 
-/* A frame as it is printed. Strings belong to the symbolizer; NULL and 0 for what is not known. */
+/* A frame as it is printed. Strings belong to the symbolizer. Unknown members are NULL or 0. */
 struct bat_source_frame {
-    const char *function; /* as linkers have it, or plain */
+    const char *function; /* as the linker has it, or plain */
     const char *file;
-    const char *folder;     /* that the compiler ran in, if it was asked for */
+    const char *folder;     /* that the compiler ran in, if options ask for it */
     const char *start_file; /* where the function is declared */
     uint32_t start_line;
     uint32_t line;
@@ -73,20 +74,21 @@ struct bat_source_frame {
 
 struct bat_frames_options {
     bool plain_names; /* functions as debug information names them, without scopes; no symbols */
-    bool folders;     /* tell the folders that the compiler ran in */
-    bool no_inlines;  /* the innermost place, with the name of the function that has the code */
+    bool folders;     /* fill the folders that the compiler ran in */
+    bool no_inlines;  /* one frame: the innermost place, in the function that has the code */
 };
 
 /* Where an address was found. */
 enum bat_symbolizer_found {
-    BAT_FOUND_NOWHERE,   /* in no code of the binary */
-    BAT_FOUND_NOT_MOVED, /* the code is not known in the original: names are the binary's */
+    BAT_FOUND_NOWHERE,   /* not in the binary's code */
+    BAT_FOUND_NOT_MOVED, /* without a known address in the original: names are the binary's */
     BAT_FOUND,
 };
 
 /*
- * The frames of an address of the binary itself, innermost first; at least one, of which nothing
- * may be known. pc says what the address stands for. *frames is valid until the next call.
+ * The frames of an address of the binary itself, innermost first. There is at least one; all of its
+ * members can be unknown. pc says what the address stands for. *frames is valid until the next
+ * call.
  */
 BAT_API enum bat_symbolizer_found bat_symbolizer_frames(struct bat_symbolizer *symbolizer,
                                                         uint64_t address, enum bat_frame_pc pc,
@@ -100,21 +102,21 @@ BAT_API const struct bat_symbol *bat_symbolizer_symbol(const struct bat_symboliz
 
 /* --- Addresses in texts ------------------------------------------------------------------- */
 
-/* True if a file named so in a text can be the binary: the last part of the names is the same. */
+/* True if module, a file's name in a text, can be the binary: the last parts of both are equal. */
 BAT_API bool bat_symbolizer_is(const struct bat_symbolizer *symbolizer, struct bat_slice module);
 
 /*
- * Learn from a line where the binary lies in the memory of process pid (0 if not known): mappings
- * say it, and so do frames with a function's name. To be called for all lines of a stack before
- * addresses of it are asked for.
+ * Learn from a line where the binary is in the memory of process pid (0: not known): from mappings,
+ * and from frames with a function's name or an offset in the file. Call this for all lines of a
+ * stack before bat_symbolizer_address() for any of them.
  */
 BAT_API void bat_symbolizer_learn(struct bat_symbolizer *symbolizer,
                                   const struct bat_stack_line *line, uint64_t pid);
 
 /*
- * The address in the binary that a frame's address is; false if the frame is another file's, or it
- * cannot be told. perf script prints offsets in files, others print addresses in memory: the
- * function's name and what was learned tell.
+ * Convert a frame's address to an address of the binary. False if the frame belongs to another
+ * file, or if the address cannot be determined. perf script prints offsets in files, other programs
+ * print addresses in memory: the function's name and what was learned decide which it is.
  */
 BAT_API bool bat_symbolizer_address(struct bat_symbolizer *symbolizer,
                                     const struct bat_stack_line *line, uint64_t pid,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Stacks added up. */
+/* Counted stacks, for flame graphs. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,10 +10,10 @@
 struct bat_folded {
     struct bat_strings stacks;
     uint64_t *counts; /* of each stack, by its number */
-    uint32_t capacity;
+    uint32_t count_capacity;
     char *text; /* the stack that was begun */
     size_t size;
-    size_t room;
+    size_t text_capacity;
     struct bat_folded_stack *sorted;
     bool no_memory;
 };
@@ -39,18 +39,18 @@ void bat_folded_begin(struct bat_folded *folded)
     folded->size = 0;
 }
 
-static bool make_room(struct bat_folded *folded, size_t more)
+static bool reserve_text(struct bat_folded *folded, size_t more)
 {
-    if (folded->room - folded->size >= more)
+    if (folded->text_capacity - folded->size >= more)
         return true;
-    size_t room = (folded->size + more) * 2;
-    char *text = realloc(folded->text, room);
+    size_t capacity = (folded->size + more) * 2;
+    char *text = realloc(folded->text, capacity);
     if (!text) {
         folded->no_memory = true;
         return false;
     }
     folded->text = text;
-    folded->room = room;
+    folded->text_capacity = capacity;
     return true;
 }
 
@@ -61,7 +61,7 @@ void bat_folded_frame(struct bat_folded *folded, const char *name, size_t length
         name = unknown;
         length = sizeof(unknown) - 1;
     }
-    if (!make_room(folded, BAT_ESCAPED_BYTE * length + 1))
+    if (!reserve_text(folded, BAT_ESCAPED_BYTE * length + 1))
         return;
     if (folded->size != 0)
         folded->text[folded->size++] = ';';
@@ -72,18 +72,19 @@ void bat_folded_frame(struct bat_folded *folded, const char *name, size_t length
         *at = ':';
 }
 
-/* Room for the count of one stack more. */
-static bool make_count(struct bat_folded *folded, uint32_t number)
+/* Make counts large enough for stack number. */
+static bool reserve_count(struct bat_folded *folded, uint32_t number)
 {
-    if (number < folded->capacity)
+    if (number < folded->count_capacity)
         return true;
     uint32_t capacity = number < 64 ? 128 : number * 2;
     uint64_t *counts = realloc(folded->counts, capacity * sizeof(*counts));
     if (!counts)
         return false;
-    memset(counts + folded->capacity, 0, (capacity - folded->capacity) * sizeof(*counts));
+    memset(counts + folded->count_capacity, 0,
+           (capacity - folded->count_capacity) * sizeof(*counts));
     folded->counts = counts;
-    folded->capacity = capacity;
+    folded->count_capacity = capacity;
     return true;
 }
 
@@ -93,7 +94,7 @@ void bat_folded_end(struct bat_folded *folded, uint64_t count)
     if (folded->size == 0)
         return;
     if (bat_strings_add(&folded->stacks, folded->text, folded->size, &number) != BAT_OK ||
-        !make_count(folded, number)) {
+        !reserve_count(folded, number)) {
         folded->no_memory = true;
         return;
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Lines that say where files are mapped. */
+/* Lines that describe where files are mapped. */
 #include "stack_lines.h"
 
 /* " 10450/10450: [0x5568d759d000(0x1000) @ 0x1000 fe:00 530 194]: r-xp /bin/a" */

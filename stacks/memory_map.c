@@ -4,7 +4,7 @@
 #include <search.h>
 #include <stdlib.h>
 
-/* Mappings that overlap are equal: none in a tree do. */
+/* Mappings that overlap compare equal: no two mappings of a tree overlap. */
 static int compare_mappings(const void *left, const void *right)
 {
     const struct memory_mapping *a = left;
@@ -42,7 +42,7 @@ static struct memory_mapping *insert(void **tree, const struct memory_mapping *m
     return place ? *place : NULL;
 }
 
-/* Add a mapping; of those that it overlaps the parts in front and behind stay. */
+/* Add a mapping. Mappings that it overlaps keep their parts in front of it and behind it. */
 static void overlay(void **tree, const struct memory_mapping *mapping)
 {
     struct memory_mapping *const *found;

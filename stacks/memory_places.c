@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Which address of the binary an address in a text is. A text may have addresses of the binary
- * itself, addresses in memory (where position-independent binaries lie anywhere, but at a multiple
- * of the page size behind their own addresses), or offsets in the file.
+ * Converts an address in a text to an address of the binary. A text has addresses of the binary
+ * itself, offsets in its file, or addresses in memory, where a position-independent binary is
+ * loaded at its own addresses plus a multiple of the page size.
  */
 #include <elf.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 
 /* --- The binary's name in texts ------------------------------------------------------------- */
 
-/* The last part of a path, without the " (deleted)" that the kernel puts behind. */
+/* The last part of a path, without the " (deleted)" that the kernel appends. */
 static struct bat_slice last_part(struct bat_slice path)
 {
     static const char deleted[] = " (deleted)";
@@ -63,11 +63,11 @@ static bool address_of_mapped(const struct bat_symbolizer *symbolizer, uint64_t 
                                         value - mapping->start + mapping->file_offset, address);
 }
 
-/* --- What could be meant ------------------------------------------------------------------- */
+/* --- Candidates ---------------------------------------------------------------------------- */
 
 #define CANDIDATES_MAX 4u
 
-/* Addresses of code in the binary that a frame's can be, the likeliest first. */
+/* Addresses of the binary's code that a frame's address can stand for, the likeliest first. */
 struct candidates {
     uint64_t addresses[CANDIDATES_MAX];
     size_t count;
@@ -121,18 +121,21 @@ static size_t first_from(const struct named_symbol *named, size_t count, uint64_
 }
 
 /*
- * Of a name that more functions have than this, an address a number of pages away says nothing:
- * some function fits any address.
+ * If more functions than this have one name, they are not compared by their offsets in a page: one
+ * of them would fit any address.
  */
 #define NAMESAKES_MAX 1024u
 
-/* What a function that never returns calls last returns behind its end. */
+/* offset can be the size: a return address is there if the last instruction is a call. */
 static bool reaches(const struct bat_symbol *symbol, uint64_t offset)
 {
     return symbol->size == 0 || offset <= symbol->size;
 }
 
-/* "f+0x29": the symbol tells. Of several called so, the one that fits what is known. */
+/*
+ * Resolve "f+0x29" by the symbols of f: a candidate at this offset in one of them, or else the
+ * address in the only f, or in the first for which its offset in a page is the frame's.
+ */
 static bool by_name_offset(const struct named_symbol *named, size_t count,
                            const struct bat_stack_line *line, const struct candidates *candidates,
                            uint64_t *address)
@@ -141,7 +144,7 @@ static bool by_name_offset(const struct named_symbol *named, size_t count,
     for (size_t c = 0; c < candidates->count; c++) {
         uint64_t start = candidates->addresses[c] - offset;
         size_t i = first_from(named, count, start);
-        /* Of those at one address, the first is of size 0, if any is, or the largest. */
+        /* Of those at one address, the first has size 0, if any has, or is the largest. */
         if (i < count && named[i].symbol->address == start && reaches(named[i].symbol, offset)) {
             *address = candidates->addresses[c];
             return true;
@@ -163,7 +166,7 @@ static bool holds(const struct bat_symbol *symbol, uint64_t address)
     return address >= symbol->address && address - symbol->address < symbol->size;
 }
 
-/* True if the nearest function of a name at or below the address has it. */
+/* True if the nearest function of a name at or below the address contains it. */
 static bool nearest_holds(const struct named_symbol *named, size_t count, uint64_t address)
 {
     size_t behind = address == UINT64_MAX ? count : first_from(named, count, address + 1);
@@ -175,8 +178,8 @@ static bool nearest_holds(const struct named_symbol *named, size_t count, uint64
 }
 
 /*
- * "f": a candidate in f, or else the one address in f that is a whole number of pages away from the
- * frame's. False if there are several.
+ * Resolve "f": a candidate in f, or else the only address in f that is a whole number of pages away
+ * from the frame's. False if there is none, or more than one.
  */
 static bool by_name(const struct named_symbol *named, size_t count,
                     const struct bat_stack_line *line, const struct candidates *candidates,
@@ -215,7 +218,7 @@ bool bat_symbolizer_address(struct bat_symbolizer *symbolizer, const struct bat_
                          : by_name(named, count, line, &candidates, address);
         if (found)
             return true;
-        /* Other files have functions of this name too. */
+        /* The frame can be in another file's function of this name. */
         if (!is_ours)
             return false;
     }
@@ -238,13 +241,13 @@ static bool has_code(const struct bat_elf *elf, uint64_t offset, uint64_t size)
     return false;
 }
 
-/* Mappings of data do not tell of code, and may lie where code is mapped later or was before. */
+/* Learn mappings of code only: those of data can be where code is mapped later or was before. */
 static void learn_mapping(struct bat_symbolizer *symbolizer, const struct bat_stack_line *line)
 {
-    uint64_t room = UINT64_MAX - line->address;
-    if (UINT64_MAX - line->file_offset < room)
-        room = UINT64_MAX - line->file_offset;
-    uint64_t size = line->size < room ? line->size : room;
+    uint64_t size_max = UINT64_MAX - line->address;
+    if (UINT64_MAX - line->file_offset < size_max)
+        size_max = UINT64_MAX - line->file_offset;
+    uint64_t size = line->size < size_max ? line->size : size_max;
     if (size == 0 || !has_code(symbolizer->elf, line->file_offset, size))
         return;
     const struct memory_mapping mapping = {
@@ -264,9 +267,9 @@ void bat_symbolizer_learn(struct bat_symbolizer *symbolizer, const struct bat_st
             learn_mapping(symbolizer, line);
         return;
     }
-    bool tells = line->kind == BAT_LINE_FRAME || line->kind == BAT_LINE_PC;
+    bool is_frame = line->kind == BAT_LINE_FRAME || line->kind == BAT_LINE_PC;
     uint64_t address;
-    if (!tells || bat_elf_type(symbolizer->elf) != ET_DYN ||
+    if (!is_frame || bat_elf_type(symbolizer->elf) != ET_DYN ||
         (line->name.length == 0 && !line->has_module_offset) ||
         !bat_symbolizer_address(symbolizer, line, pid, &address))
         return;

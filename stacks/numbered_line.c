@@ -2,7 +2,7 @@
 /* Frames that start with "#" and a number: gdb, the sanitizers, systemd-coredump. */
 #include "stack_lines.h"
 
-/* The end of a name that a "(" with a blank before it ends: gdb's arguments. */
+/* Where gdb's arguments start, at a "(" with a blank before it: the end of the name. */
 static const char *arguments_start(struct scan rest)
 {
     /* "(anonymous namespace)::f (x=1)": a name may begin with a parenthesis, not with a blank. */
@@ -64,7 +64,7 @@ static bool read_sanitizer(struct scan rest, struct bat_stack_line *read)
     read->name = bat_trimmed_slice(rest.at, end);
     if (has_module)
         return true;
-    /* A place behind the name; blanks are in names too: the last one divides. */
+    /* A source location follows the name. Names can have blanks too: the last blank divides. */
     const char *blank = read->name.text + read->name.length;
     while (blank != read->name.text && !scan_is_space(*(blank - 1)))
         blank--;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What perf script prints of samples and their call chains. */
+/* Lines that perf script prints for samples and their call chains. */
 #include "stack_lines.h"
 
 static bool slice_is(struct bat_slice slice, const char *text)
@@ -70,14 +70,14 @@ bool bat_read_perf_line(struct scan line, struct bat_stack_line *read)
     read->kind = BAT_LINE_FRAME;
     read->has_address = true;
     read->address_end = (size_t)(line.at - start);
-    /* Call chains stand behind a tab; samples without one, and without other fields, do not. */
+    /* Call chains start with a tab; a sample without call chain and other fields does not. */
     read->form = read->address_end == 16 && *start == ' ' ? BAT_FORM_PERF_SAMPLE : BAT_FORM_PERF;
-    /* A column of 16 behind a tab is perf's alone; else the rest has to look like it. */
+    /* Only perf prints a column of 16 behind a tab; otherwise the rest must look like a symbol. */
     bool column = *start == '\t' && digits - start >= 1 && line.at - start == 17;
     return read_symbol(line, read) || column;
 }
 
-/* The pid in "NAME PID/TID ", which is where a head line's fixed part starts. */
+/* Find the name and the pid in "NAME PID/TID ", where names can have blanks. */
 static bool find_pid(struct scan line, struct bat_slice *command, uint64_t *pid)
 {
     const char *start = line.at;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What a line is: each form's reader is asked in turn. */
+/* Finds out what a line is: tries the reader of each form in turn. */
 #include "stack_lines.h"
 
 struct bat_slice bat_trimmed_slice(const char *start, const char *end)
@@ -11,7 +11,7 @@ struct bat_slice bat_trimmed_slice(const char *start, const char *end)
     return (struct bat_slice){start, (size_t)(end - start)};
 }
 
-/* The last place of wanted in text, or NULL. */
+/* The last occurrence of wanted in text, or NULL. */
 static const char *last_place(struct bat_slice text, const char *wanted)
 {
     size_t length = strlen(wanted);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * The readers of single forms of lines. Each takes a line without its newline, and returns false,
- * with *read in an unknown state, if the line is none of its form.
+ * One reader for each form of lines. It takes a line without its newline. If the line does not have
+ * its form, it returns false and leaves *read in an unknown state.
  */
 #ifndef BAT_STACKS_STACK_LINES_H
 #define BAT_STACKS_STACK_LINES_H
@@ -30,15 +30,15 @@ bool bat_read_mapping_line(struct scan line, struct bat_stack_line *read);
 /* An address by itself or behind a file's name: what llvm-symbolizer and addr2line read. */
 bool bat_read_query_line(struct scan line, struct bat_stack_line *read);
 
-/* What [start, end) is, with white space on both sides left out. */
+/* [start, end) without the white space at both ends. */
 struct bat_slice bat_trimmed_slice(const char *start, const char *end);
 
-/* name is "function+0x29": cut the offset off, and keep it in *read. */
+/* Split "function+0x29" into name and name_offset of *read. The offset may be missing. */
 void bat_split_name_offset(struct bat_slice name, struct bat_stack_line *read);
 
 /*
- * "(file+0x11d9)" or, for systemd, "(file + 0x11d9)" is the module and its offset. text has no
- * parentheses. False if it is none.
+ * Split "file+0x11d9" at plus, which is "+0x" or, for systemd, " + 0x", into module and
+ * module_offset of *read. False if text does not have this form.
  */
 bool bat_split_module_offset(struct bat_slice text, const char *plus, struct bat_stack_line *read);
 

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* Linux's own half of the address space. */
+/* The start of the kernel's half of the address space. */
 #define KERNEL_START 0xffff800000000000u
 
 static bool is_kernel(const struct bat_stack_line *line)
@@ -15,7 +15,7 @@ static bool is_kernel(const struct bat_stack_line *line)
             memcmp(line->module.text, kernel, sizeof(kernel) - 1) == 0);
 }
 
-/* The innermost frame of each stack was interrupted, and so was what called a signal handler. */
+/* The innermost frame of a stack was interrupted, and so was the one behind a signal handler's. */
 static enum bat_frame_pc innermost_or_return(bool innermost, bool interrupted)
 {
     return innermost || interrupted ? BAT_PC_EXACT : BAT_PC_RETURN;
@@ -25,8 +25,8 @@ static enum bat_frame_pc perf_frame(struct bat_stack_place *place,
                                     const struct bat_stack_line *line)
 {
     bool innermost = !place->in_stack;
-    /* What the program did when it entered the kernel is behind the kernel's frames; inlined
-       calls have the address of the frame behind them. */
+    /* The frame that entered the kernel follows the kernel's frames; inlined calls have the
+       address of the frame that follows them. */
     place->in_stack = place->in_stack || (!is_kernel(line) && !line->is_inlined);
     return innermost_or_return(innermost, false);
 }
@@ -43,7 +43,7 @@ static enum bat_frame_pc frame(struct bat_stack_place *place, const struct bat_s
     case BAT_FORM_SYSTEMD:
         return innermost_or_return(line->number == 0, interrupted);
     case BAT_FORM_SANITIZER:
-        /* The sanitizers print addresses of calls already, but for where the program crashed. */
+        /* The sanitizers print addresses of calls, except where the program crashed. */
         return line->number == 0 ? BAT_PC_EXACT : BAT_PC_INSIDE;
     case BAT_FORM_GLOG:
         return place->has_crash && place->crash == line->address ? BAT_PC_EXACT : BAT_PC_RETURN;

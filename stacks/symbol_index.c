@@ -53,8 +53,8 @@ static size_t keep_last(const struct bat_symbol **symbols, size_t count)
 static const char plt_suffix[] = "@plt";
 
 /*
- * Names in a damaged table can overlap, or be those of many entries, so that all together are far
- * longer than the file: no more bytes of names are read than this many times the file's size.
+ * Names in a damaged table can overlap or be shared by many entries, so that they are far longer
+ * together than the file. No more bytes of names are read than this many times the file's size.
  */
 #define TEXT_FACTOR 8u
 
@@ -65,7 +65,7 @@ static uint64_t text_limit(const struct bat_elf *elf)
     return TEXT_FACTOR * size;
 }
 
-/* How many of the entries can have names of all together at most limit bytes, *size then. */
+/* How many entries, from the first, have names of at most limit bytes together; *size is theirs. */
 static size_t count_plt_names(const struct bat_plt_entry *entries, size_t count, uint64_t limit,
                               size_t *size)
 {
@@ -90,7 +90,7 @@ static uint64_t plt_entry_size(const struct bat_plt_entry *entries, size_t count
     return end - entries[i].address;
 }
 
-/* A symbol for each entry whose function has a name; *count is how many. */
+/* Make a symbol for each entry whose function has a name; *count is their number. */
 static enum bat_code make_plt(struct symbol_index *index, size_t *count, struct bat_error *error)
 {
     struct bat_plt_entry *entries;
@@ -223,12 +223,12 @@ static bool is_function(const struct bat_elf *elf, const struct bat_symbol *symb
            bat_elf_is_executable(elf, symbol->address);
 }
 
-/* All functions' names, sorted: not of by_address, which has one symbol an address. */
+/* Sort the names of all functions. by_address does not have them all: it has one an address. */
 static bool make_names(struct symbol_index *index)
 {
     const struct bat_symbol *symbols = NULL;
     size_t count = 0;
-    /* They are read already, and only looked at. */
+    /* Casts const away: the symbols were read before, so elf is not changed. */
     struct bat_elf *elf = (struct bat_elf *)index->elf;
     if (bat_elf_symbols(elf, false, &symbols, &count, NULL) != BAT_OK)
         return false;
@@ -292,7 +292,7 @@ static bool make_plain(struct symbol_index *index, bat_demangle_fn *demangle)
     return true;
 }
 
-/* The first element whose name is not below this one, or above it if behind is true. */
+/* The first element whose name is not below name or, if behind is true, is above it. */
 static size_t bound(const struct named_symbol *names, size_t count, struct bat_slice name,
                     bool behind)
 {

@@ -6,10 +6,10 @@
 #include "bat_elf.h"
 #include "bat_symbolizer.h"
 
-/* A symbol and a name of it: as it is, or demangled. */
+/* A symbol and its name, mangled or demangled. */
 struct named_symbol {
     const char *name;
-    size_t length; /* of the part of name that counts */
+    size_t length; /* of the part of name that is compared */
     const struct bat_symbol *symbol;
 };
 
@@ -26,26 +26,27 @@ struct symbol_index {
 };
 
 /*
- * Sort the symbols of .symtab, or of .dynsym if there is none. Where several have one address, the
- * largest names it, and of equals the last in the table, as llvm-symbolizer has it. Entries of
- * procedure linkage tables, which have no symbols, get some. n log n.
+ * Sort the symbols of .symtab, or of .dynsym if there is none. If several have one address, the
+ * largest names it, and of equally large ones the last in the table, as in llvm-symbolizer. Symbols
+ * are made for the entries of procedure linkage tables, which have none. n log n.
  */
 enum bat_code symbol_index_make(struct symbol_index *index, struct bat_elf *elf,
                                 struct bat_error *error);
 void symbol_index_free(struct symbol_index *index);
 
 /*
- * The symbol that names an address, or NULL: the nearest at or below it, if the address is inside.
- * One of size 0 reaches to the end of its section. Logarithmic.
+ * The symbol that names an address, or NULL: the nearest at or below it, if that contains it. A
+ * symbol of size 0 reaches to the end of its section. Logarithmic.
  */
 const struct bat_symbol *symbol_index_at(const struct symbol_index *index, uint64_t address);
 
 /*
- * The functions of this name: *first is the first of so many, which ascend by address; of those at
- * one address the ones of size 0 come first, then the largest. NULL and 0 if there is none, or no
- * memory, or names overlap so that they are far longer than the file. The name is a symbol's; if
- * none is called so, and demangle is not NULL, a demangled one, whose parameters do not count. The
- * first call sorts all names, or demangles them all; further ones are logarithmic.
+ * Find the functions of a name. Returns their number and sets *first to the first of them. They
+ * ascend by address; of those at one address, size 0 comes first, then the largest. Returns 0 and
+ * sets *first to NULL if there is none, if there is no memory, or if names overlap so that they are
+ * far longer than the file. name is a symbol's name; if there is no such symbol and demangle is not
+ * NULL, it is a demangled name, compared without parameters. The first call sorts all names, or
+ * demangles them; later calls are logarithmic.
  */
 size_t symbol_index_named(struct symbol_index *index, struct bat_slice name,
                           bat_demangle_fn *demangle, const struct named_symbol **first);

@@ -40,7 +40,7 @@ static enum bat_code open_original(struct bat_symbolizer *symbolizer,
     enum bat_code code = bat_original_open(options->original, &symbolizer->binary, &pairing,
                                            &symbolizer->original, error);
     if (code != BAT_OK && error) {
-        /* The caller knows the binary's name alone. */
+        /* The caller puts only the binary's name in front. */
         struct bat_error cause = *error;
         bat_fail(error, code, "%.200s: %s", options->original, cause.message);
     }
@@ -147,9 +147,9 @@ const struct bat_symbol *bat_symbolizer_symbol(const struct bat_symbolizer *symb
 /* --- From the binary to its original -------------------------------------------------------- */
 
 /*
- * True if the last entry of the table at or below address is that of a call or branch whose
- * instruction can reach over address. BAT has an entry for each call of the input; calls that BOLT
- * made itself have none, and are told by the block that they are in.
+ * True if the last entry of the table at or below address is a branch entry whose instruction can
+ * contain address. BAT has an entry for each call of the input. Calls that BOLT added have none:
+ * they are mapped by the entry of their basic block.
  */
 static bool is_in_branch(const struct bat_map *map, uint32_t table, uint64_t address)
 {
@@ -186,16 +186,16 @@ static bool find_original(struct bat_symbolizer *symbolizer, uint64_t address, b
 
 /* --- Frames --------------------------------------------------------------------------------- */
 
-static bool make_room(struct bat_symbolizer *symbolizer, size_t count)
+static bool reserve_frames(struct bat_symbolizer *symbolizer, size_t count)
 {
-    if (count <= symbolizer->frame_room)
+    if (count <= symbolizer->frame_capacity)
         return true;
     struct bat_source_frame *frames =
         realloc(symbolizer->frames, count * 2 * sizeof(*symbolizer->frames));
     if (!frames)
         return false;
     symbolizer->frames = frames;
-    symbolizer->frame_room = count * 2;
+    symbolizer->frame_capacity = count * 2;
     return true;
 }
 
@@ -229,7 +229,7 @@ static size_t debug_frames(struct bat_symbolizer *symbolizer, uint64_t address,
         known = &line;
         count = 1;
     }
-    if (!make_room(symbolizer, count))
+    if (!reserve_frames(symbolizer, count))
         return 0;
     for (size_t i = 0; i < count; i++)
         symbolizer->frames[i] = from_debug(&known[i], options->plain_names);
@@ -240,7 +240,7 @@ static size_t debug_frames(struct bat_symbolizer *symbolizer, uint64_t address,
     return options->no_inlines ? 1 : count;
 }
 
-/* The symbol names the function that has the code: it knows of ".cold" and ".constprop.0". */
+/* The symbol names the function that has the code, with suffixes such as ".cold". */
 static void apply_symbol(struct bat_source_frame *frame, const struct bat_symbol *symbol)
 {
     frame->function = symbol->name;
@@ -263,7 +263,7 @@ enum bat_symbolizer_found bat_symbolizer_frames(struct bat_symbolizer *symbolize
     *count = 1;
     bool moved =
         !symbolizer->original || find_original(symbolizer, inside, pc != BAT_PC_EXACT, &original);
-    if (!make_room(symbolizer, 1))
+    if (!reserve_frames(symbolizer, 1))
         return BAT_FOUND_NOWHERE;
     size_t known = moved ? debug_frames(symbolizer, original, options) : 0;
     if (known == 0)

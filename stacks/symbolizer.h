@@ -13,7 +13,7 @@
 
 struct bat_symbolizer {
     struct bat_binary binary; /* map is NULL unless original is given */
-    struct bat_elf *elf;      /* the binary's; binary's own, or owned */
+    struct bat_elf *elf;      /* the binary's; owned by the member binary if that is open */
     struct bat_original *original;
     struct bat_original_walks walks; /* through original's code */
     struct symbol_index symbols;     /* of elf */
@@ -24,9 +24,9 @@ struct bat_symbolizer {
     bat_demangle_fn *demangle;
     const char *file_name; /* the last part of the path */
     char *path;
-    struct memory_map memory;        /* what was learned of where the binary lies */
-    struct bat_source_frame *frames; /* those of the last address */
-    size_t frame_room;
+    struct memory_map memory;        /* where the binary was seen in memory */
+    struct bat_source_frame *frames; /* of the last address */
+    size_t frame_capacity;
 };
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Reading a line from left to right: each function takes what it names, or leaves all as it is. */
+/* Reads a line from left to right. Each function consumes what it names, or else nothing. */
 #ifndef BAT_STACKS_TEXT_SCAN_H
 #define BAT_STACKS_TEXT_SCAN_H
 
@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* What of a line is not read yet: [at, end). */
+/* The unread rest of a line: [at, end). */
 struct scan {
     const char *at;
     const char *end;
@@ -41,7 +41,7 @@ static inline bool scan_is_space(char c)
     return c == ' ' || c == '\t';
 }
 
-/* Any number of blanks; how many there were. */
+/* Skip blanks. Returns their number. */
 static inline size_t scan_spaces(struct scan *scan)
 {
     const char *start = scan->at;
@@ -62,7 +62,7 @@ static inline unsigned scan_hex_digit(char c)
     return 16;
 }
 
-/* All hexadecimal digits that stand here, if there are any and their number fits 64 bits. */
+/* Read a hexadecimal number of any length. False without digits, or if it exceeds 64 bits. */
 static inline bool scan_hex(struct scan *scan, uint64_t *value)
 {
     const char *at = scan->at;
@@ -91,7 +91,7 @@ static inline bool scan_0x(struct scan *scan, uint64_t *value)
     return true;
 }
 
-/* All decimal digits that stand here, if there are any and their number fits 64 bits. */
+/* Read a decimal number of any length. False without digits, or if it exceeds 64 bits. */
 static inline bool scan_decimal(struct scan *scan, uint64_t *value)
 {
     const char *at = scan->at;
@@ -109,7 +109,7 @@ static inline bool scan_decimal(struct scan *scan, uint64_t *value)
     return true;
 }
 
-/* The first place of wanted in what is left, or NULL. */
+/* The first occurrence of wanted in the rest, or NULL. */
 static inline const char *scan_find(const struct scan *scan, const char *wanted)
 {
     size_t left = scan_left(scan);
