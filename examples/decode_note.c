@@ -22,7 +22,7 @@ static void print_tables(const struct bat_map *map)
     }
 }
 
-/* The note's bytes are the file's, which is mapped: the map does not need them any more. */
+/* The note is in the file's mapping, which can be closed: the map does not refer to it. */
 static enum bat_code decode(const char *path, struct bat_map **map, struct bat_error *error)
 {
     struct bat_elf *elf;

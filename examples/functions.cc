@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * From C++: the functions that BOLT rewrote in a binary, those with most fragments first.
+ * In C++: prints the functions that BOLT rewrote in a binary, those with the most fragments first.
  *
  *     functions BINARY
  */
@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-/* A BOLTed binary that closes itself, and errors that are exceptions. */
+/* A BOLTed binary that is closed by its destructor; errors become exceptions. */
 class Binary
 {
   public:
@@ -37,7 +37,7 @@ class Binary
         return *binary.map;
     }
 
-    /* The name of each table; empty where there is none. */
+    /* The name of each table; empty if it has none. */
     std::vector<std::string> table_names()
     {
         const char **names;

@@ -17,7 +17,7 @@ static void print_frames(struct bat_symbolizer *symbolizer, uint64_t address)
     const struct bat_frames_options options = {.plain_names = false};
     const struct bat_source_frame *frames;
     size_t count;
-    /* BAT_PC_RETURN would be for return addresses, as a stack has them above its first frame. */
+    /* For return addresses, as all frames of a stack but the innermost have, use BAT_PC_RETURN. */
     bat_symbolizer_frames(symbolizer, address, BAT_PC_EXACT, &options, &frames, &count);
     for (size_t i = 0; i < count; i++)
         printf("0x%" PRIx64 " %s at %s:%" PRIu32 "\n", address,

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Turns traces of a BOLTed binary into a profile of the input binary, for llvm-bolt -data. Standard
- * input has a trace a line: where a branch was, where it went to, up to where the code ran from
- * there (hexadecimal), and how often.
+ * Translates traces of a BOLTed binary to a profile of the input binary, for llvm-bolt -data. Each
+ * line of standard input is a trace: the address of a branch, its target, the address of the next
+ * branch (hexadecimal), and a count.
  *
  *     traces_to_fdata BINARY OUT <traces
  *
- * The library reads profiles from files, so traces that a program has in memory go through one
- * that has no name, as pre-aggregated text.
+ * The library reads profiles from files: traces in memory are written to a temporary file without
+ * a name, as pre-aggregated text, and read from there.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <batkit/bat_profile.h>
@@ -20,12 +20,12 @@ struct trace {
     uint64_t count;
 };
 
-/* Read the profile that the traces are. */
+/* Read the traces of standard input into the profile. */
 static enum bat_code read_traces(struct bat_profile *profile, struct bat_error *error)
 {
     FILE *file = tmpfile();
     if (!file)
-        return bat_fail(error, BAT_ERR_IO, "no temporary file can be made");
+        return bat_fail(error, BAT_ERR_IO, "cannot make a temporary file");
     struct trace trace;
     while (scanf("%" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNu64, &trace.branch, &trace.from,
                  &trace.to, &trace.count) == 4)
@@ -33,7 +33,7 @@ static enum bat_code read_traces(struct bat_profile *profile, struct bat_error *
                 trace.from, trace.to, trace.count);
     enum bat_code code = BAT_OK;
     if (!feof(stdin) || fflush(file) != 0) {
-        code = bat_fail(error, BAT_ERR_IO, "not all traces could be read and kept");
+        code = bat_fail(error, BAT_ERR_IO, "cannot read or store all traces");
     } else {
         char path[64];
         snprintf(path, sizeof(path), "/proc/self/fd/%d", fileno(file));
@@ -74,7 +74,7 @@ int main(int argc, char **argv)
     struct bat_error error;
     enum bat_code code = bat_binary_open(argv[1], &binary, &error);
     if (code == BAT_OK) {
-        /* What locations of other objects are told by; none of these traces has one. */
+        /* No build-id: it is for locations of other objects, which these traces do not have. */
         struct bat_profile_target target = {.elf = binary.elf, .is_bolted = true};
         if (bat_elf_type(binary.elf) == 3) /* ET_DYN: addresses count from the first segment */
             target.base_address = bat_elf_base_address(binary.elf);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Says for addresses of a BOLTed binary in which function of the input binary they were, and at
- * which offset. ":1" behind an address says that it is the source of a branch.
+ * Prints, for addresses of a BOLTed binary, the function and the offset that they had in the input
+ * binary. ":1" behind an address marks the source of a branch.
  *
  *     translate_addresses BINARY 0x401234 0x401250:1
  */

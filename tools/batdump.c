@@ -15,13 +15,13 @@
 #include "tool.h"
 
 static const char doc[] =
-    "Show the BAT note of a binary that BOLT wrote with --enable-bat: a summary, or what the "
-    "options ask for.\v"
+    "Show the BAT note of a binary that BOLT wrote with --enable-bat: a summary, or the parts that "
+    "the options select.\v"
     "FILE is an ELF file or a raw note (the content of section .note.bolt_bat), recognised by its "
     "first bytes; - reads a raw note from standard input.\n\n"
-    "In a raw note and in a stripped file there are no symbols: functions can then only be asked "
-    "for by address, and --translate prints the function's address in place of its name.\n\n"
-    "Exit status: 0 if all is well, 1 if the file is bad or something asked for is not in it, 2 "
+    "A raw note and a stripped file have no symbols: then --function takes addresses only, and "
+    "--translate prints the function's address in place of its name.\n\n"
+    "Exit status: 0 if all is well, 1 if the file is bad or does not have what was asked for, 2 "
     "for wrong usage.";
 
 enum option_key {
@@ -39,7 +39,7 @@ static const struct argp_option argp_options[] = {
     {"function", OPTION_FUNCTION, "NAME|0xADDR", 0,
      "Print only the tables of this function and its fragments, with their names; repeatable", 0},
     {"translate", OPTION_TRANSLATE, "0xADDR[:1]", 0,
-     "Translate an output address into function and input offset; :1 if it is the source of a "
+     "Translate an output address to a function and an input offset; :1 if it is the source of a "
      "branch; repeatable",
      0},
     {"original", OPTION_ORIGINAL, "FILE", 0,
@@ -49,8 +49,8 @@ static const struct argp_option argp_options[] = {
      "repeatable",
      0},
     {"to-output", OPTION_TO_OUTPUT, "NAME+0xOFF|0xADDR", 0,
-     "Print where an instruction of the input binary is in FILE: in several places if BOLT has "
-     "copied it; repeatable",
+     "Print where an instruction of the input binary is in FILE: in several places if BOLT copied "
+     "it; repeatable",
      0},
     {"json", OPTION_JSON, NULL, 0, "Print JSON; all tables, or those of --function", 0},
     {0},
@@ -87,22 +87,22 @@ static bool parse_translate(const char *text, struct dump_address *address)
     return tool_parse_address(digits, &address->address);
 }
 
-static bool asks_original(const struct options *options)
+static bool has_original_queries(const struct options *options)
 {
     return options->to_input_count != 0 || options->to_output_count != 0;
 }
 
 static void check_original(const struct options *options, struct argp_state *state)
 {
-    bool asks = asks_original(options);
-    if (asks && !options->original)
+    bool has_queries = has_original_queries(options);
+    if (has_queries && !options->original)
         argp_error(state, "expected --original=FILE, the binary that BOLT read, with --to-input "
                           "and --to-output");
-    if (!asks && options->original)
+    if (!has_queries && options->original)
         argp_error(state, "expected --to-input or --to-output with --original");
-    if (asks && (options->json || options->dump_all || options->function_count != 0 ||
-                 options->address_count != 0))
-        argp_error(state, "--to-input and --to-output cannot be joined with other questions");
+    if (has_queries && (options->json || options->dump_all || options->function_count != 0 ||
+                        options->address_count != 0))
+        argp_error(state, "--to-input and --to-output cannot be combined with other queries");
 }
 
 static error_t parse_option(int key, char *argument, struct argp_state *state)
@@ -142,7 +142,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         if (!options->path)
             argp_error(state, "expected a FILE");
         if (options->json && (options->dump_all || options->address_count != 0))
-            argp_error(state, "--json cannot be joined with --dump-all or --translate");
+            argp_error(state, "--json cannot be combined with --dump-all or --translate");
         check_original(options, state);
         return 0;
     default:
@@ -150,7 +150,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     }
 }
 
-/* The tables that the options ask for, as JSON. */
+/* Print the selected tables as JSON. */
 static bool print_json(struct output *output, const struct options *options,
                        struct bat_binary *binary, const struct selection *selection)
 {
@@ -180,9 +180,9 @@ static bool print_text(struct output *output, const struct options *options,
     return true;
 }
 
-/* Find what was asked for, and print it if all was found. */
-static bool print_asked(struct output *output, const struct options *options,
-                        struct bat_binary *binary)
+/* Find all that was asked for, and print it if nothing is missing. */
+static bool print_requested(struct output *output, const struct options *options,
+                            struct bat_binary *binary)
 {
     struct bat_names names = {0};
     struct bat_error error;
@@ -204,7 +204,7 @@ static bool print_asked(struct output *output, const struct options *options,
     return fine;
 }
 
-/* Addresses beside the input binary. */
+/* Answer --to-input and --to-output. */
 static bool print_original(struct output *output, const struct options *options,
                            struct bat_binary *binary)
 {
@@ -239,8 +239,8 @@ static enum tool_exit run(const struct options *options)
     enum tool_exit status = TOOL_BAD;
     struct output *output = output_begin(STDOUT_FILENO);
     if (output) {
-        bool fine = asks_original(options) ? print_original(output, options, &binary)
-                                           : print_asked(output, options, &binary);
+        bool fine = has_original_queries(options) ? print_original(output, options, &binary)
+                                                  : print_requested(output, options, &binary);
         status = fine ? TOOL_FINE : TOOL_BAD;
         status = output_end(output, status);
     }
@@ -251,7 +251,7 @@ static enum tool_exit run(const struct options *options)
 int main(int argc, char **argv)
 {
     tool_begin("batdump");
-    /* No option comes more often than there are arguments. */
+    /* No option is given more often than there are arguments. */
     struct options options = {
         .functions = calloc((size_t)argc, sizeof(*options.functions)),
         .addresses = calloc((size_t)argc, sizeof(*options.addresses)),
@@ -264,7 +264,7 @@ int main(int argc, char **argv)
         if (tool_parse(&argp, argc, argv, 0, &options))
             status = run(&options);
     } else {
-        tool_complain(NULL, "not enough memory");
+        tool_message(NULL, "not enough memory");
     }
     free(options.functions);
     free(options.addresses);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* batinject: put a BAT note into a binary, take it out, mend it. */
+/* batinject: put a BAT note into a binary, take it out, repair it. */
 #include <argp.h>
 
 #include "inject.h"
@@ -7,16 +7,14 @@
 
 static const char doc[] =
     "Write, replace, remove, extract or repair the BAT note of FILE, an ELF file. Exactly one "
-    "action has to be given.\v"
-    "Nothing that is loaded when FILE runs changes: only the note, the section name table and the "
-    "section header table do, and the ELF header's fields for these. FILE (or OUT) is replaced as "
-    "a "
-    "whole when all has been written, keeps FILE's mode and, where allowed, owner, and is left as "
-    "it "
-    "was if anything fails. Hard links to it keep the old content.\n\n"
-    "A new note is checked against FILE before anything is written, as batvalidate does: errors "
-    "refuse it, warnings are printed. NOTE, JSON and OUT may be - for standard input and output; "
-    "OUT of -o may not.\n\n"
+    "action must be given.\v"
+    "Nothing that is loaded when FILE runs changes: only the note, the section name table, the "
+    "section header table and the ELF header's fields for these do. FILE (or OUT) is replaced as a "
+    "whole after everything has been written. It keeps FILE's mode and, where allowed, owner, and "
+    "does not change if anything fails. Hard links to it keep the old content.\n\n"
+    "A new note is checked against FILE before anything is written, as batvalidate does: a note "
+    "with errors is refused, warnings are printed. NOTE, JSON and OUT may be - for standard input "
+    "and output; OUT of -o may not.\n\n"
     "Exit status: 0 if all is well, 1 if a file is bad or the note is refused, 2 for wrong usage.";
 
 enum option_key {
@@ -37,27 +35,26 @@ static const struct argp_option argp_options[] = {
      "section",
      0},
     {"json", OPTION_JSON, "JSON", 0,
-     "Add or replace the note by what the file JSON describes, in the form that batdump --json "
-     "prints",
+     "Add or replace the note by the one that the file JSON describes, in the form that batdump "
+     "--json prints",
      0},
     {"from", OPTION_FROM, "ELF", 0, "Add or replace the note by that of another binary", 0},
     {"remove", OPTION_REMOVE, NULL, 0, "Remove the note", 0},
     {"extract", OPTION_EXTRACT, "OUT", 0,
      "Write the note, as it is, to the file OUT; FILE is not changed", 0},
     {"repair", OPTION_REPAIR, NULL, 0,
-     "Rewrite a note that decodes in the form that BOLT 22 writes: the hot indices of some notes "
-     "of "
-     "BOLT 19, which crash perf2bolt, become right",
+     "Rewrite the note, which must decode, in the form that BOLT 22 writes: this corrects the hot "
+     "indices of some notes of BOLT 19, which crash perf2bolt",
      0},
     {NULL, 0, NULL, 0, "Options:", 2},
     {"output", 'o', "OUT", 0, "Write the changed file to OUT and leave FILE as it is", 0},
-    {"force", OPTION_FORCE, NULL, 0, "With --from: copy the note though the build-ids differ", 0},
+    {"force", OPTION_FORCE, NULL, 0, "With --from: copy the note even if the build-ids differ", 0},
     {"no-check", OPTION_NO_CHECK, NULL, 0, "Write the new note without checking it", 0},
-    {"quiet", 'q', NULL, 0, "Do not tell what was done", 0},
+    {"quiet", 'q', NULL, 0, "Do not print what was done", 0},
     {0},
 };
 
-/* Take the one action. */
+/* Set the action; only one may be given. */
 static void set_action(struct inject_request *request, enum inject_action action,
                        const char *argument, struct argp_state *state)
 {
@@ -68,7 +65,7 @@ static void set_action(struct inject_request *request, enum inject_action action
     request->argument = argument;
 }
 
-/* What can only be told when all options are known. */
+/* Check the combination of all options. */
 static void check_request(const struct inject_request *request, struct argp_state *state)
 {
     if (!request->file)

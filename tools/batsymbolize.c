@@ -13,17 +13,18 @@
 #include "tool.h"
 
 static const char doc[] =
-    "Tell functions, inlined calls and source lines for addresses of a binary that BOLT wrote with "
-    "--enable-bat, by way of the binary that BOLT read; or for any other binary.\v"
-    "Without ADDRESS, standard input is read: addresses, which are answered as llvm-symbolizer "
-    "does, or text with stacks as perf script, gdb, the sanitizers, glog, systemd-coredump and "
-    "backtrace_symbols() print them, whose frames are rewritten; other lines go through.\n\n"
+    "Print functions, inlined calls and source lines for addresses of a binary that BOLT wrote "
+    "with --enable-bat, found through the binary that BOLT read; or of any other binary.\v"
+    "Without ADDRESS, standard input is read. Addresses are answered as llvm-symbolizer does. In "
+    "stacks as perf script, gdb, the sanitizers, glog, systemd-coredump and backtrace_symbols() "
+    "print them, the frames are rewritten. Other lines are printed unchanged.\n\n"
     "An option takes its value as in --output-style=GNU, -e FILE or -e=FILE; long options may "
-    "begin with one hyphen, as llvm-symbolizer's. Called addr2line or llvm-addr2line it has that "
-    "program's defaults. The variable BATSYMBOLIZE_OPTS has options to begin with.\n\n"
+    "begin with one hyphen, as llvm-symbolizer's. Under the name addr2line or llvm-addr2line it "
+    "has that program's defaults. Options in the environment variable BATSYMBOLIZE_OPTS are read "
+    "first.\n\n"
     "Exit status: 0 if all is well, 1 if a file is bad or has no debug information or an address "
-    "is "
-    "in no code of it (with --lenient only if the given file cannot be read), 2 for wrong usage.";
+    "is not in its code (with --lenient only if the given file cannot be read), 2 for wrong "
+    "usage.";
 
 enum option_key {
     KEY_ORIGINAL = 0x100,
@@ -46,19 +47,19 @@ enum option_key {
 };
 
 static const struct argp_option argp_options[] = {
-    {"obj", 'e', "FILE", 0, "The binary that the addresses are of", 1},
+    {"obj", 'e', "FILE", 0, "The binary that the addresses belong to", 1},
     {"exe", 'e', "FILE", OPTION_HIDDEN, NULL, 1},
     {"original", KEY_ORIGINAL, "FILE", 0, "The binary that BOLT read", 1},
     {"debug-file", KEY_DEBUG_FILE, "FILE", 0,
-     "Debug information that is in a file of its own, if it is not found by build-id or debuglink",
+     "A separate file with debug information, if it is not found by build-id or debuglink", 1},
+    {"ignore-build-id", KEY_IGNORE_BUILD_ID, NULL, 0, "Accept the original whatever its build-id",
      1},
-    {"ignore-build-id", KEY_IGNORE_BUILD_ID, NULL, 0, "Take the original whatever its build-id", 1},
     {"functions", KEY_FUNCTIONS, "none|short|linkage", OPTION_ARG_OPTIONAL,
      "Print functions' names: none, as debug information has them, or the linker's (default)", 2},
     {NULL, 'f', NULL, 0, "Print functions' names: --functions=linkage", 2},
     {"inlines", 'i', NULL, 0, "Print inlined calls too (default)", 2},
     {"inlining", KEY_INLINING, "true|false", OPTION_ARG_OPTIONAL | OPTION_HIDDEN, NULL, 2},
-    {"no-inlines", KEY_NO_INLINES, NULL, 0, "Print the innermost place alone", 2},
+    {"no-inlines", KEY_NO_INLINES, NULL, 0, "Print only the innermost place", 2},
     {"demangle", KEY_DEMANGLE, "true|false", OPTION_ARG_OPTIONAL,
      "Print names as in the source (default)", 2},
     {NULL, 'C', NULL, 0, "The same: --demangle", 2},
@@ -69,18 +70,17 @@ static const struct argp_option argp_options[] = {
     {"output-style", KEY_STYLE, "LLVM|GNU|JSON", 0, "Print in this style", 2},
     {"basenames", 's', NULL, 0, "Print files without their folders", 2},
     {"relativenames", KEY_RELATIVE, NULL, 0,
-     "Print files as the compiler was told them, without the folder that it ran in", 2},
+     "Print files as they were given to the compiler, without the folder that it ran in", 2},
     {"verbose", KEY_VERBOSE, NULL, 0, "Print all that is known, a line each", 2},
-    {"adjust-vma", KEY_ADJUST, "OFFSET", 0, "Take OFFSET off each address in memory", 3},
+    {"adjust-vma", KEY_ADJUST, "OFFSET", 0, "Subtract OFFSET from each address in memory", 3},
     {"return-addresses", KEY_RETURN, NULL, 0,
-     "Addresses by themselves are return addresses: tell the calls before them", 3},
+     "Addresses outside of stacks are return addresses: print the calls before them", 3},
     {"folded", KEY_FOLDED, NULL, 0,
-     "Print each distinct stack in one line with how often it came, as flame graphs are made of",
-     3},
+     "Print each distinct stack in one line with its count, as input for flame graphs", 3},
     {"command", KEY_COMMAND, NULL, 0,
-     "With --folded: put the command's name of perf script's samples in front", 3},
+     "With --folded: put the command's name, from perf script's samples, in front", 3},
     {"lenient", KEY_LENIENT, NULL, 0,
-     "Say nothing of addresses in no code and of missing debug information, as llvm-symbolizer", 3},
+     "As llvm-symbolizer, do not report addresses outside of code or missing debug information", 3},
     {"default-arch", KEY_IGNORED, "ARCH", OPTION_HIDDEN, NULL, 3},
     {"cache-size", KEY_IGNORED, "SIZE", OPTION_HIDDEN, NULL, 3},
     {"color", KEY_IGNORED, "WHEN", OPTION_ARG_OPTIONAL | OPTION_HIDDEN, NULL, 3},
@@ -250,7 +250,7 @@ static bool read_text(struct symbolize_text *text)
 {
     struct text_lines *lines = text_lines_begin(STDIN_FILENO, text->printer->output);
     if (!lines) {
-        tool_complain(NULL, "not enough memory");
+        tool_message(NULL, "not enough memory");
         return false;
     }
     struct text_line line;
@@ -265,11 +265,11 @@ static bool read_text(struct symbolize_text *text)
     symbolize_text_end(text);
     if (text->printer->output->error != 0 || error == 0)
         return true;
-    tool_complain("standard input", "%s", strerror(error));
+    tool_message("standard input", "%s", strerror(error));
     return false;
 }
 
-/* Addresses on the command line are answered together. */
+/* Answer the addresses on the command line, in JSON as one list. */
 static void read_addresses(struct symbolize_text *text, const struct arguments *arguments)
 {
     bool as_list = arguments->print.style == STYLE_JSON;
@@ -298,7 +298,7 @@ static bool print_folded(struct symbolize_text *text)
     return true;
 }
 
-/* Say which files have no source lines, and why. */
+/* Report which files have no source lines, and why. */
 static bool check_debug(const struct symbolize_files *files, const char *original)
 {
     bool fine = true;
@@ -313,15 +313,15 @@ static bool check_debug(const struct symbolize_files *files, const char *origina
             continue;
         fine = false;
         if (bat_symbolizer_lacks_original(symbolizer))
-            tool_complain(path, "has no source lines, BOLT has left them out: expected the binary "
-                                "that BOLT read (--original=FILE), found none");
+            tool_message(path, "has no source lines, because BOLT removed them: expected the "
+                               "binary that BOLT read (--original=FILE), found none");
         else
             tool_report(i == 0 && original ? original : path, reason);
     }
     return fine;
 }
 
-/* Say which files could not be read as far as they should. */
+/* Report the files whose debug information did not fit into memory. */
 static bool check_memory(const struct symbolize_files *files)
 {
     bool fine = true;
@@ -330,28 +330,29 @@ static bool check_memory(const struct symbolize_files *files)
     for (size_t i = 0; (path = symbolize_files_at(files, i, &symbolizer)); i++) {
         if (!symbolizer || !bat_symbolizer_lacks_memory(symbolizer))
             continue;
-        tool_complain(path, "not enough memory to read debug information");
+        tool_message(path, "not enough memory to read debug information");
         fine = false;
     }
     return fine;
 }
 
-/* What was wrong with the text's addresses. */
+/* Report addresses without a file, and those outside of code. */
 static bool check_addresses(const struct symbolize_text *text, const char *path)
 {
     if (text->no_file)
-        tool_complain(NULL, "expected a file for addresses that stand by themselves (-e FILE), "
-                            "found none");
+        tool_message(NULL, "expected the file that addresses without a file name belong to "
+                           "(-e FILE), found none");
     if (text->outside.count == 1)
-        tool_complain(path, "address 0x%" PRIx64 " is in no code of the file", text->outside.first);
+        tool_message(path, "address 0x%" PRIx64 " is outside of the file's code",
+                     text->outside.first);
     else if (text->outside.count != 0)
-        tool_complain(path,
-                      "%" PRIu64 " addresses are in no code of the file, 0x%" PRIx64 " the first",
-                      text->outside.count, text->outside.first);
+        tool_message(
+            path, "%" PRIu64 " addresses are outside of the file's code, the first is 0x%" PRIx64,
+            text->outside.count, text->outside.first);
     return !text->no_file && !text->unreadable && text->outside.count == 0;
 }
 
-/* Files that the text names and that cannot be read. */
+/* Report files that the text names and that cannot be read. */
 static void report_unreadable(const struct symbolize_files *files)
 {
     const struct bat_symbolizer *symbolizer;
@@ -373,7 +374,7 @@ static enum tool_exit symbolize(const struct arguments *arguments, struct symbol
     if (text->folded)
         fine = print_folded(text) && fine;
     if (text->no_memory) {
-        tool_complain(NULL, "not enough memory");
+        tool_message(NULL, "not enough memory");
         fine = false;
     }
     output_flush(text->printer->output);
@@ -401,7 +402,7 @@ static enum tool_exit run(const struct arguments *arguments)
     text.folded = arguments->folded ? bat_folded_new() : NULL;
     text.files = symbolize_files_open(&arguments->files);
     if (!printer.names || (arguments->folded && !text.folded))
-        tool_complain(NULL, "not enough memory");
+        tool_message(NULL, "not enough memory");
     else if (text.files && (printer.output = output_begin(STDOUT_FILENO)))
         status = output_end(printer.output, symbolize(arguments, &text));
     symbolize_files_close(text.files);
@@ -418,7 +419,7 @@ int main(int argc, char **argv)
     struct symbolize_argv normal;
     enum tool_exit status = TOOL_BAD;
     if (!symbolize_argv_make(&normal, argc, argv)) {
-        tool_complain(NULL, "not enough memory");
+        tool_message(NULL, "not enough memory");
         return (int)tool_end(TOOL_BAD);
     }
     struct arguments arguments = {
@@ -439,7 +440,7 @@ int main(int argc, char **argv)
         if (is_parsed)
             status = run(&arguments);
     } else {
-        tool_complain(NULL, "not enough memory");
+        tool_message(NULL, "not enough memory");
     }
     free(arguments.addresses);
     symbolize_argv_free(&normal);

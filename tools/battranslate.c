@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* battranslate: a profile of a BOLTed binary becomes a profile of its input binary. */
+/* battranslate: translate a profile of a BOLTed binary to its input binary. */
 #include <argp.h>
 #include <limits.h>
 #include <malloc.h>
@@ -32,10 +32,10 @@ enum option_key {
 };
 
 /*
- * perf2bolt takes "-o=FILE" as well as "-o FILE", which getopt would read as a file "=FILE" or as
- * the start of a long option: such an argument is split in two. Its verbosity ("-v", "-v 1",
- * "-v=1"), of which argp would make --version, is left out. Returns the new arguments, to be freed,
- * or NULL.
+ * Convert perf2bolt's arguments to those of getopt. perf2bolt also takes "-o=FILE", which getopt
+ * would read as a file "=FILE" or as the start of a long option: such an argument is split in two.
+ * Its verbosity ("-v", "-v 1", "-v=1"), which argp would take for --version, is left out. Returns
+ * the new arguments, which the caller frees, or NULL if there is no memory.
  */
 static char **split_arguments(int *argc, char **argv)
 {
@@ -94,7 +94,7 @@ static int32_t parse_process(const char *text, struct argp_state *state)
     return (int32_t)process;
 }
 
-/* What perf2bolt takes for true and false. Without a text it is true. */
+/* The values that perf2bolt takes for true and false. Without a value, text is NULL: true. */
 static bool parse_bool(const char *name, const char *text, struct argp_state *state)
 {
     bool is_true = !text || strcmp(text, "1") == 0 || strcasecmp(text, "true") == 0;
@@ -147,7 +147,7 @@ static error_t parse_file_option(int key, char *argument, struct argp_state *sta
     }
 }
 
-/* What concerns perf.data and what perf script prints. */
+/* Options for perf.data and for perf script's text. */
 static error_t parse_perf_option(int key, char *argument, struct argp_state *state)
 {
     struct translate_request *arguments = state->input;
@@ -240,23 +240,22 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
 static const struct argp_option options[] = {
     {"perfdata", 'p', "FILE", 0,
      "A profile of BINARY: perf.data, text of perf script, pre-aggregated, or fdata of an earlier "
-     "run; - is standard "
-     "input. May be given many times: all are added up",
+     "run; - is standard input. May be given many times: all are added up",
      1},
     {"output", 'o', "FILE", 0, "Write the translated profile to FILE; - is standard output", 1},
     {"yaml", KEY_YAML, "FILE", 0, "Write it as YAML to FILE, too", 1},
     {"format", KEY_FORMAT, "FORMAT", 0,
-     "What -o writes: fdata (the default), yaml, preagg, autofdo, profgen. preagg is the samples "
-     "added up and not translated, as pre-aggregated text: BINARY needs no note and no symbols "
-     "then. autofdo is LLVM's sample "
-     "profile for clang -fprofile-sample-use, profgen what llvm-profgen --unsymbolized-profile "
-     "reads",
+     "What -o writes: fdata (the default), yaml, preagg, autofdo, profgen. preagg is the samples, "
+     "added up but not translated, as pre-aggregated text; BINARY then needs neither note nor "
+     "symbols. autofdo is LLVM's sample profile for clang -fprofile-sample-use. profgen is the "
+     "profile that llvm-profgen --unsymbolized-profile reads",
      1},
     {"profile-format", KEY_FORMAT, "FORMAT", 0, "The same, as perf2bolt calls it", 1},
-    {"pa", KEY_PREAGGREGATED, NULL, 0, "Accepted for perf2bolt's sake: forms are recognised", 2},
+    {"pa", KEY_PREAGGREGATED, NULL, 0,
+     "Accepted for compatibility with perf2bolt: forms are recognised", 2},
     {"basic-events", KEY_SAMPLES, NULL, 0,
      "Translate basic samples (S records, or where perf.data has samples) and leave branches out; "
-     "the default where a pre-aggregated profile has no branches",
+     "the default for a pre-aggregated profile without branches",
      2},
     {"ba", KEY_SAMPLES, NULL, OPTION_ALIAS, NULL, 2},
     {"nl", KEY_SAMPLES, NULL, OPTION_ALIAS, NULL, 2},
@@ -267,11 +266,11 @@ static const struct argp_option options[] = {
     {"parse-mem-profile", KEY_PARSE_MEMORY, "0|1", OPTION_ARG_OPTIONAL,
      "Use samples of loads from memory, if there are any (default: 1)", 2},
     {"filter-mem-profile", KEY_FILTER_MEMORY, "0|1", OPTION_ARG_OPTIONAL,
-     "Leave out loads from what is no data of BINARY, like stack and heap (default: 1)", 2},
+     "Leave out loads of other data than BINARY's, such as stack and heap (default: 1)", 2},
     {"perf-script", KEY_PERF_SCRIPT, NULL, 0,
-     "Let perf script read perf.data, and read what it prints", 2},
+     "Run perf script on perf.data, and read what it prints", 2},
     {"itrace", KEY_ITRACE, "OPTIONS", 0,
-     "The same, branch stacks being made of trace data by perf script --itrace=OPTIONS", 2},
+     "The same, with branch stacks that perf script --itrace=OPTIONS makes from trace data", 2},
     {"spe", KEY_SPE, "0|1", OPTION_ARG_OPTIONAL,
      "The same for trace data of Arm's SPE (perf 6.14 or later)", 2},
     {"symbols", KEY_SYMBOLS, "FILE", 0,
@@ -279,28 +278,27 @@ static const struct argp_option options[] = {
     {"note", KEY_NOTE, "FILE", 0,
      "Take the BAT note from FILE, as batinject --extract wrote it, not from BINARY", 3},
     {"original", KEY_ORIGINAL, "FILE", 0,
-     "The input binary that llvm-bolt made BINARY of: local functions are called what they are "
-     "called there, and preagg has its addresses",
+     "The input binary from which llvm-bolt made BINARY: the profile is moved to its addresses, "
+     "and local functions have the names that they have there",
      3},
     {"debug-file", KEY_DEBUG_FILE, "FILE", 0,
-     "For autofdo: take DWARF from FILE, not from the program or where its build-id or "
-     ".gnu_debuglink leads",
+     "For autofdo: take DWARF from FILE, not from the program or the file that its build-id or "
+     ".gnu_debuglink names",
      3},
     {"ignore-build-id", KEY_IGNORE_BUILD_ID, NULL, 0,
-     "Take every build-id in a profile, and those of --symbols and --original, for the right one",
-     3},
+     "Accept every build-id in a profile, and those of --symbols and --original", 3},
     {"parity", KEY_PARITY, NULL, 0,
      "Make all records that perf2bolt makes, also those for which llvm-bolt refuses the profile of "
      "a function",
      4},
-    {"threads", KEY_THREADS, "N", 0, "Read large profiles with N threads (default: all there are)",
-     4},
+    {"threads", KEY_THREADS, "N", 0,
+     "Read large profiles with N threads (default: one for each processor)", 4},
     {"report", KEY_REPORT, "text|json", 0, "How to report at the end (default: text)", 4},
     {NULL, 'q', NULL, 0, "Print no report", 4},
     {0},
 };
 
-/* True for the name of an option, or the beginning of one, in front of its end or its "=". */
+/* True if name, up to its "=", is an option or the beginning of one. */
 static bool is_option(const char *name)
 {
     static const char *const of_argp[] = {"help", "usage", "version"};
@@ -317,8 +315,9 @@ static bool is_option(const char *name)
 }
 
 /*
- * getopt would take "-print-only" for -p with the file "rint-only": no value stands right behind a
- * letter. Returns the first argument that begins with one dash and is no option, or NULL.
+ * getopt would take "-print-only" for -p with the file "rint-only": here a value may not follow a
+ * letter directly. Returns the first argument that begins with one dash and is not an option, or
+ * NULL.
  */
 static const char *find_unknown_option(int argc, char **argv)
 {
@@ -336,8 +335,8 @@ static const char documentation[] =
     "written completely or not at all.";
 
 /*
- * Memory that one step gives back serves the next: all threads share one heap, which is not given
- * back to the system before the end. Else a fifth of the time goes into page faults.
+ * Let each step reuse the memory that another freed: all threads share one heap, which is not
+ * returned to the system before the end. Otherwise page faults take a fifth of the time.
  */
 static void keep_memory(void)
 {
@@ -355,14 +354,14 @@ int main(int argc, char **argv)
     struct translate_request arguments = {0};
     char **split = split_arguments(&argc, argv);
     if (!split) {
-        tool_complain(NULL, "not enough memory");
+        tool_message(NULL, "not enough memory");
         return TOOL_BAD;
     }
     const char *unknown = find_unknown_option(argc, split);
     if (unknown) {
-        tool_complain(NULL,
-                      "expected an option that battranslate has (--help lists them), found \"%s\"",
-                      unknown);
+        tool_message(NULL,
+                     "expected an option that battranslate has (--help lists them), found \"%s\"",
+                     unknown);
         free(split);
         return TOOL_USAGE;
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* batvalidate: check BAT notes. spec/checks.md tells the checks and the JSON. */
+/* batvalidate: check BAT notes. spec/checks.md describes the checks and the JSON. */
 #include <argp.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -13,8 +13,8 @@
 static const char doc[] =
     "Check BAT notes: a line for each finding, then a verdict for each file.\v"
     "FILE is an ELF file or a raw note (the content of section .note.bolt_bat), recognised by its "
-    "first bytes; - reads a raw note from standard input. Of a raw note less can be checked: "
-    "sections and symbols of the binary are not known.\n\n"
+    "first bytes; - reads a raw note from standard input. A raw note is checked less, because the "
+    "binary's sections and symbols are not known.\n\n"
     "Findings are errors (translation goes wrong), warnings (it works, but not as well as it "
     "could) and notes. A file without errors is sound.\n\n"
     "Exit status: 0 if all files are sound, 1 if one is not or cannot be read, 2 for wrong usage.";
@@ -40,7 +40,7 @@ static const struct argp_option argp_options[] = {
     {"strict", OPTION_STRICT, NULL, 0, "A file with warnings is not sound either", 0},
     {"all", OPTION_ALL, NULL, 0, "Print all findings, not only the first 20 of each check", 0},
     {"json", OPTION_JSON, NULL, 0, "Print JSON, always with all findings", 0},
-    {"quiet", 'q', NULL, 0, "Print neither findings nor verdicts: the exit status tells", 0},
+    {"quiet", 'q', NULL, 0, "Print neither findings nor verdicts, only set the exit status", 0},
     {"list-checks", OPTION_LIST_CHECKS, NULL, 0, "Print all checks and exit", 0},
     {0},
 };
@@ -62,7 +62,7 @@ static void parse_end(const struct options *options, struct argp_state *state)
     if (options->path_count == 0 && !options->list_checks)
         argp_error(state, "expected a FILE");
     if (options->json && options->quiet)
-        argp_error(state, "--json cannot be joined with --quiet");
+        argp_error(state, "--json cannot be combined with --quiet");
 }
 
 static error_t parse_option(int key, char *argument, struct argp_state *state)
@@ -112,7 +112,7 @@ struct file {
     uint64_t *of_check; /* findings of each check, in the order of bat_checks() */
 };
 
-/* The check's place in the list of all. */
+/* The check's index in bat_checks(); their number if it is not there. */
 static size_t check_number(const char *id)
 {
     size_t count = 0;
@@ -212,7 +212,7 @@ static void print_json_verdict(const struct file *file, const struct bat_verdict
                   is_sound(file->options, verdict) ? "sound" : "unsound");
 }
 
-/* A file that cannot be checked to the end: on standard error, and in the JSON. */
+/* Report a file that cannot be checked to the end, on standard error and in the JSON. */
 static void report(const struct file *file, const struct bat_error *error)
 {
     output_flush(file->output);
@@ -225,7 +225,7 @@ static void report(const struct file *file, const struct bat_error *error)
     output_json_string(file->output, text);
 }
 
-/* Find the note, check it, tell the verdict. False if the file is not sound or not readable. */
+/* Find and check the note, print the verdict. False if the file is not sound or not readable. */
 static bool validate_note(struct file *file, struct bat_elf *original)
 {
     struct bat_binary binary;
@@ -262,7 +262,7 @@ static bool validate_file(const struct options *options, const char *path, bool 
         .of_check = calloc(checks + 1, sizeof(*file.of_check)),
     };
     if (!file.of_check) {
-        tool_complain(path, "not enough memory");
+        tool_message(path, "not enough memory");
         return false;
     }
     if (options->json) {
@@ -334,7 +334,7 @@ int main(int argc, char **argv)
         if (tool_parse(&argp, argc, argv, 0, &options))
             status = run(&options);
     } else {
-        tool_complain(NULL, "not enough memory");
+        tool_message(NULL, "not enough memory");
     }
     free(options.paths);
     return (int)tool_end(status);

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# The main job, shown: look at the BAT note of a binary that llvm-bolt optimised, check it, take it out
-# and put it back, and turn a profile of the optimised binary into one of its input.
+# Shows the main job: look at the BAT note of a binary that llvm-bolt optimised, check it, take it out and
+# put it back, and translate a profile of the optimised binary to its input binary.
 #
 #   sh tools/demo.sh [BINARY [PROFILE]]
 #
@@ -48,13 +48,13 @@ step "A profile of the optimised binary becomes one of its input  battranslate -
 "$bin/battranslate" "$binary" -p "$profile" -o "$work/profile.fdata" -w "$work/profile.yaml"
 
 step "The ten hottest functions, each with its hottest branch: where it was sampled, where it comes from"
-# Where branches were taken, most often first; what is outside of the binary (X:, build-ids) is left out.
+# Sources of taken branches, the most frequent first, without those outside of the binary (X:, build-ids).
 awk '$1 ~ /^[TR]$/ && $2 !~ /[:-]/ { taken[$2] += $5 } $1 == "B" && $2 !~ /:/ { taken[$2] += $4 }
      END { for (address in taken) print taken[address], address }' "$profile" |
     sort -k1,1nr -k2 | head -n 300 >"$work/branches"
-# Before: the optimised binary's own symbols.
+# Before translation: the optimised binary's own symbols.
 nm -n --defined-only "$binary" | awk '$2 ~ /[tTwW]/ { print $1, $3 }' >"$work/symbols"
-# After: the note.
+# After translation: the note.
 awk '{ print "--translate=0x" $2 ":1" }' "$work/branches" | xargs "$bin/batdump" "$binary" |
     sed -n 's/^0x[0-9a-f]* -> //p; s/^No function symbol.*/-/p' >"$work/after"
 paste -d '|' "$work/branches" "$work/after" | awk -F '|' -v symbols="$work/symbols" '

@@ -374,7 +374,7 @@ class Function(Scratch):
                             dump_text(wanted, len(EXTREMES), heads).encode())
         self.check_error(batdump("--function=main", path), path, "a raw note has no symbols")
         self.check_error(batdump("--function=0xffffffffffffffff", self.file(encode(EXTREMES[:2]))),
-                         path, "0xffffffffffffffff.* lies in none")
+                         path, "0xffffffffffffffff.* is in none")
 
     def test_not_there(self):
         path = fixtures.get(SQLITE).bolted
@@ -382,7 +382,7 @@ class Function(Scratch):
         self.check_error(batdump(f"--function={name}x", path), path,
                          f'there is no function "{name}x"; did you mean {name}')
         self.check_error(batdump("--function=" + "qz" * 20, path), path, '"(qz){20}"\n$')
-        self.check_error(batdump("--function=0x10", path), path, "0x10, which lies in none")
+        self.check_error(batdump("--function=0x10", path), path, "0x10, which is in none")
         self.check_error(batdump("--json", "--function=nowhere.to.be.found", path), path, "nowhere")
 
     def test_function_without_table(self):

@@ -384,22 +384,22 @@ class Descriptions(Scratch):
                 ('{"functions":[{"address":"0x"}]}', 1, 26,
                  '"address": expected "0x" and hexadecimal digits, found "0x"'),
                 ('{"functions":[{"hash":"0x10000000000000000"}]}', 1, 23,
-                 '"hash": 0x10000000000000000 is beyond the largest, 0xffffffffffffffff'),
+                 '"hash": expected at most 0xffffffffffffffff, found 0x10000000000000000'),
                 ('{"functions":[{"num_blocks":4294967296}]}', 1, 29,
-                 '"num_blocks": 4294967296 is beyond the largest, 4294967295'),
+                 '"num_blocks": expected at most 4294967295, found 4294967296'),
                 ('{"functions":[{"secondary_entry_points":[\n1, "x"]}]}', 2, 4,
                  '"secondary_entry_points": expected "0x" and hexadecimal digits, found "x"'),
                 ('{"functions":[{"secondary_entry_points":[\n1, {}]}]}', 2, 4,
                  '"secondary_entry_points": expected a whole number, found an object'),
                 (entry % '"output":1.0', 2, 11, '"output": expected a whole number, found 1.0'),
                 (entry % '"output":4294967296', 2, 11,
-                 '"output": 4294967296 is beyond the largest, 4294967295'),
+                 '"output": expected at most 4294967295, found 4294967296'),
                 (entry % '"input": "0x80000000"', 2, 11,
-                 '"input": 0x80000000 is beyond the largest, 0x7fffffff'),
+                 '"input": expected at most 0x7fffffff, found 0x80000000'),
                 (entry % '"branch":1', 2, 11, '"branch": expected true or false, found a number'),
                 (entry % '"index":1e3', 2, 10, '"index": expected a whole number, found 1e3'),
                 (entry % '"index":99999999999999999999999', 2, 10,
-                 '"index": 99999999999999999999999 is beyond the largest, 4294967295'),
+                 '"index": expected at most 4294967295, found 99999999999999999999999'),
         ]:
             with self.subTest(text):
                 self.assert_refused(text, line, column, message)
@@ -416,15 +416,15 @@ class Descriptions(Scratch):
                 ('{"format":"batkit-note","schema":1,"version":3}', 1, 1,
                  'a note without "functions"'),
                 ('{"format":"batkit-note","schema":2,"version":3,"functions":[]}', 1, 1,
-                 '"schema" is 2: expected 1, the one that is known here'),
+                 '"schema": expected 1, found 2'),
                 ('{"format":"batkit-note","schema":1,"version":1,"functions":[]}', 1, 1,
-                 '"version" is 1: expected 3, the one that can be written'),
+                 '"version": expected 3, found 1'),
                 ('{"format":"batkit-note",\n"format":"batkit-note"}', 2, 1,
                  'second "format" in one object'),
                 ('{"x-a":1,"x-a":[{}],"formats":1}', 1, 21,
-                 'unknown member "formats": names of one\'s own have to begin with "x-"'),
+                 'unknown member "formats": names of private members begin with "x-"'),
                 ('{"a\\u001bb":1}', 1, 7,
-                 'unknown member "a?b": names of one\'s own have to begin with "x-"'),
+                 'unknown member "a?b": names of private members begin with "x-"'),
                 (start + "{}]}", 1, 61, 'a table without "kind"'),
                 (start + '\n{"kind":"hot"}]}', 2, 1, 'a hot function without "address"'),
                 (start + '{"kind":"hot","address":"0x1","hash":"0x1","num_blocks":1}]}', 1, 61,
@@ -460,11 +460,11 @@ class Descriptions(Scratch):
         cold = '\n{"kind":"cold","address":"%s","parent":"%s","entries":[]}'
         for text, line, column, message in [
                 (start + hot % "0x10" + "," + hot % "0x010" + "]}", 3, 1,
-                 "address 0x10 is that of the table at 2:1 already"),
+                 "address 0x10 is already that of the table at 2:1"),
                 (start + cold % ("0x10", "0x20") + "," + hot % "0x10" + "]}", 3, 1,
-                 "address 0x10 is that of the table at 2:1 already"),
+                 "address 0x10 is already that of the table at 2:1"),
                 (start + cold % ("0x10", "0x20") + "]}", 2, 1,
-                 "fragment at 0x10: its parent, 0x20, is no table of this note"),
+                 "fragment at 0x10: its parent, 0x20, is not a table of this note"),
                 (start + cold % ("0x10", "0x10") + "]}", 2, 1,
                  "fragment at 0x10: its parent, 0x10, is a fragment too: expected a hot function"),
                 (start + hot % "0x30" + "," + cold % ("0x20", "0x30") + "," + cold % ("0x10", "0x20")
@@ -502,11 +502,11 @@ class Checks(Scratch):
         lines = done.stderr.splitlines()
         self.assertRegex(lines[0], rf"^batinject: {re.escape(str(file))}: "
                                    r"\.note\.bolt_bat\+0x[0-9a-f]+: error: [a-z-]+: ")
-        # Not thousands of lines: nobody reads them all.
+        # Not thousands of lines: only the first findings are printed.
         self.assertEqual(len(lines), 12)
-        self.assertRegex(lines[-2], r"and \d+ more like these$")
+        self.assertRegex(lines[-2], r"and \d+ more findings$")
         self.assertRegex(lines[-1], r": nothing written: the new note has \d+ errors \(--no-check "
-                                    r"writes it all the same\)$")
+                                    r"writes it anyway\)$")
         self.assertTrue(file.read_bytes() == before)
         toolbox.fine("batinject", "--no-check", f"--note={other.note}", file)
         self.assertEqual(elffile.Elf(file).note(), pathlib.Path(other.note).read_bytes())
@@ -522,7 +522,7 @@ class Checks(Scratch):
         first, last = done.stderr.splitlines()
         self.assertIn(": error: secondary: ", first)
         self.assertEqual(last, f"batinject: {file}: nothing written: the new note has 1 error "
-                               "(--no-check writes it all the same)")
+                               "(--no-check writes it anyway)")
         self.assert_same(file, fixtures.get(SMALL).bolted)
 
     def test_not_decodable(self):
@@ -534,7 +534,7 @@ class Checks(Scratch):
         first, last = done.stderr.splitlines()
         self.assertRegex(first, rf"^batinject: {re.escape(str(file))}: \.note\.bolt_bat\+0x")
         self.assertEqual(last, f"batinject: {file}: nothing written: the new note cannot be decoded "
-                               "(--no-check writes it all the same)")
+                               "(--no-check writes it anyway)")
         self.assert_same(file, fixtures.get(SMALL).bolted)
         self.assertEqual(toolbox.fine("batinject", "--no-check", f"--note={path}", file),
                          f"{file}: note replaced: {len(note) - 4} bytes\n")
@@ -543,10 +543,10 @@ class Checks(Scratch):
     def test_kinds_of_files(self):
         """Each option says what the file is that it was given."""
         fixture, file = fixtures.get(SMALL), self.copy(SMALL)
-        self.assert_fails(f"{fixture.bolted}: an ELF file, not a raw note: --from takes the note "
-                          "of one", f"--note={fixture.bolted}", file)
-        self.assert_fails(f"{fixture.note}: a raw note, not an ELF file: --note takes such a note",
-                          f"--from={fixture.note}", file)
+        self.assert_fails(f"{fixture.bolted}: expected a raw note, found an ELF file (--from takes "
+                          "the note of an ELF file)", f"--note={fixture.bolted}", file)
+        self.assert_fails(f"{fixture.note}: expected an ELF file, found a raw note (--note takes a "
+                          "raw note)", f"--from={fixture.note}", file)
         self.assert_fails(f"{fixture.input}: no BOLT note, neither .note.bolt_bat nor "
                           ".note.bolt_info: not a BOLTed binary (llvm-bolt --enable-bat writes the "
                           "note)", f"--from={fixture.input}", file)
@@ -568,7 +568,7 @@ class Checks(Scratch):
         other.write_bytes(data)
         toolbox.fine("batinject", "-q", "--remove", file)
         message = (f"{file}: its build-id is not that of {other}, so the note describes another "
-                   "binary (--force copies it all the same)")
+                   "binary (--force copies it anyway)")
         self.assert_fails(message, f"--from={other}", file)
         self.assert_fails(message, f"--from={other}", "--no-check", file)
         toolbox.fine("batinject", "--force", f"--from={other}", file, "-o", self.path("forced"))
@@ -582,17 +582,17 @@ class Checks(Scratch):
         data[section.offset + 8] = 99  # the note's type: no build-id any more
         other.write_bytes(data)
         self.assert_fails(f"{file}: this file has a build-id and {other} has none, so the note may "
-                          "describe another binary (--force copies it all the same)",
+                          "describe another binary (--force copies it anyway)",
                           f"--from={other}", file)
         forced = self.path("forced")
         self.assert_fails(f"{other}: {forced} has a build-id and this file has none, so the note "
-                          "may describe another binary (--force copies it all the same)",
+                          "may describe another binary (--force copies it anyway)",
                           f"--from={forced}", other)
         same = pathlib.Path(shutil.copy(other, self.path("same")))
         done = toolbox.run("batinject", f"--from={same}", other)
         self.assertEqual((done.returncode, done.stderr),
                          (0, f"batinject: {other}: warning: neither this file nor {same} has a "
-                             "build-id: whether the note belongs here is not known\n"))
+                             "build-id: it is not known whether the note belongs to this file\n"))
 
 
 class Usage(Scratch):

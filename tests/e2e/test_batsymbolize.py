@@ -312,9 +312,9 @@ class Rest(unittest.TestCase):
 
     def test_outside(self):
         for arguments, sentence in [
-                (["0x7fffffff0000"], "address 0x7fffffff0000 is in no code of the file"),
+                (["0x7fffffff0000"], "address 0x7fffffff0000 is outside of the file's code"),
                 (["0x7fffffff0000", "0x7"],
-                 "2 addresses are in no code of the file, 0x7fffffff0000 the first")]:
+                 "2 addresses are outside of the file's code, the first is 0x7fffffff0000")]:
             done = run("batsymbolize", *self.pair, *arguments)
             self.assertEqual(done.stdout, "??\n??:0:0\n\n" * len(arguments))
             self.assertEqual((done.returncode, done.stderr),

@@ -251,7 +251,7 @@ class Addresses(Folder):
                 if text.startswith("nop") and 0 <= a - symbol.address < symbol.size]
         self.assertTrue(nops)
         line, = self.ask(fixture, f"--to-output={nops[0]:#x}")
-        self.assertTrue(line.endswith(" -> nothing: BOLT has removed this instruction"), line)
+        self.assertTrue(line.endswith(" -> nothing: BOLT removed this instruction"), line)
 
     def refused(self, fixture, question, sentence, status=1):
         """One line on standard error, nothing on standard output."""
@@ -264,11 +264,12 @@ class Addresses(Folder):
     def test_questions_without_an_answer(self):
         fixture = fixtures.get("samename-fixed-profile2-22")
         for question, sentence in [
-                ("--to-input=0x10", "expected an address in a function that the input binary has"),
+                ("--to-input=0x10", "expected an address in a function that the input binary also "
+                                   "has"),
                 ("--to-input=0xffffffffffffffff", "expected an address in a function"),
                 ("--to-output=0x10", "expected an address in a function of the input binary"),
                 ("--to-output=nosuch+0x10", "expected a function of the input binary, found none"),
-                ("--to-output=step", "expected one function, found 9 that are called so"),
+                ("--to-output=step", "expected one function, found 9 with this name"),
                 ("--to-output=main+0xfffffff", "expected an address in a function")]:
             with self.subTest(question):
                 self.refused(fixture, question, sentence)

@@ -12,7 +12,7 @@ struct figure {
     const char *key;   /* in JSON */
     const char *label; /* for people */
     uint64_t value;
-    uint64_t whole; /* of which value is a part; 0 for none */
+    uint64_t whole; /* value is a part of it; 0 for none */
 };
 
 #define FIGURES_MAX 12u
@@ -27,7 +27,7 @@ static size_t gather(const struct compiler_profile *wanted, const struct bat_aut
     if (wanted->moved) {
         figures[count++] = (struct figure){"folded", "in functions that were folded",
                                            wanted->moved->folded, wanted->moved->samples};
-        figures[count++] = (struct figure){"folded_known", "known to be of which",
+        figures[count++] = (struct figure){"folded_known", "of these, in a known function",
                                            wanted->moved->folded_known, wanted->moved->folded};
     }
     if (wanted->by_addresses || wanted->kind == BAT_PROFILE_BRANCHES) {
@@ -69,7 +69,7 @@ static void print_report(const struct compiler_profile *wanted,
         fputs("}\n", wanted->report);
 }
 
-/* What cannot be written names itself. */
+/* Print an error. That of an output has its path already. */
 static enum tool_exit fail(const struct compiler_profile *wanted, const struct bat_error *error)
 {
     bool is_output = error->code == BAT_ERR_IO;
@@ -91,9 +91,9 @@ static enum tool_exit write_symbolized(const struct compiler_profile *wanted,
                                            wanted->output, done, &error);
     enum tool_exit status = code == BAT_OK ? TOOL_FINE : fail(wanted, &error);
     if (bat_elf_section(wanted->elf, ".pseudo_probe") && status == TOOL_FINE)
-        tool_complain(path, "warning: was compiled with -fpseudo-probe-for-profiling: the profile "
-                            "written is one by lines, which a compiler with that option does not "
-                            "take (llvm-profgen makes one by probes)");
+        tool_message(path, "warning: was compiled with -fpseudo-probe-for-profiling: the profile "
+                           "written is by lines, and a compiler with that option accepts only one "
+                           "by probes (llvm-profgen makes it)");
     split_units_warn(path, done->units_missing, done->units_read);
     bat_debuginfo_close(debuginfo);
     return status;

@@ -11,8 +11,8 @@
 struct compiler_profile {
     const struct bat_profile *profile;         /* in the addresses of elf */
     const struct bat_elf *elf;                 /* the program as it was compiled and linked */
-    const char *debug_file;                    /* where its DWARF is; NULL: find it */
-    const struct bat_to_input_counters *moved; /* how the profile was; NULL if it was not */
+    const char *debug_file;                    /* that has its DWARF; NULL: search for it */
+    const struct bat_to_input_counters *moved; /* of the move to elf; NULL: it was not moved */
     struct bat_output *output;
     enum bat_profile_kind kind;
     bool by_addresses; /* write llvm-profgen's unsymbolized profile, not LLVM's sample profile */
@@ -20,7 +20,7 @@ struct compiler_profile {
     bool json_report;
 };
 
-/* Write it, and the report. What is wrong is told on standard error. */
+/* Write the profile and the report. Prints errors to standard error. */
 enum tool_exit compiler_profile_write(const struct compiler_profile *wanted);
 
 #endif

@@ -8,13 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* "a<b<int> >" is "a<b<int>>" since C++11, and so LLVM writes it. */
+/* "a<b<int> >" becomes "a<b<int>>", as in C++11 and in LLVM. */
 static void close_brackets(char *name)
 {
     char *to = name;
     for (const char *from = name; *from; from++) {
         bool between = *from == ' ' && from[1] == '>' && from != name && from[-1] == '>';
-        /* "operator> >" keeps its blank: what is compared by it begins there. */
+        /* "operator> >" keeps its blank: the second bracket is not the name's. */
         static const char compares[] = "operator>";
         size_t length = sizeof(compares) - 1;
         if (between && (size_t)(from - name) >= length &&
@@ -28,7 +28,7 @@ static void close_brackets(char *name)
 
 char *demangle(const char *name)
 {
-    /* The other styles would take names of C for theirs. */
+    /* Without these prefixes libiberty would take names of C for mangled ones. */
     if (strncmp(name, "_Z", 2) != 0 && strncmp(name, "_R", 2) != 0 && strncmp(name, "_D", 2) != 0 &&
         strncmp(name, "___Z", 4) != 0)
         return NULL;
@@ -38,7 +38,7 @@ char *demangle(const char *name)
     return plain;
 }
 
-/* --- Each once ------------------------------------------------------------------------------ */
+/* --- The cache ------------------------------------------------------------------------------ */
 
 struct demangled_name {
     const char *name; /* the key is the pointer; NULL for a free slot */

@@ -3,8 +3,8 @@
 
 #include "escape.h"
 
-/* No entry, and no table's numbers, take more. */
-#define ENTRY_ROOM 256u
+/* No entry is longer, nor are the numbers of a table. */
+#define ENTRY_SIZE_MAX 256u
 
 static void json_entries(struct output *output, const struct bat_map *map,
                          const struct bat_function *table)
@@ -15,7 +15,7 @@ static void json_entries(struct output *output, const struct bat_map *map,
     const uint32_t *index = map->block_indices + table->first_block;
     output_text(output, ",\"entries\":[");
     for (uint32_t i = 0; i < table->entry_count; i++) {
-        char *at = output_reserve(output, ENTRY_ROOM);
+        char *at = output_reserve(output, ENTRY_SIZE_MAX);
         at = put_text(at, i == 0 ? "{\"output\":" : ",{\"output\":");
         at = put_decimal(at, outputs[i]);
         at = put_text(at, ",\"input\":");
@@ -42,7 +42,7 @@ static void json_secondary_entries(struct output *output, const struct bat_map *
     output_text(output, ",\"secondary_entry_points\":");
     const uint32_t *offsets = map->secondary_entries + table->first_secondary;
     for (uint32_t i = 0; i < table->secondary_count; i++) {
-        char *at = output_reserve(output, ENTRY_ROOM);
+        char *at = output_reserve(output, ENTRY_SIZE_MAX);
         at = put_text(at, i == 0 ? "[" : ",");
         at = put_decimal(at, offsets[i]);
         output_commit(output, at);
@@ -54,7 +54,7 @@ static void json_secondary_entries(struct output *output, const struct bat_map *
 static void json_hot(struct output *output, const struct bat_map *map,
                      const struct bat_function *table)
 {
-    char *at = output_reserve(output, ENTRY_ROOM);
+    char *at = output_reserve(output, ENTRY_SIZE_MAX);
     at = put_text(at, ",\"hash\":\"0x");
     at = put_hex(at, table->hash);
     at = put_text(at, "\",\"num_blocks\":");
@@ -67,7 +67,7 @@ static void json_hot(struct output *output, const struct bat_map *map,
 static void json_cold(struct output *output, const struct bat_map *map,
                       const struct bat_function *table)
 {
-    char *at = output_reserve(output, ENTRY_ROOM);
+    char *at = output_reserve(output, ENTRY_SIZE_MAX);
     at = put_text(at, ",\"parent\":\"0x");
     at = put_hex(at, map->functions[table->parent].address);
     at = put_text(at, "\",\"skew\":");
@@ -82,7 +82,7 @@ static void json_table(struct output *output, const struct bat_map *map, uint32_
 {
     const struct bat_function *table = &map->functions[index];
     bool hot = index < map->hot_count;
-    char *at = output_reserve(output, ENTRY_ROOM);
+    char *at = output_reserve(output, ENTRY_SIZE_MAX);
     at = put_text(at, hot ? "{\"kind\":\"hot\",\"address\":\"0x"
                           : "{\"kind\":\"cold\",\"address\":\"0x");
     at = put_hex(at, table->address);
@@ -100,7 +100,7 @@ static void json_table(struct output *output, const struct bat_map *map, uint32_
     output_text(output, "}");
 }
 
-/* What is known of the note as a whole. */
+/* The members of the note as a whole. */
 static void json_head(struct output *output, const struct bat_binary *binary)
 {
     const struct bat_map *map = binary->map;

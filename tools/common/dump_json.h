@@ -7,7 +7,7 @@
 #include "output.h"
 #include "selection.h"
 
-/* The selected tables, hot ones first, each on a line. names is one for each table, or NULL. */
+/* Print the selected tables, hot ones first, each on a line. names has each table's, or NULL. */
 void dump_json(struct output *output, const struct bat_binary *binary,
                const struct selection *selection, const char *const *names);
 

@@ -21,11 +21,11 @@ bool dump_to_input(struct output *output, const char *path, const struct bat_ori
         struct bat_original_place place;
         if (!bat_original_find(original, addresses[i].address, addresses[i].is_branch_source,
                                &place)) {
-            tool_complain(path,
-                          "--to-input=0x%" PRIx64
-                          ": expected an address in a function that the input binary has too, "
-                          "found none there",
-                          addresses[i].address);
+            tool_message(path,
+                         "--to-input=0x%" PRIx64
+                         ": expected an address in a function that the input binary also has, "
+                         "found none there",
+                         addresses[i].address);
             return false;
         }
         output_format(output, "0x%" PRIx64 " -> ", addresses[i].address);
@@ -37,7 +37,7 @@ bool dump_to_input(struct output *output, const char *path, const struct bat_ori
 
 /* --- To the output -------------------------------------------------------------------------- */
 
-/* "FUNCTION+0xOFFSET" with the last plus sign; "FUNCTION" alone is its start. */
+/* Find "FUNCTION+0xOFFSET", split at the last plus sign; "FUNCTION" alone is its start. */
 static bool find_function(const char *path, const struct bat_original *original, const char *text,
                           uint64_t *address)
 {
@@ -48,7 +48,7 @@ static bool find_function(const char *path, const struct bat_original *original,
         length = (size_t)(plus - text);
     char *name = strndup(text, length);
     if (!name) {
-        tool_complain(NULL, "not enough memory");
+        tool_message(NULL, "not enough memory");
         return false;
     }
     size_t found = bat_original_function(original, name, address);
@@ -57,13 +57,13 @@ static bool find_function(const char *path, const struct bat_original *original,
     if (found == 1)
         return true;
     if (found == 0)
-        tool_complain(path, "--to-output=%s: expected a function of the input binary, found none",
-                      text);
+        tool_message(path, "--to-output=%s: expected a function of the input binary, found none",
+                     text);
     else
-        tool_complain(path,
-                      "--to-output=%s: expected one function, found %zu that are called so: give "
-                      "an address, or a name with file and number like f/file.c/1",
-                      text, found);
+        tool_message(path,
+                     "--to-output=%s: expected one function, found %zu with this name: give an "
+                     "address, or a name with file and number such as f/file.c/1",
+                     text, found);
     return false;
 }
 
@@ -75,17 +75,17 @@ static bool find_place(const char *path, const struct bat_original *original, co
     if (!is_address && !find_function(path, original, text, &address))
         return false;
     if (!bat_original_at(original, address, place)) {
-        tool_complain(path,
-                      "--to-output=%s: expected an address in a function of the input binary, "
-                      "found none at 0x%" PRIx64,
-                      text, address);
+        tool_message(path,
+                     "--to-output=%s: expected an address in a function of the input binary, "
+                     "found none at 0x%" PRIx64,
+                     text, address);
         return false;
     }
     if (place->kind == BAT_ORIGINAL_GONE) {
-        tool_complain(path,
-                      "--to-output=%s: expected a function that the BOLTed binary has too, found "
-                      "\"%.200s\"",
-                      text, place->name);
+        tool_message(path,
+                     "--to-output=%s: expected a function that the BOLTed binary also has, found "
+                     "\"%.200s\"",
+                     text, place->name);
         return false;
     }
     return true;
@@ -116,7 +116,7 @@ static bool put_outputs(struct output *output, const struct bat_original *origin
         put_place(output, place);
         output_text(output, " -> ");
         if (count == 0)
-            output_text(output, "nothing: BOLT has removed this instruction");
+            output_text(output, "nothing: BOLT removed this instruction");
         else
             put_output(output, names, addresses[i]);
         output_text(output, "\n");
@@ -127,11 +127,11 @@ static bool put_outputs(struct output *output, const struct bat_original *origin
 
 bool dump_to_output(struct output *output, const char *original_path,
                     const struct bat_original *original, const struct bat_names *names,
-                    const char *const *places, size_t count)
+                    const char *const *instructions, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         struct bat_original_place place;
-        if (!find_place(original_path, original, places[i], &place) ||
+        if (!find_place(original_path, original, instructions[i], &place) ||
             !put_outputs(output, original, names, &place))
             return false;
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Addresses of the BOLTed binary in the one that BOLT read, and back. */
+/* Translates addresses of the BOLTed binary to the binary that BOLT read, and back. */
 #ifndef BAT_DUMP_ORIGINAL_H
 #define BAT_DUMP_ORIGINAL_H
 
@@ -8,18 +8,19 @@
 #include "output.h"
 
 /*
- * A line for each output address: where it was in the input binary. False, with a message, at an
- * address that was nowhere there. path is the BOLTed file's.
+ * Print a line for each output address: the address that it had in the input binary. False, with a
+ * message, at an address that it did not have. path is the BOLTed file's.
  */
 bool dump_to_input(struct output *output, const char *path, const struct bat_original *original,
                    const struct dump_address *addresses, size_t count);
 
 /*
- * A line for each place that an instruction of the input binary went to; places are "0xADDR" or
- * "FUNCTION+0xOFFSET". False, with a message, at one that is no place in the input binary.
+ * Print a line for each output address of an instruction of the input binary, which is given as
+ * "0xADDR" or "FUNCTION+0xOFFSET". False, with a message, if the input binary does not have one of
+ * the instructions.
  */
 bool dump_to_output(struct output *output, const char *original_path,
                     const struct bat_original *original, const struct bat_names *names,
-                    const char *const *places, size_t count);
+                    const char *const *instructions, size_t count);
 
 #endif

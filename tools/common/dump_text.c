@@ -8,7 +8,7 @@
 #include "escape.h"
 
 /* No line of numbers is longer. */
-#define LINE_ROOM 128u
+#define LINE_SIZE_MAX 128u
 
 void dump_text_parsed(struct output *output, const struct bat_map *map)
 {
@@ -22,7 +22,7 @@ static void dump_entries(struct output *output, const struct bat_map *map,
     const uint32_t *inputs = map->input_offsets + table->first_entry;
     const uint64_t *hash = map->block_hashes + table->first_block;
     for (uint32_t i = 0; i < table->entry_count; i++) {
-        char *at = output_reserve(output, LINE_ROOM);
+        char *at = output_reserve(output, LINE_SIZE_MAX);
         at = put_text(at, "0x");
         at = put_hex32(at, outputs[i]);
         at = put_text(at, " -> 0x");
@@ -46,7 +46,7 @@ static void dump_secondary_entries(struct output *output, const struct bat_map *
     output_format(output, "%" PRIu32 " secondary entry points:\n", table->secondary_count);
     const uint32_t *offsets = map->secondary_entries + table->first_secondary;
     for (uint32_t i = 0; i < table->secondary_count; i++) {
-        char *at = output_reserve(output, LINE_ROOM);
+        char *at = output_reserve(output, LINE_SIZE_MAX);
         at = put_text(at, "0x");
         at = put_hex32(at, offsets[i]);
         at = put_text(at, "\n");
@@ -54,7 +54,7 @@ static void dump_secondary_entries(struct output *output, const struct bat_map *
     }
 }
 
-/* All names at an address, the one that counts first, each behind a comma. */
+/* All names at an address, the best one first, each behind a comma. */
 static void dump_names(struct output *output, const struct bat_names *names, uint64_t address)
 {
     const struct bat_symbol *best = bat_names_best(names, address);
@@ -73,7 +73,7 @@ static void dump_names(struct output *output, const struct bat_names *names, uin
     }
 }
 
-/* A function by its name, or by its address where it has none. */
+/* A function's name, or its address if it has none. */
 static void dump_function(struct output *output, const struct bat_names *names, uint64_t address)
 {
     const struct bat_symbol *symbol = bat_names_best(names, address);
@@ -88,7 +88,7 @@ static void dump_table(struct output *output, const struct bat_map *map, uint32_
 {
     const struct bat_function *table = &map->functions[index];
     bool hot = index < map->hot_count;
-    char *at = output_reserve(output, LINE_ROOM);
+    char *at = output_reserve(output, LINE_SIZE_MAX);
     at = put_text(at, "Function Address: 0x");
     at = put_hex(at, table->address);
     if (hot) {
@@ -104,7 +104,7 @@ static void dump_table(struct output *output, const struct bat_map *map, uint32_
     }
     output_text(output, "\nBB mappings:\n");
     dump_entries(output, map, table);
-    at = output_reserve(output, LINE_ROOM);
+    at = output_reserve(output, LINE_SIZE_MAX);
     if (hot) {
         at = put_text(at, "NumBlocks: ");
         at = put_decimal(at, table->input_block_count);
@@ -124,7 +124,7 @@ static void dump_parents(struct output *output, const struct bat_map *map,
     for (uint32_t i = map->hot_count; i < bat_map_tables(map); i++) {
         if (!selection_has(selection, i))
             continue;
-        char *at = output_reserve(output, LINE_ROOM);
+        char *at = output_reserve(output, LINE_SIZE_MAX);
         at = put_text(at, "0x");
         at = put_hex(at, map->functions[i].address);
         at = put_text(at, " -> ");
@@ -146,10 +146,10 @@ void dump_text_tables(struct output *output, const struct bat_map *map,
 }
 
 static void dump_translation(struct output *output, const struct bat_binary *binary,
-                             const struct bat_names *names, const struct dump_address *asked)
+                             const struct bat_names *names, const struct dump_address *request)
 {
     const struct bat_map *map = binary->map;
-    uint64_t address = asked->address;
+    uint64_t address = request->address;
     uint32_t table = bat_binary_table_containing(binary, names, address);
     uint64_t start = 0;
     uint64_t function = 0;
@@ -167,7 +167,7 @@ static void dump_translation(struct output *output, const struct bat_binary *bin
     output_format(output, "0x%" PRIx64 " -> ", address);
     dump_function(output, names, function);
     output_format(output, " + 0x%" PRIx64 "\n",
-                  bat_translate(map, table, address - start, asked->is_branch_source));
+                  bat_translate(map, table, address - start, request->is_branch_source));
 }
 
 void dump_text_translations(struct output *output, const struct bat_binary *binary,

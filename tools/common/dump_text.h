@@ -7,12 +7,12 @@
 #include "output.h"
 #include "selection.h"
 
-/* The line that llvm-bat-dump starts with. */
+/* Print the line that llvm-bat-dump starts with. */
 void dump_text_parsed(struct output *output, const struct bat_map *map);
 
 /*
- * The selected tables by address, hot and cold together, and the parents of the cold ones. With
- * names (may be NULL) each table also says what it is called.
+ * Print the selected tables by address, hot and cold together, and the parents of the cold ones.
+ * If names is not NULL, also print the names of each table.
  */
 void dump_text_tables(struct output *output, const struct bat_map *map,
                       const struct selection *selection, const struct bat_names *names);
@@ -24,7 +24,7 @@ struct dump_address {
 };
 
 /*
- * A line for each address: the function, for a fragment its parent, by name or else by address,
+ * Print a line for each address: the function (a fragment's parent), by name or else by address,
  * and the input offset.
  */
 void dump_text_translations(struct output *output, const struct bat_binary *binary,

@@ -24,7 +24,7 @@ void output_escaped(struct output *output, const char *text)
     output_escaped_bytes(output, text, strlen(text));
 }
 
-/* One character of a JSON string, length bytes; 0 for a byte that is none. */
+/* One character of a JSON string. length is its bytes, 0 for a byte that is no character. */
 static void json_character(struct output *output, const char *text, size_t length)
 {
     size_t bytes;

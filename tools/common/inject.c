@@ -15,20 +15,20 @@
 #include "bat_validate.h"
 #include "json_note.h"
 
-/* A bad note may have a fault in each of its tables: nobody reads them all. */
+/* A bad note may have an error in each of its tables: only the first findings are printed. */
 #define FINDINGS_SHOWN 10u
 
-/* The file and the note that it is to get. */
+/* The file and its new note. */
 struct injection {
     const struct inject_request *request;
     struct bat_elf *elf; /* the file as it is */
     struct bat_output *output;
-    struct bat_binary source; /* where the note comes from, but for --json */
-    uint8_t *encoded;         /* a note that was made here, or NULL */
+    struct bat_binary source; /* the file that has the note, except with --json */
+    uint8_t *encoded;         /* a note that was encoded here, or NULL */
     const uint8_t *note;
     size_t note_size;
     uint32_t tables;  /* BAT_NONE if not known: the note was not decoded */
-    const char *done; /* what is told when it is written */
+    const char *done; /* the message when it is written; NULL: nothing to write */
 };
 
 static const char *target(const struct inject_request *request)
@@ -36,7 +36,7 @@ static const char *target(const struct inject_request *request)
     return request->output ? request->output : request->file;
 }
 
-/* An error of a file. False, so that a failing function can end with it. */
+/* Print an error of a file. Returns false, so that a failing function can return the call. */
 static bool report(const char *file, const struct bat_error *error)
 {
     tool_report(file, error);
@@ -50,7 +50,7 @@ static bool is_dash(const char *path)
 
 /* --- Where the note comes from ------------------------------------------------------------ */
 
-/* Take the note that bat_binary_find_note() finds in the argument. */
+/* Use the note that bat_binary_find_note() finds in the argument. */
 static bool find_source(struct injection *injection)
 {
     struct bat_error error;
@@ -68,8 +68,8 @@ static bool note_from_raw(struct injection *injection)
         return false;
     if (!injection->source.elf)
         return true;
-    tool_complain(injection->request->argument,
-                  "an ELF file, not a raw note: --from takes the note of one");
+    tool_message(injection->request->argument,
+                 "expected a raw note, found an ELF file (--from takes the note of an ELF file)");
     return false;
 }
 
@@ -82,24 +82,24 @@ static bool check_build_ids(const struct injection *injection)
     const uint8_t *id = bat_elf_build_id(injection->elf, &size);
     const uint8_t *other = bat_elf_build_id(injection->source.elf, &other_size);
     if (!id && !other) {
-        tool_complain(request->file,
-                      "warning: neither this file nor %s has a build-id: whether "
-                      "the note belongs here is not known",
-                      request->argument);
+        tool_message(request->file,
+                     "warning: neither this file nor %s has a build-id: it is not known whether "
+                     "the note belongs to this file",
+                     request->argument);
         return true;
     }
     if (id && other && size == other_size && memcmp(id, other, size) == 0)
         return true;
     if (id && other)
-        tool_complain(request->file,
-                      "its build-id is not that of %s, so the note describes "
-                      "another binary (--force copies it all the same)",
-                      request->argument);
+        tool_message(request->file,
+                     "its build-id is not that of %s, so the note describes "
+                     "another binary (--force copies it anyway)",
+                     request->argument);
     else
-        tool_complain(request->file,
-                      "%s has a build-id and %s has none, so the note may describe "
-                      "another binary (--force copies it all the same)",
-                      id ? "this file" : request->argument, id ? request->argument : "this file");
+        tool_message(request->file,
+                     "%s has a build-id and %s has none, so the note may describe "
+                     "another binary (--force copies it anyway)",
+                     id ? "this file" : request->argument, id ? request->argument : "this file");
     return false;
 }
 
@@ -108,14 +108,14 @@ static bool note_from_elf(struct injection *injection)
     if (!find_source(injection))
         return false;
     if (!injection->source.elf) {
-        tool_complain(injection->request->argument,
-                      "a raw note, not an ELF file: --note takes such a note");
+        tool_message(injection->request->argument,
+                     "expected an ELF file, found a raw note (--note takes a raw note)");
         return false;
     }
     return injection->request->force || check_build_ids(injection);
 }
 
-/* Encode a map to the new note; the map is freed. */
+/* Encode a map as the new note, and free the map. */
 static bool encode(struct injection *injection, struct bat_map *map, const char *file)
 {
     struct bat_error error;
@@ -132,7 +132,7 @@ static bool note_from_json(struct injection *injection)
     const char *name = is_dash(path) ? "standard input" : path;
     int file = is_dash(path) ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
     if (file < 0) {
-        tool_complain(path, "cannot be opened: %m");
+        tool_message(path, "cannot be opened: %m");
         return false;
     }
     struct bat_error error;
@@ -154,12 +154,12 @@ static bool note_repaired(struct injection *injection)
         bat_binary_decode(source, &error) != BAT_OK)
         return report(path, &error);
     if (source->map->hot_index_ambiguous)
-        tool_complain(path,
-                      "warning: the note's hot indices can be read in two ways, and no "
-                      "symbols tell which is meant: taken to count %s",
-                      source->map->hot_index == BAT_HOT_INDEX_MERGED
-                          ? "hot and cold tables together, as BOLT 19's may"
-                          : "in the hot table");
+        tool_message(path,
+                     "warning: the note's hot indices can be read in two ways, and there are no "
+                     "symbols to decide: they are taken to count %s",
+                     source->map->hot_index == BAT_HOT_INDEX_MERGED
+                         ? "hot and cold tables together, as some of BOLT 19's do"
+                         : "hot tables only");
     bat_map_canonicalize(source->map);
     bool dropped = false;
     if (bat_map_drop_unemitted(source->map, &dropped, &error) != BAT_OK)
@@ -174,9 +174,9 @@ static bool note_repaired(struct injection *injection)
     return true;
 }
 
-/* --- Is it sound? ------------------------------------------------------------------------- */
+/* --- Checking ----------------------------------------------------------------------------- */
 
-/* What is printed of the findings. */
+/* The file that is checked, and the number of its findings. */
 struct findings {
     const char *file;
     uint64_t shown;
@@ -190,8 +190,8 @@ static void show_finding(const struct bat_finding *finding, void *context)
     char place[64] = BAT_SECTION_NAME;
     if (finding->offset != BAT_NO_OFFSET)
         snprintf(place, sizeof(place), "%s+0x%" PRIx64, BAT_SECTION_NAME, finding->offset);
-    tool_complain(findings->file, "%s: %s: %s: %s", place, bat_severity_name(finding->severity),
-                  finding->check, finding->message);
+    tool_message(findings->file, "%s: %s: %s: %s", place, bat_severity_name(finding->severity),
+                 finding->check, finding->message);
 }
 
 /* Check the new note as part of the file. */
@@ -201,7 +201,7 @@ static bool check(struct injection *injection)
     struct bat_error error;
     struct bat_verdict verdict = {0};
     struct findings findings = {.file = file};
-    /* The note's own memory is released on the way, if it is a file's. */
+    /* A note in a file's mapping is released while it is checked. */
     struct bat_binary binary = injection->source;
     binary.elf = injection->elf;
     binary.note = injection->note;
@@ -213,23 +213,23 @@ static bool check(struct injection *injection)
         return report(file, &error);
     injection->tables = verdict.tables;
     if (findings.shown > FINDINGS_SHOWN)
-        tool_complain(file, "and %" PRIu64 " more like these", findings.shown - FINDINGS_SHOWN);
+        tool_message(file, "and %" PRIu64 " more findings", findings.shown - FINDINGS_SHOWN);
     if (verdict.errors == 0)
         return true;
     if (verdict.tables == 0 && injection->note_size != 0)
-        tool_complain(file, "nothing written: the new note cannot be decoded (--no-check writes "
-                            "it all the same)");
+        tool_message(file, "nothing written: the new note cannot be decoded (--no-check writes "
+                           "it anyway)");
     else
-        tool_complain(file,
-                      "nothing written: the new note has %" PRIu64 " error%s (--no-check writes "
-                      "it all the same)",
-                      verdict.errors, verdict.errors == 1 ? "" : "s");
+        tool_message(file,
+                     "nothing written: the new note has %" PRIu64 " error%s (--no-check writes "
+                     "it anyway)",
+                     verdict.errors, verdict.errors == 1 ? "" : "s");
     return false;
 }
 
 /* --- Writing ------------------------------------------------------------------------------ */
 
-static void tell_done(const struct injection *injection)
+static void print_done(const struct injection *injection)
 {
     const struct inject_request *request = injection->request;
     if (request->quiet)
@@ -242,7 +242,7 @@ static void tell_done(const struct injection *injection)
                injection->note_size);
 }
 
-/* A copy of the file with the new note, made by a thread of its own while the note is checked. */
+/* A copy of the file with the new note, written by a thread while the note is checked. */
 struct copying {
     const struct injection *injection;
     enum bat_code code;
@@ -266,7 +266,7 @@ static void *run_copying(void *context)
     return NULL;
 }
 
-/* Begin the output, which may be the file itself but not where the note comes from. */
+/* Begin the output, which may be the file itself but not the file that the note comes from. */
 static bool begin_output(struct injection *injection)
 {
     const struct inject_request *request = injection->request;
@@ -279,12 +279,12 @@ static bool begin_output(struct injection *injection)
     return true;
 }
 
-/* Say what was done, then do the last of it: what cannot be said is not done either. */
+/* Print what was done, then replace the file: if the message cannot be printed, nothing is done. */
 static bool commit(struct injection *injection)
 {
     struct bat_output *output = injection->output;
     injection->output = NULL;
-    tell_done(injection);
+    print_done(injection);
     return tool_commit(injection->request->file, &output, 1) == TOOL_FINE;
 }
 
@@ -305,7 +305,7 @@ static bool write_note(struct injection *injection)
         return false;
     if (copying.code != BAT_OK)
         return report(injection->request->file, &copying.error);
-    /* What was checked and what was written were read one after the other. */
+    /* The note was read twice, once to check it and once to write it. */
     if (bat_binary_check_unchanged(&injection->source, &error) != BAT_OK)
         return report(injection->request->argument ? injection->request->argument
                                                    : injection->request->file,
@@ -313,7 +313,7 @@ static bool write_note(struct injection *injection)
     return commit(injection);
 }
 
-/* Get the note from where it comes from. */
+/* Read or make the new note. */
 static bool get_note(struct injection *injection)
 {
     switch (injection->request->action) {
@@ -328,7 +328,7 @@ static bool get_note(struct injection *injection)
     }
 }
 
-/* What will be told when the note is written. */
+/* The message for when the note is written. */
 static const char *describe(const struct injection *injection)
 {
     const uint8_t *note = NULL;
@@ -339,7 +339,7 @@ static const char *describe(const struct injection *injection)
     return is_there ? "note replaced" : "note added";
 }
 
-/* A note that is canonical already is only written if another file is asked for. */
+/* A note that is canonical already is only written to another file (-o). */
 static bool leave_canonical(struct injection *injection)
 {
     const struct inject_request *request = injection->request;
@@ -405,7 +405,7 @@ static bool run_remove(const struct inject_request *request)
     return fine;
 }
 
-/* Write the note out. On standard output nothing else is printed. */
+/* Write the note. If it goes to standard output, nothing else is printed there. */
 static bool extract_note(const struct inject_request *request, const struct bat_elf *elf,
                          struct bat_output *output)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What batinject does once its options are known. */
+/* batinject's work, after its options were read. */
 #ifndef BAT_INJECT_H
 #define BAT_INJECT_H
 
@@ -20,12 +20,12 @@ struct inject_request {
     const char *argument;
     const char *file;
     const char *output; /* NULL: the file itself */
-    bool force;         /* copy the note though the build-ids differ */
+    bool force;         /* copy the note even if the build-ids differ */
     bool no_check;
     bool quiet;
 };
 
-/* Do it, and tell on standard output what was done, on standard error what is wrong. */
+/* Run the action. Prints what was done to standard output, errors to standard error. */
 enum tool_exit inject_run(const struct inject_request *request);
 
 #endif

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 enum json_type {
-    JSON_TEXT,    /* any string; not looked at */
+    JSON_TEXT,    /* any string; ignored */
     JSON_WORD,    /* one of a few strings; its value is the position among them */
     JSON_NUMBER,  /* a whole number up to max, or a "0x.." string */
     JSON_ADDRESS, /* a "0x.." string of up to 64 bits */
@@ -16,7 +16,7 @@ enum json_type {
 };
 
 struct json_member {
-    const char *name; /* NULL behind the last of an object */
+    const char *name; /* NULL behind an object's last member */
     enum json_type type;
     uint64_t max;
     const char *const *words; /* NULL behind the last */
@@ -59,10 +59,10 @@ extern const struct json_member json_entry_members[];
 /* A member whose name begins with "x-". */
 extern const struct json_member json_skipped_member;
 
-/* A secondary entry point, which is no member but stands in an array. */
+/* A secondary entry point: an element of an array, treated as a member. */
 extern const struct json_member json_secondary_member;
 
-/* What a value of that type is called. */
+/* The name of a type, for messages. */
 const char *json_type_name(enum json_type type);
 
 #endif

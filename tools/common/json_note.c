@@ -10,10 +10,10 @@
 #include "json_tables.h"
 #include "json_text.h"
 
-/* How deep a member that is skipped may nest. */
+/* A skipped member may nest this deep. */
 #define DEPTH_MAX 100u
 
-/* What surrounds a string in the text. */
+/* Bytes around a string in the text. */
 #define QUOTES 2u
 
 /* An object that is being read. */
@@ -24,7 +24,7 @@ struct object {
     uint64_t values[TABLE_MEMBERS];
 };
 
-/* What is read next. */
+/* The position in the document. */
 enum where {
     IN_FILE,
     IN_NOTE,
@@ -38,8 +38,8 @@ enum where {
 struct reader {
     struct json_text text;
     enum where where;
-    const struct json_member *member; /* whose value comes next; NULL if a name does */
-    unsigned skipped_depth;           /* arrays and objects to leave until a skipped member ends */
+    const struct json_member *member; /* whose value is next; NULL: a name is next */
+    unsigned skipped_depth;           /* open arrays and objects of a skipped member */
     struct object note;
     struct object entry;
     struct object object; /* a table */
@@ -54,7 +54,7 @@ static int stop_memory(struct reader *reader)
     return 0;
 }
 
-/* Text from the file, cut to what fits in a message and made printable. */
+/* Text from the file, cut to fit into a message and made printable. */
 struct excerpt {
     char text[48];
 };
@@ -128,13 +128,13 @@ static int on_key(void *context, const unsigned char *key, size_t length)
     }
     return json_text_stop(&reader->text, BAT_ERR_SYNTAX,
                           json_text_place(&reader->text, length + QUOTES),
-                          "unknown member \"%s\": names of one's own have to begin with \"x-\"",
+                          "unknown member \"%s\": names of private members begin with \"x-\"",
                           excerpt(name, length).text);
 }
 
 /* --- Values ------------------------------------------------------------------------------- */
 
-/* The member that the value which comes now is for; NULL if only an object would do. */
+/* The member of the current value; NULL if only an object may be here. */
 static const struct json_member *wanted(const struct reader *reader)
 {
     return reader->where == IN_SECONDARY_ENTRY_POINTS ? &json_secondary_member : reader->member;
@@ -157,7 +157,7 @@ static int stop_unexpected(struct reader *reader, size_t length, const char *fou
                           found);
 }
 
-/* Keep the value of the member that was awaited. */
+/* Store the value of the current member. */
 static int store(struct reader *reader, uint64_t value)
 {
     if (reader->where == IN_SECONDARY_ENTRY_POINTS)
@@ -169,7 +169,7 @@ static int store(struct reader *reader, uint64_t value)
     return 1;
 }
 
-/* Digits to a number up to max. False if it is beyond; what is no digit, the caller excluded. */
+/* Read digits, which the caller has checked, as a number. False if it is greater than max. */
 static bool parse_digits(const char *digits, size_t length, unsigned base, uint64_t max,
                          uint64_t *value)
 {
@@ -199,8 +199,8 @@ static int hexadecimal(struct reader *reader, const struct json_member *member, 
     uint64_t value = 0;
     if (!parse_digits(text + 2, length - 2, 16, member->max, &value))
         return json_text_stop(&reader->text, BAT_ERR_RANGE, place,
-                              "\"%s\": %s is beyond the largest, 0x%" PRIx64, member->name,
-                              excerpt(text, length).text, member->max);
+                              "\"%s\": expected at most 0x%" PRIx64 ", found %s", member->name,
+                              member->max, excerpt(text, length).text);
     return store(reader, value);
 }
 
@@ -255,8 +255,8 @@ static int on_number(void *context, const char *text, size_t length)
     uint64_t value = 0;
     if (!parse_digits(text, length, 10, member->max, &value))
         return json_text_stop(&reader->text, BAT_ERR_RANGE, json_text_place(&reader->text, length),
-                              "\"%s\": %s is beyond the largest, %" PRIu64, member->name,
-                              excerpt(text, length).text, member->max);
+                              "\"%s\": expected at most %" PRIu64 ", found %s", member->name,
+                              member->max, excerpt(text, length).text);
     return store(reader, value);
 }
 
@@ -282,9 +282,9 @@ static int on_null(void *context)
     return store(reader, 0);
 }
 
-/* --- Ends of objects: what has to be there and what must not -------------------------------- */
+/* --- Ends of objects: required and forbidden members ---------------------------------------- */
 
-/* 1 if all these members are there (or, with forbidden, none of them). */
+/* 1 if the object has all required members and none of the forbidden ones. */
 static int check_members(struct reader *reader, const struct object *object, const char *what,
                          uint32_t required, uint32_t forbidden)
 {
@@ -358,11 +358,11 @@ static int end_note(struct reader *reader)
         return 0;
     if (object->values[NOTE_SCHEMA] != 1)
         return json_text_stop(&reader->text, BAT_ERR_SYNTAX, object->place,
-                              "\"schema\" is %" PRIu64 ": expected 1, the one that is known here",
+                              "\"schema\": expected 1, found %" PRIu64,
                               object->values[NOTE_SCHEMA]);
     if (object->values[NOTE_VERSION] != BAT_VERSION_3)
         return json_text_stop(&reader->text, BAT_ERR_VERSION, object->place,
-                              "\"version\" is %" PRIu64 ": expected 3, the one that can be written",
+                              "\"version\": expected 3, found %" PRIu64,
                               object->values[NOTE_VERSION]);
     reader->where = IN_FILE;
     return 1;
@@ -370,7 +370,7 @@ static int end_note(struct reader *reader)
 
 /* --- Objects and arrays --------------------------------------------------------------------- */
 
-/* True if what begins is part of a member that is skipped; *result is for the parser then. */
+/* True if the object or array that begins is skipped; the callback then returns *result. */
 static bool skip_into(struct reader *reader, int *result)
 {
     *result = 1;
@@ -382,7 +382,7 @@ static bool skip_into(struct reader *reader, int *result)
     return true;
 }
 
-/* True if what ends is part of a member that is skipped. */
+/* True if the object or array that ends is skipped. */
 static bool skip_out_of(struct reader *reader)
 {
     if (reader->skipped_depth == 0)

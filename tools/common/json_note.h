@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * A note described as JSON, read without ever holding the text in memory. The form is told in
- * spec/json.md; in short, with the members in brackets optional:
+ * Reads a note described as JSON, without keeping the text in memory. spec/json.md describes the
+ * form; in short, with optional members in brackets:
  *
  *   {"format":"batkit-note","schema":1,"version":3,["hot_index":"table"|"merged",]
  *    ["build_id":"hex",]["bolt_info":"text",]
@@ -13,12 +13,11 @@
  *     {"kind":"cold","address":"0x..",["name":"..",]"parent":"0x<address of the hot function>",
  *      ["skew":n,]["equal_prefix":n,]"entries":[..]}]}
  *
- * Members may come in any order, tables and entries too: they are sorted, and entries of equal
- * output offset keep the order that they have here. A fragment may come before its parent, but is
- * then kept in memory until the end. Offsets and counts may also be "0x.." strings. build_id,
- * bolt_info, name, skew, equal_prefix and num_entries are for people: they are accepted and not
- * looked at. Unknown members are errors, unless their names begin with "x-". hot_index is "table"
- * if not given.
+ * Members may be in any order, tables and entries too: they are sorted, and entries of equal output
+ * offset keep their order. A fragment may precede its parent, but is then kept in memory until the
+ * end. Offsets and counts may also be "0x.." strings. build_id, bolt_info, name, skew, equal_prefix
+ * and num_entries are for people: they are accepted and ignored. Unknown members are errors, unless
+ * their names begin with "x-". hot_index is "table" if not given.
  */
 #ifndef BAT_JSON_NOTE_H
 #define BAT_JSON_NOTE_H
@@ -26,10 +25,10 @@
 #include "bat.h"
 
 /*
- * Read the description from an open file, up to its end. On success *map is to be freed with
- * bat_map_free(). On failure it is NULL and error has line and column, from 1 and in bytes, of the
- * value or object that is wrong (behind an escape in a string, columns of that string are those
- * of the text that it stands for). Time is linear in the text, memory in the map.
+ * Read the description from an open file, up to its end. On success, free *map with bat_map_free().
+ * On failure it is NULL, and error has the line and column, from 1 and in bytes, of the wrong value
+ * or object. (Columns of a string with escapes count the characters that these stand for.) Time is
+ * linear in the text, memory in the map.
  */
 enum bat_code json_note_read(int file, struct bat_map **map, struct bat_error *error);
 

@@ -19,7 +19,7 @@ static enum bat_code fail_memory(struct bat_error *error)
     return BAT_ERR_MEMORY;
 }
 
-/* Say where in the text a failure of the builder comes from. */
+/* Set the place of the builder's error to that of the table in the text. */
 static enum bat_code at_table(enum bat_code code, const struct json_table *table,
                               struct bat_error *error)
 {
@@ -31,7 +31,7 @@ static enum bat_code at_table(enum bat_code code, const struct json_table *table
     return code;
 }
 
-/* Room for one more item of size bytes behind count ones. */
+/* Make the array large enough for one more item of size bytes. */
 static bool reserve(void **items, size_t count, size_t *capacity, size_t size)
 {
     if (count < *capacity)
@@ -100,15 +100,14 @@ static struct known_table *find(const struct json_tables *tables, uint64_t addre
     return found ? *found : NULL;
 }
 
-/* Enter a table that is new. */
+/* Add a table to by_address. Fails with BAT_ERR_SYNTAX if another one has its address. */
 static enum bat_code enter(struct json_tables *tables, const struct json_table *table,
                            struct known_table **entered, struct bat_error *error)
 {
     struct known_table *known = find(tables, table->address);
     if (known) {
         bat_fail_text(error, BAT_ERR_SYNTAX, table->place.line, table->place.column,
-                      "address 0x%" PRIx64 " is that of the table at %" PRIu64 ":%" PRIu64
-                      " already",
+                      "address 0x%" PRIx64 " is already that of the table at %" PRIu64 ":%" PRIu64,
                       table->address, known->place.line, known->place.column);
         return BAT_ERR_SYNTAX;
     }
@@ -143,7 +142,7 @@ static enum bat_code build_entries(struct bat_builder *builder, const struct jso
     return code;
 }
 
-/* Build a hot function, or a fragment of parent, which is built. *handle gets the builder's. */
+/* Build a hot function, or a fragment of parent, which was built. *handle is set to its handle. */
 static enum bat_code build(struct json_tables *tables, const struct json_table *table,
                            const struct known_table *parent, uint32_t *handle,
                            struct bat_error *error)
@@ -160,7 +159,7 @@ static enum bat_code build(struct json_tables *tables, const struct json_table *
     return at_table(code, table, error);
 }
 
-/* Keep a fragment for later, and its arrays with it. */
+/* Keep a fragment, with its arrays, until its parent is known. */
 static enum bat_code wait_for_parent(struct json_tables *tables, struct json_table *table,
                                      struct bat_error *error)
 {
@@ -174,14 +173,14 @@ static enum bat_code wait_for_parent(struct json_tables *tables, struct json_tab
     return BAT_OK;
 }
 
-/* A parent that is there has to be a hot function. */
+/* The parent must exist and be a hot function. */
 static enum bat_code check_parent(const struct json_table *table, const struct known_table *parent,
                                   struct bat_error *error)
 {
     if (!parent)
         return bat_fail_text(error, BAT_ERR_SYNTAX, table->place.line, table->place.column,
                              "fragment at 0x%" PRIx64 ": its parent, 0x%" PRIx64
-                             ", is no table of this note",
+                             ", is not a table of this note",
                              table->address, table->parent);
     if (parent->is_cold)
         return bat_fail_text(error, BAT_ERR_SYNTAX, table->place.line, table->place.column,

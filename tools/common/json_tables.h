@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* The tables of a note described as JSON, on their way into a builder: json_note.h. */
+/* Adds the tables of a note described as JSON to a builder: json_note.h. */
 #ifndef BAT_JSON_TABLES_H
 #define BAT_JSON_TABLES_H
 
@@ -42,14 +42,14 @@ void json_table_free(struct json_table *table);
 struct json_tables {
     struct bat_builder *builder;
     void *by_address; /* tree of the tables that the builder has, and of those that wait */
-    struct json_table *waiting; /* fragments whose parent was not there yet */
+    struct json_table *waiting; /* fragments whose parent is not known yet */
     size_t waiting_count;
     size_t waiting_capacity;
 };
 
 enum bat_code json_tables_begin(struct json_tables *tables, struct bat_error *error);
 
-/* Add a table that is complete. Its arrays are taken over if it has to wait for its parent. */
+/* Add a complete table. Takes over its arrays if it must wait for its parent. */
 enum bat_code json_tables_add(struct json_tables *tables, struct json_table *table,
                               struct bat_error *error);
 

@@ -13,7 +13,7 @@
 
 struct json_place json_text_place(struct json_text *text, size_t length)
 {
-    /* At the end the parser has been given a space that is not in the file. */
+    /* At the end yajl parses a space that is not in the file. */
     uint64_t end = text->chunk_start + (text->at_end ? 0 : yajl_get_bytes_consumed(text->parser));
     uint64_t start = end > length ? end - length : 0;
     while (text->counted < start) {
@@ -43,7 +43,7 @@ int json_text_stop(struct json_text *text, enum bat_code code, struct json_place
     return 0;
 }
 
-/* What the parser says of text that is no JSON, at the place where it stopped. */
+/* Fail with yajl's message about text that is not JSON, at the place where it stopped. */
 static enum bat_code fail_syntax(struct json_text *text)
 {
     unsigned char *reason = yajl_get_error(text->parser, 0, NULL, 0);
@@ -67,7 +67,7 @@ static enum bat_code parse_chunk(struct json_text *text, size_t size)
     enum bat_code code = check_status(text, yajl_parse(text->parser, text->chunk, size));
     if (code != BAT_OK)
         return code;
-    json_text_place(text, 0); /* count the lines of what goes away now */
+    json_text_place(text, 0); /* count the lines of this chunk before it is overwritten */
     text->chunk_start += size;
     return BAT_OK;
 }
@@ -94,9 +94,9 @@ static enum bat_code parse_chunks(struct json_text *text, int file, unsigned cha
 /* --- The parser's memory -------------------------------------------------------------------- */
 
 /*
- * yajl writes to what it is given without asking whether it was given anything. So where there is
- * no memory, its functions are left by longjmp(), and what they had is freed here. They allocate
- * nothing around a callback, so no function of ours is left so.
+ * yajl does not check whether an allocation failed. Without memory, longjmp() leaves its functions,
+ * and their blocks are freed here. yajl allocates nothing while it runs a callback, so longjmp()
+ * never leaves a callback.
  */
 struct block {
     struct block *before;
@@ -104,7 +104,7 @@ struct block {
 };
 
 struct parser_memory {
-    struct block all; /* a ring of blocks, this one without memory behind it */
+    struct block all; /* head of the ring of blocks, without memory behind it */
     jmp_buf failed;
 };
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* JSON from a file to a parser's callbacks, and where in the file these are: json_note.h. */
+/* Parses JSON from a file with callbacks, and finds lines and columns in it: json_note.h. */
 #ifndef BAT_JSON_TEXT_H
 #define BAT_JSON_TEXT_H
 
@@ -17,8 +17,8 @@ struct json_text {
     yajl_handle parser;
     const unsigned char *chunk;
     uint64_t chunk_start; /* of the chunk in the file */
-    uint64_t counted;     /* up to here lines were counted */
-    uint64_t line;        /* of that place */
+    uint64_t counted;     /* offset in the file up to which lines were counted */
+    uint64_t line;        /* at that offset */
     uint64_t line_start;  /* its offset in the file */
     bool at_end;          /* the whole file was parsed */
     enum bat_code code;   /* why a callback stopped the parser */
@@ -26,17 +26,17 @@ struct json_text {
 };
 
 /*
- * Parse an open file up to its end; callbacks get context. What is no JSON fails with
- * BAT_ERR_SYNTAX. A callback that returns 0 has to have called json_text_stop(), or to have set
- * text->code and text->error itself.
+ * Parse an open file up to its end; callbacks get context. Text that is not JSON fails with
+ * BAT_ERR_SYNTAX. A callback that returns 0 must have called json_text_stop(), or set text->code
+ * and text->error itself.
  */
 enum bat_code json_text_parse(struct json_text *text, int file, const yajl_callbacks *callbacks,
                               void *context, struct bat_error *error);
 
-/* Where the token is that was parsed last and is length bytes long. Only ever called forwards. */
+/* The place of the last parsed token, which has length bytes. Calls must not go backwards. */
 struct json_place json_text_place(struct json_text *text, size_t length);
 
-/* Tell an error at that place. Returns 0, which stops the parser. */
+/* Set the error, with its place. Returns 0, which stops the parser. */
 int json_text_stop(struct json_text *text, enum bat_code code, struct json_place place,
                    const char *format, ...) BAT_PRINTF(4, 5);
 

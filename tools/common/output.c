@@ -11,7 +11,7 @@ struct output *output_begin(int file)
 {
     struct output *output = malloc(sizeof(*output));
     if (!output) {
-        tool_complain(NULL, "not enough memory");
+        tool_message(NULL, "not enough memory");
         return NULL;
     }
     output->file = file;
@@ -37,8 +37,8 @@ void output_flush(struct output *output)
 void output_bytes(struct output *output, const char *bytes, size_t size)
 {
     while (size != 0) {
-        size_t room = OUTPUT_BUFFER_SIZE - output->used;
-        size_t part = size < room ? size : room;
+        size_t available = OUTPUT_BUFFER_SIZE - output->used;
+        size_t part = size < available ? size : available;
         memcpy(output->buffer + output->used, bytes, part);
         output->used += part;
         bytes += part;
@@ -76,6 +76,6 @@ enum tool_exit output_end(struct output *output, enum tool_exit status)
     if (error == 0)
         return status;
     if (error != EPIPE)
-        tool_complain(NULL, "standard output: %s", strerror(error));
+        tool_message(NULL, "standard output: %s", strerror(error));
     return TOOL_BAD;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Standard output for text by the hundred megabytes: a buffer, write(2), and numbers turned into
- * text without printf. A line is put together by
+ * Standard output for hundreds of megabytes of text: a buffer, write(2), and numbers formatted
+ * without printf. A line is written by
  *
- *     char *at = output_reserve(output, bytes that are enough);
+ *     char *at = output_reserve(output, enough bytes);
  *     at = put_text(at, "0x");
  *     at = put_hex(at, address);
  *     output_commit(output, at);
@@ -22,10 +22,10 @@
 
 #define OUTPUT_BUFFER_SIZE ((size_t)128 << 10)
 
-/* What may be reserved at once, at most. */
+/* At most this many bytes may be reserved at once. */
 #define OUTPUT_RESERVE_MAX ((size_t)4 << 10)
 
-/* Room that the put functions may use behind what they return. */
+/* The put functions may write this many bytes behind the end that they return. */
 #define OUTPUT_SLACK 16u
 
 struct output {
@@ -35,12 +35,12 @@ struct output {
     char buffer[OUTPUT_BUFFER_SIZE + OUTPUT_SLACK];
 };
 
-/* Write to the file descriptor from now on. NULL, with a message, if there is no memory. */
+/* Begin to write to the file descriptor. NULL, with a message, if there is no memory. */
 struct output *output_begin(int file);
 
 /*
- * Write out what is left and free output. Returns status, or TOOL_BAD with a message if not all
- * could be written; a reader that has gone away is no success either, but needs no message.
+ * Write the rest and free output. Returns status, or TOOL_BAD with a message if not all could be
+ * written. If the reader has closed the pipe, it returns TOOL_BAD without a message.
  */
 enum tool_exit output_end(struct output *output, enum tool_exit status);
 
@@ -51,10 +51,10 @@ void output_flush(struct output *output);
 void output_bytes(struct output *output, const char *bytes, size_t size);
 void output_text(struct output *output, const char *text);
 
-/* Formatted text; for what is written once, not per entry. */
+/* Formatted text. Too slow for text that each entry has. */
 void output_format(struct output *output, const char *format, ...) BAT_PRINTF(2, 3);
 
-/* Where to put the next size (at most OUTPUT_RESERVE_MAX) bytes. */
+/* Returns where to put the next size (at most OUTPUT_RESERVE_MAX) bytes. */
 static inline char *output_reserve(struct output *output, size_t size)
 {
     if (OUTPUT_BUFFER_SIZE - output->used < size)
@@ -62,13 +62,13 @@ static inline char *output_reserve(struct output *output, size_t size)
     return output->buffer + output->used;
 }
 
-/* All that was put before `at` is output. */
+/* Add the bytes that were put before `at` to the output. */
 static inline void output_commit(struct output *output, const char *at)
 {
     output->used = (size_t)(at - output->buffer);
 }
 
-/* text without its terminating zero, best a literal: then this is a move or two. */
+/* text without its terminating zero. A literal takes only a move or two. */
 static inline char *put_text(char *at, const char *text)
 {
     return (char *)mempcpy(at, text, strlen(text));
@@ -77,7 +77,7 @@ static inline char *put_text(char *at, const char *text)
 /* Eight hexadecimal digits, the first in the lowest byte in memory. */
 static inline uint64_t hex_digits(uint32_t value)
 {
-    /* Spread the digits to a byte each, then make characters of all at once. */
+    /* Spread the digits to a byte each, then convert all to characters at once. */
     uint64_t digits = value;
     digits = (digits | digits << 16) & 0x0000ffff0000ffff;
     digits = (digits | digits << 8) & 0x00ff00ff00ff00ff;

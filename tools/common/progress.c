@@ -10,7 +10,7 @@
 #include "bat.h"
 #include "escape_controls.h"
 
-/* Work shorter than this shows nothing; then the line is renewed that often. */
+/* The line is printed after the first time, and then at most once in the second time. */
 #define FIRST_MILLISECONDS 1000
 #define EVERY_MILLISECONDS 200
 
@@ -47,7 +47,7 @@ void progress_update(uint64_t bytes, void *context)
     uint64_t done = atomic_fetch_add(&progress->done, bytes) + bytes;
     int64_t now = now_milliseconds();
     int_fast64_t next = atomic_load(&progress->next);
-    /* Of several threads one prints. */
+    /* Only one of several threads prints. */
     if (now < next ||
         !atomic_compare_exchange_strong(&progress->next, &next, now + EVERY_MILLISECONDS))
         return;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Progress on standard error, where that is a terminal and the work is long. */
+/* Progress on standard error, if that is a terminal and the work is long. */
 #ifndef BAT_PROGRESS_H
 #define BAT_PROGRESS_H
 
@@ -13,15 +13,15 @@ struct progress {
     const char *file;
     uint64_t total; /* bytes of all regular files */
     atomic_uint_fast64_t done;
-    atomic_int_fast64_t next; /* milliseconds, when to print again */
+    atomic_int_fast64_t next; /* time of the next print, in milliseconds */
 };
 
 void progress_begin(struct progress *progress, const char *const *files, size_t count, bool quiet);
 
-/* The file that is read from now on. */
+/* Set the file that is read. */
 void progress_file(struct progress *progress, const char *file);
 
-/* bytes more were read; context is the struct progress. Any thread may call it. */
+/* Add the bytes that were read; context is the struct progress. Any thread may call this. */
 void progress_update(uint64_t bytes, void *context);
 
 /* Clear the line. */

@@ -40,7 +40,7 @@ static void choose_with_fragments(struct selection *selection, const struct bat_
         choose(selection, map, map->fragments[i]);
 }
 
-/* The table at or around an address. Without symbols, its last entry is as far as it is known. */
+/* The table that contains an address. Without symbols, a table ends at its last entry. */
 static uint32_t find_address(const struct bat_binary *binary, const struct bat_names *names,
                              uint64_t address)
 {
@@ -61,38 +61,36 @@ static bool select_address(struct selection *selection, const char *path,
 {
     uint32_t table = find_address(binary, names, address);
     if (table == BAT_NONE) {
-        tool_complain(path,
-                      "expected the address of a function with a table, found 0x%" PRIx64
-                      ", which lies in none",
-                      address);
+        tool_message(path,
+                     "expected the address of a function with a table, found 0x%" PRIx64
+                     ", which is in none",
+                     address);
         return false;
     }
     choose_with_fragments(selection, binary->map, table);
     return true;
 }
 
-/* Say what is wrong with a name that selects nothing. */
-static void complain_of_name(const char *path, const struct bat_binary *binary,
-                             const struct bat_names *names, const char *name, bool known)
+/* Report a name that selects nothing. */
+static void report_bad_name(const char *path, const struct bat_binary *binary,
+                            const struct bat_names *names, const char *name, bool known)
 {
     if (known) {
-        tool_complain(path, "function \"%s\" has no table in the note: BOLT left it as it was",
-                      name);
+        tool_message(path, "function \"%s\" has no table in the note: BOLT left it as it was",
+                     name);
         return;
     }
     if (names->count == 0) {
-        tool_complain(path,
-                      "function \"%s\" cannot be found: %s has no symbols, only addresses can be "
-                      "given",
-                      name, binary->elf ? "the file" : "a raw note");
+        tool_message(path, "function \"%s\" cannot be found: %s has no symbols; give an address",
+                     name, binary->elf ? "the file" : "a raw note");
         return;
     }
     char similar[SIMILAR_SIZE];
     similar_names(names, name, similar);
-    tool_complain(path, "there is no function \"%s\"%s", name, similar);
+    tool_message(path, "there is no function \"%s\"%s", name, similar);
 }
 
-/* By the name that the function has in profiles: "f/file.c/1". */
+/* Select a function by its name in profiles: "f/file.c/1". */
 static bool select_profile_name(struct selection *selection, const struct bat_binary *binary,
                                 const char *name)
 {
@@ -135,7 +133,7 @@ static bool select_name(struct selection *selection, const char *path,
     }
     found = found || select_profile_name(selection, binary, name);
     if (!found)
-        complain_of_name(path, binary, names, name, known);
+        report_bad_name(path, binary, names, name, known);
     return found;
 }
 
@@ -145,7 +143,7 @@ bool selection_find(struct selection *selection, const char *path, const struct 
     *selection = (struct selection){0};
     selection->chosen = calloc((size_t)bat_map_tables(binary->map) + 1, sizeof(bool));
     if (!selection->chosen) {
-        tool_complain(path, "not enough memory");
+        tool_message(path, "not enough memory");
         return false;
     }
     bool found = true;

@@ -6,7 +6,7 @@
 
 #include "escape_controls.h"
 
-/* Longer names are not compared: nobody types them, and three must fit SIMILAR_SIZE. */
+/* Longer names are not compared: they are rarely typed, and three must fit into SIMILAR_SIZE. */
 #define NAME_MAX_LENGTH 64u
 #define SHOWN 3u
 
@@ -40,26 +40,26 @@ struct candidate {
     unsigned distance;
 };
 
-/* A name that cannot be typed is not worth suggesting. */
+/* False for a name that a user would not type as an argument. */
 static bool is_typeable(const char *name, size_t length)
 {
     return !memchr(name, ' ', length) && !bat_has_controls(name, length);
 }
 
-/* Put a name in among the best so far, unless it is there already. */
-static void consider(struct candidate best[SHOWN], const char *name, unsigned far)
+/* Insert a name among the best so far, unless it is there already. */
+static void consider(struct candidate best[SHOWN], const char *name, unsigned edits)
 {
     for (unsigned i = 0; i < SHOWN; i++)
         if (best[i].name && strcmp(best[i].name, name) == 0)
             return;
-    struct candidate now = {.name = name, .distance = far};
+    struct candidate inserted = {.name = name, .distance = edits};
     for (unsigned i = 0; i < SHOWN; i++) {
-        if (best[i].name && best[i].distance <= now.distance)
+        if (best[i].name && best[i].distance <= inserted.distance)
             continue;
-        struct candidate moved = best[i];
-        best[i] = now;
-        now = moved;
-        if (!now.name)
+        struct candidate displaced = best[i];
+        best[i] = inserted;
+        inserted = displaced;
+        if (!inserted.name)
             return;
     }
 }
@@ -78,9 +78,9 @@ void similar_names(const struct bat_names *names, const char *name, char text[SI
         if (other_length > NAME_MAX_LENGTH || other_length + limit < length ||
             length + limit < other_length)
             continue;
-        unsigned far = distance(name, length, other, other_length);
-        if (far <= limit && is_typeable(other, other_length))
-            consider(best, other, far);
+        unsigned edits = distance(name, length, other, other_length);
+        if (edits <= limit && is_typeable(other, other_length))
+            consider(best, other, edits);
     }
     size_t used = 0;
     for (unsigned i = 0; i < SHOWN && best[i].name; i++)

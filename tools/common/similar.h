@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Names that a misspelt one could have meant. */
+/* Suggestions for a misspelt name. */
 #ifndef BAT_SIMILAR_H
 #define BAT_SIMILAR_H
 

@@ -107,7 +107,7 @@ static void print_hot_index(struct output *output, const struct bat_map *map)
     }
     if (map->hot_index_ambiguous)
         print_text(output, map->hot_index == BAT_HOT_INDEX_MERGED ? "" : "Hot indices",
-                   "a guess: they can be read in two ways, and no symbols tell");
+                   "a guess: they can be read in two ways, and there are no symbols to decide");
 }
 
 static void print_origin(struct output *output, const struct bat_binary *binary)
@@ -127,7 +127,7 @@ static void print_origin(struct output *output, const struct bat_binary *binary)
     print_hot_index(output, binary->map);
 }
 
-/* --- What is in it -------------------------------------------------------------------------- */
+/* --- Contents ------------------------------------------------------------------------------- */
 
 static void print_contents(struct output *output, const struct bat_map *map)
 {
@@ -149,7 +149,7 @@ static void print_contents(struct output *output, const struct bat_map *map)
     print_number(output, "secondary entry points", map->secondary_count);
 }
 
-/* --- Where the bytes go --------------------------------------------------------------------- */
+/* --- Use of the bytes ----------------------------------------------------------------------- */
 
 static const char *const share_labels[BAT_SHARES] = {
     [BAT_SHARE_CONTAINER] = "ELF note header, padding",
@@ -174,7 +174,7 @@ static void print_share(struct output *output, const char *label, uint64_t bytes
                   total ? 100.0 * (double)bytes / (double)total : 0.0);
 }
 
-/* The kinds of field that take up bytes, the largest first. */
+/* The kinds of fields that have bytes, the largest first. */
 static void print_shares(struct output *output, const struct bat_shares *shares, uint64_t total)
 {
     bool printed[BAT_SHARES] = {false};
@@ -198,8 +198,8 @@ bool summarize(struct output *output, const char *path, const struct bat_binary 
     bat_map_shares(binary->map, &shares);
     uint64_t sum = bat_shares_sum(&shares);
     if (sum != binary->note_size) {
-        tool_complain(path, "expected the note's fields to add up to its %zu bytes, found %" PRIu64,
-                      binary->note_size, sum);
+        tool_message(path, "expected the note's fields to add up to its %zu bytes, found %" PRIu64,
+                     binary->note_size, sum);
         return false;
     }
     output_escaped(output, path);

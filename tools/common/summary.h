@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* A note at a glance, for people. */
+/* A summary of a note, for people. */
 #ifndef BAT_SUMMARY_H
 #define BAT_SUMMARY_H
 
@@ -7,8 +7,8 @@
 #include "output.h"
 
 /*
- * Who wrote the note of the file at path, what is in it, and where its bytes go. False, with a
- * message, if the bytes do not add up to the note's size.
+ * Print who wrote the note of the file at path, what it contains, and what its bytes are used for.
+ * False, with a message, if the bytes do not add up to the note's size.
  */
 bool summarize(struct output *output, const char *path, const struct bat_binary *binary);
 

@@ -22,7 +22,7 @@ bool symbolize_is_stand_in(const char *program)
     return program_has(program, "addr2line") || program_has(program, "llvm-symbolizer");
 }
 
-/* Names that may stand behind one hyphen, where argp would read single letters. */
+/* Names that may follow a single hyphen, where argp would read single letters. */
 static bool is_long_name(const char *name)
 {
     static const char *const names[] = {
@@ -40,7 +40,7 @@ static bool is_long_name(const char *name)
     return false;
 }
 
-/* A new string of two parts, kept to be freed; NULL without memory. */
+/* Join two strings. made->owned keeps the result to free it; NULL without memory. */
 static char *join(struct symbolize_argv *made, size_t *owned, const char *first, const char *second)
 {
     char *joined = NULL;
@@ -74,9 +74,9 @@ bool symbolize_argv_make(struct symbolize_argv *made, int argc, char **argv)
     made->environment = strdup(variable ? variable : "");
     if (!made->environment)
         return false;
-    size_t room = strlen(made->environment) + (size_t)argc + 1;
-    made->values = calloc(room * 2, sizeof(*made->values));
-    made->owned = calloc(room, sizeof(*made->owned));
+    size_t option_max = strlen(made->environment) + (size_t)argc + 1;
+    made->values = calloc(option_max * 2, sizeof(*made->values));
+    made->owned = calloc(option_max, sizeof(*made->owned));
     if (!made->values || !made->owned)
         return false;
     size_t owned = 0;

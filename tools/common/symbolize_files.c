@@ -6,7 +6,7 @@
 
 #include "tool.h"
 
-/* So many files can be open at once; further ones are told to be too many. */
+/* This many files can be open at once; further ones are an error. */
 #define FILES_MAX 64u
 
 struct opened_file {
@@ -26,7 +26,7 @@ struct symbolize_files *symbolize_files_open(const struct symbolize_files_option
 {
     struct symbolize_files *files = calloc(1, sizeof(*files));
     if (!files) {
-        tool_complain(NULL, "not enough memory");
+        tool_message(NULL, "not enough memory");
         return NULL;
     }
     files->options = options;
@@ -59,7 +59,7 @@ struct bat_symbolizer *symbolize_files_given(const struct symbolize_files *files
 /* Open a file that a text names. */
 static void open_other(struct symbolize_files *files, struct opened_file *other)
 {
-    /* What goes with the given binary does not go with others. */
+    /* The original and the debug file of the given binary are not those of others. */
     struct bat_symbolizer_options plain = {.demangle = files->options->binary.demangle};
     const struct bat_symbolizer_options *options = files->given ? &plain : &files->options->binary;
     if (bat_symbolizer_open(other->path, options, &other->symbolizer, &other->error) == BAT_OK)

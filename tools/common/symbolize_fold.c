@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Stacks as one line each, from the outermost frame to the innermost. */
+/* Writes each stack as one line, from the outermost frame to the innermost. */
 #include "symbolize_text.h"
 
-/* A frame that is not the binary's: its name in the text, or its file in brackets. */
+/* Add a frame that was not found: its name in the text, or its file in brackets. */
 static void fold_as_read(struct symbolize_text *text, const struct bat_stack_line *read)
 {
     if (read->name.length != 0) {

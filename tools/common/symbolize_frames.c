@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Frames of stacks: looked up, and written in the form of their lines. */
+/* Looks up the frames of stacks, and writes them in the form of their lines. */
 #include <inttypes.h>
 
 #include "escape.h"
@@ -7,7 +7,7 @@
 
 /* --- Looking up ----------------------------------------------------------------------------- */
 
-/* The binary and the address in it that a frame's address is; NULL if it cannot be told. */
+/* The binary of a frame, and the frame's address in it; NULL if they cannot be determined. */
 static struct bat_symbolizer *find_binary(struct symbolize_text *text, struct text_frame *frame,
                                           uint64_t *address)
 {
@@ -21,7 +21,7 @@ static struct bat_symbolizer *find_binary(struct symbolize_text *text, struct te
         frame->module = symbolize_files_at(text->files, 0, &same);
         return given;
     }
-    /* Others only where the text has no name for the frame. */
+    /* Look in other files only if the text has no name for the frame. */
     if (read.module.length == 0 || (given && (read.name.length != 0 || !read.has_module_offset)))
         return NULL;
     struct bat_error error;
@@ -61,7 +61,7 @@ void text_frame_find(struct symbolize_text *text, size_t i, struct text_frame *f
 /* The next frame that is not inlined, from line i on; false if there is none. */
 static bool next_real_frame(struct symbolize_text *text, size_t i, struct text_frame *frame)
 {
-    /* perf may print a source line behind each. */
+    /* perf may print a source line behind each frame. */
     for (size_t tried = 0; i < text->stack.count && tried < 2 * INLINED_MAX; i++, tried++) {
         const struct text_stack_line *line = &text->stack.lines[i];
         struct bat_stack_line read;
@@ -81,7 +81,7 @@ bool text_frame_is_replaced(struct symbolize_text *text, size_t i)
     bat_stack_line_read(text->stack.bytes + line->start, line->length, &read);
     struct text_frame frame;
     if (read.kind == BAT_LINE_TEXT && i != 0) {
-        /* A source line: of the frame before it. */
+        /* A source line belongs to the frame before it. */
         text_frame_find(text, i - 1, &frame);
         return frame.count != 0 || (frame.read.is_inlined && text_frame_is_replaced(text, i - 1));
     }
@@ -98,7 +98,7 @@ static const char *function_name(struct symbolize_text *text, const struct bat_s
     return name ? name : "??";
 }
 
-/* "a.c:3:5", with what is known of it. */
+/* "a.c:3:5"; unknown parts are left out. */
 static void write_location(struct symbolize_text *text, const struct bat_source_frame *frame,
                            bool with_column)
 {
@@ -109,7 +109,7 @@ static void write_location(struct symbolize_text *text, const struct bat_source_
         output_format(output, ":%" PRIu32, frame->column);
 }
 
-/* The line's start up to the end of the address, with the frame's new number. */
+/* Write the line's start, up to end, with the frame's new number. */
 static void write_start(struct symbolize_text *text, const struct text_frame *frame, size_t inlined,
                         size_t end)
 {
@@ -125,7 +125,7 @@ static void write_start(struct symbolize_text *text, const struct text_frame *fr
     size_t before = read->number_end - read->number_start;
     output_bytes(output, frame->line, read->number_start);
     output_bytes(output, digits, length);
-    /* What follows stays in its column, if there is a blank to spare. */
+    /* A longer number takes blanks that follow it, so that the rest stays in its column. */
     size_t rest = read->number_end;
     while (before < length && rest + 1 < end && frame->line[rest] == ' ' &&
            frame->line[rest + 1] == ' ') {
@@ -140,7 +140,7 @@ static void write_gdb(struct symbolize_text *text, const struct text_frame *fram
     struct output *output = text->printer->output;
     for (size_t i = 0; i < frame->count; i++) {
         const struct bat_source_frame *source = &frame->frames[i];
-        /* gdb prints the address where it is not a line's first, that is in the innermost one. */
+        /* gdb prints an address only if it is not the first of a line: in the innermost frame. */
         if (i == 0)
             write_start(text, frame, i, frame->read.address_end);
         else
@@ -156,7 +156,7 @@ static void write_gdb(struct symbolize_text *text, const struct text_frame *fram
     }
 }
 
-/* The sanitizers', systemd's, glog's: all have the address in front, the rest is free. */
+/* The forms of the sanitizers, systemd and glog: only the address has a fixed place, in front. */
 static void write_simple(struct symbolize_text *text, const struct text_frame *frame)
 {
     struct output *output = text->printer->output;
@@ -174,7 +174,7 @@ static void write_simple(struct symbolize_text *text, const struct text_frame *f
     }
 }
 
-/* perf prints inlined calls and source lines so itself, where it can. */
+/* Write inlined calls and source lines in perf's own form. */
 static void write_perf(struct symbolize_text *text, const struct text_frame *frame)
 {
     struct output *output = text->printer->output;
@@ -199,7 +199,7 @@ static void write_perf(struct symbolize_text *text, const struct text_frame *fra
     }
 }
 
-/* Lines that stay whole, with the frames behind them. */
+/* Write the line up to end, and the frames behind it. */
 static void write_behind(struct symbolize_text *text, const struct text_frame *frame, size_t end)
 {
     struct output *output = text->printer->output;

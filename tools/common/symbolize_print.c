@@ -8,7 +8,7 @@
 #define UNKNOWN "??"
 
 /* No line of numbers is longer. */
-#define LINE_ROOM 128u
+#define LINE_SIZE_MAX 128u
 
 const char *printed_function(struct symbolize_printer *printer,
                              const struct bat_source_frame *frame)
@@ -18,7 +18,7 @@ const char *printed_function(struct symbolize_printer *printer,
     return printer->options.demangle ? demangled(printer->names, frame->function) : frame->function;
 }
 
-/* file without folder in front; itself if it lies elsewhere. */
+/* file without folder in front; file itself if it is elsewhere. */
 static const char *without_folder(const char *file, const char *folder)
 {
     size_t length = folder ? strlen(folder) : 0;
@@ -45,7 +45,7 @@ static void print_header(struct symbolize_printer *printer, uint64_t address)
 {
     if (!printer->options.addresses)
         return;
-    char *at = output_reserve(printer->output, LINE_ROOM);
+    char *at = output_reserve(printer->output, LINE_SIZE_MAX);
     at = put_text(at, "0x");
     at = put_hex(at, address);
     at = put_text(at, printer->options.pretty ? ": " : "\n");
@@ -87,7 +87,7 @@ static void print_location(struct symbolize_printer *printer, const struct bat_s
 {
     const char *file = printed_file(printer, frame, frame->file);
     output_escaped(printer->output, file ? file : UNKNOWN);
-    char *at = output_reserve(printer->output, LINE_ROOM);
+    char *at = output_reserve(printer->output, LINE_SIZE_MAX);
     at = put_text(at, ":");
     at = put_decimal(at, frame->line);
     if (printer->options.style == STYLE_LLVM) {
@@ -122,7 +122,7 @@ static void print_frame(struct symbolize_printer *printer, const struct bat_sour
 
 /* --- JSON ----------------------------------------------------------------------------------- */
 
-/* Members stand in the order of their names. */
+/* Members are printed in the order of their names. */
 static void json_begin(struct symbolize_printer *printer)
 {
     if (printer->in_list && printer->has_first)
@@ -156,7 +156,7 @@ static void json_string(struct output *output, const char *member, const char *v
 
 static void json_number(struct output *output, const char *member, uint64_t value)
 {
-    char *at = output_reserve(output, LINE_ROOM);
+    char *at = output_reserve(output, LINE_SIZE_MAX);
     at = put_text(at, member);
     at = put_decimal(at, value);
     output_commit(output, at);

@@ -40,44 +40,44 @@ struct symbolize_printer {
     struct output *output;
     struct demangled_names *names;
     struct symbolize_options options;
-    bool in_list;   /* JSON: objects stand in an array */
-    bool has_first; /* ... and this is not the first */
+    bool in_list;   /* JSON: objects are elements of an array */
+    bool has_first; /* ... whose first was printed */
 };
 
-/* What was asked for. */
+/* A query. */
 struct symbolize_request {
     const char *module; /* path as it was given; "" for none */
     uint64_t address;
     bool has_address;
 };
 
-/* Answers. Frames are at least one, innermost first. */
+/* Print the answer: at least one frame, innermost first. */
 void print_frames(struct symbolize_printer *printer, const struct symbolize_request *request,
                   const struct bat_source_frame *frames, size_t count);
 
-/* symbol is NULL if nothing is known. */
+/* Print the answer for an address of data. symbol is NULL if it is not known. */
 void print_data(struct symbolize_printer *printer, const struct symbolize_request *request,
                 const struct bat_symbol *symbol);
 
-/* That no local variables are known. */
+/* Print that no local variables are known. */
 void print_no_locals(struct symbolize_printer *printer, const struct symbolize_request *request);
 
-/* In JSON an object that says what is wrong, in the other styles what stands for nothing known. */
+/* Print message in a JSON object; in the other styles print an unknown frame. */
 void print_error(struct symbolize_printer *printer, const struct symbolize_request *request,
                  const char *message);
 
-/* A line that is no question: as it is, or in JSON an object with an error. */
+/* Print a line that is not a query: as it is, or in JSON an object with an error. */
 void print_unread(struct symbolize_printer *printer, const char *line, size_t length);
 
-/* Around all answers, if they are to be one JSON array. */
+/* Print the start and the end of a JSON array of all answers. */
 void print_list_begin(struct symbolize_printer *printer);
 void print_list_end(struct symbolize_printer *printer);
 
-/* The function's name as it is to be printed, or NULL. */
+/* The function's name in the form that the options ask for, or NULL. */
 const char *printed_function(struct symbolize_printer *printer,
                              const struct bat_source_frame *frame);
 
-/* The name of a frame's file (file or start_file) as it is to be printed, or NULL. */
+/* The name of a frame's file (file or start_file) in the form that the options ask for, or NULL. */
 const char *printed_file(const struct symbolize_printer *printer,
                          const struct bat_source_frame *frame, const char *file);
 

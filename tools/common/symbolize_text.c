@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-/* A stack with more lines is taken for several. */
+/* A stack with more lines is split. */
 #define STACK_MAX ((size_t)1 << 14)
 
 /* --- The stack that is being read ----------------------------------------------------------- */
@@ -12,21 +12,21 @@
 static bool stack_add(struct text_stack *stack, const char *line, size_t length,
                       enum bat_frame_pc pc)
 {
-    if (stack->room - stack->size < length) {
-        size_t room = (stack->size + length) * 2;
-        char *bytes = realloc(stack->bytes, room);
+    if (stack->byte_capacity - stack->size < length) {
+        size_t capacity = (stack->size + length) * 2;
+        char *bytes = realloc(stack->bytes, capacity);
         if (!bytes)
             return false;
         stack->bytes = bytes;
-        stack->room = room;
+        stack->byte_capacity = capacity;
     }
-    if (stack->count == stack->line_room) {
-        size_t room = stack->line_room ? stack->line_room * 2 : 64;
-        struct text_stack_line *lines = realloc(stack->lines, room * sizeof(*lines));
+    if (stack->count == stack->line_capacity) {
+        size_t capacity = stack->line_capacity ? stack->line_capacity * 2 : 64;
+        struct text_stack_line *lines = realloc(stack->lines, capacity * sizeof(*lines));
         if (!lines)
             return false;
         stack->lines = lines;
-        stack->line_room = room;
+        stack->line_capacity = capacity;
     }
     if (length != 0)
         memcpy(stack->bytes + stack->size, line, length);
@@ -42,7 +42,7 @@ static void stack_free(struct text_stack *stack)
     *stack = (struct text_stack){0};
 }
 
-/* --- Addresses by themselves ---------------------------------------------------------------- */
+/* --- Addresses outside of stacks ------------------------------------------------------------ */
 
 static struct bat_symbolizer *find_file(struct symbolize_text *text,
                                         const struct bat_stack_line *read, struct bat_error *error)
@@ -60,7 +60,8 @@ static struct bat_symbolizer *find_file(struct symbolize_text *text,
     return given;
 }
 
-/* The answer for code. GNU's addr2line names an inlined place by itself, LLVM's by its caller. */
+/* Answer for code. Without inlined calls, GNU's addr2line names the inlined function, LLVM's the
+ * function that has the code. */
 static void answer_code(struct symbolize_text *text, struct bat_symbolizer *symbolizer,
                         const struct symbolize_request *request)
 {
@@ -133,7 +134,7 @@ static void write_stack(struct symbolize_text *text)
     }
 }
 
-/* The stack is complete. */
+/* Write or count the stack, which is complete. */
 static void finish_stack(struct symbolize_text *text)
 {
     struct text_stack *stack = &text->stack;
@@ -185,7 +186,7 @@ static void add_to_stack(struct symbolize_text *text, const struct bat_stack_lin
         finish_stack(text);
 }
 
-/* A line that names the process of the samples behind it. */
+/* Read the process from the first line of a sample; other lines change nothing. */
 static void read_head(struct symbolize_text *text, const char *line, size_t length)
 {
     struct bat_slice command;
@@ -197,8 +198,9 @@ static void read_head(struct symbolize_text *text, const char *line, size_t leng
     text->command = strndup(command.text, command.length);
 }
 
-static void pass_on(struct symbolize_text *text, const struct bat_stack_line *read,
-                    const char *line, size_t length)
+/* Process a line that is neither of a stack nor a query. */
+static void process_other_line(struct symbolize_text *text, const struct bat_stack_line *read,
+                               const char *line, size_t length)
 {
     if (read->kind == BAT_LINE_MAPPING || read->kind == BAT_LINE_PC)
         learn(text, read);
@@ -229,7 +231,7 @@ void symbolize_text_line(struct symbolize_text *text, const char *line, size_t l
     }
     if (read.kind == BAT_LINE_TEXT)
         read_head(text, line, length);
-    pass_on(text, &read, line, length);
+    process_other_line(text, &read, line, length);
 }
 
 void symbolize_text_part(struct symbolize_text *text, const char *part, size_t length, bool is_end)

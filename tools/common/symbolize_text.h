@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * A text with addresses or stacks in it, line by line: addresses are answered as llvm-symbolizer
- * does, frames of stacks are written anew with what is known of them, all else goes through. Or
- * the stacks are added up.
+ * Processes a text with addresses or stacks line by line: addresses are answered as llvm-symbolizer
+ * does, frames of stacks are rewritten with their functions and source lines, other lines are
+ * printed unchanged. Or else only the stacks are counted.
  */
 #ifndef BAT_SYMBOLIZE_TEXT_H
 #define BAT_SYMBOLIZE_TEXT_H
@@ -10,21 +10,21 @@
 #include "symbolize_files.h"
 #include "symbolize_print.h"
 
-/* The frames of one stack, as their lines stand in the text. */
+/* The lines of one stack. */
 struct text_stack {
     char *bytes; /* all lines, one behind the other */
     size_t size;
-    size_t room;
+    size_t byte_capacity;
     struct text_stack_line {
         size_t start;
         size_t length;
         enum bat_frame_pc pc;
     } * lines;
     size_t count;
-    size_t line_room;
+    size_t line_capacity;
 };
 
-/* Addresses that were in no code. */
+/* Addresses that were outside of code. */
 struct text_outside {
     uint64_t count;
     uint64_t first;
@@ -33,49 +33,49 @@ struct text_outside {
 struct symbolize_text {
     struct symbolize_files *files;
     struct symbolize_printer *printer;
-    struct bat_folded *folded; /* NULL: the text goes through */
-    bool return_addresses;     /* addresses by themselves are return addresses */
+    struct bat_folded *folded; /* NULL: the text is rewritten, not counted */
+    bool return_addresses;     /* addresses outside of stacks are return addresses */
     bool with_command;         /* folded: the command's name is the outermost frame */
-    uint64_t adjust;           /* taken off addresses */
-    /* From here on all zero at first. */
+    uint64_t adjust;           /* subtracted from addresses */
+    /* All members from here on start as zero. */
     struct bat_stack_place place;
     struct text_stack stack;
     uint64_t pid;
     char *command;  /* of the sample that is being read, or NULL */
-    uint64_t shift; /* added to frames' numbers: inlined frames have numbers now */
+    uint64_t shift; /* added to frames' numbers, for the inlined frames before them */
     bool no_memory;
-    bool no_file;    /* an address had no file to be in */
+    bool no_file;    /* an address had no file */
     bool unreadable; /* a file could not be opened */
     struct text_outside outside;
 };
 
-/* The next line, without its newline. */
+/* Process the next line, without its newline. */
 void symbolize_text_line(struct symbolize_text *text, const char *line, size_t length);
 
-/* A part of a line that is too long to be a frame; is_end: the line's last. */
+/* Process a part of a line that is too long to be a frame; is_end: the line's last part. */
 void symbolize_text_part(struct symbolize_text *text, const char *part, size_t length, bool is_end);
 
-/* The end of the text. */
+/* Finish at the end of the text. */
 void symbolize_text_end(struct symbolize_text *text);
 
-/* --- For the parts of it -------------------------------------------------------------------- */
+/* --- Internal to symbolize_*.c -------------------------------------------------------------- */
 
-/* What is known of a frame of a stack. */
+/* A frame of a stack, and the source frames that were found for it. */
 struct text_frame {
     const char *line;
     size_t length;
     struct bat_stack_line read;
     const char *module; /* path of the binary */
     const struct bat_source_frame *frames;
-    size_t count; /* 0: nothing is known, the line is as good as it gets */
+    size_t count; /* 0: nothing was found, the line stays as it is */
 };
 
 /* Look up the frame in line number i of the stack. */
 void text_frame_find(struct symbolize_text *text, size_t i, struct text_frame *frame);
 
 /*
- * True if a line of the stack says nothing more: perf's own inlined calls and source lines, of a
- * frame that is known better.
+ * True if a line of the stack is not needed any more: perf's own inlined call or source line of a
+ * frame that was found.
  */
 bool text_frame_is_replaced(struct symbolize_text *text, size_t i);
 

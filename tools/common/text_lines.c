@@ -9,9 +9,9 @@ struct text_lines {
     int file;
     struct output *output;
     bool at_end;
-    bool in_line; /* the start of the line that is read was given already */
+    bool in_line; /* a part of the current line was returned */
     size_t start; /* of the next line */
-    size_t seen;  /* no newline stands in [start, seen) */
+    size_t seen;  /* [start, seen) has no newline */
     size_t end;   /* of what was read */
     char bytes[TEXT_LINE_MAX];
 };
@@ -36,7 +36,7 @@ void text_lines_end(struct text_lines *lines)
     free(lines);
 }
 
-/* Read more behind what is there; false if nothing came. */
+/* Read more bytes behind those that are left; false if there were none. */
 static bool read_more(struct text_lines *lines, int *error)
 {
     memmove(lines->bytes, lines->bytes + lines->start, lines->end - lines->start);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Lines of standard input, of which programs that ask and wait for an answer may be at the end. */
+/* Reads lines of a file, which can come from a program that waits for the answer to each. */
 #ifndef BAT_TEXT_LINES_H
 #define BAT_TEXT_LINES_H
 
@@ -8,7 +8,7 @@
 
 #include "output.h"
 
-/* Longer lines come in parts. */
+/* Longer lines are returned in parts. */
 #define TEXT_LINE_MAX ((size_t)1 << 20)
 
 struct text_lines;
@@ -20,10 +20,10 @@ struct text_line {
     const char *text; /* valid until the next call */
     size_t length;    /* without the newline */
     bool is_part;     /* of a line that is too long */
-    bool is_end;      /* nothing of the line follows */
+    bool is_end;      /* the line ends here */
 };
 
-/* The next line. False at the end, and where reading fails: then *error, else 0, has errno. */
+/* Read the next line. False at the end or if reading fails: *error is set to 0 or errno. */
 bool text_lines_next(struct text_lines *lines, struct text_line *line, int *error);
 void text_lines_end(struct text_lines *lines);
 

@@ -17,15 +17,15 @@
 #include "escape_controls.h"
 #include "truncated.h"
 
-/* What is printed at once; a longer text, of two longest paths say, is cut off. */
+/* The longest message. A longer one, such as one with two paths of the largest size, is cut off. */
 #define LINE_SIZE 8192u
 
 static const char *tool_name = "batkit";
 static char version_text[64];
 
 /*
- * Standard descriptors that the caller has closed would be given to files that are opened, and get
- * what is printed. They are taken here, in a direction in which each fails as if it were closed.
+ * If the caller has closed a standard descriptor, the next file that is opened would get it, and
+ * with it what is printed. So it is opened here, in a direction in which it fails as if closed.
  */
 static void reserve_standard(void)
 {
@@ -33,8 +33,7 @@ static void reserve_standard(void)
     for (int file = STDIN_FILENO; file <= STDERR_FILENO; file++) {
         if (fstat(file, &status) == 0 || errno != EBADF)
             continue;
-        /* The lowest free one is given: this one. Where there is no such device, a folder will do.
-         */
+        /* open() returns the lowest free descriptor: this one. Without /dev/null use a folder. */
         if (open("/dev/null", file == STDIN_FILENO ? O_WRONLY : O_RDONLY) < 0 &&
             open("/", O_RDONLY | O_DIRECTORY) < 0)
             exit(TOOL_BAD);
@@ -49,9 +48,9 @@ void tool_begin(const char *name)
     argp_program_version = version_text;
     argp_err_exit_status = TOOL_USAGE;
     truncated_catch(tool_name);
-    /* So that a closed pipe is an error like any other, and temporary files get removed. */
+    /* A closed pipe becomes an error like any other, and temporary files are removed. */
     signal(SIGPIPE, SIG_IGN);
-    /* So that a limit on the sizes of files is an error like a full disk. */
+    /* A limit on the size of files becomes an error like a full disk. */
     signal(SIGXFSZ, SIG_IGN);
 }
 
@@ -59,7 +58,7 @@ bool tool_parse(const struct argp *argp, int argc, char **argv, unsigned flags, 
 {
     error_t error = argp_parse(argp, argc, argv, flags, NULL, input);
     if (error != 0)
-        tool_complain(NULL, "reading the options: %s", strerror(error));
+        tool_message(NULL, "cannot read the options: %s", strerror(error));
     return error == 0;
 }
 
@@ -77,7 +76,7 @@ static void put_escaped(FILE *stream, const char *text)
     fwrite(escaped, 1, (size_t)(bat_put_escaped(escaped, text, strlen(text)) - escaped), stream);
 }
 
-void tool_complain(const char *file, const char *format, ...)
+void tool_message(const char *file, const char *format, ...)
 {
     fflush(stdout);
     char line[LINE_SIZE];
@@ -106,16 +105,16 @@ void tool_report(const char *file, const struct bat_error *error)
 {
     char text[BAT_MESSAGE_SIZE + 64];
     bat_error_text(error, text, sizeof(text));
-    /* Lines and columns stand right behind the file, where editors look for them. */
+    /* Line and column directly follow the file, where editors look for them. */
     if (file && error->place == BAT_PLACE_TEXT)
-        tool_complain(NULL, "%s:%s", file, text);
+        tool_message(NULL, "%s:%s", file, text);
     else
-        tool_complain(file, "%s", text);
+        tool_message(file, "%s", text);
 }
 
 enum tool_exit tool_end(enum tool_exit status)
 {
-    static bool is_told;
+    static bool is_reported;
     bool failed = ferror(stdout) != 0;
     int reason = 0;
     if (fflush(stdout) != 0) {
@@ -124,11 +123,11 @@ enum tool_exit tool_end(enum tool_exit status)
     }
     if (!failed)
         return status;
-    /* Nobody reads on behind a closed pipe: no message, but not success either. */
-    if (reason != EPIPE && !is_told)
+    /* A closed pipe has no reader: no message, but no success either. */
+    if (reason != EPIPE && !is_reported)
         fprintf(stderr, "%s: standard output: %s\n", tool_name,
                 reason ? strerror(reason) : "could not be written");
-    is_told = true;
+    is_reported = true;
     return TOOL_BAD;
 }
 

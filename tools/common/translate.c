@@ -38,7 +38,7 @@ static enum tool_exit fail(struct work *work, const char *file)
     return TOOL_BAD;
 }
 
-/* The binary without its note, and the note from a file of its own. */
+/* Open the binary, and the note in a separate file. */
 static enum tool_exit open_with_note(struct work *work)
 {
     const char *path = work->arguments->note;
@@ -66,8 +66,8 @@ static enum tool_exit open_binary(struct work *work)
     if (code != BAT_OK)
         return fail(work, path);
     if (!work->binary.note && !work->arguments->quiet)
-        tool_complain(path, "warning: no BAT note; the binary is taken for one that BOLT has not "
-                            "written");
+        tool_message(path, "warning: no BAT note: the binary is treated as one that BOLT has not "
+                           "written");
     return TOOL_FINE;
 }
 
@@ -89,14 +89,12 @@ static enum tool_exit open_symbols(struct work *work)
     char text[64];
     report_build_id(work->binary.elf, own_text, sizeof(own_text));
     report_build_id(work->symbols, text, sizeof(text));
-    tool_complain(path,
-                  "expected the build-id of %s, %s, found %s (--ignore-build-id takes it all the "
-                  "same)",
-                  work->arguments->binary, own_text, text);
+    tool_message(path, "expected the build-id of %s, %s, found %s (--ignore-build-id accepts it)",
+                 work->arguments->binary, own_text, text);
     return TOOL_BAD;
 }
 
-/* The input binary, if there is one; it is paired by the BOLTed one's symbols and tables. */
+/* Open the input binary, if it is given: its functions are paired with the BOLTed binary's. */
 static enum tool_exit open_original(struct work *work)
 {
     const struct translate_request *arguments = work->arguments;
@@ -124,8 +122,8 @@ static enum tool_exit check_symbols(struct work *work)
     for (size_t i = 0; i < count; i++)
         if (sections[i].type == SHT_SYMTAB && sections[i].size != 0)
             return TOOL_FINE;
-    tool_complain(path, "expected a symbol table, found a stripped file: give an unstripped copy "
-                        "with --symbols=FILE");
+    tool_message(path, "expected a symbol table, found a stripped file: give an unstripped copy "
+                       "with --symbols=FILE");
     return TOOL_BAD;
 }
 
@@ -144,7 +142,7 @@ static enum tool_exit read_profiles(struct work *work)
         report_is_relocatable(work->binary.elf) ? bat_elf_base_address(work->binary.elf) : 0;
     work->profile = bat_profile_new(&target);
     if (!work->profile) {
-        tool_complain(NULL, "not enough memory");
+        tool_message(NULL, "not enough memory");
         return TOOL_BAD;
     }
     if (arguments->format <= FORMAT_YAML && (!arguments->original || arguments->parity))
@@ -196,7 +194,7 @@ static enum tool_exit translate(struct work *work)
     return report_check(work->arguments->binary, work->binary.elf, work->profile, work->records);
 }
 
-/* A file to write. Two are written at the same time, by a thread each. */
+/* An output that is written. Two are written at the same time, each by a thread. */
 struct writing {
     const struct bat_records *records;
     struct bat_output *output;
@@ -216,7 +214,7 @@ static void *write_file(void *context)
     return NULL;
 }
 
-/* Files that cannot be written name themselves. */
+/* Print an error of an output. If it cannot be written, the message has the path already. */
 static void report_output(const char *path, const struct bat_error *error)
 {
     tool_report(error->code == BAT_ERR_IO ? NULL : path, error);
@@ -252,9 +250,9 @@ static enum tool_exit write_outputs(struct work *work)
     return status;
 }
 
-/* --- The outputs, from first to last -------------------------------------------------------- */
+/* --- Beginning and committing outputs ------------------------------------------------------- */
 
-/* Every file that is read; *count of them, to be freed. */
+/* All files that are read, and their number. The caller frees the array. */
 static const char **list_inputs(const struct translate_request *arguments, size_t *count)
 {
     const char *const single[] = {arguments->binary, arguments->symbols, arguments->note,
@@ -272,7 +270,7 @@ static const char **list_inputs(const struct translate_request *arguments, size_
     return inputs;
 }
 
-/* Begin all files before anything is read: what cannot be written is not worth the time. */
+/* Begin all outputs before anything is read, so that one that cannot be written costs no time. */
 static enum tool_exit begin_outputs(struct work *work)
 {
     const char *const paths[OUTPUTS_MAX] = {work->arguments->output, work->arguments->yaml};
@@ -286,7 +284,7 @@ static enum tool_exit begin_outputs(struct work *work)
     size_t count;
     const char **inputs = list_inputs(work->arguments, &count);
     if (!inputs) {
-        tool_complain(NULL, "not enough memory");
+        tool_message(NULL, "not enough memory");
         return TOOL_BAD;
     }
     enum bat_code code =
@@ -302,7 +300,7 @@ static enum tool_exit commit_outputs(struct work *work)
     return tool_commit(NULL, work->outputs, count);
 }
 
-/* Where the report goes: not between the bytes of an output. */
+/* The report goes to standard error if an output goes to standard output. */
 static FILE *report_file(const struct work *work)
 {
     for (size_t i = 0; i < work->output_count; i++)
@@ -317,7 +315,7 @@ static enum tool_exit fail_output(struct work *work)
     return TOOL_BAD;
 }
 
-/* What llvm-bolt would say of the outputs. */
+/* Determine what llvm-bolt will refuse of the outputs. */
 static enum tool_exit judge_outputs(const struct work *work, struct report_judgements *judgements)
 {
     const struct translate_request *arguments = work->arguments;
@@ -327,7 +325,7 @@ static enum tool_exit judge_outputs(const struct work *work, struct report_judge
     return report_judge(path, work->records, as_fdata, as_yaml, judgements);
 }
 
-/* The samples as they are, for which the binary is only asked where it lies and who it is. */
+/* Write the samples untranslated. Of the binary only its base address and build-id are needed. */
 static enum tool_exit run_preagg(struct work *work)
 {
     const struct translate_request *arguments = work->arguments;
@@ -355,7 +353,7 @@ static enum tool_exit open_all(struct work *work)
     return status == TOOL_FINE ? open_original(work) : status;
 }
 
-/* What would have been sampled if the input binary had run; to be freed. */
+/* Make the profile that the input binary's own run would have given. The caller frees *input. */
 static enum tool_exit move_profile(struct work *work, struct bat_profile **input,
                                    struct bat_to_input_counters *counters)
 {
@@ -363,7 +361,7 @@ static enum tool_exit move_profile(struct work *work, struct bat_profile **input
     if (bat_profile_to_input(work->profile, &work->binary, work->original, input, counters,
                              &work->error) != BAT_OK)
         return fail(work, arguments->binary);
-    /* perf2bolt writes such fdata and YAML too; other profiles without records are of no use. */
+    /* perf2bolt writes empty fdata and YAML too; other profiles without records are of no use. */
     bool may_be_empty = arguments->format <= FORMAT_YAML;
     enum tool_exit status = report_check_moved(arguments->binary, work->binary.elf, work->profile,
                                                counters, may_be_empty);
@@ -399,7 +397,7 @@ static enum tool_exit run_preagg_original(struct work *work)
     return status;
 }
 
-/* A binary that BOLT has not written: its profile is what compilers want as it is. */
+/* Open a binary that BOLT has not written: compilers need its profile without translation. */
 static enum tool_exit open_unbolted(struct work *work)
 {
     const struct translate_request *arguments = work->arguments;
@@ -409,13 +407,13 @@ static enum tool_exit open_unbolted(struct work *work)
     size_t size;
     if (bat_elf_note(work->binary.elf, &note, &size, NULL, NULL) != BAT_OK)
         return TOOL_FINE;
-    tool_complain(arguments->binary,
-                  "expected a binary that BOLT has not written, or --original=FILE with the one "
-                  "that it read, found one with a BAT note");
+    tool_message(arguments->binary,
+                 "expected a binary that BOLT has not written, or --original=FILE with the one "
+                 "that it read, found one with a BAT note");
     return TOOL_BAD;
 }
 
-/* Profiles for compilers, which know nothing of BOLT: they are of the input binary. */
+/* Write a profile for compilers: always one of the input binary. */
 static enum tool_exit run_compiler(struct work *work)
 {
     const struct translate_request *arguments = work->arguments;
@@ -444,7 +442,7 @@ static enum tool_exit run_compiler(struct work *work)
     return status;
 }
 
-/* fdata and YAML by way of the input binary: they are those of its own run. */
+/* Write fdata or YAML made from the profile in the input binary's addresses. */
 static enum tool_exit run_records_original(struct work *work)
 {
     const struct translate_request *arguments = work->arguments;
@@ -468,7 +466,7 @@ static enum tool_exit run_records_original(struct work *work)
     return status;
 }
 
-/* Everything between the beginning of the outputs and their end. */
+/* Everything between beginning and committing the outputs. */
 static enum tool_exit run(struct work *work)
 {
     if (work->arguments->format == FORMAT_PREAGG)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What battranslate does once its options are known. */
+/* battranslate's work, after its options were read. */
 #ifndef BAT_TOOL_TRANSLATE_H
 #define BAT_TOOL_TRANSLATE_H
 
@@ -9,16 +9,16 @@
 
 #include "tool.h"
 
-/* What -o writes. */
+/* The format of -o. */
 enum translate_format {
     FORMAT_FDATA,
     FORMAT_YAML,
-    FORMAT_PREAGG,  /* what was sampled, as it is */
-    FORMAT_AUTOFDO, /* what compilers read, of the input binary */
+    FORMAT_PREAGG,  /* the samples, not translated */
+    FORMAT_AUTOFDO, /* for compilers, of the input binary */
     FORMAT_PROFGEN,
 };
 
-/* What battranslate's options say. Strings are owned by the caller; NULL where nothing was said. */
+/* battranslate's options. Strings are owned by the caller, and NULL if an option is not given. */
 struct translate_request {
     const char *binary;
     const char **profiles;
@@ -46,7 +46,7 @@ struct translate_request {
     bool json_report;
 };
 
-/* Do it, and report; what is wrong is told on standard error. Outputs are there whole or not at
+/* Translate and report. Prints errors to standard error. Outputs are written completely or not at
  * all. */
 enum tool_exit translate_run(const struct translate_request *request);
 

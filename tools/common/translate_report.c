@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* Share of traces that do not fit the code from which on binary and profile are doubted. */
+/* If more of the traces do not fit the code, a warning doubts that the profile is the binary's. */
 #define MISMATCH_PERCENT 10.0
 
 void report_build_id(const struct bat_elf *elf, char *buffer, size_t size)
@@ -31,7 +31,7 @@ static double percent(uint64_t part, uint64_t whole)
     return whole ? 100.0 * (double)part / (double)whole : 0.0;
 }
 
-/* "build-id X; the profile names Y most often", as far as is known. */
+/* The binary's build-id, and the one that the profile names most often. */
 static void describe_ids(const struct bat_elf *elf, const struct bat_profile *profile, char *buffer,
                          size_t size)
 {
@@ -45,16 +45,16 @@ static void describe_ids(const struct bat_elf *elf, const struct bat_profile *pr
         snprintf(buffer, size, "the binary's build-id is %s, the profile names none", own);
 }
 
-/* Of a service that had nothing to do, say: like perf2bolt, do not stop the others. */
+/* An empty profile, of an idle service for example, is no error, as in perf2bolt. */
 static enum tool_exit warn_empty(const char *path, const struct bat_elf *elf,
                                  const struct bat_profile *profile, uint64_t samples)
 {
     char ids[512];
     describe_ids(elf, profile, ids, sizeof(ids));
-    tool_complain(path,
-                  "warning: the profile is empty: expected samples in functions of the binary, "
-                  "found none of %" PRIu64 ": %s",
-                  samples, ids);
+    tool_message(path,
+                 "warning: the profile is empty: expected samples in functions of the binary, "
+                 "found none of %" PRIu64 ": %s",
+                 samples, ids);
     return TOOL_FINE;
 }
 
@@ -66,26 +66,26 @@ enum tool_exit report_check(const char *path, const struct bat_elf *elf,
     if (counters.inside == 0 && bat_records_count(records) == 0) {
         uint64_t text = read.trace_records + read.sample_records + read.fdata_records;
         if (text + read.perf_samples == 0) {
-            tool_complain(path, "expected a profile with records, found none in it");
+            tool_message(path, "expected a profile with records, found none in it");
             return TOOL_BAD;
         }
         if (text != 0 && counters.samples == 0) {
-            tool_complain(path, "expected basic samples (S records), found none in the profile");
+            tool_message(path, "expected basic samples (S records), found none in the profile");
             return TOOL_BAD;
         }
         return warn_empty(path, elf, profile,
                           counters.samples ? counters.samples : read.perf_samples);
     }
-    /* Of processes everything was recorded, also what ran in libraries. */
+    /* perf recorded all code of the processes, also that of libraries. */
     uint64_t misfits = counters.invalid + (read.perf_samples ? 0 : counters.out_of_range);
     if (percent(misfits, counters.fallthroughs) <= MISMATCH_PERCENT)
         return TOOL_FINE;
     char ids[512];
     describe_ids(elf, profile, ids, sizeof(ids));
-    tool_complain(path,
-                  "warning: %.1f%% of the traces do not fit the binary's code; is the profile "
-                  "of another build? %s",
-                  percent(misfits, counters.fallthroughs), ids);
+    tool_message(path,
+                 "warning: %.1f%% of the traces do not fit the binary's code; the profile may be "
+                 "of another build: %s",
+                 percent(misfits, counters.fallthroughs), ids);
     return TOOL_FINE;
 }
 
@@ -94,14 +94,14 @@ enum tool_exit report_check_samples(const char *path, const struct bat_profile *
     uint64_t memory_samples = bat_profile_memory_samples(profile);
     struct bat_profile_counters read = bat_profile_counters(profile);
     if (bat_profile_distinct(profile) == 0 && read.fdata_records == 0) {
-        tool_complain(path, "expected a profile with records, found none in it");
+        tool_message(path, "expected a profile with records, found none in it");
         return TOOL_BAD;
     }
     if (memory_samples != 0)
-        tool_complain(path,
-                      "warning: %" PRIu64 " memory samples have no form in a pre-aggregated "
-                      "profile and are left out",
-                      memory_samples);
+        tool_message(path,
+                     "warning: %" PRIu64 " memory samples have no form in a pre-aggregated "
+                     "profile and are left out",
+                     memory_samples);
     return TOOL_FINE;
 }
 
@@ -114,20 +114,20 @@ enum tool_exit report_check_moved(const char *path, const struct bat_elf *elf,
     if (counters->samples != 0 && counters->moved == 0) {
         if (may_be_empty)
             return warn_empty(path, elf, profile, counters->samples);
-        tool_complain(path, "expected samples in functions of the binary, found none of %" PRIu64,
-                      counters->samples);
+        tool_message(path, "expected samples in functions of the binary, found none of %" PRIu64,
+                     counters->samples);
         return TOOL_BAD;
     }
     uint64_t misfits = counters->unfollowed + counters->left_out;
     if (percent(misfits, counters->samples) > MISMATCH_PERCENT)
-        tool_complain(path,
-                      "warning: %.1f%% of the traces do not fit the input binary's code; is the "
-                      "profile of another build?",
-                      percent(misfits, counters->samples));
+        tool_message(path,
+                     "warning: %.1f%% of the traces do not fit the input binary's code; the "
+                     "profile may be of another build",
+                     percent(misfits, counters->samples));
     return TOOL_FINE;
 }
 
-/* --- What llvm-bolt would say ------------------------------------------------------------- */
+/* --- What llvm-bolt will refuse ----------------------------------------------------------- */
 
 static enum tool_exit judge(const char *path, struct bat_records *records, bool is_yaml,
                             bool *is_known, struct bat_judgement *judgement)
@@ -142,7 +142,7 @@ static enum tool_exit judge(const char *path, struct bat_records *records, bool 
     if (code != BAT_OK) {
         char text[BAT_MESSAGE_SIZE + 64];
         bat_error_text(&error, text, sizeof(text));
-        tool_complain(path, "warning: what llvm-bolt will refuse is not known: %s", text);
+        tool_message(path, "warning: cannot determine what llvm-bolt will refuse: %s", text);
     }
     return TOOL_FINE;
 }
@@ -170,7 +170,7 @@ struct figure {
 
 #define FIGURES_MAX 32u
 
-/* What is only told of perf.data. */
+/* Figures that are printed only for perf.data. */
 static size_t gather_perf(const struct bat_profile_counters *read, struct figure *figures)
 {
     const struct figure all[] = {
@@ -191,7 +191,7 @@ static size_t gather_perf(const struct bat_profile_counters *read, struct figure
     return sizeof(all) / sizeof(all[0]);
 }
 
-/* What is only told where there are loads from memory. */
+/* Figures that are printed only if there are loads from memory. */
 static size_t gather_memory(const struct bat_translate_counters *done, struct figure *figures)
 {
     const struct figure all[] = {
@@ -302,7 +302,7 @@ static void print_figures(FILE *file, bool as_json, const struct figure *figures
 
 #define FIGURES_MOVED 13u
 
-/* How a profile was moved to the input binary. */
+/* Figures of the move of a profile to the input binary. */
 static size_t gather_moved(const struct bat_original *original,
                            const struct bat_to_input_counters *counters, struct figure *figures)
 {
@@ -315,7 +315,7 @@ static size_t gather_moved(const struct bat_original *original,
         {"moved", "moved to the input binary", counters->moved, counters->samples},
         {"external", "outside of the binary", counters->external, counters->samples},
         {"folded", "in functions that were folded", counters->folded, counters->samples},
-        {"folded_known", "known to be of which", counters->folded_known, counters->folded},
+        {"folded_known", "of these, in a known function", counters->folded_known, counters->folded},
         {"promoted", "through promoted calls", counters->promoted, counters->samples},
         {"inlined", "in inlined code", counters->inlined, counters->samples},
         {"unfollowed", "cut: no way in the input's code", counters->unfollowed, counters->samples},

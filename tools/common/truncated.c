@@ -12,15 +12,15 @@
 #include "escape_controls.h"
 #include "tool.h"
 
-/* More files are not open at once. */
+/* No more files are open at once. */
 #define FILES_MAX 1024
 
-/* Of the names of temporary files, which elfnote/replacement.c makes. */
+/* How the names of temporary files begin, which elfnote/replacement.c makes. */
 #define TEMPORARY "/.bat-"
 
 static const char *tool;
 
-/* What follows may be called in a signal's handler: nothing of stdio, no memory. */
+/* The functions below run in a signal handler: no stdio, no allocation. */
 
 static void put(const char *text, size_t length)
 {
@@ -45,7 +45,7 @@ static void put_path(const char *path, size_t size)
     }
 }
 
-/* The digits of a hexadecimal number; *text is behind them then. */
+/* Read a hexadecimal number, and move *text behind it. */
 static uint64_t read_hex(const char **text)
 {
     uint64_t value = 0;
@@ -76,11 +76,11 @@ static bool put_file_of(const char *line, size_t length, uint64_t address)
     return true;
 }
 
-/* Print which file is mapped at the address, if that can be found out. */
+/* Print which file is mapped at the address, if /proc/self/maps has it. */
 static void put_file(uint64_t address)
 {
     int maps = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
-    char line[4300]; /* a longest path, and what stands in front of it */
+    char line[4300]; /* the longest path, and the text in front of it */
     size_t used = 0;
     ssize_t got = 1;
     while (maps >= 0 && got > 0 && used < sizeof(line)) {
@@ -97,7 +97,7 @@ static void put_file(uint64_t address)
     }
 }
 
-/* Append the number, which is not negative. */
+/* Append a number, which must not be negative. */
 static void append_number(char *text, int number)
 {
     char digits[12];
@@ -111,7 +111,7 @@ static void append_number(char *text, int number)
     *text = '\0';
 }
 
-/* Remove the temporary files that have names: they are open while they are written. */
+/* Remove the temporary files that have names. They are among the open files. */
 static void remove_temporaries(void)
 {
     for (int file = STDERR_FILENO + 1; file < FILES_MAX; file++) {
@@ -123,7 +123,7 @@ static void remove_temporaries(void)
             continue;
         path[length] = '\0';
         const char *slash = strrchr(path, '/');
-        /* Sixteen digits follow; a file without a name has other text there. */
+        /* Sixteen digits follow; the link of a file without a name has other text there. */
         if (slash && strncmp(slash, TEMPORARY, strlen(TEMPORARY)) == 0 &&
             strspn(slash + strlen(TEMPORARY), "0123456789abcdef") == 16 &&
             strlen(slash) == strlen(TEMPORARY) + 16)
@@ -135,13 +135,13 @@ static void handle(int signal_number, siginfo_t *info, void *context)
 {
     (void)context;
     if (info->si_code != BUS_ADRERR) {
-        /* Something else is wrong: it comes again when this returns, and ends the tool. */
+        /* Another cause: the signal is raised again when this returns, and ends the tool. */
         signal(signal_number, SIG_DFL);
         return;
     }
-    /* Several threads may read the same file: the first one tells, and ends them all. */
-    static atomic_flag is_told = ATOMIC_FLAG_INIT;
-    while (atomic_flag_test_and_set(&is_told))
+    /* Several threads may read the same file: the first one prints, and ends them all. */
+    static atomic_flag is_handled = ATOMIC_FLAG_INIT;
+    while (atomic_flag_test_and_set(&is_handled))
         pause();
     static const char sentence[] = "the file became shorter while it was read\n";
     remove_temporaries();

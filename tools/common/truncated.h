@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Files that become shorter while they are read. */
+/* Handles files that become shorter while they are read. */
 #ifndef BAT_TRUNCATED_H
 #define BAT_TRUNCATED_H
 
 /*
- * From now on reading a mapped file behind its new end, which raises SIGBUS, ends the tool with a
- * sentence and exit status 1, and temporary files are removed. name is the tool's; it is kept.
+ * Install a handler for SIGBUS, which reading a mapped file behind its new end raises: it prints a
+ * message, removes temporary files and ends the tool with exit status 1. name is the tool's and
+ * must stay valid.
  */
 void truncated_catch(const char *name);
 
