@@ -38,11 +38,11 @@ enum bat_code bat_binary_check_unchanged(const struct bat_binary *binary, struct
     if (fstat(binary->mapped->file, &now) != 0)
         return bat_fail(error, BAT_ERR_IO, "cannot be read any more: %m");
     if (!bat_file_is_same(&now, &binary->mapped->status))
-        return bat_fail(error, BAT_ERR_IO, "was changed by someone else while it was read");
+        return bat_fail(error, BAT_ERR_IO, "was changed by another program while it was read");
     return BAT_OK;
 }
 
-/* A section that BOLT writes even where it writes no notes: the code that it moved. */
+/* BOLT may leave out .note.bolt_info, but the original code stays in .bolt.org.text. */
 static bool has_traces_of_bolt(const struct bat_elf *elf)
 {
     return bat_elf_bolt_info(elf) || bat_elf_section(elf, ".note.bolt_info") ||
@@ -110,16 +110,16 @@ void bat_binary_release_note(const struct bat_binary *binary, const uint8_t *byt
         bat_elf_release(binary->elf, bytes, size);
 }
 
-/* The map holds what the decoder has passed: the mapped note need not stay in memory with it. */
-static void release_passed(const uint8_t *bytes, size_t size, void *binary)
+/* The map has the content of decoded bytes, so the note's mapping need not stay in memory. */
+static void release_consumed(const uint8_t *bytes, size_t size, void *binary)
 {
     bat_binary_release_note(binary, bytes, size);
 }
 
 enum bat_code bat_binary_decode(struct bat_binary *binary, struct bat_error *error)
 {
-    enum bat_code code = bat_decode_passing(binary->note, binary->note_size, BAT_HOT_INDEX_AUTO,
-                                            release_passed, binary, &binary->map, error);
+    enum bat_code code = bat_decode_consuming(binary->note, binary->note_size, BAT_HOT_INDEX_AUTO,
+                                              release_consumed, binary, &binary->map, error);
     bat_binary_release_note(binary, binary->note, binary->note_size);
     if (code != BAT_OK || !binary->map->hot_index_ambiguous)
         return code;

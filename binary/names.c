@@ -14,7 +14,7 @@ static bool is_digit(char character)
     return character >= '0' && character <= '9';
 }
 
-/* length less "<separator><digits>" at the name's end; length itself if the name ends otherwise. */
+/* The length without "<separator><digits>" at the name's end; length if there is no such suffix. */
 static size_t without_number(const char *name, size_t length, char separator)
 {
     size_t end = length;
@@ -23,7 +23,7 @@ static size_t without_number(const char *name, size_t length, char separator)
     return end > 0 && end < length && name[end - 1] == separator ? end - 1 : length;
 }
 
-/* The length of a symbol's name without the number that BOLT puts behind those of local symbols. */
+/* The length of a name without the "/<digits>" that BOLT appends to names of local symbols. */
 static size_t base_length(const char *name, size_t length)
 {
     return without_number(name, length, '/');
@@ -90,9 +90,9 @@ static int compare_symbols(const void *left_pointer, const void *right_pointer)
 struct bat_name_group {
     uint64_t address;
     uint32_t first;
-    uint32_t best;     /* the one that names a table */
-    uint32_t largest;  /* one that has the greatest size */
-    uint32_t function; /* the last group up to this one that has more than labels, plus 1; or 0 */
+    uint32_t best;     /* the symbol that names a table */
+    uint32_t largest;  /* a symbol with the greatest size */
+    uint32_t function; /* the last group up to this one with a function symbol, plus 1; or 0 */
 };
 
 /* How well a symbol names a table: lower is better. */
@@ -135,7 +135,7 @@ static bool make_groups(struct bat_names *names)
             if (symbols[first]->size > symbols[group->largest]->size)
                 group->largest = first;
         }
-        /* A label is the best only where there are only labels. */
+        /* If a label is the best, there are only labels. */
         if (symbols[group->best]->type != STT_NOTYPE)
             function = (uint32_t)names->group_count;
         group->function = function;
@@ -245,8 +245,7 @@ uint64_t bat_names_size(const struct bat_names *names, uint64_t address)
     return group ? names->symbols[group->largest]->size : 0;
 }
 
-/* The last function symbols at or below this address, NULL if there are none; labels (NOTYPE) do
- * not count. */
+/* The last group at or below this address that has more than labels (NOTYPE), or NULL. */
 static const struct bat_name_group *nearest_function(const struct bat_names *names,
                                                      uint64_t address)
 {

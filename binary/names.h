@@ -6,20 +6,20 @@
 #include "bat_binary.h"
 
 /*
- * The length of the function's name in a fragment's: 1 for "f.cold.0", and for "f/2.cold" too,
- * since BOLT's numbers behind names of local symbols are no part of them. 0 if it is no
+ * The length of the function's name in a fragment's name: 1 for "f.cold.0", and for "f/2.cold" too,
+ * because the number that BOLT appends to names of local symbols does not count. 0 if it is not a
  * fragment's name.
  */
 size_t bat_name_stem(const char *name);
 
 /*
- * True if a symbol at the address has the name of length bytes, BOLT's number behind it not
- * counted. Logarithmic.
+ * True if a symbol at the address has the name, which has length bytes; a number that BOLT appended
+ * to the symbol's name does not count. Logarithmic.
  */
 bool bat_names_have(const struct bat_names *names, uint64_t address, const char *name,
                     size_t length);
 
-/* The largest size that a symbol at the address has; 0 if none of them says. Logarithmic. */
+/* The largest size of the symbols at the address; 0 if none has a size. Logarithmic. */
 uint64_t bat_names_size(const struct bat_names *names, uint64_t address);
 
 #endif

@@ -8,10 +8,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* What a note starts with, whatever is in it: sizes of owner and description, type, owner. */
+/* Every note starts with these bytes: sizes of owner and description, type, owner. */
 #define HEAD_SIZE 16u
 
-/* A file being read into memory that grows with it. */
+/* A file that is being read into a growing buffer. */
 struct intake {
     int file;
     uint8_t *bytes;
@@ -24,7 +24,7 @@ static enum bat_code fail_io(struct bat_error *error, const char *what)
     return bat_fail(error, BAT_ERR_IO, "%s: %s", what, strerror(errno));
 }
 
-/* Make room for capacity bytes in all. */
+/* Make the buffer's capacity at least this many bytes. */
 static enum bat_code grow(struct intake *intake, size_t capacity, struct bat_error *error)
 {
     if (capacity <= intake->capacity)
@@ -55,7 +55,7 @@ static enum bat_code fill(struct intake *intake, size_t wanted, struct bat_error
     return BAT_OK;
 }
 
-/* The rest of the file. A regular file's size is a hint for the first step, not believed. */
+/* Read the rest of the file. A regular file's size is only a hint for the first step. */
 static enum bat_code fill_all(struct intake *intake, struct bat_error *error)
 {
     struct stat status;
@@ -75,7 +75,7 @@ static enum bat_code fill_all(struct intake *intake, struct bat_error *error)
 }
 
 /*
- * Could these first bytes be a note's? A note that is damaged is still one: either the owner or
+ * True if a file with these first bytes may be a note, perhaps a damaged one: either the owner or
  * its size and the type are right, as far as there are bytes.
  */
 static bool looks_like_note(const uint8_t *bytes, size_t size)
@@ -92,7 +92,7 @@ static bool looks_like_note(const uint8_t *bytes, size_t size)
 /* Smaller files are read: mapping them saves nothing. */
 #define MAPPED_MIN ((size_t)1 << 20)
 
-/* Map a large regular file in place of reading it; it stays open. False if that cannot be. */
+/* Map a large regular file instead of reading it; it stays open. False if it cannot be mapped. */
 static bool map_all(const struct intake *intake, struct bat_raw_note *note)
 {
     struct stat status;
@@ -132,11 +132,12 @@ static enum bat_code read_intake(struct intake *intake, bool *is_elf, struct bat
         return BAT_OK;
     if (!looks_like_note(intake->bytes, intake->size))
         return bat_fail_at(error, BAT_ERR_NOT_ELF, BAT_PLACE_FILE, 0,
-                           "expected an ELF file or a BAT note, found neither's first bytes");
+                           "expected an ELF file or a BAT note, found a file that starts like "
+                           "neither");
     return map_all(intake, note) ? BAT_OK : fill_all(intake, error);
 }
 
-/* An ELF file, which stays open from now on; it cannot come from standard input. */
+/* Open an ELF file; *elf owns file on success. It cannot come from standard input. */
 static enum bat_code take_elf(int file, const char *path, bool standard_input, struct bat_elf **elf,
                               struct bat_error *error)
 {
@@ -190,7 +191,7 @@ void bat_raw_note_release(const struct bat_raw_note *note, const uint8_t *bytes,
     if (!note->mapped)
         return;
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    /* Whole pages: what else is on the first and last one may be in use. */
+    /* Whole pages only: other bytes on the first and last page may be in use. */
     size_t first = ((size_t)(bytes - note->bytes) + page - 1) / page * page;
     size_t end = ((size_t)(bytes - note->bytes) + size) / page * page;
     if (first < end)

@@ -18,7 +18,7 @@ static bool named_after_parent(const struct bat_names *names, uint64_t fragment,
     return false;
 }
 
-/* How many fragments are named after the parents that they have now. */
+/* The number of fragments that are named after their current parents. */
 static uint32_t count_named_after_parent(const struct bat_map *map, const struct bat_names *names)
 {
     uint32_t agreeing = 0;
@@ -36,7 +36,7 @@ enum bat_code bat_binary_choose_reading(struct bat_binary *binary, struct bat_er
     struct bat_map *map = binary->map;
     struct bat_names names;
     enum bat_code code = bat_names_collect(binary, &names, NULL);
-    /* A damaged symbol table makes the note no worse: it only tells nothing. */
+    /* A damaged symbol table is not a fault of the note: it just cannot decide. */
     if (code == BAT_ERR_MEMORY)
         return bat_fail(error, code, "not enough memory for the symbols");
     if (code != BAT_OK || names.count == 0) {

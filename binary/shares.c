@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * What takes up a note's bytes: the steps of the encoder (BAT.md 2 to 7), with each field's size
- * added up where the encoder would write the field.
+ * Measures a note by kind of field: the steps of the encoder (BAT.md 2 to 7), which add up each
+ * field's size where the encoder would write the field.
  */
 #include "bat_binary.h"
 #include "map.h"
@@ -14,7 +14,7 @@ static uint64_t uleb128_size(uint64_t value)
 
 static uint64_t sleb128_size(int64_t value)
 {
-    /* One bit more than the value needs, for the sign. */
+    /* One more bit than the value needs, for the sign. */
     uint64_t magnitude = (uint64_t)value ^ (uint64_t)(value >> 63);
     unsigned bits = 65 - (unsigned)__builtin_clzll(magnitude | 1);
     return (bits + 6) / 7;
@@ -25,7 +25,7 @@ struct measuring {
     const struct bat_map *map;
     uint64_t *bytes;    /* of struct bat_shares */
     uint64_t address;   /* the running output address */
-    uint32_t hot_index; /* the running one, as the note counts */
+    uint32_t hot_index; /* the previous fragment's, as the note has it */
 };
 
 static void measure_entries(struct measuring *now, const struct bat_function *table)
@@ -79,7 +79,7 @@ static void measure_secondary_entries(struct measuring *now, const struct bat_fu
     const uint32_t *offsets = now->map->secondary_entries + table->first_secondary;
     uint32_t before = 0;
     for (uint32_t i = 0; i < table->secondary_count; i++) {
-        /* Taken in 32 bits, as BAT.md 6.4 says. */
+        /* BAT.md 6.4: deltas are taken in 32 bits. */
         now->bytes[BAT_SHARE_SECONDARY_ENTRIES] += uleb128_size(offsets[i] - before);
         before = offsets[i];
     }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * From the bytes of a BAT note to struct bat_map, and questions to the map.
+ * Decodes the bytes of a BAT note into a struct bat_map, and looks things up in the map.
  *
  * Everything here is safe on any bytes, prints nothing, holds no global state, and may be called
- * from several threads at once; a map is not changed by look-ups, so threads may share one.
+ * from several threads at once. Look-ups do not change a map, so threads may share one.
  */
 #ifndef BAT_DECODER_H
 #define BAT_DECODER_H
@@ -18,38 +18,38 @@ extern "C" {
  * Decode a note: section and size are the content of .note.bolt_bat, ELF note header included.
  * The bytes are only read during the call.
  *
- * hot_index is how to read the cold table's parents (BAT.md 7.2): AUTO decides by the note alone
- * and sets map->hot_index_ambiguous where that is a guess which symbols could better.
+ * hot_index says how to read the hot indices of the cold table (BAT.md 7.2). AUTO decides by the
+ * note alone and sets map->hot_index_ambiguous if the note leaves it open; symbols can decide then.
  *
- * On success *map is a new map, to be freed with bat_map_free(), and BAT_OK is returned. On
- * failure *map is NULL and error (may be NULL) has the code, the byte offset in the section, and
- * the sentence. Notes of versions 1 and 2 fail with BAT_ERR_VERSION; BAT_ERR_ARGUMENT is for a
- * hot_index that is none of the three.
- * Time is linear in size. Memory: 1.5 times what the map holds in the end, and 2.5 bytes for each
- * byte of the note, and 1.5 MB; for what BOLT writes, three times the note's size.
+ * On success *map is a new map, which the caller frees with bat_map_free(). On failure *map is NULL
+ * and error (may be NULL) has the code, the byte offset in the section, and the sentence. Notes of
+ * versions 1 and 2 fail with BAT_ERR_VERSION, other values of hot_index with BAT_ERR_ARGUMENT.
+ * Time is linear in size. Memory: 1.5 times the finished map, plus 2.5 bytes for each byte of the
+ * note, plus 1.5 MB; for notes that BOLT writes, three times the note's size.
  */
 BAT_API enum bat_code bat_decode(const void *section, size_t size, enum bat_hot_index hot_index,
                                  struct bat_map **map, struct bat_error *error);
 
 /*
- * The ELF note around the description (BAT.md 2), checked: on success *description points into
- * section. Fails with BAT_ERR_CONTAINER or BAT_ERR_TRUNCATED.
+ * Checks the ELF note around the description (BAT.md 2). On success *description points into
+ * section. Fails with BAT_ERR_CONTAINER, BAT_ERR_TRUNCATED or BAT_ERR_TRAILING.
  */
 BAT_API enum bat_code bat_note_description(const void *section, size_t size,
                                            const uint8_t **description, size_t *description_size,
                                            struct bat_error *error);
 
 /*
- * Read the parents of all fragments the other way (BAT.md 7.2). indices as the note holds them
- * are recovered from the map. Fails with BAT_ERR_HOT_INDEX, the map unchanged, if that reading
- * does not fit. form is TABLE or MERGED. Not safe against look-ups going on in other threads.
+ * Set the parents of all fragments again, with the hot indices read as form, TABLE or MERGED
+ * (BAT.md 7.2). The indices in the note are recovered from the map. On failure the map is
+ * unchanged: BAT_ERR_HOT_INDEX if an index names no hot function when read like that,
+ * BAT_ERR_ARGUMENT for another form, BAT_ERR_MEMORY. No other thread may use the map meanwhile.
  */
 BAT_API enum bat_code bat_map_set_hot_index(struct bat_map *map, enum bat_hot_index form,
                                             struct bat_error *error);
 
 /*
- * True for the table of a function that BOLT did not emit (BAT.md 6.1): it stands at address 0, its
- * entries below that, modulo 2^32. No address is in it.
+ * True for the table of a function that BOLT did not emit (BAT.md 6.1): its address is 0, and its
+ * entries lie below that, modulo 2^32. It contains no address.
  */
 BAT_API bool bat_is_unemitted(const struct bat_map *map, uint32_t table);
 
@@ -61,16 +61,16 @@ BAT_API uint32_t bat_map_table_at(const struct bat_map *map, uint64_t address);
 
 /*
  * The last table that starts at or below this output address, or BAT_NONE. The note does not say
- * where a function ends: that the address is still inside is for symbols to tell. Logarithmic.
+ * where a function ends; only symbols can tell whether the address is still inside. Logarithmic.
  */
 BAT_API uint32_t bat_map_table_containing(const struct bat_map *map, uint64_t address);
 
 /*
- * Input offset for an output offset, both in bytes from the function's (for a fragment: the
- * fragment's, the parent's) start (BAT.md 8.1). table is an index, or BAT_NONE for a function
- * without a table: then, and below the first entry, the offset comes back as it is. A branch
- * source gives the offset of its last entry, any other address keeps its distance past it.
- * Logarithmic.
+ * The input offset for an output offset (BAT.md 8.1). output_offset counts bytes from the table's
+ * address, the result from the start of the input function. table is an index, or BAT_NONE for a
+ * function without a table. Without a table, and below the first entry, the offset is returned
+ * unchanged. Otherwise the last entry at or below the offset decides: a branch source gets that
+ * entry's input offset, any other address also keeps its distance past the entry. Logarithmic.
  */
 BAT_API uint64_t bat_translate(const struct bat_map *map, uint32_t table, uint64_t output_offset,
                                bool is_branch_source);
@@ -95,8 +95,8 @@ struct bat_fallthrough_walk {
 /*
  * Start a walk over the fall-throughs of the trace from output offset `from` to output offset
  * `to`, both inside table (BAT.md 8.2). Then call bat_fallthrough_next() until it returns false;
- * each call that returns true has filled *pair. No memory is allocated. The start is
- * logarithmic, the walk linear in the fall-throughs.
+ * each call that returns true has filled *pair. No memory is allocated. Starting is logarithmic,
+ * the walk is linear in the fall-throughs.
  */
 BAT_API struct bat_fallthrough_walk bat_fallthroughs(const struct bat_map *map, uint32_t table,
                                                      uint64_t from, uint64_t to);
@@ -111,12 +111,12 @@ struct bat_block {
 
 /*
  * The input blocks of the function that table belongs to: those of its hot table and of all its
- * fragments together, ascending by input offset, one for each offset (BAT.md 8.3). Entries that
- * are no block of the input function (hash and index 0 at an offset that is not 0) are left out.
+ * fragments, ascending by input offset, one for each offset (BAT.md 8.3). Entries that are not a
+ * block of the input function (hash and index 0 at an offset that is not 0) are left out.
  *
- * Returns the number of blocks written. If that would be more than capacity, returns a number
- * above capacity that is large enough for a second call, and what is in blocks is of no use;
- * blocks may be NULL if capacity is 0. Time n log n in the function's blocks.
+ * Returns the number of blocks written. If capacity may be too small, returns a number above it
+ * that is large enough for a second call; the content of blocks is undefined then. blocks may be
+ * NULL if capacity is 0. Time is n log n in the function's blocks, plus linear in its entries.
  */
 BAT_API uint32_t bat_blocks(const struct bat_map *map, uint32_t table, struct bat_block *blocks,
                             uint32_t capacity);
@@ -130,7 +130,7 @@ BAT_API uint32_t bat_block_at(const struct bat_block *blocks, uint32_t count,
 
 /*
  * The id of the secondary entry point at input_offset of the function that table belongs to:
- * 1 for the first, 0 if there is none there (BAT.md 6.4). Logarithmic.
+ * 1 for the first, 0 if there is none at that offset (BAT.md 6.4). Logarithmic.
  */
 BAT_API uint32_t bat_secondary_id(const struct bat_map *map, uint32_t table, uint64_t input_offset);
 

@@ -13,7 +13,7 @@ static int compare_offsets(const void *left_pointer, const void *right_pointer)
     return 0;
 }
 
-/* Up to so many blocks are sorted by insertion, which most functions have. */
+/* Up to this many blocks are sorted by insertion; most functions have no more. */
 #define FEW 48u
 
 static void sort_blocks(struct bat_block *blocks, uint32_t count)
@@ -31,7 +31,7 @@ static void sort_blocks(struct bat_block *blocks, uint32_t count)
     }
 }
 
-/* Append the blocks of one table to blocks, up to capacity; return how many there are then. */
+/* Append the blocks of one table, up to capacity; return the new count, capacity disregarded. */
 static uint32_t append_table(const struct bat_map *map, uint32_t table, struct bat_block *blocks,
                              uint32_t count, uint32_t capacity)
 {
@@ -55,7 +55,7 @@ static uint32_t append_table(const struct bat_map *map, uint32_t table, struct b
     return count;
 }
 
-/* One block for each offset; the tables repeat a block that was split or duplicated. */
+/* Keep one block for each offset; the tables repeat a block that was split or duplicated. */
 static uint32_t drop_repeats(struct bat_block *blocks, uint32_t count)
 {
     uint32_t kept = 0;

@@ -13,13 +13,13 @@
 #include "map.h"
 #include "map_index.h"
 
-/* The fewest bytes that one table, block or entry can take. */
+/* The fewest bytes that a table can take. */
 #define HOT_TABLE_MIN 13u
 #define COLD_TABLE_MIN 5u
 
 /*
- * Bytes of a note for each entry and each block at first: BOLT's notes have a few more. A note
- * that has fewer gets more room as it is decoded.
+ * Bytes of note assumed for each entry and each block when the arrays are allocated. BOLT's notes
+ * have a few more; for a note that has fewer the arrays grow.
  */
 #define ENTRY_USUAL 6u
 #define BLOCK_USUAL 12u
@@ -29,7 +29,7 @@ static enum bat_code fail_memory(struct bat_error *error)
     return bat_fail(error, BAT_ERR_MEMORY, "not enough memory to decode the note");
 }
 
-/* Room as for a usual note; what is not used is given back at the end, and never touched. */
+/* Allocates for a usual note. Unused memory is never touched and is given back at the end. */
 static enum bat_code allocate_arrays(struct bat_decoding *decoding)
 {
     struct bat_map *map = decoding->map;
@@ -45,7 +45,7 @@ static enum bat_code allocate_arrays(struct bat_decoding *decoding)
     return BAT_OK;
 }
 
-/* Room for capacity elements in an array of the map, whose pointer is given. */
+/* Enlarge an array of the map to capacity elements; array is the address of its pointer. */
 static bool grow_array(void *array, size_t capacity, size_t size)
 {
     void *grown = bat_array_grow(*(void **)array, capacity, size);
@@ -54,8 +54,7 @@ static bool grow_array(void *array, size_t capacity, size_t size)
     return grown != NULL;
 }
 
-/* What arrays with room for less get: half more than there was, so that growing costs linear time.
- */
+/* The capacity that an array grows to: at least half more, so that growing costs linear time. */
 static size_t grown_capacity(size_t capacity, size_t needed)
 {
     size_t grown = capacity + capacity / 2;
@@ -104,7 +103,7 @@ static void shrink_arrays(struct bat_map *map)
                                               sizeof(*map->secondary_entries));
 }
 
-/* Secondary entry points are few: their array grows with them. */
+/* Secondary entry points are few, so their array starts empty. */
 static enum bat_code reserve_secondary(struct bat_decoding *decoding, uint32_t more)
 {
     struct bat_map *map = decoding->map;
@@ -144,7 +143,7 @@ static enum bat_code decode_secondary_entries(struct bat_decoding *decoding,
     return code;
 }
 
-/* The start of the next table; tables of one kind must ascend (BAT.md 4). */
+/* The address of the next table; tables of one kind must ascend (BAT.md 4). */
 static enum bat_code decode_address(struct bat_decoding *decoding, struct bat_function *table,
                                     bool is_first)
 {
@@ -164,7 +163,7 @@ static enum bat_code decode_address(struct bat_decoding *decoding, struct bat_fu
     return BAT_OK;
 }
 
-/* BAT.md 5: what only a hot function's header has. */
+/* BAT.md 5: the fields that only a hot function's header has. */
 static enum bat_code decode_hot_header(struct bat_decoding *decoding, struct bat_function *table)
 {
     struct bat_reader *reader = &decoding->reader;
@@ -177,7 +176,7 @@ static enum bat_code decode_hot_header(struct bat_decoding *decoding, struct bat
     return code;
 }
 
-/* BAT.md 7: what only a cold fragment's header has. */
+/* BAT.md 7: the fields that only a cold fragment's header has. */
 static enum bat_code decode_cold_header(struct bat_decoding *decoding, struct bat_function *table,
                                         uint64_t *hot_index)
 {
@@ -188,7 +187,7 @@ static enum bat_code decode_cold_header(struct bat_decoding *decoding, struct ba
     if (code != BAT_OK)
         return code;
     *hot_index += delta;
-    /* Whatever it counts in, there are no more tables than these. */
+    /* Both readings of the index are positions among tables. */
     if (*hot_index >= bat_map_tables(decoding->map))
         return bat_reader_fail(reader, BAT_ERR_HOT_INDEX, at,
                                "expected a hot index below %" PRIu32
@@ -200,7 +199,7 @@ static enum bat_code decode_cold_header(struct bat_decoding *decoding, struct ba
     return bat_reader_uleb32(reader, "skew", &table->skew);
 }
 
-/* The number of entries and of equal ones, and the entries: what follows a table's header. */
+/* The rest of a table: number of entries, length of the equal prefix, entries. */
 static enum bat_code decode_table_body(struct bat_decoding *decoding, struct bat_function *table)
 {
     struct bat_reader *reader = &decoding->reader;
@@ -219,16 +218,17 @@ static enum bat_code decode_table_body(struct bat_decoding *decoding, struct bat
     return bat_decode_entries(decoding, table);
 }
 
-/* Bytes that passed() is told of at once. */
-#define PASSED_MIN ((ptrdiff_t)4 << 20)
+/* consumed() is called after at least this many bytes. */
+#define CONSUMED_MIN ((ptrdiff_t)4 << 20)
 
-static void tell_passed(struct bat_decoding *decoding)
+static void report_consumed(struct bat_decoding *decoding)
 {
     const uint8_t *cursor = decoding->reader.cursor;
-    if (!decoding->passed || cursor - decoding->kept < PASSED_MIN)
+    if (!decoding->consumed || cursor - decoding->reported < CONSUMED_MIN)
         return;
-    decoding->passed(decoding->kept, (size_t)(cursor - decoding->kept), decoding->passed_context);
-    decoding->kept = cursor;
+    decoding->consumed(decoding->reported, (size_t)(cursor - decoding->reported),
+                       decoding->consumed_context);
+    decoding->reported = cursor;
 }
 
 static enum bat_code decode_hot_tables(struct bat_decoding *decoding)
@@ -254,7 +254,7 @@ static enum bat_code decode_hot_tables(struct bat_decoding *decoding)
         decoding->reader.table = NULL;
         if (code != BAT_OK)
             return code;
-        tell_passed(decoding);
+        report_consumed(decoding);
     }
     return BAT_OK;
 }
@@ -294,7 +294,7 @@ static enum bat_code decode_cold_tables(struct bat_decoding *decoding)
     return code;
 }
 
-/* Parents, and the order of all tables. */
+/* Set everything that depends on all tables: order by address, parents, fragments, index. */
 static enum bat_code connect_tables(struct bat_decoding *decoding, enum bat_hot_index wanted)
 {
     struct bat_map *map = decoding->map;
@@ -342,7 +342,10 @@ static enum bat_code decode_description(struct bat_decoding *decoding, enum bat_
     return connect_tables(decoding, wanted);
 }
 
-/* A note that is no sound version 3 may be a sound older one: that is what to tell then. */
+/*
+ * If a note that failed with code is a sound one of an older version, report that instead. Returns
+ * the code of the error.
+ */
 static enum bat_code name_older_version(const uint8_t *description, size_t size, enum bat_code code,
                                         struct bat_error *error)
 {
@@ -356,7 +359,7 @@ static enum bat_code name_older_version(const uint8_t *description, size_t size,
                        (int)version, version == BAT_VERSION_1 ? "17 or earlier" : "18");
 }
 
-/* A decoding that is set up but for reader and map, which stays NULL on failure. */
+/* Decode into decoding->map, which is NULL on failure. The caller has set consumed(). */
 static enum bat_code decode_note(struct bat_decoding *decoding, const void *section, size_t size,
                                  enum bat_hot_index hot_index, struct bat_error *error)
 {
@@ -371,7 +374,7 @@ static enum bat_code decode_note(struct bat_decoding *decoding, const void *sect
     if (code != BAT_OK)
         return code;
 
-    decoding->kept = section;
+    decoding->reported = section;
     decoding->reader = (struct bat_reader){.start = section,
                                            .cursor = description,
                                            .end = description + description_size,
@@ -389,11 +392,11 @@ static enum bat_code decode_note(struct bat_decoding *decoding, const void *sect
     return name_older_version(description, description_size, code, error);
 }
 
-enum bat_code bat_decode_passing(const void *section, size_t size, enum bat_hot_index hot_index,
-                                 bat_passed_fn *passed, void *passed_context, struct bat_map **map,
-                                 struct bat_error *error)
+enum bat_code bat_decode_consuming(const void *section, size_t size, enum bat_hot_index hot_index,
+                                   bat_consumed_fn *consumed, void *consumed_context,
+                                   struct bat_map **map, struct bat_error *error)
 {
-    struct bat_decoding decoding = {.passed = passed, .passed_context = passed_context};
+    struct bat_decoding decoding = {.consumed = consumed, .consumed_context = consumed_context};
     enum bat_code code = decode_note(&decoding, section, size, hot_index, error);
     *map = decoding.map;
     return code;
@@ -402,5 +405,5 @@ enum bat_code bat_decode_passing(const void *section, size_t size, enum bat_hot_
 enum bat_code bat_decode(const void *section, size_t size, enum bat_hot_index hot_index,
                          struct bat_map **map, struct bat_error *error)
 {
-    return bat_decode_passing(section, size, hot_index, NULL, NULL, map, error);
+    return bat_decode_consuming(section, size, hot_index, NULL, NULL, map, error);
 }

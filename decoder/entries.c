@@ -2,35 +2,35 @@
 /*
  * Translation entries: BAT.md 6. encoder/entries.c has the same steps in the same order.
  *
- * Entries are nearly all of a note, so they are read twice over, in a manner of speaking: a fast
- * loop takes every entry that is as it should be and has enough bytes behind it for the longest
- * entry that there can be, so that no single field needs to ask; the entry where it stops is left
- * to the careful reader, which either reads it too (near the note's end) or says what is wrong.
+ * Entries take up nearly all of a note, so there are two readers for them. A fast loop reads sound
+ * entries while at least ENTRY_MAX bytes are left, so that no field needs a bounds check. Where it
+ * stops, the careful reader reads one entry with all checks: near the note's end the entry may be
+ * sound, elsewhere the careful reader reports what is wrong.
  */
 #include <inttypes.h>
 
 #include "decoding.h"
 #include "leb128.h"
 
-/* Output delta, input delta, hash, index delta. */
+/* The longest entry: output delta, input delta, hash, index delta. */
 #define ENTRY_MAX (3 * BAT_LEB128_MAX + 8)
 
-/* Where the next entry of a table stands, where it goes, and what its deltas count from. */
+/* Where the next entry is read and written, and the values that its deltas are added to. */
 struct entry_cursor {
     const uint8_t *at;
-    uint32_t *outputs; /* room for the next entry in the map's arrays */
+    uint32_t *outputs; /* the next entry's elements in the map's arrays */
     uint32_t *inputs;
-    uint64_t *hashes; /* and for the next block */
+    uint64_t *hashes; /* the next block's elements */
     uint32_t *indices;
-    uint64_t output; /* offset of the entry before, 0 for the first */
+    uint64_t output; /* output offset of the previous entry, 0 for the first */
     uint64_t input;  /* its input side: offset << 1 | branch bit */
-    uint64_t index;  /* index of the last block */
+    uint64_t index;  /* index of the previous block */
 };
 
 /* The equal prefix of a table. */
 struct equal_prefix {
     const uint8_t *branch_bits;
-    const uint32_t *start; /* its first entry's place among the output offsets */
+    const uint32_t *start; /* its first entry's element in the map's output offsets */
     uint64_t skew;
 };
 
@@ -41,15 +41,15 @@ static inline uint64_t equal_input(uint64_t output, uint64_t skew)
     return (uint64_t)(uint32_t)(output + skew) << 1;
 }
 
-/* What the bytes of an entry up to its offsets say. */
+/* The deltas at the start of an entry. */
 struct fast_offsets {
-    const uint8_t *next; /* the byte behind them; NULL if they are not as they should be */
+    const uint8_t *next; /* the byte after them; NULL if they are not sound */
     uint64_t delta;      /* of the output offset */
     uint64_t step;       /* of the input side */
-    uint64_t parity;     /* a number with the step's lowest bit */
+    uint64_t parity;     /* a number with the same lowest bit as step */
 };
 
-/* Deltas of any length, but none of more than 32 bits of output. */
+/* Deltas of any length; an output delta beyond 32 bits is not sound. */
 static BAT_NOINLINE struct fast_offsets long_offsets(const uint8_t *at)
 {
     struct fast_offsets offsets = {0};
@@ -80,12 +80,12 @@ static inline struct fast_offsets fast_offsets(const uint8_t *at)
 }
 
 /*
- * The rest of an entry whose offsets have been read: hash and index delta if it is a block, at
- * `at`. False if anything is not as it should be; *now has not moved then.
+ * Reads the rest of an entry: at `at` are hash and index delta if it is a block. Returns false,
+ * and does not move *now, if the entry is not sound.
  *
- * Which entries are blocks no processor can guess, and a wrong guess costs more than an entry: so
- * every entry is read as if it were a block, and one that is none moves neither the cursor nor
- * the place in the arrays, where the next block overwrites what it wrote.
+ * Processors cannot predict which entries are blocks, and a misprediction costs more than an entry.
+ * So every entry is read as if it were a block. A branch entry moves neither the cursor nor the
+ * pointers into the block arrays; the next block overwrites the values written for it.
  */
 static inline bool finish_entry(struct entry_cursor *now, const uint8_t *at, uint64_t is_block,
                                 uint64_t output, uint64_t input)
@@ -114,8 +114,9 @@ static inline bool finish_entry(struct entry_cursor *now, const uint8_t *at, uin
 }
 
 /*
- * The two fast loops: entries up to the one that goes to `until`, while they are as they should
- * be. ENTRY_MAX bytes must be left for each of them.
+ * The two fast loops, for the equal prefix and for other entries. They stop before the entry whose
+ * element is `until`, or before an entry that is not sound. ENTRY_MAX bytes must be left for each
+ * entry.
  */
 static BAT_NOINLINE void fast_prefix(struct entry_cursor *cursor, const uint32_t *until,
                                      const struct equal_prefix *prefix)
@@ -124,7 +125,7 @@ static BAT_NOINLINE void fast_prefix(struct entry_cursor *cursor, const uint32_t
     const uint64_t skew = prefix->skew;
     size_t entry = (size_t)(now.outputs - prefix->start);
     const uint8_t *byte = prefix->branch_bits + entry / 8;
-    /* What is left of a byte of branch bits, under a one that tells when it is used up. */
+    /* The unused bits of the current byte, below a one: the byte is used up when bits is 1. */
     unsigned bits = (0x100u | *byte) >> (entry % 8);
     while (now.outputs < until) {
         if (bits == 1)
@@ -133,7 +134,7 @@ static BAT_NOINLINE void fast_prefix(struct entry_cursor *cursor, const uint32_t
         const uint8_t *at = bat_uleb128_fast(now.at, &delta);
         uint64_t output = now.output + delta;
         uint64_t branch_bit = bits & 1;
-        /* The delta may be any 64-bit number, so that the sum may wrap: test both. */
+        /* The delta is checked too: the sum of the 64-bit numbers may wrap. */
         if (!at || delta > UINT32_MAX ||
             !finish_entry(&now, at, branch_bit ^ 1, output, equal_input(output, skew) | branch_bit))
             break;
@@ -149,7 +150,7 @@ static BAT_NOINLINE void fast_entries(struct entry_cursor *cursor, const uint32_
         struct fast_offsets offsets = fast_offsets(now.at);
         if (!offsets.next)
             break;
-        /* The same as the sum's lowest bit, but sooner: everything waits for it. */
+        /* The inverted lowest bit of the sum, but known sooner: everything waits for it. */
         uint64_t is_block = (~now.input ^ offsets.parity) & BAT_BRANCH_ENTRY;
         if (!finish_entry(&now, offsets.next, is_block, now.output + offsets.delta,
                           now.input + offsets.step))
@@ -158,7 +159,7 @@ static BAT_NOINLINE void fast_entries(struct entry_cursor *cursor, const uint32_
     *cursor = now;
 }
 
-/* One block's hash and index, with every field asked for. */
+/* One block's hash and index, with all checks. */
 static enum bat_code careful_block(struct bat_reader *reader, struct entry_cursor *cursor,
                                    uint32_t entry)
 {
@@ -176,7 +177,7 @@ static enum bat_code careful_block(struct bat_reader *reader, struct entry_curso
                                "expected the block index of entry %" PRIu32
                                " to fit 32 bits, found 0x%" PRIx64,
                                entry, cursor->index);
-    /* Only now has the block taken the bytes that the arrays' size was reckoned with. */
+    /* Stored only now, when the block's bytes are known to be there. */
     *cursor->hashes++ = hash;
     *cursor->indices++ = (uint32_t)cursor->index;
     return BAT_OK;
@@ -190,7 +191,7 @@ static uint64_t prefix_branch_bit(const struct equal_prefix *prefix,
     return (prefix->branch_bits[entry / 8] >> (entry % 8)) & 1;
 }
 
-/* The input side of an entry behind the equal prefix. */
+/* The input side of an entry after the equal prefix. */
 static enum bat_code careful_input(struct bat_reader *reader, struct entry_cursor *cursor,
                                    uint64_t *input)
 {
@@ -201,7 +202,7 @@ static enum bat_code careful_input(struct bat_reader *reader, struct entry_curso
     return code;
 }
 
-/* One entry, with every field asked for. prefix is NULL behind the equal prefix. */
+/* One entry, with all checks. prefix is NULL after the equal prefix. */
 static enum bat_code careful_entry(struct bat_reader *reader, struct entry_cursor *cursor,
                                    uint32_t entry, const struct equal_prefix *prefix)
 {
@@ -217,7 +218,7 @@ static enum bat_code careful_entry(struct bat_reader *reader, struct entry_curso
                                entry, cursor->output, delta);
     uint64_t output = cursor->output + delta;
 
-    /* In the prefix there is no input side to point at: the output offset is what leads too far. */
+    /* An entry of the prefix has no input field, so errors point at its output offset. */
     const uint8_t *at = prefix ? cursor->at : reader->cursor;
     uint64_t input = 0;
     if (prefix)
@@ -244,8 +245,8 @@ static enum bat_code careful_entry(struct bat_reader *reader, struct entry_curso
 }
 
 /*
- * count entries of the equal prefix, or behind it (prefix NULL), that there is room for: fast as
- * far as there are bytes for the longest of entries, careful where the fast loop stops.
+ * Decode count entries, for which the arrays have room, of the equal prefix or (prefix NULL) after
+ * it: with the fast loop while enough bytes are left, with the careful reader where it stops.
  */
 static enum bat_code decode_run(struct bat_reader *reader, struct entry_cursor *cursor,
                                 uint32_t first, uint32_t count, const struct equal_prefix *prefix)
@@ -269,10 +270,10 @@ static enum bat_code decode_run(struct bat_reader *reader, struct entry_cursor *
     return BAT_OK;
 }
 
-/* Entries that room is made for at once: how many a table has is not believed until then. */
+/* Room is made for this many entries at a time: a damaged table may claim any number. */
 #define ROOM_STEP 65536u
 
-/* Entries [first, end) of a table, the prefix's or those behind it (prefix NULL). */
+/* Decode entries [first, end) of a table, all in the equal prefix or (prefix NULL) after it. */
 static enum bat_code decode_part(struct bat_decoding *decoding, const struct bat_function *table,
                                  struct entry_cursor *cursor, uint32_t first, uint32_t end,
                                  struct equal_prefix *prefix)
@@ -299,7 +300,7 @@ static enum bat_code decode_part(struct bat_decoding *decoding, const struct bat
     return BAT_OK;
 }
 
-/* BAT.md 6.2: one bit an entry, and what is left of the last byte clear. */
+/* BAT.md 6.2: one bit for each entry; the unused bits of the last byte are clear. */
 static enum bat_code read_branch_bits(struct bat_reader *reader, uint32_t count,
                                       const uint8_t **branch_bits)
 {

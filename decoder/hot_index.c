@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * What hot indices count in: BAT.md 7.2. BOLT 19 counts among all tables sorted by address where
- * the format says among the hot ones. Often both are the same number, and sometimes only what the
- * tables hold tells which was meant.
+ * How hot indices are read: BAT.md 7.2. By the format they are positions among the hot tables;
+ * BOLT 19 writes positions among all tables, sorted by address. Often the two are equal. Where both
+ * name a hot function, the tables' contents decide.
  */
 #include "bat_decoder.h"
 
@@ -12,7 +12,7 @@
 #include "decoding.h"
 #include "map.h"
 
-/* The hot function that an index names under a reading, or BAT_NONE. */
+/* The hot function that an index names when read as form, or BAT_NONE. */
 static uint32_t parent_of(const struct bat_map *map, enum bat_hot_index form, uint32_t index)
 {
     if (form == BAT_HOT_INDEX_MERGED)
@@ -20,7 +20,7 @@ static uint32_t parent_of(const struct bat_map *map, enum bat_hot_index form, ui
     return index < map->hot_count ? index : BAT_NONE;
 }
 
-/* True if every fragment has a parent under this reading; else *misfit is the first without. */
+/* True if every index, read as form, names a hot function; else *misfit is the first that fails. */
 static bool reading_fits(const struct bat_map *map, const struct bat_raw_hot_index *raw,
                          enum bat_hot_index form, uint32_t *misfit)
 {
@@ -41,11 +41,11 @@ static void apply_reading(struct bat_map *map, const struct bat_raw_hot_index *r
     map->hot_index = form;
 }
 
-/* --- Do a function's tables agree under a reading? ---------------------------------------- */
+/* --- Whether a function's tables agree ---------------------------------------------------- */
 
 struct placed_block {
     uint64_t hash;
-    uint32_t function; /* the hot one */
+    uint32_t function; /* index of the hot table */
     uint32_t offset;
     uint32_t index;
 };
@@ -63,7 +63,8 @@ static int compare_blocks(const void *left_pointer, const void *right_pointer)
     return 0;
 }
 
-/* Append the blocks of a table as the function's, entries that are no input block left out. */
+/* Append the blocks of a table as blocks of function. Entries that are not input blocks are left
+ * out. */
 static size_t place_blocks(const struct bat_map *map, uint32_t table, uint32_t function,
                            struct placed_block *blocks)
 {
@@ -86,8 +87,8 @@ static size_t place_blocks(const struct bat_map *map, uint32_t table, uint32_t f
 }
 
 /*
- * Blocks in input order have ascending offsets and indices, below the function's number of
- * blocks: count where that fails.
+ * Blocks in input order have ascending offsets and indices, and indices below the function's
+ * number of blocks. Returns how often sorted blocks break that.
  */
 static uint64_t count_contradictions(const struct bat_map *map, const struct placed_block *blocks,
                                      size_t count)
@@ -108,8 +109,8 @@ static uint64_t count_contradictions(const struct bat_map *map, const struct pla
 }
 
 /*
- * Contradictions among the functions for which the readings differ, under one of them.
- * concerned has a byte for each hot function.
+ * Count the contradictions when hot indices are read as form. concerned has a byte for each hot
+ * function, set for the functions whose fragments differ between the readings.
  */
 static enum bat_code weigh_reading(const struct bat_map *map, const struct bat_raw_hot_index *raw,
                                    enum bat_hot_index form, const uint8_t *concerned,
@@ -133,7 +134,7 @@ static enum bat_code weigh_reading(const struct bat_map *map, const struct bat_r
     return BAT_OK;
 }
 
-/* Both readings fit: keep the documented one unless the tables speak for the other. */
+/* Both readings fit: choose the documented one unless the other has fewer contradictions. */
 static enum bat_code choose_reading(struct bat_map *map, const struct bat_raw_hot_index *raw,
                                     enum bat_hot_index *form)
 {
@@ -181,7 +182,7 @@ enum bat_code bat_hot_index_resolve(struct bat_map *map, const struct bat_raw_ho
         }
     }
     if (!(form == BAT_HOT_INDEX_TABLE ? table_fits : merged_fits)) {
-        /* Where any would have done and none does, the documented one's misfit is to be told. */
+        /* With AUTO and no reading that fits, report the documented one's misfit. */
         *misfit = wanted == BAT_HOT_INDEX_MERGED ? merged_misfit : table_misfit;
         return BAT_ERR_HOT_INDEX;
     }

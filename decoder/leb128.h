@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * LEB128 numbers from bytes (BAT.md 3): a careful reader for any place, and a fast one for where
- * enough bytes are known to be left. Both accept the shortest form only.
+ * Reads LEB128 numbers (BAT.md 3). The careful reader checks bounds; the fast one is for places
+ * where enough bytes are left. Both accept the shortest form only.
  */
 #ifndef BAT_DECODER_LEB128_H
 #define BAT_DECODER_LEB128_H
@@ -36,7 +36,7 @@ static inline uint64_t bat_load64(const uint8_t *bytes)
     return value;
 }
 
-/* Read one number from [*cursor, end); *cursor moves behind it only if the form is FINE. */
+/* Read one number from [*cursor, end); *cursor moves past it only if the form is FINE. */
 static inline enum bat_leb128_form bat_uleb128_read(const uint8_t **cursor, const uint8_t *end,
                                                     uint64_t *value)
 {
@@ -66,7 +66,7 @@ static inline enum bat_leb128_form bat_sleb128_read(const uint8_t **cursor, cons
     uint8_t before = 0;
     for (unsigned shift = 0; at < end; shift += 7) {
         uint8_t byte = *at++;
-        /* The tenth byte holds the sign bit alone, spread over all its bits. */
+        /* The tenth byte holds one bit of value, the sign, repeated in all seven bits. */
         if (shift == 63 && byte != 0 && byte != 0x7f)
             return BAT_LEB128_OVERFLOW;
         result |= (uint64_t)(byte & 0x7f) << shift;
@@ -86,7 +86,7 @@ static inline enum bat_leb128_form bat_sleb128_read(const uint8_t **cursor, cons
     return BAT_LEB128_TRUNCATED;
 }
 
-/* The seven value bits of each of eight bytes, closed up. */
+/* Joins the seven value bits of each of eight bytes into one number. */
 static inline uint64_t bat_leb128_close_up(uint64_t word)
 {
     word = (word & 0x007f007f007f007f) | ((word & 0x7f007f007f007f00) >> 1);
@@ -95,13 +95,13 @@ static inline uint64_t bat_leb128_close_up(uint64_t word)
 }
 
 /*
- * Fast readers: BAT_LEB128_MAX bytes must be readable at `at`. They return the byte behind the
- * number, or NULL for one that is not in the shortest form or not of 64 bits; the careful reader
- * then says what is wrong. Signed numbers beyond eight bytes are left to the careful reader too.
+ * Fast readers: BAT_LEB128_MAX bytes must be readable at `at`. They return the byte after the
+ * number, or NULL for a number that is not in the shortest form or exceeds 64 bits; the careful
+ * reader then says what is wrong. Signed numbers beyond eight bytes are left to it too.
  */
 
-/* A number of several bytes. No inline function: in a loop where most numbers take one byte it
- * would cost the registers that those need. */
+/* A number of several bytes. Not inline: in a loop where most numbers take one byte it would take
+ * registers from the common case. */
 static BAT_NOINLINE const uint8_t *bat_uleb128_long(const uint8_t *at, uint64_t *value)
 {
     uint64_t word = bat_load64(at);
@@ -110,7 +110,7 @@ static BAT_NOINLINE const uint8_t *bat_uleb128_long(const uint8_t *at, uint64_t 
         unsigned last = (unsigned)__builtin_ctzll(stops) >> 3;
         if (at[last] == 0)
             return NULL;
-        /* All bits up to the stop bit; the stop bit itself is clear in word. */
+        /* Keep all bits up to the stop bit, which itself is clear in word. */
         *value = bat_leb128_close_up(word & (stops ^ (stops - 1)) & 0x7f7f7f7f7f7f7f7f);
         return at + last + 1;
     }
@@ -131,7 +131,7 @@ static inline const uint8_t *bat_uleb128_fast(const uint8_t *at, uint64_t *value
         *value = at[0];
         return at + 1;
     }
-    /* A variable of its own, so that the caller's can stay in a register. */
+    /* A local variable, so that the caller's can stay in a register. */
     uint64_t number = 0;
     at = bat_uleb128_long(at, &number);
     *value = number;

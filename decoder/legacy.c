@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Telling notes of versions 1 and 2 apart: BAT.md 9 to 11. Their tables are not kept. */
+/* Recognises notes of versions 1 and 2: BAT.md 9 to 11. Their tables are not decoded. */
 #include "decoding.h"
 #include "leb128.h"
 

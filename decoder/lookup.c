@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Questions to a map: BAT.md 8. */
+/* Look-ups in a map: BAT.md 8. */
 #include "bat_decoder.h"
 #include "map_index.h"
 
@@ -10,7 +10,7 @@ bool bat_is_unemitted(const struct bat_map *map, uint32_t table)
            map->output_offsets[function->first_entry] > INT32_MAX;
 }
 
-/* How many tables start at or below address: the position behind the last of them. */
+/* The number of tables that start at or below address. */
 static uint32_t tables_up_to(const struct bat_map *map, uint64_t address)
 {
     uint32_t low = 0;
@@ -44,7 +44,7 @@ uint32_t bat_map_table_at(const struct bat_map *map, uint64_t address)
 
 /*
  * The last entry at or below an output offset, as its position in the map's arrays, or BAT_NONE.
- * Of entries at equal offsets it is the last (BAT.md 6.1).
+ * Of several entries at one offset, the last (BAT.md 6.1).
  */
 static uint32_t entry_at(const struct bat_map *map, const struct bat_function *table,
                          uint64_t output_offset)
@@ -93,7 +93,7 @@ struct bat_fallthrough_walk bat_fallthroughs(const struct bat_map *map, uint32_t
     if (entry == BAT_NONE)
         return nothing;
     entry = bat_map_block_before(map, function, entry);
-    /* Entries at one output offset have nothing between them. */
+    /* There are no instructions between entries at one output offset. */
     if (entry == BAT_NONE || map->output_offsets[entry] >= map->output_offsets[last])
         return nothing;
     last = bat_map_block_before(map, function, last);

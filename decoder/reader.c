@@ -88,7 +88,7 @@ enum bat_code bat_reader_count_long(struct bat_reader *reader, const char *what,
     if (code != BAT_OK)
         return code;
     uint64_t most = unit_size ? bat_reader_left(reader) / unit_size : UINT32_MAX;
-    /* BAT_NONE stands for "no element", so that many there cannot be. */
+    /* BAT_NONE means "no element", so a count must be below it. */
     if (most >= BAT_NONE)
         most = BAT_NONE - 1;
     if (count > most) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * The one gate through which bytes of a note are read: a cursor that never leaves the note, and
- * errors that say where it stood. Internal to the decoder.
+ * All bytes of a note are read through this reader: its cursor never leaves the note, and its
+ * errors say where the cursor was. Internal to the decoder.
  */
 #ifndef BAT_DECODER_READER_H
 #define BAT_DECODER_READER_H
@@ -21,20 +21,22 @@ static inline size_t bat_reader_left(const struct bat_reader *reader)
     return (size_t)(reader->end - reader->cursor);
 }
 
-/* All of these name what they read in the error that they fill, and leave the cursor where it
- * was when they fail. */
+/*
+ * On failure, all of these leave the cursor where it was and fill the reader's error; `what` names
+ * the field in the message.
+ */
 
 /* Signed LEB128, at most 64 bits, in the shortest form only (BAT.md 3). */
 enum bat_code bat_reader_sleb(struct bat_reader *reader, const char *what, int64_t *value);
 
-/* What the three functions below do with numbers of any length; they spare it those of one byte,
- * which most numbers of a table's header are. */
+/* The slow path of the three inline functions below, which read numbers of one byte themselves:
+ * most numbers of a table's header take one byte. */
 enum bat_code bat_reader_uleb_long(struct bat_reader *reader, const char *what, uint64_t *value);
 enum bat_code bat_reader_uleb32_long(struct bat_reader *reader, const char *what, uint32_t *value);
 enum bat_code bat_reader_count_long(struct bat_reader *reader, const char *what, size_t unit_size,
                                     uint32_t *value);
 
-/* True if a ULEB128 number of one byte comes next; it is passed over then. */
+/* Read a ULEB128 number of one byte. False, the cursor unmoved, if the next one is longer. */
 static inline bool bat_reader_byte(struct bat_reader *reader, uint8_t *value)
 {
     if (reader->cursor == reader->end || *reader->cursor >= 0x80)
@@ -66,8 +68,8 @@ static inline enum bat_code bat_reader_uleb32(struct bat_reader *reader, const c
 }
 
 /*
- * A ULEB128 count of things that take at least unit_size bytes each (0: no bytes of their own,
- * only the 32 bits of the value are checked).
+ * A ULEB128 count of elements that take at least unit_size bytes each; the bytes left must be able
+ * to hold them. With unit_size 0 the count only has to be below BAT_NONE.
  */
 static inline enum bat_code bat_reader_count(struct bat_reader *reader, const char *what,
                                              size_t unit_size, uint32_t *value)
@@ -87,11 +89,11 @@ static inline enum bat_code bat_reader_count(struct bat_reader *reader, const ch
 /* Eight bytes, little-endian. */
 enum bat_code bat_reader_u64(struct bat_reader *reader, const char *what, uint64_t *value);
 
-/* size bytes as they are: *bytes points into the note. */
+/* size bytes, not copied: *bytes points into the note. */
 enum bat_code bat_reader_bytes(struct bat_reader *reader, const char *what, size_t size,
                                const uint8_t **bytes);
 
-/* Fail at the byte `at`, with the table in front of the sentence. */
+/* Fail at the byte `at`. The message starts with the address of the table being read, if any. */
 enum bat_code bat_reader_fail(const struct bat_reader *reader, enum bat_code code,
                               const uint8_t *at, const char *format, ...) BAT_PRINTF(4, 5);
 

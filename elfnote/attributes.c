@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * What the new file has from the one whose place it takes: owner, access control list and other
- * extended attributes, mode. Read as late as possible, since someone may have narrowed the access
- * meanwhile, and given in an order in which nobody gets more access than in the end.
+ * Gives a new file the attributes of its model, which is the file that it replaces or a file that
+ * the caller has opened: owner, access control list and other extended attributes, mode. They are
+ * read as late as possible, because access may have been narrowed meanwhile, and set in an order
+ * that never gives anybody more access than in the end.
  */
 #include "replacement.h"
 
@@ -14,7 +15,7 @@
 
 #define ACCESS_LIST "system.posix_acl_access"
 
-/* --- The model: an open file, or one that has a name alone -------------------------------- */
+/* --- The model: an open file, or the target by its path ----------------------------------- */
 
 static int model_stat(const struct replacement *replacement, struct stat *status)
 {
@@ -46,7 +47,10 @@ static enum bat_code fail_attribute(const struct replacement *replacement, const
                     replacement->path, name);
 }
 
-/* The names of the model's attributes, each with its terminator; NULL, *size 0, if it has none. */
+/*
+ * The names of the model's attributes, each with its terminator, in memory that the caller frees;
+ * NULL, *size 0, if it has none.
+ */
 static enum bat_code list_attributes(const struct replacement *replacement, char **names,
                                      size_t *size, struct bat_error *error)
 {
@@ -69,25 +73,25 @@ static enum bat_code list_attributes(const struct replacement *replacement, char
     return BAT_OK;
 }
 
-/* Signatures of the content: those of the old one are wrong, and the kernel makes new ones. */
+/* Signatures of the content: those of the old content are wrong; the kernel makes new ones. */
 static bool describes_content(const char *name)
 {
     return strcmp(name, "security.ima") == 0 || strcmp(name, "security.evm") == 0;
 }
 
-/* An attribute's value, in memory that the caller frees. *size -1, errno set, if there is none. */
+/* An attribute's value, in memory that the caller frees. On failure *size is -1, errno is set. */
 static void *get_attribute(const struct replacement *replacement, const char *name, ssize_t *size)
 {
     *size = model_get(replacement, name, NULL, 0);
-    /* One byte more: no attribute is empty memory, and room for none asks for the size again. */
-    size_t room = *size < 0 ? 0 : (size_t)*size + 1;
-    void *value = room ? malloc(room) : NULL;
+    /* One byte more than the value: with a size of 0 the call would only ask for the size again. */
+    size_t capacity = *size < 0 ? 0 : (size_t)*size + 1;
+    void *value = capacity ? malloc(capacity) : NULL;
     if (*size >= 0)
-        *size = value ? model_get(replacement, name, value, room) : -1;
+        *size = value ? model_get(replacement, name, value, capacity) : -1;
     return value;
 }
 
-/* True if the new file has this value already: labels often come with the folder. */
+/* True if the new file has this value already: it often gets the folder's security label. */
 static bool has_value(const struct replacement *replacement, const char *name, const void *value,
                       size_t size)
 {
@@ -111,7 +115,7 @@ static enum bat_code carry_attribute(const struct replacement *replacement, cons
     return code;
 }
 
-/* An access control list that the folder gives to new files is not the model's. */
+/* Remove the access control list that the folder gives to new files: the model has none. */
 static enum bat_code drop_inherited(const struct replacement *replacement, struct bat_error *error)
 {
     if (fremovexattr(replacement->file, ACCESS_LIST) == 0 || errno == ENODATA || errno == ENOTSUP)
@@ -119,7 +123,7 @@ static enum bat_code drop_inherited(const struct replacement *replacement, struc
     return replacement_fail(replacement, error);
 }
 
-/* *has_access_list tells whether the new file has one in the end. */
+/* *has_access_list says whether the new file has an access control list in the end. */
 static enum bat_code carry_attributes(const struct replacement *replacement, bool *has_access_list,
                                       struct bat_error *error)
 {
@@ -139,9 +143,9 @@ static enum bat_code carry_attributes(const struct replacement *replacement, boo
 /* --- Owner and mode ----------------------------------------------------------------------- */
 
 /*
- * Give the new file the model's owner and group where that is allowed. Returns the mode that it may
- * have: set-id bits only belong to the same owner, and the members of another group get no more
- * than everybody.
+ * Give the new file the model's owner and group if the caller may. Returns the mode for the new
+ * file: without the set-id bit of an owner or group that could not be set; members of another group
+ * get no more access than everybody.
  */
 static mode_t carry_owner(const struct replacement *replacement, const struct stat *model,
                           const struct stat *now, bool *has_group)
@@ -156,7 +160,7 @@ static mode_t carry_owner(const struct replacement *replacement, const struct st
     return mode;
 }
 
-/* Owner first: changing it clears set-id bits and capabilities. */
+/* Owner first: a change of owner clears set-id bits and capabilities. */
 enum bat_code replacement_take_attributes(struct replacement *replacement, struct bat_error *error)
 {
     struct stat model;
@@ -169,7 +173,7 @@ enum bat_code replacement_take_attributes(struct replacement *replacement, struc
     enum bat_code code = carry_attributes(replacement, &has_access_list, error);
     if (code != BAT_OK)
         return code;
-    /* The group bits are the list's mask then, not what the group may do. */
+    /* With an access control list, the mode's group bits are its mask, not the group's access. */
     if (has_access_list && !has_group)
         return bat_fail(error, BAT_ERR_IO,
                         "cannot write %s: the file has an access control list, and its group "

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Whether a file is still what it was. Internal to the library. */
+/* Notices changes of a file. Internal to the library. */
 #ifndef BAT_ELF_FILE_STATE_H
 #define BAT_ELF_FILE_STATE_H
 
 #include <stdbool.h>
 #include <sys/stat.h>
 
-/* True unless someone has written to the file in between, or changed its attributes. */
+/* True if it is the same file, and neither its content nor its attributes have changed. */
 static inline bool bat_file_is_same(const struct stat *now, const struct stat *then)
 {
     return now->st_dev == then->st_dev && now->st_ino == then->st_ino &&

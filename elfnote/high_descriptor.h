@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Descriptors that nothing prints to. Internal to the library. */
+/* Keeps files off the standard descriptors. Internal to the library. */
 #ifndef BAT_ELF_HIGH_DESCRIPTOR_H
 #define BAT_ELF_HIGH_DESCRIPTOR_H
 
@@ -8,9 +8,9 @@
 #include <unistd.h>
 
 /*
- * A just opened file (or -1) under a descriptor that is none of the standard ones, which are free
- * where the caller has closed them: what a program prints must not get into a file. -1, errno set
- * and the file closed, if that fails.
+ * Moves a file just opened (or -1) to a descriptor above the standard ones. open() may return one
+ * of those if the caller has closed it, and then text that the program prints would go into the
+ * file. On failure returns -1, sets errno and closes the file.
  */
 static inline int bat_high_descriptor(int file)
 {

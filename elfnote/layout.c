@@ -2,9 +2,9 @@
 #include "layout.h"
 
 /*
- * Alignments of section header tables, as writers of ELF files choose them; BOLT 19 and 22 use
- * the first, BOLT 16 the last. Where several explain a table's offset the first counts, so that a
- * note can be put back as BOLT had it. A note and section names need none.
+ * Alignments that writers of ELF files choose for section header tables; BOLT 19 and 22 use the
+ * first, BOLT 16 the last. If several explain a table's offset, the first counts, so that a note
+ * can be put back as BOLT had it. A note and section names need no alignment.
  */
 static const uint64_t table_alignments[] = {16, 8, 32, 64};
 #define TABLE_ALIGNMENTS (sizeof(table_alignments) / sizeof(table_alignments[0]))
@@ -25,7 +25,7 @@ static uint64_t align_up(uint64_t offset, uint64_t alignment)
     return (offset + alignment - 1) / alignment * alignment;
 }
 
-/* Find the pieces whose old bytes are theirs alone. */
+/* Set is_free for the pieces whose old bytes nothing else uses. */
 static void find_free(struct layout *layout, const struct layout_extent *others, size_t count)
 {
     for (size_t p = 0; p < LAYOUT_PARTS; p++) {
@@ -40,7 +40,7 @@ static void find_free(struct layout *layout, const struct layout_extent *others,
     }
 }
 
-/* The end of the last thing below limit that headers describe. */
+/* The greatest end, up to limit, of a piece or of one of the others. */
 static uint64_t last_end(const struct layout *layout, const struct layout_extent *others,
                          size_t count, uint64_t limit)
 {
@@ -58,8 +58,8 @@ static uint64_t last_end(const struct layout *layout, const struct layout_extent
 }
 
 /*
- * The alignment that explains why the section header table stands at offset and not right at
- * the end of what precedes it. 1 if none does: then the bytes between are not known to be padding.
+ * The alignment that explains why the section header table is at offset and not right after what
+ * precedes it. 1 if none does: then the bytes between are not known to be padding.
  */
 static uint64_t table_alignment(uint64_t end, uint64_t offset, const uint8_t *bytes)
 {
@@ -74,7 +74,7 @@ static uint64_t table_alignment(uint64_t end, uint64_t offset, const uint8_t *by
     return 1;
 }
 
-/* The piece that may be taken off the file's end as it is now, or NULL. */
+/* A piece at the end of the kept bytes that may be taken off, or NULL. */
 static struct layout_piece *piece_at_end(struct layout *layout)
 {
     for (size_t p = 0; p < LAYOUT_PARTS; p++) {
@@ -86,8 +86,8 @@ static struct layout_piece *piece_at_end(struct layout *layout)
 }
 
 /*
- * Take pieces off the end, and the padding in front of the section header table with it. Returns
- * the alignment of the table that was taken, or the usual one.
+ * Take pieces off the end, together with the padding before the section header table. Returns the
+ * alignment of the table that was taken off, or the usual one.
  */
 static uint64_t take_off(struct layout *layout, const struct layout_extent *others, size_t count,
                          const uint8_t *bytes)
@@ -107,7 +107,7 @@ static uint64_t take_off(struct layout *layout, const struct layout_extent *othe
     return alignment > 1 ? alignment : table_alignments[0];
 }
 
-/* True if a piece that was not taken can stay where it is. */
+/* True if a piece that was not taken off can stay where it is. */
 static bool stays(const struct layout_piece *piece)
 {
     if (is_empty(&piece->old))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* ELF notes of the file: the BAT note, the build-id, what BOLT says of its own run. */
+/* ELF notes of the file: the BAT note, the build-id, BOLT's note about its run. */
 #include "elf_file.h"
 
 #include <inttypes.h>
@@ -8,17 +8,17 @@
 
 #define BOLT_INFO_SECTION ".note.bolt_info"
 
-/* Type of the note in .note.bolt_info: BOLT reuses the one with which gold tells its version. */
+/* Type of the note in .note.bolt_info: BOLT reuses the type of gold's version note. */
 #define BOLT_INFO_TYPE 4u
 
-/* More than any command line can be long. A hostile note may claim the whole file. */
+/* More than any command line takes. A hostile note may claim the whole file. */
 #define BOLT_INFO_LIMIT ((size_t)4 << 20)
 
 /* A walk over the notes of a section or segment. */
 struct note_walk {
     Elf_Data data;
     size_t next;
-    /* The note that was last found: */
+    /* The current note: */
     size_t start;
     const char *owner;
     size_t owner_size; /* with its terminator, if it has one */
@@ -29,7 +29,7 @@ struct note_walk {
 
 static struct note_walk start_walk(const uint8_t *bytes, uint64_t size, uint64_t alignment)
 {
-    /* gelf_getnote() only reads. The notes of GNU properties are the ones aligned to 8. */
+    /* gelf_getnote() does not write to d_buf. Notes of GNU properties are aligned to 8. */
     return (struct note_walk){
         .data =
             {
@@ -42,7 +42,7 @@ static struct note_walk start_walk(const uint8_t *bytes, uint64_t size, uint64_t
     };
 }
 
-/* Go to the next note. False at the end, and at bytes that are no note. */
+/* Go to the next note. False at the end, and at bytes that are not a note. */
 static bool next_note(struct note_walk *walk)
 {
     GElf_Nhdr header;
@@ -62,7 +62,7 @@ static bool next_note(struct note_walk *walk)
     return true;
 }
 
-/* Go on to the next note of this owner and type. */
+/* Go to the next note of this owner and type. */
 static bool next_note_of(struct note_walk *walk, const char *owner, uint32_t type)
 {
     size_t size = strlen(owner) + 1;
@@ -86,8 +86,9 @@ static bool is_plain_note(const struct bat_section *section)
 }
 
 /*
- * What may still be read of sections or segments that hold notes. They share no bytes in a sound
- * file: so many bytes as the file has are all of them, and more are the same ones again.
+ * Bytes that may still be read of sections or segments that hold notes. In a sound file they do not
+ * overlap, so together they have at most the file's size. The limit keeps overlapping ones from
+ * being read many times.
  */
 struct note_budget {
     uint64_t left;
@@ -112,7 +113,7 @@ static bool walk_to_build_id(struct note_walk *walk, const uint8_t **id, size_t 
     return true;
 }
 
-/* By the sections, and by the segments where the section headers were stripped. */
+/* Looks in the sections first, then in the segments: section headers may have been stripped. */
 const uint8_t *bat_elf_build_id(const struct bat_elf *elf, size_t *size)
 {
     const uint8_t *id = NULL;
@@ -139,7 +140,7 @@ const uint8_t *bat_elf_build_id(const struct bat_elf *elf, size_t *size)
     return NULL;
 }
 
-/* --- How BOLT was called ------------------------------------------------------------------ */
+/* --- BOLT's command line ------------------------------------------------------------------ */
 
 enum bat_code elf_read_bolt_info(struct bat_elf *elf, struct bat_error *error)
 {
@@ -149,7 +150,7 @@ enum bat_code elf_read_bolt_info(struct bat_elf *elf, struct bat_error *error)
     struct note_walk walk = walk_section(elf, section);
     if (!next_note_of(&walk, ELF_NOTE_GNU, BOLT_INFO_TYPE))
         return BAT_OK;
-    /* The text's end is the description's: it has no terminator of its own. */
+    /* The text has no terminator; it ends with the description. */
     size_t limit =
         walk.description_size < BOLT_INFO_LIMIT ? walk.description_size : BOLT_INFO_LIMIT;
     elf->bolt_info = strndup((const char *)walk.description, limit);
@@ -165,17 +166,17 @@ const char *bat_elf_bolt_info(const struct bat_elf *elf)
 
 /* --- The BAT note ------------------------------------------------------------------------- */
 
-/* The first BAT note of a section of notes, known by owner and type. */
+/* The first BAT note of a section of notes, found by owner and type. */
 static bool find_in_section(const struct bat_elf *elf, const struct bat_section *section,
                             struct elf_note_place *place)
 {
     struct note_walk walk = walk_section(elf, section);
     if (!next_note_of(&walk, BAT_NOTE_OWNER, BAT_NOTE_TYPE))
         return false;
-    /* The last note's padding may be missing. */
+    /* The padding of the last note may be missing, so walk.next may be beyond the section. */
     uint64_t end = walk.next < section->size ? walk.next : section->size;
     *place = (struct elf_note_place){section, walk.start, end - walk.start};
-    /* Bytes behind a note that is alone are its own: whether they belong is for the decoder. */
+    /* If no other note follows, the rest of the section is the note's; the decoder checks it. */
     if (place->offset == 0 && !next_note(&walk))
         place->size = section->size;
     return true;
@@ -224,7 +225,7 @@ enum bat_code bat_elf_note(const struct bat_elf *elf, const uint8_t **bytes, siz
     if (place.section->type == SHT_NOBITS || place.section->type == SHT_NULL)
         return bat_fail(error, BAT_ERR_ELF,
                         "section " BAT_SECTION_NAME " has no bytes in this file (type %" PRIu32
-                        "): the note was left in another one, perhaps by objcopy",
+                        "): the note is in another file, perhaps split off by objcopy",
                         place.section->type);
     if ((place.section->flags & SHF_COMPRESSED) != 0)
         return bat_fail(error, BAT_ERR_UNSUPPORTED,

@@ -14,7 +14,6 @@ bool bat_elf_is(const void *bytes, size_t size)
     return size >= SELFMAG && memcmp(bytes, ELFMAG, SELFMAG) == 0;
 }
 
-/* Map all of the file. */
 static enum bat_code map_file(struct bat_elf *elf, struct bat_error *error)
 {
     if (fstat(elf->file, &elf->status) != 0)
@@ -32,7 +31,7 @@ static enum bat_code map_file(struct bat_elf *elf, struct bat_error *error)
     return BAT_OK;
 }
 
-/* The bytes that say how to read all others. */
+/* Check the bytes that say how to read all others. */
 static enum bat_code check_ident(const struct bat_elf *elf, struct bat_error *error)
 {
     const uint8_t *ident = elf->bytes;
@@ -77,8 +76,8 @@ static enum bat_code check_machine(const struct bat_elf *elf, struct bat_error *
 }
 
 /*
- * Check a table of the ELF header against the file. A table of no entries may be anywhere. Called
- * before libelf sees the file, whose own message does not tell which table is the damaged one.
+ * Check that a header table lies in the file. A table without entries may be anywhere. Called
+ * before libelf opens the file, because its message does not say which table is damaged.
  */
 static enum bat_code check_table(const struct bat_elf *elf, const char *what, uint64_t offset,
                                  uint64_t count, uint16_t entry_size, uint16_t expected_size,
@@ -98,8 +97,8 @@ static enum bat_code check_table(const struct bat_elf *elf, const char *what, ui
 }
 
 /*
- * Check where both header tables lie. Numbers beyond 16 bits are kept in section header 0: how
- * many sections there are in sh_size, how many segments in sh_info.
+ * Check that both header tables lie in the file. Counts beyond 16 bits are in section header 0: the
+ * number of sections in sh_size, the number of segments in sh_info.
  */
 static enum bat_code check_tables(const struct bat_elf *elf, struct bat_error *error)
 {
@@ -128,8 +127,8 @@ static enum bat_code check_tables(const struct bat_elf *elf, struct bat_error *e
 }
 
 /*
- * Addresses are sought in one loaded segment after the other. Linux runs no program whose program
- * headers take more than 64 KB; linkers make a dozen.
+ * Limits the linear search for an address among the loaded segments. Linux refuses programs whose
+ * program headers take more than 64 KB, which is 1,170 of them; linkers make a dozen.
  */
 #define LOADS_MAX 1170u
 
@@ -159,7 +158,7 @@ static enum bat_code read_loads(struct bat_elf *elf, struct bat_error *error)
 
 static enum bat_code read_segments(struct bat_elf *elf, struct bat_error *error)
 {
-    /* Of a table without entries libelf would ask that it lies in the file all the same. */
+    /* libelf would refuse a table outside the file even if it has no entries. */
     if (elf->header.e_phoff == 0 || elf->header.e_phnum == 0)
         return BAT_OK;
     size_t count = 0;
@@ -178,7 +177,7 @@ static enum bat_code read_segments(struct bat_elf *elf, struct bat_error *error)
     return read_loads(elf, error);
 }
 
-/* Everything that comes after mapping the file. */
+/* Check and read the headers of the mapped file. */
 static enum bat_code read_headers(struct bat_elf *elf, struct bat_error *error)
 {
     enum bat_code code = check_ident(elf, error);
@@ -189,7 +188,7 @@ static enum bat_code read_headers(struct bat_elf *elf, struct bat_error *error)
         return code;
 
     elf_version(EV_CURRENT);
-    /* libelf only reads a file that it was given as memory without a command to write. */
+    /* Without elf_update(), libelf does not write to the memory that it gets. */
     elf->libelf = elf_memory((char *)elf->bytes, (size_t)elf->size);
     if (!elf->libelf || !gelf_getehdr(elf->libelf, &elf->header))
         return bat_fail(error, BAT_ERR_ELF, "ELF header: %s", elf_errmsg(-1));
@@ -232,7 +231,7 @@ enum bat_code bat_elf_open_file(int file, const char *path, struct bat_elf **elf
 enum bat_code bat_elf_open(const char *path, struct bat_elf **elf, struct bat_error *error)
 {
     *elf = NULL;
-    /* O_NONBLOCK: a FIFO is to be refused, not waited for. */
+    /* O_NONBLOCK: a FIFO is refused; opening it must not wait for a writer. */
     int file = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     if (file < 0)
         return bat_fail(error, BAT_ERR_IO, "cannot be opened: %m");
@@ -247,7 +246,7 @@ enum bat_code bat_elf_check_unchanged(const struct bat_elf *elf, struct bat_erro
         return bat_fail(error, BAT_ERR_IO, "cannot be read any more: %m");
     if (!bat_file_is_same(&now, &elf->status) || named.st_dev != now.st_dev ||
         named.st_ino != now.st_ino)
-        return bat_fail(error, BAT_ERR_IO, "was changed by someone else while it was copied");
+        return bat_fail(error, BAT_ERR_IO, "was changed by another program while it was copied");
     return BAT_OK;
 }
 
@@ -293,7 +292,7 @@ void bat_elf_release(const struct bat_elf *elf, const uint8_t *bytes, uint64_t s
     uint64_t first = (uint64_t)(bytes - elf->bytes);
     uint64_t end = first + (size < elf->size - first ? size : elf->size - first);
     uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
-    /* Whole pages: what else is on the first and last one may be in use. */
+    /* Whole pages only: other bytes on the first and last page may be in use. */
     first = (first + page - 1) / page * page;
     end = end / page * page;
     if (first < end)

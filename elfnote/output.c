@@ -14,15 +14,15 @@
 /* --- Begin ---------------------------------------------------------------------------------- */
 
 /*
- * True for standard output by its names. Where it goes to a file, /dev/stdout leads to that file,
- * which others may write to as well, and which may hold something already.
+ * True if path names standard output. /dev/stdout must not be opened as a file: if standard output
+ * is redirected to a file, other programs may write to it too, and it may already have content.
  */
 static bool is_standard(const char *path)
 {
     return strcmp(path, "-") == 0 || strcmp(path, "/dev/stdout") == 0;
 }
 
-/* True for what cannot be replaced by a file: devices, pipes, sockets. */
+/* True for devices, pipes and sockets, which cannot be replaced by a file. */
 static bool is_special(const char *path)
 {
     struct stat status;
@@ -68,7 +68,6 @@ enum bat_code bat_output_begin_file(const char *path, struct bat_output **output
     return output_begin_file(path, NULL, output, error);
 }
 
-/* Open a device or pipe. */
 static enum bat_code open_special(struct bat_output *output, struct bat_error *error)
 {
     output->file = bat_high_descriptor(open(output->path, O_WRONLY | O_CLOEXEC));
@@ -104,7 +103,7 @@ bool bat_output_is_standard(const struct bat_output *output)
 
 /* --- Which file it is ------------------------------------------------------------------------ */
 
-/* The regular file that the output is to be. False if there is none yet. */
+/* The status of the regular file that the output goes to. False if it does not exist yet. */
 static bool find_file(const struct bat_output *output, struct stat *status)
 {
     if (!output->is_stream) {
@@ -166,7 +165,7 @@ static enum bat_code write_stream(struct bat_output *output, const char *bytes, 
         ssize_t written = write(output->file, bytes, size);
         if (written < 0 && errno == EINTR)
             continue;
-        /* 0 is no progress, and would be none for ever. */
+        /* Treat 0 as a failure too: retrying could loop for ever. */
         if (written <= 0)
             return bat_output_is_standard(output)
                        ? bat_fail(error, BAT_ERR_IO, "standard output: %m")
@@ -191,9 +190,9 @@ enum bat_code bat_output_write(struct bat_output *output, const void *bytes, siz
 /* --- The end --------------------------------------------------------------------------------- */
 
 /*
- * A changed copy that takes the place of its source is made of what is there now. The lock keeps
- * another program that does the same from replacing the file between this question and the answer;
- * it ends when the source is closed. File systems without locks have none.
+ * Check that the source of a changed copy is still as it was. If the copy replaces its source, the
+ * lock keeps another program that does the same from replacing it between this check and the
+ * rename; closing the source ends the lock. On file systems without locks there is no protection.
  */
 static enum bat_code check_source(const struct bat_output *output, struct bat_error *error)
 {
@@ -216,7 +215,7 @@ static enum bat_code prepare(struct bat_output *output, struct bat_error *error)
     return code == BAT_OK ? check_source(output, error) : code;
 }
 
-/* The last one needs no way back: nothing comes after it. */
+/* The last output's old file is not kept: nothing can fail after it. */
 static enum bat_code place_all(struct bat_output **outputs, size_t count, struct bat_error *error)
 {
     size_t last = 0;
@@ -241,7 +240,7 @@ enum bat_code bat_outputs_commit(struct bat_output **outputs, size_t count, stru
     enum bat_code code = BAT_OK;
     for (size_t i = 0; i < count && code == BAT_OK; i++)
         code = prepare(outputs[i], error);
-    /* A signal that ends the program waits while files have temporary names. */
+    /* Signals wait while files have temporary names, which a killed program would leave behind. */
     sigset_t all;
     sigset_t before;
     sigfillset(&all);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What struct bat_output is. Internal to elfnote/. */
+/* struct bat_output. Internal to elfnote/. */
 #ifndef BAT_ELF_OUTPUT_H
 #define BAT_ELF_OUTPUT_H
 
@@ -9,15 +9,15 @@
 
 struct bat_output {
     char *path;
-    bool is_stream; /* gets bytes as they come; else a replacement */
+    bool is_stream; /* gets bytes as they are written; otherwise replacement is used */
     bool closes_file;
     int file; /* of a stream */
     struct replacement replacement;
-    uint64_t offset;              /* where bat_output_write() goes on */
-    const struct bat_elf *source; /* what it is a copy of, or NULL */
+    uint64_t offset;              /* where bat_output_write() writes next */
+    const struct bat_elf *source; /* the file that it is a changed copy of, or NULL */
 };
 
-/* As bat_output_begin(), but for a regular file alone, with the attributes of source, if any. */
+/* bat_output_begin_file(), with the attributes of source if it is not NULL. */
 enum bat_code output_begin_file(const char *path, const struct bat_elf *source,
                                 struct bat_output **output, struct bat_error *error);
 

@@ -13,13 +13,13 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-/* How much is read at once where the kernel cannot copy by itself. */
+/* Bytes read at once if the kernel cannot copy. */
 #define COPY_BUFFER_SIZE ((size_t)256 << 10)
 
-/* How much is copied before the disk is set to work on it. */
+/* Bytes copied before the disk starts to write them. */
 #define COPY_STEP ((size_t)8 << 20)
 
-/* How often another name is tried for a temporary file whose name is taken. */
+/* How many names are tried for a temporary file. */
 #define NAME_ATTEMPTS 100
 
 enum bat_code replacement_fail(const struct replacement *replacement, struct bat_error *error)
@@ -30,7 +30,7 @@ enum bat_code replacement_fail(const struct replacement *replacement, struct bat
 
 /* --- Which file ----------------------------------------------------------------------------- */
 
-/* Refuse a file that a rename cannot replace, before it takes an hour to find out. */
+/* Refuse a file that a rename cannot replace now, not at the end of a long run. */
 static enum bat_code check_mount(const struct replacement *replacement, struct bat_error *error)
 {
     struct statx status;
@@ -47,8 +47,8 @@ static enum bat_code check_mount(const struct replacement *replacement, struct b
 }
 
 /*
- * A file that is there: it has to be one that can be replaced, by someone who may write to it. A
- * read-only file says that it is not to be changed, though its folder would let it be replaced.
+ * Check that an existing file can be replaced and that the caller may write to it. A read-only file
+ * is refused although its folder would allow a rename.
  */
 static enum bat_code check_existing(struct replacement *replacement, struct bat_error *error)
 {
@@ -66,15 +66,15 @@ static enum bat_code check_existing(struct replacement *replacement, struct bat_
     return check_mount(replacement, error);
 }
 
-/* The path of a file that is not there yet, in its real folder; NULL, with error, if there is no
- * such folder. */
+/* The path of a file that does not exist yet, its folder without symbolic links; NULL, error set,
+ * if there is no such folder. */
 static char *resolve_new(const struct replacement *replacement, struct bat_error *error)
 {
     struct stat status;
     const char *slash = strrchr(replacement->path, '/');
     const char *name = slash ? slash + 1 : replacement->path;
     if (!name[0]) {
-        bat_fail(error, BAT_ERR_IO, "cannot write %s: this names no file", replacement->path);
+        bat_fail(error, BAT_ERR_IO, "cannot write %s: the path names no file", replacement->path);
         return NULL;
     }
     if (lstat(replacement->path, &status) == 0) {
@@ -137,7 +137,7 @@ static int open_content(const char *path, int flags, mode_t mode)
     return bat_high_descriptor(open(path, flags | O_RDWR | O_CLOEXEC, mode));
 }
 
-/* Link the new file, which is open without a name, to this name, by way of /proc. */
+/* Give the new file, which is open and has no name, this name, through /proc. */
 static int link_open(const struct replacement *replacement, const char *name)
 {
     char open_file[64];
@@ -167,17 +167,17 @@ enum bat_code replacement_make_named(struct replacement *replacement, mode_t mod
         if (reason != EEXIST)
             break;
     }
-    return bat_fail(error, BAT_ERR_IO, "cannot write %s: no temporary file in %s: %m",
+    return bat_fail(error, BAT_ERR_IO, "cannot write %s: cannot make a temporary file in %s: %m",
                     replacement->path, replacement->folder);
 }
 
 /*
- * Open the new file, without a name where the file system can: then nothing is left behind even
- * if the program is killed.
+ * Open the new file, without a name if the file system supports that: then nothing is left behind
+ * even if the program is killed.
  */
 static enum bat_code open_new(struct replacement *replacement, struct bat_error *error)
 {
-    /* Nobody may read it who may not read the file whose mode it gets in the end. */
+    /* Owner only: others may not be allowed to read the file whose mode it gets in the end. */
     mode_t mode = replacement->has_model
                       ? S_IRUSR | S_IWUSR
                       : S_IRUSR | S_IWUSR | S_IRGRP | S_IWGRP | S_IROTH | S_IWOTH;
@@ -218,7 +218,7 @@ enum bat_code replacement_write(struct replacement *replacement, const void *byt
     return BAT_OK;
 }
 
-/* Copy through memory. */
+/* Copy through memory, without the kernel's help. */
 static enum bat_code copy_by_hand(struct replacement *replacement, int source, uint64_t from,
                                   uint64_t size, uint64_t to, struct bat_error *error)
 {
@@ -246,8 +246,8 @@ static enum bat_code copy_by_hand(struct replacement *replacement, int source, u
     return code;
 }
 
-/* Copy bytes that are all there. What the kernel cannot copy, for whatever reason, is copied by
- * hand: if that is impossible too, it tells why. */
+/* Copy bytes that are not in a hole. If the kernel's copy fails for any reason, copy_by_hand() goes
+ * on, and reports the reason if it fails too. */
 static enum bat_code copy_data(struct replacement *replacement, int source, uint64_t from,
                                uint64_t size, uint64_t to, struct bat_error *error)
 {
@@ -261,8 +261,8 @@ static enum bat_code copy_data(struct replacement *replacement, int source, uint
             continue;
         if (copied <= 0)
             return copy_by_hand(replacement, source, from, size, to, error);
-        /* The disk writes while the rest is copied: less to wait for at the end. An error of it
-         * comes back from fsync(). */
+        /* The disk writes while the rest is copied, which shortens the wait in fsync(). Errors are
+         * reported by fsync(). */
         if (replacement->exists)
             sync_file_range(replacement->file, (off_t)to, (off_t)copied, SYNC_FILE_RANGE_WRITE);
         from += (uint64_t)copied;
@@ -282,7 +282,7 @@ enum bat_code replacement_copy(struct replacement *replacement, int source, uint
         if (data < 0 && errno == ENXIO)
             return BAT_OK;
         off_t hole = data < 0 ? -1 : lseek(source, data, SEEK_HOLE);
-        /* Where holes cannot be told, all is data. */
+        /* If the file system does not report holes, everything is data. */
         uint64_t start = data < 0 || hole < 0 ? position : (uint64_t)data;
         uint64_t stop = data < 0 || hole < 0 || (uint64_t)hole > end ? end : (uint64_t)hole;
         if (start >= end)
@@ -315,7 +315,7 @@ enum bat_code replacement_prepare(struct replacement *replacement, struct bat_er
     }
     if (!replacement->exists)
         return BAT_OK;
-    /* What can be made again need not wait for the disk, what replaces something does. */
+    /* A new file can be made again, so it does not wait for the disk; a replacement does. */
     return fsync(replacement->file) == 0 ? BAT_OK : replacement_fail(replacement, error);
 }
 
@@ -326,7 +326,7 @@ enum bat_code replacement_name(struct replacement *replacement, struct bat_error
     return replacement_make_named(replacement, 0, error);
 }
 
-/* Let the file that is there have another name from now on, so that it can come back. */
+/* Give the existing file a second name, so that it can be restored. */
 static void keep_old_file(struct replacement *replacement)
 {
     char *name = make_name(replacement);
@@ -336,7 +336,8 @@ static void keep_old_file(struct replacement *replacement)
         free(name);
 }
 
-/* Rename, or change places with the file that is there. 0, or -1 with errno. */
+/* Rename the new file to target. With keep_old the existing file keeps a name. 0, or -1 with errno.
+ */
 static int rename_new(struct replacement *replacement, bool keep_old)
 {
     if (keep_old && renameat2(AT_FDCWD, replacement->temporary, AT_FDCWD, replacement->target,
@@ -345,7 +346,7 @@ static int rename_new(struct replacement *replacement, bool keep_old)
         replacement->temporary = NULL;
         return 0;
     }
-    /* Not all file systems can do that, and the file may be gone. */
+    /* Not all file systems can exchange, and the existing file may be gone. */
     if (keep_old)
         keep_old_file(replacement);
     if (rename(replacement->temporary, replacement->target) != 0)
@@ -358,7 +359,8 @@ static int rename_new(struct replacement *replacement, bool keep_old)
 enum bat_code replacement_place(struct replacement *replacement, bool keep_old,
                                 struct bat_error *error)
 {
-    /* A new file that has no name yet gets its own at once: no other is left if this is killed. */
+    /* A new file without a name is linked to target directly: killed here, the program leaves no
+     * temporary file. */
     bool is_linked = !replacement->temporary && !replacement->exists &&
                      link_open(replacement, replacement->target) == 0;
     if (!is_linked && !replacement->temporary) {
@@ -372,7 +374,7 @@ enum bat_code replacement_place(struct replacement *replacement, bool keep_old,
     return BAT_OK;
 }
 
-/* True if the new file is what target names. */
+/* True if target still names the new file. */
 static bool is_in_place(const struct replacement *replacement)
 {
     struct stat own;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Files that are there either as before or complete: written under no name or a temporary one,
- * then renamed. Internal to elfnote/.
+ * Replaces a file in one step: the new content is written to a file without a name or with a
+ * temporary one, which is then renamed. Internal to elfnote/.
  */
 #ifndef BAT_ELF_REPLACEMENT_H
 #define BAT_ELF_REPLACEMENT_H
@@ -12,24 +12,24 @@
 #include <sys/types.h>
 
 struct replacement {
-    const char *path; /* as the caller called it, for messages */
-    char *target;     /* the file to replace, symbolic links followed */
-    char *folder;     /* where it is */
-    char *temporary; /* the name that the new file has until it is placed; NULL while it has none */
-    char *old;       /* the name that the replaced file has until the end; NULL if it has none */
-    int file;        /* the new file, or -1; never below 3 */
-    bool exists;     /* there is a file to replace */
+    const char *path; /* as the caller gave it, for messages */
+    char *target;     /* path with symbolic links followed */
+    char *folder;     /* of target */
+    char *temporary;  /* name of the new file until it is placed; NULL while it has none */
+    char *old;        /* name of the replaced file until the end; NULL if it has none */
+    int file;         /* the new file, or -1; never below 3 */
+    bool exists;      /* target exists and will be replaced */
     bool is_placed;
-    struct stat existing; /* that file */
-    bool has_model;       /* the new file gets attributes of another one */
-    int model;            /* that one, opened; -1: the file to replace */
+    struct stat existing; /* status of the existing file */
+    bool has_model;       /* the new file gets the attributes of a model */
+    int model;            /* the model, open; -1: the model is target */
 };
 
 /*
- * Begin a new file at path, which stays to be owned by the caller. model is an open file, which
- * stays open to the end, whose attributes the new file gets; -1: those of the file that it
- * replaces, if any. On failure nothing is left to be undone; after success replacement_discard()
- * has to follow.
+ * Begin a new file at path, which must stay valid until replacement_discard(). The new file gets
+ * the attributes of model, an open file that must stay open until then; with -1 those of the file
+ * that it replaces, if any. After success, and only then, the caller must call
+ * replacement_discard().
  */
 enum bat_code replacement_begin(struct replacement *replacement, const char *path, int model,
                                 struct bat_error *error);
@@ -39,8 +39,8 @@ enum bat_code replacement_write(struct replacement *replacement, const void *byt
                                 uint64_t offset, struct bat_error *error);
 
 /*
- * Copy size bytes at offset `from` of the file source to offset `to`, inside the kernel where it
- * can. Holes in the source become holes.
+ * Copy size bytes at offset `from` of the file source to offset `to`, by the kernel if it can.
+ * Holes in the source become holes.
  */
 enum bat_code replacement_copy(struct replacement *replacement, int source, uint64_t from,
                                uint64_t size, uint64_t to, struct bat_error *error);
@@ -49,31 +49,34 @@ enum bat_code replacement_copy(struct replacement *replacement, int source, uint
 enum bat_code replacement_resize(struct replacement *replacement, uint64_t size,
                                  struct bat_error *error);
 
-/* Attributes, and, if a file is to be replaced, the way to the disk. */
+/* First step of a commit: set attributes, and, if a file is replaced, write all to the disk. */
 enum bat_code replacement_prepare(struct replacement *replacement, struct bat_error *error);
 
-/* Then a name beside the file that is to be replaced, if any. */
+/* Second step: if a file is replaced, give the new one a temporary name in its folder. */
 enum bat_code replacement_name(struct replacement *replacement, struct bat_error *error);
 
 /*
- * Put the new file in its place. With keep_old a file that was there can be brought back by
- * replacement_undo(), and is removed by replacement_discard().
+ * Third step: put the new file in its place. With keep_old, replacement_undo() can restore the
+ * existing file, and replacement_discard() removes it.
  */
 enum bat_code replacement_place(struct replacement *replacement, bool keep_old,
                                 struct bat_error *error);
 void replacement_undo(struct replacement *replacement);
 
-/* The end: close the file, and remove what was not placed, or what it has replaced. */
+/* Close the file, remove it if it was not placed, remove the old file, and free all memory. */
 void replacement_discard(struct replacement *replacement);
 
-/* Give the new file a temporary name in its folder; for replacement_begin() and _prepare(). */
+/*
+ * Give the new file a temporary name in its folder, or make it with mode under such a name if it is
+ * not open.
+ */
 enum bat_code replacement_make_named(struct replacement *replacement, mode_t mode,
                                      struct bat_error *error);
 
-/* Set attributes.c's part: owner, access, extended attributes of the model. */
+/* Give the new file the model's owner, mode and extended attributes (attributes.c). */
 enum bat_code replacement_take_attributes(struct replacement *replacement, struct bat_error *error);
 
-/* BAT_ERR_IO for the system call that just failed. */
+/* Fails with BAT_ERR_IO and the reason in errno. */
 enum bat_code replacement_fail(const struct replacement *replacement, struct bat_error *error);
 
 #endif

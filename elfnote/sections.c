@@ -35,7 +35,7 @@ static enum bat_code check_extent(const struct bat_elf *elf, const struct bat_se
                        section->index, section->size, elf->size);
 }
 
-/* All of a section's header but the name. */
+/* Read a section header, except the name. */
 static enum bat_code read_section(struct bat_elf *elf, size_t index, struct bat_error *error)
 {
     GElf_Shdr header;
@@ -45,7 +45,7 @@ static enum bat_code read_section(struct bat_elf *elf, size_t index, struct bat_
     *section = (struct bat_section){
         .name = "",
         .index = (uint32_t)index,
-        /* Section 0 is none, whatever its header says. */
+        /* Section 0 is not a section, whatever its header says. */
         .type = index == 0 ? SHT_NULL : header.sh_type,
         .flags = header.sh_flags,
         .address = header.sh_addr,
@@ -59,7 +59,7 @@ static enum bat_code read_section(struct bat_elf *elf, size_t index, struct bat_
     return check_extent(elf, section, error);
 }
 
-/* Find the section that holds the names: its index may be kept in section header 0. */
+/* Find the section that holds the names; its index may be in section header 0. */
 static enum bat_code find_names(struct bat_elf *elf, struct bat_error *error)
 {
     if (elf_getshdrstrndx(elf->libelf, &elf->names_index) != 0)
@@ -73,8 +73,8 @@ static enum bat_code find_names(struct bat_elf *elf, struct bat_error *error)
     const struct bat_section *names = &elf->sections[elf->names_index];
     if (names->type != SHT_STRTAB || (names->flags & SHF_COMPRESSED) != 0)
         return bat_fail(error, BAT_ERR_ELF,
-                        "section name table, section %zu, is no plain string table (type %" PRIu32
-                        ", flags 0x%" PRIx64 ")",
+                        "section name table, section %zu, is not an uncompressed string table "
+                        "(type %" PRIu32 ", flags 0x%" PRIx64 ")",
                         elf->names_index, names->type, names->flags);
     return BAT_OK;
 }

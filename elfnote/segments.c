@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Questions about virtual addresses, answered by the PT_LOAD segments. */
+/* Look-ups of virtual addresses in the PT_LOAD segments. */
 #include "elf_file.h"
 
 uint64_t bat_elf_base_address(const struct bat_elf *elf)
@@ -22,7 +22,7 @@ const uint8_t *bat_elf_at_address(const struct bat_elf *elf, uint64_t address, u
         uint64_t distance = address - segment->address;
         if (address < segment->address || distance >= segment->file_size)
             continue;
-        /* A segment may claim more than the file has: only what is there is given out. */
+        /* A segment may claim more bytes than the file has. */
         if (segment->offset >= elf->size || distance >= elf->size - segment->offset)
             continue;
         uint64_t in_segment = segment->file_size - distance;

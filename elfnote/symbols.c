@@ -6,13 +6,13 @@
 #include <string.h>
 
 /*
- * Names in a damaged table can overlap, so that all of them together are far longer than the file.
- * So no more than this many bytes of names are read for each byte of symbols and strings: what
- * compilers and linkers write needs two or three.
+ * Names in a damaged table can overlap, so that together they are far longer than the file. So at
+ * most this many bytes of names are read for each byte of symbols and strings; two or three are
+ * enough for tables of compilers and linkers.
  */
 #define TEXT_FACTOR 32u
 
-/* A symbol table while it is read. */
+/* A symbol table that is being read. */
 struct symbol_reader {
     const struct bat_elf *elf;
     const struct bat_section *section;
@@ -21,7 +21,7 @@ struct symbol_reader {
     struct elf_strings names;
     size_t count;
     uint64_t text_left; /* bytes of names that may still be read */
-    const char *file;   /* of the FILE symbol that the local symbols now stand under, or NULL */
+    const char *file;   /* name of the last FILE symbol, or NULL */
 };
 
 static const struct bat_section *find_by_type(const struct bat_elf *elf, uint32_t type)
@@ -33,7 +33,7 @@ static const struct bat_section *find_by_type(const struct bat_elf *elf, uint32_
     return NULL;
 }
 
-/* What is said of every damaged table first. */
+/* The table's name in messages. */
 static const char *table_name(const struct bat_section *section)
 {
     return section->type == SHT_DYNSYM ? "dynamic symbol table" : "symbol table";
@@ -44,7 +44,7 @@ static Elf_Data *section_data(const struct bat_elf *elf, const struct bat_sectio
     return elf_getdata(elf_getscn(elf->libelf, section->index), NULL);
 }
 
-/* The SHT_SYMTAB_SHNDX section that belongs to the table. */
+/* Find the SHT_SYMTAB_SHNDX section that belongs to the table, if there is one. */
 static enum bat_code open_indices(struct symbol_reader *reader, struct bat_error *error)
 {
     for (size_t i = 0; i < reader->elf->section_count; i++) {
@@ -76,7 +76,7 @@ static enum bat_code open_table(struct symbol_reader *reader, struct bat_error *
     if (section->link >= reader->elf->section_count ||
         reader->elf->sections[section->link].type != SHT_STRTAB)
         return bat_fail_at(error, BAT_ERR_ELF, BAT_PLACE_FILE, section->offset,
-                           "%s has its names in section %" PRIu32 ", which is no string table",
+                           "%s has its names in section %" PRIu32 ", which is not a string table",
                            what, section->link);
     reader->names = elf_strings(reader->elf, &reader->elf->sections[section->link]);
     reader->count = (size_t)(section->size / sizeof(Elf64_Sym));
@@ -87,7 +87,10 @@ static enum bat_code open_table(struct symbol_reader *reader, struct bat_error *
     return open_indices(reader, error);
 }
 
-/* The section that a symbol is in. An index that does not fit in 16 bits is kept elsewhere. */
+/*
+ * Set *section to a symbol's section index or BAT_SECTION_*. An index that does not fit in 16 bits
+ * is in extended.
+ */
 static enum bat_code find_section(const struct symbol_reader *reader, size_t position,
                                   const GElf_Sym *symbol, GElf_Word extended, uint32_t *section,
                                   struct bat_error *error)
@@ -100,7 +103,7 @@ static enum bat_code find_section(const struct symbol_reader *reader, size_t pos
     if (symbol->st_shndx == SHN_XINDEX) {
         if (!reader->indices)
             return bat_fail(error, BAT_ERR_ELF,
-                            "%s: symbol %zu has its section index in a table that is not there",
+                            "%s: symbol %zu has its section index in a missing table",
                             table_name(reader->section), position);
         *section = extended;
     }
@@ -111,7 +114,7 @@ static enum bat_code find_section(const struct symbol_reader *reader, size_t pos
                     table_name(reader->section), position, *section, reader->elf->section_count);
 }
 
-/* Read one symbol; *kept tells whether it was one to keep. */
+/* Read one symbol. *kept is false for symbols without a name and for SECTION and FILE symbols. */
 static enum bat_code read_symbol(struct symbol_reader *reader, size_t position,
                                  struct bat_symbol *symbol, bool *kept, struct bat_error *error)
 {
@@ -136,8 +139,8 @@ static enum bat_code read_symbol(struct symbol_reader *reader, size_t position,
     uint64_t length = strlen(name) + 1;
     if (length > reader->text_left)
         return bat_fail(error, BAT_ERR_ELF,
-                        "%s: names overlap: all together they are more than %u times as long as "
-                        "the table and its strings",
+                        "%s: names overlap: together they are more than %u times as long as the "
+                        "table and its strings",
                         table_name(reader->section), TEXT_FACTOR);
     reader->text_left -= length;
     uint8_t binding = GELF_ST_BIND(raw.st_info);
@@ -174,12 +177,12 @@ static enum bat_code read_table(struct symbol_reader *reader, struct elf_symbols
             return code;
         table->count += kept;
     }
-    /* All is copied but the names. */
+    /* Everything but the names has been copied. */
     bat_elf_release(reader->elf, reader->symbols->d_buf, reader->symbols->d_size);
     return BAT_OK;
 }
 
-/* Read a table that was not read yet. */
+/* Read a table unless it has been read. */
 static enum bat_code read_once(struct bat_elf *elf, bool dynamic, struct elf_symbols *table,
                                struct bat_error *error)
 {
@@ -209,7 +212,7 @@ enum bat_code bat_elf_symbols(struct bat_elf *elf, bool dynamic, const struct ba
     return code;
 }
 
-/* True if a symbol of the table is in the section of that index. */
+/* True if a symbol of the table is in the section with that index, or the table is damaged. */
 static bool table_refers_to(const struct bat_elf *elf, const struct bat_section *section,
                             uint32_t index)
 {
@@ -230,7 +233,7 @@ static bool table_refers_to(const struct bat_elf *elf, const struct bat_section 
 
 bool elf_is_referenced(const struct bat_elf *elf, uint32_t index)
 {
-    /* One of each kind is all that a file may have. */
+    /* A file may have one .symtab and one .dynsym. More would cost time in a damaged file. */
     unsigned tables_left = 2;
     for (size_t i = 1; i < elf->section_count; i++) {
         const struct bat_section *section = &elf->sections[i];

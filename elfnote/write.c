@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Adding, replacing and removing the BAT note: what the headers are to say is worked out in
- * memory, layout.c says where things go, replacement.c makes the file.
+ * Adds, replaces and removes the BAT note: makes the new headers in memory, layout.c places the
+ * pieces, replacement.c writes the file.
  */
 #include "elf_file.h"
 #include "layout.h"
@@ -15,35 +15,35 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Headers are taken over as bytes, unknown values in them included. */
+/* Headers are copied as bytes, so that unknown values in them are kept. */
 static_assert(__BYTE_ORDER == __LITTLE_ENDIAN, "ELF files are written on little-endian hosts");
 
-/* What is appended to the section names: a terminator that they may lack, and the note's name. */
+/* Appended to the section names: a terminator, which they may lack, and the note's name. */
 static const char names_suffix[] = "\0" BAT_SECTION_NAME;
 
-/* A change of the file in the making. */
+/* A changed copy of a file. */
 struct edit {
     const struct bat_elf *elf;
     const uint8_t *note; /* the section's new content; NULL to remove it */
     uint64_t note_size;
-    bat_elf_passed_fn *passed; /* is told what of it is written; or NULL */
-    void *passed_context;
-    const struct bat_section *old_note; /* NULL if there is none */
+    bat_elf_passed_fn *written; /* called with parts of note that have been written; or NULL */
+    void *written_context;
+    const struct bat_section *old_note; /* NULL if the file has no note */
 
-    const char *suffix; /* to be appended to the section names; NULL if nothing is */
+    const char *suffix; /* to append to the section names; NULL for nothing */
     uint64_t suffix_size;
     uint32_t name; /* the note's sh_name */
 
     Elf64_Shdr *headers; /* the new table */
     size_t header_count;
     size_t names_index;
-    size_t note_index; /* 0 if there is no note in the new file */
+    size_t note_index; /* 0 if the new file has no note */
     struct layout layout;
 };
 
-/* --- What there is ------------------------------------------------------------------------ */
+/* --- The old note and its name ------------------------------------------------------------ */
 
-/* Refuse what leaves open which section is meant, or what else would change with it. */
+/* Refuse files where the note's section is not unique, or holds more than the note. */
 static enum bat_code check_old_note(const struct edit *edit, const struct elf_note_place *place,
                                     struct bat_error *error)
 {
@@ -51,25 +51,25 @@ static enum bat_code check_old_note(const struct edit *edit, const struct elf_no
     const struct bat_section *section = place->section;
     if (section->index == elf->names_index || section->index == 0)
         return bat_fail(error, BAT_ERR_ELF,
-                        "section %" PRIu32 ", called " BAT_SECTION_NAME
-                        ", is no note but part of the section headers' own structure",
+                        "section %" PRIu32 " is called " BAT_SECTION_NAME
+                        ", but is not a note: it is section 0 or holds the section names",
                         section->index);
     if (place->size != section->size)
         return bat_fail(error, BAT_ERR_UNSUPPORTED,
-                        "section %" PRIu32 " (%s) holds other notes beside the BAT note: only a "
-                        "section of its own can be replaced or removed",
+                        "section %" PRIu32 " (%s) holds other notes besides the BAT note: the note "
+                        "can only be replaced or removed if its section holds nothing else",
                         section->index, section->name);
     for (size_t i = section->index + (size_t)1; i < elf->section_count; i++) {
         if (strcmp(elf->sections[i].name, BAT_SECTION_NAME) == 0)
             return bat_fail(error, BAT_ERR_UNSUPPORTED,
-                            "sections %" PRIu32 " and %zu are both called " BAT_SECTION_NAME
-                            ": which one is meant?",
+                            "expected one section called " BAT_SECTION_NAME
+                            ", found sections %" PRIu32 " and %zu",
                             section->index, i);
     }
     return BAT_OK;
 }
 
-/* True if two stretches of a file share a byte. */
+/* True if two ranges of a file share a byte. */
 static bool share_bytes(uint64_t start, uint64_t size, uint64_t other, uint64_t other_size)
 {
     return size != 0 && other_size != 0 &&
@@ -77,8 +77,8 @@ static bool share_bytes(uint64_t start, uint64_t size, uint64_t other, uint64_t 
 }
 
 /*
- * Program headers must be where they can be read, and not in what is about to change: else it is
- * open what a segment maps.
+ * Program headers must be readable, and must not share bytes with what is about to change:
+ * otherwise it is not known which bytes a segment maps.
  */
 static enum bat_code check_program_headers(const struct bat_elf *elf,
                                            const struct bat_section *old_note,
@@ -102,8 +102,8 @@ static enum bat_code check_program_headers(const struct bat_elf *elf,
         share_bytes(start, size, names->offset, names->size) ||
         (old_note && share_bytes(start, size, old_note->offset, old_note->size)))
         return bat_fail(error, BAT_ERR_ELF,
-                        "expected program headers apart from section headers, their names and the "
-                        "note, found them at 0x%" PRIx64,
+                        "expected program headers that share no bytes with section headers, "
+                        "section names or the note, found them at 0x%" PRIx64,
                         start);
     return BAT_OK;
 }
@@ -115,8 +115,7 @@ static enum bat_code find_old_note(struct edit *edit, struct bat_error *error)
         return elf_no_note(edit->elf, error);
     if (edit->elf->section_count == 0)
         return bat_fail(error, BAT_ERR_UNSUPPORTED,
-                        "no section header table: there is nowhere to enter a " BAT_SECTION_NAME
-                        " section");
+                        "no section header table: a " BAT_SECTION_NAME " section cannot be added");
     enum bat_code code = check_program_headers(edit->elf, place.section, error);
     if (code != BAT_OK)
         return code;
@@ -124,7 +123,7 @@ static enum bat_code find_old_note(struct edit *edit, struct bat_error *error)
     return place.section ? check_old_note(edit, &place, error) : BAT_OK;
 }
 
-/* Find the note's name among the section names, or decide what is to be appended to them. */
+/* Find the note's name among the section names, or decide what to append to them. */
 static enum bat_code find_name(struct edit *edit, struct bat_error *error)
 {
     const struct bat_elf *elf = edit->elf;
@@ -132,9 +131,8 @@ static enum bat_code find_name(struct edit *edit, struct bat_error *error)
     if (!edit->note)
         return BAT_OK;
     if (elf->names_index == SHN_UNDEF)
-        return bat_fail(
-            error, BAT_ERR_UNSUPPORTED,
-            "no section name table: there is nowhere to enter the name " BAT_SECTION_NAME);
+        return bat_fail(error, BAT_ERR_UNSUPPORTED,
+                        "no section name table: the name " BAT_SECTION_NAME " cannot be added");
     uint64_t size = 0;
     const uint8_t *names = bat_elf_section_bytes(elf, &elf->sections[elf->names_index], &size);
     const uint8_t *found = memmem(names, (size_t)size, BAT_SECTION_NAME, sizeof(BAT_SECTION_NAME));
@@ -155,7 +153,7 @@ static enum bat_code find_name(struct edit *edit, struct bat_error *error)
     return BAT_OK;
 }
 
-/* --- Extents of what there is, cut at the end of the file --------------------------------- */
+/* --- Extents in the old file, cut at its end ---------------------------------------------- */
 
 static struct layout_extent extent_of(const struct bat_elf *elf, uint64_t offset, uint64_t size)
 {
@@ -180,13 +178,13 @@ static struct layout_extent segment_extent(const struct bat_elf *elf, size_t ind
 
 /* --- Headers ------------------------------------------------------------------------------ */
 
-/* True if others rely on where the section names are: a segment that maps them, a symbol table. */
+/* True if the section names must stay in place: a segment maps them, or a section links to them. */
 static bool names_are_shared(const struct bat_elf *elf)
 {
     const struct bat_section *names = &elf->sections[elf->names_index];
     if ((names->flags & SHF_ALLOC) != 0)
         return true;
-    /* Section 0 may have the names' index where others have a link: see make_elf_header(). */
+    /* In section 0, sh_link may be the index of the section names: see make_elf_header(). */
     for (size_t i = 1; i < elf->section_count; i++) {
         if (elf->sections[i].link == names->index && i != names->index)
             return true;
@@ -200,14 +198,14 @@ static bool names_are_shared(const struct bat_elf *elf)
     return false;
 }
 
-/* Add a header; there is room for it. */
+/* Add a header; edit->headers has room for it. Returns its index. */
 static size_t add_header(struct edit *edit)
 {
     edit->headers[edit->header_count] = (Elf64_Shdr){.sh_type = SHT_NULL};
     return edit->header_count++;
 }
 
-/* Section names that cannot grow get a longer copy in a section of its own. */
+/* Add the header of a section for a longer copy of section names that cannot grow. */
 static void copy_names_header(struct edit *edit)
 {
     size_t index = add_header(edit);
@@ -218,7 +216,7 @@ static void copy_names_header(struct edit *edit)
     edit->names_index = index;
 }
 
-/* The last header is dropped. Another one has to stay: those behind it keep their indices. */
+/* Only the last header is removed: the headers after another one must keep their indices. */
 static void remove_note_header(struct edit *edit)
 {
     size_t index = edit->old_note->index;
@@ -239,7 +237,7 @@ static void set_note_header(struct edit *edit)
     };
 }
 
-/* Make the new table, offsets of pieces excluded. */
+/* Make the new section header table; write_pieces() sets the offsets of the pieces. */
 static enum bat_code make_headers(struct edit *edit, struct bat_error *error)
 {
     const struct bat_elf *elf = edit->elf;
@@ -264,7 +262,7 @@ static enum bat_code make_headers(struct edit *edit, struct bat_error *error)
 
 /* --- Layout ------------------------------------------------------------------------------- */
 
-/* Everything that headers describe and that is none of the pieces. */
+/* The extents of everything that headers describe, except the pieces. */
 static size_t find_others(const struct edit *edit, struct layout_extent *others)
 {
     const struct bat_elf *elf = edit->elf;
@@ -308,7 +306,7 @@ static enum bat_code plan(struct edit *edit, struct bat_error *error)
     return BAT_OK;
 }
 
-/* Numbers that do not fit in the ELF header are kept in section header 0. */
+/* Numbers that do not fit in the ELF header are stored in section header 0. */
 static Elf64_Ehdr make_elf_header(struct edit *edit)
 {
     Elf64_Ehdr header;
@@ -336,7 +334,7 @@ static Elf64_Ehdr make_elf_header(struct edit *edit)
 
 /* --- The file ----------------------------------------------------------------------------- */
 
-/* Copy what stays, but for what is dropped: there the new file reads as zeros. */
+/* Copy the bytes that stay. Dropped pieces become holes, which read as zeros. */
 static enum bat_code copy_kept(const struct edit *edit, struct replacement *file,
                                struct bat_error *error)
 {
@@ -374,7 +372,7 @@ static enum bat_code write_names(const struct edit *edit, struct replacement *fi
                              piece->offset + (old.end - old.start), error);
 }
 
-/* How much of a note is written before that is told. */
+/* written() is called after this many bytes. */
 #define NOTE_STEP ((uint64_t)4 << 20)
 
 static enum bat_code write_new_note(const struct edit *edit, struct replacement *file,
@@ -386,8 +384,8 @@ static enum bat_code write_new_note(const struct edit *edit, struct replacement 
         uint64_t left = edit->note_size - done;
         uint64_t step = left < NOTE_STEP ? left : NOTE_STEP;
         code = replacement_write(file, edit->note + done, step, offset + done, error);
-        if (code == BAT_OK && edit->passed)
-            edit->passed(edit->note + done, (size_t)step, edit->passed_context);
+        if (code == BAT_OK && edit->written)
+            edit->written(edit->note + done, (size_t)step, edit->written_context);
         done += step;
     }
     return code;
@@ -415,8 +413,8 @@ static enum bat_code write_pieces(struct edit *edit, struct replacement *file,
 }
 
 /*
- * A damaged file may hold parts in one another, so that what was to stay no longer does: what was
- * written has to be an ELF file that can be read.
+ * In a damaged file, parts may overlap, and writing one may have changed another. So check that the
+ * new file is an ELF file that can be read.
  */
 static enum bat_code check_readable(const struct replacement *file, struct bat_error *error)
 {
@@ -430,8 +428,8 @@ static enum bat_code check_readable(const struct replacement *file, struct bat_e
     if (code == BAT_OK)
         return BAT_OK;
     return bat_fail(error, BAT_ERR_ELF,
-                    "expected parts that do not depend on each other, found that the file with "
-                    "the new note could not be read: %.200s",
+                    "expected parts that do not overlap, found that the file with the new note "
+                    "cannot be read: %.200s",
                     cause.message);
 }
 
@@ -446,7 +444,6 @@ static enum bat_code write_edit(struct edit *edit, struct replacement *file,
     return code == BAT_OK ? check_readable(file, error) : code;
 }
 
-/* Work out what is to be written, and write it. */
 static enum bat_code make_edit(struct edit *edit, struct bat_output *output,
                                struct bat_error *error)
 {
@@ -472,7 +469,7 @@ enum bat_code bat_elf_begin_output(const struct bat_elf *elf, const char *path,
 }
 
 enum bat_code bat_elf_put_note(const struct bat_elf *elf, const void *section, size_t size,
-                               bat_elf_passed_fn *passed, void *context, struct bat_output *output,
+                               bat_elf_passed_fn *written, void *context, struct bat_output *output,
                                struct bat_error *error)
 {
     if (!section || size == 0)
@@ -480,8 +477,8 @@ enum bat_code bat_elf_put_note(const struct bat_elf *elf, const void *section, s
     struct edit edit = {.elf = elf,
                         .note = section,
                         .note_size = size,
-                        .passed = passed,
-                        .passed_context = context};
+                        .written = written,
+                        .written_context = context};
     return make_edit(&edit, output, error);
 }
 
@@ -507,7 +504,7 @@ enum bat_code elf_rewrite(const struct bat_elf *elf, const char *path, const voi
     return code;
 }
 
-/* The same for a file that is not open yet. */
+/* elf_rewrite() for a file that is not open. */
 static enum bat_code rewrite_path(const char *path, const char *output, const void *section,
                                   size_t size, struct bat_error *error)
 {

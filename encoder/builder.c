@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Making a map from nothing: tables and entries in any order, sorted at the end. */
+/* Builds a map from tables and entries that are added in any order and sorted at the end. */
 #include "bat_encoder.h"
 
 #include <inttypes.h>
@@ -32,7 +32,6 @@ struct built_secondary {
     uint32_t offset;
 };
 
-/* An array that grows. */
 struct growing {
     void *items;
     uint32_t count;
@@ -51,12 +50,12 @@ static enum bat_code fail_memory(struct bat_error *error)
     return bat_fail(error, BAT_ERR_MEMORY, "not enough memory to build the map");
 }
 
-/* Room for one more item of size bytes; its position is array->count. */
+/* Make room for one more item of size bytes at position array->count. */
 static enum bat_code reserve(struct growing *array, size_t size, struct bat_error *error)
 {
     if (array->count < array->capacity)
         return BAT_OK;
-    /* BAT_NONE stands for "no element", so that many there cannot be. */
+    /* BAT_NONE means "no element", so a count must be below it. */
     uint64_t capacity = (uint64_t)array->capacity + array->capacity / 2 + 64;
     if (capacity >= BAT_NONE)
         capacity = BAT_NONE - 1;
@@ -210,15 +209,15 @@ enum bat_code bat_builder_add_secondary(struct bat_builder *builder, uint32_t ta
 
 /* --- Making the map ----------------------------------------------------------------------- */
 
-/* What finishing works with besides the builder and the map. */
+/* The state of bat_builder_finish(). */
 struct finishing {
     struct bat_builder *builder;
     struct bat_map *map;
     struct bat_error *error;
-    uint32_t *handles;   /* of the tables in the map's order */
+    uint32_t *handles;   /* of the tables, in the map's order */
     uint32_t *positions; /* of the tables in the map, by handle */
     uint32_t *entries;   /* positions in the builder's entries, in the map's order */
-    uint32_t *placed;    /* how many entries of each table have their place */
+    uint32_t *placed;    /* number of entries placed so far, by table */
 };
 
 /* Hot before cold, then by address. */
@@ -283,7 +282,7 @@ static enum bat_code allocate(struct finishing *finishing)
     return BAT_OK;
 }
 
-/* Tables into the map, in its order, with the ranges of the arrays that are theirs. */
+/* Fill the map's tables in its order, with their ranges of the arrays. */
 static enum bat_code place_tables(struct finishing *finishing)
 {
     struct bat_map *map = finishing->map;
@@ -318,7 +317,7 @@ static enum bat_code place_tables(struct finishing *finishing)
     return BAT_OK;
 }
 
-/* Entries by table, each table's in the order of adding, then sorted where that is needed. */
+/* Group the entries by table, in the order of adding, and sort those of tables that need it. */
 static void sort_entries(struct finishing *finishing)
 {
     struct built_entry *from = finishing->builder->entries.items;
@@ -339,7 +338,7 @@ static void sort_entries(struct finishing *finishing)
     }
 }
 
-/* Entries and secondary entry points into the map's arrays. */
+/* Copy entries and secondary entry points into the map's arrays. */
 static void place_entries(struct finishing *finishing)
 {
     struct bat_map *map = finishing->map;
@@ -365,7 +364,7 @@ static void place_entries(struct finishing *finishing)
     }
 }
 
-/* What follows from the tables and entries: skews, equal prefixes, order, fragments. */
+/* Compute what follows from tables and entries: skews, equal prefixes, order, fragments, index. */
 static enum bat_code derive(struct finishing *finishing, enum bat_hot_index hot_index)
 {
     struct bat_map *map = finishing->map;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What a map must fulfil before it is encoded, so that a map made by hand is safe too. */
+/* Checks a map before it is encoded, so that encoding a map from any caller is safe. */
 #include <inttypes.h>
 
 #include "encoding.h"
@@ -28,7 +28,7 @@ static enum bat_code check_ranges(const struct bat_map *map, const struct bat_fu
                     table->address, what);
 }
 
-/* A fragment has a hot parent, and nothing that only hot functions have. */
+/* A fragment has a hot parent, and no fields that only hot functions have. */
 static enum bat_code check_fragment(const struct bat_map *map, const struct bat_function *fragment,
                                     struct bat_error *error)
 {
@@ -87,7 +87,7 @@ static enum bat_code check_table(const struct bat_map *map, uint32_t table, stru
     return check_ranges(map, function, error);
 }
 
-/* All tables by address, each once: merged hot indices are positions in this list. */
+/* by_address holds each table once, by address: merged hot indices are positions in this list. */
 static enum bat_code check_by_address(const struct bat_map *map, struct bat_error *error)
 {
     for (uint32_t i = 0; i < bat_map_tables(map); i++) {

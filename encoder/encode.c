@@ -32,7 +32,7 @@ static void encode_address(struct bat_encoding *encoding, const struct bat_funct
     encoding->address = table->address;
 }
 
-/* BAT.md 5: what only a hot function's header has. */
+/* BAT.md 5: the fields that only a hot function's header has. */
 static void encode_hot_header(struct bat_encoding *encoding, const struct bat_function *table)
 {
     encoding->at = bat_write_u64(encoding->at, table->hash);
@@ -40,7 +40,7 @@ static void encode_hot_header(struct bat_encoding *encoding, const struct bat_fu
     encoding->at = bat_write_uleb(encoding->at, table->secondary_count);
 }
 
-/* BAT.md 7: what only a cold fragment's header has. */
+/* BAT.md 7: the fields that only a cold fragment's header has. */
 static void encode_cold_header(struct bat_encoding *encoding, const struct bat_function *table,
                                uint64_t *hot_index)
 {
@@ -52,7 +52,7 @@ static void encode_cold_header(struct bat_encoding *encoding, const struct bat_f
     encoding->at = bat_write_uleb(encoding->at, table->skew);
 }
 
-/* The number of entries and of equal ones, and the entries. */
+/* The rest of a table: number of entries, length of the equal prefix, entries. */
 static enum bat_code encode_table_body(struct bat_encoding *encoding,
                                        const struct bat_function *table)
 {
@@ -94,9 +94,9 @@ static enum bat_code encode_cold_tables(struct bat_encoding *encoding)
 }
 
 /*
- * More bytes than the note can take. Numbers of 32 bits take 5, differences of 33 bits too; only
- * table addresses and index deltas take all 10. Ranges of tables may overlap in a map made by
- * hand, so the tables are added up instead of the arrays.
+ * An upper bound of the note's size. Numbers of 32 bits take 5 bytes, differences of 33 bits too;
+ * only deltas of table addresses and of indices take all 10. The tables are added up and not the
+ * arrays, because ranges of tables may overlap in a map that a caller has made.
  */
 static uint64_t upper_bound(const struct bat_map *map)
 {
@@ -111,7 +111,7 @@ static uint64_t upper_bound(const struct bat_map *map)
     return bytes;
 }
 
-/* The ELF note header in front of, and the padding behind the description: BAT.md 2. */
+/* Write the ELF note header before the description, and the padding after it: BAT.md 2. */
 static enum bat_code finish_container(uint8_t *section, uint8_t *end, size_t *size,
                                       struct bat_error *error)
 {
@@ -169,8 +169,8 @@ void bat_map_canonicalize(struct bat_map *map)
     }
 }
 
-/* Take out a table: those behind it come one forward. */
-static void take_out(struct bat_map *map, uint32_t table)
+/* Remove a table and renumber those after it. */
+static void remove_table(struct bat_map *map, uint32_t table)
 {
     uint32_t tables = bat_map_tables(map);
     bool is_hot = table < map->hot_count;
@@ -205,10 +205,10 @@ enum bat_code bat_map_drop_unemitted(struct bat_map *map, bool *dropped, struct 
     if (without.functions && without.by_address) {
         memcpy(without.functions, map->functions, tables * sizeof(*without.functions));
         memcpy(without.by_address, map->by_address, tables * sizeof(*without.by_address));
-        take_out(&without, table);
+        remove_table(&without, table);
         code = bat_map_link_fragments(&without);
     }
-    /* The one that is not the map's goes. */
+    /* Free the arrays that *map does not have in the end. */
     struct bat_map spare = code == BAT_OK ? *map : without;
     free(spare.functions);
     free(spare.by_address);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* The encoder's parts and what they hand to each other. Internal to the encoder. */
+/* Shared by the files of the encoder. Internal to the encoder. */
 #ifndef BAT_ENCODER_ENCODING_H
 #define BAT_ENCODER_ENCODING_H
 
@@ -13,7 +13,7 @@ struct bat_encoding {
     uint64_t address; /* the running output address (BAT.md 4) */
 };
 
-/* The entries of one table, whose header has been written (BAT.md 6). */
+/* Encode the entries of one table, whose header has been written (BAT.md 6). */
 enum bat_code bat_encode_entries(struct bat_encoding *encoding, const struct bat_function *table);
 
 /* The length of the longest equal prefix that a table can have with its skew (BAT.md 6.2). */
@@ -22,7 +22,7 @@ uint32_t bat_equal_prefix(const struct bat_map *map, const struct bat_function *
 /* The skew that BOLT gives a table: its first entry's input offset if it is cold (BAT.md 7.1). */
 uint32_t bat_skew(const struct bat_map *map, const struct bat_function *table, bool is_cold);
 
-/* Check what the other parts of a map must fulfil for encoding; see bat_encode(). */
+/* Check everything but the entries, which bat_encode_entries() checks; see bat_encode(). */
 enum bat_code bat_map_check(const struct bat_map *map, struct bat_error *error);
 
 #endif

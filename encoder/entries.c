@@ -7,7 +7,7 @@
 #include "encoding.h"
 #include "writer.h"
 
-/* An array from an element on. Where a map has no elements it may have no array either. */
+/* The address of an element, or NULL: a map without elements may have no array. */
 static const uint32_t *from_element(const uint32_t *array, uint32_t first)
 {
     return array ? array + first : NULL;
@@ -31,7 +31,7 @@ uint32_t bat_skew(const struct bat_map *map, const struct bat_function *table, b
     return map->input_offsets[table->first_entry] >> 1;
 }
 
-/* BAT.md 6.2: one bit an entry, and what is left of the last byte clear. */
+/* BAT.md 6.2: one bit for each entry; the unused bits of the last byte are clear. */
 static uint8_t *write_branch_bits(uint8_t *at, const uint32_t *input, uint32_t count)
 {
     for (uint32_t i = 0; i < count; i += 8) {
@@ -51,21 +51,21 @@ static enum bat_code fail(const struct bat_encoding *encoding, const struct bat_
                     table->address, expected, entry);
 }
 
-/* What is being written of a table. */
+/* Where the next entry is written, and the values that its deltas count from. */
 struct entry_cursor {
     uint8_t *at;           /* where the next byte goes */
-    const uint64_t *hash;  /* of the next block, or of the last if all are written */
-    const uint32_t *index; /* its index */
+    const uint64_t *hash;  /* of the next block; of the last one if all are written */
+    const uint32_t *index; /* of the same block */
     uint32_t blocks_left;
-    uint32_t output;     /* offset of the entry before, 0 for the first */
+    uint32_t output;     /* output offset of the previous entry, 0 for the first */
     uint32_t input;      /* its input side: offset << 1 | branch bit */
-    uint64_t last_index; /* index of the last block */
+    uint64_t last_index; /* index of the previous block */
 };
 
 /*
- * Hash and index delta if the entry is a block. Which entries are blocks no processor can guess,
- * so those of the next block are written behind every entry; they stay if the entry is one, and
- * are written over if it is not. False if there is no such block.
+ * Write hash and index delta if the entry is a block. Processors cannot predict which entries are
+ * blocks, so the next block's values are written after every entry; if the entry is not a block,
+ * the next entry overwrites them. False if the table has no more blocks.
  */
 static inline bool write_block(struct entry_cursor *cursor, uint64_t is_block)
 {

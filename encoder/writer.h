@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Writing the numbers of a note (BAT.md 3). The buffer was made large enough for the largest note
- * that the map could give, so that no single write needs to ask. Internal to the encoder.
+ * Writes the numbers of a note (BAT.md 3). The buffer has room for the largest note that the map
+ * could give, so no write checks bounds. Internal to the encoder.
  */
 #ifndef BAT_ENCODER_WRITER_H
 #define BAT_ENCODER_WRITER_H
@@ -11,7 +11,7 @@
 
 #define BAT_LEB128_MAX 10u
 
-/* Bytes that may be written behind what is wanted, to be written over. */
+/* Bytes that may be written past the end of the note's content. */
 #define BAT_WRITER_SLACK 16u
 
 static inline uint8_t *bat_write_u64(uint8_t *at, uint64_t value)
@@ -54,8 +54,8 @@ static inline uint8_t *bat_write_sleb(uint8_t *at, int64_t value)
 }
 
 /*
- * The step of an input offset, nearly always of one or two bytes. Which of the two no processor
- * can guess well: both are written, and the second may be written over.
+ * The delta of an input side, nearly always one or two bytes. Processors cannot predict well which
+ * of the two: both bytes are written, and the next field overwrites the second if it is unused.
  */
 static inline uint8_t *bat_write_step(uint8_t *at, int64_t step)
 {

@@ -10,7 +10,7 @@
 /* Longer augmentations would repeat letters; the limit keeps the time for an entry constant. */
 #define AUGMENTATION_MAX 16u
 
-/* The bytes of one entry, and where in it reading has come to. */
+/* The bytes of an entry that have not been read. */
 struct cursor {
     const uint8_t *at;
     const uint8_t *end;
@@ -18,9 +18,9 @@ struct cursor {
 
 struct entry {
     const uint8_t *start; /* of its length field */
-    const uint8_t *id;    /* the field that tells CIE (0) from FDE (distance to its CIE) */
+    const uint8_t *id;    /* the identifier: 0 in a CIE; the distance to its CIE in an FDE */
     uint64_t cie_distance;
-    struct cursor rest; /* what follows the id */
+    struct cursor rest; /* the bytes after the identifier */
 };
 
 static enum bat_code damaged(const struct bat_fde_walk *walk, const uint8_t *at,
@@ -62,7 +62,7 @@ static bool read_signed(struct cursor *cursor, size_t size, uint64_t *value)
     return true;
 }
 
-/* DWARF allows padding in LEB128 numbers, BAT does not: hence not the decoder's reader. */
+/* DWARF allows padding in LEB128 numbers, BAT does not, so the decoder's reader does not fit. */
 static bool read_leb128(struct cursor *cursor, bool is_signed, uint64_t *value)
 {
     *value = 0;
@@ -104,7 +104,7 @@ static bool read_form(struct cursor *cursor, uint8_t encoding, uint64_t *value)
     }
 }
 
-/* A pointer: relative to its own place or to nothing. Other bases do not occur in .eh_frame. */
+/* A pointer, absolute or relative to its own address. Other bases do not occur in .eh_frame. */
 static bool read_pointer(const struct bat_fde_walk *walk, struct cursor *cursor, uint8_t encoding,
                          uint64_t *value)
 {
@@ -124,7 +124,7 @@ static bool read_pointer(const struct bat_fde_walk *walk, struct cursor *cursor,
 
 /* --- Entries ------------------------------------------------------------------------------ */
 
-/* Read the frame of the entry at `at`; *is_last is set for the terminating entry. */
+/* Read length and identifier of the entry at `at`; *is_last is set for the terminating entry. */
 static enum bat_code read_entry(const struct bat_fde_walk *walk, const uint8_t *at,
                                 struct entry *entry, bool *is_last, struct bat_error *error)
 {
@@ -148,7 +148,7 @@ static enum bat_code read_entry(const struct bat_fde_walk *walk, const uint8_t *
     return BAT_OK;
 }
 
-/* The augmentation data of a CIE, as its string says: what we need of it. */
+/* Read the encodings from a CIE's augmentation data, which has the fields that string names. */
 static bool read_augmentation(struct bat_fde_walk *walk, struct cursor *cursor, const char *string)
 {
     uint64_t ignored;
@@ -242,7 +242,7 @@ static enum bat_code read_fde(struct bat_fde_walk *walk, struct entry *entry, st
     struct cursor *cursor = &entry->rest;
     struct bat_fde result = {0};
     uint64_t ignored;
-    /* The size has the address's form, but is relative to nothing. */
+    /* The size has the address's form, but is not relative. */
     if (!read_pointer(walk, cursor, walk->code_encoding, &result.address) ||
         !read_form(cursor, walk->code_encoding, &result.size))
         return damaged(walk, entry->start, error, "the code range of an entry cannot be read");
@@ -254,7 +254,7 @@ static enum bat_code read_fde(struct bat_fde_walk *walk, struct entry *entry, st
         if (!read_form(&field, walk->lsda_encoding, &distance) ||
             !read_pointer(walk, cursor, walk->lsda_encoding, &result.lsda))
             return damaged(walk, entry->start, error, "the exception table's address is damaged");
-        if (distance == 0) /* none, whatever it would be relative to */
+        if (distance == 0) /* no exception table, even if pointers are relative */
             result.lsda = 0;
     }
     *fde = result;

@@ -8,9 +8,9 @@
 #include "functions_draft.h"
 
 /*
- * Look-ups go by way of buckets: the address range of all functions in 2^shift bytes each, about
- * as many as there are functions. starts_below[b] is the number of functions that start below
- * bucket b, so that only those that start in an address's own bucket are searched.
+ * Look-ups use buckets: the address range of all functions is divided into about as many buckets of
+ * 2^shift bytes as there are functions. starts_below[b] is the number of functions that start below
+ * bucket b, so a look-up searches only the functions that start in the address's bucket.
  */
 struct span {
     uint64_t start;
@@ -19,7 +19,7 @@ struct span {
 
 struct bat_functions {
     struct bat_function_symbol *all;
-    struct span *spans; /* what a search needs of all[] */
+    struct span *spans; /* the members of all[] that a search needs */
     uint32_t count;
     uint32_t *starts_below; /* bucket_count + 1 */
     uint64_t bucket_count;
@@ -28,14 +28,14 @@ struct bat_functions {
     uint32_t *first_entry_point; /* count + 1: indices into entry_points */
     char *text;
     const struct bat_elf *elf;
-    _Atomic(uint8_t) *padding; /* enum padding: what is known of it, found when asked for */
-    struct draft *draft;       /* what names are made from; NULL when they are made */
+    _Atomic(uint8_t) *padding; /* enum padding, by function; found at the first look-up there */
+    struct draft *draft;       /* the source of the names; NULL once they are made */
     bool have_symbols;
 };
 
 enum padding {
     PADDING_UNKNOWN,
-    PADDING_ONLY, /* nothing but padding stands between size and extent */
+    PADDING_ONLY, /* there is only padding between size and extent */
     PADDING_NOT,
 };
 
@@ -68,11 +68,11 @@ void bat_functions_free(struct bat_functions *functions)
 
 /* --- Building ----------------------------------------------------------------------------- */
 
-/* Number the symbols that the wanted functions (NULL: all) are called by. */
+/* Number the symbols that name the wanted functions (NULL: all). */
 static enum bat_code number_symbols(struct draft *draft, const uint8_t *wanted,
                                     struct bat_error *error)
 {
-    uint32_t *symbols[2]; /* wanted without a file, and below their files */
+    uint32_t *symbols[2]; /* [0]: to number by name; [1]: to number by name and file */
     uint32_t counts[2] = {0, 0};
     bool has_nameless = false;
     for (unsigned i = 0; i < 2; i++)
@@ -101,7 +101,7 @@ static enum bat_code number_symbols(struct draft *draft, const uint8_t *wanted,
     return code;
 }
 
-/* Symbols and FDEs have nothing to do with each other: a thread of its own reads the FDEs. */
+/* FDEs are read in a second thread, because symbols and FDEs are independent. */
 struct fde_thread {
     struct draft *draft;
     enum bat_code code;
@@ -222,8 +222,8 @@ static enum bat_code fill_buckets(struct bat_functions *functions, struct bat_er
 }
 
 /*
- * Whether a function is followed by padding alone. Two threads may find out at the same time:
- * both find the same.
+ * True if only padding follows a function up to its extent. Two threads may find out at the same
+ * time; both get the same result.
  */
 static bool is_padded(const struct bat_functions *functions, uint32_t index)
 {
@@ -246,7 +246,7 @@ uint32_t bat_functions_find(const struct bat_functions *functions, uint64_t addr
     uint64_t bucket = (address - functions->spans[0].start) >> functions->shift;
     if (bucket >= functions->bucket_count)
         bucket = functions->bucket_count - 1;
-    /* All that start below the bucket start at or below the address, at least function 0. */
+    /* Functions that start below the bucket start below the address; function 0 is never above. */
     uint32_t low = functions->starts_below[bucket];
     uint32_t high = functions->starts_below[bucket + 1];
     while (low < high) {

@@ -7,8 +7,8 @@
 #include "plt.h"
 
 /*
- * Which symbols are functions. The rules are perf2bolt's, in its order: what it takes for a
- * function decides how the profile's offsets count.
+ * Decides which symbols are functions, by perf2bolt's rules in perf2bolt's order: a profile's
+ * offsets are relative to what perf2bolt takes for a function.
  */
 
 /* --- Sections ----------------------------------------------------------------------------- */
@@ -40,7 +40,7 @@ enum bat_code draft_read_sections(struct draft *draft, struct bat_error *error)
     return BAT_OK;
 }
 
-/* An empty section holds its own address. */
+/* An empty section contains its own address. */
 static bool section_holds(const struct bat_section *section, uint64_t address)
 {
     uint64_t offset = address - section->address;
@@ -65,7 +65,7 @@ const struct bat_section *draft_section_at(const struct draft *draft, uint64_t a
 
 /* --- One symbol --------------------------------------------------------------------------- */
 
-/* True if the symbol stands in a section of code and may be a function there. */
+/* True if the symbol is in a section of code and may be a function. */
 static bool is_in_code(const struct draft_symbol *symbol)
 {
     const struct bat_section *in = symbol->in;
@@ -83,7 +83,7 @@ bool draft_tolerates(const struct draft_function *function, const struct draft_s
     return symbol->type == STT_NOTYPE && symbol->binding == STB_LOCAL;
 }
 
-/* True if the symbol is part of the last function rather than a function. */
+/* True if the symbol is not a function but belongs to the last one. */
 static bool belongs_to(struct draft_function *last, struct draft_symbol *symbol)
 {
     bool is_inside = draft_contains(last, symbol->address);
@@ -97,8 +97,8 @@ static bool belongs_to(struct draft_function *last, struct draft_symbol *symbol)
 }
 
 /*
- * Let the function bear the symbol's name if it has none (is_first), or if this is the first of
- * its names with two slashes.
+ * Give the function the symbol's name if it has none (is_first), or if this is the first of its
+ * names with two slashes.
  */
 static void offer_name(const struct draft_symbols *symbols, struct draft_function *function,
                        uint32_t index, bool is_first)
@@ -122,7 +122,10 @@ static void offer_name(const struct draft_symbols *symbols, struct draft_functio
 
 /* --- All symbols -------------------------------------------------------------------------- */
 
-/* What an FDE at or around the symbol says; *next_fde is the first at or above its address. */
+/*
+ * The size of the symbol and of the FDE at its address, whichever is larger; *conflict if it lies
+ * inside another FDE's code. *next_fde is the first FDE at or above its address.
+ */
 static void ask_fdes(const struct draft *draft, size_t *next_fde, const struct draft_symbol *symbol,
                      uint64_t *size, bool *conflict)
 {
@@ -141,7 +144,7 @@ static void ask_fdes(const struct draft *draft, size_t *next_fde, const struct d
     }
 }
 
-/* The symbol is a function: the last one found if that is at its address, else a new one. */
+/* Add a symbol that is a function: to the last function if that is at its address, else as new. */
 static enum bat_code add_symbol(struct draft *draft, uint32_t index, size_t *next_fde,
                                 struct bat_error *error)
 {
@@ -176,7 +179,7 @@ static enum bat_code add_symbol(struct draft *draft, uint32_t index, size_t *nex
     return BAT_OK;
 }
 
-/* Sections' symbols at PLT entries give way to the entries. */
+/* True for symbols of PLT sections: the function there is the PLT entry or the section's start. */
 static bool is_plt_symbol(const struct draft *draft, const struct draft_symbol *symbol)
 {
     if (symbol->type != STT_SECTION)

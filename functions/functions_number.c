@@ -6,20 +6,20 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-/* Counts how often each name, or name below a file, has come by. */
+/* Counts the symbols with one name, or one name and file. */
 struct counter {
     uint64_t hash;
-    uint32_t symbol_after; /* one more than a symbol that bears it; 0: a free place */
+    uint32_t symbol_after; /* index of a symbol with the name, plus 1; 0: a free slot */
     uint32_t count;
 };
 
 struct counters {
-    struct counter *places;
-    uint64_t mask;    /* number of places, a power of two, less 1 */
-    uint64_t *filter; /* bit h % 64 of word h / 64 % (mask + 1) is set for the hash h of each name,
-                         files left out, that is counted: most names are not */
-    bool by_file;     /* names are those below files */
-    const char *file; /* the last one hashed */
+    struct counter *slots; /* a hash table */
+    uint64_t mask;         /* number of slots, a power of two, minus 1 */
+    uint64_t *filter; /* bit h % 64 of word h / 64 % (mask + 1) is set for the hash h of each name
+                         (without file) that is counted: most names are not */
+    bool by_file;     /* names with their files */
+    const char *file; /* the last file hashed */
     uint64_t file_hash;
 };
 
@@ -60,18 +60,18 @@ static enum bat_code hash_name(struct counters *counters, struct draft_symbols *
     return BAT_OK;
 }
 
-/* The place of a symbol's name, free or taken by the same name. */
-static struct counter *find_place(const struct counters *counters,
-                                  const struct draft_symbols *symbols, uint32_t symbol,
-                                  uint64_t hash)
+/* The slot of a symbol's name, free or with the same name. */
+static struct counter *find_slot(const struct counters *counters,
+                                 const struct draft_symbols *symbols, uint32_t symbol,
+                                 uint64_t hash)
 {
     for (uint64_t i = hash;; i++) {
-        struct counter *place = &counters->places[i & counters->mask];
-        if (place->symbol_after == 0)
-            return place;
-        if (place->hash == hash &&
-            same_name(counters, &symbols->all[place->symbol_after - 1], &symbols->all[symbol]))
-            return place;
+        struct counter *slot = &counters->slots[i & counters->mask];
+        if (slot->symbol_after == 0)
+            return slot;
+        if (slot->hash == hash &&
+            same_name(counters, &symbols->all[slot->symbol_after - 1], &symbols->all[symbol]))
+            return slot;
     }
 }
 
@@ -80,7 +80,7 @@ static uint64_t *filter_word(const struct counters *counters, uint64_t hash)
     return &counters->filter[hash / 64 & counters->mask];
 }
 
-/* Let the names of these symbols be counted. */
+/* Add counters for the names of these symbols. */
 static enum bat_code expect(struct draft_symbols *symbols, struct counters *counters,
                             const uint32_t *wanted, uint32_t wanted_count, struct bat_error *error)
 {
@@ -92,8 +92,8 @@ static enum bat_code expect(struct draft_symbols *symbols, struct counters *coun
         enum bat_code code = hash_name(counters, symbols, symbol, &hash, error);
         if (code)
             return code;
-        struct counter *place = find_place(counters, symbols, wanted[i], hash);
-        *place = (struct counter){.hash = hash, .symbol_after = wanted[i] + 1};
+        struct counter *slot = find_slot(counters, symbols, wanted[i], hash);
+        *slot = (struct counter){.hash = hash, .symbol_after = wanted[i] + 1};
         *filter_word(counters, symbol->hash) |= (uint64_t)1 << symbol->hash % 64;
     }
     return BAT_OK;
@@ -111,11 +111,11 @@ static enum bat_code number_expected(struct draft_symbols *symbols, struct count
         enum bat_code code = hash_name(counters, symbols, symbol, &hash, error);
         if (code)
             return code;
-        struct counter *place = find_place(counters, symbols, i, hash);
-        if (place->symbol_after == 0)
+        struct counter *slot = find_slot(counters, symbols, i, hash);
+        if (slot->symbol_after == 0)
             continue;
-        place->count++;
-        *(counters->by_file ? &symbol->file_number : &symbol->number) = place->count;
+        slot->count++;
+        *(counters->by_file ? &symbol->file_number : &symbol->number) = slot->count;
     }
     return BAT_OK;
 }
@@ -127,18 +127,18 @@ enum bat_code draft_symbols_number(struct draft_symbols *symbols, bool by_file,
     if (wanted_count == 0)
         return BAT_OK;
     struct counters counters = {.mask = 1, .by_file = by_file};
-    while (counters.mask < 2 * (uint64_t)wanted_count) /* at least half of the places stay free */
+    while (counters.mask < 2 * (uint64_t)wanted_count) /* at least half of the slots stay free */
         counters.mask = 2 * counters.mask + 1;
-    counters.places = calloc(counters.mask + 1, sizeof(*counters.places));
+    counters.slots = calloc(counters.mask + 1, sizeof(*counters.slots));
     counters.filter = calloc(counters.mask + 1, sizeof(*counters.filter));
     enum bat_code code = BAT_OK;
-    if (!counters.places || !counters.filter)
+    if (!counters.slots || !counters.filter)
         code = bat_fail(error, BAT_ERR_MEMORY, "out of memory for the numbers of local symbols");
     if (!code)
         code = expect(symbols, &counters, wanted, wanted_count, error);
     if (!code)
         code = number_expected(symbols, &counters, error);
-    free(counters.places);
+    free(counters.slots);
     free(counters.filter);
     return code;
 }

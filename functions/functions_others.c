@@ -8,7 +8,7 @@
 #include "eh_frame.h"
 #include "plt.h"
 
-/* Functions that have no symbol: entries of the PLT, and code that only .eh_frame describes. */
+/* Adds functions that have no symbol: PLT entries, and code that only .eh_frame describes. */
 
 enum bat_code draft_reserve(struct draft_functions *functions, uint64_t capacity,
                             struct bat_error *error)
@@ -58,8 +58,8 @@ static struct draft_function *function_at(const struct draft_functions *function
 }
 
 /*
- * The first symbol at the address that this file gives the entry's function, if the function is
- * in its symbol table by that name; else BAT_NONE.
+ * If this file's symbol table has the entry's function, with its name and address: the first symbol
+ * at that address; else BAT_NONE.
  */
 static enum bat_code find_own_symbol(struct draft *draft, const struct bat_plt_entry *entry,
                                      uint32_t *first, struct bat_error *error)
@@ -82,9 +82,9 @@ static enum bat_code find_own_symbol(struct draft *draft, const struct bat_plt_e
 }
 
 /*
- * What an entry is called after: the symbol of its slot; for a function of this file, that
- * function's first name; for an IFUNC without a symbol its resolver's. *known is false if there
- * is no such resolver.
+ * Set a PLT entry's name: the symbol of its slot; for a function of this file, the function's first
+ * name; for an IFUNC without a symbol, its resolver's. *known is false if the resolver is not a
+ * function with a symbol.
  */
 static enum bat_code name_plt_entry(struct draft *draft, const struct bat_plt_entry *entry,
                                     struct draft_function *function, bool *known,
@@ -134,7 +134,7 @@ static enum bat_code collect_plt_entries(struct draft *draft, struct draft_funct
     return code;
 }
 
-/* The start of each PLT section is a function, whether an entry or not. */
+/* The start of each PLT section is a function, even if no entry is there. */
 static enum bat_code collect_plt_starts(struct draft *draft, struct draft_functions *found,
                                         struct bat_error *error)
 {
@@ -173,8 +173,8 @@ static int by_address(const void *left, const void *right)
 }
 
 /*
- * Merge more, sorted, into functions: from the end, so that they need no second array. No two
- * have the same address.
+ * Merge more, which is sorted, into functions: from the end, so that no second array is needed. All
+ * addresses differ.
  */
 static enum bat_code merge(struct draft_functions *functions, const struct draft_functions *more,
                            struct bat_error *error)
@@ -192,7 +192,7 @@ static enum bat_code merge(struct draft_functions *functions, const struct draft
     return BAT_OK;
 }
 
-/* Of several at the same address keep the first. */
+/* Keep the first of several at the same address. */
 static void drop_repeated(struct draft_functions *functions)
 {
     uint32_t kept = 0;
@@ -219,7 +219,7 @@ enum bat_code draft_add_plt(struct draft *draft, struct bat_error *error)
 
 /* --- FDEs --------------------------------------------------------------------------------- */
 
-/* The code of all FDEs in the section's order: its address, and its size as what goes with it. */
+/* The code of all FDEs in the section's order: key is its address, value its size. */
 static enum bat_code collect_fdes(const struct bat_elf *elf, struct bat_sort_key **keys,
                                   size_t *count, struct bat_error *error)
 {
@@ -288,13 +288,13 @@ enum bat_code draft_read_fdes(struct draft *draft, struct bat_error *error)
     return code;
 }
 
-/* True if the function starts with the FDE, or before it and reaches over its start. */
+/* True if the function starts at the FDE's address or contains it. */
 static bool covers(const struct draft_function *function, const struct draft_fde *fde)
 {
     return function->address == fde->address || draft_contains(function, fde->address);
 }
 
-/* The FDEs that start in no function, and in no such FDE before, and lie in a section. */
+/* FDEs become functions if they start in a section, and in no function, also none found here. */
 static enum bat_code collect_new(const struct draft *draft, struct draft_functions *found,
                                  struct bat_error *error)
 {

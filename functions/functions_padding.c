@@ -12,7 +12,7 @@ enum kind {
     KIND_JUMP_FORWARD, /* past its own end, at most to the end of the bytes */
 };
 
-/* 90 and 0F 1F, with what prefixes and operands ever. */
+/* Opcodes 90 and 0F 1F, with any prefixes and operands. */
 static bool is_nop(const ZydisDecodedInstruction *decoded)
 {
     return decoded->mnemonic == ZYDIS_MNEMONIC_NOP &&

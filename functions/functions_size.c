@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How far functions reach, and where else than at their start they can be entered. */
+/* Finds the functions' sizes and secondary entry points. */
 
 static enum bat_code add_entry(struct draft_entries *entries, uint32_t function, uint64_t address,
                                struct bat_error *error)
@@ -30,9 +30,9 @@ static enum bat_code add_entry(struct draft_entries *entries, uint32_t function,
 }
 
 /*
- * Pass the symbols from *at on that lie behind a function's start and before limit. Those that
- * it tolerates are entry points too, up to the first that it does not: there, at *boundary, it
- * ends at the latest.
+ * Go through the symbols from *at on that lie after a function's start and before limit. Symbols
+ * that it tolerates are entry points too, up to the first one that it does not tolerate: that is
+ * *boundary, where the function ends at the latest.
  */
 static enum bat_code pass_symbols(struct draft *draft, uint32_t function, uint64_t limit,
                                   uint32_t *at, uint64_t *boundary, struct bat_error *error)
@@ -59,7 +59,7 @@ static enum bat_code pass_symbols(struct draft *draft, uint32_t function, uint64
     return BAT_OK;
 }
 
-/* A function without size, or in conflict with an FDE, has all that is free up to the boundary. */
+/* A function without size, or in conflict with an FDE, gets all bytes up to the boundary. */
 static void set_size(struct draft_function *function, uint64_t boundary)
 {
     uint64_t section_end = function->in->address + function->in->size;

@@ -8,8 +8,8 @@
 #include <xxhash.h>
 
 /*
- * The symbol table as it lies in the file. bat_elf_symbols() is for people's eyes and leaves out
- * section symbols, which perf2bolt takes for functions where nothing else is.
+ * The symbol table as it is in the file. bat_elf_symbols() cannot be used: it leaves out section
+ * symbols, which perf2bolt takes for functions where there is nothing else.
  */
 struct table {
     const struct bat_elf *elf;
@@ -22,7 +22,7 @@ struct table {
     uint64_t strings_size;
 };
 
-/* FILE symbols hold no offset 0: that is the empty name. */
+/* An offset that no FILE symbol's name has: offset 0 is the empty name. */
 #define NO_FILE 0u
 
 static Elf64_Sym symbol_at(const struct table *table, uint32_t index)
@@ -52,14 +52,14 @@ static enum bat_code open_table(struct table *table, const struct bat_section *s
 {
     uint64_t size;
     table->symbols = bat_elf_section_bytes(table->elf, symtab, &size);
-    if (!table->symbols) /* a file of debugging sections only, or none */
+    if (!table->symbols) /* for example in a file with debugging sections only */
         return BAT_OK;
     if (size / sizeof(Elf64_Sym) >= BAT_NONE)
         return bat_fail(error, BAT_ERR_ELF, "the symbol table holds more than 2^32 symbols");
     table->count = (uint32_t)(size / sizeof(Elf64_Sym));
     if (symtab->link >= table->section_count)
         return bat_fail(error, BAT_ERR_ELF,
-                        "the symbol table's strings should be in section %" PRIu32
+                        "the symbol table's strings are in section %" PRIu32
                         ", but there are only %zu sections",
                         symtab->link, table->section_count);
     const uint8_t *strings =
@@ -102,7 +102,7 @@ static bool symbol_section(const struct table *table, uint32_t index, const Elf6
            symbol->st_size <= (*in)->size - offset;
 }
 
-/* AArch64 and RISC-V: $x and $d tell code from data, and are no symbols otherwise. */
+/* AArch64 and RISC-V: $x and $d mark code and data, and name nothing. */
 static bool is_marker(const struct table *table, const Elf64_Sym *symbol, const char *name)
 {
     uint16_t machine = bat_elf_machine(table->elf);
@@ -149,7 +149,8 @@ static uint8_t slashes_in(const char *name, size_t length)
     return memchr(first + 1, '/', length - (size_t)(first + 1 - name)) ? 2 : 1;
 }
 
-/* All that names are asked for is found here, while they come in the order of the file. */
+/* Everything about a name is found here, in one pass in the file's order: later accesses would be
+ * scattered. */
 static enum bat_code describe_name(struct draft_symbols *symbols, struct draft_symbol *symbol,
                                    struct bat_error *error)
 {
@@ -201,7 +202,7 @@ static enum bat_code make_symbols(const struct table *table, struct draft_symbol
         Elf64_Sym symbol = symbol_at(table, i);
         if (symbol.st_name >= table->strings_size)
             return bat_fail(error, BAT_ERR_ELF,
-                            "the name of symbol %" PRIu32 " lies at %" PRIu32
+                            "the name of symbol %" PRIu32 " is at offset %" PRIu32
                             ", beyond the %" PRIu64 " bytes of strings",
                             i, symbol.st_name, table->strings_size);
         if (ELF64_ST_TYPE(symbol.st_info) == STT_FILE) {
@@ -220,7 +221,7 @@ static enum bat_code make_symbols(const struct table *table, struct draft_symbol
 
 /* --- Sorting ------------------------------------------------------------------------------ */
 
-/* At one address, functions come before all others, sections behind them. */
+/* At one address, function symbols come first, section symbols last. */
 static unsigned rank(const struct draft_symbol *symbol)
 {
     if (draft_is_function(symbol))
@@ -228,11 +229,10 @@ static unsigned rank(const struct draft_symbol *symbol)
     return symbol->type == STT_SECTION ? 2 : 1;
 }
 
-/* How far ahead of its use a symbol is fetched. */
+/* How many symbols ahead the prefetch is. */
 #define FETCH_AHEAD 12u
 
-/* The symbols in order; keys has room for twice as many as there are. NULL if there is no memory.
- */
+/* The symbols, sorted; keys must have space for twice their number. NULL if out of memory. */
 static struct draft_symbol *sort_symbols(const struct draft_symbols *symbols,
                                          struct bat_sort_key *keys)
 {
@@ -334,8 +334,8 @@ enum bat_code draft_symbols_spend(struct draft_symbols *symbols, uint64_t bytes,
 {
     if (bytes > symbols->text_left)
         return bat_fail(error, BAT_ERR_ELF,
-                        "the names of the symbols overlap: all together they are more than %u "
-                        "times as long as the symbol tables and their strings",
+                        "the names of the symbols overlap: together they are more than %u times as "
+                        "long as the symbol tables and their strings",
                         DRAFT_TEXT_FACTOR);
     symbols->text_left -= bytes;
     return BAT_OK;

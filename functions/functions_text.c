@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The names of functions: pointers into the file where it has them, else text of our own. */
+/* Makes the names of functions: pointers into the file if it has the name, else new text. */
 
-/* What a name can have besides the strings that it is made of. */
+/* The most bytes of a name besides the strings that it is made of. */
 #define FIXED_MAX 48u
 
 #define ANONYMOUS_PREFIX "ANONYMOUS."
@@ -15,12 +15,12 @@
 #define PSEUDO_PREFIX "__BOLT_PSEUDO_"
 #define PLT_SUFFIX "@PLT"
 
-/* LLVM puts this before names of private labels, so that they do not become such. */
+/* LLVM puts this before names like those of private labels, so that the symbols stay visible. */
 #define PRIVATE_PREFIX "PG"
 
 /* --- Sizes -------------------------------------------------------------------------------- */
 
-/* Bytes of the strings that a name is made of; *is_made is false if it is in the file as it is. */
+/* Bytes of the strings that a name is made of; *is_made is false if the file has the whole name. */
 static size_t string_size(const struct draft *draft, const struct draft_function *function,
                           bool *is_made)
 {
@@ -70,7 +70,7 @@ static enum bat_code measure(struct draft *draft, const uint8_t *wanted, size_t 
 
 /* --- Writing ------------------------------------------------------------------------------ */
 
-/* All of these write at `at`, end with a zero byte, and return where that is. */
+/* All of these write a terminated string to `at` and return the address of its zero byte. */
 
 static char *put_string(char *at, const char *string)
 {
@@ -87,7 +87,7 @@ static char *put_symbol(char *at, const struct draft_symbol *symbol)
 
 static char *put_digits(char *at, uint64_t value, unsigned base)
 {
-    char digits[20]; /* as many as 2^64 has with base 10 */
+    char digits[20]; /* 2^64 - 1 has 20 digits in base 10 */
     size_t count = 0;
     do {
         digits[count++] = "0123456789abcdef"[value % base];

@@ -8,10 +8,10 @@
 #define DIGIT_BITS 11u
 #define DIGIT_VALUES (1u << DIGIT_BITS)
 
-/* Up to so many keys are sorted by insertion, */
+/* Up to this many keys are sorted by insertion, */
 #define FEW 16u
 
-/* ... up to so many by merging: for the counts of a radix sort they would be too few. */
+/* ... and up to this many by merging: for so few, the counts of a radix sort cost too much. */
 #define SOME 2048u
 
 static unsigned digit_of(uint64_t key, unsigned digit)
@@ -19,7 +19,7 @@ static unsigned digit_of(uint64_t key, unsigned digit)
     return (unsigned)(key >> (DIGIT_BITS * digit)) & (DIGIT_VALUES - 1);
 }
 
-/* One stable pass by one digit, unless all keys agree in it. Returns where the keys are then. */
+/* One stable pass by one digit, unless all keys agree in it. Returns the array with the result. */
 static struct bat_sort_key *pass(struct bat_sort_key *from, struct bat_sort_key *to, size_t count,
                                  unsigned digit, size_t counts[DIGIT_VALUES])
 {
@@ -55,7 +55,7 @@ static void insert_keys(struct bat_sort_key *keys, size_t count)
     }
 }
 
-/* Merge the sorted keys below middle with those behind it. */
+/* Merge the sorted keys before middle with the sorted keys from middle on. */
 static void merge_keys(const struct bat_sort_key *from, struct bat_sort_key *to, size_t middle,
                        size_t count)
 {
@@ -67,7 +67,7 @@ static void merge_keys(const struct bat_sort_key *from, struct bat_sort_key *to,
     }
 }
 
-/* Returns where the keys are then. */
+/* Returns the array with the result, keys or spare. */
 static struct bat_sort_key *merge_sort(struct bat_sort_key *keys, struct bat_sort_key *spare,
                                        size_t count)
 {
@@ -87,8 +87,8 @@ static struct bat_sort_key *merge_sort(struct bat_sort_key *keys, struct bat_sor
 }
 
 /*
- * Radix sort from the lowest bits up: three passes for the addresses of real programs, where
- * qsort() would take five times as long.
+ * Radix sort from the lowest bits up. Addresses of real programs take three passes; qsort() takes
+ * five times as long.
  */
 struct bat_sort_key *bat_sort_keys(struct bat_sort_key *keys, struct bat_sort_key *spare,
                                    size_t count)

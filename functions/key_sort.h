@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Sorting by numbers in linear time. Internal to the library. */
+/* Sorts by numbers in linear time. Internal to the library. */
 #ifndef BAT_FUNCTIONS_KEY_SORT_H
 #define BAT_FUNCTIONS_KEY_SORT_H
 
@@ -8,12 +8,12 @@
 
 struct bat_sort_key {
     uint64_t key;
-    uint64_t value; /* goes with the key */
+    uint64_t value; /* moved with the key */
 };
 
 /*
- * Sort keys, keeping the order of equal ones. spare has room for as many. Returns where the
- * sorted keys are, keys or spare.
+ * Sort count keys; equal ones keep their order. spare must have space for count keys. Returns the
+ * array that holds the result, keys or spare.
  */
 struct bat_sort_key *bat_sort_keys(struct bat_sort_key *keys, struct bat_sort_key *spare,
                                    size_t count);

@@ -36,7 +36,8 @@ void plt_slots_add(struct plt_slots *slots, const struct bat_section *in, uint64
         (struct plt_slot){.address = in->address + offset, .slot = slot, .in = in};
 }
 
-/* Sections share no bytes in a sound file: those that have more than it are left out. */
+/* In a sound file sections share no bytes, so together they are not larger than the file; sections
+ * beyond that are left out. */
 static void collect_slots(const struct bat_elf *elf, struct plt_slots *slots)
 {
     size_t count;
@@ -65,7 +66,7 @@ static int by_slot(const void *left, const void *right)
     return (a->slot > b->slot) - (a->slot < b->slot);
 }
 
-/* The first of the slots, sorted, at this address; count if there is none. */
+/* The first of the sorted slots at this address; slots->count if there is none. */
 static size_t first_slot(const struct plt_slots *slots, uint64_t address)
 {
     size_t low = 0;
@@ -82,9 +83,9 @@ static size_t first_slot(const struct plt_slots *slots, uint64_t address)
 
 /* --- Relocations -------------------------------------------------------------------------- */
 
-/* A table of relocations in memory, and the tables that it refers to. */
+/* A table of relocations. */
 struct relocations {
-    const uint8_t *bytes; /* NULL if there is none */
+    const uint8_t *bytes; /* NULL if the file has no such table */
     uint64_t count;
 };
 
@@ -105,8 +106,8 @@ static struct relocations relocations_at(const struct bat_elf *elf, uint64_t add
 }
 
 /*
- * The relocations of the PLT's slots come first, as DT_JMPREL says; then all others. A static
- * executable has no .dynamic, and then only .rela.dyn counts.
+ * First the relocations of the PLT's slots (DT_JMPREL), then all others (DT_RELA). A static
+ * executable has no .dynamic section; then only .rela.dyn is used.
  */
 static void find_relocations(const struct bat_elf *elf, struct relocations tables[2])
 {
@@ -166,7 +167,7 @@ static bool is_irelative(const struct bat_elf *elf, uint32_t type)
                                                       : (uint32_t)R_AARCH64_IRELATIVE);
 }
 
-/* What the relocation puts into its slot, as far as an entry has it; false if nothing known. */
+/* Set entry's symbol and target to what the relocation puts into its slot; false if not known. */
 static bool relocation_target(const struct bat_elf *elf, const struct dynamic_symbols *symbols,
                               const Elf64_Rela *relocation, struct bat_plt_entry *entry)
 {
@@ -190,8 +191,8 @@ static bool relocation_target(const struct bat_elf *elf, const struct dynamic_sy
 /* --- Entries ------------------------------------------------------------------------------ */
 
 /*
- * Give the entries of the slot that the relocation fills, unless an earlier relocation did; done
- * is kept for the first entry of each slot.
+ * Fill the entries of the slot that the relocation sets, unless an earlier relocation did. done is
+ * used only for the first entry of each slot.
  */
 static void apply(const struct bat_elf *elf, const struct dynamic_symbols *symbols,
                   const struct plt_slots *slots, const Elf64_Rela *relocation,
@@ -216,7 +217,7 @@ static int by_address(const void *left, const void *right)
     return (a->address > b->address) - (a->address < b->address);
 }
 
-/* Fill entries[i] for slots[i]; what stays without section is not known. */
+/* Fill entries[i] for slots[i]; entries without a known target keep a NULL section. */
 static void resolve(const struct bat_elf *elf, const struct plt_slots *slots,
                     struct bat_plt_entry *entries, bool *done)
 {

@@ -66,8 +66,8 @@ static uint64_t adrp_page(uint32_t word, uint64_t address)
 }
 
 /*
- * An entry forms its slot's page with ADRP and loads from there what it jumps to. Returns false
- * for anything else. start and jump are offsets in the section.
+ * An entry forms the address of its slot's page with ADRP and loads its jump target from there.
+ * Returns false for any other code. start and jump are offsets in the section.
  */
 static bool entry_slot(const struct bat_section *section, const uint8_t *bytes, size_t start,
                        size_t jump, uint64_t *slot)
@@ -86,7 +86,7 @@ static bool entry_slot(const struct bat_section *section, const uint8_t *bytes, 
     return true;
 }
 
-/* Entries have no fixed size: each ends in its jump, and the next starts behind the NOPs. */
+/* Entries have no fixed size: each ends with its jump, and the next starts after the NOPs. */
 void plt_slots_aarch64(struct plt_slots *slots, const struct bat_section *section,
                        const uint8_t *bytes, uint64_t size)
 {

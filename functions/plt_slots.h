@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* From the instructions of a PLT section to the GOT slots. Internal to plt*.c. */
+/* Finds the GOT slots that the instructions of a PLT section use. Internal to plt*.c. */
 #ifndef BAT_FUNCTIONS_PLT_SLOTS_H
 #define BAT_FUNCTIONS_PLT_SLOTS_H
 
 #include "plt.h"
 
-/* One piece of a PLT section that ends in a jump to the address that a GOT slot holds. */
+/* A piece of a PLT section that ends with a jump to the address in a GOT slot. */
 struct plt_slot {
     uint64_t address; /* of the piece */
     uint64_t slot;    /* address of the GOT slot */

@@ -4,7 +4,7 @@
 #include <Zydis/Zydis.h>
 #include <string.h>
 
-/* One instruction: its length, and what makes it interesting here. */
+/* An instruction of a PLT section. */
 struct instruction {
     uint64_t length;
     bool is_endbr;
@@ -40,9 +40,9 @@ static bool decode(const ZydisDecoder *decoder, const uint8_t *bytes, uint64_t s
 }
 
 /*
- * Entries have a fixed size: 16 bytes in .plt and .iplt; 8 in .plt.got and .plt.sec, but 16 where
- * those begin with an ENDBR64. An entry in which no indirect jump ends (the lazy half of
- * a table with .plt.sec) has no slot.
+ * Entries have a fixed size: 16 bytes in .plt and .iplt; 8 in .plt.got and .plt.sec, but 16 if
+ * those begin with an ENDBR64. An entry in which no indirect jump ends (in the lazy half of a table
+ * with .plt.sec) has no slot.
  */
 void plt_slots_x86(struct plt_slots *slots, const struct bat_section *section, const uint8_t *bytes,
                    uint64_t size)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Instruction by instruction through the same code in both binaries. */
+/* Walks through the same code in both binaries, instruction by instruction. */
 #include <search.h>
 #include <stdlib.h>
 
@@ -14,7 +14,7 @@ bool bat_original_decode(const struct bat_elf *elf, uint64_t address,
                                            instruction);
 }
 
-/* Both sides of a run while they are walked. */
+/* The state of a walk through a run: the next instruction on both sides. */
 struct alignment {
     const struct bat_original *original;
     const struct bat_original_run *run;
@@ -22,9 +22,9 @@ struct alignment {
     struct bat_instruction input_next;  /* at input */
     uint64_t output;
     uint64_t input;
-    uint64_t input_before; /* the instruction before input; run->input at the start */
+    uint64_t input_before; /* address of the instruction before input; run->input at the start */
     bool after_call;
-    uint64_t steps; /* from the start to here */
+    uint64_t steps; /* since the start of the run */
 };
 
 static struct alignment start(const struct bat_original *original,
@@ -37,14 +37,14 @@ static struct alignment start(const struct bat_original *original,
                               .input_before = run->input};
 }
 
-/* --- Walks that others have made ---------------------------------------------------------- */
+/* --- Recorded walks ----------------------------------------------------------------------- */
 
 #define WALK_STRIDE 64u
 
-/* Where walks through a run have come to after every WALK_STRIDE steps, as far as any went. */
+/* The states of a walk through a run after every WALK_STRIDE steps, as far as any walk has gone. */
 struct walk {
     struct bat_original_run run;
-    struct alignment *places; /* place i is after (i + 1) * WALK_STRIDE steps */
+    struct alignment *states; /* state i is after (i + 1) * WALK_STRIDE steps */
     size_t count;
     size_t capacity;
 };
@@ -69,7 +69,7 @@ static int compare_walks(const void *left, const void *right)
 static void free_walk(void *pointer)
 {
     struct walk *walk = pointer;
-    free(walk->places);
+    free(walk->states);
     free(walk);
 }
 
@@ -79,7 +79,7 @@ void bat_original_walks_free(struct bat_original_walks *walks)
     walks->tree = NULL;
 }
 
-/* The walk through a run, made where needed; NULL without memory. */
+/* The recorded walk through a run, a new one if there is none; NULL if out of memory. */
 static struct walk *find_walk(struct bat_original_walks *walks, const struct bat_original_run *run)
 {
     const struct walk key = {.run = *run};
@@ -97,22 +97,22 @@ static struct walk *find_walk(struct bat_original_walks *walks, const struct bat
     return walk;
 }
 
-static void add_place(struct walk *walk, const struct alignment *alignment)
+static void add_state(struct walk *walk, const struct alignment *alignment)
 {
     if (walk->count == walk->capacity) {
         size_t capacity = walk->capacity ? 2 * walk->capacity : 4;
-        struct alignment *places = realloc(walk->places, capacity * sizeof(*places));
-        if (!places)
+        struct alignment *states = realloc(walk->states, capacity * sizeof(*states));
+        if (!states)
             return;
-        walk->places = places;
+        walk->states = states;
         walk->capacity = capacity;
     }
-    walk->places[walk->count++] = *alignment;
+    walk->states[walk->count++] = *alignment;
 }
 
 /*
- * Called after each step: go on from the last place whose output is below the limit, if an earlier
- * walk has come there; else note this place for later walks. Without memory walks are only longer.
+ * Called after each step. Records the state for later walks, and jumps ahead to the last recorded
+ * state whose output is below limit. If out of memory, walks only take longer.
  */
 static void use_walks(struct alignment *alignment, struct bat_original_walks *walks, uint64_t limit)
 {
@@ -123,25 +123,25 @@ static void use_walks(struct alignment *alignment, struct bat_original_walks *wa
     if (!walk)
         return;
     if (low == walk->count + 1)
-        add_place(walk, alignment);
+        add_state(walk, alignment);
     size_t high = walk->count;
     const struct bat_original_run *run = alignment->run;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (walk->places[middle].output < limit)
+        if (walk->states[middle].output < limit)
             low = middle + 1;
         else
             high = middle;
     }
     if (low > alignment->steps / WALK_STRIDE && low <= walk->count) {
-        *alignment = walk->places[low - 1];
+        *alignment = walk->states[low - 1];
         alignment->run = run;
     }
 }
 
 /* --- Steps -------------------------------------------------------------------------------- */
 
-/* Decode what is next on both sides; false if one of them has nothing more in the run. */
+/* Decode the next instruction on both sides; false if one side ends or cannot be decoded. */
 static bool decode(struct alignment *alignment)
 {
     const struct bat_original *original = alignment->original;
@@ -151,7 +151,7 @@ static bool decode(struct alignment *alignment)
            bat_original_decode(original->elf, alignment->input, &alignment->input_next);
 }
 
-/* True if only one side has its next instruction: the other goes on alone. */
+/* True if the next instruction of one side is missing on the other: that side advances alone. */
 static bool skips_input(const struct alignment *alignment)
 {
     return alignment->input_next.kind == BAT_INSTRUCTION_NOP &&
@@ -180,13 +180,13 @@ static void step(struct alignment *alignment)
     alignment->steps++;
 }
 
-/* --- Places ------------------------------------------------------------------------------- */
+/* --- Results ------------------------------------------------------------------------------ */
 
-/* The input's place of the output instruction that the walk has come to. */
+/* The input address of the output instruction that the walk has reached. */
 static uint64_t settle(struct alignment *alignment, struct bat_original_walks *walks)
 {
     if (alignment->after_call && alignment->input < alignment->run->input_end)
-        return alignment->input; /* where the call returns to, whatever stands there */
+        return alignment->input; /* the return address of the call, whatever is there */
     const uint64_t limit = alignment->output + 1;
     while (decode(alignment) && skips_input(alignment)) {
         step(alignment);
@@ -209,7 +209,7 @@ uint64_t bat_original_align(const struct bat_original *original, const struct ba
     }
     if (alignment.output == at)
         return at == run->output ? run->input : settle(&alignment, walks);
-    /* One side cannot be decoded, or the input's has ended. */
+    /* One side cannot be decoded, or the input side has ended. */
     if (alignment.input >= run->input_end)
         return alignment.input_before;
     uint64_t input = alignment.input + (at - alignment.output);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * The binary that BOLT read, beside the one that it wrote: which function of the one is which of
- * the other, and where an instruction of the one is in the other. "Output" is the BOLTed binary,
- * "input" is the one that BOLT read; addresses are virtual addresses as in the ELF files.
+ * Pairs the binary that BOLT wrote ("output") with the one that it read ("input"): finds the
+ * function and the instruction of one binary in the other. Addresses are virtual addresses as in
+ * the ELF files.
  */
 #ifndef BAT_ORIGINAL_H
 #define BAT_ORIGINAL_H
@@ -16,27 +16,27 @@ extern "C" {
 /* An input binary, paired with a BOLTed one. Threads may share one. */
 struct bat_original;
 
-/* What else than the two files may be needed; all zero for nothing. */
+/* Options; all zero for the defaults. */
 struct bat_original_options {
     struct bat_elf *output_symbols; /* an unstripped copy of the BOLTed binary, or NULL */
     struct bat_elf *input_symbols;  /* an unstripped copy of the input binary, or NULL */
-    bool ignore_build_id;           /* take the input binary whatever its build-id */
+    bool ignore_build_id;           /* accept an input binary with any build-id */
 };
 
 /*
  * Open the input binary at path and pair it with binary, whose map must be decoded. options may be
- * NULL. binary and the files in options must outlive *original, which is to be closed with
+ * NULL. binary and the files in options must outlive *original. The caller closes *original with
  * bat_original_close().
  *
- * Global functions pair by name, local ones of one name and file by their order in the symbol
- * tables, which BOLT keeps; PLT entries, and code that has no symbol, by the names that profiles
- * give them.
+ * Global functions are paired by name; local functions with the same name and file by their order
+ * in the symbol tables, which BOLT keeps; PLT entries, and code without a symbol, by their names in
+ * profiles.
  *
- * Fails with BAT_ERR_MISMATCH, saying what does not fit, if input is not what BOLT read: another
- * machine, a file that BOLT wrote, another build-id than binary's but for the last bit (which BOLT
- * flips; since BOLT 24 the first bit as well), functions of other names or too small for their
- * tables, no symbols; with BAT_ERR_ARGUMENT if binary is a raw note, and as bat_elf_open() does.
- * Time n log n in the symbols.
+ * Fails with BAT_ERR_MISMATCH if the file is not what BOLT read; the message says what does not
+ * fit: another ELF type or machine, a file that BOLT wrote, a build-id that is not binary's with
+ * the last bit flipped (by BOLT 24 and later the first bit too), functions with other names or too
+ * small for their tables, no symbols. Fails with BAT_ERR_ARGUMENT if binary is a raw note, with
+ * BAT_ERR_MEMORY, and like bat_elf_open(). Time n log n in the symbols.
  */
 BAT_API enum bat_code bat_original_open(const char *path, struct bat_binary *binary,
                                         const struct bat_original_options *options,
@@ -46,71 +46,71 @@ BAT_API void bat_original_close(struct bat_original *original);
 /* The input binary; owned by original. */
 BAT_API struct bat_elf *bat_original_elf(const struct bat_original *original);
 
-/* What was paired, for reports. */
+/* Numbers of paired functions, for reports. */
 struct bat_original_counters {
     uint64_t tables;           /* hot tables of the note */
     uint64_t tables_paired;    /* ... whose input function is known */
-    uint64_t functions;        /* functions of the BOLTed binary without table, PLT left out */
+    uint64_t functions;        /* functions of the BOLTed binary without table, without the PLT */
     uint64_t functions_paired; /* ... whose input function is known */
-    uint64_t plt;              /* PLT entries that are the same in both */
-    uint64_t folded;           /* input functions whose code BOLT replaced by an equal one's */
+    uint64_t plt;              /* PLT entries that are paired */
+    uint64_t folded;           /* input functions that BOLT folded into another one */
 };
 
 BAT_API struct bat_original_counters bat_original_counters(const struct bat_original *original);
 
 /* --- One address -------------------------------------------------------------------------- */
 
-/* How an address of the one binary is known in the other. */
+/* How an address was translated between the binaries. */
 enum bat_original_kind {
     BAT_ORIGINAL_TABLE, /* by a table of the note */
-    BAT_ORIGINAL_WHOLE, /* in a function without table: the same offset in the input's function */
+    BAT_ORIGINAL_WHOLE, /* in a function without table: same offset in both functions */
     BAT_ORIGINAL_PLT,   /* in a PLT entry */
-    BAT_ORIGINAL_GONE,  /* in a function of the input that is none of the output's */
+    BAT_ORIGINAL_GONE,  /* not translated: the input function is not in the output */
 };
 
 struct bat_original_place {
     uint64_t address;          /* in the input binary */
     uint64_t function_address; /* of the input function that holds it */
     uint64_t function_size;    /* bytes */
-    const char *name; /* of the input function, as llvm-bolt will call it in profiles; owned */
+    const char *name; /* of the input function, as in llvm-bolt's profiles; owned by original */
     enum bat_original_kind kind;
-    uint32_t table; /* the table that was asked, for BAT_ORIGINAL_TABLE; else BAT_NONE */
+    uint32_t table; /* the table that was used, for BAT_ORIGINAL_TABLE; else BAT_NONE */
 };
 
 /*
- * Where the instruction at an output address was in the input binary. False if it is in no
- * function of the BOLTed binary, or in one whose input function is not known. is_branch_source is
- * for the source of a branch: the place is then the branch or call that BAT knows there. The
- * address is an instruction's start, and inside the function, wherever the input's instructions
- * can be decoded. Logarithmic, and linear in the distance from the BAT entry.
+ * The place in the input binary of the instruction at an output address. False if the address is in
+ * no function of the BOLTed binary, or in one whose input function is not known. With
+ * is_branch_source, the place is the branch or call of the last BAT entry at or below the address.
+ * Where the input's instructions can be decoded, the place is the start of an instruction inside
+ * the function. Logarithmic, plus linear in the distance from the BAT entry.
  */
 BAT_API bool bat_original_find(const struct bat_original *original, uint64_t output_address,
                                bool is_branch_source, struct bat_original_place *place);
 
-/* The same, for the address alone. */
+/* The same, but returns the address only. */
 BAT_API bool bat_original_to_input(const struct bat_original *original, uint64_t output_address,
                                    bool is_branch_source, uint64_t *input_address);
 
 /*
- * All output addresses that the instruction at an input address went to: none if it was removed or
- * is in no paired function, several where BOLT copied code. Ascending, each once;
- * *output_addresses is to be freed with free(). Fails with BAT_ERR_MEMORY only. Linear in the
- * entries of the function.
+ * All output addresses of the instruction at an input address: none if BOLT removed it or it is in
+ * no paired function, several if BOLT copied code. Ascending, each once; the caller frees
+ * *output_addresses with free(). Fails with BAT_ERR_MEMORY only. Linear in the entries of the
+ * function.
  */
 BAT_API enum bat_code bat_original_to_output(const struct bat_original *original,
                                              uint64_t input_address, uint64_t **output_addresses,
                                              size_t *count, struct bat_error *error);
 
 /*
- * The function that holds an input address: *place has the address itself, and of table the hot
- * one. False if it is in no function. Logarithmic.
+ * The function that contains an input address: place->address is the address itself, place->table
+ * the hot table. False if the address is in no function. Logarithmic.
  */
 BAT_API bool bat_original_at(const struct bat_original *original, uint64_t input_address,
                              struct bat_original_place *place);
 
 /*
- * The input function that is called name: a symbol's name, or a profile's ("f/file.c/2").
- * Returns how many are called so, 0 if none is; *address is the first one's, by address. Linear.
+ * Find input functions by name: a symbol's name, or a name in profiles ("f/file.c/2"). Returns the
+ * number of functions with that name; *address is the lowest one's address. Linear.
  */
 BAT_API size_t bat_original_function(const struct bat_original *original, const char *name,
                                      uint64_t *address);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Opening an input binary, and judging whether BOLT read it. */
+/* Opens an input binary, and checks that BOLT read it. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "bat_decoder.h"
 #include "original.h"
 
-/* A build-id in hex, as much of it as is ever used. */
+/* A build-id in hex, at most 32 bytes of it. */
 struct id_text {
     char text[2 * 32 + 1];
 };
@@ -31,28 +31,29 @@ static enum bat_code check_kind(const struct bat_elf *elf, const struct bat_bina
 {
     if (!binary->elf)
         return bat_fail(error, BAT_ERR_ARGUMENT,
-                        "expected a BOLTed ELF file beside the input binary, found a raw note");
+                        "expected a BOLTed ELF file for the input binary, found a raw note");
     if (!binary->map)
         return bat_fail(error, BAT_ERR_ARGUMENT, "expected a decoded note, found none");
     if (bat_elf_machine(elf) != bat_elf_machine(binary->elf))
-        return bat_fail(error, BAT_ERR_MISMATCH,
-                        "expected the input binary to be for machine %u as the BOLTed one is, "
-                        "found one for machine %u (ELF numbers)",
-                        bat_elf_machine(binary->elf), bat_elf_machine(elf));
+        return bat_fail(
+            error, BAT_ERR_MISMATCH,
+            "expected an input binary for machine %u like the BOLTed one, found one for "
+            "machine %u (ELF numbers)",
+            bat_elf_machine(binary->elf), bat_elf_machine(elf));
     if (bat_elf_section(elf, BAT_SECTION_NAME) || bat_elf_bolt_info(elf))
         return bat_fail(error, BAT_ERR_MISMATCH,
                         "expected the input binary, found a file that BOLT wrote");
     if (bat_elf_type(elf) != bat_elf_type(binary->elf))
         return bat_fail(error, BAT_ERR_MISMATCH,
-                        "expected an input binary of ELF type %u as the BOLTed one is, found one "
-                        "of type %u",
+                        "expected an input binary of ELF type %u like the BOLTed one, found one of "
+                        "type %u",
                         bat_elf_type(binary->elf), bat_elf_type(elf));
     return BAT_OK;
 }
 
 /*
- * BOLT flips the last bit of the build-id that it copies; since version 24 the first bit as well. A
- * file that was left alone, without either, will do.
+ * BOLT flips the last bit of the build-id that it copies; since version 24 the first bit as well.
+ * An unchanged build-id is accepted too.
  */
 bool bat_original_has_build_id(const uint8_t *output, size_t size, const uint8_t *input,
                                size_t input_size)
@@ -71,7 +72,7 @@ bool bat_original_has_build_id(const uint8_t *output, size_t size, const uint8_t
     return true;
 }
 
-/* *known: both have one. */
+/* *known is set if both files have a build-id. */
 static enum bat_code check_build_id(const struct bat_elf *elf, const struct bat_binary *binary,
                                     bool *known, struct bat_error *error)
 {
@@ -98,7 +99,10 @@ static enum bat_code check_build_id(const struct bat_elf *elf, const struct bat_
 
 /* --- After pairing -------------------------------------------------------------------------- */
 
-/* Nothing may contradict; names that are missing are as many as a wrong file would have. */
+/*
+ * With the same build-id, it is enough that one table fits. If build-ids are missing or ignored, no
+ * function may be too small for its table, and at most a tenth of the tables may lack a function.
+ */
 static bool is_acceptable(const struct bat_misfits *misfits, uint64_t tables, bool same_build)
 {
     if (same_build)
@@ -118,13 +122,13 @@ static enum bat_code fail_misfits(const struct bat_original *original,
     return bat_fail(error, BAT_ERR_MISMATCH,
                     "expected the functions of all %" PRIu64 " tables, found no function for "
                     "%" PRIu64 " and one that is too small for %" PRIu64
-                    " (such as \"%.100s\"%s): it is not the file that BOLT read",
+                    " (for example \"%.100s\"%s): it is not the file that BOLT read",
                     original->counters.tables, misfits->unnamed, misfits->too_small, name, detail);
 }
 
 /* --- Opening -------------------------------------------------------------------------------- */
 
-/* The table that starts where each function does, and the other way round. */
+/* Fill table_of and output_of: the table at each function's start, and the reverse. */
 static void find_tables(struct bat_original *original)
 {
     const struct bat_map *map = original->binary->map;

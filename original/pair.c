@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Which function of the output is which of the input. */
+/* Pairs functions of the output with functions of the input. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,10 +9,10 @@
 struct pairing {
     struct bat_original *original;
     struct bat_symbol_pairs symbols;
-    uint32_t *largest; /* of each hot table: the largest input offset among its entries */
-    uint32_t *named;   /* input functions by name: PLT entries and code without symbols */
+    uint32_t *largest; /* by hot table: the largest input offset in it and its fragments */
+    uint32_t *named;   /* PLT entries and code without symbols among input functions, by name */
     uint32_t named_count;
-    const struct bat_section *remains; /* the input's code where BOLT has left it, or NULL */
+    const struct bat_section *remains; /* .bolt.org.text, the input's code; or NULL */
 };
 
 static enum bat_code fail_memory(struct bat_error *error)
@@ -53,7 +53,10 @@ static enum bat_code sort_named(struct pairing *pairing)
     return BAT_OK;
 }
 
-/* The input function of that name: the one at the same address, if there are several. */
+/*
+ * The input function with the output's name. Of several the one at the same address, else the next
+ * higher one, else the last.
+ */
 static uint32_t find_named(const struct pairing *pairing, const struct bat_function_symbol *output)
 {
     const struct bat_function_symbol *inputs = pairing->original->inputs;
@@ -68,7 +71,7 @@ static uint32_t find_named(const struct pairing *pairing, const struct bat_funct
         else
             high = middle;
     }
-    /* At the first of that name at or above the address, or just behind the last. */
+    /* low is the first with that name at or above the address, or follows the last. */
     for (uint32_t i = low; i + 1 >= low && i != BAT_NONE; i--)
         if (i < pairing->named_count && strcmp(inputs[pairing->named[i]].name, output->name) == 0)
             return pairing->named[i];
@@ -92,7 +95,7 @@ static uint32_t input_at(const struct bat_original *original, uint64_t address)
     return low < original->input_count && original->inputs[low].address == address ? low : BAT_NONE;
 }
 
-/* What BOLT leaves of the input's code: the same addresses in a section that it has renamed. */
+/* BOLT leaves the input's code at its addresses, in a section that it renames. */
 static uint32_t find_remains(const struct pairing *pairing,
                              const struct bat_function_symbol *function)
 {
@@ -108,8 +111,9 @@ static bool fits(const struct pairing *pairing, uint32_t table, uint32_t input)
 }
 
 /*
- * The input function of an output function that is no fragment: of several (folded into one), the
- * one that profiles call it by, unless it is too small. *misfit is one that is too small.
+ * The input function of an output function that is not a fragment. Of several that BOLT folded into
+ * one, the one with the name that profiles use, unless it is too small for the table. *misfit is
+ * one that is too small, or BAT_NONE.
  */
 static uint32_t choose_input(const struct pairing *pairing, uint32_t output, uint32_t *misfit)
 {
@@ -210,7 +214,7 @@ static void pair_outputs(struct pairing *pairing, struct bat_misfits *misfits)
 
 /* --- From the input to the output ------------------------------------------------------------ */
 
-/* An input function and an output function, so that numbers ascend as these do. */
+/* A pair of functions as a number: pairs sort by input function, then by output function. */
 static struct bat_sort_key new_home(uint32_t input, uint32_t output)
 {
     return (struct bat_sort_key){.key = (uint64_t)input << 32 | output};
@@ -226,14 +230,14 @@ static uint32_t output_of_home(struct bat_sort_key home)
     return (uint32_t)home.key;
 }
 
-/* Code that BOLT has left behind, though perhaps nothing leads there any more. */
+/* True for code that BOLT has left at its old address; perhaps nothing jumps there any more. */
 static bool is_remains(const struct bat_original *original, uint32_t output)
 {
     return original->outputs[output].flags & BAT_FUNCTION_FDE &&
            original->table_of[output] == BAT_NONE;
 }
 
-/* The pairs of symbols: they tell of functions that were folded into others, too. */
+/* Pairs of functions by their symbols, which also name functions that were folded into others. */
 static size_t collect_symbol_homes(const struct pairing *pairing, struct bat_sort_key *homes)
 {
     const struct bat_original *original = pairing->original;
@@ -254,7 +258,10 @@ static size_t collect_symbol_homes(const struct pairing *pairing, struct bat_sor
     return count;
 }
 
-/* All pairs of functions; *homes has room. is_home has a byte for each input function, all 0. */
+/*
+ * All pairs of functions; homes must have space for them. is_home has a zero byte for each input
+ * function.
+ */
 static size_t collect_homes(const struct pairing *pairing, struct bat_sort_key *homes,
                             uint8_t *is_home)
 {
@@ -273,7 +280,7 @@ static size_t collect_homes(const struct pairing *pairing, struct bat_sort_key *
     return count;
 }
 
-/* Fill first_home and homes; all has pairs in order. */
+/* Fill first_home and homes from all pairs, sorted. */
 static void fill_homes(struct bat_original *original, const struct bat_sort_key *all, size_t count)
 {
     uint32_t kept = 0;

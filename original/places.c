@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Single addresses, from the output to the input and back. */
+/* Translates single addresses, from the output to the input and back. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +21,7 @@ uint32_t bat_original_entry(const struct bat_map *map, uint32_t table, uint64_t 
     return low == 0 ? BAT_NONE : function->first_entry + low - 1;
 }
 
-/* From an entry of the output function's table to the next. */
+/* The run from an entry of the output function's table to the next entry. */
 static struct bat_original_run run_of(const struct bat_original *original, uint32_t output,
                                       uint32_t input, uint32_t entry)
 {
@@ -110,7 +110,6 @@ bool bat_original_to_input(const struct bat_original *original, uint64_t output_
 
 /* --- To the output -------------------------------------------------------------------------- */
 
-/* Addresses that were found. */
 struct found {
     uint64_t *all;
     size_t count;
@@ -131,7 +130,7 @@ static enum bat_code add_found(struct found *found, uint64_t address)
     return BAT_OK;
 }
 
-/* Tables of one function: number 0 is the hot one, the others its fragments. BAT_NONE: no more. */
+/* The tables of a function: number 0 is the hot one, then its fragments; BAT_NONE beyond them. */
 static uint32_t table_number(const struct bat_map *map, uint32_t hot, uint32_t number)
 {
     if (number == 0)
@@ -140,7 +139,7 @@ static uint32_t table_number(const struct bat_map *map, uint32_t hot, uint32_t n
     return place < map->fragment_start[hot + 1] ? map->fragments[place] : BAT_NONE;
 }
 
-/* The largest input offset of an entry at or below offset; BAT_NONE if there is none. */
+/* The largest input offset of an entry that is not above offset; BAT_NONE if there is none. */
 static uint32_t last_entry_offset(const struct bat_map *map, uint32_t hot, uint64_t offset)
 {
     uint32_t largest = BAT_NONE;
@@ -156,7 +155,8 @@ static uint32_t last_entry_offset(const struct bat_map *map, uint32_t hot, uint6
     return largest;
 }
 
-/* The copies of an instruction in one table: wherever it has the entry that is nearest to it. */
+/* Find the copies of an instruction in one table: in the run of each entry with input offset
+ * nearest. */
 static enum bat_code search_table(const struct bat_original *original, uint32_t output,
                                   uint32_t input, uint32_t nearest, uint64_t address,
                                   struct found *found)
@@ -276,8 +276,8 @@ const char *bat_original_name(const struct bat_original *original, uint64_t outp
     return original->inputs[original->input_of[output]].name;
 }
 
-/* Symbols and profiles may give the same function to a name. */
-static size_t note_address(uint64_t *address, uint64_t *last, size_t count, uint64_t found)
+/* Count a function that was found by name. Several symbols at one address count once. */
+static size_t count_function(uint64_t *address, uint64_t *last, size_t count, uint64_t found)
 {
     if (count == 0 || found < *address)
         *address = found;
@@ -293,7 +293,7 @@ size_t bat_original_function(const struct bat_original *original, const char *na
     uint64_t last = 0;
     for (uint32_t i = 0; i < original->input_count; i++)
         if (strcmp(original->inputs[i].name, name) == 0)
-            count = note_address(address, &last, count, original->inputs[i].address);
+            count = count_function(address, &last, count, original->inputs[i].address);
     const struct bat_symbol *symbols;
     size_t symbol_count;
     if (count != 0 ||
@@ -303,7 +303,7 @@ size_t bat_original_function(const struct bat_original *original, const char *na
         uint32_t input = bat_functions_find(original->input_functions, symbols[i].address);
         if (input != BAT_NONE && strcmp(symbols[i].name, name) == 0 &&
             original->inputs[input].address == symbols[i].address)
-            count = note_address(address, &last, count, symbols[i].address);
+            count = count_function(address, &last, count, symbols[i].address);
     }
     return count;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Which symbol of the output is which of the input. */
+/* Pairs symbols of the output with symbols of the input. */
 #include <elf.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -12,16 +12,16 @@
 #include "original.h"
 
 /*
- * Names in a damaged table can overlap, so that all together are far longer than the file: no more
- * bytes of names are read than this many times the file's size.
+ * Names in a damaged table can overlap, so that together they are far longer than the file. At most
+ * this many times the file's size is read of them.
  */
 #define TEXT_FACTOR 8u
 
 struct side {
     const struct bat_elf *elf;
     const struct bat_symbol *symbols;
-    /* Hashes of names and, of local symbols, files, with indices in symbols: by hash, then in the
-     * symbol table's order. */
+    /* key: hash of the name and, for a local symbol, its file; value: index in symbols. Sorted by
+     * hash, then by index. */
     struct bat_sort_key *keyed;
     size_t count;
 };
@@ -39,14 +39,14 @@ static bool is_function_type(const struct bat_symbol *symbol)
     return symbol->type == STT_FUNC || symbol->type == STT_GNU_IFUNC;
 }
 
-/* Mapping symbols ("$x") come and go. */
+/* Mapping symbols ("$x") do not count: BOLT adds and removes them. */
 static bool can_name_function(const struct bat_elf *elf, const struct bat_symbol *symbol)
 {
     return (is_function_type(symbol) || (symbol->type == STT_NOTYPE && symbol->name[0] != '$')) &&
            is_code(elf, symbol);
 }
 
-/* The hash of a symbol's key; false if there is too much text. */
+/* The hash of a symbol's key; false if the names exceed *text_left. */
 static bool hash_symbol(const struct bat_symbol *symbol, uint64_t *text_left, uint64_t *hash)
 {
     size_t length = strlen(symbol->name);
@@ -62,7 +62,7 @@ static bool hash_symbol(const struct bat_symbol *symbol, uint64_t *text_left, ui
     return true;
 }
 
-/* Sort keys, in memory that is to be freed. False without memory. */
+/* Sort *keys, which may be replaced by a new array; the caller frees it. False if out of memory. */
 static bool sort_keys(struct bat_sort_key **keys, size_t count)
 {
     struct bat_sort_key *spare = malloc((count + 1) * sizeof(*spare));
@@ -74,7 +74,7 @@ static bool sort_keys(struct bat_sort_key **keys, size_t count)
     return true;
 }
 
-/* Fragments have names that BOLT made: they are found through their tables. */
+/* Fragments are not paired by name, because BOLT made their names, but by their tables. */
 static bool is_fragment(const struct bat_map *map, uint64_t address)
 {
     uint32_t table = bat_map_table_at(map, address);
@@ -104,8 +104,8 @@ static enum bat_code read_side(struct bat_elf *elf, const struct bat_map *fragme
         keyed->value = i;
         if (!hash_symbol(symbol, &text_left, &keyed->key))
             return bat_fail(error, BAT_ERR_ELF,
-                            "expected symbols whose names fit %" PRIu32
-                            " times into the file, found longer ones in \"%.200s\"",
+                            "expected symbol names of together at most %" PRIu32
+                            " times the file's size, found longer ones in \"%.200s\"",
                             TEXT_FACTOR, bat_elf_path(elf));
     }
     if (!sort_keys(&side->keyed, side->count))
@@ -135,8 +135,8 @@ static bool same_key(const struct bat_symbol *left, const struct bat_symbol *rig
 }
 
 /*
- * Functions' symbols come first; those below files have names with two slashes, which profiles
- * prefer.
+ * Function symbols come first, and among them those after a FILE symbol: their names in profiles
+ * have two slashes, which BOLT prefers.
  */
 static uint64_t rank_of(const struct bat_symbol *symbol)
 {
@@ -146,7 +146,7 @@ static uint64_t rank_of(const struct bat_symbol *symbol)
     return class << 32 | symbol->order;
 }
 
-/* By output address, and those of one address by rank: the last criterion first. */
+/* Sort by output address, then by rank. The sort is stable, so the second criterion goes first. */
 static bool sort_pairs(struct bat_symbol_pairs *pairs)
 {
     struct bat_sort_key *keys = malloc((pairs->count + 1) * sizeof(*keys));
@@ -165,7 +165,7 @@ static bool sort_pairs(struct bat_symbol_pairs *pairs)
     return is_sorted;
 }
 
-/* Pair the symbols of one key in their order, if there are as many on both sides. */
+/* Pair the symbols with one key in their order, if both sides have equally many. */
 static void pair_group(const struct side *output, size_t first, size_t count,
                        const struct side *input, size_t input_first, size_t input_count,
                        struct bat_symbol_pairs *pairs)

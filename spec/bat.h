@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * The BAT note as C types: constants, the map that a note decodes to, and the error that every
- * fallible function of libbatkit fills. The format itself is told in spec/BAT.md; section numbers
- * in the comments of this library refer to that file.
+ * fallible function of libbatkit fills. spec/BAT.md describes the format; section numbers in the
+ * comments of this library refer to that file.
  */
 #ifndef BAT_SPEC_BAT_H
 #define BAT_SPEC_BAT_H
@@ -40,18 +40,18 @@ extern "C" {
 /* Lowest bit of an entry's input side: set for a branch or call, clear for a block start. */
 #define BAT_BRANCH_ENTRY 1u
 
-/* Encodings of the description, named by who writes them. */
+/* Encodings of the description, and the releases of BOLT that write them. */
 enum bat_version {
     BAT_VERSION_1 = 1, /* BOLT 17 and earlier */
     BAT_VERSION_2 = 2, /* BOLT 18 */
     BAT_VERSION_3 = 3, /* BOLT 19 and later */
 };
 
-/* What the hot indices in the cold table count in (BAT.md 7.2). */
+/* How a hot index in the cold table names the parent (BAT.md 7.2). */
 enum bat_hot_index {
-    BAT_HOT_INDEX_AUTO = 0,   /* for the decoder: find out */
-    BAT_HOT_INDEX_TABLE = 1,  /* positions in the hot table, as documented */
-    BAT_HOT_INDEX_MERGED = 2, /* positions among all tables by address: BOLT 19's defect */
+    BAT_HOT_INDEX_AUTO = 0,   /* the decoder finds out */
+    BAT_HOT_INDEX_TABLE = 1,  /* position in the hot table, as documented */
+    BAT_HOT_INDEX_MERGED = 2, /* position among all tables by address: BOLT 19's defect */
 };
 
 /*
@@ -69,12 +69,12 @@ struct bat_function {
     uint32_t first_secondary;   /* in secondary_entries */
     uint32_t secondary_count;   /* 0 for a cold fragment */
     uint32_t input_block_count; /* NumBlocks of the input function; 0 for a cold fragment */
-    uint32_t equal_count;       /* length of the equal prefix as it stands in the note */
+    uint32_t equal_count;       /* length of the equal prefix, as the note gives it */
     uint32_t skew;              /* input offset of the prefix's start; 0 for a hot function */
     uint32_t parent;            /* index of the hot function; a hot function's own index */
 };
 
-/* What makes look-ups in large tables fast. Private. */
+/* Speeds up look-ups in large tables. Private. */
 struct bat_map_index;
 
 /*
@@ -107,7 +107,7 @@ struct bat_map {
     uint64_t *block_hashes;         /* block_count */
     uint32_t *block_indices;        /* block_count */
     uint32_t *secondary_entries;    /* secondary_count: input offsets in BOLT's order */
-    struct bat_map_index *index;    /* private; look-ups rely on it: keep the arrays as they are */
+    struct bat_map_index *index;    /* private; stale if a caller changes the arrays */
 };
 
 /* Total number of tables, hot and cold. */
@@ -125,15 +125,15 @@ enum bat_code {
     BAT_OK = 0,
     BAT_ERR_MEMORY,      /* out of memory */
     BAT_ERR_IO,          /* the system refused a file operation */
-    BAT_ERR_ARGUMENT,    /* the caller asked for what cannot be */
+    BAT_ERR_ARGUMENT,    /* the caller passed an invalid argument */
     BAT_ERR_CONTAINER,   /* the ELF note header: sizes, owner, type, padding */
     BAT_ERR_TRUNCATED,   /* the bytes end inside a field */
-    BAT_ERR_TRAILING,    /* bytes are left behind the last table */
+    BAT_ERR_TRAILING,    /* bytes follow the last table */
     BAT_ERR_LEB128,      /* a LEB128 number longer than its value needs, or beyond 64 bits */
-    BAT_ERR_COUNT,       /* a count that the bytes left cannot hold */
+    BAT_ERR_COUNT,       /* a count larger than the remaining bytes can hold */
     BAT_ERR_RANGE,       /* an offset, index or count beyond 32 bits */
     BAT_ERR_ORDER,       /* tables or entries that do not ascend */
-    BAT_ERR_PREFIX,      /* an equal prefix longer than the table, or one that is not equal */
+    BAT_ERR_PREFIX,      /* an equal prefix that is longer than the table, or not equal */
     BAT_ERR_HOT_INDEX,   /* a hot index that names no hot function */
     BAT_ERR_VERSION,     /* a note of version 1 or 2 */
     BAT_ERR_NOT_ELF,     /* neither ELF nor a note */
@@ -143,10 +143,10 @@ enum bat_code {
     BAT_ERR_SYNTAX,      /* text input: JSON, profiles, options */
     BAT_ERR_MISMATCH,    /* two inputs that do not belong together */
     BAT_ERR_NO_DEBUG,    /* no debug information where it is needed */
-    BAT_ERR_CODES        /* how many codes there are */
+    BAT_ERR_CODES        /* number of codes */
 };
 
-/* What bat_error.offset counts in. */
+/* What the position in a bat_error is relative to. */
 enum bat_place {
     BAT_PLACE_NONE,    /* the error has no position */
     BAT_PLACE_SECTION, /* bytes from the start of the .note.bolt_bat section */
@@ -156,26 +156,26 @@ enum bat_place {
 
 #define BAT_MESSAGE_SIZE 512u
 
-/* Filled by every function that takes one, when it fails; untouched when it succeeds. */
+/* Every function that takes one fills it on failure and leaves it unchanged on success. */
 struct bat_error {
     enum bat_code code;
     enum bat_place place;
     uint64_t offset;                /* for SECTION and FILE; BAT_NO_OFFSET if not known */
     uint64_t line;                  /* for TEXT */
     uint64_t column;                /* for TEXT */
-    char message[BAT_MESSAGE_SIZE]; /* a sentence without its place, in one line; control
-                                       characters of names in it are escaped as "\x1b" */
+    char message[BAT_MESSAGE_SIZE]; /* one sentence on one line, without the place; control
+                                       characters are escaped as "\x1b" */
 };
 
 /*
- * The code's stable name in lower case with hyphens, for example "leb128": what batvalidate
- * prints as the id of a check. Never NULL; the string is static.
+ * The code's stable name in lower case with hyphens, for example "leb128"; batvalidate prints it
+ * as the id of a check. Never NULL; the string is static.
  */
 BAT_API const char *bat_code_name(enum bat_code code);
 
 /*
- * Writes "<place>: <message>", or the message alone where there is no place, into buffer of size
- * bytes, always terminated. Places read ".note.bolt_bat+0x1f4", "offset 0x40" and "17:9".
+ * Writes "<place>: <message>", or the message alone if the error has no place, into buffer, which
+ * has size bytes; always terminated. Places read ".note.bolt_bat+0x1f4", "offset 0x40" and "17:9".
  */
 BAT_API void bat_error_text(const struct bat_error *error, char *buffer, size_t size);
 
@@ -190,7 +190,7 @@ BAT_API enum bat_code bat_fail_at(struct bat_error *error, enum bat_code code, e
 BAT_API enum bat_code bat_fail_text(struct bat_error *error, enum bat_code code, uint64_t line,
                                     uint64_t column, const char *format, ...) BAT_PRINTF(5, 6);
 
-/* Static analysis does not see that these return what they are given. */
+/* Static analysis does not see that these functions return the code passed in. */
 #ifdef __clang_analyzer__
 #define bat_fail(error, code, ...)                                                                 \
     __extension__({                                                                                \

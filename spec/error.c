@@ -67,7 +67,7 @@ void bat_error_text(const struct bat_error *error, char *buffer, size_t size)
     snprintf(buffer, size, "%s", error->message);
 }
 
-/* What the three variants share. arguments is used up. Names in a message may hold any bytes. */
+/* Consumes arguments. Names in a message may hold any bytes, so control characters are escaped. */
 static BAT_PRINTF(2, 0) void fill_message(struct bat_error *error, const char *format,
                                           va_list arguments)
 {

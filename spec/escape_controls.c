@@ -57,7 +57,7 @@ bool bat_is_control(const char *text, size_t size, size_t *length)
 
 bool bat_has_controls(const char *text, size_t size)
 {
-    /* Without a branch for each byte: nearly all names are plain ASCII. */
+    /* No branch for each byte: nearly all names are plain ASCII. */
     unsigned others = 0;
     for (size_t i = 0; i < size; i++)
         others |= (unsigned char)(text[i] - 0x20) > 0x7e - 0x20;

@@ -22,7 +22,7 @@ void *bat_array_grow(void *array, size_t count, size_t size)
     array = realloc(array, bytes > 0 ? bytes : 1);
     if (array && bytes >= 2 * HUGE_PAGE) {
         size_t before = (size_t)(-(uintptr_t)array & (HUGE_PAGE - 1));
-        /* A wish only: where it is refused, small pages do. */
+        /* Advice only: if the system refuses, small pages are used. */
         madvise((char *)array + before, bytes - before, MADV_HUGEPAGE);
     }
     return array;

@@ -5,19 +5,25 @@
 
 #include "map.h"
 
-/* Larger tables have an index. So many entries are looked at one by one. */
+/* Tables with more entries have an index. At most this many entries are searched one by one. */
 #define LARGE_TABLE 512u
 #define LARGE_SECONDARIES 16u
 
-/* The block entries around entry LARGE_TABLE * n of the map; BAT_NONE where its table ends. */
-struct near_blocks {
+/*
+ * The block entries next to entry LARGE_TABLE * n of the map, in the same table; BAT_NONE if there
+ * is none.
+ */
+struct nearest_blocks {
     uint32_t before; /* the last one below it */
     uint32_t from;   /* the first one at or above it */
 };
 
 struct bat_map_index {
-    struct near_blocks *near; /* by n; set in large tables only */
-    /* Input offset << 32 | position in its function, ascending in each function that has many. */
+    struct nearest_blocks *nearest; /* by n; set in large tables only */
+    /*
+     * Input offset << 32 | position in its function. Set and ascending in the functions that have
+     * more than LARGE_SECONDARIES of them.
+     */
     uint64_t *secondaries;
 };
 
@@ -38,14 +44,14 @@ static bool is_block(const struct bat_map *map, uint32_t entry)
 
 /* --- Building --------------------------------------------------------------------------------- */
 
-static void find_near_blocks(const struct bat_map *map, const struct bat_function *table,
-                             struct near_blocks *near)
+static void find_nearest_blocks(const struct bat_map *map, const struct bat_function *table,
+                                struct nearest_blocks *nearest)
 {
     uint32_t end = table->first_entry + table->entry_count;
     uint32_t before = BAT_NONE;
     for (uint32_t i = table->first_entry; i < end; i++) {
         if (i % LARGE_TABLE == 0)
-            near[i / LARGE_TABLE].before = before;
+            nearest[i / LARGE_TABLE].before = before;
         if (is_block(map, i))
             before = i;
     }
@@ -54,7 +60,7 @@ static void find_near_blocks(const struct bat_map *map, const struct bat_functio
         if (is_block(map, i))
             from = i;
         if (i % LARGE_TABLE == 0)
-            near[i / LARGE_TABLE].from = from;
+            nearest[i / LARGE_TABLE].from = from;
     }
 }
 
@@ -81,23 +87,23 @@ static void sort_secondaries(const struct bat_map *map, const struct bat_functio
 static enum bat_code fill_index(const struct bat_map *map, struct bat_map_index *index)
 {
     uint32_t tables = bat_map_tables(map);
-    bool needs_near = false;
+    bool needs_nearest = false;
     bool needs_secondaries = false;
     for (uint32_t i = 0; i < tables; i++) {
-        needs_near |= is_large(&map->functions[i]);
+        needs_nearest |= is_large(&map->functions[i]);
         needs_secondaries |= has_many_secondaries(&map->functions[i]);
     }
-    if (needs_near)
-        index->near =
-            bat_array_new((size_t)map->entry_count / LARGE_TABLE + 1, sizeof(*index->near));
+    if (needs_nearest)
+        index->nearest =
+            bat_array_new((size_t)map->entry_count / LARGE_TABLE + 1, sizeof(*index->nearest));
     if (needs_secondaries)
         index->secondaries = bat_array_new(map->secondary_count, sizeof(*index->secondaries));
-    if ((needs_near && !index->near) || (needs_secondaries && !index->secondaries))
+    if ((needs_nearest && !index->nearest) || (needs_secondaries && !index->secondaries))
         return BAT_ERR_MEMORY;
     for (uint32_t i = 0; i < tables; i++) {
         const struct bat_function *table = &map->functions[i];
         if (is_large(table))
-            find_near_blocks(map, table, index->near);
+            find_nearest_blocks(map, table, index->nearest);
         if (has_many_secondaries(table))
             sort_secondaries(map, table, index->secondaries + table->first_secondary);
     }
@@ -114,28 +120,28 @@ void bat_map_index_free(struct bat_map_index *index)
 {
     if (!index)
         return;
-    free(index->near);
+    free(index->nearest);
     free(index->secondaries);
     free(index);
 }
 
 /* --- Look-ups --------------------------------------------------------------------------------- */
 
-/* The blocks around an entry, or NULL if its neighbours are to be looked at instead. */
-static const struct near_blocks *near_blocks(const struct bat_map *map,
-                                             const struct bat_function *table, uint32_t entry)
+/* The indexed blocks next to an entry, or NULL if the caller has to look at the next entry. */
+static const struct nearest_blocks *nearest_blocks(const struct bat_map *map,
+                                                   const struct bat_function *table, uint32_t entry)
 {
     bool is_indexed = entry % LARGE_TABLE == 0 && is_large(table) && map->index;
-    return is_indexed ? &map->index->near[entry / LARGE_TABLE] : NULL;
+    return is_indexed ? &map->index->nearest[entry / LARGE_TABLE] : NULL;
 }
 
 uint32_t bat_map_block_before(const struct bat_map *map, const struct bat_function *table,
                               uint32_t entry)
 {
     for (; !is_block(map, entry); entry--) {
-        const struct near_blocks *near = near_blocks(map, table, entry);
-        if (near)
-            return near->before;
+        const struct nearest_blocks *nearest = nearest_blocks(map, table, entry);
+        if (nearest)
+            return nearest->before;
         if (entry == table->first_entry)
             return BAT_NONE;
     }
@@ -146,14 +152,14 @@ uint32_t bat_map_block_from(const struct bat_map *map, const struct bat_function
                             uint32_t entry)
 {
     for (; !is_block(map, entry); entry++) {
-        const struct near_blocks *near = near_blocks(map, table, entry);
-        if (near)
-            return near->from;
+        const struct nearest_blocks *nearest = nearest_blocks(map, table, entry);
+        if (nearest)
+            return nearest->from;
     }
     return entry;
 }
 
-/* The first of ascending keys that is at least wanted; count if there is none. */
+/* The position of the first of ascending keys that is at least wanted; count if there is none. */
 static uint32_t lower_bound(const uint64_t *keys, uint32_t count, uint64_t wanted)
 {
     uint32_t low = 0;

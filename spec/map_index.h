@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * What makes look-ups in large tables fast: the block entries near an entry, and the secondary
+ * An index for look-ups in large tables: the block entries next to an entry, and the secondary
  * entry points by offset. Internal to the library.
  */
 #ifndef BAT_SPEC_MAP_INDEX_H
@@ -8,7 +8,7 @@
 
 #include "bat.h"
 
-/* Build map->index from all else in the map. BAT_ERR_MEMORY. */
+/* Build map->index from the map's other members. Fails with BAT_ERR_MEMORY. */
 enum bat_code bat_map_build_index(struct bat_map *map);
 
 /* Free an index; NULL is allowed. */
@@ -16,18 +16,18 @@ void bat_map_index_free(struct bat_map_index *index);
 
 /*
  * The last block entry of a table at or before one of its entries, both as positions in the map's
- * arrays; BAT_NONE if only branch entries are there.
+ * arrays; BAT_NONE if all of those are branch entries.
  */
 uint32_t bat_map_block_before(const struct bat_map *map, const struct bat_function *table,
                               uint32_t entry);
 
-/* The first block entry of a table at or behind one of its entries. There must be one. */
+/* The first block entry of a table at or after one of its entries. There must be one. */
 uint32_t bat_map_block_from(const struct bat_map *map, const struct bat_function *table,
                             uint32_t entry);
 
 /*
- * Which of a hot function's secondary entry points is the first at an input offset: its position
- * among them, or BAT_NONE.
+ * The position of the first of a hot function's secondary entry points at an input offset, or
+ * BAT_NONE.
  */
 uint32_t bat_map_find_secondary(const struct bat_map *map, const struct bat_function *table,
                                 uint32_t input_offset);

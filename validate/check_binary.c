@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* The tables beside what the binary says of itself: sections, symbols, frame descriptions. */
+/* Compares the tables with the binary's sections, symbols and frame descriptions. */
 #include <elf.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@ static int compare_intervals(const void *left_pointer, const void *right_pointer
     return (left->start > right->start) - (left->start < right->start);
 }
 
-/* The addresses of all executable sections, ascending; *intervals is to be freed. */
+/* The addresses of all executable sections, ascending; the caller frees *intervals. */
 static enum bat_code collect_executable(struct bat_checking *checking, struct interval **intervals,
                                         size_t *count)
 {
@@ -47,7 +47,7 @@ static enum bat_code collect_executable(struct bat_checking *checking, struct in
     return BAT_OK;
 }
 
-/* Tables and sections both ascend, so one walk sees to all. */
+/* Tables and sections both ascend, so one pass checks all. */
 static enum bat_code check_executable(struct bat_checking *checking)
 {
     const struct bat_map *map = checking->map;
@@ -55,7 +55,7 @@ static enum bat_code check_executable(struct bat_checking *checking)
     size_t count = 0;
     enum bat_code code = collect_executable(checking, &intervals, &count);
     size_t next = 0;
-    uint64_t end = 0; /* the furthest of the sections that start at or below the table */
+    uint64_t end = 0; /* the greatest end of the sections that start at or below the table */
     for (uint32_t rank = 0; code == BAT_OK && rank < bat_map_tables(map); rank++) {
         uint32_t table = map->by_address[rank];
         uint64_t address = map->functions[table].address;
@@ -65,7 +65,7 @@ static enum bat_code check_executable(struct bat_checking *checking)
         if (address >= end && !bat_is_unemitted(map, table))
             bat_checking_find(checking, CHECK_EXECUTABLE, table, BAT_NONE,
                               "table at 0x%" PRIx64
-                              ": expected an address in an executable section, found none there",
+                              ": expected an executable section at this address, found none",
                               address);
     }
     free(intervals);
@@ -74,16 +74,16 @@ static enum bat_code check_executable(struct bat_checking *checking)
 
 /* --- Functions ------------------------------------------------------------------------------ */
 
-/* What symbols and frame descriptions say of the address of a table. */
+/* What symbols and frame descriptions say about the address of a table. */
 struct start {
-    bool is_known;        /* a function starts there */
-    const char *end_told; /* by what size is known: "symbol"; NULL if it is not */
+    bool is_known;           /* a function starts there */
+    const char *size_source; /* for messages; NULL if the size is not known */
     uint64_t size;
 };
 
 /*
- * Symbols first. BOLT also moves functions that have none, and that it knows from their frame
- * description alone; in a stripped binary that is all there is.
+ * Looks for symbols first. BOLT also moves functions that it knows only from their frame
+ * description; a stripped binary has no others.
  */
 static struct start find_start(const struct bat_names *names, const struct bat_frames *frames,
                                uint64_t address)
@@ -91,10 +91,10 @@ static struct start find_start(const struct bat_names *names, const struct bat_f
     struct start start = {0};
     start.size = bat_names_size(names, address);
     start.is_known = bat_names_best(names, address) != NULL;
-    start.end_told = start.size ? "symbol" : NULL;
+    start.size_source = start.size ? "symbol" : NULL;
     if (!start.is_known) {
         start.is_known = bat_frames_at(frames, address, &start.size);
-        start.end_told = start.size ? "frame description" : NULL;
+        start.size_source = start.size ? "frame description" : NULL;
     }
     return start;
 }
@@ -110,12 +110,13 @@ static void check_size(struct bat_checking *checking, uint32_t index, const stru
             bat_fault_add(&fault, index, entry,
                           "table at 0x%" PRIx64 ": expected entries within 0x%" PRIx64
                           " bytes (size by its %s), found one at 0x%" PRIx32,
-                          table->address, start->size, start->end_told, map->output_offsets[entry]);
+                          table->address, start->size, start->size_source,
+                          map->output_offsets[entry]);
     }
     bat_fault_tell(checking, &fault, "entries");
 }
 
-/* True if a symbol at the fragment is called after one at its parent. */
+/* True if a symbol at the fragment is named after one at its parent. */
 static bool has_parents_name(const struct bat_names *names, size_t first, size_t count,
                              uint64_t parent)
 {
@@ -128,13 +129,13 @@ static bool has_parents_name(const struct bat_names *names, size_t first, size_t
     return false;
 }
 
-/* A function's fragments, as far as they have symbols, are called after it. */
+/* A function's fragments that have symbols are named after it. */
 static void check_fragment_names(struct bat_checking *checking, uint32_t hot)
 {
     const struct bat_map *map = checking->map;
     const struct bat_names *names = &checking->names;
     uint64_t parent = map->functions[hot].address;
-    const struct bat_symbol *of_parent = NULL; /* wanted for messages only, and searched once */
+    const struct bat_symbol *of_parent = NULL; /* for messages only, so searched when needed */
     for (uint32_t i = map->fragment_start[hot]; i < map->fragment_start[hot + 1]; i++) {
         uint64_t address = map->functions[map->fragments[i]].address;
         size_t first = 0;
@@ -163,21 +164,21 @@ static void check_function(struct bat_checking *checking, const struct bat_frame
                           "table at 0x%" PRIx64 ": expected a %s to start there, found neither "
                           "symbol nor frame description",
                           address, table < map->hot_count ? "function" : "fragment");
-    if (start.end_told)
+    if (start.size_source)
         check_size(checking, table, &start);
 }
 
 /*
- * Without a symbol table (a shared library's exported symbols, which say where few functions
- * are, do not count) a table may well start where nothing is known to start.
+ * Without a symbol table, a table may start where no function is known. Exported symbols of a
+ * shared library do not count: they name few functions.
  */
-static void tell_no_symbols(struct bat_checking *checking, const struct bat_frames *frames)
+static void report_no_symbols(struct bat_checking *checking, const struct bat_frames *frames)
 {
     bat_checking_find(checking, CHECK_NO_SYMBOLS, BAT_NONE, BAT_NONE,
-                      "the binary has no symbol table: only %s where functions are, and nothing "
-                      "whose fragments are whose",
-                      frames->count ? "frame descriptions and exported symbols tell"
-                                    : "exported symbols, if any, tell");
+                      "the binary has no symbol table: functions are known only from %s, and the "
+                      "names of fragments are not checked",
+                      frames->count ? "frame descriptions and exported symbols"
+                                    : "exported symbols, if any");
 }
 
 static enum bat_code check_functions(struct bat_checking *checking)
@@ -193,7 +194,7 @@ static enum bat_code check_functions(struct bat_checking *checking)
     if (code != BAT_OK)
         return code;
     if (symbol_count == 0)
-        tell_no_symbols(checking, &frames);
+        report_no_symbols(checking, &frames);
     for (uint32_t i = 0; i < bat_map_tables(map); i++)
         check_function(checking, &frames, symbol_count != 0, i);
     bat_frames_free(&frames);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What a function's hot table and its fragments say of the input function's blocks (BAT.md 8.3). */
+/* Checks what a function's tables say about the input function's blocks (BAT.md 8.3). */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,8 +19,8 @@ struct faults {
 
 /*
  * The block entries of a function's tables, by input offset. Each is a number: the offset in the
- * upper half, the block's position in the map in the lower one. Those of one offset come as they do
- * in the map.
+ * upper half, the block's position in the map in the lower half. Entries with the same offset keep
+ * the map's order.
  */
 struct function_blocks {
     const struct bat_map *map;
@@ -45,7 +45,7 @@ static uint64_t hash_of(const struct bat_map *map, uint64_t block)
     return map->block_hashes[(uint32_t)block];
 }
 
-/* An entry for no block of the input function has hash and index 0 (BAT.md 6.3). */
+/* An entry that is not a block of the input function has hash and index 0 (BAT.md 6.3). */
 static bool is_input_block(const struct bat_map *map, uint64_t block)
 {
     return offset_of(block) == 0 || index_of(map, block) != 0 || hash_of(map, block) != 0;
@@ -53,7 +53,7 @@ static bool is_input_block(const struct bat_map *map, uint64_t block)
 
 /* --- In the order of input offsets ---------------------------------------------------------- */
 
-/* Up to so many are sorted by insertion, which most functions have. */
+/* Up to this many blocks are sorted by insertion; most functions have no more. */
 #define FEW 48u
 
 #define DIGIT_BITS 8u
@@ -82,8 +82,8 @@ static void sort_by_digit(const uint64_t *from, uint64_t *to, uint32_t count, un
 }
 
 /*
- * Sort numbers whose lower halves ascend already. spare has room for as many. Returns where they
- * are then, numbers or spare.
+ * Sort numbers whose lower halves ascend already. spare must have space for count numbers. Returns
+ * the array that holds the result, numbers or spare.
  */
 static uint64_t *sort_numbers(uint64_t *numbers, uint64_t *spare, uint32_t count)
 {
@@ -103,7 +103,7 @@ static uint64_t *sort_numbers(uint64_t *numbers, uint64_t *spare, uint32_t count
     return numbers;
 }
 
-/* The entries of a table that are blocks, behind count others; returns how many there are then. */
+/* Append the block entries of a table to count others; returns the new count. */
 static uint32_t append_table(const struct bat_map *map, uint32_t table, uint64_t *blocks,
                              uint32_t count)
 {
@@ -111,7 +111,8 @@ static uint32_t append_table(const struct bat_map *map, uint32_t table, uint64_t
     const uint32_t *inputs = map->input_offsets + from->first_entry;
     uint32_t end = count + from->block_count;
     uint32_t position = from->first_block - count;
-    /* Which entries are blocks no processor can guess: each is written, and stays if it is one. */
+    /* Processors cannot predict which entries are blocks: every entry is written, and the next one
+     * overwrites it unless it is a block. */
     for (uint32_t i = 0; i < from->entry_count && count < end; i++) {
         blocks[count] = (uint64_t)(inputs[i] >> 1) << 32 | (position + count);
         count += ~inputs[i] & BAT_BRANCH_ENTRY;
@@ -119,34 +120,34 @@ static uint32_t append_table(const struct bat_map *map, uint32_t table, uint64_t
     return count;
 }
 
-/* Room for the blocks of one function. */
-struct block_room {
+/* Memory for the blocks of one function. */
+struct block_buffers {
     uint64_t *blocks;
     uint64_t *spare;
 };
 
-static void collect_blocks(struct function_blocks *function, const struct block_room *room)
+static void collect_blocks(struct function_blocks *function, const struct block_buffers *buffers)
 {
     const struct bat_map *map = function->map;
     uint32_t hot = function->hot;
-    uint32_t count = append_table(map, hot, room->blocks, 0);
+    uint32_t count = append_table(map, hot, buffers->blocks, 0);
     for (uint32_t i = map->fragment_start[hot]; i < map->fragment_start[hot + 1]; i++)
-        count = append_table(map, map->fragments[i], room->blocks, count);
-    /* The tables of a function come by their positions, hot first, as their entries in the map. */
+        count = append_table(map, map->fragments[i], buffers->blocks, count);
+    /* Hot table first, then fragments: positions in the map ascend, as sort_numbers() requires. */
     function->count = count;
-    function->sorted = sort_numbers(room->blocks, room->spare, count);
+    function->sorted = sort_numbers(buffers->blocks, buffers->spare, count);
 }
 
 /* --- Faults --------------------------------------------------------------------------------- */
 
-/* The entry of a block, looked for only when there is something to tell. */
+/* The entry of a block; searched only for a fault. */
 struct block_entry {
     uint32_t table;
     uint32_t entry;
     uint64_t address; /* of the table */
 };
 
-/* The table of a function that has the block at this position in the map. */
+/* The table that has the block at this position in the map, among those of a function. */
 static uint32_t table_of(const struct bat_map *map, uint32_t hot, uint32_t position)
 {
     uint32_t table = hot;
@@ -169,8 +170,9 @@ static struct block_entry find_entry(const struct function_blocks *function, uin
     return (struct block_entry){.table = table, .entry = entry - 1, .address = of->address};
 }
 
-/* True, and counted, if there was such a fault before: only the first is told in full. */
-static bool is_known(struct bat_fault *fault)
+/* If the function has had such a fault before, count this one and return true: only the first is
+ * reported in full. */
+static bool count_repeated(struct bat_fault *fault)
 {
     if (fault->count == 0)
         return false;
@@ -178,7 +180,7 @@ static bool is_known(struct bat_fault *fault)
     return true;
 }
 
-/* Two entries for the same input offset that have other values, which are given as text. */
+/* Two entries for the same input offset differ; expected and found are their values as text. */
 static void add_difference(struct function_blocks *function, struct bat_fault *fault,
                            uint64_t first, uint64_t again, const char *expected, const char *found)
 {
@@ -193,7 +195,7 @@ static void add_difference(struct function_blocks *function, struct bat_fault *f
 static void add_offset_fault(struct function_blocks *function, uint64_t block)
 {
     struct bat_fault *fault = &function->faults->offset;
-    if (is_known(fault))
+    if (count_repeated(fault))
         return;
     struct block_entry at = find_entry(function, block);
     bat_fault_add(fault, at.table, at.entry,
@@ -206,7 +208,7 @@ static void add_offset_fault(struct function_blocks *function, uint64_t block)
 static void add_order_fault(struct function_blocks *function, uint64_t before, uint64_t block)
 {
     struct bat_fault *fault = &function->faults->order;
-    if (is_known(fault))
+    if (count_repeated(fault))
         return;
     struct block_entry at = find_entry(function, block);
     bat_fault_add(fault, at.table, at.entry,
@@ -220,7 +222,7 @@ static void add_order_fault(struct function_blocks *function, uint64_t before, u
 static void add_count_fault(struct function_blocks *function, uint64_t block)
 {
     struct bat_fault *fault = &function->faults->count;
-    if (is_known(fault))
+    if (count_repeated(fault))
         return;
     const struct bat_function *hot = &function->map->functions[function->hot];
     struct block_entry at = find_entry(function, block);
@@ -234,26 +236,27 @@ static void add_count_fault(struct function_blocks *function, uint64_t block)
 
 /* --- The checks ----------------------------------------------------------------------------- */
 
-/* Two entries for the same input offset. */
+/* Compare two entries for the same input offset. */
 static void check_same(struct function_blocks *function, uint64_t first, uint64_t again)
 {
     const struct bat_map *map = function->map;
     struct faults *faults = function->faults;
     char expected[32];
     char found[32];
-    if (hash_of(map, again) != hash_of(map, first) && !is_known(&faults->hash)) {
+    if (hash_of(map, again) != hash_of(map, first) && !count_repeated(&faults->hash)) {
         snprintf(expected, sizeof(expected), "hash 0x%" PRIx64, hash_of(map, first));
         snprintf(found, sizeof(found), "0x%" PRIx64, hash_of(map, again));
         add_difference(function, &faults->hash, first, again, expected, found);
     }
-    if (index_of(map, again) != index_of(map, first) && !is_known(&faults->index)) {
+    if (index_of(map, again) != index_of(map, first) && !count_repeated(&faults->index)) {
         snprintf(expected, sizeof(expected), "index %" PRIu32, index_of(map, first));
         snprintf(found, sizeof(found), "%" PRIu32, index_of(map, again));
         add_difference(function, &faults->index, first, again, expected, found);
     }
 }
 
-/* BOLT's hash of a block begins with the offset, cut to 16 bits; it matches profiles by that. */
+/* The lowest 16 bits of BOLT's hash of a block are those of its offset; it uses them to match
+ * profiles. */
 static void check_hash_offset(struct function_blocks *function, uint64_t block)
 {
     uint64_t hash = hash_of(function->map, block);
@@ -285,7 +288,7 @@ static void check_sorted_blocks(struct function_blocks *function)
     }
 }
 
-/* The first entry for an offset tells whether there is an input block. */
+/* True if the first entry for an offset is an input block. */
 static bool has_block(const struct function_blocks *function, uint32_t offset)
 {
     uint32_t low = 0;
@@ -316,30 +319,31 @@ static void check_secondary(struct function_blocks *function)
     }
 }
 
-static void tell(struct bat_checking *checking, struct bat_fault *fault, const char *thing)
+/* Report the faults of one kind, and start again for the next function. */
+static void report(struct bat_checking *checking, struct bat_fault *fault, const char *thing)
 {
     bat_fault_tell(checking, fault, thing);
     fault->count = 0;
 }
 
 static void check_function_blocks(struct bat_checking *checking, uint32_t hot,
-                                  const struct block_room *room, struct faults *faults)
+                                  const struct block_buffers *buffers, struct faults *faults)
 {
     struct function_blocks function = {.map = checking->map, .hot = hot, .faults = faults};
-    collect_blocks(&function, room);
+    collect_blocks(&function, buffers);
     check_sorted_blocks(&function);
     check_secondary(&function);
-    tell(checking, &faults->offset, "blocks");
-    tell(checking, &faults->hash, "entries");
-    tell(checking, &faults->index, "entries");
-    tell(checking, &faults->order, "blocks");
-    tell(checking, &faults->count, "blocks");
-    tell(checking, &faults->secondary, "entry points");
+    report(checking, &faults->offset, "blocks");
+    report(checking, &faults->hash, "entries");
+    report(checking, &faults->index, "entries");
+    report(checking, &faults->order, "blocks");
+    report(checking, &faults->count, "blocks");
+    report(checking, &faults->secondary, "entry points");
 }
 
 /* --- All functions -------------------------------------------------------------------------- */
 
-/* Block entries of a hot function and its fragments. */
+/* The number of block entries of a hot function and its fragments. */
 static uint32_t count_blocks(const struct bat_map *map, uint32_t hot)
 {
     uint32_t count = map->functions[hot].block_count;
@@ -348,7 +352,7 @@ static uint32_t count_blocks(const struct bat_map *map, uint32_t hot)
     return count;
 }
 
-/* The most blocks that a function has; at least 1. */
+/* The greatest number of block entries of a function; at least 1. */
 static uint32_t most_blocks(const struct bat_map *map)
 {
     uint32_t most = 1;
@@ -363,9 +367,9 @@ static uint32_t most_blocks(const struct bat_map *map)
 enum bat_code bat_check_blocks(struct bat_checking *checking)
 {
     uint32_t most = most_blocks(checking->map);
-    struct block_room room = {.blocks = malloc((size_t)most * sizeof(*room.blocks)),
-                              .spare = malloc((size_t)most * sizeof(*room.spare))};
-    /* One for all functions: to clear them for each would take longer than to check it. */
+    struct block_buffers buffers = {.blocks = malloc((size_t)most * sizeof(*buffers.blocks)),
+                                    .spare = malloc((size_t)most * sizeof(*buffers.spare))};
+    /* One for all functions: clearing it for each would take longer than the checks. */
     struct faults faults = {
         .offset = bat_fault_none(CHECK_HASH_OFFSET),
         .hash = bat_fault_none(CHECK_BLOCK_HASH),
@@ -375,12 +379,12 @@ enum bat_code bat_check_blocks(struct bat_checking *checking)
         .secondary = bat_fault_none(CHECK_SECONDARY),
     };
     enum bat_code code = BAT_OK;
-    if (!room.blocks || !room.spare)
+    if (!buffers.blocks || !buffers.spare)
         code = bat_fail(checking->error, BAT_ERR_MEMORY, "not enough memory for %" PRIu32 " blocks",
                         most);
     for (uint32_t hot = 0; hot < checking->map->hot_count && code == BAT_OK; hot++)
-        check_function_blocks(checking, hot, &room, &faults);
-    free(room.blocks);
-    free(room.spare);
+        check_function_blocks(checking, hot, &buffers, &faults);
+    free(buffers.blocks);
+    free(buffers.spare);
     return code;
 }

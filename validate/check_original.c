@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* The tables beside the functions of the binary that BOLT read. */
+/* Compares the tables with the functions of the binary that BOLT read. */
 #include <elf.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -11,13 +11,13 @@
 
 /* --- Functions of the original by name -------------------------------------------------------- */
 
-/* A name, and the size of the largest function called so: local functions may share names. */
+/* A name, and the size of the largest function with that name: local functions may share names. */
 struct original {
     const char *name;
     uint64_t size;
 };
 
-/* A function of the original by its place. */
+/* A function of the original, by address. */
 struct original_place {
     uint64_t address;
     struct original function;
@@ -28,7 +28,7 @@ struct originals {
     size_t count;
     struct original_place *places; /* by address */
     size_t place_count;
-    struct bat_symbol_pairs pairs; /* which symbol is which; none if it is not known */
+    struct bat_symbol_pairs pairs; /* symbols of the binary and the original; may be empty */
 };
 
 static int compare_originals(const void *left_pointer, const void *right_pointer)
@@ -38,7 +38,7 @@ static int compare_originals(const void *left_pointer, const void *right_pointer
     return strcmp(left->name, right->name);
 }
 
-/* The end of the section that holds the symbol; the symbol's own address if there is none. */
+/* The end of the section that contains the symbol; the symbol's own address if none does. */
 static uint64_t section_end(const struct bat_elf *elf, const struct bat_symbol *symbol)
 {
     size_t count = 0;
@@ -51,11 +51,11 @@ static uint64_t section_end(const struct bat_elf *elf, const struct bat_symbol *
     return is_inside ? section->address + section->size : symbol->address;
 }
 
-/* What the symbols of one address, [first, behind), say together. */
+/* The symbols of one address together. */
 struct group {
-    uint64_t size; /* the largest */
-    uint64_t end;  /* of the section */
-    bool is_function;
+    uint64_t size;    /* the largest */
+    uint64_t end;     /* of the section; the greatest if they are in several */
+    bool is_function; /* not only labels */
 };
 
 static struct group join_symbols(const struct bat_elf *elf, const struct bat_names *names,
@@ -73,8 +73,9 @@ static struct group join_symbols(const struct bat_elf *elf, const struct bat_nam
 }
 
 /*
- * Fill functions[] with every symbol and the size of what it names: what the largest symbol at its
- * address says, or, if none does, the bytes up to the next function or the section's end.
+ * Fill functions[] with the name of every symbol and the size of its function: the largest size of
+ * the symbols at its address, or, if none has one, the bytes up to the next function or the
+ * section's end.
  */
 static void measure_functions(const struct bat_elf *elf, const struct bat_names *names,
                               struct original *functions)
@@ -95,7 +96,7 @@ static void measure_functions(const struct bat_elf *elf, const struct bat_names 
     }
 }
 
-/* Sort by name, and make one of functions that share it. */
+/* Sort by name, and keep the largest of several functions with one name. */
 static void merge_names(struct originals *originals)
 {
     struct original *functions = originals->functions;
@@ -110,7 +111,7 @@ static void merge_names(struct originals *originals)
     originals->count = kept;
 }
 
-/* Keep the functions by their places, where names->symbols have them. */
+/* Copy the functions, still in the order of names->symbols, to the array by address. */
 static void place_functions(const struct bat_names *names, struct originals *originals)
 {
     for (size_t i = 0; i < names->count; i++)
@@ -119,7 +120,8 @@ static void place_functions(const struct bat_names *names, struct originals *ori
     originals->place_count = names->count;
 }
 
-/* Local functions may share names: pair them by their order. Without symbols there are no pairs. */
+/* Local functions may share names, so pair them by their order. Without symbols there are no
+ * pairs. */
 static enum bat_code pair_symbols(struct bat_checking *checking, struct originals *originals)
 {
     struct bat_binary binary = *checking->binary;
@@ -167,11 +169,11 @@ static void free_originals(struct originals *originals)
 
 /* --- One function --------------------------------------------------------------------------- */
 
-/* The function's largest input offset among all its entries, and where it stands. */
+/* The largest input offset among all entries of a function, and its entry. */
 struct largest {
     uint32_t offset;
     uint32_t table;
-    uint32_t entry; /* BAT_NONE if it has none */
+    uint32_t entry; /* BAT_NONE if the function has no entries */
 };
 
 static void find_largest(const struct bat_map *map, uint32_t table, struct largest *largest)
@@ -225,7 +227,7 @@ static int compare_places(const void *left_pointer, const void *right_pointer)
     return left->address < right->address ? -1 : left->address > right->address;
 }
 
-/* The largest original function of all that the table's symbols are paired with, or NULL. */
+/* The largest original function that a symbol of the table is paired with, or NULL. */
 static const struct original *find_paired(const struct originals *originals, uint64_t address)
 {
     const struct original *found = NULL;
@@ -241,8 +243,8 @@ static const struct original *find_paired(const struct originals *originals, uin
 }
 
 /*
- * The largest original function of all that the table is called; identical code folding gives a
- * table the names of many. NULL if there is none.
+ * The largest original function with the name of one of the table's symbols: identical code folding
+ * gives a table many names. NULL if there is none.
  */
 static const struct original *find_original(const struct bat_names *names,
                                             const struct originals *originals, size_t first,
@@ -259,7 +261,7 @@ static const struct original *find_original(const struct bat_names *names,
     return found;
 }
 
-/* What the symbols do not name cannot be found in the original either. */
+/* A table without symbols cannot be found in the original, and is not checked. */
 static void check_function(struct bat_checking *checking, uint32_t hot,
                            const struct originals *originals)
 {
@@ -295,7 +297,7 @@ static void check_build(struct bat_checking *checking)
         return;
     if (!bat_original_has_build_id(id, size, original, original_size))
         bat_checking_find(checking, CHECK_ORIGINAL_BUILD, BAT_NONE, BAT_NONE,
-                          "expected the original's build-id to be the binary's but for the bits "
+                          "expected the original's build-id to be the binary's except for the bits "
                           "that BOLT flips, found another: \"%.200s\" is not the file that BOLT "
                           "read",
                           bat_elf_path(checking->options->original));
@@ -316,8 +318,8 @@ enum bat_code bat_check_original(struct bat_checking *checking)
     bool is_nameless = checking->names.count == 0;
     if (is_nameless || originals.count == 0) {
         bat_checking_find(checking, CHECK_ORIGINAL_NAMES, BAT_NONE, BAT_NONE,
-                          "expected function symbols to find the original's functions by, found "
-                          "none in the %s",
+                          "expected function symbols in both files to compare functions by name, "
+                          "found none in the %s",
                           is_nameless ? "BOLTed file" : "original");
     } else {
         for (uint32_t hot = 0; hot < checking->map->hot_count; hot++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Each table for itself, and beside the table that follows it in memory. */
+/* Checks each table alone, and against the table that follows it in memory. */
 #include <inttypes.h>
 
 #include "bat_decoder.h"
@@ -25,7 +25,7 @@ static void check_prefix(struct bat_checking *checking, uint32_t index)
     if (table->equal_count < longest)
         bat_checking_find(checking, CHECK_PREFIX_SHORT, index, table->first_entry + longest - 1,
                           "table at 0x%" PRIx64 ": expected an equal prefix of %" PRIu32
-                          " entries (as many qualify), found %" PRIu32,
+                          " entries (that many qualify), found %" PRIu32,
                           table->address, longest, table->equal_count);
 }
 
@@ -44,24 +44,24 @@ static void check_skew(struct bat_checking *checking, uint32_t index)
                           table->address, expected, table->skew);
 }
 
-/* Entries beyond `room` bytes. */
-static void check_room(struct bat_checking *checking, uint32_t index, uint64_t room)
+/* Report entries more than size bytes above the table's start. */
+static void check_overlap(struct bat_checking *checking, uint32_t index, uint64_t size)
 {
     const struct bat_map *map = checking->map;
     const struct bat_function *table = &map->functions[index];
     struct bat_fault fault = bat_fault_none(CHECK_OVERLAP);
-    for (uint32_t i = bat_first_beyond(map, table, room); i < table->entry_count; i++) {
+    for (uint32_t i = bat_first_beyond(map, table, size); i < table->entry_count; i++) {
         uint32_t entry = table->first_entry + i;
         if (!bat_is_stray(map, index, entry))
             bat_fault_add(&fault, index, entry,
                           "table at 0x%" PRIx64 ": expected entries within 0x%" PRIx64
                           " bytes (where the next table starts), found one at 0x%" PRIx32,
-                          table->address, room, map->output_offsets[entry]);
+                          table->address, size, map->output_offsets[entry]);
     }
     bat_fault_tell(checking, &fault, "entries");
 }
 
-/* Entries beyond the start of the table that is next by address. */
+/* Report entries beyond the start of the next table by address. */
 static void check_next(struct bat_checking *checking, uint32_t rank)
 {
     const struct bat_map *map = checking->map;
@@ -69,10 +69,10 @@ static void check_next(struct bat_checking *checking, uint32_t rank)
     if (rank + 1 >= bat_map_tables(map) || bat_is_unemitted(map, table))
         return;
     uint32_t next = map->by_address[rank + 1];
-    check_room(checking, table, map->functions[next].address - map->functions[table].address);
+    check_overlap(checking, table, map->functions[next].address - map->functions[table].address);
 }
 
-/* What BOLT writes for code that it then does not emit. */
+/* Report tables and entries of code that BOLT did not emit. */
 static void check_emitted(struct bat_checking *checking, uint32_t index)
 {
     const struct bat_map *map = checking->map;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* How findings reach the caller. */
+/* Reports findings to the caller. */
 #include "checking.h"
 
 #include <inttypes.h>
@@ -46,7 +46,7 @@ static struct bat_finding new_finding(struct bat_checking *checking, enum bat_ch
     return finding;
 }
 
-/* arguments is used up. Names in a message may hold any bytes. */
+/* Consumes arguments. Names in a message may hold any bytes, so control characters are escaped. */
 static BAT_PRINTF(3, 0) void fill_message(char *message, size_t size, const char *format,
                                           va_list arguments)
 {

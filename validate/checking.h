@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* One run of the checks, and how they tell what they find. Internal to validate/. */
+/* The state of one run of the checks, and how they report findings. Internal to validate/. */
 #ifndef BAT_VALIDATE_CHECKING_H
 #define BAT_VALIDATE_CHECKING_H
 
 #include "bat_validate.h"
 
-/* All checks. The first ones are the decoder's: their ids are what bat_code_name() says. */
+/* All checks. The first ones, up to CHECK_VERSION, are the decoder's: their ids are the names that
+ * bat_code_name() returns. */
 enum bat_check_id {
     CHECK_CONTAINER,
     CHECK_TRUNCATED,
@@ -53,19 +54,19 @@ struct bat_checking {
     void *context;
     struct bat_verdict *verdict;
     struct bat_error *error;
-    struct bat_names names;  /* of the binary's functions; none for a raw note */
-    uint64_t *table_offsets; /* where each table stands in the section; NULL until wanted */
-    bool is_located;         /* that was tried */
+    struct bat_names names;  /* of the binary's functions; empty for a raw note */
+    uint64_t *table_offsets; /* each table's offset in the section; NULL until needed */
+    bool is_located;         /* bat_checking_locate() was called */
 };
 
-/* Tell a finding. table and entry may be BAT_NONE. */
+/* Report a finding. table and entry may be BAT_NONE. */
 void bat_checking_find(struct bat_checking *checking, enum bat_check_id check, uint32_t table,
                        uint32_t entry, const char *format, ...) BAT_PRINTF(5, 6);
 
-/* Tell that the note does not decode. */
+/* Report that the note cannot be decoded. */
 void bat_checking_find_undecodable(struct bat_checking *checking, const struct bat_error *error);
 
-/* The faults that one check finds in one function: the first is told, the others counted. */
+/* The faults that one check finds in one function: only the first is reported, all are counted. */
 struct bat_fault {
     enum bat_check_id check;
     uint32_t table;
@@ -85,11 +86,11 @@ static inline struct bat_fault bat_fault_none(enum bat_check_id check)
 void bat_fault_add(struct bat_fault *fault, uint32_t table, uint32_t entry, const char *format, ...)
     BAT_PRINTF(4, 5);
 
-/* Tell the faults, if there are any; thing is what they are, in the plural. */
+/* Report the faults, if there are any; thing is a noun for them in the plural. */
 void bat_fault_tell(struct bat_checking *checking, const struct bat_fault *fault,
                     const char *thing);
 
-/* Fill checking->table_offsets from the note's bytes, as far as there are any. */
+/* Fill checking->table_offsets from the note's bytes. It stays NULL without bytes or memory. */
 void bat_checking_locate(struct bat_checking *checking);
 
 /* --- The checks, each group in a file of its name ------------------------------------------- */
@@ -97,10 +98,10 @@ void bat_checking_locate(struct bat_checking *checking);
 /* Bytes: check_bytes.c. */
 enum bat_code bat_check_round_trip(struct bat_checking *checking);
 
-/* Each table for itself and beside its neighbours: check_tables.c. */
+/* Each table alone, and against the next one: check_tables.c. */
 enum bat_code bat_check_tables(struct bat_checking *checking);
 
-/* What a function's tables say of its blocks: check_blocks.c. */
+/* What a function's tables say about its blocks: check_blocks.c. */
 enum bat_code bat_check_blocks(struct bat_checking *checking);
 
 /* The tables against sections and symbols: check_binary.c. */

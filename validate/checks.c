@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* The list of all checks; spec/checks.md tells why each is made. */
+/* The list of all checks; spec/checks.md gives the reason for each. */
 #include "checking.h"
 
 /* By enum bat_check_id. */
@@ -7,10 +7,10 @@ static const struct bat_check checks[] = {
     [CHECK_CONTAINER] = {"container", BAT_ERROR,
                          "the ELF note header has BOLT's owner and type, and sizes that fit"},
     [CHECK_TRUNCATED] = {"truncated", BAT_ERROR, "no field reaches beyond the note's end"},
-    [CHECK_TRAILING] = {"trailing", BAT_ERROR, "nothing is left behind the last table"},
+    [CHECK_TRAILING] = {"trailing", BAT_ERROR, "no bytes follow the last table"},
     [CHECK_LEB128] = {"leb128", BAT_ERROR,
                       "numbers are LEB128 in the shortest form, of at most 64 bits"},
-    [CHECK_COUNT] = {"count", BAT_ERROR, "counts are such as the bytes left can hold"},
+    [CHECK_COUNT] = {"count", BAT_ERROR, "counts fit in the bytes that are left"},
     [CHECK_RANGE] = {"range", BAT_ERROR, "offsets fit 32 bits (input offsets 31), indices 32"},
     [CHECK_ORDER] = {"order", BAT_ERROR,
                      "tables and entries ascend, and no two tables share an address"},
@@ -18,7 +18,7 @@ static const struct bat_check checks[] = {
     [CHECK_HOT_INDEX] = {"hot-index", BAT_ERROR, "hot indices name hot functions"},
     [CHECK_VERSION] = {"version", BAT_ERROR, "the note is of version 3"},
     [CHECK_HOT_INDEX_MERGED] = {"hot-index-merged", BAT_WARNING,
-                                "hot indices count in the hot table"},
+                                "hot indices are positions in the hot table"},
     [CHECK_ROUND_TRIP] = {"round-trip", BAT_ERROR, "encoding the map again gives the same bytes"},
     [CHECK_PREFIX_SHORT] = {"prefix-short", BAT_WARNING, "an equal prefix is as long as it can be"},
     [CHECK_SKEW] = {"skew", BAT_WARNING, "a fragment's skew is its first entry's input offset"},
@@ -27,9 +27,8 @@ static const struct bat_check checks[] = {
                            "tables and entries are of code that BOLT emitted"},
     [CHECK_HASH_OFFSET] = {"hash-offset", BAT_WARNING,
                            "a block's hash ends with its input offset's lowest 16 bits"},
-    [CHECK_BLOCK_HASH] = {"block-hash", BAT_ERROR, "a block has the same hash wherever it stands"},
-    [CHECK_BLOCK_INDEX] = {"block-index", BAT_ERROR,
-                           "a block has the same index wherever it stands"},
+    [CHECK_BLOCK_HASH] = {"block-hash", BAT_ERROR, "a block has the same hash in all entries"},
+    [CHECK_BLOCK_INDEX] = {"block-index", BAT_ERROR, "a block has the same index in all entries"},
     [CHECK_BLOCK_ORDER] = {"block-order", BAT_ERROR, "block indices ascend with input offsets"},
     [CHECK_BLOCK_COUNT] = {"block-count", BAT_ERROR,
                            "block indices are below the function's number of blocks"},
@@ -42,11 +41,11 @@ static const struct bat_check checks[] = {
     [CHECK_SIZE] = {"size", BAT_ERROR, "entries lie inside their function or fragment"},
     [CHECK_FRAGMENT_NAME] = {"fragment-name", BAT_ERROR, "a fragment has its parent's name"},
     [CHECK_ORIGINAL_NAMES] = {"original-names", BAT_WARNING,
-                              "there are names to compare with the original's"},
+                              "functions can be compared with the original's by name"},
     [CHECK_ORIGINAL_BUILD] = {"original-build", BAT_ERROR,
-                              "the original's build-id is the one that BOLT read"},
+                              "the original's build-id is that of the file that BOLT read"},
     [CHECK_ORIGINAL_FUNCTION] = {"original-function", BAT_ERROR,
-                                 "the original has a function of that name"},
+                                 "the original has a function with the table's name"},
     [CHECK_ORIGINAL_OFFSET] = {"original-offset", BAT_ERROR,
                                "input offsets lie inside the original's function"},
     [CHECK_ORIGINAL_SECONDARY] = {"original-secondary", BAT_ERROR,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Where each table stands in the note. Decoding does not keep that; only findings want it, so
- * that the bytes are walked a second time when there are findings. The steps are
- * decoder/decode.c's, with the map's numbers in place of the note's.
+ * Finds each table's offset in the note. The decoder does not keep it, and only findings need it,
+ * so the bytes are read a second time when there is a finding. The steps are those of
+ * decoder/decode.c, but counts come from the map instead of the note.
  */
 #include <stdlib.h>
 
@@ -47,7 +47,7 @@ static bool skip_table(struct bat_reader *reader, const struct bat_map *map, uin
 {
     const struct bat_function *function = &map->functions[table];
     bool is_hot = table < map->hot_count;
-    /* Address; hash, blocks, secondary entries, or hot index, skew; entries, equal ones. */
+    /* Address; hash, blocks, secondary entry points, or hot index, skew; entries, equal prefix. */
     bool header =
         skip_numbers(reader, 1) &&
         (is_hot ? skip_bytes(reader, 8) && skip_numbers(reader, 2) : skip_numbers(reader, 2)) &&
@@ -56,7 +56,7 @@ static bool skip_table(struct bat_reader *reader, const struct bat_map *map, uin
            skip_numbers(reader, function->secondary_count);
 }
 
-/* Both tables; false if the map is not the one that these bytes decode to. */
+/* Hot and cold tables; false if the map is not the one that these bytes decode to. */
 static bool walk_tables(struct bat_reader *reader, const struct bat_map *map, uint64_t *offsets)
 {
     uint32_t tables = bat_map_tables(map);
@@ -83,7 +83,7 @@ void bat_checking_locate(struct bat_checking *checking)
         return;
     reader.end = reader.cursor + size;
     uint64_t *offsets = malloc(((size_t)bat_map_tables(checking->map) + 1) * sizeof(*offsets));
-    /* Without memory, findings do without their place. */
+    /* If out of memory, findings have no offset. */
     if (offsets && walk_tables(&reader, checking->map, offsets))
         checking->table_offsets = offsets;
     else

@@ -19,14 +19,14 @@ uint32_t bat_first_beyond(const struct bat_map *map, const struct bat_function *
     return low;
 }
 
-/* True if the address lies in another part of the function that table belongs to. */
+/* True if the address is in another table of the function that table belongs to. */
 static bool is_in_sibling(const struct bat_map *map, uint32_t table, uint64_t address)
 {
     uint32_t other = bat_map_table_containing(map, address);
     return other != BAT_NONE && other != table && bat_parent(map, other) == bat_parent(map, table);
 }
 
-/* Modulo 2^32, since that is how offsets are kept. */
+/* Modulo 2^32, because offsets have 32 bits. */
 bool bat_is_at_address_0(const struct bat_map *map, uint32_t table, uint32_t entry)
 {
     return (uint32_t)(map->functions[table].address + map->output_offsets[entry]) == 0;
@@ -38,7 +38,7 @@ bool bat_is_stray(const struct bat_map *map, uint32_t table, uint32_t entry)
         return true;
     if (!(map->input_offsets[entry] & BAT_BRANCH_ENTRY))
         return false;
-    /* Parts of a function are less than 2^31 bytes apart: branches do not reach further. */
+    /* The offset is signed: branches reach less than 2^31 bytes, so parts of a function do too. */
     int64_t distance = (int32_t)map->output_offsets[entry];
     uint64_t start = map->functions[table].address;
     uint64_t address = start + (uint64_t)distance;

@@ -4,7 +4,7 @@
 #include "bat_decoder.h"
 #include "checking.h"
 
-/* True for what a note can be to blame for, not the system. */
+/* True if a code of bat_binary_decode() means that the note is damaged. */
 static bool is_about_note(enum bat_code code)
 {
     switch (code) {
@@ -24,9 +24,9 @@ static bool is_about_note(enum bat_code code)
     }
 }
 
-/* A note that cannot be decoded is a finding; other failures are the caller's. */
-static enum bat_code tell_undecodable(struct bat_checking *checking, enum bat_code code,
-                                      const struct bat_error *error)
+/* A damaged note is a finding; other failures are returned to the caller. */
+static enum bat_code report_undecodable(struct bat_checking *checking, enum bat_code code,
+                                        const struct bat_error *error)
 {
     if (is_about_note(code)) {
         bat_checking_find_undecodable(checking, error);
@@ -37,14 +37,13 @@ static enum bat_code tell_undecodable(struct bat_checking *checking, enum bat_co
     return code;
 }
 
-/* What the hot indices count in. */
 static enum bat_code check_hot_index_form(struct bat_checking *checking)
 {
     if (checking->map->hot_index == BAT_HOT_INDEX_MERGED)
         bat_checking_find(checking, CHECK_HOT_INDEX_MERGED, BAT_NONE, BAT_NONE,
-                          "expected hot indices that count in the hot table, found BOLT 19's, "
-                          "which count hot and cold tables together and crash perf2bolt; "
-                          "\"batinject --repair\" rewrites them");
+                          "expected hot indices that are positions in the hot table, found BOLT "
+                          "19's, which are positions among hot and cold tables together and crash "
+                          "perf2bolt; \"batinject --repair\" rewrites them");
     return BAT_OK;
 }
 
@@ -79,7 +78,7 @@ enum bat_code bat_validate(struct bat_binary *binary, const struct bat_validate_
     if (!binary->map)
         code = bat_binary_decode(binary, &cause);
     if (code != BAT_OK)
-        return tell_undecodable(&checking, code, &cause);
+        return report_undecodable(&checking, code, &cause);
     checking.map = binary->map;
     verdict->tables = bat_map_tables(binary->map);
     code = bat_names_collect(binary, &checking.names, error);

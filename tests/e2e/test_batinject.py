@@ -698,8 +698,8 @@ class Files(Scratch):
         inner.chmod(0o555)
         done = self.as_nobody("--remove", file)
         self.assertEqual((done.returncode, done.stdout), (1, ""))
-        self.assertEqual(done.stderr, f"batinject: {file}: cannot write {file}: no temporary file "
-                                      f"in {inner}: Permission denied\n")
+        self.assertEqual(done.stderr, f"batinject: {file}: cannot write {file}: cannot make a "
+                                      f"temporary file in {inner}: Permission denied\n")
         self.assert_same(file, fixtures.get(SMALL).bolted)
         self.assertEqual(os.listdir(inner), ["file"])
         inner.chmod(0o755)

@@ -322,8 +322,8 @@ class Refused(Changes):
         self.assert_refused(path, "no section headers, so no .note.bolt_bat section can be found: "
                                   "they were stripped from this file")
         self.path("note").write_bytes(NOTES[0])
-        self.assert_refused(path, "no section header table: there is nowhere to enter a "
-                                  ".note.bolt_bat section",
+        self.assert_refused(path, "no section header table: a .note.bolt_bat section cannot be "
+                                  "added",
                             "--no-check", f"--note={self.path('note')}")
         self.assertEqual(command(path), EXPECTED)
 

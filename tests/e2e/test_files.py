@@ -499,9 +499,9 @@ class Changed(Scratch):
         return process.returncode, messages
 
     def assert_noticed(self, change, content, *arguments):
-        """What someone else has written stays."""
+        """What another program has written stays."""
         self.assertEqual(self.inject_meanwhile(change, *arguments),
-                         (1, f"batinject: {self.app}: was changed by someone else while it was "
+                         (1, f"batinject: {self.app}: was changed by another program while it was "
                              "copied\n"))
         self.assertTrue(self.app.read_bytes() == content)
         self.assertEqual(os.listdir(self.folder), ["app"])

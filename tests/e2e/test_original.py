@@ -370,7 +370,7 @@ class Wrong(Folder):
     def test_another_machine(self):
         fixture = fixtures.get("small-fixed-profile2-22")
         self.refused(fixture.bolted, fixtures.get("small-aarch64-profile2-22").input,
-                     "expected the input binary to be for machine 62 .*, found one for machine 183")
+                     "expected an input binary for machine 62 .*, found one for machine 183")
 
     def test_a_position_independent_one(self):
         fixture = fixtures.get("small-fixed-profile2-22")

@@ -443,7 +443,7 @@ class Faults(unittest.TestCase):
             for message, status in results:
                 if status != 0:
                     self.assertEqual(status, 1)
-                    self.assertRegex(message, b"was changed by someone else|is locked")
+                    self.assertRegex(message, b"was changed by another program|is locked")
             self.assertIn(app.read_bytes(), expected)
             self.assertEqual(os.listdir(folder), ["app"])
 

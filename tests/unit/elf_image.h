@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * ELF files for the tests of elfnote/: put together piece by piece in memory, saved, loaded again.
- * Written apart from elfnote/, so that it can judge it. Include <cmocka.h> before.
+ * ELF files for the tests of elfnote/: built piece by piece in memory, saved, loaded again.
+ * Independent of elfnote/, so that it can check it. Include <cmocka.h> before.
  */
 #ifndef ELF_IMAGE_H
 #define ELF_IMAGE_H
@@ -61,7 +61,7 @@ static inline void image_align(struct image *image, size_t alignment)
         image_append(image, NULL, 1);
 }
 
-/* The offset of a name among the section names; added if it is not there. */
+/* The offset of a name among the section names; the name is added if it is missing. */
 static inline uint32_t image_name(struct image *image, const char *name)
 {
     size_t size = strlen(name) + 1;
@@ -127,7 +127,7 @@ static inline Elf64_Phdr *image_segment(struct image *image, uint32_t type, uint
     return segment;
 }
 
-/* Append the section names. All names have to be known: name later sections before. */
+/* Append the section names. Names of later sections must be added with image_name() before. */
 static inline Elf64_Shdr *image_append_names(struct image *image)
 {
     image_name(image, ".shstrtab");

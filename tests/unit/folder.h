@@ -5,7 +5,7 @@
 
 #include <dirent.h>
 
-/* How many files a folder has: no temporary one may be left. */
+/* The number of files in a folder, to check that no temporary one is left. */
 static inline unsigned count_files(const char *folder)
 {
     unsigned count = 0;

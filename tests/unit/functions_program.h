@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Programs made up for the tests of the table of functions: a few sections at fixed addresses,
- * with the symbols, PLT entries and FDEs that a test wants. Include <cmocka.h> before.
+ * Programs for the tests of the table of functions: a few sections at fixed addresses, with the
+ * symbols, PLT entries and FDEs that a test adds. Include <cmocka.h> before.
  */
 #ifndef FUNCTIONS_PROGRAM_H
 #define FUNCTIONS_PROGRAM_H
@@ -19,7 +19,7 @@
 #define OTHER_SIZE 0x20u
 #define TABLES 0x407000u /* what dynamic linking needs */
 
-/* Indices of the sections that symbols lie in. */
+/* Indices of the sections of symbols. */
 enum { IN_TEXT = 1, IN_PLT, IN_SECOND_PLT, IN_EH_FRAME, IN_DATA, IN_OTHER };
 
 #define SYMBOLS_MAX 64u

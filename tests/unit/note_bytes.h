@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Notes written down byte by byte in tests, and what decoding them gives. Nothing here uses the
- * library's own encoder. To be included behind cmocka.h.
+ * Notes written byte by byte in tests, and checks of decoding them. Nothing here uses the
+ * library's encoder. Include after cmocka.h.
  */
 #ifndef TESTS_UNIT_NOTE_BYTES_H
 #define TESTS_UNIT_NOTE_BYTES_H
@@ -14,7 +14,7 @@
 
 #define NOTE_BYTES_MAX 8192u
 
-/* The bytes of a section being put together. */
+/* The bytes of a section that is being built. */
 struct note_bytes {
     uint8_t bytes[NOTE_BYTES_MAX];
     size_t size;
@@ -88,7 +88,7 @@ static inline void start_note(struct note_bytes *note)
     put_word(note, 0, 4);
 }
 
-/* BAT.md 2: the note header in front of, and the padding behind the description. */
+/* BAT.md 2: add the note header before the description, and the padding after it. */
 static inline void finish_note(struct note_bytes *note)
 {
     size_t description = note->size - 20;
@@ -124,7 +124,7 @@ static inline struct note_bytes note_from_file(const char *path)
     return note;
 }
 
-/* Decode from a block of exactly these bytes, so that a byte too many is found out. */
+/* Decode from a block of exactly these bytes, so that reading one byte too many is noticed. */
 static inline enum bat_code decode_copy(const void *bytes, size_t size,
                                         enum bat_hot_index hot_index, struct bat_map **map,
                                         struct bat_error *error)
@@ -133,7 +133,7 @@ static inline enum bat_code decode_copy(const void *bytes, size_t size,
     assert_non_null(copy);
     if (size != 0)
         memcpy(copy, bytes, size);
-    /* What stands here before must not be what is found after a failure. */
+    /* A failure must replace this value. */
     *map = (struct bat_map *)copy;
     enum bat_code code = bat_decode(copy, size, hot_index, map, error);
     free(copy);
@@ -176,7 +176,7 @@ static inline void assert_note_fails(const struct note_bytes *note, enum bat_hot
     assert_int_equal(error.place, BAT_PLACE_SECTION);
     assert_non_null(strstr(error.message, "expected "));
     assert_non_null(strstr(error.message, "found "));
-    /* The same without anybody to tell. */
+    /* The same without a struct bat_error. */
     assert_int_equal(decode_copy(note->bytes, note->size, hot_index, &map, NULL), code);
 }
 

@@ -89,7 +89,7 @@ static void check_finding(const struct bat_finding *finding, void *context)
     assert_non_null(strstr(finding->message, "expected"));
 }
 
-/* Ask the map all that it can be asked; what comes back is not known, only that it comes. */
+/* Call every look-up. The results are not known; the calls only must not go wrong. */
 static void look_up_everything(const struct bat_map *map)
 {
     static struct bat_block blocks[256];
@@ -133,7 +133,7 @@ static void try_note(const uint8_t *bytes, size_t size)
 {
     size_t held_before = held;
     most_held = held;
-    /* A copy of its own, so that a sanitizer sees the first byte read beyond it. */
+    /* A copy of exactly this size, so that a sanitizer sees the first byte read beyond it. */
     uint8_t *copy = malloc(size ? size : 1);
     memcpy(copy, bytes, size);
     struct bat_binary binary = {.note = copy, .note_size = size};
@@ -165,7 +165,7 @@ static void try_note(const uint8_t *bytes, size_t size)
 #define NOTE_MAX ((size_t)1600) /* larger ones take long and are not different */
 #define HEADER ((size_t)BAT_NOTE_HEADER_SIZE)
 
-/* Let the note header and the padding fit a description that ends at `end`; returns the size. */
+/* Make note header and padding fit a description that ends at `end`; returns the note's size. */
 static size_t fit_container(uint8_t *bytes, size_t end)
 {
     uint32_t description = (uint32_t)(end - HEADER);
@@ -223,7 +223,7 @@ static void change_every_byte(const uint8_t *good, size_t size)
     }
 }
 
-/* All that might be a number is one: counts are among them. */
+/* Replace every group of bytes that may be a number, and so every count. */
 static void replace_every_number(const uint8_t *good, size_t size)
 {
     static const uint64_t huge[] = {UINT32_MAX, (uint64_t)1 << 63, UINT64_MAX};
@@ -260,7 +260,7 @@ static bool damage(const char *name)
     assert_int_equal(tally.sound, 1);
     cut_everywhere(good, size);
     assert_int_equal(tally.sound, 1);
-    /* Of a hash's bytes hardly a change can be noticed, but of others in one way or another. */
+    /* Hardly any change in a hash is noticed; changes in other bytes mostly are. */
     uint64_t refused = tally.refused;
     change_every_byte(good, size);
     assert_true(tally.refused - refused > size);
@@ -287,7 +287,7 @@ static void damaged_notes_are_refused_or_sound(void **state)
 
 /* --- Large notes ------------------------------------------------------------------------------ */
 
-/* Branches behind each block of a function, all of them at their input offsets. */
+/* Blocks, each followed by branches, all of them at their input offsets. */
 static void add_entries(struct bat_builder *builder, uint32_t function, uint32_t blocks,
                         uint32_t branches)
 {
@@ -324,7 +324,7 @@ static uint8_t *large_note(uint32_t functions, uint32_t blocks, uint32_t branche
     return note;
 }
 
-/* Decode; *most gets the memory that was held at most meanwhile. Returns what the map holds. */
+/* Decode; *most gets the most memory held during decoding. Returns the memory of the map. */
 static size_t held_by_decoding(const uint8_t *note, size_t size, size_t *most)
 {
     size_t before = held;
@@ -338,7 +338,7 @@ static size_t held_by_decoding(const uint8_t *note, size_t size, size_t *most)
     return after;
 }
 
-/* What bat_decoder.h promises, whatever the note holds most of. */
+/* bat_decoder.h's limit, for notes with many blocks, many branches and many tables. */
 static void decoding_holds_what_the_map_needs(void **state)
 {
     (void)state;
@@ -355,7 +355,7 @@ static void decoding_holds_what_the_map_needs(void **state)
     }
 }
 
-/* A block, a branch and another block of a note of BOLT's take 22 bytes. */
+/* In a note that BOLT wrote, a block, a branch and another block take 22 bytes. */
 static void decoding_a_usual_note_holds_three_times_its_size(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* binary/: opening, names of tables, hot indices by symbols, and where a note's bytes go. */
+/* binary/: opening, names of tables, hot indices by symbols, and bytes by kind of field. */
 #include <elf.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -49,7 +49,7 @@ struct test_symbol {
 #define SECTIONS 6
 #define STRINGS_SIZE 1024u
 
-/* A file being put together, section after section. */
+/* A file that is built section by section. */
 struct elf_image {
     uint8_t bytes[16384];
     size_t size;
@@ -152,7 +152,7 @@ static uint8_t *build_note(const struct test_table *tables, size_t count, enum b
                 : bat_builder_add_fragment(builder, table->address, handles[table->parent],
                                            &handles[i], NULL);
         assert_int_equal(code, BAT_OK);
-        /* Blocks that could belong to any function, so that only symbols can tell. */
+        /* Blocks that could belong to any function, so that only symbols can decide. */
         code = bat_builder_add_block(builder, handles[i], 0, i * 16, i + 1, (uint32_t)i, NULL);
         assert_int_equal(code, BAT_OK);
     }
@@ -212,7 +212,7 @@ static void test_raw_note(void **state)
     free(note);
 }
 
-/* A pipe has no size to go by; 200 kB are more than one read. */
+/* A pipe has no known size; 200 kB need more than one read. */
 static void test_raw_note_from_pipe(void **state)
 {
     (void)state;
@@ -262,7 +262,7 @@ static void test_neither_elf_nor_note(void **state)
     assert_int_equal(bat_binary_open("/", &binary, &error), BAT_ERR_IO);
 }
 
-/* However little of a note is left: it is a damaged note, not some other file. */
+/* A prefix of a note, however short, is a damaged note, not a file of an unknown kind. */
 static void test_note_cut_short(void **state)
 {
     (void)state;
@@ -327,7 +327,7 @@ static void test_addresses_to_symbols_and_tables(void **state)
     assert_int_equal(bat_names_at(&names, 0x1001, &first), 0);
     assert_null(bat_names_best(&names, 0x3000));
 
-    /* A label inside a function hides nothing of it. */
+    /* A label inside a function does not end it. */
     assert_string_equal(bat_names_containing(&names, 0x1020)->name, "second");
     assert_string_equal(bat_names_containing(&names, 0x107f)->name, "second");
     assert_null(bat_names_containing(&names, 0x1080));
@@ -338,7 +338,7 @@ static void test_addresses_to_symbols_and_tables(void **state)
     assert_int_equal(bat_binary_table_containing(&binary, &names, 0xfff), BAT_NONE);
     assert_int_equal(bat_binary_table_containing(&binary, &names, 0x107f), 0);
     assert_int_equal(bat_binary_table_containing(&binary, &names, 0x1080), BAT_NONE);
-    /* No symbol says how long these two are: the next table, the next function end them. */
+    /* These two have no size: they end at the next table and at the next function. */
     assert_int_equal(bat_binary_table_containing(&binary, &names, 0x2fff), 1);
     assert_int_equal(bat_binary_table_containing(&binary, &names, 0x3fff), 2);
     assert_int_equal(bat_binary_table_containing(&binary, &names, 0x4000), BAT_NONE);
@@ -376,8 +376,8 @@ static void test_fragment_names(void **state)
 /* --- Hot indices by symbols ----------------------------------------------------------------- */
 
 /*
- * One fragment lies between the hot functions: of f in the hot table that is index 1, among all
- * tables 2, and g has 2 in the hot table and 3 among all.
+ * One fragment lies between the hot functions: f has index 1 in the hot table and 2 among all
+ * tables, g has 2 in the hot table and 3 among all.
  */
 static const struct test_table of_f[] = {{0x1000, -1}, {0x2000, -1}, {0x3000, -1}, {0x1800, 1}};
 static const struct test_symbol f_symbols[] = {
@@ -392,7 +392,7 @@ static const struct test_symbol g_symbols[] = {
     {"g.cold.0", 0x1800, 0x40, STT_FUNC, STB_LOCAL},
 };
 
-/* Open the note of BOLT 19 for of_f with these symbols and look where the fragment went. */
+/* Open BOLT 19's note for of_f with these symbols, and check the fragment's parent. */
 static void check_parent(const struct test_symbol *symbols, size_t count, uint64_t parent,
                          enum bat_hot_index form, bool ambiguous)
 {
@@ -418,7 +418,7 @@ static void check_parent(const struct test_symbol *symbols, size_t count, uint64
 static void test_symbols_choose_the_reading(void **state)
 {
     (void)state;
-    /* Without symbols the documented reading is taken: index 2 is the hot table's third, g. */
+    /* Without symbols the documented reading is used: index 2 is the hot table's third, g. */
     check_parent(f_symbols, 0, 0x3000, BAT_HOT_INDEX_TABLE, true);
     check_parent(f_symbols, 3, 0x3000, BAT_HOT_INDEX_TABLE, true);
     check_parent(f_symbols, 5, 0x2000, BAT_HOT_INDEX_MERGED, false);

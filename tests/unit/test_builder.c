@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* encoder/builder.c: maps from tables and entries in any order. What they must be is in the tests.
- */
+/* encoder/builder.c: maps from tables and entries in any order. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -74,7 +73,7 @@ static void assert_encodes(const struct bat_map *map, const struct note_bytes *e
     free(bytes);
 }
 
-/* --- What comes out ------------------------------------------------------------------------------
+/* --- The finished map ----------------------------------------------------------------------------
  */
 
 static void test_empty(void **state)
@@ -110,7 +109,7 @@ struct example {
 
 static void add_example_tables(struct bat_builder *builder, struct example *tables)
 {
-    /* Not in the order of their addresses; the handles tell. */
+    /* Not in the order of their addresses, which only the handles show. */
     tables[START].handle = add_function(builder, 0x800040, 0xd03ca07f366e290f, 3);
     tables[WORK].handle = add_function(builder, 0x800004, 0x11aec73d9a8017aa, 12);
     tables[WORK_COLD].handle = add_fragment(builder, 0x6001c0, tables[WORK].handle);
@@ -194,7 +193,7 @@ static void test_equal_offsets_keep_their_order(void **state)
 static void test_secondary_entry_points(void **state)
 {
     (void)state;
-    /* Added in turn, kept by function, in the order of adding, whatever they are. */
+    /* Added to the functions in turn; each function keeps its own in the order of adding. */
     struct bat_builder *builder = new_builder();
     uint32_t high = add_function(builder, 0x20, 0, 0);
     uint32_t low = add_function(builder, 0x10, 0, 0);
@@ -210,7 +209,7 @@ static void test_secondary_entry_points(void **state)
     assert_int_equal(bat_secondary_id(map, 0, 9), 3);
     assert_int_equal(map->functions[1].secondary_count, 0);
     assert_int_equal(bat_secondary_id(map, 2, 3), 2);
-    assert_int_equal(none, 2); /* handles are told, but count up */
+    assert_int_equal(none, 2); /* handles count up from 0 */
     bat_map_free(map);
     bat_builder_free(builder);
 }
@@ -254,7 +253,7 @@ static void test_many_tables(void **state)
     bat_builder_free(builder);
 }
 
-/* BAT.md 12: the largest of everything. */
+/* BAT.md 12: the largest value of every field. */
 static void test_limits(void **state)
 {
     (void)state;
@@ -328,7 +327,7 @@ static void test_wrong_handles(void **state)
 
     uint32_t hot = add_function(builder, 1, 0, 0);
     uint32_t fragment = add_fragment(builder, 2, hot);
-    /* A fragment's fragment, and one of a table to come. */
+    /* A fragment as parent, and a table that does not exist yet. */
     assert_refused(bat_builder_add_fragment(builder, 3, fragment, &table, &error), BAT_ERR_ARGUMENT,
                    &error);
     assert_refused(bat_builder_add_fragment(builder, 3, 2, &table, &error), BAT_ERR_ARGUMENT,
@@ -339,7 +338,7 @@ static void test_wrong_handles(void **state)
                    &error);
     assert_refused(bat_builder_add_branch(builder, 2, 0, 0, &error), BAT_ERR_ARGUMENT, &error);
 
-    /* Nothing of all that came into the map. */
+    /* Nothing that was refused is in the map. */
     struct bat_map *map = finish(builder, BAT_HOT_INDEX_TABLE);
     struct note_bytes note = note_of("01 01 0000000000000000 00 00 00 00 01 01 00 00 00 00");
     assert_encodes(map, &note);
@@ -412,7 +411,7 @@ static void test_same_address_twice(void **state)
     bat_builder_free(builder);
 }
 
-/* "The builder is empty afterwards, whatever comes back, and can be used again." */
+/* The builder is empty after bat_builder_finish(), and can be used again. */
 static void test_used_again(void **state)
 {
     (void)state;
@@ -428,15 +427,15 @@ static void test_used_again(void **state)
             assert_finish_fails(builder, forms[round], BAT_ERR_ARGUMENT);
         else
             bat_map_free(finish(builder, BAT_HOT_INDEX_TABLE));
-        /* The old handle is of no use any more ... */
+        /* The old handle is not valid any more ... */
         assert_int_equal(bat_builder_add_branch(builder, table, 0, 0, NULL), BAT_ERR_ARGUMENT);
-        /* ... and nothing of what was added before is left. */
+        /* ... and nothing that was added before is left. */
         add_function(builder, 7, 0, 0);
         struct bat_map *map = finish(builder, BAT_HOT_INDEX_TABLE);
         assert_encodes(map, &note);
         bat_map_free(map);
     }
-    /* What is freed in the middle of things is freed altogether. */
+    /* A builder that was not finished is freed completely. */
     add_entry(builder, add_function(builder, 1, 0, 0), &leaf_entries[0]);
     bat_builder_free(builder);
 }

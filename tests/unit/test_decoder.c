@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * decoder/: notes to maps. All notes here are real ones of BAT.md 13 or were put down byte by
- * byte by the rules of BAT.md, and what they must decode to was worked out by hand.
+ * decoder/: notes to maps. The notes are the real ones of BAT.md 13, or were written byte by byte
+ * by the rules of BAT.md. The expected maps were worked out by hand.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -62,7 +62,7 @@ static void test_padding(void **state)
     }
 }
 
-/* Check that a section of these bytes fails so, both in decoding and asked for its description. */
+/* Check that bat_decode() and bat_note_description() both fail like this. */
 static void assert_container_fails(const struct note_bytes *note, enum bat_code code,
                                    uint64_t offset)
 {
@@ -315,7 +315,7 @@ static const struct field everything[] = {
 
 #define COLD_COUNT_FIELD 30u
 
-/* A second fragment, far above, that leaves enough bytes behind all others: 64 branches. */
+/* A second fragment, far above, with 64 branches: enough bytes after all other fields. */
 static void put_filler_entries(struct note_bytes *note)
 {
     put_hex(note, "40 40 ffffffffffffffff");
@@ -330,8 +330,8 @@ static void put_filler_fragment(struct note_bytes *note)
 }
 
 /*
- * The note, with another text in the place of one field (BAT_NONE for none), and with many bytes
- * behind it or none. *offsets gets the fields' places in the section.
+ * The note with another text for one field (BAT_NONE: no field), followed by many bytes or none.
+ * offsets[] gets the fields' offsets in the section.
  */
 static struct note_bytes everything_but(uint32_t replaced, const char *by, bool with_filler,
                                         size_t *offsets)
@@ -411,7 +411,7 @@ static void test_everything(void **state)
     bat_map_free(map);
 }
 
-/* Any number of more bytes than it needs, or of more than 64 bits, is refused where it stands. */
+/* A number with more bytes than it needs, or more than 64 bits, is refused at its offset. */
 static void test_number_forms(void **state)
 {
     (void)state;
@@ -438,7 +438,7 @@ static void test_number_forms(void **state)
     }
 }
 
-/* The bytes that one unit of a count takes at least, or 0 for a field that is no count. */
+/* The fewest bytes that one element of a count takes, or 0 for a field that is not a count. */
 static size_t unit_of(enum field_kind kind)
 {
     switch (kind) {
@@ -454,8 +454,8 @@ static size_t unit_of(enum field_kind kind)
 }
 
 /*
- * What is wrong with the first `size` bytes of the section, by BAT.md 12: the first field that is
- * cut, or the first count that the bytes left cannot hold.
+ * The expected error for the first `size` bytes of the section, by BAT.md 12: at the first field
+ * that is cut, or the first count that is too large for the remaining bytes.
  */
 static enum bat_code fault_of_cut(const struct note_bytes *whole, const size_t *offsets,
                                   size_t size, size_t *offset)
@@ -497,7 +497,7 @@ static void test_truncated_everywhere(void **state)
     assert_true(truncated > 40 && counts > 10);
 }
 
-/* Cuts of the real notes: an error inside of the section, whatever it is called. */
+/* Real notes cut short: any error, with an offset inside the section. */
 static void test_real_notes_truncated(void **state)
 {
     (void)state;
@@ -562,7 +562,7 @@ static void test_counts_of_tables(void **state)
                              BAT_ERR_COUNT, 0);
     assert_description_fails("ffffffff0f 00", BAT_ERR_COUNT, 0);
     assert_description_fails("ffffffffffffffffff01 00", BAT_ERR_COUNT, 0);
-    /* A fragment takes 5. Hot index 0 of no hot function comes to nothing only behind that. */
+    /* A fragment takes 5. That hot index 0 names no hot function is found only after that. */
     assert_description_fails("00 01 00000000", BAT_ERR_COUNT, 1);
     assert_description_fails("00 01 0000000000", BAT_ERR_HOT_INDEX, 3);
     assert_description_fails("00 ffffffffffffffffff01", BAT_ERR_COUNT, 1);
@@ -607,7 +607,7 @@ static void test_secondary_entry_points(void **state)
     assert_memory_equal(map->secondary_entries, expected, sizeof(expected));
     bat_map_free(map);
     assert_description_fails(HOT "00 02 00 00 1e 8080808010 00", BAT_ERR_RANGE, 15);
-    /* -3 modulo 2^64 is not meant. */
+    /* -3 modulo 2^64 is refused. */
     assert_description_fails(HOT "00 02 00 00 1e fdffffffffffffffff01 00", BAT_ERR_RANGE, 15);
 }
 
@@ -685,7 +685,7 @@ static void test_order_of_tables(void **state)
     assert_description_fails("02 10 0000000000000000 00 00 01 01 01 08 "
                              "f8ffffffffffffffff01 " EMPTY_HOT "00",
                              BAT_ERR_ORDER, 16);
-    /* The same address in both lists stands at no one place. */
+    /* An address that is in both tables has no single offset. */
     struct note_bytes note = note_of("02 10 " EMPTY_HOT "08 " EMPTY_HOT "01 00 00 00 00 00");
     assert_note_fails(&note, BAT_HOT_INDEX_AUTO, BAT_ERR_ORDER, BAT_NO_OFFSET);
     note = note_of("02 10 " EMPTY_HOT "08 " EMPTY_HOT "01 f8ffffffffffffffff01 00 00 00 00");
@@ -730,7 +730,7 @@ static void test_hot_index_deltas(void **state)
 static void test_hot_index_beyond_all_tables(void **state)
 {
     (void)state;
-    /* Two tables in all: 1 may be one of a merged list, 2 is nothing, nor is -1. */
+    /* Two tables in all: 1 may be a position in the merged list, 2 and -1 are none. */
     assert_description_fails("01 00 " EMPTY_HOT "01 01 02 00 00 00", BAT_ERR_HOT_INDEX, 16);
     assert_description_fails("01 00 " EMPTY_HOT "01 01 ffffffffffffffffff01 00 00 00",
                              BAT_ERR_HOT_INDEX, 16);
@@ -742,9 +742,10 @@ static void test_hot_index_beyond_all_tables(void **state)
 /* --- Entries, by both readers ---------------------------------------------------------------- */
 
 /*
- * A note with one table to look at: hot, or a fragment with this skew of an empty hot function.
- * `body` is all from NumEntries on. With filler, a second table of the kind stands behind it, so
- * that the table is read by the fast reader; without, by the careful one, if it is short.
+ * A note with one table to test: a hot function, or a fragment with this skew of an empty hot
+ * function. `body` is the table from NumEntries on. With filler, a second table of the same kind
+ * follows, so that the fast reader reads the tested one; without, the careful reader reads it if it
+ * is short.
  */
 static struct note_bytes table_note(const char *skew, const char *body, bool with_filler,
                                     size_t *body_offset)
@@ -856,12 +857,12 @@ static void test_prefix(void **state)
     static const struct expected_entry wrapped[] = {{1, 0, true, 0, 0}};
     assert_table("ffffffff0f", "01 01 01 01", wrapped, 1);
     assert_table_fails("ffffffff0f", "01 01 01 00", BAT_ERR_RANGE, 3);
-    /* 31 bits of input offset: the output offset that leads beyond them is what is wrong. */
+    /* 31 bits of input offset: the error is at the output offset that leads beyond them. */
     static const struct expected_entry largest[] = {{0x7fffffff, 0x7fffffff, true, 0, 0}};
     assert_table(NULL, "01 01 01 ffffffff07", largest, 1);
     assert_table_fails(NULL, "01 01 01 8080808008", BAT_ERR_RANGE, 3);
     assert_table_fails("01", "01 01 01 ffffffff07", BAT_ERR_RANGE, 3);
-    /* The input side runs on through the prefix: 5 << 1 | 1 = 11, and -1 gives a block at 5. */
+    /* The input side continues after the prefix: 5 << 1 | 1 = 11, and -1 gives a block at 5. */
     static const struct expected_entry behind[] = {
         {5, 5, true, 0, 0},
         {6, 5, false, 0, 0},
@@ -880,7 +881,7 @@ static void test_prefix_length(void **state)
     assert_table_fails(NULL, "01 ffffffffffffffffff01 00 00", BAT_ERR_RANGE, 1);
 }
 
-/* BAT.md 6.2: entry i is bit i mod 8 of byte i / 8, and bits behind the prefix are 0. */
+/* BAT.md 6.2: entry i is bit i mod 8 of byte i / 8, and bits after the prefix are 0. */
 static void test_branch_bits(void **state)
 {
     (void)state;
@@ -936,7 +937,7 @@ static void test_block_indices(void **state)
     assert_table_fails(NULL, "01 01 00 00" H "8080808010", BAT_ERR_RANGE, 12);
 }
 
-/* The running index starts anew with each table, and so does the input side. */
+/* Block index and input side start again at 0 in each table. */
 static void test_tables_start_anew(void **state)
 {
     (void)state;
@@ -954,7 +955,7 @@ static void test_tables_start_anew(void **state)
 
 /* --- Entries at random, against the rules ----------------------------------------------------- */
 
-/* A table being made up, and what the rules say of it. */
+/* A random table, and the expected result by the rules. */
 struct random_table {
     struct note_bytes body;
     struct expected_entry entries[8];
@@ -992,7 +993,7 @@ static void fault(struct random_table *table, enum bat_code code, size_t offset)
     table->offset = offset;
 }
 
-/* The input side of the next entry; what is stored of it goes into the body. */
+/* The input side of the next entry; its delta is appended to the body. */
 static uint64_t random_input(struct random_table *table, uint32_t i, uint64_t before, uint64_t bit,
                              uint64_t *state, size_t entry_offset)
 {
@@ -1065,13 +1066,13 @@ static void random_table(struct random_table *table, uint64_t *state)
     if (table->equal != 0)
         put_byte(&table->body, (unsigned)bits & ((1U << table->equal) - 1));
     random_entries(table, bits, state);
-    /* What stands behind a fault must not be what is told, least of all that there is no more. */
+    /* Enough bytes after a fault, so that the fault is reported and not the end of the note. */
     if (table->code != BAT_OK)
         for (unsigned i = 0; i < 16; i++)
             put_byte(&table->body, 0);
 }
 
-/* The table as a fragment, with a tail of no, some or many bytes behind it. */
+/* The table as a fragment, followed by no, some or many bytes. */
 static void check_random_table(const struct random_table *table, unsigned tail)
 {
     struct note_bytes note;
@@ -1146,7 +1147,7 @@ static void test_version_1(void **state)
     assert_true(code != BAT_OK && code != BAT_ERR_VERSION);
 }
 
-/* A table count or entry count of version 1 that leads beyond the description, by far. */
+/* A table count or entry count of version 1 that leads far beyond the description. */
 static void test_version_1_counts(void **state)
 {
     (void)state;
@@ -1217,7 +1218,7 @@ static void test_hot_index_argument(void **state)
     }
 }
 
-/* The error is left alone where there is none. */
+/* On success the error is unchanged. */
 static void test_error_untouched(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* elfnote/: opening ELF files, sound and damaged ones, and asking them. */
+/* elfnote/: opening sound and damaged ELF files, and the getters. */
 #include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,7 +12,7 @@
 
 /* --- Notes -------------------------------------------------------------------------------- */
 
-/* An ELF note in memory, its size in *size; to be freed. */
+/* An ELF note of *size bytes, in memory that the caller frees. */
 static uint8_t *make_note(const char *owner, uint32_t type, const void *description,
                           size_t description_size, size_t *size)
 {
@@ -121,7 +121,7 @@ static struct bat_elf *open_good(const struct image *image)
     return elf;
 }
 
-/* Open an image that is damaged, and forget it. */
+/* Check that opening a damaged image fails like this, and free the image. */
 static void assert_bad(struct image *image, enum bat_code code, const char *message)
 {
     struct bat_elf *elf = (struct bat_elf *)(uintptr_t)1;
@@ -176,7 +176,7 @@ static void test_getters(void **state)
     image_free(&image);
 }
 
-/* Bytes that were given back are there again when they are read; any range may be named. */
+/* Released bytes have the same content when they are read again; any range is allowed. */
 static void test_release(void **state)
 {
     (void)state;
@@ -217,7 +217,7 @@ static void test_segments(void **state)
     image_free(&image);
 }
 
-/* A segment that claims bytes behind the file's end gives out those that are there. */
+/* Of a segment that claims bytes beyond the file's end, the bytes in the file can be read. */
 static void test_segment_beyond_file(void **state)
 {
     (void)state;
@@ -346,7 +346,7 @@ static void test_section_names(void **state)
              image.names_size, image.names_size);
     assert_bad(&image, BAT_ERR_ELF, message);
 
-    /* The last name has no terminator: it would run on into what follows. */
+    /* The last name has no terminator: it would continue into the bytes after the table. */
     image = sound_image();
     image.sections[NAMES].sh_size -= 1;
     image_finish(&image, table);
@@ -365,7 +365,8 @@ static void test_section_names(void **state)
     image.names_index = TEXT;
     image_finish(&image, table);
     assert_bad(&image, BAT_ERR_ELF,
-               "section name table, section 1, is no plain string table (type 1, flags 0x0)");
+               "section name table, section 1, is not an uncompressed string table (type 1, flags "
+               "0x0)");
 }
 
 static void test_no_sections(void **state)
@@ -536,8 +537,8 @@ static void test_note_that_cannot_be_read(void **state)
     image.sections[NOTE].sh_type = SHT_NOBITS;
     image_finish(&image, table);
     assert_no_note(&image, BAT_ERR_ELF,
-                   "section .note.bolt_bat has no bytes in this file (type 8): the note was left "
-                   "in another one, perhaps by objcopy");
+                   "section .note.bolt_bat has no bytes in this file (type 8): the note is in "
+                   "another file, perhaps split off by objcopy");
 }
 
 static void test_no_note(void **state)
@@ -554,7 +555,7 @@ static void test_no_note(void **state)
     /* The right type of another owner, the right owner with another type. */
     note_section(&image, ".note.a", "BOLTX", 1, "x", 1);
     note_section(&image, ".note.b", "BOLT", 3, "x", 1);
-    /* An owner that has more behind its terminator, and one without any terminator. */
+    /* An owner with more bytes after its terminator, and one without terminator. */
     image_section(&image, ".note.c", SHT_NOTE, "\6\0\0\0\0\0\0\0\1\0\0\0BOLT\0x\0\0", 20);
     image_section(&image, ".note.d", SHT_NOTE, "\4\0\0\0\0\0\0\0\1\0\0\0BOLT", 16);
     image_append_names(&image);
@@ -605,7 +606,7 @@ static void test_symbols(void **state)
     image_free(&image);
 }
 
-/* A symbol of .dynsym whose section index is kept in a table of its own. */
+/* A symbol of .dynsym whose section index is in an SHT_SYMTAB_SHNDX section. */
 static struct image image_with_index_table(uint32_t index, bool with_table)
 {
     struct image image = image_new();
@@ -616,7 +617,7 @@ static struct image image_with_index_table(uint32_t index, bool with_table)
     image.sections[1].sh_entsize = sizeof(Elf64_Sym);
     image.sections[1].sh_link = 2;
     image_section(&image, ".dynstr", SHT_STRTAB, "\0f", 3);
-    /* One that belongs to another symbol table, and would give a wrong answer. */
+    /* A table that belongs to another symbol table, and would give a wrong index. */
     image_align(&image, 4);
     image_section(&image, ".other", SHT_SYMTAB_SHNDX, "\1\0\0\0\1\0\0", 8)->sh_link = 2;
     if (with_table) {
@@ -660,11 +661,10 @@ static void test_symbols_with_index_table(void **state)
                        "dynamic symbol table: symbol 1 is in section 6, but there are 6 sections");
     image = image_with_index_table(0, false);
     assert_bad_symbols(&image, true,
-                       "dynamic symbol table: symbol 1 has its section index in a table that is "
-                       "not there");
+                       "dynamic symbol table: symbol 1 has its section index in a missing table");
 }
 
-/* A table of no named symbol needs no names. */
+/* A symbol table without named symbols needs no strings. */
 static void test_symbols_without_names(void **state)
 {
     (void)state;
@@ -713,18 +713,18 @@ static void test_damaged_symbols(void **state)
     image.sections[SYMTAB].sh_link = TEXT;
     image_finish(&image, table);
     assert_bad_symbols(&image, false,
-                       "symbol table has its names in section 1, which is no string table");
+                       "symbol table has its names in section 1, which is not a string table");
 
     image = sound_image();
     image.sections[SYMTAB].sh_link = SECTIONS;
     image_finish(&image, table);
     assert_bad_symbols(&image, false,
-                       "symbol table has its names in section 9, which is no string table");
+                       "symbol table has its names in section 9, which is not a string table");
 }
 
 /* --- Any bytes -------------------------------------------------------------------------------- */
 
-/* Ask an opened file everything: nothing may be read outside of it. Returns a checksum. */
+/* Call every getter: nothing may be read outside of the file. Returns a checksum. */
 static unsigned ask_everything(struct bat_elf *elf)
 {
     unsigned sum = 0;
@@ -752,8 +752,7 @@ static unsigned ask_everything(struct bat_elf *elf)
     return sum + (bat_elf_bolt_info(elf) ? 1 : 0);
 }
 
-/* Open bytes that are anything: an error with a sentence, or a file that answers. True if opened.
- */
+/* Open any bytes: either an error with a message, or a file whose getters work. True if opened. */
 static bool open_any(const char *path, const uint8_t *bytes, size_t size)
 {
     struct bat_elf *elf = NULL;
@@ -800,7 +799,7 @@ static void test_every_byte_changed(void **state)
             image.bytes[i] ^= changes[c];
         }
     }
-    /* Most bytes matter to nobody, some to everybody. */
+    /* Some changes must be refused, others must not matter. */
     assert_in_range(opened, 1, image.size * sizeof(changes) - 1);
     free(path);
     remove_folder(folder);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * elfnote/: adding, replacing and removing the note. What has to stay the same in any file is
- * checked by assert_only_note_changed(), on files made for one case each and on random ones.
+ * elfnote/: adding, replacing and removing the note. assert_only_note_changed() checks what must
+ * stay the same in any file, on files made for single cases and on random ones.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -24,11 +24,11 @@ static const uint8_t note_c[] = "third";
 
 /* --- A file taken apart ------------------------------------------------------------------- */
 
-/* An ELF file as the bytes say, numbers that do not fit in the ELF header resolved. */
+/* An ELF file, parsed from its bytes; numbers that do not fit in the ELF header are resolved. */
 struct parsed {
     struct loaded file;
     Elf64_Ehdr header;
-    Elf64_Shdr *sections; /* a copy: the table may stand anywhere */
+    Elf64_Shdr *sections; /* a copy: the table may have any alignment */
     size_t section_count;
     size_t names_index;
 };
@@ -84,7 +84,7 @@ static bool has_bytes(const Elf64_Shdr *section)
 
 /* --- What may not change -------------------------------------------------------------------- */
 
-/* Every byte that a program header maps, but for three fields of the ELF header. */
+/* Every byte that a program header maps is the same, except three fields of the ELF header. */
 static void assert_segments_same(const struct parsed *before, const struct parsed *after)
 {
     assert_int_equal(before->header.e_phoff, after->header.e_phoff);
@@ -104,7 +104,7 @@ static void assert_segments_same(const struct parsed *before, const struct parse
     assert_memory_equal(&expected, &after->header, sizeof(expected));
 }
 
-/* A section that is neither note nor section names: header, name, content. */
+/* A section that is neither note nor section names has the same header, name and content. */
 static void assert_section_same(const struct parsed *before, const struct parsed *after,
                                 size_t index)
 {
@@ -116,7 +116,7 @@ static void assert_section_same(const struct parsed *before, const struct parsed
                             after->file.bytes + section->sh_offset, section->sh_size);
 }
 
-/* Nothing overlaps the pieces that are new. */
+/* Nothing overlaps the new pieces. */
 static void assert_apart(const struct parsed *parsed, uint64_t start, uint64_t size, size_t except)
 {
     assert_true(start >= sizeof(Elf64_Ehdr) && start + size <= parsed->file.size);
@@ -129,8 +129,8 @@ static void assert_apart(const struct parsed *parsed, uint64_t start, uint64_t s
 }
 
 /*
- * Compare a file before and after a change. expected is the note that it has to have now, NULL for
- * none. Sections have kept their indices, unless the last one was the note that went.
+ * Compare a file before and after a change. expected is the note that it must have now, NULL for
+ * none. Sections keep their indices, unless the removed note was the last one.
  */
 static void assert_only_note_changed(const char *before_path, const char *after_path,
                                      const void *expected, size_t expected_size)
@@ -333,7 +333,7 @@ static void test_remove_and_put_back(void **state)
     }
 }
 
-/* Bytes behind everything, which no header knows: an archive, a signature. */
+/* Bytes at the end that no header describes: an archive, a signature. */
 static void test_overlay(void **state)
 {
     (void)state;
@@ -341,7 +341,7 @@ static void test_overlay(void **state)
     uint64_t overlay = image_append(&image, "overlay", 7);
     uint64_t old_note = image.sections[4].sh_offset;
     struct place place = place_of(&image);
-    /* A longer note goes behind the overlay, where the old one was is zeros. */
+    /* A longer note goes after the overlay, and zeros replace the old one. */
     write_note(&place, note_b, sizeof(note_b));
     struct parsed after = parse(place.after);
     assert_memory_equal(after.file.bytes + overlay, "overlay", 7);
@@ -350,7 +350,7 @@ static void test_overlay(void **state)
         assert_int_equal(after.file.bytes[old_note + i], 0);
     parsed_free(&after);
 
-    /* A shorter one stays in the old one's place, and so does the table. */
+    /* A shorter note takes the old one's place, and the table stays. */
     write_note(&place, note_c, sizeof(note_c));
     after = parse(place.after);
     assert_int_equal(after.file.size, overlay + 7);
@@ -370,7 +370,7 @@ static void test_overlay(void **state)
     place_free(&place);
 }
 
-/* An overlay that is a hole, as long as many a file: it stays one. */
+/* An overlay that is a large hole stays a hole. */
 static void test_hole(void **state)
 {
     (void)state;
@@ -389,7 +389,7 @@ static void test_hole(void **state)
     place_free(&place);
 }
 
-/* What separates the table from the rest is only padding if it looks like it. */
+/* Bytes before the table are kept unless they look like padding. */
 static void test_bytes_before_table_stay(void **state)
 {
     (void)state;
@@ -411,7 +411,7 @@ static void test_bytes_before_table_stay(void **state)
     }
 }
 
-/* The note is not the last section: those behind it keep their indices. */
+/* The note is not the last section: the sections after it keep their indices. */
 static void test_remove_from_the_middle(void **state)
 {
     (void)state;
@@ -458,7 +458,7 @@ static void test_remove_what_is_referenced(void **state)
     }
 }
 
-/* The table in front of everything, in the middle, and where a segment maps it. */
+/* The table before everything else, in the middle, and in a segment. */
 static void test_table_anywhere(void **state)
 {
     (void)state;
@@ -522,7 +522,7 @@ static void test_names_that_cannot_grow(void **state)
         parsed_free(&before);
         parsed_free(&after);
 
-        /* The copy is the file's own: it needs no further one. */
+        /* A second note needs no second copy. */
         go_on(&place);
         write_note(&place, NULL, 0);
         go_on(&place);
@@ -532,7 +532,7 @@ static void test_names_that_cannot_grow(void **state)
     }
 }
 
-/* Section names that a segment maps and that have the note's name already stay as they are. */
+/* Section names that a segment maps stay as they are if they include the note's name. */
 static void test_mapped_names_with_the_name(void **state)
 {
     (void)state;
@@ -550,7 +550,7 @@ static void test_mapped_names_with_the_name(void **state)
     place_free(&place);
 }
 
-/* Section names whose last terminator is missing: the new name starts behind one. */
+/* Section names whose last terminator is missing: it is added before the new name. */
 static void test_names_without_terminator(void **state)
 {
     (void)state;
@@ -584,7 +584,7 @@ static void test_note_gets_its_name(void **state)
     place_free(&place);
 }
 
-/* A note that a segment maps stays where it is; the new one is another. */
+/* A note that a segment maps keeps its bytes; the new one is written elsewhere. */
 static void test_mapped_note(void **state)
 {
     (void)state;
@@ -635,7 +635,7 @@ static void test_extended_section_count(void **state)
     assert_int_equal(section->index, SHN_LORESERVE - 1);
     bat_elf_close(elf);
 
-    /* And back: one section less fits in the ELF header again. */
+    /* And back: with one section less the number fits in the ELF header again. */
     go_on(&place);
     write_note(&place, NULL, 0);
     after = parse(place.after);
@@ -658,7 +658,7 @@ static void test_extended_names_index(void **state)
     parsed_free(&after);
     place_free(&place);
 
-    /* Names that get a section of their own may be the first beyond the limit. */
+    /* The section for a copy of the names may be the first beyond the limit. */
     image = image_with_sections(SHN_LORESERVE, false);
     image.sections[1].sh_flags = SHF_ALLOC;
     image_finish(&image, image.size - SHN_LORESERVE * sizeof(Elf64_Shdr));
@@ -671,7 +671,7 @@ static void test_extended_names_index(void **state)
     place_free(&place);
 }
 
-/* Program headers that are none may be anywhere, also where the file ends no more. */
+/* A program header table without entries may be anywhere, even beyond the file's end. */
 static void test_no_program_headers_behind_the_end(void **state)
 {
     (void)state;
@@ -700,14 +700,14 @@ static void test_refused(void **state)
     image_finish_at_end(&image)->e_shoff = 0;
     struct place place = place_of(&image);
     assert_refused(&place, note_a, BAT_ERR_UNSUPPORTED,
-                   "no section header table: there is nowhere to enter a .note.bolt_bat section");
+                   "no section header table: a .note.bolt_bat section cannot be added");
 
     image = image_new();
     image_append_names(&image);
     image_finish_at_end(&image)->e_shstrndx = 0;
     place = place_of(&image);
     assert_refused(&place, note_a, BAT_ERR_UNSUPPORTED,
-                   "no section name table: there is nowhere to enter the name .note.bolt_bat");
+                   "no section name table: the name .note.bolt_bat cannot be added");
 
     image = image_new();
     image_append_names(&image);
@@ -724,7 +724,7 @@ static void test_refused(void **state)
     image_finish_at_end(&image);
     place = place_of(&image);
     assert_refused(&place, note_a, BAT_ERR_UNSUPPORTED,
-                   "sections 1 and 2 are both called .note.bolt_bat: which one is meant?");
+                   "expected one section called .note.bolt_bat, found sections 1 and 2");
 
     image = image_new();
     image_name(&image, NOTE_NAME);
@@ -732,8 +732,8 @@ static void test_refused(void **state)
     image_finish_at_end(&image);
     place = place_of(&image);
     assert_refused(&place, note_a, BAT_ERR_ELF,
-                   "section 1, called .note.bolt_bat, is no note but part of the section headers' "
-                   "own structure");
+                   "section 1 is called .note.bolt_bat, but is not a note: it is section 0 or "
+                   "holds the section names");
 }
 
 static void test_shared_section_refused(void **state)
@@ -747,8 +747,8 @@ static void test_shared_section_refused(void **state)
     image_finish_at_end(&image);
     struct place place = place_of(&image);
     assert_refused(&place, note_a, BAT_ERR_UNSUPPORTED,
-                   "section 1 (.odd) holds other notes beside the BAT note: only a section of its "
-                   "own can be replaced or removed");
+                   "section 1 (.odd) holds other notes besides the BAT note: the note can only be "
+                   "replaced or removed if its section holds nothing else");
 }
 
 static void test_empty_note_refused(void **state)
@@ -829,8 +829,8 @@ static void test_no_regular_file(void **state)
     assert_cannot_write(folder, "it is a directory, not a regular file");
     assert_cannot_write("/dev/null", "it is a pipe or a device, not a regular file");
     assert_cannot_write(nowhere, "No such file or directory");
-    assert_cannot_write(nothing, "this names no file");
-    assert_cannot_write("", "this names no file");
+    assert_cannot_write(nothing, "the path names no file");
+    assert_cannot_write("", "the path names no file");
     assert_int_equal(count_files(folder), 1);
     free(fifo);
     free(nowhere);
@@ -862,7 +862,7 @@ static void test_write_file(void **state)
     remove_folder(folder);
 }
 
-/* As on a full disk: the system refuses bytes in the middle. */
+/* As on a full disk: the system refuses to write beyond some size. */
 static void test_no_room(void **state)
 {
     (void)state;
@@ -893,7 +893,7 @@ static void test_no_room(void **state)
     place_free(&place);
 }
 
-/* Someone else writes to the file after it was opened, or replaces it. */
+/* Another program writes to the file after it was opened, or replaces it. */
 static void test_changed_meanwhile(void **state)
 {
     (void)state;
@@ -926,7 +926,7 @@ static void test_changed_meanwhile(void **state)
         struct loaded before = load(place.before);
         assert_int_equal(elf_rewrite(elf, place.before, note_b, sizeof(note_b), &error),
                          BAT_ERR_IO);
-        assert_string_equal(error.message, "was changed by someone else while it was copied");
+        assert_string_equal(error.message, "was changed by another program while it was copied");
         struct loaded after = load(place.before);
         assert_int_equal(after.size, before.size);
         assert_memory_equal(after.bytes, before.bytes, before.size);
@@ -958,7 +958,7 @@ static void append_noise(struct image *image, size_t size)
     }
 }
 
-/* Pieces in any order, with gaps, segments over any of them, and bytes that nobody knows. */
+/* Pieces in any order, with gaps, segments over any of them, and bytes that no header describes. */
 static struct image random_image(void)
 {
     struct image image = image_new();

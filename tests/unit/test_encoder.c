@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * encoder/: maps to notes. The maps are put together by hand and the bytes that they must give
- * were worked out from BAT.md; what was decoded must give the bytes that it came from.
+ * encoder/: maps to notes. For maps made by hand the expected bytes were worked out from BAT.md; a
+ * decoded map must give the bytes that it was decoded from.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,8 +19,8 @@
  */
 
 /*
- * Two hot functions and a fragment of the first, which lies below them. All arrays are this
- * struct's, so that tests can change what they like.
+ * Two hot functions and a fragment of the first, which lies below them. All arrays are in this
+ * struct, so that tests can change any element.
  */
 struct hand_map {
     struct bat_map map;
@@ -228,9 +228,9 @@ static void test_largest_numbers(void **state)
 }
 
 /*
- * Every number as long as it can be, all at once: the buffer must be large enough for that. Output
- * offsets of 5 bytes there can be 15 of; all indices fall, and every other input side; secondary
- * entry points are 2^31 apart, modulo 2^32.
+ * Every number has its greatest length: the buffer must be large enough. A table can have 15 output
+ * deltas of 5 bytes; all indices descend, and every second input side; secondary entry points are
+ * 2^31 apart, modulo 2^32.
  */
 enum { LONG_TABLES = 64, LONG_ENTRIES = 15, LONG_SECONDARIES = 40 };
 
@@ -245,7 +245,7 @@ struct long_map {
     uint32_t secondary[LONG_SECONDARIES];
 };
 
-/* The tables share the arrays, and each starts below the last entry of the one before. */
+/* The tables share the arrays, and each starts below the last entry of the previous table. */
 static void fill_long_map(struct long_map *longest)
 {
     for (uint32_t i = 0; i < LONG_ENTRIES; i++) {
@@ -366,7 +366,7 @@ static void test_no_arrays(void **state)
     assert_encodes_to(&map, "01 00 0000000000000000 00 00 01 00 03 07 00");
 }
 
-/* --- What is no map ----------------------------------------------------------------------------
+/* --- Unsound maps ------------------------------------------------------------------------------
  */
 
 static void assert_encoding_fails(const struct bat_map *map, enum bat_code code)
@@ -387,7 +387,7 @@ static void assert_encoding_fails(const struct bat_map *map, enum bat_code code)
     assert_int_equal(bat_encode(map, &bytes, &size, NULL), code);
 }
 
-/* Change one number of sound_map, and check what that gives. */
+/* Change one number of sound_map, and check that encoding fails like this. */
 #define ASSERT_REFUSED(code, place, value)                                                         \
     do {                                                                                           \
         struct hand_map changed = sound_map;                                                       \
@@ -445,7 +445,7 @@ static void test_by_address(void **state)
     ASSERT_REFUSED(BAT_ERR_ORDER, by_address[2], UINT32_MAX);
     ASSERT_REFUSED(BAT_ERR_ORDER, by_address[1], 2);
     ASSERT_REFUSED(BAT_ERR_ORDER, by_address[0], 1);
-    /* Out of date: the fragment was moved up behind all, or in between. */
+    /* Stale: the fragment was moved above the others, or between them. */
     ASSERT_REFUSED(BAT_ERR_ORDER, functions[2].address, 0x2000);
     ASSERT_REFUSED(BAT_ERR_ORDER, functions[2].address, 0x1010);
 }
@@ -460,7 +460,7 @@ static void test_parents(void **state)
     ASSERT_REFUSED(BAT_ERR_HOT_INDEX, functions[2].parent, BAT_NONE);
 }
 
-/* What the format has no place for would be lost. */
+/* The format cannot hold these fields, so they would be lost. */
 static void test_what_a_fragment_has_not(void **state)
 {
     (void)state;
@@ -472,7 +472,7 @@ static void test_what_a_fragment_has_not(void **state)
     assert_encoding_fails(&hand.map, BAT_ERR_COUNT);
     ASSERT_REFUSED(BAT_ERR_ARGUMENT, functions[2].hash, 1);
     ASSERT_REFUSED(BAT_ERR_ARGUMENT, functions[2].input_block_count, 1);
-    /* Nor a hot function. */
+    /* A hot function's skew cannot be written either. */
     ASSERT_REFUSED(BAT_ERR_PREFIX, functions[1].skew, 1);
 }
 
@@ -501,7 +501,7 @@ static void test_entries(void **state)
     ASSERT_REFUSED(BAT_ERR_PREFIX, functions[0].equal_count, UINT32_MAX);
     ASSERT_REFUSED(BAT_ERR_PREFIX, input_offsets[1], BRANCH(6));
     ASSERT_REFUSED(BAT_ERR_PREFIX, functions[2].skew, 0x21);
-    /* More block entries than blocks, and fewer: of the table, as the array has enough. */
+    /* More block entries than blocks, and fewer: by the table's count; the array has enough. */
     ASSERT_REFUSED(BAT_ERR_COUNT, functions[0].block_count, 1);
     ASSERT_REFUSED(BAT_ERR_COUNT, functions[0].block_count, 0);
     ASSERT_REFUSED(BAT_ERR_COUNT, functions[0].block_count, 3);
@@ -509,7 +509,7 @@ static void test_entries(void **state)
     ASSERT_REFUSED(BAT_ERR_COUNT, input_offsets[4], BRANCH(0));
 }
 
-/* Blocks that the map does not have are not looked for. */
+/* Blocks that the map does not have are not read. */
 static void test_blocks_missing(void **state)
 {
     (void)state;
@@ -548,7 +548,7 @@ static void test_worked_example(void **state)
     struct note_bytes by_bolt_19 = note_from_file(EXAMPLE_NOTE_BOLT_19);
     assert_round_trip(&by_bolt_19);
 
-    /* BAT.md 13.4: they differ in how they count, and so the one can be made from the other. */
+    /* BAT.md 13.4: the two notes differ only in how hot indices are written. */
     struct bat_map *map = decode_note(&by_bolt_19, BAT_HOT_INDEX_AUTO);
     assert_true(map->hot_index_ambiguous);
     bat_map_canonicalize(map);
@@ -557,14 +557,14 @@ static void test_worked_example(void **state)
     assert_encodes(map, &note);
     map->hot_index = BAT_HOT_INDEX_MERGED;
     assert_encodes(map, &by_bolt_19);
-    /* Read otherwise, the bytes are the same still. */
+    /* Hot indices read in the other way are encoded to the same bytes. */
     assert_int_equal(bat_map_set_hot_index(map, BAT_HOT_INDEX_TABLE, NULL), BAT_OK);
     assert_int_equal(map->functions[WORK_COLD].parent, START);
     assert_encodes(map, &by_bolt_19);
     bat_map_free(map);
 }
 
-/* Forms that BOLT does not write but that a note may have (BAT.md 12) are kept as they are. */
+/* Forms that BOLT does not write but that a note may have (BAT.md 12) are kept. */
 static void test_unusual_forms_are_kept(void **state)
 {
     (void)state;
@@ -573,14 +573,14 @@ static void test_unusual_forms_are_kept(void **state)
         "01 00" H "00 00 03 00 01 03 01 02 01 02 00",
         "01 00" H "00 00 03 01 01 01 01 02 01 02 00",
         "01 00" H "00 00 03 02 03 01 01 01 02 00",
-        /* A fragment with the skew of no entry, with and without a prefix. */
+        /* A fragment whose skew is not an entry's offset, with and without a prefix. */
         "01 00" H "00 00 00 00 01 10 00 07 02 00 01 05 01 02",
         "01 00" H "00 00 00 00 01 10 00 07 02 01 01 01 01 02",
         "01 00" H "00 00 00 00 01 10 00 ffffffff0f 00 00",
         /* Secondary entry points that fall and repeat; entries that repeat. */
         "01 00" H "00 04 00 00 05 00 fdffffff0f 01 00",
         "01 00" H "07 00 02 00 05 01 00 00 00",
-        /* The running address goes past the end of the address space and on. */
+        /* The running address wraps at the end of the address space. */
         "01 80feffffffffffffff01" H "00 00 01 00 8004 01 01 10 00 00 00 00",
     };
     for (size_t i = 0; i < COUNT(descriptions); i++) {
@@ -596,8 +596,8 @@ static void test_canonicalize(void **state)
 {
     (void)state;
     /*
-     * Equal entries that are not in the prefix, skews that are no entry's, and merged indices: by
-     * address the tables are fragment, fragment, hot function.
+     * Equal entries that are not in the prefix, skews that are not an entry's offset, and merged
+     * indices: by address the tables are fragment, fragment, hot function.
      */
     struct note_bytes note = note_of("01 8020" H "00 00 03 01 01 01 01 02 02 06"
                                      "02 fdefffffffffffffff01 02 07 02 00 01 0b 01 06"
@@ -616,7 +616,7 @@ static void test_canonicalize(void **state)
     assert_encodes_to(map, "01 8020" H "00 00 03 02 03 01 01 02 06"
                            "02 fdefffffffffffffff01 00 05 02 00 01 0b 01 06"
                            "   10 00 00 00 00");
-    /* Nothing is left to do. */
+    /* A second call changes nothing. */
     bat_map_canonicalize(map);
     assert_int_equal(map->functions[0].equal_count, 2);
     bat_map_free(map);

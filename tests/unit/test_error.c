@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* spec/error.c: codes' names, places, and sentences of any length. */
+/* spec/error.c: names of codes, places, and messages of any length. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,7 +10,7 @@
 
 #include "bat.h"
 
-/* BAT.md 12 and the docs name errors so; scripts match on these names. */
+/* The names in BAT.md 12 and in the documentation; scripts match on them. */
 static const char *const names[BAT_ERR_CODES] = {
     "ok",      "memory",      "io",    "argument", "container", "truncated", "trailing",
     "leb128",  "count",       "range", "order",    "prefix",    "hot-index", "version",
@@ -81,7 +81,7 @@ static void test_lines(void **state)
     assert_text(&error, "18446744073709551615:1: x");
 }
 
-/* Nobody to tell: the code still comes back. */
+/* Without a struct bat_error the code is still returned. */
 static void test_no_error(void **state)
 {
     (void)state;

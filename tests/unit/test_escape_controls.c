@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* spec/escape_controls.c, and YAML's strings: any bytes come out fit for a line of text. */
+/* spec/escape_controls.c, and YAML's strings: any bytes become safe for a line of text. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -31,7 +31,7 @@ static const struct {
     /* C1 as UTF-8, and its neighbours U+00A0 and U+07FF. */
     {"\xc2\x80\xc2\x9f\xc2\xa0\xdf\xbf", "\\xc2\\x80\\xc2\\x9f\xc2\xa0\xdf\xbf",
      "\"\\x80\\x9f\xc2\xa0\xdf\xbf\""},
-    /* C1 as bytes; other bytes that are no UTF-8 stay. */
+    /* C1 as bytes; other bytes that are not UTF-8 stay. */
     {"\x80\x9f\xa0\xff", "\\x80\\x9f\xa0\xff", "\"\\\\x80\\\\x9f\\\\xa0\\\\xff\""},
     /* Overlong, surrogate, beyond U+10FFFF, cut off. */
     {"\xc1\x9b", "\xc1\\x9b", "\"\\\\xc1\\\\x9b\""},
@@ -59,14 +59,14 @@ static void test_text(void **state)
         assert_string_equal(escaped, cases[i].escaped);
         assert_int_equal(bat_has_controls(cases[i].text, size),
                          strcmp(cases[i].text, cases[i].escaped) != 0);
-        /* Twice is once. */
+        /* Escaping again changes nothing. */
         char again[64];
         *bat_put_escaped(again, escaped, strlen(escaped)) = '\0';
         assert_string_equal(again, escaped);
     }
 }
 
-/* Nothing is read beyond the size that is given. */
+/* Nothing is read beyond size. */
 static void test_ends(void **state)
 {
     (void)state;
@@ -90,7 +90,7 @@ static void test_messages(void **state)
     struct bat_error error;
     bat_fail(&error, BAT_ERR_ELF, "name \"%s\"", "a\n\xc2\x9b");
     assert_string_equal(error.message, "name \"a\\x0a\\xc2\\x9b\"");
-    /* A message that grows beyond its room is cut off. */
+    /* A message that becomes too long is cut off. */
     char long_name[BAT_MESSAGE_SIZE];
     memset(long_name, '\n', sizeof(long_name) - 1);
     long_name[sizeof(long_name) - 1] = '\0';

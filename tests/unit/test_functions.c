@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* functions/functions*: which functions a file has, what they are called, how far they reach. */
+/* functions/functions*: the functions of a file, their names and their sizes. */
 #include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -63,7 +63,7 @@ static void close_table(struct table *table)
     remove_folder(table->folder);
 }
 
-/* The function that holds the address, or NULL. */
+/* The function that contains the address, or NULL. */
 static const struct bat_function_symbol *function_at(const struct table *table, uint64_t address)
 {
     uint32_t count;
@@ -130,7 +130,7 @@ static void test_local_names_have_file_and_number(void **state)
     assert_at(&table, TEXT + 0x20, "f/dir/a.c/2");
     assert_at(&table, TEXT + 0x30, "no_file/1");
     assert_at(&table, TEXT + 0x40, "no_file/2");
-    assert_at(&table, TEXT + 0x50, "f"); /* a FILE symbol is for local ones alone */
+    assert_at(&table, TEXT + 0x50, "f"); /* a FILE symbol counts for local symbols only */
     assert_at(&table, TEXT + 0x60, "no_file/3");
     close_table(&table);
 }
@@ -506,7 +506,7 @@ static void test_symbol_in_the_middle_of_an_fde(void **state)
     assert_non_null(function);
     assert_string_equal(function->name, "f");
     assert_true(function->flags & BAT_FUNCTION_CONFLICT);
-    assert_at(&table, TEXT + 0x1f, "f"); /* whatever stands there */
+    assert_at(&table, TEXT + 0x1f, "f"); /* whatever code is there */
     assert_at(&table, TEXT + 3, "__BOLT_FDE_FUNCat401000");
     close_table(&table);
 }
@@ -584,7 +584,7 @@ static void test_damaged_tables(void **state)
     add_global(program, "f", TEXT, 4);
     program->symbols.all[1].st_name = 100;
     assert_fails(program, BAT_ERR_ELF,
-                 "the name of symbol 1 lies at 100, beyond the 3 bytes of strings");
+                 "the name of symbol 1 is at offset 100, beyond the 3 bytes of strings");
 
     program = new_program(EM_X86_64);
     add_global(program, "f", TEXT, 4);
@@ -598,7 +598,7 @@ static void test_damaged_tables(void **state)
     assert_fails(program, BAT_ERR_ELF, ".eh_frame+0x0: an entry reaches beyond the section's end");
 }
 
-/* Each name is the whole of the strings: more than anyone may be made to read. */
+/* Each name is the whole string table: together they exceed the limit. */
 static void test_overlapping_names(void **state)
 {
     (void)state;
@@ -612,8 +612,8 @@ static void test_overlapping_names(void **state)
         program->symbols.all[program->symbols.count - 1].st_name = program->symbols.all[1].st_name;
     }
     assert_fails(program, BAT_ERR_ELF,
-                 "the names of the symbols overlap: all together they are more than 32 times as "
-                 "long as the symbol tables and their strings");
+                 "the names of the symbols overlap: together they are more than 32 times as long "
+                 "as the symbol tables and their strings");
 }
 
 int main(void)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* functions/eh_frame: FDEs of every encoding, and bytes that are none. */
+/* functions/eh_frame: FDEs of every encoding, and bytes that are not FDEs. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -55,7 +55,7 @@ static void assert_fails(const uint8_t *bytes, size_t size, const char *message)
     assert_string_equal(error.message, message);
 }
 
-/* What GCC writes for C++: a personality, LSDAs, everything relative to its own place. */
+/* As GCC writes for C++: a personality, LSDAs, all addresses relative to their own place. */
 /* clang-format off */
 static const uint8_t cxx[] = {
     /* 0x00: a CIE */
@@ -82,7 +82,7 @@ static void test_relative_addresses_and_lsdas(void **state)
     assert_end(&walk);
 }
 
-/* A CIE and one FDE of it, put together by a test. */
+/* A CIE and one FDE of it, built by a test. */
 struct frame {
     uint8_t bytes[256];
     size_t size;
@@ -189,7 +189,7 @@ static void test_versions_and_augmentations(void **state)
     assert_next(&walk, 0x10, 0x20, 0);
 }
 
-/* FDEs that take turns between two common entries. */
+/* FDEs that refer to two common entries in turn. */
 static void test_several_common_entries(void **state)
 {
     (void)state;
@@ -240,7 +240,7 @@ static void test_errors_say_where(void **state)
 {
     (void)state;
     static const char body[] = "\x01\0\0\0\x02\0\0\0\0";
-    /* Entries lie behind a CIE of 0x12 bytes, or of 0x14 with an LSDA's encoding. */
+    /* FDEs follow a CIE of 0x12 bytes, or of 0x14 with an LSDA's encoding. */
     struct frame frame = {.size = 0};
     assert_fails((const uint8_t *)"\x10\0", 2,
                  ".eh_frame+0x0: the section ends inside an entry's length");

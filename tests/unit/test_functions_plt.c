@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* functions/plt*: entries of the tables that linkers write, and what they are called. */
+/* functions/plt*: entries of the tables that linkers write, and their names. */
 #include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -43,7 +43,7 @@ static void close_opened(struct opened *opened)
     remove_folder(opened->folder);
 }
 
-/* The functions of the program are these, a line each: "address size name". */
+/* Check the functions of the program, one on each line: "address size name". */
 static void assert_functions(const struct opened *opened, const char *expected)
 {
     uint32_t count;
@@ -61,7 +61,7 @@ static void assert_functions(const struct opened *opened, const char *expected)
                          all[i].address >= PLT && all[i].address < EH_FRAME);
 }
 
-/* code with the distance from its end to slot in its last four bytes; then what follows. */
+/* Append code, whose last four bytes get the distance from its end to slot; then what follows. */
 static void add_jump(struct bytes *to, uint64_t start, const char *code, size_t size, uint64_t slot)
 {
     add_bytes(to, code, size);
@@ -93,7 +93,7 @@ static void test_lazy_entries(void **state)
     add_fde(program, PLT, 64);
     add_symbol(&program->symbols, "", STT_SECTION, STB_LOCAL, IN_PLT, PLT, 0);
     struct opened opened = open_and_free(program);
-    /* The entry in the middle, whose slot nothing fills, goes to the one before. */
+    /* The entry in the middle, whose slot no relocation fills, belongs to the one before. */
     assert_functions(&opened, "402000 10 __BOLT_PSEUDO_.plt\n"
                               "402010 20 memcpy@PLT\n"
                               "402030 10 free@PLT\n");
@@ -234,7 +234,7 @@ static void test_aarch64_entries(void **state)
     close_opened(&opened);
 }
 
-/* What looks like an entry and is none; and reads nothing it should not. */
+/* Code that looks like an entry but is not; nothing may be read out of bounds. */
 static void test_other_instructions_make_no_entries(void **state)
 {
     (void)state;
@@ -254,7 +254,7 @@ static void test_other_instructions_make_no_entries(void **state)
         add_bytes(&program->plt, &jump, 4);
         add_bytes(&program->second_plt, "\xf3\x0f\x1e\xfa\xff\x25\0\0", 8); /* ends in an entry */
         size_t symbol = add_symbol(&program->dynamic, "f", STT_FUNC, STB_GLOBAL, 0, 0, 0);
-        /* What a careless reader would take for slots. */
+        /* Addresses that a careless reader would take for slots. */
         add_relocation(program, PLT + 0x12, symbol, R_X86_64_JUMP_SLOT, 0);
         add_relocation(program, PLT + 0x33 + 0x1000, symbol, R_X86_64_JUMP_SLOT, 0);
         add_relocation(program, PLT + 0x40, 1000, R_X86_64_JUMP_SLOT, 0);

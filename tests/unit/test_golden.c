@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * The notes that ship in tests/data: those in good/ decode, and encode to the same bytes; those in
- * bad/ are refused with the code and at the place that bad/expected.txt tells.
+ * The notes in tests/data: those in good/ decode, and encode to the same bytes; those in bad/ are
+ * refused with the code and at the place in bad/expected.txt.
  */
 #include <dirent.h>
 #include <inttypes.h>

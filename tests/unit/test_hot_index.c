@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* decoder/hot_index.c: what hot indices count in, by the rules of BAT.md 7.2. */
+/* decoder/hot_index.c: how hot indices are read, by the rules of BAT.md 7.2. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,7 +11,7 @@
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-/* --- Notes with tables where they are wanted ---------------------------------------------------
+/* --- Notes with tables at given addresses ------------------------------------------------------
  */
 
 #define MOST_TABLES 16u
@@ -23,7 +23,7 @@ struct wanted_table {
     uint32_t count;
 };
 
-/* index_offsets (may be NULL) gets the places of the fragments' HotIndex fields. */
+/* index_offsets (may be NULL) gets the offsets of the fragments' HotIndex fields. */
 static struct note_bytes note_of_tables(const struct wanted_table *hot, uint32_t hot_count,
                                         const struct wanted_table *cold, uint32_t cold_count,
                                         size_t *index_offsets)
@@ -113,7 +113,7 @@ static void test_both_fit(void **state)
     struct note_bytes note = fragment_below(1, &offset);
     assert_reading(&note, BAT_HOT_INDEX_TABLE, BAT_HOT_INDEX_TABLE, false, 1);
     assert_reading(&note, BAT_HOT_INDEX_MERGED, BAT_HOT_INDEX_MERGED, false, 0);
-    /* With nothing in the tables that speaks for either, the documented one. */
+    /* The tables do not favour either reading: the documented one is taken. */
     assert_reading(&note, BAT_HOT_INDEX_AUTO, BAT_HOT_INDEX_TABLE, true, 1);
 }
 
@@ -125,8 +125,8 @@ static void test_none_fits(void **state)
     assert_note_fails(&note, BAT_HOT_INDEX_AUTO, BAT_ERR_HOT_INDEX, offset);
 
     /*
-     * By address: two fragments, two hot functions. Index 0 is no merged one, index 3 none of the
-     * table; each reading has its own culprit, and it is the table's that is told of.
+     * By address: two fragments, two hot functions. Index 0 does not fit the merged reading, index
+     * 3 does not fit the table reading; the table reading's misfit is reported.
      */
     static const struct wanted_table hot[] = {{.address = 0x1000}, {.address = 0x2000}};
     static const struct wanted_table cold[] = {{.address = 0x100, .number = 0},
@@ -161,8 +161,8 @@ static void test_both_the_same(void **state)
  */
 
 /*
- * As fragment_below(1): the table reading makes hot function 1 the parent, the merged one hot
- * function 0. `tables` are hot function 0, hot function 1, fragment.
+ * As in fragment_below(1), the table reading makes hot function 1 the parent, the merged reading
+ * hot function 0. `tables` are hot function 0, hot function 1, fragment.
  */
 static void assert_blocks_speak_for(const struct wanted_table *tables, enum bat_hot_index form)
 {
@@ -193,7 +193,7 @@ static void test_number_of_blocks_decides(void **state)
     tables[0].number = 1;
     tables[1].number = 2;
     assert_blocks_speak_for(tables, BAT_HOT_INDEX_TABLE);
-    /* Beyond both, or below both: the documented reading. */
+    /* Beyond both functions, or within both: the documented reading. */
     tables[1].number = 1;
     assert_blocks_speak_for(tables, BAT_HOT_INDEX_TABLE);
     tables[0].number = tables[1].number = 2;
@@ -210,7 +210,7 @@ static void test_order_of_blocks_decides(void **state)
         {.entries = {BLOCK(0x20, 0xc, 2)}, .count = 1},
     };
     assert_blocks_speak_for(tables, BAT_HOT_INDEX_MERGED);
-    tables[1].entries[1].input = 0x18; /* now it comes behind */
+    tables[1].entries[1].input = 0x18; /* now block 1 comes first */
     assert_blocks_speak_for(tables, BAT_HOT_INDEX_TABLE);
     /* Two offsets with one index. */
     tables[1].entries[1].index = 2;
@@ -237,7 +237,7 @@ static void test_block_in_two_tables_decides(void **state)
 static void test_entries_that_are_no_blocks(void **state)
 {
     (void)state;
-    /* Neither hash and index 0 (BAT.md 6.3) nor a branch say anything. */
+    /* Entries with hash and index 0 (BAT.md 6.3) and branches do not count. */
     struct wanted_table tables[] = {
         {.number = 2, .entries = {BLOCK(0, 0xa, 0)}, .count = 1},
         {.number = 2, .entries = {BLOCK(0, 0xb, 0), BLOCK(0x20, 0xb2, 1)}, .count = 2},
@@ -249,20 +249,20 @@ static void test_entries_that_are_no_blocks(void **state)
 static void test_fewer_contradictions_win(void **state)
 {
     (void)state;
-    /* Block 5 is beyond both functions; in function 1 there is a block 4 behind it, too. */
+    /* Block 5 is beyond both functions; in function 1 block 4 also follows it. */
     struct wanted_table tables[] = {
         {.number = 2, .entries = {BLOCK(0, 0xa, 0)}, .count = 1},
         {.number = 5, .entries = {BLOCK(0, 0xb, 0), BLOCK(0x40, 0xb, 4)}, .count = 2},
         {.entries = {BLOCK(0x20, 0xc, 5)}, .count = 1},
     };
     assert_blocks_speak_for(tables, BAT_HOT_INDEX_MERGED);
-    /* With one behind it in function 0 as well they are even. */
+    /* If a lower block follows it in function 0 too, both readings have two contradictions. */
     tables[0].entries[1] = (struct expected_entry)BLOCK(0x40, 0xa, 1);
     tables[0].count = 2;
     assert_blocks_speak_for(tables, BAT_HOT_INDEX_TABLE);
 }
 
-/* Contradictions within a function are there under both readings, and weigh nothing. */
+/* Contradictions within a function occur in both readings, and do not decide. */
 static void test_contradiction_within_a_function(void **state)
 {
     (void)state;
@@ -274,7 +274,7 @@ static void test_contradiction_within_a_function(void **state)
     assert_blocks_speak_for(tables, BAT_HOT_INDEX_TABLE);
 }
 
-/* The last block of one function and the first of the next have nothing to do with each other. */
+/* The last block of one function and the first block of the next are not compared. */
 static void test_functions_are_apart(void **state)
 {
     (void)state;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* functions/key_sort: order, and that equal keys keep theirs. */
+/* functions/key_sort: the keys ascend, and equal keys keep their order. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,7 +19,7 @@ static uint64_t next_random(uint64_t *random)
     return *random;
 }
 
-/* As many keys, below limit; values are their places before. */
+/* Sort count keys below limit; their values are their positions before. */
 static void check(size_t count, uint64_t limit)
 {
     struct bat_sort_key *keys = test_calloc(count + 1, sizeof(*keys));
@@ -55,7 +55,7 @@ static void few_keys(void **state)
     }
 }
 
-/* Around the numbers where it goes about it in another way, which may change: all below 5000. */
+/* Counts up to 5000 and around 2048, where the algorithm changes, and large ones. */
 static void many_keys(void **state)
 {
     (void)state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * decoder/leb128.h and encoder/writer.h: LEB128 numbers (BAT.md 3). The values in the tables were
- * worked out by hand; beyond them, all forms are tried against a reader that adds up in 128 bits.
+ * worked out by hand; all other forms are compared with a reader that computes in 128 bits.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -129,7 +129,7 @@ static const struct {
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-/* A number, and ones behind it that must not count. */
+/* A number, followed by bytes of ones that must not be read as part of it. */
 static struct note_bytes number_of(const char *hex, size_t *length)
 {
     struct note_bytes bytes = {.size = 0};
@@ -148,7 +148,7 @@ static void test_unsigned_values(void **state)
         struct note_bytes bytes = number_of(unsigned_values[i].bytes, &length);
         const uint8_t *cursor = bytes.bytes;
         uint64_t value = 0;
-        /* It may end right behind the number. */
+        /* The bytes may end right after the number. */
         assert_int_equal(bat_uleb128_read(&cursor, bytes.bytes + length, &value), BAT_LEB128_FINE);
         assert_int_equal(value, unsigned_values[i].value);
         assert_ptr_equal(cursor, bytes.bytes + length);
@@ -217,7 +217,7 @@ static const struct {
     {"ff00", BAT_LEB128_OVERLONG},
     {"808000", BAT_LEB128_OVERLONG},
     {"808080808080800000", BAT_LEB128_OVERLONG},
-    {"80808080808080808000", BAT_LEB128_OVERLONG}, /* ten bytes, the last for nothing */
+    {"80808080808080808000", BAT_LEB128_OVERLONG}, /* ten bytes, the last one padding */
     {"80808080808080808002", BAT_LEB128_OVERFLOW}, /* bit 64 */
     {"8080808080808080807f", BAT_LEB128_OVERFLOW},
     {"8080808080808080808000", BAT_LEB128_OVERFLOW}, /* eleven bytes */
@@ -275,7 +275,7 @@ static void test_signed_faults(void **state)
     }
 }
 
-/* Every proper beginning of a sound number is a truncated one, in a block of just these bytes. */
+/* Every proper prefix of a sound number is truncated; memory has exactly these bytes. */
 static void test_truncated(void **state)
 {
     (void)state;
@@ -311,7 +311,7 @@ static void check_unsigned(const uint8_t *bytes, unsigned size)
         fail_msg("a form of %u bytes is judged otherwise", number.length);
     if (!is_sound)
         return;
-    /* No assertions of cmocka's in here: there are millions of calls. */
+    /* No assertions of cmocka here: there are millions of calls. */
     if (value != (uint64_t)number.value || fast_value != value || cursor != bytes + number.length ||
         fast_end != cursor)
         fail_msg("a number of %u bytes is read otherwise", number.length);
@@ -337,8 +337,8 @@ static void check_signed(const uint8_t *bytes, unsigned size)
 }
 
 /*
- * All two bytes at each place of a number, behind runs of four kinds: that is every length, every
- * last byte and every byte before it.
+ * All pairs of bytes at each position of a number, after runs of four kinds of bytes: every length,
+ * every last byte and every byte before it.
  */
 static void test_all_forms(void **state)
 {

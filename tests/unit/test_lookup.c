@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * decoder/lookup.c and blocks.c: questions to a map (BAT.md 8). The answers are those of the
- * tables in BAT.md 13.3, or follow from 8.1 to 8.3 by hand.
+ * decoder/lookup.c and blocks.c: look-ups in a map (BAT.md 8). The expected results are those of
+ * the tables in BAT.md 13.3, or were worked out by hand from 8.1 to 8.3.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -108,12 +108,12 @@ static void test_translate_worked_example(void **state)
         {WORK_COLD, 0x5, true, 0x2c},
         {WORK_COLD, 0x7, false, 0x2e},
         {BAT_NONE, 0x9, false, 0x9},
-        /* And the same questions the other way. */
+        /* The same addresses, with the other kind of look-up. */
         {WORK, 0x1a, true, 0x1a},
         {WORK, 0x27, true, 0x25},
         {WORK_COLD, 0x7, true, 0x2c},
         {BAT_NONE, 0x9, true, 0x9},
-        /* Far behind the last entry: 0x25 + (2^64 - 1 - 0x27), and 0x25. */
+        /* Far beyond the last entry: 0x25 + (2^64 - 1 - 0x27), and 0x25. */
         {WORK, UINT64_MAX, false, UINT64_MAX - 2},
         {WORK, UINT64_MAX, true, 0x25},
         {WORK, 0x100000000, false, 0xfffffffe}, /* 0x25 + (2^32 - 0x27) */
@@ -146,7 +146,7 @@ static void test_translate_below_first_entry(void **state)
 static void test_translate_equal_offsets(void **state)
 {
     (void)state;
-    /* BAT.md 6.1: of entries at one offset it is the last that is wanted. */
+    /* BAT.md 6.1: of several entries at one offset the last one counts. */
     static const struct expected_entry entries[] = {
         {0, 0x1, false, 1, 1},  {4, 0x10, false, 1, 1}, {4, 0x5, true, 0, 0},
         {4, 0x30, false, 1, 1}, {9, 0x2, true, 0, 0},   {9, 0x7fffffff, true, 0, 0},
@@ -161,7 +161,7 @@ static void test_translate_equal_offsets(void **state)
     bat_map_free(map);
 }
 
-/* BAT.md 13.5: the stray entry does not get in the way of the fragment's own addresses. */
+/* BAT.md 13.5: the stray entry does not affect the fragment's own addresses. */
 static void test_translate_stray_entry(void **state)
 {
     (void)state;
@@ -188,7 +188,7 @@ static void assert_fallthroughs(const struct bat_map *map, uint32_t table, uint6
         assert_int_equal(pair.to, pairs[i][1]);
     }
     assert_false(bat_fallthrough_next(&walk, &pair));
-    /* And it stays at the end. */
+    /* It stays at the end. */
     assert_false(bat_fallthrough_next(&walk, &pair));
 }
 
@@ -207,7 +207,7 @@ static void test_fallthroughs_worked_example(void **state)
 }
 
 /*
- * Blocks A to F at their hundreds, with branches in between, before and behind them:
+ * Blocks A to E at multiples of 0x100, with branches before and between them:
  *
  *     output   0     2     4     6    6    8     8     10    12
  *            branch  A  branch   B    C  branch  D  branch   E
@@ -233,14 +233,14 @@ static const struct {
     /* No block entry at or below from, but a branch: none. */
     {0, 12, {{0}}, 0},
     {1, 12, {{0}}, 0},
-    /* The whole way; to beyond the last entry. */
+    /* From the first block to the last; to beyond the last entry. */
     {2, 12, {{A, B}, {B, C}, {C, D}, {D, E}}, 4},
     {2, 100, {{A, B}, {B, C}, {C, D}, {D, E}}, 4},
     {3, UINT64_MAX, {{A, B}, {B, C}, {C, D}, {D, E}}, 4},
-    /* from behind a branch entry of the block: still that block. */
+    /* from is at or after a branch entry of the block: still that block. */
     {4, 6, {{A, B}, {B, C}}, 2},
     {5, 7, {{A, B}, {B, C}}, 2},
-    /* Of blocks at one offset the last is where the trace begins. */
+    /* Of several blocks at one offset, the trace begins in the last. */
     {6, 8, {{C, D}}, 1},
     {7, 8, {{C, D}}, 1},
     /* The trace ends at a branch entry: with the block that it is in. */
@@ -249,7 +249,7 @@ static const struct {
     {6, 7, {{0}}, 0},
     {2, 11, {{A, B}, {B, C}, {C, D}}, 3},
     {2, 10, {{A, B}, {B, C}, {C, D}}, 3},
-    /* Nothing but one block, or none, between both ends. */
+    /* Both ends in one block, or in neighbouring ones. */
     {8, 9, {{0}}, 0},
     {8, 11, {{0}}, 0},
     {8, 12, {{D, E}}, 1},
@@ -283,7 +283,7 @@ static void test_fallthroughs_at_one_offset(void **state)
     assert_fallthroughs(map, 0, 4, 6, to_c, 1);
     bat_map_free(map);
 
-    /* The block before, when several branches stand at the offset of both ends. */
+    /* The previous block, if several branches are at the offset of both ends. */
     static const struct expected_entry branches[] = {
         {0, A, false, 1, 0}, {4, 0x110, true, 0, 0}, {4, 0x120, true, 0, 0}};
     map = map_of_entries(branches, COUNT(branches));
@@ -303,7 +303,7 @@ static void test_fallthroughs_without_blocks(void **state)
     bat_map_free(map);
 }
 
-/* A table's walk neither starts in the table before nor goes on into the next. */
+/* A table's walk neither starts in the previous table nor continues into the next. */
 static void test_fallthroughs_stay_in_the_table(void **state)
 {
     (void)state;
@@ -323,7 +323,7 @@ static void test_fallthroughs_stay_in_the_table(void **state)
     bat_map_free(map);
 }
 
-/* All traces over small tables of every kind, against 8.2 taken literally. */
+/* All traces over small tables of every kind, compared with 8.2 taken literally. */
 static size_t fallthroughs_by_the_text(const struct expected_entry *entries, uint32_t count,
                                        uint32_t from, uint32_t to, uint32_t (*pairs)[2])
 {
@@ -352,7 +352,7 @@ static size_t fallthroughs_by_the_text(const struct expected_entry *entries, uin
 static void test_fallthroughs_of_all_small_tables(void **state)
 {
     (void)state;
-    /* Four entries; of each, 0 to 2 bytes on from the one before, and block or branch. */
+    /* Four entries, each 0 to 2 bytes after the previous one, and a block or a branch. */
     for (unsigned kind = 0; kind < 6 * 6 * 6 * 6; kind++) {
         struct expected_entry entries[4];
         unsigned rest = kind;
@@ -373,8 +373,8 @@ static void test_fallthroughs_of_all_small_tables(void **state)
     }
 }
 
-/* A table of more entries than are looked at one by one; behind a small one, so that what divides
-   it does not fall on its first entry. */
+/* A table with an index (map_index.c), after a small table, so that no multiple of 512 is its first
+   entry. */
 #define LARGE 2100u
 
 static struct bat_map *large_map(const struct expected_entry *entries)
@@ -447,7 +447,7 @@ static void test_blocks_worked_example(void **state)
     static const struct bat_block leaf[] = {{0xbd78ee300000, 0, 0}};
     struct bat_map *map = worked_example();
     assert_blocks(map, WORK, work_blocks, COUNT(work_blocks));
-    /* Asked for by way of the fragment they are the same. */
+    /* The result for the fragment is the same. */
     assert_blocks(map, WORK_COLD, work_blocks, COUNT(work_blocks));
     assert_blocks(map, LEAF, leaf, COUNT(leaf));
     bat_map_free(map);
@@ -459,7 +459,7 @@ static void test_blocks_capacity(void **state)
     struct bat_map *map = worked_example();
     struct bat_block blocks[COUNT(work_blocks)];
     for (uint32_t capacity = 0; capacity < COUNT(work_blocks); capacity++) {
-        /* Exactly as much memory as is told, so that a block too many is found out. */
+        /* Exactly as much memory as capacity says, so that one block too many is noticed. */
         struct bat_block *few = capacity ? malloc(capacity * sizeof(*few)) : NULL;
         uint32_t needed = bat_blocks(map, WORK, few, capacity);
         free(few);
@@ -472,7 +472,7 @@ static void test_blocks_capacity(void **state)
 
 /*
  * Two functions with two fragments each, their blocks scattered over the tables, some of them
- * twice; entries of hash 0 and index 0 are none, save at offset 0 (BAT.md 6.3).
+ * twice; entries with hash 0 and index 0 are not blocks, except at offset 0 (BAT.md 6.3).
  */
 static struct bat_map *scattered_blocks(void)
 {
@@ -559,7 +559,7 @@ static void test_block_at(void **state)
     assert_int_equal(bat_block_at(work_blocks, count, 0x24), 9);
     assert_int_equal(bat_block_at(work_blocks, count, 0x27), 11);
     assert_int_equal(bat_block_at(work_blocks, count, UINT64_MAX), 11);
-    /* 2^32 is no wrap to 0. */
+    /* 2^32 does not wrap to 0. */
     assert_int_equal(bat_block_at(work_blocks, count, 0x100000000), 11);
     assert_int_equal(bat_block_at(work_blocks + 1, count - 1, 3), BAT_NONE);
     assert_int_equal(bat_block_at(NULL, 0, 0), BAT_NONE);
@@ -581,7 +581,7 @@ static void test_secondary_id(void **state)
     assert_int_equal(bat_secondary_id(map, START, 0x1e), 0);
     bat_map_free(map);
 
-    /* Two functions: each has its own, and of repeated ones the first counts. */
+    /* Two functions: each has its own ids, and of repeated offsets the first counts. */
     map = decode_description("02 01 0000000000000000 00 02 00 00 05 05"
                              "   01 0000000000000000 00 03 00 00 07 fbffffff0f 05 00");
     assert_int_equal(bat_secondary_id(map, 0, 5), 1);
@@ -593,7 +593,7 @@ static void test_secondary_id(void **state)
     bat_map_free(map);
 }
 
-/* More entry points than are looked at one by one, in the order of their offsets or in another. */
+/* Enough entry points for an index (map_index.c), in the order of their offsets and in another. */
 static void test_many_secondary_ids(void **state)
 {
     (void)state;

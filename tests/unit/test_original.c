@@ -101,7 +101,7 @@ static void test_functions_by_name(void **state)
 
 /* --- Addresses ------------------------------------------------------------------------------ */
 
-/* An entry says itself what its address was. */
+/* The input address of an entry's address is the one that the entry has. */
 static void test_entries_are_where_they_say(void **state)
 {
     const struct pair *pair = *state;
@@ -125,7 +125,7 @@ static void test_entries_are_where_they_say(void **state)
     }
 }
 
-/* Every instruction of the output comes from one of the input that leads back to it. */
+/* Every instruction of the output maps to one of the input, which maps back to it. */
 static void test_there_and_back(void **state)
 {
     const struct pair *pair = *state;
@@ -152,7 +152,7 @@ static void test_there_and_back(void **state)
             bool found = false;
             for (size_t i = 0; i < count; i++)
                 found = found || outputs[i] == at;
-            /* Jumps that BOLT has added are mapped to what is before them. */
+            /* Jumps that BOLT added map to the instruction before them. */
             assert_true(found || instruction.kind == BAT_INSTRUCTION_JUMP);
             back += found;
             free(outputs);
@@ -162,7 +162,7 @@ static void test_there_and_back(void **state)
     assert_true(back * 10 > there * 9);
 }
 
-/* What is found is an instruction's start, of the same kind but for branches. */
+/* The result is an instruction's start, and of the same kind, except for branches. */
 static void test_instructions_are_alike(void **state)
 {
     const struct pair *pair = *state;
@@ -250,7 +250,7 @@ static void write_copy(struct copy *copy)
     close(file);
 }
 
-/* Open the copy as the input binary; it must be refused with this in the sentence. */
+/* Open the copy as the input binary; it must be refused with this text in the message. */
 static void refuse(const struct pair *pair, struct copy *copy,
                    const struct bat_original_options *options, enum bat_code code,
                    const char *wanted)
@@ -269,7 +269,7 @@ static void refuse(const struct pair *pair, struct copy *copy,
     free(copy->bytes);
 }
 
-/* Where the build-id of the file is. */
+/* The build-id in the file's bytes. */
 static uint8_t *find_id(const struct pair *pair, struct copy *copy, size_t *size)
 {
     const uint8_t *id = bat_elf_build_id(bat_original_elf(pair->original), size);
@@ -316,7 +316,7 @@ static void refuse_id(const struct pair *pair, uint8_t first, uint8_t last)
     refuse(pair, &copy, NULL, BAT_ERR_MISMATCH, "build-id");
 }
 
-/* BOLT 22 flipped the last bit; flipped here again, it is as if BOLT had not. */
+/* BOLT 22 flipped the last bit; here it is flipped back, as if BOLT had not changed it. */
 static void test_last_bit_of_the_build_id(void **state)
 {
     accept_id(*state, 0, 1);
@@ -367,7 +367,7 @@ static void test_another_type(void **state)
     refuse(*state, &copy, NULL, BAT_ERR_MISMATCH, "ELF type");
 }
 
-/* The section of that type, in a file with whole headers. */
+/* The section of that type, in a file with sound headers. */
 static Elf64_Shdr *find_section(const struct copy *copy, uint32_t type)
 {
     const Elf64_Ehdr *header = (const Elf64_Ehdr *)(const void *)copy->bytes;
@@ -399,7 +399,7 @@ static void test_without_build_id(void **state)
     refuse(*state, &copy, &ignoring, BAT_ERR_MISMATCH, "found no function for");
 }
 
-/* The function symbol of that name in a copy. */
+/* The function symbol with that name in a copy. */
 static Elf64_Sym *find_symbol(const struct copy *copy, const char *name)
 {
     const Elf64_Ehdr *header = (const Elf64_Ehdr *)(const void *)copy->bytes;
@@ -450,8 +450,7 @@ static void test_a_raw_note(void **state)
 
 /* --- While others prepare ------------------------------------------------------------------- */
 
-/* What bat_profile_prepare() has begun changes nothing in the binary: it may be paired meanwhile.
- */
+/* bat_profile_prepare() does not change the binary, so it may be paired at the same time. */
 static void test_beside_preparing(void **state)
 {
     (void)state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * elfnote/: files that are replaced, together and one by one; who may read them meanwhile; what
- * becomes of them when something fails at the very end.
+ * elfnote/: replacing several files together and single files; who may read them meanwhile; the
+ * files after a failure at the end.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -28,7 +28,7 @@
  */
 
 static bool cannot_exchange;
-static bool waits_for_signals; /* when names were last exchanged, did they? */
+static bool waits_for_signals; /* signals were blocked at the last exchange of names */
 
 int __real_renameat2(int from_folder, const char *from, int to_folder, const char *to,
                      unsigned flags);
@@ -144,7 +144,7 @@ static void begin_both(struct bat_output *outputs[2])
 static void test_all_or_none(void **state)
 {
     (void)state;
-    /* What is there before: nothing, the first, the second, both. */
+    /* Existing files: none, the first, the second, both. */
     for (unsigned there = 0; there < 4; there++) {
         struct bat_output *outputs[2];
         if (there & 1)
@@ -163,7 +163,7 @@ static void test_all_or_none(void **state)
     }
 }
 
-/* The second file's place becomes a folder after everything else has been done. */
+/* The second file's path becomes a folder just before the renames. */
 static void fail_second(bool has_first)
 {
     struct bat_output *outputs[2];
@@ -199,7 +199,7 @@ static void test_taken_back_without_exchange(void **state)
     test_all_or_none(state);
 }
 
-/* New files have temporary names from the beginning then. */
+/* Without /proc, new files have temporary names from the beginning. */
 static void test_without_proc(void **state)
 {
     has_no_proc = true;
@@ -216,7 +216,7 @@ static void test_without_proc(void **state)
     assert_int_equal(count_files(folder), 1);
 }
 
-/* A program that is ended in between would leave a temporary file. */
+/* A program that a signal ends during the renames would leave a temporary file. */
 static void test_signals_wait(void **state)
 {
     (void)state;
@@ -247,7 +247,7 @@ static void test_abandoned(void **state)
 /* --- Descriptors -------------------------------------------------------------------------------
  */
 
-/* What the program prints goes to descriptors 1 and 2, whoever has them. */
+/* Output files never get descriptors 1 and 2: text that the program prints goes there. */
 static void test_standard_descriptors(void **state)
 {
     (void)state;
@@ -280,7 +280,7 @@ static void test_standard_descriptors(void **state)
 /* --- Access -------------------------------------------------------------------------------------
  */
 
-/* The new content is for nobody else before it has the old file's access, and then for those. */
+/* Nobody else can read the new content until the commit gives it the old file's access. */
 static void test_private_until_the_end(void **state)
 {
     (void)state;
@@ -297,7 +297,7 @@ static void test_private_until_the_end(void **state)
     assert_int_equal(count_files(folder), 1);
 }
 
-/* Access that was taken away while the new file was written stays away. */
+/* Access that was removed while the new file was written stays removed. */
 static void test_narrowed_meanwhile(void **state)
 {
     (void)state;
@@ -331,7 +331,7 @@ static struct bat_elf *open_demo(void)
     return elf;
 }
 
-/* Between what is the last to be written and the renaming. */
+/* The file changes after the last write and before the rename. */
 static void test_changed_before_commit(void **state)
 {
     (void)state;
@@ -342,13 +342,13 @@ static void test_changed_before_commit(void **state)
     assert_int_equal(bat_elf_leave_note(elf, output, NULL), BAT_OK);
     save(first, "changed");
     assert_int_equal(bat_outputs_commit(&output, 1, &error), BAT_ERR_IO);
-    assert_string_equal(error.message, "was changed by someone else while it was copied");
+    assert_string_equal(error.message, "was changed by another program while it was copied");
     assert_content(first, "changed");
     assert_int_equal(count_files(folder), 1);
     bat_elf_close(elf);
 }
 
-/* Another program is at the same place. */
+/* Another program has locked the file for the same change. */
 static void test_locked(void **state)
 {
     (void)state;
@@ -363,7 +363,7 @@ static void test_locked(void **state)
     assert_int_equal(bat_elf_leave_note(elf, outputs[1], NULL), BAT_OK);
     assert_int_equal(bat_outputs_commit(&outputs[0], 1, &error), BAT_ERR_IO);
     assert_string_equal(error.message, "is locked: another program is changing it");
-    /* A copy elsewhere changes nothing that is locked. */
+    /* A copy with another path does not change the locked file. */
     assert_int_equal(bat_outputs_commit(&outputs[1], 1, &error), BAT_OK);
     close(other);
     assert_int_equal(count_files(folder), 2);
@@ -383,7 +383,7 @@ static void test_output_of_another(void **state)
     bat_elf_close(elf);
 }
 
-/* A note so large that it is mapped, not read: its bytes may change under its readers. */
+/* A note large enough to be mapped instead of read: its bytes may change during reading. */
 static void test_mapped_note_changed(void **state)
 {
     (void)state;
@@ -401,7 +401,7 @@ static void test_mapped_note_changed(void **state)
     fputs("x", file);
     fclose(file);
     assert_int_equal(bat_binary_check_unchanged(&binary, &error), BAT_ERR_IO);
-    assert_string_equal(error.message, "was changed by someone else while it was read");
+    assert_string_equal(error.message, "was changed by another program while it was read");
     bat_binary_close(&binary);
 }
 

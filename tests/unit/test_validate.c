@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * validate/: a sound map has no findings; each fault put into it gives the finding that it should,
- * and no other. Checks that need a binary are tested in tests/e2e/test_batvalidate.py.
+ * validate/: a sound map has no findings; each fault in it gives the expected finding and no other.
+ * Checks that need a binary are tested in tests/e2e/test_batvalidate.py.
  */
 #include <pthread.h>
 #include <setjmp.h>
@@ -52,7 +52,7 @@ static void validate_map(struct bat_map *map, struct findings *findings)
     validate_binary(&binary, false, findings);
 }
 
-/* The one finding that there is, which must be of this check. */
+/* The only finding, which must be of this check. */
 static const struct bat_finding *only(const struct findings *findings, const char *check)
 {
     for (size_t i = 0; i < findings->count; i++)
@@ -239,7 +239,7 @@ static void test_overlap(void **state)
     bat_map_free(map);
 }
 
-/* A block in another part of the function: only branches wander so. */
+/* A block in another part of the function: only branches may be there. */
 static void test_overlap_block_in_fragment(void **state)
 {
     (void)state;
@@ -409,7 +409,7 @@ static void test_block_index(void **state)
     bat_map_free(map);
 }
 
-/* A block that the input function has in one table, and has not in another. */
+/* An entry that is an input block in one table, and is not in another. */
 static void test_block_and_none(void **state)
 {
     (void)state;
@@ -439,7 +439,7 @@ static void test_block_order(void **state)
     bat_map_free(map);
 }
 
-/* Entries for what was no block of the input function have neither hash nor index. */
+/* Entries that are not a block of the input function have neither hash nor index. */
 static void test_entry_for_no_block(void **state)
 {
     (void)state;
@@ -466,7 +466,7 @@ static void test_block_count(void **state)
     bat_map_free(map);
 }
 
-/* Real notes have functions with more blocks than the note tells of. */
+/* In real notes, functions have more blocks than the note has entries for. */
 static void test_more_blocks_than_told(void **state)
 {
     (void)state;
@@ -494,7 +494,7 @@ static void test_secondary(void **state)
     }
 }
 
-/* Many faults of one kind in one function are one finding that says how many. */
+/* Many faults of one kind in one function are one finding, which gives their number. */
 static void test_faults_are_counted(void **state)
 {
     (void)state;
@@ -600,8 +600,8 @@ static void test_bad_container(void **state)
 }
 
 /*
- * The note of new_map() by hand, field after field as BAT.md has them, with two faults: too few
- * blocks told of the first function, and a skew of 0x3f in the other fragment.
+ * The note of new_map(), written by hand field by field as in BAT.md, with two faults: the number
+ * of blocks of the first function is too low, and the other fragment has a skew of 0x3f.
  */
 static const uint8_t note_with_faults[] = {
     2,                                                 /* hot functions */
@@ -622,7 +622,7 @@ static const uint8_t note_with_faults[] = {
     0x00, 0x80, 0x01, 0x40, 0, 0xb3, 0, 0, 0, 0, 0, 3, /* 0x00 block 3, input 0x40 */
 };
 
-/* Findings say where the table's record starts in the section. */
+/* A finding's offset is the start of the table's record in the section. */
 static void test_places(void **state)
 {
     (void)state;
@@ -633,7 +633,7 @@ static void test_places(void **state)
     assert_int_equal(findings.count, 2);
     assert_string_equal(findings.all[0].check, "skew");
     assert_int_equal(findings.all[0].table, OTHER_FRAGMENT);
-    /* Behind header, hot functions of 49 and 37 bytes with their number, and a fragment of 18. */
+    /* After header, hot functions of 49 and 37 bytes with their number, and a fragment of 18. */
     assert_int_equal(findings.all[0].offset, 20 + 1 + 49 + 37 + 1 + 18);
     assert_string_equal(findings.all[1].check, "block-count");
     assert_int_equal(findings.all[1].table, FRAGMENT);
@@ -656,7 +656,7 @@ static void overwrite(const struct bat_finding *finding, void *context)
     memset(overwriting->note, 0xff, overwriting->size);
 }
 
-/* Findings come on the caller's thread, and are those of the bytes as they were when decoded. */
+/* Findings are made on the caller's thread, from the bytes as they were when decoded. */
 static void test_bytes_that_change_meanwhile(void **state)
 {
     (void)state;
@@ -682,7 +682,7 @@ static void test_round_trip_differs(void **state)
     uint8_t *note = NULL;
     size_t size = 0;
     assert_int_equal(bat_encode(map, &note, &size, NULL), BAT_OK);
-    /* A map that these bytes do not decode to stands in for a codec that is wrong. */
+    /* A map that does not match the bytes stands for a faulty codec. */
     map->functions[SECOND].hash = 0xf3;
     struct bat_binary binary = {.map = map, .note = note, .note_size = size};
     struct findings findings;

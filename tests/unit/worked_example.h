@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * What the notes of BAT.md 13 hold, as the rows of its tables say. To be included behind cmocka.h.
+ * The content of the notes of BAT.md 13, row by row of its tables. Include after cmocka.h.
  */
 #ifndef TESTS_UNIT_WORKED_EXAMPLE_H
 #define TESTS_UNIT_WORKED_EXAMPLE_H
@@ -24,7 +24,7 @@ struct expected_entry {
     uint32_t index;
 };
 
-/* Check all that a table's entries say, and that its blocks are where its range says. */
+/* Check all values of a table's entries, and that its blocks are in its range. */
 static inline void assert_entries(const struct bat_map *map, uint32_t table,
                                   const struct expected_entry *expected, uint32_t count)
 {
