@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* A profile of the BOLTed binary becomes one of the input binary. */
+/*
+ * Remaps a whole profile of the BOLTed binary to the input binary: its traces, returns, basic and
+ * memory samples. The library function bat_profile_to_input() is here.
+ */
 #include "to_input.h"
 
 #include <elf.h>
@@ -45,7 +48,7 @@ static struct input_piece trace_at(const struct bat_counts *traces, uint32_t i)
                                 .end_join = BAT_NONE};
 }
 
-/* In an order of their own, not the one in which they were read, so that all is repeatable. */
+/* In sorted order, not in the order of reading, so that the result does not depend on that. */
 static enum bat_code move_traces(struct input_move *move)
 {
     struct bat_counts traces = move->profile->traces;
@@ -66,7 +69,7 @@ static enum bat_code move_traces(struct input_move *move)
     return code == BAT_OK ? input_joins_finish(&move->joins) : code;
 }
 
-/* Which branches R records have called returns. */
+/* Remap the branches that R records declare to be returns. */
 static enum bat_code move_returns(struct input_move *move, struct bat_profile *result)
 {
     const struct bat_counts *returns = &move->profile->returns;
@@ -101,7 +104,7 @@ static enum bat_code move_samples(struct input_move *move, struct bat_profile *r
     return code;
 }
 
-/* Data stays where it is. */
+/* Only the address of the load is remapped: BOLT does not move data. */
 static enum bat_code move_mem_samples(const struct input_move *move, struct bat_profile *result)
 {
     const struct bat_counts *samples = &move->profile->mem_samples;
@@ -115,7 +118,7 @@ static enum bat_code move_mem_samples(const struct input_move *move, struct bat_
     return code;
 }
 
-/* --- All of it ------------------------------------------------------------------------------ */
+/* --- The profile ---------------------------------------------------------------------------- */
 
 static enum bat_code copy_events(const struct bat_profile *profile, struct bat_profile *result)
 {

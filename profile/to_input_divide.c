@@ -1,27 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* How samples of folded bodies divide: linear equations. */
+/*
+ * Divides the traces of folded bodies among members, the last step of shares_find(): one system of
+ * linear equations for each body, repeated while calls between bodies change the result.
+ */
 #include <stdlib.h>
 
 #include "to_input_shares.h"
 
-#define SITES_MAX 64u   /* a body that has more divides as its entries do */
-#define ROUNDS 12u      /* as deep as folded functions call others, all together */
-#define CHANGE_MIN 1e-6 /* samples: less is no change */
+#define SITES_MAX 64u   /* a body with more sites divides as its entries do */
+#define ROUNDS 12u      /* limit for chains of folded functions that call each other */
+#define CHANGE_MIN 1e-6 /* in samples; a smaller change counts as none */
 
 /* --- Equations --------------------------------------------------------------------------------
  *
- * What ends at a site, by columns, is what comes there from outside and, of what ended at other
- * sites, the part that goes on to this one. As many equations as a body has sites, for all columns
- * the same: they are solved by elimination.
+ * The runs that end at a site, by column, are those that enter from outside and end here, plus
+ * those that end at each site of the body, times the part of them that goes on to here. That is one
+ * equation for each site, with the same factors for all columns; elimination solves them.
  */
 
 struct equations {
-    double *weights; /* SITES_MAX rows: of what ends at the row's site, the part for the column's */
-    double *calling; /* one for each column of a body */
-    double *called;  /* the same */
+    double *weights; /* row i, column j: the part of what ends at site i that goes on to site j */
+    double *calling; /* a call's count by columns of the caller's body */
+    double *called;  /* ... and by columns of the called body */
 };
 
-/* Less than all goes around in a loop, so that there is a solution. */
+/* Not all of a loop's runs go around again: otherwise the equations would have no solution. */
 #define PART_MAX (1 - 1e-9)
 
 static double *cells_of(const struct shares *shares, size_t cells)
@@ -37,7 +40,7 @@ static double sum_of(const double *cells, uint32_t count)
     return sum;
 }
 
-/* True if a trace divides as what ended at a site of its own body. */
+/* True if a trace divides as the runs that ended at a site of its own body. */
 static bool goes_on(const struct shares *shares, const struct shares_trace *trace)
 {
     const struct shares_body *body = &shares->bodies[trace->into];
@@ -46,7 +49,7 @@ static bool goes_on(const struct shares *shares, const struct shares_trace *trac
            shares->sites[trace->site].comes != 0;
 }
 
-/* How much comes to each site, and how much is known to go on. */
+/* Count the runs that end at each site, and those that start from there. */
 static void weigh_sites(struct shares *shares)
 {
     for (uint32_t i = 0; i < shares->count; i++) {
@@ -71,7 +74,7 @@ static void fill_weights(const struct shares *shares, uint32_t number, double *w
             continue;
         const struct shares_site *site = &shares->sites[trace->site];
         double all = site->comes > site->goes ? site->comes : site->goes;
-        weights[site->place * count + shares->sites[trace->end].place] +=
+        weights[site->row * count + shares->sites[trace->end].row] +=
             PART_MAX * (double)trace->count / all;
     }
 }
@@ -82,13 +85,16 @@ static void add_cells(double *to, const double *from, double factor, uint32_t co
         to[i] += factor * from[i];
 }
 
-static double *site_cells(const struct shares *shares, uint32_t body, uint32_t place)
+static double *site_cells(const struct shares *shares, uint32_t body, uint32_t row)
 {
     return cells_of(shares,
-                    shares->bodies[body].sites + (size_t)place * shares->bodies[body].column_count);
+                    shares->bodies[body].sites + (size_t)row * shares->bodies[body].column_count);
 }
 
-/* Solve the equations of a body: its sites' cells hold what comes from outside, then all. */
+/*
+ * Solve the equations of a body in place: before, the cells of its sites hold what comes from
+ * outside; afterwards, all that ends there.
+ */
 static void solve(const struct shares *shares, uint32_t number, double *weights)
 {
     uint32_t count = shares->bodies[number].site_count;
@@ -115,7 +121,7 @@ static void solve(const struct shares *shares, uint32_t number, double *weights)
 
 /* --- Shares ----------------------------------------------------------------------------------- */
 
-/* Divide a count as other cells are; as not known if these are empty. */
+/* Divide a count in proportion to other cells; the member is not known if these are empty. */
 static void divide(double count, const double *as, uint32_t columns, double *cells)
 {
     double sum = sum_of(as, columns);
@@ -125,15 +131,15 @@ static void divide(double count, const double *as, uint32_t columns, double *cel
         cells[SHARES_UNKNOWN] = count;
 }
 
-/* True if a trace is called by members of bodies, other than by itself. */
+/* True if a trace is a call from a member of a body, recursion excepted. */
 static bool is_called(const struct shares_trace *trace)
 {
     return trace->way == SHARES_CALLED && !trace->is_recursion;
 }
 
 /*
- * Divide a call out of a body as what came to it, by what the members call. Returns true if that
- * has changed.
+ * Divide a call from a body as the runs that ended at the call, and give each part to the member
+ * that the caller names. Returns true if the result has changed.
  */
 static bool divide_call(const struct shares *shares, const struct shares_trace *trace,
                         const struct equations *equations)
@@ -158,7 +164,7 @@ static bool divide_call(const struct shares *shares, const struct shares_trace *
     return is_changed;
 }
 
-/* Divide all calls to a body. */
+/* Divide all calls to a body. Returns true if one has changed. */
 static bool divide_calls(const struct shares *shares, uint32_t number,
                          const struct equations *equations)
 {
@@ -170,14 +176,14 @@ static bool divide_calls(const struct shares *shares, uint32_t number,
     return is_changed;
 }
 
-/* The column of a trace from another function. */
+/* The column of a trace from outside of all bodies. */
 static uint32_t known_column(const struct shares *shares, const struct shares_trace *trace)
 {
     uint32_t column = trace->member == BAT_NONE ? BAT_NONE : shares->column_of[trace->member];
     return column == BAT_NONE ? SHARES_UNKNOWN : column;
 }
 
-/* What comes to a body from outside: in all, and to each site. */
+/* Count what enters a body from outside: in all, and by the site where the run ends. */
 static void count_entries(const struct shares *shares, uint32_t number)
 {
     const struct shares_body *body = &shares->bodies[number];
@@ -204,7 +210,7 @@ static void count_entries(const struct shares *shares, uint32_t number)
     }
 }
 
-/* Runs that nothing leads to divide as the entries. */
+/* Runs that start from no known site divide as the entries do. */
 static void count_others(const struct shares *shares, uint32_t number)
 {
     const struct shares_body *body = &shares->bodies[number];
@@ -263,7 +269,7 @@ enum bat_code shares_divide(struct shares *shares)
     bool is_ready = shares->cells && equations.weights && equations.calling && equations.called;
     bool is_changed = is_ready;
     weigh_sites(shares);
-    /* Those that others call again, since these may be called by others. */
+    /* The shares of a body depend on those of its callers, which may be bodies too: repeat. */
     for (uint32_t round = 0; is_changed && round < ROUNDS; round++) {
         is_changed = false;
         for (uint32_t i = 0; i < shares->folded.body_count; i++) {

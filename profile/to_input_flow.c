@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * The input binary's flow of control (to_input_flow.h): caches of instructions and of straight
+ * code, frames of inlined calls, and the blocks that the note lists.
+ */
 #include "to_input_flow.h"
 
 #include <stdlib.h>
 
-/* An instruction that was asked for before: searches go through the same code again and again. */
+/* A cached instruction: searches go through the same code again and again. */
 struct input_decoded {
     uint64_t address;
     struct bat_instruction instruction;
@@ -12,7 +16,7 @@ struct input_decoded {
 #define DECODED_COUNT 2048u
 #define RUN_COUNT 4096u
 #define RUN_MOST 4096u /* instructions */
-#define RUN_STRIDE 32u /* so many instructions are gone through again, at most */
+#define RUN_STRIDE 32u /* instructions between two cached places of a run */
 
 enum bat_code input_flow_open(struct input_flow *flow, const struct bat_original *original)
 {
@@ -61,7 +65,7 @@ static struct input_run *known_run(struct input_flow *flow, uint64_t start)
     return &flow->runs[start % RUN_COUNT];
 }
 
-/* Keep where the code from start on leads to, and from places on the way. */
+/* Cache where straight code ends, for its start and for places on the way. */
 static void keep_run(struct input_flow *flow, const struct input_run *run, const uint64_t *places,
                      uint32_t count)
 {
@@ -70,7 +74,7 @@ static void keep_run(struct input_flow *flow, const struct input_run *run, const
         *known_run(flow, places[i]) = (struct input_run){places[i], run->end, run->last};
 }
 
-/* One step through a run: false at its end. An end of 0 is none. */
+/* One step through a run; false at its end. run->end is 0 if it cannot be decoded. */
 static bool extend_run(struct input_flow *flow, struct input_run *run)
 {
     const struct input_run *known = known_run(flow, run->end);
@@ -181,7 +185,7 @@ static int compare_blocks(const void *left_pointer, const void *right_pointer)
     return left->address < right->address ? -1 : left->address > right->address;
 }
 
-/* Add the blocks of one table; returns how many there are then. */
+/* Add the blocks of one table; returns the new number of blocks. */
 static uint32_t add_table(const struct bat_original *original, uint32_t table, uint64_t start,
                           struct input_block *blocks, uint32_t count)
 {
@@ -202,7 +206,7 @@ static uint32_t add_table(const struct bat_original *original, uint32_t table, u
     return count;
 }
 
-/* One block an address, live if any of its copies is. */
+/* Keep one block for each address, live if any of its copies is. */
 static uint32_t merge_blocks(struct input_block *blocks, uint32_t count)
 {
     uint32_t kept = 0;
@@ -238,7 +242,7 @@ static enum bat_code read_blocks(struct input_flow *flow, uint32_t hot)
     return BAT_OK;
 }
 
-/* The first block that starts at or above an address; count if there is none. */
+/* The first block that starts at or above an address; function->count if there is none. */
 static uint32_t block_from(const struct input_function *function, uint64_t address)
 {
     uint32_t low = 0;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Finds folded functions (to_input_folded.h) and compares their code instruction by instruction. */
 #include "to_input_folded.h"
 
 #include <elf.h>
@@ -21,7 +22,7 @@ static int compare_foldings(const void *left_pointer, const void *right_pointer)
     return left->input < right->input ? -1 : left->input > right->input;
 }
 
-/* The function whose code an input function runs in the output; itself if it has its own. */
+/* The function whose code an input function runs in the output: itself if it was not folded. */
 static uint32_t kept_for(const struct bat_original *original, uint32_t input)
 {
     uint32_t kept = input;
@@ -35,7 +36,7 @@ static uint32_t kept_for(const struct bat_original *original, uint32_t input)
     return kept;
 }
 
-/* The foldings by the function that was kept. kept_of has room for each input function. */
+/* Collect foldings, sorted by kept function. kept_of has an item for each input function. */
 static uint32_t collect_foldings(const struct bat_original *original, uint32_t *kept_of,
                                  struct folding *foldings)
 {
@@ -52,7 +53,7 @@ static uint32_t collect_foldings(const struct bat_original *original, uint32_t *
     return count;
 }
 
-/* The code of a function that no other's symbol lies in. */
+/* The size of a function up to the next symbol inside it. */
 static uint64_t size_of(const struct bat_original *original, uint32_t input)
 {
     const struct bat_function_symbol *function = &original->inputs[input];
@@ -121,7 +122,7 @@ void folded_close(struct folded *folded)
     free(folded->member_of);
 }
 
-/* The member that an input address is in the code of, or BAT_NONE. */
+/* The member whose code holds an input address, or BAT_NONE. */
 static uint32_t member_at(const struct folded *folded, uint64_t address)
 {
     if (folded->body_count == 0)
@@ -141,7 +142,7 @@ uint32_t folded_body_at(const struct folded *folded, uint64_t address)
 
 /* --- A body's code ---------------------------------------------------------------------------- */
 
-/* The instruction at an address. AArch64 has constants between its code: they are others. */
+/* Decode an instruction. On AArch64, constants in the code count as instructions of kind OTHER. */
 static bool decode(const struct bat_original *original, uint64_t address,
                    struct bat_instruction *instruction)
 {
@@ -203,7 +204,10 @@ static bool is_branch(uint8_t kind)
     return kind == BAT_INSTRUCTION_JUMP || kind == BAT_INSTRUCTION_CONDITIONAL;
 }
 
-/* Put a member's instructions beside its body's; false if they are others. */
+/*
+ * Find the member's instruction for each place of the body, no-operations aside; false if the code
+ * differs. Fills offsets, one for each place.
+ */
 static bool align(const struct folded *folded, const struct folded_member *member,
                   uint32_t *offsets, bool *is_shifted)
 {

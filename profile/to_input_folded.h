@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Functions of the input that BOLT has folded into one (-icf), as their code tells. Internal to
- * to_input*.c.
+ * Functions of the input that BOLT has folded into one (-icf), and how their instructions
+ * correspond. Internal to to_input*.c.
  *
- * Of functions with equal code BOLT keeps one, and all calls go there. A profile that is moved to
- * the input has all of their samples in the function that was kept, the "body". The input's code
- * has an equal instruction in each of the others, its "members".
+ * Of several functions with equal code BOLT keeps one and redirects all calls to it. A remapped
+ * profile has the samples of all of them in the kept function, the "body". The functions that run
+ * the body's code, the kept one included, are its "members": each has an equal instruction for each
+ * instruction of the body.
  */
 #ifndef BAT_PROFILE_TO_INPUT_FOLDED_H
 #define BAT_PROFILE_TO_INPUT_FOLDED_H
@@ -24,7 +25,7 @@ struct folded_place {
 enum folded_fit {
     FOLDED_UNREAD,
     FOLDED_EQUAL,   /* the same instructions at the same offsets */
-    FOLDED_SHIFTED, /* the same instructions, no-operations and lengths of branches aside */
+    FOLDED_SHIFTED, /* the same instructions but for no-operations and lengths of branches */
     FOLDED_DIFFERS,
 };
 
@@ -33,8 +34,8 @@ struct folded_member {
     uint64_t start;
     uint64_t size;
     uint32_t body;
-    uint32_t *offsets; /* of the body's places in this function, BAT_NONE for those that it does not
-                          have; NULL unless FOLDED_SHIFTED */
+    uint32_t *offsets; /* in this function, of each of the body's places; BAT_NONE for one that it
+                          lacks; NULL unless FOLDED_SHIFTED */
     uint8_t fit;       /* enum folded_fit */
 };
 
@@ -42,40 +43,41 @@ struct folded_body {
     uint32_t first_member; /* the function that was kept */
     uint32_t member_count; /* that one included */
     uint32_t place_count;
-    struct folded_place *places; /* ascending; NULL until they are read */
+    struct folded_place *places; /* ascending; NULL until folded_read() */
 };
 
 struct folded {
     const struct bat_original *original;
     struct folded_body *bodies;
-    struct folded_member *members; /* those of a body one after the other */
+    struct folded_member *members; /* grouped by body */
     uint32_t body_count;
-    uint32_t *member_of; /* of each input function: member, or BAT_NONE */
+    uint32_t *member_of; /* for each input function: its index in members, or BAT_NONE */
 };
 
-/* What was folded. Linear in what original has paired, n log n in what was folded. */
+/* Find what was folded. Linear in the paired functions, n log n in the folded ones. */
 enum bat_code folded_open(struct folded *folded, const struct bat_original *original);
 void folded_close(struct folded *folded);
 
-/* The body whose kept function holds an input address, or BAT_NONE. */
+/* The body whose kept function holds an input address; BAT_NONE if there is none. */
 uint32_t folded_body_at(const struct folded *folded, uint64_t address);
 
-/* Read a body's code, once. All bodies and members together: linear in the input's code. */
+/* Read a body's code, once. For all bodies and members together, linear in the input's code. */
 enum bat_code folded_read(struct folded *folded, uint32_t body);
 
-/* The instruction of a body that has been read, by its address; NULL if none starts there. */
+/* The instruction at an address of a body that has been read; NULL if none starts there. */
 const struct folded_place *folded_place_at(const struct folded *folded, uint32_t body,
                                            uint64_t address);
 
-/* Compare a member's code with its body, which has been read, once. */
+/* Compare a member's code with its body, once. The body has been read. */
 enum bat_code folded_compare(struct folded *folded, uint32_t member);
 
-/* The place of a member that stands for an address of its body; false if it has none. */
+/* The address in a member that corresponds to an address of its body; false if it has none. */
 bool folded_move(const struct folded *folded, uint32_t member, uint64_t address, uint64_t *moved);
 
 /*
- * The member that the direct branch or call at an input address goes to, where the output went to
- * the address `to` of a body that has been read; BAT_NONE if it is no such branch.
+ * The member that the input's direct branch or call at `branch` names, when its remapped trace goes
+ * to the address `to` of a body that has been read. BAT_NONE if it is no direct branch or call, or
+ * its target does not correspond to `to`.
  */
 enum bat_code folded_named(struct folded *folded, uint64_t branch, uint64_t to, uint32_t *member);
 

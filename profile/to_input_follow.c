@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Look-up and cache of the nodes of output functions (to_input_follow.h). */
 #include "to_input_follow.h"
 
 #include <stdlib.h>
@@ -26,7 +27,7 @@ void input_follow_close(struct input_follow *follow)
         input_flow_close(&follow->flow);
 }
 
-/* The function of a table, a fragment's as well. */
+/* The function of a table; for a fragment's table, that of its hot code. */
 static struct input_followed function_of(struct input_follow *follow, uint32_t table)
 {
     const struct bat_original *original = follow->flow.original;

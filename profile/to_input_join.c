@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Halves of runs that BOLT's layout has separated. Which first half went with which second half is
- * not in a profile, only how often each was run; any pairing that keeps these counts gives each
- * instruction and each branch its own.
+ * Joins the halves of runs that BOLT's layout has separated. A profile says how often each half
+ * ran, not which first half ran with which second half. Any pairing that keeps the counts of the
+ * halves is right: each instruction and each branch gets its own count.
  */
 #include <stdlib.h>
 
@@ -45,7 +45,7 @@ enum bat_code input_joins_find(struct input_joins *joins, uint64_t branch, uint6
     return bat_counts_add(&joins->by_branch, &branch, *join, 0);
 }
 
-/* Keep a half; a first half at the end of a run goes with it, a second half at the start. */
+/* Keep a half in a list of its join. */
 static enum bat_code keep(struct input_joins *joins, const struct input_piece *piece,
                           uint32_t *list)
 {
@@ -67,9 +67,9 @@ static enum bat_code keep(struct input_joins *joins, const struct input_piece *p
     return BAT_OK;
 }
 
-/* --- Whole pieces --------------------------------------------------------------------------- */
+/* --- Results -------------------------------------------------------------------------------- */
 
-/* A run that goes backwards comes of tables that are wrong: only its branch counts then. */
+/* A run that goes backwards is caused by wrong tables: only its branch counts. */
 static uint64_t end_of(struct input_joins *joins, const struct input_piece *piece)
 {
     if (piece->to >= BAT_TRACE_EXTERNAL_RETURN || piece->to == BAT_ADDRESS_EXTERNAL ||
@@ -90,7 +90,7 @@ static enum bat_code emit(struct input_joins *joins, const struct input_piece *p
     return bat_counts_add(&joins->result->traces, key, piece->count, piece->mispredictions);
 }
 
-/* A first half without its second: it ends with the instruction before. */
+/* A first half without a second half ends at the instruction before the join. */
 static enum bat_code emit_left(struct input_joins *joins, struct input_piece piece)
 {
     const struct input_join *join = &joins->all[piece.end_join];
@@ -99,7 +99,7 @@ static enum bat_code emit_left(struct input_joins *joins, struct input_piece pie
     return emit(joins, &piece);
 }
 
-/* A second half without its first: where it came from is not known. */
+/* A second half without a first half has no known branch. */
 static enum bat_code emit_right(struct input_joins *joins, struct input_piece piece)
 {
     joins->counters->unjoined += piece.count;
@@ -122,7 +122,7 @@ enum bat_code input_joins_add(struct input_joins *joins, const struct input_piec
 
 /* --- Joining -------------------------------------------------------------------------------- */
 
-/* Give the first half as many of the second half's as both have. */
+/* Join as many runs as both halves have left. */
 static struct input_piece take_both(struct input_piece *left, struct input_piece *right)
 {
     uint64_t count = left->count < right->count ? left->count : right->count;
@@ -137,7 +137,7 @@ static struct input_piece take_both(struct input_piece *left, struct input_piece
     return joined;
 }
 
-/* Joins are worked off by ascending point, so a run's further joins are still to come. */
+/* Joins are finished by ascending point, so a later join of the same run is still unfinished. */
 static enum bat_code pass_on(struct input_joins *joins, const struct input_piece *joined,
                              uint64_t point)
 {
@@ -148,7 +148,7 @@ static enum bat_code pass_on(struct input_joins *joins, const struct input_piece
     return keep(joins, joined, &joins->all[joined->end_join].first_left);
 }
 
-/* What is left over of second halves: without a beginning, they may still have an end to join. */
+/* What is left of a second half has no first half, but may be the first half of another join. */
 static enum bat_code pass_on_right(struct input_joins *joins, struct input_piece right,
                                    uint64_t point)
 {

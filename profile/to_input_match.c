@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Finds the instruction of the input that a node of the output is, and where the input goes on from
+ * there (to_input_match.h): by the note's entry for it, or by a walk through the input's code.
+ */
 #include "to_input_match.h"
 
 #include "conditions.h"
@@ -8,7 +12,7 @@
 
 /* --- Branches and calls ----------------------------------------------------------------------- */
 
-/* The input address of the branch or call that the note knows exactly here; 0 if there is none. */
+/* The input address of the branch entry that the note has for exactly this address, or 0. */
 static uint64_t exact_entry(const struct input_followed *function, uint64_t address)
 {
     const struct bat_original *original = function->flow->original;
@@ -22,7 +26,10 @@ static uint64_t exact_entry(const struct input_followed *function, uint64_t addr
     return function->input_start + (map->input_offsets[entry] >> 1);
 }
 
-/* A conditional branch beside the input's: the same condition, its opposite, or neither. */
+/*
+ * A conditional branch of both binaries: the output's has the input's condition, the opposite one
+ * (BOLT has swapped the successors), or another.
+ */
 static void match_condition(const struct input_followed *function, struct input_node *node,
                             const struct input_walk *walk)
 {
@@ -49,14 +56,14 @@ static void match_condition(const struct input_followed *function, struct input_
     }
 }
 
-/* What the branch at a node is, when the input's deciding instruction is known. */
+/* Fill the node once the deciding instruction of the input is known. */
 static void match(const struct input_followed *function, struct input_node *node,
                   const struct input_walk *walk)
 {
     uint8_t kind = walk->instruction.kind;
     struct input_state here = walk->state;
     struct input_state next = {here.at + walk->instruction.length, here.frame};
-    /* Until it is known better, BOLT's own: the input does nothing here. */
+    /* By default the instruction is BOLT's own: the input does nothing here. */
     node->taken = here;
     node->fall = here;
     node->is_promotion =
@@ -68,7 +75,7 @@ static void match(const struct input_followed *function, struct input_node *node
     } else if ((node->kind == BAT_INSTRUCTION_CALL && kind == BAT_INSTRUCTION_JUMP) ||
                (input_kind_is_call(node->kind) && kind == BAT_INSTRUCTION_INDIRECT_JUMP &&
                 here.frame != INPUT_ROOT_FRAME)) {
-        /* A tail call of code that is inlined: what it calls returns to where that would. */
+        /* A tail call in inlined code: its callee returns to where the inlined code would. */
         const struct input_frame *frame = &function->flow->frames[here.frame];
         node->source = here.at;
         node->fall = (struct input_state){frame->returns_to, frame->caller};
@@ -81,7 +88,10 @@ static void match(const struct input_followed *function, struct input_node *node
 
 /* --- Tail calls ------------------------------------------------------------------------------- */
 
-/* A conditional branch to another function, which stands for one to a jump that goes there. */
+/*
+ * True for a conditional branch to another function whose entry in the note is a jump of the input:
+ * the input branches to that jump (BOLT has simplified a conditional tail call).
+ */
 static bool is_conditional_tail_call(const struct input_followed *function,
                                      const struct input_node *node, uint64_t entry)
 {
@@ -92,7 +102,7 @@ static bool is_conditional_tail_call(const struct input_followed *function,
            instruction.kind == BAT_INSTRUCTION_JUMP;
 }
 
-/* The same where the note names the branch itself. */
+/* Find that jump where the note's entry is the conditional branch itself. */
 static enum bat_code find_tail_call(const struct input_followed *function, struct input_node *node)
 {
     const struct input_node jump = {.kind = BAT_INSTRUCTION_JUMP, .target = node->target};
@@ -107,8 +117,7 @@ static enum bat_code find_tail_call(const struct input_followed *function, struc
     return walk.code;
 }
 
-/* --- Inlined tail calls ------------------------------------------------------------------------
- */
+/* --- Inlined calls ---------------------------------------------------------------------------- */
 
 /* True if a call or jump of the input goes to a function whose code can be inlined. */
 static bool enters_code(const struct input_followed *function,
@@ -121,8 +130,8 @@ static bool enters_code(const struct input_followed *function,
 }
 
 /*
- * True if a node's instruction can be the one of inlined code that a walk has come to: the same, or
- * a promotion of it.
+ * True if a node's instruction can be the instruction of inlined code that a walk has found: the
+ * same one, or a promotion of it.
  */
 static bool is_inlined(const struct input_followed *function, const struct input_node *node,
                        const struct input_walk *walk)
@@ -140,7 +149,7 @@ static bool is_inlined(const struct input_followed *function, const struct input
            input_flow_calls_same(function->flow, node->target, walk->instruction.target);
 }
 
-/* True if a call or jump of the output is another one than that of the input. */
+/* True if a call or jump of the output differs from the call or jump of the input. */
 static bool is_other(const struct input_followed *function, const struct input_node *node,
                      const struct bat_instruction *instruction)
 {
@@ -151,8 +160,9 @@ static bool is_other(const struct input_followed *function, const struct input_n
 }
 
 /*
- * Walk to code that is inlined, where the note has the place of the call that was inlined: the walk
- * goes on from there, or has come there already. *is_found is false if the place is the node's own.
+ * The note's entry for an instruction of inlined code may be the address of the inlined call. Walk
+ * to the instruction from the current state if that is in the inlined code already, otherwise from
+ * the call. *is_found is false if the entry is the node's own instruction.
  */
 static enum bat_code walk_inlined(struct input_walk *walk, uint64_t entry, bool *is_found)
 {
@@ -191,7 +201,7 @@ static bool is_promotion(const struct input_node *node, const struct input_walk 
             walk->instruction.kind == BAT_INSTRUCTION_INDIRECT_JUMP);
 }
 
-/* A node that is the input's branch or call at entry, as the note knows. */
+/* A node that is the input's branch or call at `entry`, as the note says. */
 static enum bat_code match_entry(const struct input_followed *function, struct input_node *node,
                                  uint64_t entry)
 {
@@ -209,7 +219,7 @@ static enum bat_code match_entry(const struct input_followed *function, struct i
                                                  : code;
 }
 
-/* A node whose instruction a walk has come to, if it has found one. */
+/* A node whose instruction was searched by a walk. */
 static enum bat_code match_walk(const struct input_followed *function, struct input_node *node,
                                 struct input_walk *walk, bool is_known)
 {
@@ -230,7 +240,7 @@ static enum bat_code match_by_walk(const struct input_followed *function, struct
     return walk.code == BAT_OK ? match_walk(function, node, &walk, is_known) : walk.code;
 }
 
-/* A node for which the note has an input address of the function. */
+/* A node whose entry in the note is an address of the input function. */
 static enum bat_code match_known(const struct input_followed *function, struct input_node *node,
                                  uint64_t entry)
 {

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What an instruction of the output is in the input. Internal to to_input*.c. */
+/* Finds the instruction of the input that a node of the output is. Internal to to_input*.c. */
 #ifndef BAT_PROFILE_TO_INPUT_MATCH_H
 #define BAT_PROFILE_TO_INPUT_MATCH_H
 
 #include "to_input_followed.h"
 
 /*
- * Follow the input from a node's state to the node's instruction, and on behind it: fills source,
- * taken, fall, tail_call, jump, jumps_if_taken, jumps_if_not and is_entry, and before, but for
- * those with is_entry. Fails with BAT_ERR_MEMORY.
+ * Follow the input from a node's state to the node's instruction and past it. Fills source, taken,
+ * fall, tail_call, jump, jumps_if_taken, jumps_if_not, is_promotion and is_entry, and `before`
+ * unless is_entry is set. Fails with BAT_ERR_MEMORY.
  */
 enum bat_code input_match(const struct input_followed *function, struct input_node *node);
 
-/* Fill before of a node with is_entry. Fails with BAT_ERR_MEMORY. */
+/* Fill `before` of a node with is_entry. Fails with BAT_ERR_MEMORY. */
 enum bat_code input_match_before(const struct input_followed *function, struct input_node *node);
 
 #endif

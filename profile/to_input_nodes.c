@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Reads the code of an output function and makes its nodes (to_input_nodes.h). */
 #include "to_input_nodes.h"
 
 #include <elf.h>
@@ -42,26 +43,26 @@ struct branch {
     uint8_t length;
 };
 
-/* What is at an address; or BRANCH + index in branches. */
+/* The value of a key: what makes a node at its address. For branches, BRANCH + index. */
 enum {
-    PLACE,
-    LEADER,
-    BRANCH,
+    PLACE,  /* start of a fragment, or an entry of the table */
+    LEADER, /* target of a branch, or the instruction behind one */
+    BRANCH, /* an instruction that changes the flow of control */
 };
 
-struct reading {
+struct node_reader {
     const struct bat_original *original;
     struct input_nodes *nodes;
     uint32_t hot;
     struct branch *branches;
     size_t branch_count;
     size_t branch_capacity;
-    struct bat_sort_key *keys; /* addresses of all nodes, some of them several times */
+    struct bat_sort_key *keys; /* addresses of all nodes; one address may be there several times */
     size_t key_count;
     size_t key_capacity;
 };
 
-/* Room for one more item in an array; false if there is no memory. */
+/* Make place for one more item in an array; false if there is no memory. */
 static bool reserve(void **array, size_t *capacity, size_t count, size_t item_size)
 {
     if (count < *capacity)
@@ -75,36 +76,36 @@ static bool reserve(void **array, size_t *capacity, size_t count, size_t item_si
     return true;
 }
 
-static enum bat_code add_key(struct reading *reading, uint64_t address, uint64_t value)
+static enum bat_code add_key(struct node_reader *reader, uint64_t address, uint64_t value)
 {
-    void *keys = reading->keys;
-    if (!reserve(&keys, &reading->key_capacity, reading->key_count, sizeof(*reading->keys)))
+    void *keys = reader->keys;
+    if (!reserve(&keys, &reader->key_capacity, reader->key_count, sizeof(*reader->keys)))
         return BAT_ERR_MEMORY;
-    reading->keys = keys;
-    reading->keys[reading->key_count++] = (struct bat_sort_key){address, value};
+    reader->keys = keys;
+    reader->keys[reader->key_count++] = (struct bat_sort_key){address, value};
     return BAT_OK;
 }
 
-static enum bat_code add_branch(struct reading *reading, uint64_t address,
+static enum bat_code add_branch(struct node_reader *reader, uint64_t address,
                                 const struct bat_instruction *instruction)
 {
-    void *branches = reading->branches;
-    if (!reserve(&branches, &reading->branch_capacity, reading->branch_count,
-                 sizeof(*reading->branches)))
+    void *branches = reader->branches;
+    if (!reserve(&branches, &reader->branch_capacity, reader->branch_count,
+                 sizeof(*reader->branches)))
         return BAT_ERR_MEMORY;
-    reading->branches = branches;
-    enum bat_code code = add_key(reading, address, BRANCH + reading->branch_count);
-    reading->branches[reading->branch_count++] =
+    reader->branches = branches;
+    enum bat_code code = add_key(reader, address, BRANCH + reader->branch_count);
+    reader->branches[reader->branch_count++] =
         (struct branch){instruction->target, instruction->kind, instruction->length};
     if (code == BAT_OK && input_kind_is_direct(instruction->kind))
-        code = add_key(reading, instruction->target, LEADER);
+        code = add_key(reader, instruction->target, LEADER);
     return code;
 }
 
-/* The code of a fragment: what changes the flow of control, and what follows. */
-static enum bat_code read_instructions(struct reading *reading, uint64_t start, uint64_t size)
+/* Read a fragment's code: add its branches, their targets, and what follows them. */
+static enum bat_code read_instructions(struct node_reader *reader, uint64_t start, uint64_t size)
 {
-    const struct bat_elf *elf = reading->original->binary->elf;
+    const struct bat_elf *elf = reader->original->binary->elf;
     uint16_t machine = bat_elf_machine(elf);
     enum bat_code code = BAT_OK;
     uint64_t available;
@@ -120,95 +121,95 @@ static enum bat_code read_instructions(struct reading *reading, uint64_t start, 
         }
         if (!input_kind_changes_flow(instruction.kind))
             continue;
-        code = add_branch(reading, start + at, &instruction);
+        code = add_branch(reader, start + at, &instruction);
         if (code == BAT_OK && at + instruction.length < size)
-            code = add_key(reading, start + at + instruction.length, LEADER);
+            code = add_key(reader, start + at + instruction.length, LEADER);
     }
     return code;
 }
 
-/* A table's entries. */
-static enum bat_code read_entries(struct reading *reading, uint32_t table, uint64_t start,
+/* Add the start of a fragment and the block entries of its table. */
+static enum bat_code read_entries(struct node_reader *reader, uint32_t table, uint64_t start,
                                   uint64_t size)
 {
-    const struct bat_map *map = reading->original->binary->map;
+    const struct bat_map *map = reader->original->binary->map;
     const struct bat_function *function = &map->functions[table];
-    enum bat_code code = add_key(reading, start, PLACE);
+    enum bat_code code = add_key(reader, start, PLACE);
     for (uint32_t i = 0; i < function->entry_count && code == BAT_OK; i++) {
         uint32_t entry = function->first_entry + i;
         if (map->output_offsets[entry] < size && !(map->input_offsets[entry] & BAT_BRANCH_ENTRY))
-            code = add_key(reading, start + map->output_offsets[entry], PLACE);
+            code = add_key(reader, start + map->output_offsets[entry], PLACE);
     }
     return code;
 }
 
-static enum bat_code read_fragments(struct reading *reading)
+static enum bat_code read_fragments(struct node_reader *reader)
 {
-    const struct bat_original *original = reading->original;
+    const struct bat_original *original = reader->original;
     enum bat_code code = BAT_OK;
-    uint32_t count = input_fragment_count(original, reading->hot);
+    uint32_t count = input_fragment_count(original, reader->hot);
     for (uint32_t i = 0; i < count && code == BAT_OK; i++) {
         uint32_t table;
-        uint32_t output = input_fragment(original, reading->hot, i, &table);
+        uint32_t output = input_fragment(original, reader->hot, i, &table);
         if (output == BAT_NONE)
             continue;
         const struct bat_function_symbol *symbol = &original->outputs[output];
-        code = read_entries(reading, table, symbol->address, symbol->size);
+        code = read_entries(reader, table, symbol->address, symbol->size);
         if (code == BAT_OK)
-            code = read_instructions(reading, symbol->address, symbol->size);
+            code = read_instructions(reader, symbol->address, symbol->size);
     }
     return code;
 }
 
 /* --- Nodes ------------------------------------------------------------------------------------ */
 
-/* Leave out keys of other functions. Returns how many addresses are left. */
-static uint32_t keep_own(struct reading *reading)
+/* Leave out keys outside of the function. Returns the number of distinct addresses left. */
+static uint32_t keep_own(struct node_reader *reader)
 {
-    const struct bat_function_symbol *outputs = reading->original->outputs;
+    const struct bat_function_symbol *outputs = reader->original->outputs;
     size_t kept = 0;
     uint32_t addresses = 0;
     uint32_t fragment = BAT_NONE;
-    for (size_t i = 0; i < reading->key_count; i++) {
-        const struct bat_sort_key *key = &reading->keys[i];
+    for (size_t i = 0; i < reader->key_count; i++) {
+        const struct bat_sort_key *key = &reader->keys[i];
         if (fragment == BAT_NONE || key->key - outputs[fragment].address >= outputs[fragment].size)
-            fragment = input_fragment_at(reading->original, reading->hot, key->key);
+            fragment = input_fragment_at(reader->original, reader->hot, key->key);
         if (fragment == BAT_NONE)
             continue;
-        addresses += kept == 0 || reading->keys[kept - 1].key != key->key;
-        reading->keys[kept++] = *key;
+        addresses += kept == 0 || reader->keys[kept - 1].key != key->key;
+        reader->keys[kept++] = *key;
     }
-    reading->key_count = kept;
+    reader->key_count = kept;
     return addresses;
 }
 
-/* A key of the node's address. */
-static void add_to_node(const struct reading *reading, struct input_node *node, uint64_t value)
+/* Add what a key says to the node at its address. */
+static void add_to_node(const struct node_reader *reader, struct input_node *node, uint64_t value)
 {
     node->is_leader |= value == LEADER;
-    if (value < BRANCH || !reading->branches)
+    if (value < BRANCH || !reader->branches)
         return;
-    const struct branch *branch = &reading->branches[value - BRANCH];
+    const struct branch *branch = &reader->branches[value - BRANCH];
     node->target = branch->target;
     node->kind = branch->kind;
     node->length = branch->length;
 }
 
-/* One node for each address, from sorted keys. */
-static void make_nodes(struct reading *reading)
+/* Make one node for each address of the sorted keys. */
+static void make_nodes(struct node_reader *reader)
 {
-    struct input_nodes *nodes = reading->nodes;
-    const struct bat_function_symbol *outputs = reading->original->outputs;
+    struct input_nodes *nodes = reader->nodes;
+    const struct bat_function_symbol *outputs = reader->original->outputs;
     uint32_t fragment = BAT_NONE;
-    for (size_t i = 0; i < reading->key_count;) {
-        uint64_t address = reading->keys[i].key;
+    for (size_t i = 0; i < reader->key_count;) {
+        uint64_t address = reader->keys[i].key;
         struct input_node *node = &nodes->all[nodes->count++];
         *node = (struct input_node){.address = address, .target_node = BAT_NONE};
-        for (; i < reading->key_count && reading->keys[i].key == address; i++)
-            add_to_node(reading, node, reading->keys[i].value);
+        for (; i < reader->key_count && reader->keys[i].key == address; i++)
+            add_to_node(reader, node, reader->keys[i].value);
         uint32_t last_fragment = fragment;
         if (fragment == BAT_NONE || address - outputs[fragment].address >= outputs[fragment].size)
-            fragment = input_fragment_at(reading->original, reading->hot, address);
+            fragment = input_fragment_at(reader->original, reader->hot, address);
         node->is_first = fragment != last_fragment;
         if (node != nodes->all)
             node[-1].falls = !node->is_first;
@@ -226,19 +227,19 @@ static void find_targets(struct input_nodes *nodes)
     }
 }
 
-/* From keys to nodes. */
-static enum bat_code build(struct reading *reading)
+/* Sort the keys and make the nodes. */
+static enum bat_code build(struct node_reader *reader)
 {
-    struct input_nodes *nodes = reading->nodes;
-    struct bat_sort_key *keys = reading->keys;
-    struct bat_sort_key *spare = malloc((reading->key_count + 1) * sizeof(*spare));
+    struct input_nodes *nodes = reader->nodes;
+    struct bat_sort_key *keys = reader->keys;
+    struct bat_sort_key *spare = malloc((reader->key_count + 1) * sizeof(*spare));
     if (!spare)
         return BAT_ERR_MEMORY;
-    reading->keys = bat_sort_keys(keys, spare, reading->key_count);
-    nodes->all = malloc(((size_t)keep_own(reading) + 1) * sizeof(*nodes->all));
+    reader->keys = bat_sort_keys(keys, spare, reader->key_count);
+    nodes->all = malloc(((size_t)keep_own(reader) + 1) * sizeof(*nodes->all));
     if (nodes->all)
-        make_nodes(reading);
-    reading->keys = keys;
+        make_nodes(reader);
+    reader->keys = keys;
     free(spare);
     if (!nodes->all)
         return BAT_ERR_MEMORY;
@@ -249,13 +250,13 @@ static enum bat_code build(struct reading *reading)
 enum bat_code input_nodes_read(struct input_nodes *nodes, const struct bat_original *original,
                                uint32_t hot)
 {
-    struct reading reading = {.original = original, .nodes = nodes, .hot = hot};
+    struct node_reader reader = {.original = original, .nodes = nodes, .hot = hot};
     nodes->is_read = true;
-    enum bat_code code = read_fragments(&reading);
+    enum bat_code code = read_fragments(&reader);
     if (code == BAT_OK)
-        code = build(&reading);
-    free(reading.branches);
-    free(reading.keys);
+        code = build(&reader);
+    free(reader.branches);
+    free(reader.keys);
     return code;
 }
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* The memory of kept paths (to_input_path.h). */
 #include "to_input_path.h"
 
 #include <stdalign.h>
@@ -8,7 +9,7 @@
 const struct input_path input_path_empty = {.found = true};
 const struct input_path input_path_unknown = {.found = false};
 
-/* Paths have as many bytes as they need, one behind the other. */
+/* Paths differ in size; they lie one behind the other in blocks of this size. */
 #define BLOCK_SIZE (UINT32_C(1) << 15)
 
 struct input_path_block {

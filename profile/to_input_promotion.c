@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Follows comparisons of promoted indirect calls and jumps (to_input_promotion.h). */
 #include "to_input_promotion.h"
 
 #include "conditions.h"
 
-/* The input function that the code before a branch compares a pointer with; 0 if there is none. */
+/* The start of the input function that the code before a branch compares with; 0 if none. */
 static uint64_t compared_function(const struct input_followed *function,
                                   const struct input_node *node)
 {
@@ -24,7 +25,7 @@ static uint64_t compared_function(const struct input_followed *function,
     return found;
 }
 
-/* True if the output calls a function (an input address) next, from a node on. */
+/* True if the next branch or call of the output at or behind a node calls callee. */
 static bool calls_next(const struct input_followed *function, const struct input_node *node,
                        uint64_t callee)
 {
@@ -46,7 +47,7 @@ enum bat_code input_promotion_follow(const struct input_followed *function, stru
     if (!next || callee == 0 || !input_flow_has_code(flow, callee) ||
         calls_next(function, next, callee))
         return BAT_OK;
-    /* What is called by a jump returns to where the code that jumps would have. */
+    /* A function that is called by a jump returns to where the code with the jump would. */
     bool is_call = walk->instruction.kind == BAT_INSTRUCTION_INDIRECT_CALL;
     uint32_t frame = walk->state.frame;
     uint64_t returns_to = is_call ? walk->state.at + walk->instruction.length : 0;

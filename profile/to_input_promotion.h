@@ -6,8 +6,10 @@
 #include "to_input_walk.h"
 
 /*
- * A branch that compares what an indirect call of the input would call: where it is equal, the
- * output has a call of that function or, inlined, its code.
+ * Follow a branch of BOLT's that compares the pointer of an indirect call with a function. Where
+ * they are equal, the output calls that function directly or has its code inlined: in the second
+ * case fill taken (or fall), jump, jumps_if_taken and jumps_if_not of node. walk stands at the
+ * indirect call or jump of the input. Fails with BAT_ERR_MEMORY.
  */
 enum bat_code input_promotion_follow(const struct input_followed *function, struct input_node *node,
                                      const struct input_walk *walk);

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Breadth-first search for a path through the input's blocks (to_input_search.h). */
 #include "to_input_search.h"
 
 #define MOST_PLACES 64u
-#define MOST_STEPS 256u /* instructions, or straight code, of a search */
+#define MOST_STEPS 256u /* of a search: instructions, or stretches of straight code */
 
-/* A block, or the rest of one, that the search has come to. */
+/* A block, or the rest of one, that the search has reached. */
 struct place {
     struct input_state state;
-    uint64_t from; /* the instruction that it was come from: the jump, or the last one before it */
-    uint32_t parent;
+    uint64_t from;   /* the jump that leads here, or the last instruction before it */
+    uint32_t parent; /* index of the place before it */
     bool is_jump;
-    bool goes_on;     /* the rest of a block, behind an inlined call */
-    uint64_t outside; /* of a call that BOLT has replaced, what was called outside of the binary */
-    uint64_t leaves;  /* ... and the jump that goes there */
+    bool goes_on;     /* the rest of a block, behind a call */
+    uint64_t outside; /* the PLT entry, if `from` is a call out of the binary; or 0 */
+    uint64_t leaves;  /* ... and the entry's jump out of the binary */
 };
 
 struct search {
@@ -25,9 +26,9 @@ struct search {
     struct place *places; /* MOST_PLACES of them */
     uint32_t count;
     uint32_t steps;
-    bool passes_calls; /* instead of going through what is called */
+    bool passes_calls; /* calls are stepped over, not entered */
     bool must_move;
-    bool found; /* the last place is the goal */
+    bool found; /* the goal, as the last place */
     enum bat_code code;
 };
 
@@ -38,7 +39,7 @@ static bool is_goal(const struct search *search, struct input_state state)
 
 static bool is_known(const struct search *search, struct input_state state)
 {
-    /* The first place may be come back to: a block that jumps to itself. */
+    /* Without the first place: a block may jump to itself. */
     for (uint32_t i = 1; i < search->count; i++)
         if (search->places[i].state.at == state.at && search->places[i].state.frame == state.frame)
             return true;
@@ -53,7 +54,7 @@ static void arrive(struct search *search, const struct place *place)
     search->found = is_goal(search, place->state);
 }
 
-/* Go into what is called; false if the call is passed over. */
+/* Enter the function that is called; false if the call is stepped over. */
 static bool enter_call(struct search *search, struct place *to, uint64_t target, uint64_t next)
 {
     uint32_t frame = BAT_NONE;
@@ -94,7 +95,7 @@ static void jump(struct search *search, struct place to, uint64_t target)
     arrive(search, &to);
 }
 
-/* An indirect jump may lead to any block that the note knows. */
+/* An indirect jump may lead to any block that the note lists. */
 static void jump_anywhere(struct search *search, const struct place *to)
 {
     if (to->state.frame == INPUT_ROOT_FRAME && search->goal.frame == INPUT_ROOT_FRAME &&
@@ -107,7 +108,7 @@ static bool is_inside(const struct search *search, struct input_state state)
     return state.frame != INPUT_ROOT_FRAME || (state.at >= search->start && state.at < search->end);
 }
 
-/* What an instruction does to the search: false if nothing goes on behind it. */
+/* Follow one instruction; false if execution does not go on behind it. */
 static bool pass(struct search *search, struct place *to, const struct bat_instruction *instruction)
 {
     uint64_t next = to->from + instruction->length;
@@ -135,7 +136,10 @@ static bool pass(struct search *search, struct place *to, const struct bat_instr
     }
 }
 
-/* The first address from this one on where the search may have come to something. */
+/*
+ * The first address from this one on where the search must stop and look: the goal, a block's start
+ * or the function's end.
+ */
 static uint64_t next_event(const struct search *search, uint32_t frame, uint64_t address)
 {
     uint64_t event = UINT64_MAX;
@@ -147,7 +151,7 @@ static uint64_t next_event(const struct search *search, uint32_t frame, uint64_t
     return is_goal_ahead && search->goal.at < event ? search->goal.at : event;
 }
 
-/* Pass code that does nothing, below the next event. False if it does not end. */
+/* Pass straight code below the next event. False if it has no known end. */
 static bool pass_straight_code(const struct search *search, uint64_t event,
                                struct input_state *state, uint64_t *before)
 {
@@ -162,7 +166,7 @@ static bool pass_straight_code(const struct search *search, uint64_t event,
     return has_end || event != UINT64_MAX;
 }
 
-/* At an event: true if the block ends here, and the search has come to its end if that counts. */
+/* True if the block ends at this event; then its end is a new place, unless it is outside. */
 static bool ends_at_event(struct search *search, const struct place *to)
 {
     struct bat_instruction ignored;
@@ -177,7 +181,7 @@ static bool ends_at_event(struct search *search, const struct place *to)
     return is_end;
 }
 
-/* Go through a block's instructions to where it may lead. */
+/* Follow a block's instructions to all places where it may lead. */
 static void leave_block(struct search *search, uint32_t number)
 {
     struct input_state state = search->places[number].state;
@@ -197,7 +201,7 @@ static void leave_block(struct search *search, uint32_t number)
         }
         if (!input_flow_decode(search->flow, state.at, &instruction))
             return;
-        /* A jump behind a branch is part of its block. */
+        /* A jump directly behind a conditional branch belongs to the branch's block. */
         if (after_branch && state.frame == INPUT_ROOT_FRAME &&
             instruction.kind != BAT_INSTRUCTION_JUMP) {
             arrive(search, &to);
@@ -215,7 +219,7 @@ static void leave_block(struct search *search, uint32_t number)
     }
 }
 
-/* A block that does nothing but jump away. */
+/* True for a block that only jumps elsewhere. */
 static bool is_jump_alone(const struct search *search, uint64_t address)
 {
     struct bat_instruction instruction = {.kind = BAT_INSTRUCTION_NOP};
@@ -227,7 +231,7 @@ static bool is_jump_alone(const struct search *search, uint64_t address)
     return instruction.kind == BAT_INSTRUCTION_JUMP;
 }
 
-/* True if an execution of the output may have gone through a block without a trace of it. */
+/* True if the output can run through a block without a trace of it. */
 static bool is_transparent(const struct search *search, const struct place *place)
 {
     if (!is_inside(search, place->state))
@@ -238,7 +242,7 @@ static bool is_transparent(const struct search *search, const struct place *plac
     return !block || !block->is_live || is_jump_alone(search, place->state.at);
 }
 
-/* The way to the last place, as a path. */
+/* Fill the path to the last place. */
 static void trace_back(const struct search *search, struct input_path_draft *path)
 {
     uint32_t last = search->count - 1;

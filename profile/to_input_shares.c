@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Collects the traces of folded bodies and what names their members (to_input_shares.h);
+ * to_input_divide.c then computes the shares.
+ */
 #include "to_input_shares.h"
 
 #include <stdlib.h>
 
 #include "bat_profile.h"
 
-/* A body has so many columns at least if they are named, and more as long as it stays this small.
- */
+/* A body may have this many columns, and more while its cells stay below the maximum. */
 #define COLUMNS_MIN 16u
 #define CELLS_MAX (1u << 16)
 
@@ -52,7 +55,7 @@ static bool is_place(uint64_t address)
     return address != BAT_ADDRESS_EXTERNAL && address < BAT_TRACE_EXTERNAL_RETURN;
 }
 
-/* The call of a body that returns to an address, or 0. */
+/* The body's call that returns to an address, or 0. */
 static uint64_t call_before(const struct folded *folded, uint32_t body, uint64_t address)
 {
     const struct folded_place *place = folded_place_at(folded, body, address);
@@ -64,7 +67,7 @@ static uint64_t call_before(const struct folded *folded, uint32_t body, uint64_t
     return is_call && call->offset + call->length == place->offset ? address - call->length : 0;
 }
 
-/* How a trace comes to its run, and what names the member if that is another function. */
+/* Fill way, call and, where the branch of another function names it, member. */
 static enum bat_code classify(struct shares *shares, struct shares_trace *trace)
 {
     struct bat_instruction branch = {.kind = BAT_INSTRUCTION_OTHER};
@@ -154,10 +157,10 @@ static int compare_traces(const void *left_pointer, const void *right_pointer)
 
 /* --- Returns ---------------------------------------------------------------------------------- */
 
-/* Returns to a call that names a member are that member's. */
+/* A return to a call that names a member belongs to that member. */
 static enum bat_code find_returns(struct shares *shares)
 {
-    struct bat_counts called = bat_counts_new(1); /* where a call returns to: the member */
+    struct bat_counts called = bat_counts_new(1); /* return address of a call: its member */
     enum bat_code code = BAT_OK;
     for (uint32_t i = 0; i < shares->count && code == BAT_OK; i++) {
         const struct shares_trace *trace = &shares->traces[i];
@@ -185,7 +188,7 @@ static enum bat_code find_returns(struct shares *shares)
 
 /* --- Columns ---------------------------------------------------------------------------------- */
 
-/* What each body costs a column, and which traces go out of it. */
+/* Fill the weight of each body and the lists of its traces. */
 static void weigh(struct shares *shares)
 {
     for (uint32_t i = shares->count; i-- > 0;) {
@@ -227,7 +230,7 @@ static enum bat_code name_member(struct shares *shares, uint32_t member)
     return BAT_OK;
 }
 
-/* The member that a branch or call of a body goes to if it is that of a certain member. */
+/* The member that a body's branch or call names in the code of the member `caller`, or BAT_NONE. */
 static enum bat_code named_by(struct shares *shares, const struct shares_trace *trace,
                               uint32_t caller, uint32_t *named)
 {
@@ -238,7 +241,7 @@ static enum bat_code named_by(struct shares *shares, const struct shares_trace *
     return folded_named(&shares->folded, branch, trace->from, named);
 }
 
-/* Name what a member's branches and calls name. */
+/* Give columns to the members that a member's branches and calls name. */
 static enum bat_code name_called(struct shares *shares, uint32_t caller)
 {
     const struct shares_body *body = &shares->bodies[shares->folded.members[caller].body];
@@ -264,7 +267,7 @@ static int compare_counts(const void *left_pointer, const void *right_pointer, v
     return left < right ? -1 : left > right;
 }
 
-/* Name the members that other functions call, the most called first. */
+/* Give columns to the members that functions outside of bodies call, the most called first. */
 static enum bat_code name_known(struct shares *shares)
 {
     uint32_t *order = malloc(((size_t)shares->count + 1) * sizeof(*order));
@@ -283,7 +286,7 @@ static enum bat_code name_known(struct shares *shares)
     return code;
 }
 
-/* Name all members that may have been called, directly or by members of other bodies. */
+/* Give columns to all members that may have been called, directly or by members of bodies. */
 static enum bat_code name_all(struct shares *shares)
 {
     enum bat_code code = name_known(shares);
@@ -308,7 +311,7 @@ static enum bat_code add_site(struct shares *shares, uint64_t address, bool is_s
     }
     *site = shares->site_count++;
     shares->sites[*site] =
-        (struct shares_site){.body = body, .place = shares->bodies[body].site_count++};
+        (struct shares_site){.body = body, .row = shares->bodies[body].site_count++};
     return bat_counts_add(&shares->site_of, key, *site, 0);
 }
 
@@ -319,7 +322,7 @@ static uint32_t find_site(const struct shares *shares, uint64_t address, bool is
     return found ? (uint32_t)found[2] : BAT_NONE;
 }
 
-/* Where the runs end that a trace divides as. */
+/* Fill the site of a trace: it divides as the runs that end there. */
 static enum bat_code find_source(struct shares *shares, struct shares_trace *trace)
 {
     switch (trace->way) {
@@ -365,8 +368,8 @@ static enum bat_code find_sites(struct shares *shares)
 /* --- Cells ------------------------------------------------------------------------------------ */
 
 /*
- * Fill the map of a call: for each column of its body the column that it calls. A function that
- * calls itself stays in its column.
+ * Fill the map of a call: for each column of the caller's body, the column of the called body. Sets
+ * is_recursion if every member calls itself.
  */
 static enum bat_code fill_map(struct shares *shares, struct shares_trace *trace)
 {
@@ -400,7 +403,7 @@ static enum bat_code make_cells(struct shares *shares)
     for (uint32_t i = 0; i < shares->site_count; i++) {
         struct shares_site *site = &shares->sites[i];
         const struct shares_body *body = &shares->bodies[site->body];
-        site->cells = body->sites + (size_t)site->place * body->column_count;
+        site->cells = body->sites + (size_t)site->row * body->column_count;
     }
     for (uint32_t i = 0; i < shares->count; i++) {
         struct shares_trace *trace = &shares->traces[i];

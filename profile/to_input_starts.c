@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Starts of runs (see to_input.h). The record of a fall-through alone does not say what led to it;
+ * a record of a branch alone to the same address does.
+ */
 #include <stdlib.h>
 
 #include "to_input.h"
@@ -25,7 +29,7 @@ static uint64_t add_counts(uint64_t left, uint64_t right)
     return right <= UINT64_MAX - left ? left + right : UINT64_MAX;
 }
 
-/* The same start of runs from an output address, or BAT_NONE. */
+/* The equal start of the same output address, or BAT_NONE. */
 static uint32_t find_same(const struct input_starts *starts, const uint64_t *item,
                           const struct input_start *start)
 {
@@ -57,7 +61,7 @@ enum bat_code input_starts_add(struct input_starts *starts, uint64_t output,
     made->next = BAT_NONE;
     if (!item)
         return bat_counts_add(&starts->by_output, &output, starts->count++, 0);
-    /* Behind the first one, which the table goes on naming. */
+    /* Behind the first one: the table keeps the index of that. */
     made->next = starts->all[item[1]].next;
     starts->all[item[1]].next = starts->count++;
     return BAT_OK;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Spreads the input's states from node to node of an output function (to_input_states.h). */
 #include "to_input_states.h"
 
 #include <stdlib.h>
@@ -8,7 +9,7 @@
 
 struct following {
     const struct input_followed *function;
-    uint32_t *pending; /* nodes whose state is known, but not what follows from it */
+    uint32_t *pending; /* nodes whose state is set but not yet spread */
     uint32_t pending_count;
 };
 
@@ -22,7 +23,7 @@ static void set_state(struct following *following, struct input_node *node,
         (uint32_t)(node - following->function->nodes->all);
 }
 
-/* What the note says of a table's blocks: of several at one offset, the last. */
+/* Set the states that a table's block entries give; of several at one offset, the last. */
 static void fix_states(struct following *following, uint32_t table, uint64_t start)
 {
     const struct input_followed *function = following->function;
@@ -36,7 +37,7 @@ static void fix_states(struct following *following, uint32_t table, uint64_t sta
         block--;
         struct input_node *node =
             input_nodes_at(function->nodes, start + map->output_offsets[entry]);
-        /* An entry that BOLT made for a block of its own has no hash and no index. */
+        /* An entry without hash and index is of a block that BOLT made. */
         if (!node || node->is_fixed ||
             (map->block_hashes[block] == 0 && map->block_indices[block] == 0))
             continue;
@@ -54,7 +55,7 @@ static void fix_states(struct following *following, uint32_t table, uint64_t sta
 #define MOST_JUMPS_ON 8u
 #define MOST_NOPS 16u
 
-/* The output's next branch, call or return from a node on, jumps to other nodes left out. */
+/* The output's next branch, call or return from a node on; jumps to other nodes are followed. */
 static const struct input_node *next_branch(const struct input_followed *function,
                                             const struct input_node *node)
 {
@@ -71,9 +72,9 @@ static const struct input_node *next_branch(const struct input_followed *functio
 }
 
 /*
- * Where the input is when its next instruction that decides is the same: past jumps, and past calls
- * and returns of inlined code, at the branch or call itself. Two ways to one node of the output
- * agree on that. A block that the note knows is where all ways to it agree.
+ * The state of the input at its next deciding instruction: past jumps, and past calls and returns
+ * of inlined code. Two paths of the input that lead to one node of the output agree there, or at
+ * the start of a block that the note lists, whichever is first.
  */
 static struct input_state next_decision(const struct input_followed *function,
                                         const struct input_node *node, struct input_state state)
@@ -85,7 +86,7 @@ static struct input_state next_decision(const struct input_followed *function,
     return walk.path.found ? walk.state : state;
 }
 
-/* The same place behind no-operations: a loop goes back to there, not to those before it. */
+/* Skip no-operations: a loop goes back to the instruction behind them. */
 static struct input_state skip_nops(const struct input_followed *function, struct input_state state)
 {
     struct bat_instruction instruction;
@@ -98,7 +99,7 @@ static struct input_state skip_nops(const struct input_followed *function, struc
     return state;
 }
 
-/* A way to a node: is_exact if the state is that at the node itself, not somewhere before. */
+/* Set the state of a node unless it has one. is_exact: it is the state at the node, not before. */
 static void reach(struct following *following, struct input_node *node, struct input_state state,
                   bool is_exact)
 {
@@ -111,7 +112,7 @@ static void reach(struct following *following, struct input_node *node, struct i
               node->is_late ? next_decision(following->function, node, state) : state);
 }
 
-/* What follows from the state of a node: that of its next one and of its target. */
+/* Spread the state of a node to the next node and to its target. */
 static enum bat_code spread(struct following *following, struct input_node *node)
 {
     const struct input_followed *function = following->function;
@@ -127,7 +128,7 @@ static enum bat_code spread(struct following *following, struct input_node *node
     return BAT_OK;
 }
 
-/* --- All of a function ------------------------------------------------------------------------ */
+/* --- The function ----------------------------------------------------------------------------- */
 
 static void fix_all_states(struct following *following)
 {

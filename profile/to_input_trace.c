@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* One trace of the BOLTed layout becomes runs of the input's. */
+/*
+ * Remaps one trace of the BOLTed binary: finds the input's runs and branches along it, node by
+ * node, and hands them on as pieces.
+ */
 #include "bat_decoder.h"
 #include "to_input.h"
 
 /* --- Places in the output --------------------------------------------------------------------- */
 
-/* A place in the code of an output function whose input function is known. */
+/* An address in an output function whose input function is known. */
 struct spot {
     uint64_t address;              /* in the output */
-    uint64_t input;                /* in the input: of the node, if there is one */
-    uint32_t output;               /* function */
-    uint32_t table;                /* of the function, or BAT_NONE */
+    uint64_t input;                /* in the input */
+    uint32_t output;               /* the output function */
+    uint32_t table;                /* its table, or BAT_NONE */
     const struct input_node *node; /* the last one at or below address; NULL without a table */
 };
 
@@ -19,7 +22,7 @@ static const struct bat_map *map_of(const struct input_move *move)
     return move->original->binary->map;
 }
 
-/* The input's address by the note alone. */
+/* Fill spot->input by the note alone. */
 static bool find_input(const struct input_move *move, struct spot *spot)
 {
     struct bat_original_place place;
@@ -29,7 +32,7 @@ static bool find_input(const struct input_move *move, struct spot *spot)
     return true;
 }
 
-/* The place of an output address; *found is false if its input is not known. */
+/* Fill the spot of an output address; *found is false if its input address is not known. */
 static enum bat_code find_spot(struct input_move *move, uint64_t address, struct spot *spot,
                                bool *found)
 {
@@ -67,7 +70,7 @@ static bool same_function(const struct input_move *move, const struct spot *left
     return move->original->input_of[left->output] == move->original->input_of[right->output];
 }
 
-/* True if a branch may be a return: it is one, or it is not known what it is. */
+/* True if a branch may be a return: it is one, or its kind is not known. */
 static bool may_return(const struct input_move *move, uint64_t branch)
 {
     if (branch >= BAT_TRACE_EXTERNAL_RETURN || branch == BAT_ADDRESS_EXTERNAL)
@@ -77,7 +80,7 @@ static bool may_return(const struct input_move *move, uint64_t branch)
            instruction.kind == BAT_INSTRUCTION_RETURN;
 }
 
-/* The node of a call that returns to a spot, or NULL. */
+/* The node of the call that returns to a spot, or NULL. */
 static const struct input_node *call_before(const struct spot *spot)
 {
     const struct input_node *node = spot->node;
@@ -89,10 +92,9 @@ static const struct input_node *call_before(const struct spot *spot)
                                                                                              : NULL;
 }
 
-/* --- Sights -----------------------------------------------------------------------------------
- */
+/* --- Sights ----------------------------------------------------------------------------------- */
 
-/* Count what was seen of a trace, or of a part of it, and forget it. */
+/* Count what a trace, or a part of it, ran through; then start anew. */
 static void count_sights(struct input_move *move, uint64_t count)
 {
     const struct input_sights *sights = &move->sights;
@@ -104,7 +106,7 @@ static void count_sights(struct input_move *move, uint64_t count)
     move->sights = (struct input_sights){0};
 }
 
-/* A jump of the input from or to another function, in the middle of a run. */
+/* A jump of the input from or to another function, along one trace, is of inlined code. */
 static void look_at_jump(struct input_move *move, const struct input_jump *jump)
 {
     const struct bat_function_symbol *function = move->function;
@@ -119,10 +121,9 @@ static void look_at_node(struct input_move *move, const struct input_node *node)
     move->sights.is_inlined |= node->state.frame != INPUT_ROOT_FRAME;
 }
 
-/* --- Runs ---------------------------------------------------------------------------------------
- */
+/* --- Runs ------------------------------------------------------------------------------------- */
 
-/* End the run at `to` and begin the next one behind a jump of the input. */
+/* End the run at a jump of the input and start the next one behind it. */
 static enum bat_code cut(struct input_move *move, struct input_piece *piece,
                          const struct input_jump *jump)
 {
@@ -136,7 +137,7 @@ static enum bat_code cut(struct input_move *move, struct input_piece *piece,
     return code;
 }
 
-/* End the run at an instruction before a place that the input's code does not lead to. */
+/* End the run at `last` and start another at goal: the input's code has no path between them. */
 static enum bat_code lose_way(struct input_move *move, struct input_piece *piece, uint64_t last,
                               uint64_t goal)
 {
@@ -151,7 +152,7 @@ static enum bat_code lose_way(struct input_move *move, struct input_piece *piece
     return code;
 }
 
-/* Go a way of the input, from an instruction to a place. */
+/* Follow a path of the input from `last` to goal. */
 static enum bat_code go(struct input_move *move, struct input_piece *piece,
                         const struct input_path *path, uint64_t last, uint64_t goal)
 {
@@ -165,10 +166,9 @@ static enum bat_code go(struct input_move *move, struct input_piece *piece,
     return code;
 }
 
-/* --- Branches -----------------------------------------------------------------------------------
- */
+/* --- Branches --------------------------------------------------------------------------------- */
 
-/* The way of a branch inside the function, NULL for another one. */
+/* The input's path of a branch inside the function; NULL for other instructions. */
 static const struct input_path *way_of(const struct spot *spot)
 {
     const struct input_node *node = spot->node;
@@ -189,7 +189,7 @@ static enum bat_code find_join(struct input_move *move, const struct spot *spot,
                             join);
 }
 
-/* The input's instruction that a branch of the output is, or the one before BOLT's own. */
+/* The input's instruction for a branch of the output; where BOLT made it, where the input is. */
 static uint64_t source_of(const struct spot *spot)
 {
     const struct input_node *node = spot->node;
@@ -200,7 +200,7 @@ static uint64_t source_of(const struct spot *spot)
     return node->source ? node->source : node->taken.at;
 }
 
-/* The way to the jump that a conditional tail call stands for; NULL if it is none. */
+/* The path to the jump that a conditional tail call stands for; NULL for other instructions. */
 static const struct input_path *way_to_tail_call(const struct spot *spot)
 {
     const struct input_node *node = spot->node;
@@ -216,9 +216,9 @@ enum bat_code input_move_source(struct input_move *move, uint64_t address, uint6
     return code;
 }
 
-/* --- The beginning ---------------------------------------------------------------------------- */
+/* --- The start of a trace --------------------------------------------------------------------- */
 
-/* Begin with a branch inside the function. */
+/* Start a piece with a branch inside the function. */
 static enum bat_code begin_inside(struct input_move *move, const struct spot *source,
                                   const struct input_path *path, struct input_piece *piece)
 {
@@ -238,7 +238,7 @@ static enum bat_code begin_inside(struct input_move *move, const struct spot *so
     return code;
 }
 
-/* What the input runs between a conditional branch and the tail call that it leads to. */
+/* Add the runs of the input between a conditional branch and the tail call that it leads to. */
 static enum bat_code begin_with_tail_call(struct input_move *move, const struct spot *source,
                                           const struct input_piece *piece)
 {
@@ -256,8 +256,8 @@ static enum bat_code begin_with_tail_call(struct input_move *move, const struct 
 }
 
 /*
- * True if the input's instruction where a branch of the output maps to can go where this went: a
- * direct branch only to its target, or to another function's start (which BOLT may have folded).
+ * True if the input's instruction for a branch of the output can go to the input address `to`: a
+ * direct branch only to its target, or out of its function (to one that BOLT may have folded).
  */
 static bool can_go(const struct input_move *move, const struct spot *spot, uint64_t to)
 {
@@ -274,7 +274,7 @@ static bool can_go(const struct input_move *move, const struct spot *spot, uint6
     return instruction.kind != BAT_INSTRUCTION_OTHER && instruction.kind != BAT_INSTRUCTION_NOP;
 }
 
-/* Where the input is at the start of a run, and what it does until the run's first node. */
+/* Fill piece->from: where the input is when the run starts. */
 static void find_start(const struct input_move *move, const struct spot *from, enum input_way way,
                        struct input_piece *piece)
 {
@@ -286,7 +286,7 @@ static void find_start(const struct input_move *move, const struct spot *from, e
         piece->from = move->original->inputs[move->original->input_of[from->output]].address;
 }
 
-/* How a trace comes to where its run begins. */
+/* How a trace arrives at the start of its run. */
 static enum input_way way_to(const struct input_move *move, const struct input_piece *trace,
                              const struct spot *source, bool has_source, const struct spot *from)
 {
@@ -301,7 +301,7 @@ static enum input_way way_to(const struct input_move *move, const struct input_p
     return INPUT_WAY_PLAIN;
 }
 
-/* Fill branch and from of the first piece, and *from, where the walk begins. */
+/* Fill branch and from of the first piece, and *from, the spot where the walk starts. */
 static enum bat_code begin(struct input_move *move, const struct input_piece *trace,
                            struct input_piece *piece, struct spot *from, bool *has_from,
                            enum input_way *way)
@@ -328,7 +328,7 @@ static enum bat_code begin(struct input_move *move, const struct input_piece *tr
     if (*has_from && path && source.node->target == trace->from)
         return begin_inside(move, &source, path, piece);
     if (has_source && !can_go(move, &source, piece->from)) {
-        /* Code that could not be followed: what came before the run is not known. */
+        /* The code could not be followed: the branch before the run is not known. */
         move->sights.is_unsourced = true;
         piece->branch = BAT_TRACE_FALLTHROUGH_ONLY;
         piece->mispredictions = 0;
@@ -337,10 +337,9 @@ static enum bat_code begin(struct input_move *move, const struct input_piece *tr
     return has_source ? begin_with_tail_call(move, &source, piece) : BAT_OK;
 }
 
-/* --- On through the nodes -----------------------------------------------------------------------
- */
+/* --- Through the nodes ------------------------------------------------------------------------ */
 
-/* What the input does before it is at the first node. */
+/* Follow the input to the first node. */
 static enum bat_code go_to_first(struct input_move *move, const struct spot *from,
                                  enum input_way way, struct input_piece *piece)
 {
@@ -355,7 +354,7 @@ static enum bat_code go_to_first(struct input_move *move, const struct spot *fro
     return BAT_OK;
 }
 
-/* Go through the nodes up to the one that holds `to`. */
+/* Follow the nodes up to the last one at or below the output address `to`. */
 static enum bat_code walk(struct input_move *move, const struct spot *from, uint64_t to,
                           struct input_piece *piece)
 {
@@ -376,8 +375,7 @@ static enum bat_code walk(struct input_move *move, const struct spot *from, uint
     return code;
 }
 
-/* --- The end ------------------------------------------------------------------------------------
- */
+/* --- The end of a trace ----------------------------------------------------------------------- */
 
 static enum bat_code end_piece(struct input_move *move, const struct spot *to,
                                struct input_piece *piece)
@@ -395,7 +393,7 @@ static enum bat_code end_piece(struct input_move *move, const struct spot *to,
     return code == BAT_OK ? input_joins_add(&move->joins, piece) : code;
 }
 
-/* A run that is none: its ends are not in one function, or in the wrong order. */
+/* An invalid run: its ends are in different functions or in the wrong order. Its branch counts. */
 static enum bat_code end_invalid(struct input_move *move, struct input_piece *piece)
 {
     move->sights.is_cut = true;
@@ -403,7 +401,7 @@ static enum bat_code end_invalid(struct input_move *move, struct input_piece *pi
     return input_joins_add(&move->joins, piece);
 }
 
-/* A trace whose beginning is known: on to its end. */
+/* Follow a trace from its start to its end. */
 static enum bat_code go_on(struct input_move *move, uint64_t end, const struct spot *from,
                            enum input_way way, struct input_piece *piece)
 {
@@ -436,7 +434,7 @@ static struct input_start start_of(const struct input_piece *piece, enum input_w
                                 .count = piece->count};
 }
 
-/* A branch alone: what it says of the runs that come as records of their own. */
+/* A branch without a run. Runs from the same address in other records may start where it leads. */
 static enum bat_code end_alone(struct input_move *move, const struct input_piece *trace,
                                const struct spot *from, bool has_from, enum input_way way,
                                struct input_piece *piece)
@@ -453,7 +451,7 @@ static enum bat_code end_alone(struct input_move *move, const struct input_piece
     return input_joins_add(&move->joins, piece);
 }
 
-/* From the first piece to the end of the trace. */
+/* Add the pieces of a trace from the first one on. */
 static enum bat_code finish(struct input_move *move, const struct input_piece *trace,
                             const struct spot *from, bool has_from, enum input_way way,
                             struct input_piece *piece)
@@ -467,7 +465,7 @@ static enum bat_code finish(struct input_move *move, const struct input_piece *t
     return go_on(move, trace->to, from, way, piece);
 }
 
-/* The part of a trace that begins at another start than the trace alone would. */
+/* Remap the part of a trace that has its start from another record. */
 static enum bat_code move_part(struct input_move *move, const struct input_piece *trace,
                                const struct input_start *start)
 {
@@ -487,7 +485,7 @@ static enum bat_code move_part(struct input_move *move, const struct input_piece
     return code;
 }
 
-/* Move those parts of a trace for which other records tell where they begin; *rest is the rest. */
+/* Remap the parts of a trace whose starts other records tell; *rest is what is left. */
 static enum bat_code move_parts(struct input_move *move, const struct input_piece *trace,
                                 struct input_piece *rest)
 {

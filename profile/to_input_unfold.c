@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Samples of functions that BOLT has folded into one go to the functions that were called. */
+/*
+ * Gives the traces of folded bodies to their members, the functions that were called, by the shares
+ * of to_input_shares.h.
+ */
 #include <stdlib.h>
 
 #include "to_input.h"
@@ -10,19 +13,19 @@ struct unfolding {
     struct bat_profile *result;
     struct bat_counts traces; /* the new ones */
     struct bat_to_input_counters *counters;
-    uint64_t *parts; /* as many as the largest body has columns */
+    uint64_t *parts; /* one for each column of the largest body */
     double *weights; /* the same */
 };
 
 /* --- One part of a trace ---------------------------------------------------------------------- */
 
-/* A part of a trace, and the members that its ends are in; BAT_NONE: they stay where they are. */
+/* A part of a trace and the members that hold its ends; BAT_NONE if the end stays in the body. */
 struct part {
     uint32_t out_of;
     uint32_t into;
     uint64_t count;
     uint64_t mispredictions;
-    bool is_known; /* that it is of this member */
+    bool is_known; /* the member is known, not assumed */
 };
 
 static bool move_end(const struct unfolding *unfolding, uint32_t member, uint64_t *address)
@@ -32,7 +35,7 @@ static bool move_end(const struct unfolding *unfolding, uint32_t member, uint64_
            folded_move(&unfolding->shares.folded, member, *address, address);
 }
 
-/* True if a member's branch or call goes where a trace goes: no other is that of its body. */
+/* True if a member's branch or call can go where the trace goes, outside of the body. */
 static bool can_leave(const struct unfolding *unfolding, const struct shares_trace *trace,
                       uint64_t branch)
 {
@@ -75,7 +78,7 @@ static enum bat_code give(struct unfolding *unfolding, const struct shares_trace
 
 /* --- Whole numbers ---------------------------------------------------------------------------- */
 
-/* A share of a number that is at most the number. */
+/* A share of a number, rounded down; at most the number. */
 static uint64_t share_of(uint64_t number, double share)
 {
     double part = (double)number * share;
@@ -83,8 +86,8 @@ static uint64_t share_of(uint64_t number, double share)
 }
 
 /*
- * Divide a count by weights. What is rounded off goes on to the next one of the body, so that many
- * small counts divide as a large one does.
+ * Divide a count by weights into whole parts. The rounding errors are carried to the next count of
+ * the same body, so that many small counts divide as their sum would.
  */
 static void divide_count(struct unfolding *unfolding, uint32_t body, uint64_t count)
 {
@@ -108,8 +111,7 @@ static void divide_count(struct unfolding *unfolding, uint32_t body, uint64_t co
 
 /* --- Traces ----------------------------------------------------------------------------------- */
 
-/* The member that a return goes out of to a call in a member; BAT_NONE if the call does not name
- * it. */
+/* The member that a return to a call in member `into` leaves; BAT_NONE if the call names none. */
 static enum bat_code returns_from(struct unfolding *unfolding, const struct shares_trace *trace,
                                   uint32_t into, uint32_t *out_of)
 {
@@ -122,7 +124,7 @@ static enum bat_code returns_from(struct unfolding *unfolding, const struct shar
     return folded_named(folded, call, folded->members[kept].start, out_of);
 }
 
-/* The members at both ends of the part of a trace that is in a column. */
+/* Fill the members that hold the ends of the part in a column. */
 static enum bat_code find_ends(struct unfolding *unfolding, const struct shares_trace *trace,
                                uint32_t column, struct part *part)
 {
@@ -151,7 +153,7 @@ static enum bat_code find_ends(struct unfolding *unfolding, const struct shares_
     return BAT_OK;
 }
 
-/* Fill weights: how a trace divides by the columns of the body that find_ends() is about. */
+/* Fill weights: how a trace divides among the columns of a body. */
 static void weigh_parts(struct unfolding *unfolding, const struct shares_trace *trace,
                         uint32_t body)
 {
@@ -210,9 +212,9 @@ static enum bat_code give_trace(struct unfolding *unfolding, const struct shares
     return give(unfolding, trace, &part);
 }
 
-/* --- All of it -------------------------------------------------------------------------------- */
+/* --- The profile ------------------------------------------------------------------------------ */
 
-/* Take the traces of folded bodies out; the others stay as they are. */
+/* Take out the traces of folded bodies; the others stay as they are. */
 static enum bat_code take_traces(struct unfolding *unfolding)
 {
     const struct bat_counts *traces = &unfolding->result->traces;
@@ -239,14 +241,14 @@ static enum bat_code give_traces(struct unfolding *unfolding)
     for (uint32_t i = 0; i < shares->count && code == BAT_OK; i++)
         if (shares->traces[i].way != SHARES_LEAVES)
             code = give_trace(unfolding, &shares->traces[i]);
-    /* Other returns than these are what is left of those that ended there. */
+    /* Last, for they divide by what the returns above leave of their sites: see shares_use(). */
     for (uint32_t i = 0; i < shares->count && code == BAT_OK; i++)
         if (shares->traces[i].way == SHARES_LEAVES)
             code = give_trace(unfolding, &shares->traces[i]);
     return code;
 }
 
-/* Basic samples tell of no calls: they stay in the function that was kept. */
+/* Basic samples say nothing of calls: they stay in the body. */
 static void count_samples(struct unfolding *unfolding)
 {
     const struct bat_counts *samples = &unfolding->result->samples;

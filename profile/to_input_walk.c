@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Walks through the input's code to the next deciding instruction (to_input_walk.h). */
 #include "to_input_walk.h"
 
 #define MOST_STEPS 4096u /* instructions between two branches of the output */
@@ -12,7 +13,7 @@ static bool add_jump(struct input_walk *walk, struct input_state to)
     return true;
 }
 
-/* A call that leaves the binary and comes back: BOLT has replaced it by code of its own. */
+/* Pass a call that leaves the binary and comes back: BOLT has replaced it by other code. */
 static bool pass_outside(struct input_walk *walk, uint64_t leaves, uint64_t next)
 {
     struct input_state plt = {walk->instruction.target, walk->state.frame};
@@ -24,8 +25,9 @@ static bool pass_outside(struct input_walk *walk, uint64_t leaves, uint64_t next
 }
 
 /*
- * At a call of the input: true if it is what the output's instruction is, or nothing is known. An
- * indirect call may be that of a PLT entry; that of any other function comes after that is entered.
+ * At a call of the input: true if it is the output's instruction, or if the walk cannot go on.
+ * Otherwise BOLT has inlined or replaced it: go through the called function, or past the call. An
+ * indirect call of the output may be the input's call of a PLT entry, which BOLT makes indirect.
  */
 static bool stops_at_call(struct input_walk *walk)
 {
@@ -59,7 +61,7 @@ static bool stops_at_return(struct input_walk *walk)
            !add_jump(walk, (struct input_state){frame->returns_to, frame->caller});
 }
 
-/* A jump to another function is a tail call, which BOLT may have inlined. */
+/* At a jump of the input: one to another function is a tail call, which BOLT may have inlined. */
 static bool stops_at_jump(struct input_walk *walk)
 {
     uint64_t target = walk->instruction.target;
@@ -78,7 +80,7 @@ static bool stops_at_jump(struct input_walk *walk)
            !add_jump(walk, (struct input_state){target, frame});
 }
 
-/* One instruction of the input; true if it decides. */
+/* Pass one instruction of the input; true if it is the deciding one. */
 static bool stops(struct input_walk *walk)
 {
     switch (walk->instruction.kind) {
@@ -97,7 +99,7 @@ static bool stops(struct input_walk *walk)
     }
 }
 
-/* Pass code that does not decide, unless the walk may end in it. False if it does not end. */
+/* Pass straight code, up to a block where the walk may end. False if it has no known end. */
 static bool pass_straight_code(struct input_walk *walk)
 {
     const struct input_followed *function = walk->function;

@@ -1,27 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Walks through the input's code beside an instruction of the output. Internal to to_input*.c.
+ * Walks through the input's code to the instruction that an instruction of the output is. Internal
+ * to to_input*.c.
  */
 #ifndef BAT_PROFILE_TO_INPUT_WALK_H
 #define BAT_PROFILE_TO_INPUT_WALK_H
 
 #include "to_input_followed.h"
 
-/* A walk through the input to the instruction that decides where to go next. */
+/* A walk to the next instruction of the input that decides where execution goes. */
 struct input_walk {
     const struct input_followed *function;
-    const struct input_node *node; /* of the output, which waits for it */
+    const struct input_node *node; /* the output's instruction that it is compared with */
     struct input_state state;
-    struct bat_instruction instruction; /* at state, once it is found */
+    struct bat_instruction instruction; /* at state, when path.found */
     struct input_path_draft path;
-    bool is_probe; /* all calls decide: what the output's instruction is, is not known */
-    bool is_lazy;  /* blocks that the note knows end it, too */
+    bool is_probe; /* node is not known: every call decides */
+    bool is_lazy;  /* the start of a block that the note lists ends the walk, too */
     enum bat_code code;
 };
 
 /*
- * Walk to what decides; path.found if it is found (path.last is not filled). function, node, state,
- * is_probe and is_lazy are given, all else is zero. code is BAT_OK or BAT_ERR_MEMORY.
+ * Walk to the deciding instruction; path.found is true if there is one (path.last is not filled).
+ * The caller fills function, node, state, is_probe and is_lazy and leaves all else zero. Sets code
+ * to BAT_OK or BAT_ERR_MEMORY.
  */
 void input_walk_on(struct input_walk *walk);
 

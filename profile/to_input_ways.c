@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Fills the paths of a node (to_input_ways.h), by searches between known states. */
 #include "to_input_ways.h"
 
 #include "to_input_match.h"
 #include "to_input_search.h"
 
-/* Put a jump before a path. */
+/* Insert a jump at the start of a path. */
 static void begin_with_jump(struct input_path_draft *path, uint64_t from, uint64_t to)
 {
     path->found = path->found && path->jump_count < INPUT_PATH_JUMPS;
@@ -15,8 +16,7 @@ static void begin_with_jump(struct input_path_draft *path, uint64_t from, uint64
     path->jumps[0] = (struct input_jump){from, to};
 }
 
-/* The way from behind a node's instruction to another node, with the jump of the input if it is
- * one. */
+/* The path from behind a node's instruction to another state, with the input's jump if jumps. */
 static enum bat_code find_way(const struct input_followed *function, const struct input_node *node,
                               struct input_state from, bool jumps, struct input_state to,
                               const struct input_path **kept)
@@ -37,7 +37,7 @@ static enum bat_code find_way(const struct input_followed *function, const struc
     return code == BAT_OK ? input_paths_keep(function->paths, &path, kept) : code;
 }
 
-/* To the next node. */
+/* Fill the path to the next node. */
 static enum bat_code find_fall(const struct input_followed *function, struct input_node *node)
 {
     bool is_same = !input_kind_changes_flow(node->kind) && node->falls && !node[1].is_leader &&
@@ -49,7 +49,7 @@ static enum bat_code find_fall(const struct input_followed *function, struct inp
                     &node->fall_path);
 }
 
-/* To the target, or to the tail call that the input has there. */
+/* Fill the path to the branch target, or to the tail call that the branch stands for. */
 static enum bat_code find_taken(const struct input_followed *function, struct input_node *node)
 {
     const struct input_node *target = input_nodes_target(function->nodes, node);
@@ -62,7 +62,7 @@ static enum bat_code find_taken(const struct input_followed *function, struct in
     return find_way(function, node, node->taken, node->jumps_if_taken, goal, &node->taken_path);
 }
 
-/* From the function's start. */
+/* Fill the path from the function's start. */
 static enum bat_code find_enter(const struct input_followed *function, struct input_node *node)
 {
     struct input_state start = {function->input_start, INPUT_ROOT_FRAME};
