@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Opens the code reader (code_blocks_reader.h) and looks up sections, bytes, data in code and
+ * wanted functions in it.
+ */
 #include "code_blocks.h"
 
 #include <elf.h>
@@ -86,7 +90,7 @@ bool code_is_data(const struct bat_code_reader *reader, uint64_t address)
     return count > 0 && reader->markers[count - 1].is_data;
 }
 
-/* Data and code take turns: no two markers that follow each other say the same. */
+/* Markers alternate between data and code, so the next one ends the data. */
 uint64_t code_end_of_data(const struct bat_code_reader *reader, uint64_t address, uint64_t end)
 {
     uint32_t count = markers_up_to(reader, address);
@@ -123,7 +127,7 @@ struct code_wanted *code_find_wanted(const struct bat_code_reader *reader, uint3
 
 struct code_wanted *code_find_wanted_at(const struct bat_code_reader *reader, uint64_t address)
 {
-    if (!code_is_near_wanted(reader, address))
+    if (!code_may_be_wanted(reader, address))
         return NULL;
     uint32_t index = bat_functions_find(reader->functions, address);
     if (index == BAT_NONE || reader->all[index].address != address)
@@ -250,8 +254,7 @@ enum bat_code bat_code_open(const struct bat_elf *elf, const struct bat_elf *sym
     *reader = NULL;
     if (count != 0 && machine != EM_X86_64 && machine != EM_AARCH64)
         return bat_fail(error, BAT_ERR_UNSUPPORTED,
-                        "instructions of machine %u cannot be decoded, only x86-64's and AArch64's",
-                        machine);
+                        "expected code of x86-64 or AArch64, found machine %u", machine);
     struct bat_code_reader *result = calloc(1, sizeof(*result));
     if (!result)
         return bat_fail(error, BAT_ERR_MEMORY, "out of memory for a code reader");

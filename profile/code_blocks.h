@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Basic blocks of functions that have no BAT table, from their instructions, and the fall-throughs
- * of traces in them; as perf2bolt sees them in a binary that BOLT has written (one without
- * relocations against code).
+ * Basic blocks of functions that have no BAT table, found from their instructions, and the
+ * fall-throughs of traces in them. They are those that perf2bolt finds in a binary that BOLT has
+ * written (one without relocations against code).
  *
- * A block starts at the function's first instruction; where a direct branch or a call inside the
- * function goes; where a recognized jump table leads; at landing pads of exceptions; at secondary
- * entry points: symbols inside the function, places that branches and calls of other functions go
- * to, that relocations of the loader put into data, and whose address the function itself takes
- * relative to the instruction; and behind each branch, jump, return and trap, with one exception:
- * an unconditional jump that directly follows another branch stays in its block, unless it starts
- * one for another reason.
+ * A block starts at
+ * - the function's first instruction;
+ * - the target of a direct branch or a call inside the function, or of a recognized jump table;
+ * - a landing pad of exceptions;
+ * - a secondary entry point: a symbol inside the function, a target of branches and calls of other
+ *   functions, an address that a relocation of the loader puts into data, or one that the function
+ *   itself takes relative to an instruction;
+ * - the instruction behind a branch, jump, return or trap. Exception: an unconditional jump that
+ *   directly follows another branch stays in its block, unless it starts one for another reason.
  *
  * Some functions have no blocks, and then no trace in them is valid: see enum bat_code_obstacle.
  */
@@ -23,8 +25,8 @@
 /* Bits of struct bat_code_block.flags. */
 enum bat_code_block_flag {
     BAT_BLOCK_ENTRY = 1,        /* the function's start, or a secondary entry point */
-    BAT_BLOCK_LANDING_PAD = 2,  /* exceptions of some call land here */
-    BAT_BLOCK_REACHES_NEXT = 4, /* falls through to, branches to, or jumps by table to the next */
+    BAT_BLOCK_LANDING_PAD = 2,  /* an exception of a call lands here */
+    BAT_BLOCK_REACHES_NEXT = 4, /* falls through, branches, or jumps by table to the next block */
     BAT_BLOCK_ENDS_IN_CALL = 8, /* the last instruction is a call or a conditional tail call */
 };
 
@@ -37,14 +39,14 @@ struct bat_code_block {
     uint32_t entry_id; /* secondary entry points are numbered from 1; 0 for other blocks */
 };
 
-/* Why a function has no blocks. perf2bolt does not understand its code either. */
+/* Why a function has no blocks. perf2bolt finds none in it either. */
 enum bat_code_obstacle {
-    BAT_CODE_CLEAR,       /* it has */
+    BAT_CODE_CLEAR,       /* none: it has blocks */
     BAT_CODE_SPLIT,       /* a fragment (f.cold), or a function that has one */
     BAT_CODE_CONFLICT,    /* overlaps another symbol or FDE; a PLT entry */
-    BAT_CODE_PASSED_OVER, /* _init of a static executable */
-    BAT_CODE_UNDECODABLE, /* bytes that are no instruction, an unsupported one, or no bytes */
-    BAT_CODE_MISALIGNED,  /* a branch, entry point or symbol leads to no instruction's start */
+    BAT_CODE_SKIPPED,     /* _init of a static executable */
+    BAT_CODE_UNDECODABLE, /* an invalid or unsupported instruction, or no bytes */
+    BAT_CODE_MISALIGNED,  /* a branch, entry point or symbol leads into an instruction or outside */
 };
 
 /* The blocks of one function, ascending. To be freed with bat_code_blocks_free(). */
@@ -55,20 +57,20 @@ struct bat_code_blocks {
     enum bat_code_obstacle obstacle;
 };
 
-/* What is known of a file's code as a whole. */
+/* What all functions of a file share: sections, symbols, entry points from elsewhere. */
 struct bat_code_reader;
 
 /*
- * Prepare to read the blocks of those functions whose indices in bat_functions_all() are given,
- * ascending, each once; other functions cannot be asked for. elf, symbols and functions are those
- * of bat_functions_create(), and must stay as long as the reader.
+ * Prepare to read the blocks of the functions in indices, which are those of bat_functions_all(),
+ * ascending and each once. Only the blocks of these functions can be read. elf, symbols and
+ * functions are those of bat_functions_create(), and must outlive the reader.
  *
- * All code is searched once for branches into those functions, so they are to be given together.
- * The blocks that a function gets do not depend on which others are given. With count 0 nothing is
- * done but an allocation. Time is linear in the code, the symbols and .eh_frame (all three pass by
- * at about 1 GB/s), memory linear in count.
+ * Searches all code once for branches into these functions, so pass all of them together. The
+ * blocks of a function do not depend on the others in indices. With count 0 it only allocates the
+ * reader. Time is linear in the code, the symbols and .eh_frame (about 1 GB/s for all three),
+ * memory linear in count.
  *
- * On success *reader is to be freed with bat_code_close(). Fails with BAT_ERR_MEMORY,
+ * On success the caller frees *reader with bat_code_close(). Fails with BAT_ERR_MEMORY,
  * BAT_ERR_ELF (damaged .eh_frame), or BAT_ERR_UNSUPPORTED (neither x86-64 nor AArch64, and count is
  * not 0).
  */
@@ -83,7 +85,7 @@ void bat_code_close(struct bat_code_reader *reader);
 /*
  * The blocks of a function. A function without blocks is no failure: see blocks->obstacle.
  * Time and memory are linear in the function's size. Threads may share a reader.
- * Fails with BAT_ERR_MEMORY, or BAT_ERR_ARGUMENT if the function was not given to bat_code_open().
+ * Fails with BAT_ERR_MEMORY, or BAT_ERR_ARGUMENT if bat_code_open() did not get the function.
  */
 enum bat_code bat_code_blocks(const struct bat_code_reader *reader, uint32_t function,
                               struct bat_code_blocks *blocks, struct bat_error *error);
@@ -102,7 +104,7 @@ uint32_t bat_code_entry_id(const struct bat_code_blocks *blocks, uint64_t offset
 
 /* --- Traces ------------------------------------------------------------------------------- */
 
-/* What is known of the branch that a trace begins with; bits. */
+/* What is known of the branch that a trace starts with; bits. */
 enum bat_trace_source {
     BAT_TRACE_INSIDE = 0,  /* inside the function's size, or unknown (-1) */
     BAT_TRACE_OUTSIDE = 1, /* anywhere else, -2 and -3 included */
@@ -116,13 +118,13 @@ struct bat_code_fallthroughs {
 };
 
 /*
- * The fall-throughs of a trace that runs from offset from to offset to. False if the trace is
- * invalid: it runs backwards, beyond the function, or through a block that does not reach the
- * next; *fallthroughs is empty then. (A trace into a PLT entry is valid and has none; do not ask.)
+ * The fall-throughs of a trace from offset `from` to offset `to`. False if the trace is
+ * invalid: it runs backwards, beyond the function, or through a block that does not reach the next
+ * one. *fallthroughs is empty then. Not for traces into PLT entries, which are valid and have none.
  *
- * A trace that comes from outside to the start of a block begins with the block before if that
- * one ends in a call and reaches this: it is the call that returns. It must then come from a
- * return, or start at a block that is neither entry point nor landing pad.
+ * If a trace from outside starts at the start of a block, and the block before ends in a call and
+ * reaches this block, then the trace begins with that block before: its call returns. The trace
+ * must come from a return, or start at a block that is neither entry point nor landing pad.
  *
  * Logarithmic in the number of blocks.
  */

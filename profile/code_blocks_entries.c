@@ -1,4 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Finds the secondary entry points that other code gives the wanted functions: addresses inside
+ * them that other functions branch to or call, and those that the loader writes into data.
+ *
+ * Compilers make no branches into other functions, except between the parts of a split function;
+ * assembly code does. Decoding all code to find them would take long. Instead, all code is searched
+ * for byte sequences that would be such a branch if an instruction started there. Few sequences
+ * match by chance, and only functions that have a match are decoded.
+ */
 #include <elf.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -6,20 +15,11 @@
 
 #include "code_blocks_reader.h"
 
-/*
- * Which places inside the wanted functions do other functions branch to or call, and which does
- * the loader write addresses of? Compilers make no
- * such branches, except between the parts of a split function; assembly code does. To decode all
- * code for it would take long. So it is searched for byte sequences that would be such a branch if
- * an instruction began there. There are hardly any others, and only functions that have one are
- * decoded.
- */
-
-/* The search, and the function that it is in. */
+/* The search in one function, the source. */
 struct search {
     struct bat_code_reader *reader;
     uint32_t source;
-    const uint8_t *bytes; /* of that function */
+    const uint8_t *bytes; /* of the source */
     uint64_t size;
     uint64_t address;
 };
@@ -27,7 +27,7 @@ struct search {
 /* True if address lies behind the start of a wanted function other than the source. */
 static bool enters_wanted(const struct search *search, uint64_t address)
 {
-    if (!code_is_near_wanted(search->reader, address))
+    if (!code_may_be_wanted(search->reader, address))
         return false;
     uint32_t index = bat_functions_find(search->reader->functions, address);
     if (index == BAT_NONE || index == search->source)
@@ -39,7 +39,7 @@ static bool enters_wanted(const struct search *search, uint64_t address)
 
 /* --- x86-64 ------------------------------------------------------------------------------- */
 
-/* Bytes that are looked at together, and masks with a bit or a byte for each. */
+/* Eight bytes are tested at once, with masks of one bit or one value for each. */
 #define WORD_SIZE 8u
 #define EACH_BYTE(byte) (UINT64_C(0x0101010101010101) * (byte))
 
@@ -53,7 +53,7 @@ static inline uint64_t zero_bytes(uint64_t word)
     return ~(((word & low) + low) | word | low);
 }
 
-/* CALL (e8), JMP (e9), Jcc (0f 80 to 0f 8f): the highest bit of each byte that is one's first. */
+/* CALL (e8), JMP (e9), Jcc (0f 80 to 0f 8f): the highest bit of each byte where one may start. */
 static inline uint64_t long_branches(uint64_t word, uint64_t word_behind)
 {
     return zero_bytes((word & EACH_BYTE(0xfe)) ^ EACH_BYTE(0xe8)) |
@@ -61,7 +61,10 @@ static inline uint64_t long_branches(uint64_t word, uint64_t word_behind)
             zero_bytes((word_behind & EACH_BYTE(0xf0)) ^ EACH_BYTE(0x80)));
 }
 
-/* A branch with a distance of four bytes, if an instruction begins here, 6 bytes before the end. */
+/*
+ * True if the bytes at `at` are a branch with a distance of four bytes that enters a wanted
+ * function, should an instruction start there. All its bytes must be in the function.
+ */
 static inline bool may_enter(const struct search *search, uint64_t at)
 {
     const uint8_t *bytes = search->bytes + at;
@@ -95,26 +98,26 @@ static bool may_enter_far(const struct search *search)
         if (((byte & 0xfe) == 0xe8 || byte == 0x0f) && may_enter(search, at))
             return true;
     }
-    /* A call or jump, of 5 bytes, at the very end. */
+    /* The last 5 bytes may be a call or jump. */
     if (search->size < 5 || (search->bytes[search->size - 5] & 0xfe) != 0xe8)
         return false;
     return may_enter(search, search->size - 5);
 }
 
-/* True if a wanted function lies so near that a distance of one byte reaches it. */
+/* True if a branch with a distance of one byte may reach a wanted function. */
 static bool is_near_wanted(const struct search *search)
 {
     uint64_t start = search->address;
     uint64_t end = start + search->size;
     for (uint64_t step = 0; step <= SHORT_REACH; step += CODE_GRANULE_MIN)
-        if (code_is_near_wanted(search->reader, start - 1 - step) ||
-            code_is_near_wanted(search->reader, end + step))
+        if (code_may_be_wanted(search->reader, start - 1 - step) ||
+            code_may_be_wanted(search->reader, end + step))
             return true;
-    return code_is_near_wanted(search->reader, start - 1 - SHORT_REACH) ||
-           code_is_near_wanted(search->reader, end + SHORT_REACH);
+    return code_may_be_wanted(search->reader, start - 1 - SHORT_REACH) ||
+           code_may_be_wanted(search->reader, end + SHORT_REACH);
 }
 
-/* JMP, Jcc, LOOP, JRCXZ with a distance of one byte, if an instruction begins here. */
+/* True if bytes look like JMP, Jcc, LOOP or JRCXZ, by one byte, into a wanted function. */
 static bool may_enter_near(const struct search *search)
 {
     for (uint64_t at = 0; at + 2 <= search->size; at++) {
@@ -130,7 +133,7 @@ static bool may_enter_near(const struct search *search)
     return false;
 }
 
-/* Decode the function; keep what enters wanted functions. */
+/* Decode the function if it may enter wanted functions, and keep where it does. */
 static enum bat_code search_x86(const struct search *search, struct bat_error *error)
 {
     if (!may_enter_far(search) && !(is_near_wanted(search) && may_enter_near(search)))
@@ -155,7 +158,7 @@ static enum bat_code search_x86(const struct search *search, struct bat_error *e
 
 /* --- AArch64 ------------------------------------------------------------------------------ */
 
-/* Cheap to ask of every word: branches, ADR and loads of literals. */
+/* A cheap test for every word: true for branches, ADR and loads of literals. */
 static inline bool may_name_address(uint32_t word)
 {
     return (word & 0x7c000000) == 0x14000000 || (word & 0x7c000000) == 0x34000000 ||
@@ -163,7 +166,7 @@ static inline bool may_name_address(uint32_t word)
            (word & 0x9f000000) == 0x10000000 || (word & 0x3b000000) == 0x18000000;
 }
 
-/* Here also addresses count that a function takes: perf2bolt disassembles all AArch64 code. */
+/* Addresses that a function takes count, too: perf2bolt disassembles all AArch64 code. */
 static enum bat_code search_aarch64(const struct search *search, struct bat_error *error)
 {
     for (uint64_t at = 0; at + 4 <= search->size; at += 4) {
@@ -188,8 +191,8 @@ static enum bat_code search_aarch64(const struct search *search, struct bat_erro
 /* --- Relocations -------------------------------------------------------------------------- */
 
 /*
- * A relocation of the loader may put an address of code into data: a label's, for example. Tables
- * of packed ones (SHT_RELR) perf2bolt does not look at.
+ * A relocation of the loader may put an address of code into data, for example a label's. Packed
+ * relocations (SHT_RELR) are not searched, because perf2bolt does not read them.
  */
 static enum bat_code search_relocations(const struct search *search,
                                         const struct bat_section *section, struct bat_error *error)
@@ -239,7 +242,7 @@ static enum bat_code search_function(struct search *search, uint32_t index, stru
     search->source = index;
     search->address = function->address;
     search->size = function->size;
-    if (index + 1 < search->reader->function_count) { /* what overlaps is searched once */
+    if (index + 1 < search->reader->function_count) { /* overlapping code is searched once */
         uint64_t left = function[1].address - function->address;
         search->size = search->size < left ? search->size : left;
     }
@@ -248,24 +251,24 @@ static enum bat_code search_function(struct search *search, uint32_t index, stru
                                                 : search_aarch64(search, error);
 }
 
-/* The code passes by once: it is not kept in memory behind the search. */
+/* Code is read once, so its pages are released behind the search. */
 #define RELEASE_EVERY (UINT64_C(4) << 20)
 
 static enum bat_code search_functions(struct search *search, struct bat_error *error)
 {
-    const uint8_t *kept = NULL;
+    const uint8_t *unreleased = NULL;
     enum bat_code code = BAT_OK;
     for (uint32_t i = 0; i < search->reader->function_count && !code; i++) {
         search->bytes = NULL;
         code = search_function(search, i, error);
         if (!search->bytes)
             continue;
-        if (!kept || search->bytes < kept)
-            kept = search->bytes;
-        uint64_t passed = (uint64_t)(search->bytes - kept);
-        if (passed >= RELEASE_EVERY) {
-            bat_elf_release(search->reader->elf, kept, passed);
-            kept = search->bytes;
+        if (!unreleased || search->bytes < unreleased)
+            unreleased = search->bytes;
+        uint64_t size = (uint64_t)(search->bytes - unreleased);
+        if (size >= RELEASE_EVERY) {
+            bat_elf_release(search->reader->elf, unreleased, size);
+            unreleased = search->bytes;
         }
     }
     return code;

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Makes blocks from a function's decoded instructions and labels (code_blocks_sweep.h). */
 #include <inttypes.h>
 #include <stdlib.h>
 
 #include "code_blocks_sweep.h"
-
-/* From decoded instructions and labels to blocks. */
 
 static bool ends_block(const struct code_instruction *instruction)
 {
@@ -21,9 +20,9 @@ static bool ends_block(const struct code_instruction *instruction)
 }
 
 /*
- * An unconditional jump inside the function shares the block of the instruction before, though
- * that one ends a block: a conditional branch, a tail call or a trap, but not a tail call under a
- * condition.
+ * True if an unconditional jump inside the function stays in the block of the instruction before,
+ * although that one ends a block: a conditional branch, a tail call or a trap, but not a
+ * conditional tail call.
  */
 static bool shares_block(const struct code_instruction *jump, const struct code_instruction *before)
 {
@@ -49,7 +48,7 @@ static bool starts_block(const struct code_sweep *sweep, uint32_t index)
 
 /* --- One block ---------------------------------------------------------------------------- */
 
-/* Instructions first .. last are a block, and the next one starts at offset next. */
+/* True if the block of instructions first to last can lead to the next one, at offset next. */
 static bool reaches(const struct code_sweep *sweep, uint32_t first, uint32_t last, uint32_t next)
 {
     const struct code_instruction *end = &sweep->all[last];
@@ -57,7 +56,7 @@ static bool reaches(const struct code_sweep *sweep, uint32_t first, uint32_t las
         return true;
     if (end->kind == BAT_INSTRUCTION_JUMP && end->target == next)
         return true;
-    /* A jump that shares its block with a conditional branch to the next one. */
+    /* The jump shares its block with a conditional branch, which goes to the next block. */
     return last > first && end[-1].kind == BAT_INSTRUCTION_CONDITIONAL && end[-1].target == next;
 }
 

@@ -1,20 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What a code reader holds, and how its parts are filled. Internal to code_blocks*.c. */
+/*
+ * The code reader (struct bat_code_reader of code_blocks.h): its fields, the functions that fill
+ * them and the look-ups in them. Internal to code_blocks*.c.
+ */
 #ifndef BAT_PROFILE_CODE_BLOCKS_READER_H
 #define BAT_PROFILE_CODE_BLOCKS_READER_H
 
 #include "code_blocks.h"
 #include "instructions.h"
 
-/* A function whose blocks may be asked for. */
+/* A function that bat_code_open() got: its blocks can be read. */
 struct code_wanted {
     uint64_t lsda; /* address of its exception table; 0 if there is none */
     uint32_t function;
     bool is_split;
-    bool is_passed_over; /* _init of a static executable */
+    bool is_skipped; /* BOLT skips it: _init of a static executable */
 };
 
-/* AArch64: from this address on there is code, or data. */
+/* AArch64: where code ends and data starts, or the other way around. */
 struct code_marker {
     uint64_t address;
     bool is_data;
@@ -27,8 +30,9 @@ struct code_addresses {
 };
 
 /*
- * Where wanted functions are: a bit is set for each granule of addresses that holds one of their
- * bytes. Sizes are the file's word: what of a function lies behind the last one's end is left out.
+ * Where wanted functions are: a bit for each granule of addresses, set if it holds one of their
+ * bytes. A damaged file may give a function a size beyond the end of the last function: granules
+ * end there.
  */
 struct code_granules {
     uint64_t start;
@@ -50,7 +54,7 @@ struct bat_code_reader {
     struct code_wanted *wanted; /* ascending by function */
     uint32_t wanted_count;
     struct code_granules granules;
-    const struct bat_section **sections; /* those in memory, ascending by address */
+    const struct bat_section **sections; /* those that are loaded, ascending by address */
     size_t section_count;
     struct code_marker *markers; /* ascending by address, no two at the same */
     uint32_t marker_count;
@@ -67,33 +71,30 @@ struct code_wanted *code_find_wanted(const struct bat_code_reader *reader, uint3
 /* The wanted function that starts at address, or NULL. */
 struct code_wanted *code_find_wanted_at(const struct bat_code_reader *reader, uint64_t address);
 
-/* The section in memory that holds address, or NULL. */
+/* The loaded section that holds address, or NULL. */
 const struct bat_section *code_section_at(const struct bat_code_reader *reader, uint64_t address);
 
-/*
- * Up to size bytes at address that are in the file; *size becomes their number, 0 with NULL.
- */
+/* Up to *size bytes of the file at address; sets *size to their number. NULL if there are none. */
 const uint8_t *code_bytes(const struct bat_code_reader *reader, uint64_t address, uint64_t *size);
 
 /* True if address is in data inside code (AArch64). */
 bool code_is_data(const struct bat_code_reader *reader, uint64_t address);
 
-/* Where the data that address is in ends, at most end. */
+/* The end of the data that holds address, at most end. */
 uint64_t code_end_of_data(const struct bat_code_reader *reader, uint64_t address, uint64_t end);
 
-/* If data inside code begins at address, the address where code goes on, at most end; else address.
- */
+/* The end of data that starts at address, at most end; address if no data starts there. */
 uint64_t code_skip_data(const struct bat_code_reader *reader, uint64_t address, uint64_t end);
 
-/* Fill markers, is_split and is_passed_over (code_blocks_symbols.c). */
+/* Fill markers, is_split and is_skipped (code_blocks_symbols.c). */
 enum bat_code code_read_symbols(struct bat_code_reader *reader, const struct bat_elf *symbols,
                                 struct bat_error *error);
 
 /* Fill entries (code_blocks_entries.c). */
 enum bat_code code_find_entries(struct bat_code_reader *reader, struct bat_error *error);
 
-/* Quickly false for most addresses that are in no wanted function. */
-static inline bool code_is_near_wanted(const struct bat_code_reader *reader, uint64_t address)
+/* A quick test: false for most addresses outside of all wanted functions, true inside of them. */
+static inline bool code_may_be_wanted(const struct bat_code_reader *reader, uint64_t address)
 {
     const struct code_granules *granules = &reader->granules;
     uint64_t offset = address - granules->start;

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Finds the jump tables of x86-64 jumps through a register: what the register was loaded from. */
 #include "code_blocks_sweep.h"
 #include "instructions_x86.h"
 
 /*
- * Jumps through a register lead to a table if the instructions before have one of these forms:
+ * A jump through a register uses a table if the instructions before have one of these forms:
  *
  *     mov table(,%index,8), %r              lea table(%rip), %a
  *     jmp *%r                               movslq (%a,%index,4), %b
  *                                           add %a, %b   (or %b, %a)
  *                                           jmp *%b      (or %a)
  *
- * with any others in between that do not write the registers %r, %a, %b. perf2bolt looks backwards
- * from the jump, in the order of the code; here, for each register, what was last written to it is
- * kept while going forward, which takes linear time.
+ * with any others in between that do not write the registers %r, %a, %b. perf2bolt searches
+ * backwards from the jump, in the order of the code. Here one forward pass keeps what was last
+ * written to each register, which takes linear time.
  */
 
 #define REGISTERS 16u
@@ -31,7 +32,7 @@ struct content {
     enum meaning meaning;
     uint64_t table;   /* TARGET, ADDRESS, RELATIVE_TARGET, DISTANCE if base_is_table */
     uint32_t written; /* index of the instruction */
-    uint32_t first;   /* ... of the first one that this is told by */
+    uint32_t first;   /* index of the first instruction of the form */
     uint8_t base;     /* DISTANCE: register number */
     bool base_is_table;
 };
@@ -105,7 +106,7 @@ static struct content content_of_movsxd(const struct tracker *tracker,
     return content;
 }
 
-/* Of the two registers, the one written last must hold a distance from what the other holds. */
+/* Of the two registers, the one written last must hold a distance from the other's address. */
 static struct content content_of_add(const struct tracker *tracker,
                                      const ZydisDecodedInstruction *decoded,
                                      const ZydisDecodedOperand *operands)
@@ -153,9 +154,9 @@ static struct content content_of(const struct tracker *tracker,
     return (struct content){0};
 }
 
-/* --- Going through the function ------------------------------------------------------------- */
+/* --- The pass through the function ---------------------------------------------------------- */
 
-/* LLVM does not count RCX among what a repeated instruction writes, nor RCX and R11 of SYSCALL. */
+/* For LLVM a repeated instruction does not write RCX, and SYSCALL neither RCX nor R11. */
 static bool is_overlooked(const ZydisDecodedInstruction *decoded,
                           const ZydisDecodedOperand *operand)
 {
@@ -200,7 +201,7 @@ static enum bat_code use_register(struct code_sweep *sweep, const struct content
     return code_add_table(sweep, &table, error);
 }
 
-/* What an instruction writes that is no part of a jump through a table; false if it may be one. */
+/* Clear the registers that an instruction writes; false if it may be part of one of the forms. */
 static bool lose_registers(struct tracker *tracker, const uint8_t *bytes, size_t size,
                            uint32_t index)
 {
@@ -213,7 +214,7 @@ static bool lose_registers(struct tracker *tracker, const uint8_t *bytes, size_t
     return true;
 }
 
-/* False if the instruction at an offset cannot be decoded. */
+/* Process an instruction that may be part of a form; false if it cannot be decoded. */
 static bool pass_instruction(struct code_sweep *sweep, struct tracker *tracker, uint32_t index,
                              enum bat_code *code, struct bat_error *error)
 {

@@ -1,37 +1,37 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Finds the functions that compilers have split: the fragments (f.cold), and the functions that
+ * they come from. A fragment f.cold comes from the only symbol f. Where there are several, a global
+ * fragment comes from the global f, and a local one from the f below the same FILE symbol; else
+ * from the global f.
+ */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <xxhash.h>
 
 #include "code_blocks_symbols.h"
 
-/*
- * Functions that were split: the fragments, and the functions that they are from. A fragment f.cold
- * is from the only symbol f. Where there are several, a global fragment is from the global f, and a
- * local one from the f below the same FILE symbol; else from the global f.
- */
-
 #define NAMES_MIN 16u
 
 /*
- * Names in a damaged table can overlap, so that all together are far longer than the file: no more
- * bytes of names are read than this many times the file's size.
+ * Names in a damaged table can overlap, so that all together are far longer than the file. Reading
+ * stops with an error when the names have more bytes than this many times the file's size.
  */
 #define TEXT_FACTOR 8u
 
-/* A name that functions with fragments have. */
+/* A function name that has fragments. */
 struct parent {
-    const char *name; /* not terminated; NULL for a free place of the hash table */
+    const char *name; /* not terminated; NULL for a free slot of the hash table */
     size_t name_size;
     uint64_t global; /* address of the global symbol of that name, if has_global */
     uint64_t local;  /* address of the last local one */
-    uint32_t locals; /* how many there are */
+    uint32_t locals; /* number of local symbols */
     bool has_global;
 };
 
 /* A local symbol of such a name. */
 struct candidate {
-    uint32_t parent; /* place of the name */
+    uint32_t parent; /* slot of the name */
     uint64_t order;  /* index in the symbol table */
     uint64_t address;
 };
@@ -57,8 +57,8 @@ struct split {
 /* --- Names -------------------------------------------------------------------------------- */
 
 /*
- * The length of "f" in "f.cold", "f.warm.3", "f.cold.org.0"; 0 if it is no fragment's name. Any
- * name that has .cold or .warm in it is one to BOLT; the last of them ends the parent's name.
+ * The length of "f" in "f.cold", "f.warm.3", "f.cold.org.0"; 0 if it is no fragment's name. For
+ * BOLT every name with .cold or .warm in it is one; the last of them ends the parent's name.
  */
 static size_t parent_name_size(const char *name)
 {
@@ -69,16 +69,16 @@ static size_t parent_name_size(const char *name)
     return found;
 }
 
-/* The place of the name in the hash table, or the free place for it. */
-static uint32_t find_place(const struct split *split, const char *name, size_t size)
+/* The slot of the name in the hash table, or the free slot for it. */
+static uint32_t find_slot(const struct split *split, const char *name, size_t size)
 {
     uint32_t mask = split->capacity - 1;
-    /* Where the table lies differs from run to run: nobody can choose names that collide. */
-    uint32_t place = (uint32_t)XXH3_64bits_withSeed(name, size, (uintptr_t)split->parents) & mask;
-    while (split->parents[place].name && (split->parents[place].name_size != size ||
-                                          memcmp(split->parents[place].name, name, size) != 0))
-        place = (place + 1) & mask;
-    return place;
+    /* The table's address differs from run to run, so a file cannot be made to collide. */
+    uint32_t slot = (uint32_t)XXH3_64bits_withSeed(name, size, (uintptr_t)split->parents) & mask;
+    while (split->parents[slot].name && (split->parents[slot].name_size != size ||
+                                         memcmp(split->parents[slot].name, name, size) != 0))
+        slot = (slot + 1) & mask;
+    return slot;
 }
 
 /* --- Symbols ------------------------------------------------------------------------------ */
@@ -94,7 +94,7 @@ static bool is_file(const Elf64_Sym *symbol)
     return ELF64_ST_TYPE(symbol->st_info) == STT_FILE;
 }
 
-/* Make room for all fragments and their names. */
+/* Allocate the fragments and the hash table of their names. */
 static enum bat_code allocate(struct split *split, const struct code_symbols *table,
                               struct bat_error *error)
 {
@@ -112,7 +112,8 @@ static enum bat_code allocate(struct split *split, const struct code_symbols *ta
         count += is_fragment(table, &symbol);
     }
     if (count >= UINT32_MAX / 4)
-        return bat_fail(error, BAT_ERR_ELF, "the symbol table holds %" PRIu64 " fragments", count);
+        return bat_fail(error, BAT_ERR_ELF, "too many fragments in the symbol table: %" PRIu64,
+                        count);
     split->capacity = NAMES_MIN;
     while (split->capacity < 2 * count)
         split->capacity *= 2;
@@ -123,7 +124,7 @@ static enum bat_code allocate(struct split *split, const struct code_symbols *ta
     return BAT_OK;
 }
 
-/* Set the end of the file for the fragments from first on. */
+/* Set file_end of the fragments from first on. */
 static void end_file(struct split *split, uint32_t first, uint64_t end)
 {
     for (uint32_t i = first; i < split->fragment_count; i++)
@@ -145,24 +146,24 @@ static void read_fragments(struct split *split, const struct code_symbols *table
             continue;
         const char *name = code_symbol_name(table, &symbol);
         size_t size = parent_name_size(name);
-        uint32_t place = find_place(split, name, size);
-        split->parents[place].name = name;
-        split->parents[place].name_size = size;
+        uint32_t slot = find_slot(split, name, size);
+        split->parents[slot].name = name;
+        split->parents[slot].name_size = size;
         split->fragments[split->fragment_count++] = (struct fragment){
             .address = symbol.st_value,
             .file_start = file_start,
-            .parent = place,
+            .parent = slot,
             .is_global = ELF64_ST_BIND(symbol.st_info) != STB_LOCAL,
         };
     }
     end_file(split, first_in_file, table->count);
 }
 
-/* Note a symbol that fragments may be from. */
-static enum bat_code add_candidate(struct split *split, uint32_t place, const Elf64_Sym *symbol,
+/* Add a symbol that fragments may come from. */
+static enum bat_code add_candidate(struct split *split, uint32_t slot, const Elf64_Sym *symbol,
                                    uint64_t order, struct bat_error *error)
 {
-    struct parent *parent = &split->parents[place];
+    struct parent *parent = &split->parents[slot];
     if (ELF64_ST_BIND(symbol->st_info) != STB_LOCAL) {
         parent->has_global = true;
         parent->global = symbol->st_value;
@@ -178,7 +179,7 @@ static enum bat_code add_candidate(struct split *split, uint32_t place, const El
         split->candidates = all;
     }
     split->candidates[split->candidate_count++] =
-        (struct candidate){.parent = place, .order = order, .address = symbol->st_value};
+        (struct candidate){.parent = slot, .order = order, .address = symbol->st_value};
     return BAT_OK;
 }
 
@@ -200,10 +201,10 @@ static enum bat_code read_candidates(struct split *split, const struct code_symb
         if (type == STT_FILE || type == STT_SECTION || symbol.st_shndx == SHN_UNDEF)
             continue;
         const char *name = code_symbol_name(table, &symbol);
-        uint32_t place = find_place(split, name, strlen(name));
-        if (!split->parents[place].name)
+        uint32_t slot = find_slot(split, name, strlen(name));
+        if (!split->parents[slot].name)
             continue;
-        enum bat_code code = add_candidate(split, place, &symbol, i, error);
+        enum bat_code code = add_candidate(split, slot, &symbol, i, error);
         if (code)
             return code;
     }
@@ -234,7 +235,7 @@ static uint64_t parent_in_file(const struct split *split, const struct fragment 
     return split->candidates[low].address;
 }
 
-/* The address of the function that the fragment is from; 0 if there is none. */
+/* The address of the function that a fragment comes from; 0 if there is none. */
 static uint64_t find_parent(const struct split *split, const struct fragment *fragment)
 {
     const struct parent *parent = &split->parents[fragment->parent];

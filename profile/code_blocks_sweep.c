@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Decodes one function and marks where its blocks start (code_blocks_sweep.h): at targets of
+ * branches, entry points, and landing pads of exceptions.
+ */
 #include "code_blocks_sweep.h"
 
 #include <elf.h>
@@ -34,7 +38,7 @@ static enum bat_code append(struct code_sweep *sweep, const struct code_instruct
     return BAT_OK;
 }
 
-/* A direct branch or call: its target becomes a label, or is outside. */
+/* Set the target of a direct branch or call, and make it a label if it is in the function. */
 static void read_target(struct code_sweep *sweep, const struct bat_instruction *decoded,
                         struct code_instruction *instruction)
 {
@@ -46,14 +50,14 @@ static void read_target(struct code_sweep *sweep, const struct bat_instruction *
         if (offset > 0 || !is_call) /* a recursive call enters nothing new */
             code_mark(sweep, offset, CODE_MARK_LABEL);
     } else if (offset == sweep->size && offset < sweep->function->extent) {
-        /* To the padding behind the function: what is left of __builtin_unreachable(). */
+        /* A branch to the padding behind the function is what __builtin_unreachable() leaves. */
         instruction->kind = BAT_INSTRUCTION_NOP;
     }
 }
 
 /*
- * The function takes an address of its own code, which might be called from anywhere. On AArch64
- * that may also be one in the padding behind it, where no block can start.
+ * The function takes an address of its own code: the code there may be called from anywhere. On
+ * AArch64 the address may also be in the padding behind the function, where no block can start.
  */
 static void read_reference(struct code_sweep *sweep, uint64_t reference)
 {
@@ -114,8 +118,8 @@ static enum bat_code add_instruction(struct code_sweep *sweep, uint32_t offset,
 }
 
 /*
- * The offset where code goes on, if at this one there is data. A function may begin with data, as
- * far as a symbol at its address is about that.
+ * The offset behind the data at this one; the offset itself if there is no data. A function from a
+ * symbol may begin with data, one from .eh_frame does not.
  */
 static uint32_t skip_data(const struct code_sweep *sweep, uint32_t offset)
 {
@@ -172,7 +176,10 @@ enum bat_code code_add_table(struct code_sweep *sweep, const struct code_table *
 
 /* --- Entry points and landing pads ---------------------------------------------------------- */
 
-/* Both lists ascend by address; in each, the function's own are next to each other. */
+/*
+ * Mark the entry points from symbols and from other functions' code. Both lists ascend by address,
+ * so those of one function are next to each other.
+ */
 static void mark_entries(struct code_sweep *sweep)
 {
     const uint64_t address = sweep->function->address;
@@ -199,7 +206,7 @@ static void mark_entries(struct code_sweep *sweep)
         code_mark(sweep, others->all[low] - address, CODE_MARK_LABEL | CODE_MARK_ENTRY);
 }
 
-/* The number of calls before each instruction, and before the end; or NULL. */
+/* The number of calls before each instruction and before the end; NULL without memory. */
 static uint32_t *count_calls(const struct code_sweep *sweep)
 {
     uint32_t *calls = malloc(((size_t)sweep->count + 1) * sizeof(*calls));
@@ -230,9 +237,9 @@ static uint32_t instruction_from(const struct code_sweep *sweep, uint64_t offset
 }
 
 /*
- * Where exceptions land a block starts; it is a landing pad if any call may throw them. Call sites
- * do not overlap, so a function has at most one for each byte: more are those of a table that other
- * functions share, which is damaged, and would be read for each of them.
+ * A block starts where exceptions land; it is a landing pad if any call may throw them. Call sites
+ * do not overlap, so a function has at most one for each byte. More of them are a damaged table,
+ * which other functions may share: without the limit it would be read for each of them.
  */
 static void mark_landing_pads(struct code_sweep *sweep, struct bat_call_site_walk *walk,
                               const uint32_t *calls)
@@ -241,7 +248,7 @@ static void mark_landing_pads(struct code_sweep *sweep, struct bat_call_site_wal
     for (uint32_t left = sweep->size; left > 0 && bat_call_site_next(walk, &site); left--) {
         if (site.landing_pad == BAT_NO_OFFSET)
             continue;
-        if (site.landing_pad > sweep->size) /* in a fragment: perf2bolt reads no further */
+        if (site.landing_pad > sweep->size) /* in a fragment: perf2bolt stops here */
             return;
         if (site.landing_pad == sweep->size ||
             !(sweep->marks[site.landing_pad] & CODE_MARK_INSTRUCTION))
@@ -273,7 +280,7 @@ static enum bat_code read_exceptions(struct code_sweep *sweep, uint64_t lsda,
 
 /* --- The whole function ------------------------------------------------------------------- */
 
-/* True if all labels are where instructions start. */
+/* True if an instruction starts at each label. */
 static bool has_aligned_labels(const struct code_sweep *sweep)
 {
     for (uint32_t i = 0; i < sweep->size; i++) {
@@ -302,7 +309,7 @@ static enum bat_code find_labels(struct code_sweep *sweep, uint64_t lsda, struct
     return code;
 }
 
-/* What keeps perf2bolt from even decoding the function. */
+/* The obstacles for which perf2bolt does not even decode the function. */
 static enum bat_code_obstacle obstacle_before(const struct bat_code_reader *reader,
                                               const struct code_wanted *wanted)
 {
@@ -311,8 +318,8 @@ static enum bat_code_obstacle obstacle_before(const struct bat_code_reader *read
         return BAT_CODE_SPLIT;
     if (function->flags & (BAT_FUNCTION_CONFLICT | BAT_FUNCTION_PLT))
         return BAT_CODE_CONFLICT;
-    if (wanted->is_passed_over)
-        return BAT_CODE_PASSED_OVER;
+    if (wanted->is_skipped)
+        return BAT_CODE_SKIPPED;
     uint64_t size = function->size;
     const uint8_t *bytes = code_bytes(reader, function->address, &size);
     if (!bytes || size == 0 || size != function->size || size >= CODE_OUTSIDE)
@@ -327,7 +334,7 @@ enum bat_code code_sweep_function(const struct bat_code_reader *reader, uint32_t
     const struct code_wanted *wanted = code_find_wanted(reader, function);
     if (!wanted)
         return bat_fail(error, BAT_ERR_ARGUMENT,
-                        "function %" PRIu32 " was not asked for when its file was opened",
+                        "expected a function that bat_code_open() got, found function %" PRIu32,
                         function);
     sweep->function = &reader->all[function];
     sweep->obstacle = obstacle_before(reader, wanted);

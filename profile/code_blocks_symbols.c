@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Reads the symbol table for the code reader (code_blocks_symbols.h): finds _init of static
+ * executables and the data in AArch64 code.
+ */
 #include <elf.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -6,7 +10,7 @@
 
 #include "code_blocks_symbols.h"
 
-/* Sections' indices beyond 16 bits. */
+/* Find the table of section indices that need more than 16 bits. */
 static void find_indices(const struct bat_elf *elf, const struct bat_section *symtab,
                          struct code_symbols *table)
 {
@@ -21,7 +25,7 @@ static void find_indices(const struct bat_elf *elf, const struct bat_section *sy
     }
 }
 
-/* An unreadable table has no symbols here; bat_functions_create() has told of it. */
+/* An unreadable table counts as empty; bat_functions_create() has reported it. */
 static struct code_symbols open_table(const struct bat_elf *elf)
 {
     struct code_symbols table = {0};
@@ -44,10 +48,10 @@ static struct code_symbols open_table(const struct bat_elf *elf)
 /* --- _init ---------------------------------------------------------------------------------- */
 
 /*
- * BOLT leaves _init of static executables alone, since its address may be one of data as well. Its
- * name in profiles may be another symbol's.
+ * BOLT skips _init of static executables, since its address may be one of data as well. The
+ * function is found by this symbol because its name in profiles may be another symbol's.
  */
-static void pass_over_init(struct bat_code_reader *reader, const struct code_symbols *table)
+static void skip_init(struct bat_code_reader *reader, const struct code_symbols *table)
 {
     for (uint64_t i = 1; i < table->count; i++) {
         Elf64_Sym symbol = code_symbol_at(table, i);
@@ -56,7 +60,7 @@ static void pass_over_init(struct bat_code_reader *reader, const struct code_sym
             continue;
         struct code_wanted *wanted = code_find_wanted_at(reader, symbol.st_value);
         if (wanted)
-            wanted->is_passed_over = true;
+            wanted->is_skipped = true;
     }
 }
 
@@ -75,7 +79,7 @@ static const struct bat_section *section_of(const struct code_symbols *table, ui
                                                                   : NULL;
 }
 
-/* BOLT moves sections, but not all of their mapping symbols. */
+/* False for mapping symbols that BOLT left behind when it moved their section. */
 static bool is_in_its_section(const struct code_symbols *table, uint64_t index,
                               const Elf64_Sym *symbol)
 {
@@ -84,7 +88,7 @@ static bool is_in_its_section(const struct code_symbols *table, uint64_t index,
            symbol->st_value - section->address <= section->size;
 }
 
-/* A mapping symbol of AArch64: $x, $d, also with a dot and anything behind. */
+/* True for mapping symbols of AArch64: $x, $d, also followed by a dot and any text. */
 static bool is_mapping_name(const char *name)
 {
     return name[0] == '$' && (name[1] == 'x' || name[1] == 'd') &&
@@ -115,7 +119,7 @@ struct marking {
     enum mark mark;
 };
 
-/* Of several at one address the first mapping symbol counts; functions come last. */
+/* By address; of several the first mapping symbol comes first, and functions last. */
 static int by_address(const void *left, const void *right)
 {
     const struct marking *a = left;
@@ -129,7 +133,7 @@ static int by_address(const void *left, const void *right)
     return (a->order > b->order) - (a->order < b->order);
 }
 
-/* Keep the places where code and data take turns. A function is code, also among data. */
+/* Make a marker where code changes to data or back. A function's start is code. */
 static uint32_t find_turns(const struct marking *markings, uint32_t count,
                            struct code_marker *markers)
 {
@@ -178,12 +182,12 @@ enum bat_code code_read_symbols(struct bat_code_reader *reader, const struct bat
                                 struct bat_error *error)
 {
     struct code_symbols table = open_table(symbols);
-    /* By relocations BOLT knows how fragments refer to each other; without, it gives them up. */
+    /* From relocations BOLT knows how fragments refer to each other; without, it skips them. */
     enum bat_code code = BAT_OK;
     if (!bat_elf_section(reader->elf, ".rela.text"))
         code = code_find_split(reader, &table, error);
     if (reader->is_static)
-        pass_over_init(reader, &table);
+        skip_init(reader, &table);
     if (!code && reader->machine == EM_AARCH64)
         code = find_markers(reader, &table, error);
     return code;

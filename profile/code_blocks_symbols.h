@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * What symbols say of code besides where functions are: which functions compilers have split, and
- * where AArch64 code holds data. Both need what struct bat_function_symbol does not have: aliases,
- * the order of the symbols, and the mapping symbols $x and $d. Internal to code_blocks*.c.
+ * Reads from the symbol table which functions compilers have split, and where AArch64 code holds
+ * data. Both need what struct bat_function_symbol does not have: aliases, the order of the symbols,
+ * and the mapping symbols $x and $d. Internal to code_blocks*.c.
  */
 #ifndef BAT_PROFILE_CODE_BLOCKS_SYMBOLS_H
 #define BAT_PROFILE_CODE_BLOCKS_SYMBOLS_H
@@ -12,11 +12,11 @@
 
 #include "code_blocks_reader.h"
 
-/* A symbol table as it lies in the file. */
+/* The symbol table's bytes in the file. */
 struct code_symbols {
     const uint8_t *symbols;
     uint64_t count;
-    const uint8_t *indices; /* SHT_SYMTAB_SHNDX, a word for each symbol; or NULL */
+    const uint8_t *indices; /* of SHT_SYMTAB_SHNDX, a word for each symbol; or NULL */
     const char *strings;    /* ends in a zero byte */
     uint64_t strings_size;
     const struct bat_section *sections;

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Finds and reads the jump tables of x86-64. Without relocations, a table is what an indirect jump
+ * refers to and what holds addresses inside the function. It ends at the first entry that is no
+ * such address, at the function's next table, or with its section. Tables of AArch64 are not read,
+ * because perf2bolt does not read them.
+ */
 #include <elf.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "code_blocks_sweep.h"
 
-/*
- * Jump tables of x86-64. Without relocations, a table is what an indirect jump refers to and what
- * holds addresses in the function that jumps; it ends where that is no longer so, at the function's
- * next table, or with its section. AArch64's tables perf2bolt does not read.
- */
-
 #define RELATIVE_SIZE 4u
 #define ADDRESS_SIZE 8u
 
-/* The bytes from a table's start to the end of its section; *size is 0 if it can be no table. */
+/* The bytes from a table's start to its section's end; *size is 0 if there can be no table. */
 static const uint8_t *table_bytes(const struct bat_code_reader *reader, uint64_t address,
                                   uint64_t *size)
 {
@@ -44,8 +44,9 @@ static uint64_t entry_at(const struct code_table *table, const uint8_t *bytes, u
 }
 
 /*
- * Two entries inside the function make a table, or one if another leads to its start or its end
- * (which is what __builtin_unreachable() leaves). *steps is what may still be spent on looking.
+ * True if the first entries are addresses of the function and two of them lead inside, or one
+ * inside and another to its start or its end (which is what __builtin_unreachable() leaves). *steps
+ * limits the entries that may still be read for the function.
  */
 static bool is_table(const struct code_sweep *sweep, const struct code_table *table,
                      uint64_t *steps)
@@ -69,7 +70,7 @@ static bool is_table(const struct code_sweep *sweep, const struct code_table *ta
     return false;
 }
 
-/* What the jump takes it for must be what it looks like; distances are tried first. */
+/* True if the entries fit the jump. Entries that look like distances are no addresses. */
 static bool fits_jump(const struct code_sweep *sweep, const struct code_table *table,
                       uint64_t *steps)
 {
@@ -90,7 +91,7 @@ static int by_address(const void *left, const void *right)
     return (a->jump > b->jump) - (a->jump < b->jump);
 }
 
-/* The entries of a table, up to where it ends. */
+/* A walk through the entries of a table. */
 struct table_walk {
     const struct code_sweep *sweep;
     const struct code_table *table;
@@ -111,7 +112,7 @@ static struct table_walk walk_table(const struct code_sweep *sweep, const struct
                                .count = size / (table->is_relative ? RELATIVE_SIZE : ADDRESS_SIZE)};
 }
 
-/* The next offset that the table leads to; false at its end. */
+/* The next target of the table, as an offset; false at the table's end. */
 static bool next_entry(struct table_walk *walk, uint64_t *offset)
 {
     const struct code_sweep *sweep = walk->sweep;
@@ -125,7 +126,7 @@ static bool next_entry(struct table_walk *walk, uint64_t *offset)
     return false;
 }
 
-/* Set or clear a mark at all places that a table leads to. */
+/* Mark all targets of a table; or clear CODE_MARK_TABLE there if not is_set. */
 static void mark_entries(struct code_sweep *sweep, const struct code_table *table, bool is_set)
 {
     struct table_walk walk = walk_table(sweep, table);
@@ -148,7 +149,7 @@ void code_table_targets(const struct code_sweep *sweep, const struct code_table 
             targets[*count] = (uint32_t)offset;
 }
 
-/* Several jumps may use one table. */
+/* Link the jumps of tables first to end - 1, which are at one address, to their table. */
 static void lead_jumps(struct code_sweep *sweep, uint32_t first, uint32_t end)
 {
     for (uint32_t i = first; i < end; i++) {
@@ -161,7 +162,7 @@ static void lead_jumps(struct code_sweep *sweep, uint32_t first, uint32_t end)
 
 void code_read_tables(struct code_sweep *sweep)
 {
-    /* Tables end soon; this bounds the time that a malicious file can take. */
+    /* Tables end soon; this limits the time for a malicious file. */
     uint64_t steps = 4096 + UINT64_C(8) * sweep->size;
     uint32_t kept = 0;
     for (uint32_t i = 0; i < sweep->table_count; i++)
@@ -184,7 +185,7 @@ void code_read_tables(struct code_sweep *sweep)
     }
 }
 
-/* A pointer that cannot change, and leads into the function, makes the jump a direct one. */
+/* The slot is constant if its section is not writable; its target must be in the function. */
 void code_read_slot(struct code_sweep *sweep, struct code_instruction *jump, uint64_t slot)
 {
     const struct bat_section *section = code_section_at(sweep->reader, slot);

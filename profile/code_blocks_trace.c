@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Look-ups of offsets, and the fall-throughs of a trace, in a function's blocks (code_blocks.h). */
 #include "code_blocks.h"
 
 uint32_t bat_code_block_at(const struct bat_code_blocks *blocks, uint64_t offset)
@@ -23,7 +24,7 @@ uint32_t bat_code_entry_id(const struct bat_code_blocks *blocks, uint64_t offset
     return block == BAT_NONE ? 0 : blocks->all[block].entry_id;
 }
 
-/* True if the trace begins where the call at the end of the block before returned to. */
+/* True if the trace starts where the call at the end of the block before returns to. */
 static bool follows_call(const struct bat_code_blocks *blocks, uint32_t first, uint64_t from,
                          unsigned source)
 {

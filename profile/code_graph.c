@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Makes the control-flow graph of a function (code_graph.h) from its decoded instructions. */
 #include "code_graph.h"
 
 #include <elf.h>
@@ -8,39 +9,38 @@
 #include "code_blocks_sweep.h"
 #include "instructions_x86.h"
 
-/* What is being built. */
-struct building {
+struct graph_builder {
     const struct code_sweep *sweep;
     struct bat_code_graph *graph;
     uint32_t edge_count;
     uint32_t edge_capacity;
-    uint32_t *first_of_table; /* of each table: its edges */
+    uint32_t *first_of_table; /* for each table: its edges */
     uint32_t *end_of_table;
     struct bat_error *error;
 };
 
-static enum bat_code fail_memory(const struct building *building)
+static enum bat_code fail_memory(const struct graph_builder *builder)
 {
-    return bat_fail(building->error, BAT_ERR_MEMORY,
+    return bat_fail(builder->error, BAT_ERR_MEMORY,
                     "out of memory for the graph of %" PRIu32 " blocks",
-                    building->graph->blocks.count);
+                    builder->graph->blocks.count);
 }
 
 /* --- Edges -------------------------------------------------------------------------------- */
 
-static enum bat_code reserve_edges(struct building *building, uint32_t count)
+static enum bat_code reserve_edges(struct graph_builder *builder, uint32_t count)
 {
-    if (count > UINT32_MAX / 2 - building->edge_count)
-        return fail_memory(building);
-    uint32_t needed = building->edge_count + count;
-    if (needed <= building->edge_capacity)
+    if (count > UINT32_MAX / 2 - builder->edge_count)
+        return fail_memory(builder);
+    uint32_t needed = builder->edge_count + count;
+    if (needed <= builder->edge_capacity)
         return BAT_OK;
-    uint32_t capacity = needed < 2 * building->edge_capacity ? 2 * building->edge_capacity : needed;
-    uint32_t *grown = realloc(building->graph->edges, capacity * sizeof(*grown));
+    uint32_t capacity = needed < 2 * builder->edge_capacity ? 2 * builder->edge_capacity : needed;
+    uint32_t *grown = realloc(builder->graph->edges, capacity * sizeof(*grown));
     if (!grown)
-        return fail_memory(building);
-    building->graph->edges = grown;
-    building->edge_capacity = capacity;
+        return fail_memory(builder);
+    builder->graph->edges = grown;
+    builder->edge_capacity = capacity;
     return BAT_OK;
 }
 
@@ -51,33 +51,33 @@ static int by_value(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-/* The blocks that a table leads to, ascending, each once. Tables at one address share them. */
-static enum bat_code add_table(struct building *building, uint32_t table)
+/* Add edges to the targets of a table, ascending, each once. Tables at one address share them. */
+static enum bat_code add_table(struct graph_builder *builder, uint32_t table)
 {
-    const struct code_table *tables = building->sweep->tables;
+    const struct code_table *tables = builder->sweep->tables;
     if (table > 0 && tables[table - 1].address == tables[table].address) {
-        building->first_of_table[table] = building->first_of_table[table - 1];
-        building->end_of_table[table] = building->end_of_table[table - 1];
+        builder->first_of_table[table] = builder->first_of_table[table - 1];
+        builder->end_of_table[table] = builder->end_of_table[table - 1];
         return BAT_OK;
     }
     uint32_t count;
-    code_table_targets(building->sweep, &tables[table], NULL, 0, &count);
-    enum bat_code code = reserve_edges(building, count);
+    code_table_targets(builder->sweep, &tables[table], NULL, 0, &count);
+    enum bat_code code = reserve_edges(builder, count);
     if (code)
         return code;
-    uint32_t *edges = building->graph->edges + building->edge_count;
-    code_table_targets(building->sweep, &tables[table], edges, count, &count);
+    uint32_t *edges = builder->graph->edges + builder->edge_count;
+    code_table_targets(builder->sweep, &tables[table], edges, count, &count);
     for (uint32_t i = 0; i < count; i++)
-        edges[i] = bat_code_block_at(&building->graph->blocks, edges[i]);
+        edges[i] = bat_code_block_at(&builder->graph->blocks, edges[i]);
     if (count > 1)
         qsort(edges, count, sizeof(*edges), by_value);
     uint32_t kept = 0;
     for (uint32_t i = 0; i < count; i++)
         if (i == 0 || edges[i] != edges[i - 1])
             edges[kept++] = edges[i];
-    building->first_of_table[table] = building->edge_count;
-    building->edge_count += kept;
-    building->end_of_table[table] = building->edge_count;
+    builder->first_of_table[table] = builder->edge_count;
+    builder->edge_count += kept;
+    builder->end_of_table[table] = builder->edge_count;
     return BAT_OK;
 }
 
@@ -88,7 +88,7 @@ static bool is_inner_branch(const struct code_instruction *instruction)
            instruction->target != CODE_OUTSIDE;
 }
 
-/* Nothing goes on behind such an instruction, unless it is a branch. */
+/* True if control does not reach the next instruction. */
 static bool ends_flow(const struct code_instruction *instruction)
 {
     switch (instruction->kind) {
@@ -102,34 +102,34 @@ static bool ends_flow(const struct code_instruction *instruction)
     }
 }
 
-/* The edges of block i, which has the instructions first .. last. */
-static void add_edges(struct building *building, uint32_t i, uint32_t first, uint32_t last)
+/* Add the edges of block i, which has the instructions first to last. */
+static void add_edges(struct graph_builder *builder, uint32_t i, uint32_t first, uint32_t last)
 {
-    struct bat_code_graph *graph = building->graph;
-    const struct code_instruction *end = &building->sweep->all[last];
-    graph->first_edge[i] = graph->end_edge[i] = building->edge_count;
+    struct bat_code_graph *graph = builder->graph;
+    const struct code_instruction *end = &builder->sweep->all[last];
+    graph->first_edge[i] = graph->end_edge[i] = builder->edge_count;
     if (end->kind == BAT_INSTRUCTION_INDIRECT_JUMP && end->table != 0) {
-        graph->first_edge[i] = building->first_of_table[end->table - 1];
-        graph->end_edge[i] = building->end_of_table[end->table - 1];
+        graph->first_edge[i] = builder->first_of_table[end->table - 1];
+        graph->end_edge[i] = builder->end_of_table[end->table - 1];
         return;
     }
-    /* A jump may share its block with a branch before it. */
+    /* The last two instructions may both be branches: a conditional one and a jump. */
     for (uint32_t at = last > first ? last - 1 : last; at <= last; at++)
-        if (is_inner_branch(&building->sweep->all[at]))
-            graph->edges[building->edge_count++] =
-                bat_code_block_at(&graph->blocks, building->sweep->all[at].target);
-    uint32_t count = building->edge_count - graph->first_edge[i];
+        if (is_inner_branch(&builder->sweep->all[at]))
+            graph->edges[builder->edge_count++] =
+                bat_code_block_at(&graph->blocks, builder->sweep->all[at].target);
+    uint32_t count = builder->edge_count - graph->first_edge[i];
     bool falls = count == 0   ? !ends_flow(end)
                  : count == 1 ? end->kind == BAT_INSTRUCTION_CONDITIONAL
                               : false;
     if (falls && i + 1 < graph->blocks.count)
-        graph->edges[building->edge_count++] = i + 1;
-    graph->end_edge[i] = building->edge_count;
+        graph->edges[builder->edge_count++] = i + 1;
+    graph->end_edge[i] = builder->edge_count;
 }
 
 /* --- Instructions ------------------------------------------------------------------------- */
 
-/* llvm-bolt remembers where these are, whatever block they are in. */
+/* True for instructions whose offset llvm-bolt keeps in every block. */
 static bool is_kept(const struct code_sweep *sweep, const struct code_instruction *instruction)
 {
     switch (instruction->kind) {
@@ -143,11 +143,15 @@ static bool is_kept(const struct code_sweep *sweep, const struct code_instructio
     }
 }
 
-/* The instructions of block i, with the last one that does something, but for the last block's. */
-static void keep_instructions(struct building *building, uint32_t i, uint32_t first, uint32_t last)
+/*
+ * Keep the instructions of block i, and set its body. llvm-bolt also keeps the last instruction
+ * that is no no-operation, except in the function's last block.
+ */
+static void keep_instructions(struct graph_builder *builder, uint32_t i, uint32_t first,
+                              uint32_t last)
 {
-    struct bat_code_graph *graph = building->graph;
-    const struct code_sweep *sweep = building->sweep;
+    struct bat_code_graph *graph = builder->graph;
+    const struct code_sweep *sweep = builder->sweep;
     bool is_final = i + 1 == graph->blocks.count;
     uint32_t end = last;
     while (end > first && sweep->all[end].kind == BAT_INSTRUCTION_NOP)
@@ -171,18 +175,18 @@ static void keep_instructions(struct building *building, uint32_t i, uint32_t fi
     }
 }
 
-/* --- All of it ---------------------------------------------------------------------------- */
+/* --- The graph ---------------------------------------------------------------------------- */
 
-static enum bat_code fill_blocks(struct building *building)
+static enum bat_code fill_blocks(struct graph_builder *builder)
 {
-    struct bat_code_graph *graph = building->graph;
-    const struct code_sweep *sweep = building->sweep;
+    struct bat_code_graph *graph = builder->graph;
+    const struct code_sweep *sweep = builder->sweep;
     enum bat_code code = BAT_OK;
     for (uint32_t table = 0; table < sweep->table_count && !code; table++)
-        code = add_table(building, table);
-    /* Two edges at most for each block without a table. */
+        code = add_table(builder, table);
+    /* A block without a table has at most two edges. */
     if (!code)
-        code = reserve_edges(building, 2 * graph->blocks.count);
+        code = reserve_edges(builder, 2 * graph->blocks.count);
     if (code)
         return code;
     graph->is_simple = true;
@@ -191,8 +195,8 @@ static enum bat_code fill_blocks(struct building *building)
         uint32_t last = first;
         while (sweep->all[last].offset < graph->blocks.all[i].last)
             last++;
-        add_edges(building, i, first, last);
-        keep_instructions(building, i, first, last);
+        add_edges(builder, i, first, last);
+        keep_instructions(builder, i, first, last);
         if (graph->blocks.count > 1 && !code_knows_jump(sweep, first, last))
             graph->is_simple = false;
         first = last + 1;
@@ -207,22 +211,22 @@ static enum bat_code build(const struct code_sweep *sweep, struct bat_code_graph
     enum bat_code code = code_build_blocks(sweep, &graph->blocks, error);
     if (code || graph->blocks.count == 0)
         return code;
-    struct building building = {.sweep = sweep, .graph = graph, .error = error};
+    struct graph_builder builder = {.sweep = sweep, .graph = graph, .error = error};
     size_t count = graph->blocks.count;
     size_t tables = (size_t)sweep->table_count + 1;
     graph->first_edge = malloc(count * sizeof(*graph->first_edge));
     graph->end_edge = malloc(count * sizeof(*graph->end_edge));
     graph->body = malloc(count * sizeof(*graph->body));
     graph->kept = malloc(sweep->count * sizeof(*graph->kept));
-    building.first_of_table = malloc(tables * sizeof(*building.first_of_table));
-    building.end_of_table = malloc(tables * sizeof(*building.end_of_table));
+    builder.first_of_table = malloc(tables * sizeof(*builder.first_of_table));
+    builder.end_of_table = malloc(tables * sizeof(*builder.end_of_table));
     if (graph->first_edge && graph->end_edge && graph->body && graph->kept &&
-        building.first_of_table && building.end_of_table)
-        code = fill_blocks(&building);
+        builder.first_of_table && builder.end_of_table)
+        code = fill_blocks(&builder);
     else
-        code = fail_memory(&building);
-    free(building.first_of_table);
-    free(building.end_of_table);
+        code = fail_memory(&builder);
+    free(builder.first_of_table);
+    free(builder.end_of_table);
     return code;
 }
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Which records llvm-bolt takes for those of a function: spec/profiles.md 7. */
+/* Decides which records of a profile llvm-bolt accepts for a function: spec/profiles.md 7. */
 #include "code_graph.h"
 #include "instructions.h"
 
 /* --- Edges -------------------------------------------------------------------------------- */
 
-/* True if block `to` is among the successors. They ascend if there are more than two. */
+/* True if block `to` is a successor. Successors ascend if there are more than two. */
 static bool is_successor(const struct bat_code_graph *graph, uint32_t from, uint32_t to)
 {
     uint32_t low = graph->first_edge[from];
@@ -53,7 +53,7 @@ static const struct bat_code_kept *kept_at(const struct bat_code_graph *graph, u
     return low < graph->kept_count && graph->kept[low].offset == offset ? &graph->kept[low] : NULL;
 }
 
-/* A call, a tail call among them, or an indirect jump. */
+/* True for a call, a tail call or an indirect jump. */
 static bool may_call(const struct bat_code_kept *kept)
 {
     return kept->leaves || kept->kind == BAT_INSTRUCTION_CALL ||
@@ -64,8 +64,8 @@ static bool may_call(const struct bat_code_kept *kept)
 /* --- Records ------------------------------------------------------------------------------ */
 
 /*
- * The block that a branch to an offset goes to; BAT_NONE if it goes into the middle of one.
- * *is_taken: it does not matter what block that is.
+ * The block that a branch to an offset enters at its start; BAT_NONE if it goes into the middle of
+ * one. *is_taken is true if llvm-bolt accepts the record nevertheless, from any block.
  */
 static uint32_t target_of(const struct bat_code_graph *graph, uint64_t to, bool *is_taken)
 {
@@ -79,7 +79,7 @@ static uint32_t target_of(const struct bat_code_graph *graph, uint64_t to, bool 
         *is_taken = last && last->kind == BAT_INSTRUCTION_JUMP && !last->leaves;
         return BAT_NONE;
     }
-    /* Inside of the last instruction: no-operations between blocks once were part of it. */
+    /* Behind the last instruction's start: no-operations between blocks once were part of it. */
     return to > target->last && block + 1 < graph->blocks.count ? block + 1 : BAT_NONE;
 }
 

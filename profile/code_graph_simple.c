@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Which functions llvm-bolt gives up though it knows their blocks. */
+/*
+ * Decides which functions are not simple for llvm-bolt: it knows their blocks, but not where all of
+ * their indirect jumps and entries lead, and does not optimize them.
+ */
 #include <elf.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +13,7 @@
 
 /* --- Blocks that take down a stack frame ---------------------------------------------------- */
 
-/* An AArch64 instruction that saves LR on the stack, or loads it from there. */
+/* What an AArch64 instruction does with LR on the stack. */
 enum link { LINK_NONE, LINK_SAVED, LINK_LOADED };
 
 static enum link link_of(uint32_t word)
@@ -51,7 +54,7 @@ static bool is_x86_epilogue(const struct code_sweep *sweep, uint32_t first, uint
     return false;
 }
 
-/* An indirect jump at the end of such a block is a tail call. */
+/* True if the block takes down the stack frame: an indirect jump at its end is a tail call. */
 static bool is_epilogue(const struct code_sweep *sweep, uint32_t first, uint32_t last)
 {
     if (sweep->reader->machine == EM_X86_64)
@@ -62,7 +65,7 @@ static bool is_epilogue(const struct code_sweep *sweep, uint32_t first, uint32_t
 
 /* --- Jumps ---------------------------------------------------------------------------------- */
 
-/* A jump by a slot that is filled at run time, or that leads to another function for good. */
+/* True for a jump by a slot that is filled at run time, or constant (to another function). */
 static bool is_slot_call(const struct code_sweep *sweep, const struct code_instruction *jump)
 {
     struct bat_instruction instruction;
@@ -79,7 +82,7 @@ bool code_knows_jump(const struct code_sweep *sweep, uint32_t first, uint32_t la
     const struct code_instruction *jump = &sweep->all[last];
     if (jump->kind != BAT_INSTRUCTION_INDIRECT_JUMP)
         return true;
-    /* What tells the table must be in the block itself. */
+    /* All instructions that the table's address is taken from must be in the block. */
     if (jump->table != 0)
         return sweep->tables[jump->table - 1].first >= first;
     if (jump->jump == BAT_JUMP_TABLE)
@@ -91,7 +94,7 @@ bool code_knows_jump(const struct code_sweep *sweep, uint32_t first, uint32_t la
 
 /* --- A block by itself ---------------------------------------------------------------------- */
 
-/* The last instruction of x86-64's jumps through a register: is what is in that a table's? */
+/* True if the block's last instruction, a jump through a register, uses a table. */
 static enum bat_code find_table(struct code_sweep *sweep, bool *is_found, struct bat_error *error)
 {
     enum bat_code code = code_find_register_tables(sweep, error);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Decodes the condition of a branch (conditions.h). */
 #include "conditions.h"
 
 #include <elf.h>
@@ -14,7 +15,7 @@ enum group {
 static uint32_t condition_x86(const uint8_t *bytes, uint64_t size)
 {
     uint64_t i = 0;
-    /* Branch hints. */
+    /* Skip branch hints. */
     while (i + 1 < size && (bytes[i] == 0x2e || bytes[i] == 0x3e))
         i++;
     if (i < size && bytes[i] >> 4 == 7)
@@ -24,7 +25,7 @@ static uint32_t condition_x86(const uint8_t *bytes, uint64_t size)
     return CONDITION_UNKNOWN;
 }
 
-/* Arm's encodings, C4.1: where the target stands is left out. */
+/* By Arm's encodings, C4.1, without the bits of the target. */
 static uint32_t condition_aarch64(const uint8_t *bytes, uint64_t size)
 {
     if (size < 4)

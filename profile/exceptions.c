@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Decodes the header and the call sites of an exception table (exceptions.h). */
 #include "exceptions.h"
 
 #include <dwarf.h>
@@ -36,7 +37,7 @@ static bool read_leb128(struct bat_call_site_walk *walk, bool is_signed, uint64_
     return false;
 }
 
-/* A number in one of DWARF's pointer encodings; relative to its own place or to nothing. */
+/* Read a number in one of DWARF's pointer encodings: absolute, or relative to its own address. */
 static bool read_encoded(struct bat_call_site_walk *walk, uint8_t encoding, uint64_t *value)
 {
     uint64_t place = walk->address + (uint64_t)(walk->next - walk->start);

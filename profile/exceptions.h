@@ -1,23 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * A function's exception table (language-specific data area, LSDA, in .gcc_except_table): which
- * of its code may throw, and where an exception then lands. What is caught is not read.
+ * Reads a function's exception table (language-specific data area, LSDA, in .gcc_except_table):
+ * which code may throw, and where the exception lands. The types that are caught are not read.
  *
- * The table's address comes from the function's FDE (eh_frame.h). Its form is that of GCC and
- * Clang; see "Exception Handling Tables" in the Itanium C++ ABI. Any bytes are safe.
+ * The table's address comes from the function's FDE (eh_frame.h). Its format is that of GCC and
+ * Clang; see "Exception Handling Tables" in the Itanium C++ ABI. Safe on any bytes.
  */
 #ifndef BAT_PROFILE_EXCEPTIONS_H
 #define BAT_PROFILE_EXCEPTIONS_H
 
 #include "bat.h"
 
-/* Code that lands in the same place when it throws; all are offsets from the function's start. */
+/* Code with one landing pad for its exceptions; all are offsets from the function's start. */
 struct bat_call_site {
     uint64_t start;
     uint64_t end;
-    uint64_t landing_pad; /* BAT_NO_OFFSET if there is none. May lie outside the function, in the
-                             fragment that was split off from it: the difference of the addresses,
-                             modulo 2^64 */
+    uint64_t landing_pad; /* BAT_NO_OFFSET if there is none. In a split function it may be in the
+                             other fragment: then the difference of the addresses, modulo 2^64 */
 };
 
 /* A walk over the call sites of one table. Members are private. */
@@ -31,9 +30,8 @@ struct bat_call_site_walk {
 };
 
 /*
- * Start a walk over the table at bytes, of which size may be read; they are loaded at address and
- * belong to the function at that address. False if the header is damaged or of an unknown form;
- * the walk is then empty.
+ * Start a walk over the table in size bytes, which are loaded at address; function is the address
+ * of its function. False if the header is damaged or of an unknown form; the walk is then empty.
  */
 bool bat_call_site_begin(struct bat_call_site_walk *walk, const uint8_t *bytes, size_t size,
                          uint64_t address, uint64_t function);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Chooses the decoder of a machine, and finds returns (instructions.h). */
 #include "instructions.h"
 
 #include <elf.h>
@@ -47,7 +48,7 @@ static bool is_x86_return_opcode(uint8_t byte)
     return byte == 0xc3 || byte == 0xc2 || byte == 0xcb || byte == 0xca || byte == 0xcf;
 }
 
-/* Most queries are answered by the opcode byte; only what may be a return is decoded. */
+/* The opcode byte answers most queries; only a possible return is decoded. */
 static bool is_x86_return(const uint8_t *bytes, size_t size)
 {
     size_t opcode = 0;

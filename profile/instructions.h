@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * What a machine instruction does to the flow of control, for x86-64, AArch64 and RISC-V.
+ * Decodes what a machine instruction does to the flow of control, for x86-64, AArch64 and RISC-V.
  *
- * Kinds are those of BOLT, whose blocks these decide: a call does not end a block, UD2 and HLT do,
- * SYSCALL and INT3 are like any other instruction, and a LOCK prefix at the beginning is one by
- * itself. x86-64 is decoded by a table of the common opcodes, else with Zydis; of AArch64 only the
- * branches and what names an address relative to its own are told apart, of RISC-V (with compressed
- * instructions) only the branches.
+ * The kinds follow BOLT's rules for basic blocks: a call does not end a block, UD2 and HLT do,
+ * SYSCALL and INT3 are like any other instruction, and a LOCK prefix at the beginning is an
+ * instruction by itself. x86-64 is decoded by a table of the common opcodes, otherwise with Zydis.
+ * Of AArch64 only branches and instructions that name an address relative to their own are told
+ * apart, of RISC-V (with compressed instructions) only branches.
  *
  * All functions are safe on any bytes, hold no state and take constant time.
  */
@@ -20,19 +20,19 @@ enum bat_instruction_kind {
     BAT_INSTRUCTION_NOP,
     BAT_INSTRUCTION_CONDITIONAL,   /* a branch that may fall through; to target */
     BAT_INSTRUCTION_JUMP,          /* to target */
-    BAT_INSTRUCTION_INDIRECT_JUMP, /* see jump */
+    BAT_INSTRUCTION_INDIRECT_JUMP, /* see the field jump */
     BAT_INSTRUCTION_CALL,          /* to target */
     BAT_INSTRUCTION_INDIRECT_CALL,
     BAT_INSTRUCTION_RETURN, /* from a function or an exception */
-    BAT_INSTRUCTION_TRAP,   /* nothing follows: UD1, UD2, HLT; UDF, BRK */
+    BAT_INSTRUCTION_TRAP,   /* control does not go on: UD1, UD2, HLT; UDF, BRK; EBREAK */
 };
 
-/* Where an x86-64 indirect jump takes its target from. */
+/* What an x86-64 indirect jump takes its target from. */
 enum bat_indirect_jump {
-    BAT_JUMP_UNKNOWN,  /* memory that depends on registers; always so for AArch64 */
-    BAT_JUMP_REGISTER, /* the register number, 0 (RAX) to 15 (R15) */
+    BAT_JUMP_UNKNOWN,  /* other memory; always so for AArch64 and RISC-V */
+    BAT_JUMP_REGISTER, /* register register_number, 0 (RAX) to 15 (R15) */
     BAT_JUMP_SLOT,     /* the 8 bytes at the constant address slot */
-    BAT_JUMP_TABLE,    /* slot + 8 * register */
+    BAT_JUMP_TABLE,    /* the 8 bytes at slot + 8 * a register */
 };
 
 struct bat_instruction {
@@ -46,13 +46,13 @@ struct bat_instruction {
     uint8_t register_number;
     bool has_reference;   /* an operand names an address relative to the instruction's own:
                              memory on x86-64; ADR and literal loads on AArch64 */
-    bool is_short_branch; /* LOOP, JRCXZ: BOLT gives a function with these up */
+    bool is_short_branch; /* LOOP, JRCXZ: BOLT gives up functions with these */
 };
 
 /*
- * Decode the instruction at bytes, of which size may be read, for the machine EM_X86_64,
- * EM_AARCH64 or EM_RISCV. address is its own. False if there is no instruction (an invalid or
- * truncated one, another machine); *instruction is untouched then.
+ * Decode the instruction at the start of size bytes, for the machine EM_X86_64, EM_AARCH64 or
+ * EM_RISCV; address is that of the instruction. False if it is invalid, truncated, or of another
+ * machine; *instruction is unchanged then.
  */
 bool bat_instruction_decode(uint16_t machine, const uint8_t *bytes, size_t size, uint64_t address,
                             struct bat_instruction *instruction);
@@ -64,7 +64,7 @@ bool bat_instruction_decode(uint16_t machine, const uint8_t *bytes, size_t size,
  */
 bool bat_is_return(uint16_t machine, const uint8_t *bytes, size_t size);
 
-/* One instruction of each machine: what bat_instruction_decode() chooses between. */
+/* bat_instruction_decode() for one machine. */
 bool instruction_decode_x86(const uint8_t *bytes, size_t size, uint64_t address,
                             struct bat_instruction *instruction);
 bool instruction_decode_aarch64(const uint8_t *bytes, size_t size, uint64_t address,

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "instructions.h"
-
 /*
- * Encodings from the Arm Architecture Reference Manual, chapter C4 "A64 instruction set encoding".
- * An instruction is one little-endian word.
+ * Decodes branches of AArch64, and instructions that name an address relative to their own.
+ * Encodings are from the Arm Architecture Reference Manual, chapter C4 "A64 instruction set
+ * encoding". An instruction is one little-endian word.
  */
+#include "instructions.h"
 
 #define WORD_SIZE 4u
 
@@ -15,7 +15,7 @@ static uint64_t distance(uint32_t word, unsigned low, unsigned width)
     return (uint64_t)(int64_t)((int32_t)top >> (32 - width)) * WORD_SIZE;
 }
 
-/* Unconditional branch (register). All forms with pointer authentication have the same bits. */
+/* Unconditional branch (register). Forms with pointer authentication share these bits. */
 static uint8_t register_branch_kind(uint32_t word)
 {
     switch (word >> 21 & 0xf) {
@@ -34,7 +34,7 @@ static uint8_t register_branch_kind(uint32_t word)
     }
 }
 
-/* Branches with a target. False if the word is none. */
+/* Decode a branch with a target. False for other words. */
 static bool decode_direct(uint32_t word, uint64_t address, struct bat_instruction *instruction)
 {
     if ((word & 0x7c000000) == 0x14000000) { /* B, BL */
@@ -59,7 +59,7 @@ static bool decode_direct(uint32_t word, uint64_t address, struct bat_instructio
     return false;
 }
 
-/* ADR and loads of literals; ADRP names a page, not an address. */
+/* True for ADR and loads of literals; ADRP names a page, not an address. */
 static bool has_reference(uint32_t word, uint64_t address, uint64_t *reference)
 {
     if ((word & 0x9f000000) == 0x10000000) { /* ADR */
@@ -87,7 +87,7 @@ static uint8_t other_kind(uint32_t word)
     return BAT_INSTRUCTION_OTHER;
 }
 
-/* Whole groups of encodings that mean nothing (table C4-1). */
+/* True for groups of encodings that are not allocated (table C4-1). */
 static bool is_unallocated(uint32_t word)
 {
     unsigned group = word >> 25 & 0xf;

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Decodes branches of RISC-V. Encodings are from "The RISC-V Instruction Set Manual, Volume I",
+ * chapters "RV32I" and "C Standard Extension". An instruction is one or two little-endian halves of
+ * 2 bytes; there are two if the lowest two bits of the first are 3.
+ */
 #include "instructions.h"
 
-/*
- * Encodings from "The RISC-V Instruction Set Manual, Volume I", chapters "RV32I" and "C Standard
- * Extension". An instruction is one or two little-endian halves of 2 bytes; the lowest two bits of
- * the first are 3 for two.
- */
-
-/* The registers that calls keep the address of return in. */
+/* The registers that hold a return address. */
 enum { REGISTER_RA = 1, REGISTER_T0 = 5 };
 
 static bool is_link(uint32_t number)
@@ -22,7 +21,7 @@ static uint64_t extend(uint32_t value, unsigned width)
     return ((uint64_t)value ^ sign) - sign;
 }
 
-/* Bits high .. low of word, moved to begin at bit `to`. */
+/* The bits from high down to low of word, shifted so that the lowest is bit `to`. */
 static uint32_t bits(uint32_t word, unsigned high, unsigned low, unsigned to)
 {
     return (word >> low & ((UINT32_C(1) << (high - low + 1)) - 1)) << to;
@@ -30,7 +29,7 @@ static uint32_t bits(uint32_t word, unsigned high, unsigned low, unsigned to)
 
 /* --- Four bytes --------------------------------------------------------------------------- */
 
-/* A jump through a register: a return, a call or neither, by what the manual hints to. */
+/* A jump through a register is a return, a call or neither, by the manual's hints. */
 static uint8_t register_jump_kind(uint32_t kept, uint32_t target)
 {
     if (kept != 0)
@@ -79,7 +78,7 @@ static void decode_word(uint32_t word, uint64_t address, struct bat_instruction 
 
 /* --- Two bytes ---------------------------------------------------------------------------- */
 
-/* C.JR, C.JALR, C.EBREAK: in the place of C.MV and C.ADD with x0 as the second operand. */
+/* C.JR, C.JALR, C.EBREAK: encoded as C.MV and C.ADD with x0 as the second operand. */
 static void decode_compressed_register(uint32_t half, struct bat_instruction *instruction)
 {
     uint32_t target = bits(half, 11, 7, 0);
@@ -130,7 +129,7 @@ bool instruction_decode_riscv(const uint8_t *bytes, size_t size, uint64_t addres
         return false;
     uint32_t half = (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8;
     bool is_word = (half & 3) == 3;
-    /* Zeros are no instruction; longer ones than 4 bytes are reserved. */
+    /* Zeros are no instruction; instructions of more than 4 bytes are reserved. */
     if (half == 0 || (is_word && (size < 4 || (half & 0x1f) == 0x1f)))
         return false;
     *instruction = (struct bat_instruction){.length = is_word ? 4 : 2};

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Decodes x86-64 instructions with Zydis, and chooses between that and the opcode maps. */
 #include "instructions.h"
 
 #include "instructions_x86.h"
@@ -7,10 +8,9 @@ static uint8_t branch_kind(const ZydisDecodedInstruction *decoded)
 {
     bool is_direct = decoded->raw.imm[0].is_relative;
     switch (decoded->meta.category) {
-    case ZYDIS_CATEGORY_COND_BR: /* XEND is one as well, but goes nowhere */
+    case ZYDIS_CATEGORY_COND_BR: /* includes XEND, which does not branch */
         return is_direct ? BAT_INSTRUCTION_CONDITIONAL : BAT_INSTRUCTION_OTHER;
-    case ZYDIS_CATEGORY_UNCOND_BR: /* XABORT is one as well, but goes on if there is nothing to
-                                      abort */
+    case ZYDIS_CATEGORY_UNCOND_BR: /* includes XABORT, which may go on to the next instruction */
         if (decoded->mnemonic != ZYDIS_MNEMONIC_JMP)
             return BAT_INSTRUCTION_OTHER;
         return is_direct ? BAT_INSTRUCTION_JUMP : BAT_INSTRUCTION_INDIRECT_JUMP;
@@ -53,7 +53,7 @@ static uint8_t kind_of(const ZydisDecodedInstruction *decoded)
     }
 }
 
-/* Where an indirect jump goes, as far as its own bytes tell. */
+/* Fill what an indirect jump takes its target from. */
 static void read_jump(const ZydisDecodedInstruction *decoded, uint64_t next,
                       struct bat_instruction *instruction)
 {
@@ -89,7 +89,7 @@ bool x86_decode_by_zydis(const uint8_t *bytes, size_t size, uint64_t address,
     if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&decoder, NULL, bytes, size, &decoded)))
         return false;
     if (decoded.mnemonic == ZYDIS_MNEMONIC_UD0 || decoded.mnemonic == ZYDIS_MNEMONIC_INT1)
-        return false; /* LLVM does not know these */
+        return false; /* LLVM does not decode these */
     uint64_t next = address + decoded.length;
     *instruction = (struct bat_instruction){
         .length = decoded.length,

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* How instructions of x86-64 are decoded. Internal to profile/. */
+/*
+ * Decodes x86-64 instructions in two ways, by opcode maps and with Zydis, and says which registers
+ * they write. Internal to profile/.
+ */
 #ifndef BAT_PROFILE_INSTRUCTIONS_X86_H
 #define BAT_PROFILE_INSTRUCTIONS_X86_H
 
@@ -7,7 +10,9 @@
 
 #include "instructions.h"
 
-/* ModRM and SIB values with a meaning of their own (Intel SDM, volume 2, tables 2-2 and 2-3). */
+/*
+ * ModRM and SIB values with a special meaning (Intel SDM, volume 2, tables 2-2 and 2-3); REX bits.
+ */
 enum {
     X86_MOD_REGISTER = 3, /* the operand is a register, not memory */
     X86_RM_SIB = 4,       /* a SIB byte follows */
@@ -20,18 +25,18 @@ enum {
     X86_REX_W = 8,
 };
 
-/* Prefixes of instructions other than REX and LOCK. */
+/* True for prefixes other than REX and LOCK. */
 static inline bool x86_is_prefix(uint8_t byte)
 {
     return (byte & 0xe7) == 0x26 || (byte & 0xfc) == 0x64 || (byte & 0xfe) == 0xf2;
 }
 
-/* LLVM takes a LOCK prefix that comes first for an instruction of its own. */
+/* For LLVM, a LOCK prefix in first place is an instruction by itself. */
 #define X86_LOCK_PREFIX 0xf0
 
 /*
- * True if there is a segment prefix, also one that means nothing in 64-bit mode or is NOTRACK:
- * BOLT recognizes no jump table behind them.
+ * True if there is a segment prefix, also one without meaning in 64-bit mode or NOTRACK. BOLT does
+ * not recognize a jump table in instructions with one.
  */
 static inline bool x86_has_segment_prefix(const ZydisDecodedInstruction *decoded)
 {
@@ -45,24 +50,24 @@ static inline bool x86_has_segment_prefix(const ZydisDecodedInstruction *decoded
 }
 
 /*
- * Decode one of the common instructions, in a tenth of Zydis' time. False if it is none of them,
- * or cut off: Zydis has to be asked. Fills *instruction with what Zydis would tell.
+ * Decode a common instruction, in a tenth of Zydis' time. False for others and truncated ones: use
+ * Zydis. The result is the same as by Zydis.
  */
 bool x86_decode_by_table(const uint8_t *bytes, size_t size, uint64_t address,
                          struct bat_instruction *instruction);
 
-/* The same with Zydis, for all instructions. */
+/* Decode any instruction with Zydis. */
 bool x86_decode_by_zydis(const uint8_t *bytes, size_t size, uint64_t address,
                          struct bat_instruction *instruction);
 
 /*
- * Which of the general registers, from bit 0 for RAX on, an instruction writes, whole or in part,
- * RSP of pushes and calls among them. False if it has to be asked of Zydis: the table does not know
- * the instruction, or what it writes may become the target of a jump through a table.
+ * The general registers that an instruction writes, whole or in part: bit 0 is RAX. RSP counts for
+ * pushes and calls. False if Zydis must decode it: the maps do not have the instruction, or what it
+ * writes may become the target of a jump through a table.
  */
 bool x86_registers_lost(const uint8_t *bytes, size_t size, uint16_t *registers);
 
-/* True for POP and LEAVE, of whatever register. */
+/* True for LEAVE, and POP of any operand. */
 bool x86_is_pop(const uint8_t *bytes, size_t size);
 
 #endif

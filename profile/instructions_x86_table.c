@@ -1,22 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * The opcode maps below say which bytes follow an opcode; they have the layout of the manual's
- * (Intel SDM, volume 2, appendix A). An opcode has a letter only where all its encodings are
- * instructions, whatever the ModRM byte is, but for what group_shape() tells apart. All else is
- * left to Zydis: x87, VEX, EVEX, privileged and rare instructions, prefixes in odd places.
+ * Decodes common x86-64 instructions by opcode maps, which say what bytes follow an opcode. Their
+ * layout is that of the manual (Intel SDM, volume 2, appendix A). An opcode has a letter only if
+ * all its encodings are instructions, whatever the ModRM byte is; group_shape() decides the
+ * exceptions. All else is left to Zydis: x87, VEX, EVEX, privileged and rare instructions, prefixes
+ * in unusual places.
  */
 #include "instructions_x86.h"
 
 #define LENGTH_MAX 15u
 
-/* --- What follows an opcode ------------------------------------------------------------------- */
+/* --- Shapes of instructions ------------------------------------------------------------------- */
 
+/* What follows an opcode, and the instruction's kind. */
 struct shape {
     bool has_modrm;
-    uint8_t number_size; /* of an immediate: 1, 4 or 8; 4 and 8 are less for smaller operands */
+    uint8_t number_size; /* bytes of an immediate: 1, 4 or 8; fewer for smaller operands */
     bool has_no_sign;
     bool is_target; /* the number is a branch's distance */
-    bool is_bare;   /* with prefixes other than REX, Zydis has to be asked */
+    bool is_bare;   /* with prefixes other than REX it is left to Zydis */
     uint8_t kind;   /* enum bat_instruction_kind */
 };
 
@@ -113,7 +115,7 @@ static const char two_bytes[] =
     "mmmmmmmgmmmmmmmm"  /* ex */
     ".mmmmmm.mmmmmmm."; /* fx */
 
-/* Prefixes that are a part of opcodes of two bytes. */
+/* Prefixes that belong to the opcode, for opcodes of two bytes. */
 enum {
     MANDATORY_NONE = 1,
     MANDATORY_66 = 2,
@@ -121,7 +123,7 @@ enum {
     MANDATORY_F2 = 8,
 };
 
-/* For each opcode of two bytes, those that make an instruction of it, as a hexadecimal digit. */
+/* For each opcode of two bytes, the prefixes with which it is valid, as a hexadecimal digit. */
 static const char mandatory_of[] =
     /*0123456789abcdef */
     "0000000000000000"  /* 0x */
@@ -148,7 +150,7 @@ static unsigned hex(char digit)
 
 /* --- Bytes ------------------------------------------------------------------------------------ */
 
-/* An instruction while it is decoded. */
+/* The instruction that is being decoded. */
 struct decoding {
     const uint8_t *bytes;
     size_t size;
@@ -163,7 +165,7 @@ static bool is_at_end(const struct decoding *decoding)
     return decoding->at == decoding->size;
 }
 
-/* False if they contradict each other: Zydis knows which of them counts. */
+/* Read the prefixes; false if they contradict each other: Zydis decides which of them counts. */
 static bool read_prefixes(struct decoding *decoding)
 {
     for (; !is_at_end(decoding) && one_byte[decoding->bytes[decoding->at]] == PREFIX;
@@ -183,7 +185,7 @@ static bool read_prefixes(struct decoding *decoding)
     return !is_at_end(decoding);
 }
 
-/* The size of what follows a ModRM byte for its operand in memory. */
+/* The bytes behind a ModRM byte that belong to its memory operand. */
 static size_t memory_size(const struct decoding *decoding, uint8_t modrm)
 {
     uint8_t mod = modrm >> 6;
@@ -205,7 +207,7 @@ static uint32_t read_word(const uint8_t *bytes)
     return bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
 }
 
-/* A signed number of 1, 2, 4 or 8 bytes, or none. */
+/* A signed number of 1, 2, 4 or 8 bytes; 0 for other sizes. */
 static uint64_t read_number(const uint8_t *bytes, size_t size)
 {
     switch (size) {
@@ -224,7 +226,7 @@ static uint64_t read_number(const uint8_t *bytes, size_t size)
 
 /* --- Instructions ----------------------------------------------------------------------------- */
 
-/* Opcodes of one byte with the letter GROUP. */
+/* The letter of a one-byte opcode with the letter GROUP. */
 static int group_shape(const struct decoding *decoding, uint8_t opcode)
 {
     if (is_at_end(decoding))
@@ -234,7 +236,7 @@ static int group_shape(const struct decoding *decoding, uint8_t opcode)
     switch (opcode) {
     case 0x8d: /* LEA */
         return modrm >> 6 == X86_MOD_REGISTER ? UNKNOWN : MODRM;
-    case 0x90: /* else XCHG */
+    case 0x90: /* NOP; with REX it may be XCHG */
         return decoding->rex ? UNKNOWN : NOP;
     case 0xc6: /* MOV */
         return extension == 0 ? MODRM_BYTE : UNKNOWN;
@@ -251,7 +253,7 @@ static int group_shape(const struct decoding *decoding, uint8_t opcode)
     }
 }
 
-/* Opcodes of two bytes with the letter GROUP. */
+/* The letter of a two-byte opcode with the letter GROUP. */
 static int group_shape_of_two(const struct decoding *decoding, uint8_t opcode)
 {
     if (is_at_end(decoding))
@@ -262,7 +264,7 @@ static int group_shape_of_two(const struct decoding *decoding, uint8_t opcode)
     return modrm >> 6 == X86_MOD_REGISTER ? UNKNOWN : MODRM;
 }
 
-/* Read the opcode. */
+/* Read the opcode and return its letter. */
 static int read_opcode(struct decoding *decoding)
 {
     uint8_t opcode = decoding->bytes[decoding->at++];

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Opcode maps, as in instructions_x86_table.c, of which register an instruction writes. */
+/*
+ * Finds the registers that a common x86-64 instruction writes, by opcode maps with the layout of
+ * those in instructions_x86_table.c.
+ */
 #include "instructions_x86.h"
 
 #define RAX 0u
@@ -59,7 +62,7 @@ static const char two_bytes[] =
     "----------------"  /* ex */
     ".------.-------."; /* fx */
 
-/* Opcodes of which the ModRM byte's middle bits are a part. */
+/* The letter of an opcode whose ModRM byte has opcode bits in its middle. */
 static int group_letter(uint8_t opcode, bool is_two_bytes, uint8_t modrm)
 {
     uint8_t extension = modrm >> 3 & 7;
@@ -80,7 +83,7 @@ static int group_letter(uint8_t opcode, bool is_two_bytes, uint8_t modrm)
     }
 }
 
-/* Registers 4 to 7 of one byte are AH to BH, unless there is a REX prefix. */
+/* Without a REX prefix, byte registers 4 to 7 are AH to BH. */
 static unsigned byte_register(unsigned number, uint8_t rex)
 {
     return rex == 0 && number >= 4 ? number - 4 : number;
@@ -116,7 +119,7 @@ static uint16_t registers_of(int letter, uint8_t rex, uint8_t opcode, uint8_t mo
     }
 }
 
-/* Instructions that jumps through tables begin with; see code_blocks_registers.c. */
+/* True for instructions that a jump through a table may start with: code_blocks_registers.c. */
 static bool may_be_of_table(uint8_t opcode, uint8_t rex, uint8_t modrm)
 {
     bool is_register = modrm >> 6 == X86_MOD_REGISTER;
@@ -139,7 +142,7 @@ bool x86_registers_lost(const uint8_t *bytes, size_t size, uint16_t *registers)
     struct bat_instruction instruction;
     if (!x86_decode_by_table(bytes, size, 0, &instruction))
         return false;
-    /* What stands before the opcode are prefixes, or the table would not have it. */
+    /* Only prefixes precede the opcode; otherwise the table would not have decoded it. */
     size_t at = 0;
     while (x86_is_prefix(bytes[at]))
         at++;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Look-ups in the flow of an output function (output_flow.h), and the owners of its blocks. */
 #include "output_flow.h"
 
 #include <stdlib.h>
@@ -78,7 +79,10 @@ uint32_t bat_output_flow_return(const struct bat_output_flow *flow, uint32_t blo
 
 /* --- Owners ------------------------------------------------------------------------------- */
 
-/* Code without entries gets the owner of all code that leads to it. Each changes twice at most. */
+/*
+ * Code without entries gets the owner of the code that leads to it, if all of that has the same
+ * one. The owner of a block changes at most twice.
+ */
 static bool spread_owners(struct bat_output_flow *flow)
 {
     uint32_t *waiting = malloc(((size_t)flow->count + 1) * 3 * sizeof(*waiting));
@@ -118,8 +122,9 @@ static bool spread_owners(struct bat_output_flow *flow)
 }
 
 /*
- * BOLT may give several output blocks the entry of one input block (the call that it promoted, and
- * what follows it). The block begins where others lead to it, or where nothing is seen to.
+ * BOLT may give several output blocks the entry of one input block (a call that it promoted, and
+ * the code behind it). The input block begins where other blocks lead to, or where no block is
+ * known to lead to.
  */
 static bool find_true_begins(struct bat_output_flow *flow)
 {
@@ -141,7 +146,7 @@ static bool find_true_begins(struct bat_output_flow *flow)
             (is_self ? from_self : from_others)[next[j]] = 1;
         }
     }
-    /* Of each block's begins at least one is left: counted down in times. */
+    /* Each input block keeps at least one beginning: times counts those that are left. */
     for (uint32_t i = flow->count; i-- > 0 && is_done && is_any;) {
         struct bat_output_block *block = &flow->all[i];
         if (block->begin_count != 1 || !from_self[i] || from_others[i])

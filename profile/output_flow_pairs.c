@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Pairs of branches in the output whose targets llvm-bolt may have exchanged: three_way.h. */
+/*
+ * Finds pairs of branches in the output whose targets llvm-bolt's -three-way-branch may have
+ * exchanged, and describes them for three_way.h.
+ */
 #include <elf.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,30 +10,30 @@
 #include "conditions.h"
 #include "output_flow.h"
 
-#define MOST_JUMPS 4u /* that follow each other */
+#define MOST_JUMPS 4u /* in a row */
 
 struct search {
     struct bat_output_flow *flow;
     const struct bat_elf *elf;
-    uint32_t *leads;      /* for each block: one that leads to it */
-    uint32_t *lead_count; /* for each block: how many do */
+    uint32_t *leads;      /* for each block: a block that leads to it */
+    uint32_t *lead_count; /* for each block: number of branches and fall-throughs that do */
 };
 
-/* Where one of a pair's branches goes. */
+/* One of the two ways out of a branch. */
 struct way {
-    uint32_t target; /* input block */
-    uint32_t block;  /* of the output, where it begins */
-    uint8_t outcomes;
+    uint32_t target;  /* input block */
+    uint32_t block;   /* the output block where the target begins */
+    uint8_t outcomes; /* bits of enum bat_outcome for which execution goes this way */
 };
 
-/* False if llvm-bolt surely did not run the pass: its command line is told, and all of it. */
+/* False if llvm-bolt surely did not run the pass: its whole command line is in the binary. */
 static bool may_have_run(const struct bat_elf *elf)
 {
     const char *info = bat_elf_bolt_info(elf);
     return !info || strchr(info, '@') || strstr(info, "three-way-branch");
 }
 
-/* The way out of a block: by its branch or by falling through. False if it leads to no block. */
+/* The way out of a block: by its branch or by fall-through. False if it leads to no input block. */
 static bool find_way(const struct search *search, uint32_t block, bool is_branch, struct way *way)
 {
     const struct bat_output_flow *flow = search->flow;
@@ -54,7 +57,7 @@ static bool find_way(const struct search *search, uint32_t block, bool is_branch
     return false;
 }
 
-/* The block with the branch that leads to block, alone and with jumps between them at most. */
+/* The only block that leads to `block`, directly or through single jumps; BAT_NONE if none. */
 static uint32_t find_first(const struct search *search, uint32_t block)
 {
     for (unsigned hops = 0; hops < MOST_JUMPS && search->lead_count[block] == 1; hops++) {
@@ -71,8 +74,7 @@ static bool is_input_branch(const struct bat_output_block *block)
            block->owner != BAT_NONE;
 }
 
-/* The ways out of a block that ends with a branch of the input; what it tests is added to *tests.
- */
+/* The ways out of a block that ends with a branch of the input. For *is_signed see three_way.h. */
 static bool find_ways(const struct search *search, uint32_t block, struct way ways[2],
                       bool *is_signed, bool *is_unsigned)
 {
@@ -84,7 +86,7 @@ static bool find_ways(const struct search *search, uint32_t block, struct way wa
            find_way(search, block, true, &ways[1]);
 }
 
-/* Note the target of a way whose outcomes, of those that are left, are just one. */
+/* Set the target of a way, if just one of the outcomes that are left leads there. */
 static bool set_target(const struct search *search, const struct way *way, unsigned left,
                        struct bat_three_way *pair)
 {
@@ -98,7 +100,7 @@ static bool set_target(const struct search *search, const struct way *way, unsig
     return true;
 }
 
-/* The pair whose second branch is output block `second`, a branch alone. */
+/* Fill the pair whose second branch is output block `second`, a single branch. */
 static bool find_pair(const struct search *search, uint32_t second, struct bat_three_way *pair)
 {
     const struct bat_output_flow *flow = search->flow;
@@ -129,7 +131,7 @@ static bool find_pair(const struct search *search, uint32_t second, struct bat_t
            bat_three_way_decide(flow->blocks, flow->block_count, pair);
 }
 
-/* Count the ways that lead to each block. */
+/* Fill leads and lead_count. */
 static void find_leads(const struct search *search)
 {
     for (uint32_t i = 0; i < search->flow->count; i++) {
@@ -144,7 +146,7 @@ static void find_leads(const struct search *search)
     }
 }
 
-/* True if an output block is all that became of an input block of one branch. */
+/* True if an output block is a single branch, and so was its input block. */
 static bool is_second(const struct bat_output_flow *flow, uint32_t block)
 {
     const struct bat_output_block *at = &flow->all[block];

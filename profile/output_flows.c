@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* The functions of a program, each read when it is first asked for. */
+/* The flows of a program's functions (output_flow.h), each read at its first use. */
 #include <stdlib.h>
 
 #include "output_flow.h"
 
-#define MOST_DEEP 16u /* calls inlined in each other */
+#define MOST_DEEP 16u /* nested inlined calls */
 
 struct bat_output_flows {
     struct bat_program program;
-    struct bat_output_flow **all; /* of hot tables; NULL: not read */
+    struct bat_output_flow **all; /* one for each hot table; NULL if not read */
     uint8_t *is_being_read;
     unsigned depth;
     struct bat_beginnings *beginnings;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Finds which branch of a pair had which target in the input: three_way.h. */
 #include "three_way.h"
 
 #include <stdint.h>
@@ -35,9 +36,9 @@ uint8_t bat_condition_outcomes(uint32_t condition, bool *is_signed, bool *is_uns
 /* --- Hashes ------------------------------------------------------------------------------- */
 
 /*
- * The parts of a block's hash: offset, opcodes, instructions, predecessors, successors. LLVM hashes
- * the names of opcodes, those of conditional branches as "JMP", and instructions with operands, of
- * which a branch has its condition alone.
+ * The parts of a block's hash, from the lowest bits: offset, opcodes, instructions, predecessors,
+ * successors. LLVM hashes the names of opcodes ("JMP" for a conditional branch), and instructions
+ * with their operands (for a branch only the condition).
  */
 static uint16_t opcode_part(uint64_t hash)
 {
@@ -73,7 +74,7 @@ bool bat_hash_is_branch(uint64_t hash, uint32_t *condition)
     return false;
 }
 
-/* The predecessors' part of a block that only a block of one conditional branch leads to. */
+/* The predecessor part of a block whose only predecessor is a block of one conditional branch. */
 static uint8_t only_branch_leads(void)
 {
     /* LLVM's hash of 16 bytes, of which the first half is zero. */
@@ -86,9 +87,9 @@ static uint8_t only_branch_leads(void)
     return (uint8_t)(high * multiplier);
 }
 
-/* --- What is known of the input ------------------------------------------------------------- */
+/* --- Facts of the input --------------------------------------------------------------------- */
 
-/* How many bytes of a block stand from offset on; 0 if that is not known. */
+/* The number of bytes of a block from offset on; 0 if that is not known. */
 static uint32_t bytes_left(const struct bat_block *blocks, uint32_t block_count, uint32_t block,
                            uint32_t offset)
 {
@@ -98,14 +99,14 @@ static uint32_t bytes_left(const struct bat_block *blocks, uint32_t block_count,
     return blocks[block + 1].input_offset - offset;
 }
 
-/* True if nothing but one conditional branch stands in the last `bytes` of a block. */
+/* True if the last `bytes` of a block are just one conditional branch. */
 static bool is_branch_alone(const struct bat_block *next, uint32_t bytes)
 {
-    /* A short one, a short jump and padding are six bytes, too. */
+    /* A short branch, a short jump and padding to the next block are six bytes, too. */
     return bytes == SHORT_BRANCH || (bytes == LONG_BRANCH && next->input_offset % 8 != 0);
 }
 
-static bool is_near(uint32_t branch_end, uint32_t target)
+static bool reaches_short(uint32_t branch_end, uint32_t target)
 {
     int64_t distance = (int64_t)target - (int64_t)branch_end;
     return distance >= INT8_MIN && distance <= INT8_MAX;
@@ -114,14 +115,16 @@ static bool is_near(uint32_t branch_end, uint32_t target)
 struct facts {
     const struct bat_block *blocks;
     const struct bat_three_way *pair;
-    uint8_t condition; /* of the second branch in the input: for which outcomes it is taken */
+    uint8_t condition; /* the outcomes for which the input's second branch is taken, as bits */
     uint32_t follows;  /* the block that the second branch falls through to; BAT_NONE: not known */
-    uint32_t second_bytes; /* of the second block */
-    uint32_t first_bytes;  /* from the first branch to its block's end */
-    bool first_alone;      /* nothing follows the first branch in its block */
+    uint32_t second_bytes; /* size of the second block */
+    uint32_t first_bytes;  /* size from the first branch to its block's end */
+    bool first_alone;      /* the first branch is the last instruction of its block */
 };
 
-/* True if the target for an outcome is that of the first branch, or can be by its predecessors. */
+/*
+ * True if the predecessors in the targets' hashes allow the outcome `direct` for the first branch.
+ */
 static bool fits_predecessors(const struct facts *facts, unsigned direct)
 {
     const struct bat_three_way *pair = facts->pair;
@@ -143,7 +146,7 @@ static bool is_possible(const struct facts *facts, unsigned direct)
     const struct bat_three_way *pair = facts->pair;
     unsigned taken = facts->condition & ~(1u << direct);
     unsigned falls = ALL_OUTCOMES & ~facts->condition & ~(1u << direct);
-    /* Each branch of the input decides something. */
+    /* The second branch must be able to go both ways. */
     if (taken == 0 || falls == 0)
         return false;
     uint32_t target = pair->targets[(unsigned)__builtin_ctz(taken)];
@@ -151,14 +154,15 @@ static bool is_possible(const struct facts *facts, unsigned direct)
     if (facts->follows != BAT_NONE && facts->follows != next)
         return false;
     if (facts->second_bytes == SHORT_BRANCH &&
-        !is_near(blocks[pair->second].input_offset + SHORT_BRANCH, blocks[target].input_offset))
+        !reaches_short(blocks[pair->second].input_offset + SHORT_BRANCH,
+                       blocks[target].input_offset))
         return false;
     uint32_t other = pair->targets[direct];
     if (facts->first_alone && pair->first + 1 != pair->second) {
         if (other != pair->first + 1)
             return false;
     } else if (facts->first_bytes == SHORT_BRANCH &&
-               !is_near(pair->branch + SHORT_BRANCH, blocks[other].input_offset)) {
+               !reaches_short(pair->branch + SHORT_BRANCH, blocks[other].input_offset)) {
         return false;
     }
     return fits_predecessors(facts, direct);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Blocks and graphs of functions without a BAT table, read at their first use (uncovered.h). */
 #include "uncovered.h"
 
 #include <stdlib.h>
@@ -48,7 +49,7 @@ static int compare_numbers(const void *left_pointer, const void *right_pointer)
     return left < right ? -1 : left > right;
 }
 
-/* The position of a function in the list; BAT_NONE if it is not there. */
+/* The index of a function in the list; BAT_NONE if it is not there. */
 static uint32_t find(const struct bat_uncovered *uncovered, uint32_t function)
 {
     const uint32_t *found = uncovered->count == 0
@@ -81,7 +82,8 @@ enum bat_code bat_uncovered_graph(struct bat_uncovered *uncovered, uint32_t func
 {
     uint32_t i = find(uncovered, function);
     if (i == BAT_NONE)
-        return bat_fail(error, BAT_ERR_ARGUMENT, "expected a function that was asked for before");
+        return bat_fail(error, BAT_ERR_ARGUMENT,
+                        "expected a function that bat_uncovered_open() got");
     *graph = &uncovered->graphs[i];
     return read_function(uncovered, i, error);
 }
