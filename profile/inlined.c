@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Which functions stand in the code of a caller: all that fit somewhere, and the largest of them.
+/*
+ * Finds inlined calls (inlined.h): compares each place of the caller with the functions that begin
+ * like it, and takes the largest copies first, so that no two calls share code.
  */
 #include <elf.h>
 #include <stdlib.h>
@@ -7,10 +9,11 @@
 
 #include "inlined_parts.h"
 
+/* The budget of comparisons, in instructions: for each one of the caller, and in addition. */
 #define WORK_PER_INSTRUCTION 64u
 #define LEAST_WORK 4096u
 
-/* The best of what fits at one place. */
+/* The best copy that starts at one place. */
 struct candidate {
     uint64_t start;
     size_t first_run;
@@ -33,7 +36,7 @@ struct search {
     size_t run_capacity;
 };
 
-/* Room for `more` elements behind `count`. */
+/* Make space for `more` elements behind `count`; false if there is no memory. */
 static bool reserve(void **array, size_t *capacity, size_t count, size_t more, size_t size)
 {
     if (more <= *capacity - count)
@@ -82,15 +85,15 @@ size_t bat_spots_from(const struct bat_spots *spots, uint64_t address)
     return low;
 }
 
-const struct bat_spot *bat_spots_at(const struct bat_spots *spots, uint64_t address, size_t *near)
+const struct bat_spot *bat_spots_at(const struct bat_spots *spots, uint64_t address, size_t *hint)
 {
     for (unsigned i = 0; i < 2; i++)
-        if (*near + i < spots->count && spots->all[*near + i].address == address)
-            return &spots->all[*near += i];
+        if (*hint + i < spots->count && spots->all[*hint + i].address == address)
+            return &spots->all[*hint += i];
     size_t found = bat_spots_from(spots, address);
     if (found == spots->count || spots->all[found].address != address)
         return NULL;
-    *near = found;
+    *hint = found;
     return &spots->all[found];
 }
 
@@ -104,7 +107,7 @@ static bool add_spot(struct bat_spots *spots, const struct bat_spot *spot)
     return true;
 }
 
-/* Read a range, from the entry *entry on. */
+/* Append the spots of a range. *entry is the index of the next entry. */
 static bool read_range(const struct bat_program *program, const struct bat_code_range *range,
                        size_t *entry, struct bat_spots *spots)
 {
@@ -115,7 +118,7 @@ static bool read_range(const struct bat_program *program, const struct bat_code_
             ++*entry;
         struct bat_code_at at;
         if (!bat_code_read(program->elf, address, &at)) {
-            /* Code begins anew at the next entry. */
+            /* Go on at the next entry. */
             while (*entry < caller->entry_count && caller->entries[*entry] == address)
                 ++*entry;
             address = *entry < caller->entry_count ? caller->entries[*entry] : range->end;
@@ -148,9 +151,9 @@ static bool read_spots(const struct bat_program *program, struct bat_spots *spot
     return true;
 }
 
-/* --- What fits ------------------------------------------------------------------------------ */
+/* --- Candidates ----------------------------------------------------------------------------- */
 
-/* Keep what the comparison found, in the place of what fitted worse. */
+/* Keep a copy as the best one; it replaces the runs of the one before. */
 static bool keep(struct search *search, struct candidate *best, uint64_t start, uint32_t table,
                  const struct bat_copy *copy)
 {
@@ -165,7 +168,7 @@ static bool keep(struct search *search, struct candidate *best, uint64_t start, 
     return true;
 }
 
-/* Compare the code from a spot on with all functions that begin like it. */
+/* Compare the code from a spot on with all functions that begin like it; keep the best copy. */
 static enum bat_code find_candidate(struct search *search, size_t spot)
 {
     uint64_t keys[BEGINNING_KEYS];
@@ -208,7 +211,7 @@ static enum bat_code find_candidate(struct search *search, size_t spot)
     return BAT_OK;
 }
 
-/* --- The largest ---------------------------------------------------------------------------- */
+/* --- Choice --------------------------------------------------------------------------------- */
 
 static int by_size(const void *left_pointer, const void *right_pointer)
 {
@@ -226,7 +229,7 @@ static int by_run_start(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-/* Take the instructions of a candidate, if they are free; else none. */
+/* Take all instructions of a candidate, if all of them are free. */
 static bool take(const struct search *search, const struct candidate *candidate, uint8_t *is_taken)
 {
     const struct bat_copied_run *runs = search->runs + candidate->first_run;

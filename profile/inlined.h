@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Functions that BOLT has inlined, found in the output alone. Their code in the caller has no
- * entries, but the function itself is in the output too, with a table of its own. A stretch without
- * entries in which control goes the same ways over the same instructions, from the function's start
- * to its returns, is a copy of it. Internal to the library.
+ * Finds calls that BOLT has inlined, in the output alone. Internal to the library.
  *
- * What is not surely found is not found: all of the function has to be there, with a conditional
- * branch at least, and where two functions fit equally well neither is taken.
+ * The inlined code has no entries in the caller's table, but the called function is in the output
+ * too, with its own table. Code of the caller without entries is a copy of that function if control
+ * takes the same paths over the same instructions, from the function's start to its returns.
+ *
+ * A call is reported only if it is certain: the whole function must be there, with at least three
+ * instructions. Where two functions fit equally well, neither is reported.
  */
 #ifndef BAT_PROFILE_INLINED_H
 #define BAT_PROFILE_INLINED_H
@@ -15,46 +16,46 @@
 #include "bat_elf.h"
 #include "functions.h"
 
-/* What is read: a BOLTed program. */
+/* A BOLTed program. */
 struct bat_program {
     const struct bat_map *map;
     const struct bat_elf *elf;
     const struct bat_functions *functions;
 };
 
-/* How the functions of a program begin, to find those that may be inlined at a place. */
+/* The beginnings of a program's functions, to find those that may be inlined at an address. */
 struct bat_beginnings;
 
 /* NULL is allowed. */
 void bat_beginnings_free(struct bat_beginnings *beginnings);
 
-/* A piece of a function's code, in the output. */
+/* The code of a function or fragment, in the output. */
 struct bat_code_range {
     uint64_t start;
     uint64_t end;
 };
 
-/* A function with all that the note says of it. */
+/* A function whose code is searched for inlined calls. */
 struct bat_caller {
-    uint32_t table;                      /* hot */
-    const struct bat_code_range *ranges; /* ascending */
+    uint32_t table;                      /* its hot table */
+    const struct bat_code_range *ranges; /* its code, ascending */
     size_t range_count;
-    const uint64_t *entries; /* addresses that have entries, ascending */
+    const uint64_t *entries; /* addresses with an entry in the note, ascending */
     size_t entry_count;
 };
 
-/* A run of instructions that is a copy of another one. */
+/* Instructions of the caller that are a copy of instructions of the inlined function. */
 struct bat_copied_run {
     uint64_t start; /* addresses in the output */
     uint64_t end;
-    uint64_t origin;     /* what start is a copy of; for jumps, what control comes from */
-    uint64_t origin_end; /* behind the last instruction: branches have different lengths */
-    bool is_jump;        /* a jump that the function itself does not have */
+    uint64_t origin;     /* the original of start; for a jump, the instruction before it */
+    uint64_t origin_end; /* behind the original: branches may differ in length */
+    bool is_jump;        /* a jump (or a call for one) that the original does not have */
 };
 
 /* An inlined call. */
 struct bat_inlined_call {
-    uint32_t table;     /* hot table of the function */
+    uint32_t table;     /* hot table of the inlined function */
     uint32_t first_run; /* runs[first_run .. first_run + run_count), ascending */
     uint32_t run_count;
 };
@@ -67,12 +68,12 @@ struct bat_inlined {
 };
 
 /*
- * Find what is inlined in a caller; *inlined is to be freed with bat_inlined_free(). Where calls
- * are inlined inside of an inlined function only the outermost one is found. *beginnings is NULL at
- * first; it is made when it is needed, and to be freed with bat_beginnings_free().
+ * Find the calls that are inlined in a caller. The caller frees *inlined with bat_inlined_free().
+ * Of nested inlined calls only the outermost one is found. *beginnings must be NULL at first; it is
+ * made at its first use, and freed with bat_beginnings_free().
  *
- * Fails with BAT_ERR_MEMORY. Work is bounded by a multiple of the caller's instructions; what would
- * take more is not found. *beginnings takes time n log n in the functions.
+ * Fails with BAT_ERR_MEMORY. Time is limited to a multiple of the caller's instructions; calls
+ * beyond the limit are not found. Making *beginnings takes time n log n in the functions.
  */
 enum bat_code bat_inlined_find(const struct bat_program *program,
                                struct bat_beginnings **beginnings, const struct bat_caller *caller,

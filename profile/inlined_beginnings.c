@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * How functions begin: their first instructions up to a conditional branch, what that tests, and
- * the first instruction on both ways behind it; or, where no branch comes soon, the instructions
- * alone.
+ * Indexes functions by their beginning, to find those that the code of a caller may be a copy of. A
+ * beginning is the first instructions up to a conditional branch, the branch's condition, and the
+ * first instruction on both ways behind it; or only MOST_INSTRUCTIONS if they have no branch.
  */
 #include <stdlib.h>
 #include <xxhash.h>
@@ -20,16 +20,17 @@ struct bat_beginnings {
 
 struct beginning {
     uint64_t hash;      /* of the instructions before the branch */
-    uint64_t condition; /* without the bit that negates; 0: MOST_INSTRUCTIONS came first */
-    uint64_t ways[2];   /* where the condition is even, odd: 0 for what leaves the function */
+    uint64_t condition; /* without its lowest bit, which negates; 0 if there is no branch */
+    uint64_t ways[2];   /* hash of the first instruction where the even [0] or the odd [1] condition
+                           holds; 0 if that leaves the function */
 };
 
-/* The code whose beginning is looked at: a function's own, or in a caller. */
+/* The code whose beginning is read: that of a function, or code of a caller. */
 struct code {
     const struct bat_program *program;
-    const struct bat_spots *spots; /* or NULL */
-    size_t near;
-    uint32_t table; /* the function, if it is its own */
+    const struct bat_spots *spots; /* the caller's; NULL for a function's own code */
+    size_t hint;
+    uint32_t table; /* the function, for its own code */
     struct bat_known_code known;
     uint64_t start;
     struct bat_spot decoded;
@@ -37,15 +38,15 @@ struct code {
 
 static bool is_inside(struct code *code, uint64_t address)
 {
-    return code->spots ? bat_spots_at(code->spots, address, &code->near) != NULL
+    return code->spots ? bat_spots_at(code->spots, address, &code->hint) != NULL
                        : bat_program_is_in(code->program, code->table, address, &code->known);
 }
 
-/* The instruction at an address, if it may be a part of the beginning; else NULL. */
+/* The instruction at an address if it may belong to the beginning, else NULL. */
 static const struct bat_spot *read_one(struct code *code, uint64_t address)
 {
     if (code->spots) {
-        const struct bat_spot *spot = bat_spots_at(code->spots, address, &code->near);
+        const struct bat_spot *spot = bat_spots_at(code->spots, address, &code->hint);
         return spot && (!spot->has_entry || address == code->start) ? spot : NULL;
     }
     struct bat_code_at at;
@@ -61,7 +62,7 @@ static const struct bat_spot *read_one(struct code *code, uint64_t address)
     return &code->decoded;
 }
 
-/* The next instruction, past no-operations and jumps. */
+/* The first instruction from an address on that is no no-operation and no jump inside. */
 static const struct bat_spot *read_next(struct code *code, uint64_t address)
 {
     for (unsigned hops = 0; hops < MOST_JUMPS; hops++) {
@@ -78,7 +79,7 @@ static const struct bat_spot *read_next(struct code *code, uint64_t address)
     return NULL;
 }
 
-/* The number of an instruction that goes on to the next one; 0 for others. */
+/* The hash of an instruction that control always passes; 0 for others. */
 static uint64_t plain_hash(const struct bat_spot *spot)
 {
     bool is_plain = spot->kind == BAT_INSTRUCTION_OTHER || spot->kind == BAT_INSTRUCTION_CALL ||
@@ -136,10 +137,10 @@ unsigned bat_beginning_keys(const struct bat_program *program, const struct bat_
 {
     struct beginning beginning;
     struct code code = {
-        .program = program, .spots = spots, .near = spot, .start = spots->all[spot].address};
+        .program = program, .spots = spots, .hint = spot, .start = spots->all[spot].address};
     if (!read_beginning(&code, &beginning))
         return 0;
-    /* Where the function returns, something else stands in the caller. */
+    /* Where the function returns, the caller has other code: try keys without these ways. */
     unsigned count = 0;
     for (unsigned left_out = 0; left_out < BEGINNING_KEYS; left_out++) {
         struct beginning variant = beginning;
@@ -190,7 +191,7 @@ void bat_beginnings_free(struct bat_beginnings *beginnings)
     free(beginnings);
 }
 
-/* The number of the first beginning whose key is at least, or (is_above) greater than, this one. */
+/* The index of the first key that is at least, or if is_above greater than, this one. */
 static size_t first_from(const struct bat_beginnings *beginnings, uint64_t key, bool is_above)
 {
     size_t low = 0;

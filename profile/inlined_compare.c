@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Whether code of a caller is a copy of a function: both are followed side by side, on all ways,
- * until the function returns. BOLT lays the two out each by its own counts, so jumps and
- * no-operations stand anywhere, and conditions may be inverted. A tail call of the function is a
- * call in the caller, unless the inlined call was a tail call itself.
+ * Compares code of a caller with a function (the origin), to decide whether it is a copy: follows
+ * both side by side, on all paths, until the function returns. BOLT lays out each by its own
+ * counts, so jumps and no-operations may be anywhere, and conditions may be inverted. A tail call
+ * of the function is a call in the caller, unless the inlined call was a tail call itself.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,40 +11,42 @@
 #include "conditions.h"
 #include "inlined_parts.h"
 
-#define LEAST_INSTRUCTIONS 3u /* fewer are no proof */
+#define LEAST_INSTRUCTIONS 3u /* a copy of fewer may be chance */
 
 #define NO_ORIGIN UINT64_MAX
 
-/* Two places that are compared. */
+/* Two addresses whose code is compared. */
 struct pair {
     uint64_t here;   /* in the caller */
     uint64_t origin; /* in the function */
 };
 
-/* Pairs that were seen. */
+/* A slot of the hash table of pairs that were compared. */
 struct slot {
     struct pair pair;
-    uint32_t round; /* the comparison that saw it */
+    uint32_t round; /* number of the comparison; the slot is free in others */
 };
 
+/* A pair that is still to compare. */
 struct waiting {
     struct pair pair;
-    uint64_t from; /* the function's instruction that control comes from */
+    uint64_t from; /* the function's instruction before it */
 };
 
+/* How control leaves the copy. It must be the same on all paths. */
 enum leaves {
     LEAVES_NOT_YET,
-    LEAVES_TO_PLACE, /* goes on at one place of the caller */
-    LEAVES_CALLER,   /* returns from the caller, too */
+    LEAVES_TO_PLACE, /* to one address of the caller */
+    LEAVES_CALLER,   /* out of the caller, too: it returns, or makes a tail call */
 };
 
 struct bat_comparison {
     const struct bat_program *program;
     const struct bat_spots *spots;
-    size_t near; /* the spot that was looked at last */
+    size_t hint; /* index of the last spot; see bat_spots_at() */
     struct bat_known_code known_origin;
-    struct slot *slots; /* a power of two */
-    size_t slot_count;
+    struct slot *slots;
+    size_t slot_count; /* a power of two */
     size_t used;
     uint32_t round;
     struct waiting *waiting;
@@ -54,13 +56,13 @@ struct bat_comparison {
     size_t run_count;
     size_t run_capacity;
 
-    /* Of the comparison at hand. */
+    /* Of the current comparison. */
     uint64_t start;
     uint32_t table;
     uint64_t *budget;
     uint32_t instructions;
     enum leaves leaves;
-    uint64_t place; /* where it goes on */
+    uint64_t destination; /* with LEAVES_TO_PLACE: address in the caller */
     bool is_out_of_memory;
 };
 
@@ -90,7 +92,7 @@ void bat_comparison_free(struct bat_comparison *comparison)
     free(comparison);
 }
 
-/* --- What was seen ---------------------------------------------------------------------------- */
+/* --- Compared pairs --------------------------------------------------------------------------- */
 
 static size_t slot_of(const struct bat_comparison *comparison, const struct pair *pair)
 {
@@ -99,7 +101,7 @@ static size_t slot_of(const struct bat_comparison *comparison, const struct pair
     return (size_t)(hash >> 32) & (comparison->slot_count - 1);
 }
 
-/* Linear probing over slots of this round; those of earlier ones are free. */
+/* The slot of a pair, or the free slot for it. Linear probing; slots of earlier rounds are free. */
 static struct slot *find_slot(const struct bat_comparison *comparison, const struct pair *pair)
 {
     for (size_t i = slot_of(comparison, pair);; i = (i + 1) & (comparison->slot_count - 1)) {
@@ -126,7 +128,7 @@ static bool grow_slots(struct bat_comparison *comparison)
     return true;
 }
 
-/* True if a pair is seen for the first time. */
+/* True if a pair is new in this comparison; then adds it. */
 static bool is_new(struct bat_comparison *comparison, struct pair pair)
 {
     if (2 * comparison->used >= comparison->slot_count && !grow_slots(comparison)) {
@@ -157,7 +159,7 @@ static void wait(struct bat_comparison *comparison, uint64_t here, uint64_t orig
     comparison->waiting[comparison->waiting_count++] = (struct waiting){{here, origin}, from};
 }
 
-/* Some code of the caller is a copy: of the first that it is compared with. */
+/* Add a run, unless the caller's code at its start is in one already. */
 static void add_run(struct bat_comparison *comparison, const struct bat_copied_run *run)
 {
     if (!is_new(comparison, (struct pair){run->start, NO_ORIGIN}))
@@ -194,7 +196,7 @@ static void add_instruction(struct bat_comparison *comparison, const struct bat_
                                      .origin_end = origin->address + origin->instruction.length});
 }
 
-/* A jump, or a call in place of one, that control comes to from an instruction of the function. */
+/* Add a jump of the caller, or a call in place of one, behind an instruction of the function. */
 static void add_jump(struct bat_comparison *comparison, const struct bat_spot *here, uint64_t from)
 {
     add_run(comparison, &(struct bat_copied_run){.start = here->address,
@@ -203,16 +205,15 @@ static void add_jump(struct bat_comparison *comparison, const struct bat_spot *h
                                                  .is_jump = true});
 }
 
-/* --- Following ----------------------------------------------------------------------------------
- */
+/* --- Paths ------------------------------------------------------------------------------------ */
 
 /* The instruction of the caller at an address, or NULL. */
 static const struct bat_spot *spot_at(struct bat_comparison *comparison, uint64_t address)
 {
-    return bat_spots_at(comparison->spots, address, &comparison->near);
+    return bat_spots_at(comparison->spots, address, &comparison->hint);
 }
 
-/* The same for one that may be a part of the copy. */
+/* The same, but NULL for one with an entry: it is not inlined, except at the start. */
 static const struct bat_spot *read_here(struct bat_comparison *comparison, uint64_t address)
 {
     const struct bat_spot *spot = spot_at(comparison, address);
@@ -233,39 +234,39 @@ static bool spend(struct bat_comparison *comparison)
     return true;
 }
 
-static bool leave(struct bat_comparison *comparison, enum leaves leaves, uint64_t place)
+static bool leave(struct bat_comparison *comparison, enum leaves leaves, uint64_t destination)
 {
     if (comparison->leaves != LEAVES_NOT_YET)
-        return comparison->leaves == leaves && comparison->place == place;
+        return comparison->leaves == leaves && comparison->destination == destination;
     comparison->leaves = leaves;
-    comparison->place = place;
+    comparison->destination = destination;
     return true;
 }
 
-/* The function returns, and the caller goes on. */
-static bool leave_to(struct bat_comparison *comparison, uint64_t place)
+/* The function returns: control goes on at an address of the caller. False if paths disagree. */
+static bool leave_to(struct bat_comparison *comparison, uint64_t destination)
 {
     for (unsigned hops = 0; hops < MOST_JUMPS; hops++) {
-        const struct bat_spot *spot = spot_at(comparison, place);
+        const struct bat_spot *spot = spot_at(comparison, destination);
         if (!spot)
             return false;
         if (spot->kind == BAT_INSTRUCTION_RETURN)
             return leave(comparison, LEAVES_CALLER, 0);
         if (spot->kind == BAT_INSTRUCTION_NOP)
-            place += spot->length;
+            destination += spot->length;
         else if (spot->kind == BAT_INSTRUCTION_JUMP && spot_at(comparison, spot->target))
-            place = spot->target;
+            destination = spot->target;
         else
-            return leave(comparison, LEAVES_TO_PLACE, place);
+            return leave(comparison, LEAVES_TO_PLACE, destination);
     }
     return false;
 }
 
-/* A conditional branch of the function leads to another one: here a call or jump does. */
+/* A conditional branch leaves the function (a tail call): the caller has a call or jump for it. */
 static bool compare_leaving_branch(struct bat_comparison *comparison, uint64_t here,
                                    uint64_t target, uint64_t from)
 {
-    if (here == target) /* a branch leads there, too */
+    if (here == target) /* the caller's branch leads there, too */
         return leave(comparison, LEAVES_CALLER, 0);
     for (unsigned hops = 0; hops < MOST_JUMPS && spend(comparison); hops++) {
         const struct bat_spot *spot = read_here(comparison, here);
@@ -316,11 +317,11 @@ static bool is_same(const struct bat_comparison *comparison, const struct bat_sp
            bat_code_same(machine, &at, origin);
 }
 
-/* What became of two instructions. */
+/* The result for two instructions. */
 enum verdict {
     VERDICT_DIFFERENT,
-    VERDICT_SAME, /* and control goes on behind them */
-    VERDICT_END,  /* the same, and what comes next is told */
+    VERDICT_SAME, /* control goes on behind both */
+    VERDICT_END,  /* the same, and the path ends here or its successors wait */
 };
 
 static enum verdict verdict_of(bool is_copy)
@@ -354,7 +355,9 @@ static enum verdict compare_instructions(struct bat_comparison *comparison,
     }
 }
 
-/* The next instruction of the function, past no-operations and jumps. False: control leaves it. */
+/*
+ * Read the function's next instruction, past no-operations and jumps. False if control leaves it.
+ */
 static bool read_origin(struct bat_comparison *comparison, uint64_t *origin,
                         struct bat_code_at *code)
 {
@@ -371,7 +374,7 @@ static bool read_origin(struct bat_comparison *comparison, uint64_t *origin,
     return false;
 }
 
-/* Follow one way from a pair of places. False if the code differs. */
+/* Follow one path from a pair of addresses. False if the code differs. */
 static bool follow(struct bat_comparison *comparison, const struct waiting *way)
 {
     uint64_t here = way->pair.here;

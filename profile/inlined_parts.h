@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* The parts of inlined.h: code, how functions begin, and how they are compared. Internal to them.
+/*
+ * What the parts of inlined.h share: the caller's code (inlined.c), the beginnings of functions
+ * (inlined_beginnings.c), and comparisons of code (inlined_compare.c). Internal to them.
  */
 #ifndef BAT_PROFILE_INLINED_PARTS_H
 #define BAT_PROFILE_INLINED_PARTS_H
@@ -8,10 +10,11 @@
 #include "key_sort.h"
 #include "same_code.h"
 
-#define MOST_JUMPS 8u /* that follow each other */
+#define MOST_JUMPS 8u /* in a row */
 
 /* --- The caller's code ------------------------------------------------------------------------ */
 
+/* An instruction of the caller. */
 struct bat_spot {
     uint64_t address;
     uint64_t target; /* of a branch, jump or call */
@@ -28,20 +31,21 @@ struct bat_spots {
     size_t capacity;
 };
 
-/* The number of the spot at an address, or of the first one behind it. Logarithmic. */
+/* The index of the first spot at or behind an address. Logarithmic. */
 size_t bat_spots_from(const struct bat_spots *spots, uint64_t address);
 
-/* The spot at an address; NULL if no instruction of the caller stands there. *near, a number of
- * a spot, is tried first, and is then that of this one. */
-const struct bat_spot *bat_spots_at(const struct bat_spots *spots, uint64_t address, size_t *near);
-
-/* --- Other functions ----------------------------------------------------------------------------
+/*
+ * The spot at an address; NULL if no instruction of the caller starts there. Tries the index *hint
+ * and the next one first; sets *hint to the spot's index if it is found.
  */
+const struct bat_spot *bat_spots_at(const struct bat_spots *spots, uint64_t address, size_t *hint);
 
-/* The code of one function or fragment, kept from one look-up to the next. */
+/* --- Other functions ------------------------------------------------------------------------ */
+
+/* The function or fragment of the last look-up, to speed up the next one. */
 struct bat_known_code {
     struct bat_code_range range; /* empty at first */
-    uint32_t table;              /* hot */
+    uint32_t table;              /* its hot table */
 };
 
 /* True if an address is in the function of a hot table, or in one of its fragments. */
@@ -50,12 +54,12 @@ bool bat_program_is_in(const struct bat_program *program, uint32_t table, uint64
 
 /* --- Beginnings ----------------------------------------------------------------------------- */
 
-/* The most numbers that the beginning of a function's code in a caller can have. */
+/* The most keys that the code from one spot on can have. */
 #define BEGINNING_KEYS 4u
 
 /*
- * Numbers by which bat_beginnings_find() knows the functions that the code from a spot on may be a
- * copy of. Returns how many there are; 0: it is the copy of no function.
+ * The keys for bat_beginnings_find() of functions that the code from a spot on may be a copy of.
+ * Returns the number of keys; 0 if the code cannot be a copy of any function.
  */
 unsigned bat_beginning_keys(const struct bat_program *program, const struct bat_spots *spots,
                             size_t spot, uint64_t keys[BEGINNING_KEYS]);
@@ -64,7 +68,7 @@ unsigned bat_beginning_keys(const struct bat_program *program, const struct bat_
 enum bat_code bat_beginnings_create(const struct bat_program *program,
                                     struct bat_beginnings **beginnings);
 
-/* The functions with a number: the value of each key is a hot table. */
+/* The functions with a key, as hot tables in the values of *count items. */
 const struct bat_sort_key *bat_beginnings_find(const struct bat_beginnings *beginnings,
                                                uint64_t key, size_t *count);
 
@@ -79,14 +83,14 @@ void bat_comparison_free(struct bat_comparison *comparison);
 
 /* What the comparison found. */
 struct bat_copy {
-    uint32_t instructions;             /* 0: it is no copy */
-    const struct bat_copied_run *runs; /* in no order; until the next comparison */
+    uint32_t instructions;             /* number of copied instructions; 0 if it is no copy */
+    const struct bat_copied_run *runs; /* in no order; valid until the next comparison */
     size_t run_count;
 };
 
 /*
- * Compare the caller's code at start with the function of a hot table. *budget counts instructions
- * down; at 0 nothing is found any more. Fails with BAT_ERR_MEMORY.
+ * Compare the caller's code at start with the function of a hot table. Each instruction lowers
+ * *budget; at 0 nothing is found. Fails with BAT_ERR_MEMORY.
  */
 enum bat_code bat_compare(struct bat_comparison *comparison, uint64_t start, uint32_t table,
                           uint64_t *budget, struct bat_copy *copy);

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Judges all functions of a profile (bat_records_judge()): by their code in the input binary where
+ * that is at hand (judge_code.c), otherwise by the note (judge_note.c). Sums up the verdicts.
+ */
 #include "judge.h"
 
 #include <stdlib.h>
@@ -11,9 +15,9 @@ struct judging {
     struct bat_records *records;
     struct bat_judgement *result;
     bool is_yaml;
-    struct bat_uncovered *kept;     /* what the translation has read; NULL if it is of no use */
-    struct bat_uncovered uncovered; /* the code of functions that are not in it */
-    uint8_t *is_named; /* each function of the records: a record is from it, or enters it */
+    struct bat_uncovered *kept;     /* code that the translation has read; NULL if of no use */
+    struct bat_uncovered uncovered; /* code of the functions that are not in kept */
+    uint8_t *is_named;              /* for each function: a record is from it, or enters it */
     struct bat_error *error;
 };
 
@@ -27,21 +31,22 @@ static bool is_function(const struct bat_records *records, uint64_t word)
     return word >> 32 == BAT_KIND_SYMBOL && (uint32_t)word < records->function_count;
 }
 
-struct bat_block *judged_blocks(const struct judged_records *of, uint32_t *count)
+struct bat_block *judged_blocks(const struct judged_records *judged, uint32_t *count)
 {
-    const struct bat_map *map = of->records->map;
-    uint32_t table = of->records->tables[of->function];
+    const struct bat_map *map = judged->records->map;
+    uint32_t table = judged->records->tables[judged->function];
     uint32_t capacity = bat_blocks(map, table, NULL, 0);
     struct bat_block *blocks = malloc(((size_t)capacity + 1) * sizeof(*blocks));
     *count = blocks ? bat_blocks(map, table, blocks, capacity) : 0;
     return blocks;
 }
 
-/* --- Which function's code ------------------------------------------------------------------ */
+/* --- Code ----------------------------------------------------------------------------------- */
 
 /*
- * Index of the function whose code tells what llvm-bolt will say: that of the input, or one that
- * BOLT has left as it was there. BAT_NONE if there is none: only the note is asked then.
+ * The index of the function whose code llvm-bolt will compare the records with: one of the input
+ * binary, or one that BOLT has not changed. BAT_NONE if its code is not at hand: then the note
+ * decides.
  */
 static uint32_t code_of(const struct bat_records *records, uint32_t function)
 {
@@ -52,7 +57,7 @@ static uint32_t code_of(const struct bat_records *records, uint32_t function)
     return records->tables[function] == BAT_NONE ? function : BAT_NONE;
 }
 
-/* Open the code of all functions that are named, as far as the translation has not read it. */
+/* Open the code of all named functions that the translation has not read. */
 static enum bat_code open_code(struct judging *judging)
 {
     struct bat_records *records = judging->records;
@@ -119,14 +124,14 @@ static void count_verdict(struct judging *judging, const struct verdict *verdict
     result->stale_samples += verdict->samples;
 }
 
-static enum bat_code judge_function(struct judging *judging, const struct judged_records *of)
+static enum bat_code judge_function(struct judging *judging, const struct judged_records *judged)
 {
     struct verdict verdict;
-    uint32_t function = code_of(judging->records, of->function);
+    uint32_t function = code_of(judging->records, judged->function);
     if (function == BAT_NONE) {
-        if (judging->records->tables[of->function] == BAT_NONE)
+        if (judging->records->tables[judged->function] == BAT_NONE)
             return BAT_OK;
-        enum bat_code code = judge_by_note(of, &verdict, judging->error);
+        enum bat_code code = judge_by_note(judged, &verdict, judging->error);
         if (code)
             return code;
         if (verdict.is_given_up)
@@ -138,13 +143,13 @@ static enum bat_code judge_function(struct judging *judging, const struct judged
     const struct bat_code_graph *graph;
     enum bat_code code = read_code(judging, function, &graph);
     if (!code && graph->is_simple)
-        code = judge_by_code(of, graph, &verdict, judging->error);
+        code = judge_by_code(judged, graph, &verdict, judging->error);
     if (!code && graph->is_simple)
         count_verdict(judging, &verdict);
     return code;
 }
 
-/* Records are sorted by the function that they are from. */
+/* Judge all named functions. Records are sorted by their source function. */
 static enum bat_code judge_functions(struct judging *judging)
 {
     struct bat_records *records = judging->records;
@@ -153,15 +158,16 @@ static enum bat_code judge_functions(struct judging *judging)
     enum bat_code code = BAT_OK;
     for (uint32_t i = 0; i < records->function_count && !code; i++) {
         uint64_t word = bat_fdata_word(BAT_KIND_SYMBOL, i);
-        struct judged_records of = {.records = records, .function = i, .is_yaml = judging->is_yaml};
+        struct judged_records judged = {
+            .records = records, .function = i, .is_yaml = judging->is_yaml};
         while (next < branches->count && bat_counts_item(branches, next)[0] < word)
             next++;
-        of.first = next;
+        judged.first = next;
         while (next < branches->count && bat_counts_item(branches, next)[0] == word)
             next++;
-        of.end = next;
+        judged.end = next;
         if (judging->is_named[i])
-            code = judge_function(judging, &of);
+            code = judge_function(judging, &judged);
     }
     return code;
 }

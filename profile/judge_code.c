@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Judges a function's records by the control-flow graph of its code in the input binary. */
 #include <stdlib.h>
 
 #include "bat_decoder.h"
 #include "judge.h"
 
-static const uint64_t *record(const struct judged_records *of, uint32_t i)
+static const uint64_t *record(const struct judged_records *judged, uint32_t i)
 {
-    return bat_counts_item(&of->records->branches, i);
+    return bat_counts_item(&judged->records->branches, i);
 }
 
 /* --- fdata -------------------------------------------------------------------------------- */
 
-static void judge_fdata(const struct judged_records *of, const struct bat_code_graph *graph,
+static void judge_fdata(const struct judged_records *judged, const struct bat_code_graph *graph,
                         struct verdict *verdict)
 {
-    bool is_bolted = bat_records_have_note(of->records);
-    for (uint32_t i = of->first; i < of->end; i++) {
-        const uint64_t *item = record(of, i);
+    bool is_bolted = bat_records_have_note(judged->records);
+    for (uint32_t i = judged->first; i < judged->end; i++) {
+        const uint64_t *item = record(judged, i);
         if (!judged_is_branch(item))
             continue;
         verdict->samples += item[4];
@@ -29,12 +30,12 @@ static void judge_fdata(const struct judged_records *of, const struct bat_code_g
 
 /* --- YAML --------------------------------------------------------------------------------- */
 
-/* True if the note's blocks are those of the code. What stands in them it knows by hashes only. */
-static bool fits(const struct judged_records *of, const struct bat_code_graph *graph,
+/* True if the note's blocks are those of the code. Their hashes are not compared. */
+static bool fits(const struct judged_records *judged, const struct bat_code_graph *graph,
                  const struct bat_block *blocks, uint32_t count)
 {
-    uint32_t table = of->records->tables[of->function];
-    if (of->records->map->functions[table].input_block_count != graph->blocks.count)
+    uint32_t table = judged->records->tables[judged->function];
+    if (judged->records->map->functions[table].input_block_count != graph->blocks.count)
         return false;
     for (uint32_t i = 0; i < count; i++)
         if (blocks[i].index >= graph->blocks.count ||
@@ -43,12 +44,12 @@ static bool fits(const struct judged_records *of, const struct bat_code_graph *g
     return true;
 }
 
-static bool takes_yaml(const struct judged_records *of, const struct bat_code_graph *graph,
+static bool takes_yaml(const struct judged_records *judged, const struct bat_code_graph *graph,
                        const struct bat_block *blocks, uint32_t count, uint32_t i)
 {
-    const uint64_t *item = record(of, i);
+    const uint64_t *item = record(judged, i);
     uint32_t from = bat_block_at(blocks, count, item[1]);
-    if (judged_yaml_place(of->records, i) == BAT_YAML_CALL)
+    if (judged_yaml_place(judged->records, i) == BAT_YAML_CALL)
         return bat_code_graph_takes_call(graph, blocks[from].index,
                                          item[1] - blocks[from].input_offset);
     uint32_t to = bat_block_at(blocks, count, item[3]);
@@ -56,37 +57,38 @@ static bool takes_yaml(const struct judged_records *of, const struct bat_code_gr
                                    to == BAT_NONE ? 0 : blocks[to].index);
 }
 
-static enum bat_code judge_yaml(const struct judged_records *of, const struct bat_code_graph *graph,
-                                struct verdict *verdict, struct bat_error *error)
+static enum bat_code judge_yaml(const struct judged_records *judged,
+                                const struct bat_code_graph *graph, struct verdict *verdict,
+                                struct bat_error *error)
 {
-    if (of->records->tables[of->function] == BAT_NONE) {
-        verdict->is_stale = true; /* it has no hash */
+    if (judged->records->tables[judged->function] == BAT_NONE) {
+        verdict->is_stale = true; /* YAML has no hash of it */
         return BAT_OK;
     }
     uint32_t count;
-    struct bat_block *blocks = judged_blocks(of, &count);
+    struct bat_block *blocks = judged_blocks(judged, &count);
     if (!blocks)
         return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for blocks");
-    bool is_fit = fits(of, graph, blocks, count);
-    for (uint32_t i = of->first; i < of->end; i++) {
-        const uint64_t *item = record(of, i);
-        enum bat_yaml_place place = judged_yaml_place(of->records, i);
+    bool is_fit = fits(judged, graph, blocks, count);
+    for (uint32_t i = judged->first; i < judged->end; i++) {
+        const uint64_t *item = record(judged, i);
+        enum bat_yaml_place place = judged_yaml_place(judged->records, i);
         if (place == BAT_YAML_NOWHERE || bat_block_at(blocks, count, item[1]) == BAT_NONE)
             continue;
         verdict->samples += place == BAT_YAML_SUCCESSOR ? item[4] : 0;
-        verdict->is_stale |= !is_fit || !takes_yaml(of, graph, blocks, count, i);
+        verdict->is_stale |= !is_fit || !takes_yaml(judged, graph, blocks, count, i);
     }
     verdict->is_stale |= !is_fit;
     free(blocks);
     return BAT_OK;
 }
 
-enum bat_code judge_by_code(const struct judged_records *of, const struct bat_code_graph *graph,
+enum bat_code judge_by_code(const struct judged_records *judged, const struct bat_code_graph *graph,
                             struct verdict *verdict, struct bat_error *error)
 {
     *verdict = (struct verdict){0};
-    if (of->is_yaml)
-        return judge_yaml(of, graph, verdict, error);
-    judge_fdata(of, graph, verdict);
+    if (judged->is_yaml)
+        return judge_yaml(judged, graph, verdict, error);
+    judge_fdata(judged, graph, verdict);
     return BAT_OK;
 }

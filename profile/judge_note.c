@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Without the input's code: its blocks are those that the note knows, and its edges those that the
- * output's code has between them.
+ * Judges a function's records without the input's code: the function's blocks are those that the
+ * note lists, and its edges those that the output's code has between them.
  */
 #include <elf.h>
 #include <stdlib.h>
@@ -12,12 +12,12 @@
 #include "output_flow.h"
 
 struct note_judging {
-    const struct judged_records *of;
+    const struct judged_records *judged;
     const struct bat_output_flow *flow;
     uint64_t *edges; /* from block << 32 | to block, ascending */
     size_t edge_count;
-    uint8_t *is_open; /* of each block: it ends in a jump to anywhere, or a return */
-    uint8_t *calls;   /* of each block: its first instruction is a call, or leaves the function */
+    uint8_t *is_open; /* for each block: ends in an indirect jump, a return or a trap */
+    uint8_t *calls;   /* for each block: its first instruction is a call, or leaves the function */
     uint32_t *known;  /* input offsets of branches and calls, ascending */
     size_t known_count;
     bool is_given_up;
@@ -38,14 +38,14 @@ static int by_offset(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-/* --- What the note knows ---------------------------------------------------------------------- */
+/* --- Edges and calls -------------------------------------------------------------------------- */
 
 static void add_edge(struct note_judging *judging, uint32_t from, uint32_t to)
 {
     judging->edges[judging->edge_count++] = (uint64_t)from << 32 | to;
 }
 
-/* The pair of branches that a block is part of and BOLT may have exchanged targets of; or NULL. */
+/* The pair of branches with exchanged targets (three_way.h) that a block belongs to, or NULL. */
 static const struct bat_three_way *pair_of(const struct note_judging *judging, uint32_t block)
 {
     const struct bat_output_flow *flow = judging->flow;
@@ -53,7 +53,7 @@ static const struct bat_three_way *pair_of(const struct note_judging *judging, u
     return pair == BAT_NONE ? NULL : &flow->pairs[pair];
 }
 
-/* The edges of a pair before BOLT: each target is one of the first branch, or of the second. */
+/* Add the edges that a pair had before BOLT; both, if it is not known which branch had a target. */
 static void add_pair(struct note_judging *judging, const struct bat_three_way *pair)
 {
     add_edge(judging, pair->first, pair->second);
@@ -65,7 +65,7 @@ static void add_pair(struct note_judging *judging, const struct bat_three_way *p
     }
 }
 
-/* The edge to the input block that begins where control goes to an output block. */
+/* Add the edge to the input block that begins where control enters an output block. */
 static void add_way(struct note_judging *judging, uint32_t from, uint32_t to, bool is_branch)
 {
     const struct bat_output_flow *flow = judging->flow;
@@ -77,10 +77,10 @@ static void add_way(struct note_judging *judging, uint32_t from, uint32_t to, bo
     add_edge(judging, from, flow->begins[block->first_begin + first]);
 }
 
-/* The note has no entry of its own for a call at a block's start. */
+/* Find calls at a block's start: the note has no separate entry for them. */
 static void look_at_start(struct note_judging *judging, const struct bat_output_block *block)
 {
-    const struct bat_elf *elf = judging->of->records->binary->elf;
+    const struct bat_elf *elf = judging->judged->records->binary->elf;
     struct bat_instruction instruction;
     if (block->begin_count == 0 || !bat_original_decode(elf, block->start, &instruction))
         return;
@@ -93,11 +93,11 @@ static void look_at_start(struct note_judging *judging, const struct bat_output_
         (is_direct && bat_output_flow_at(judging->flow, instruction.target) == BAT_NONE);
 }
 
-/* A jump that llvm-bolt cannot follow: it gives the function up. */
+/* Find a jump that llvm-bolt cannot resolve: it gives the function up. */
 static enum bat_code look_at_jump(struct note_judging *judging,
                                   const struct bat_output_block *block)
 {
-    const struct bat_elf *elf = judging->of->records->binary->elf;
+    const struct bat_elf *elf = judging->judged->records->binary->elf;
     uint64_t available;
     const uint8_t *bytes = bat_elf_at_address(elf, block->start, &available);
     uint64_t size = block->end - block->start;
@@ -110,7 +110,7 @@ static enum bat_code look_at_jump(struct note_judging *judging,
     return code;
 }
 
-/* All edges of an output block: two at most besides those between blocks that begin there. */
+/* Add the edges of an output block: at most two, and those between blocks that begin there. */
 static enum bat_code add_edges(struct note_judging *judging, uint32_t number)
 {
     const struct bat_output_flow *flow = judging->flow;
@@ -134,7 +134,7 @@ static enum bat_code add_edges(struct note_judging *judging, uint32_t number)
 
 static void add_known(struct note_judging *judging, uint32_t table)
 {
-    const struct bat_map *map = judging->of->records->map;
+    const struct bat_map *map = judging->judged->records->map;
     const struct bat_function *function = &map->functions[table];
     for (uint32_t i = 0; i < function->entry_count; i++) {
         uint32_t input = map->input_offsets[function->first_entry + i];
@@ -143,7 +143,7 @@ static void add_known(struct note_judging *judging, uint32_t table)
     }
 }
 
-/* Every entry of a function's tables. */
+/* The number of entries in all tables of a function. */
 static size_t count_entries(const struct bat_map *map, uint32_t hot)
 {
     size_t count = map->functions[hot].entry_count;
@@ -154,9 +154,9 @@ static size_t count_entries(const struct bat_map *map, uint32_t hot)
 
 static enum bat_code read_note(struct note_judging *judging)
 {
-    struct bat_records *records = judging->of->records;
+    struct bat_records *records = judging->judged->records;
     const struct bat_map *map = records->map;
-    uint32_t hot = map->functions[records->tables[judging->of->function]].parent;
+    uint32_t hot = map->functions[records->tables[judging->judged->function]].parent;
     enum bat_code code = bat_records_flow(records, hot, &judging->flow, judging->error);
     if (code != BAT_OK)
         return code;
@@ -195,7 +195,7 @@ static bool has_edge(const struct note_judging *judging, uint32_t from, uint32_t
     return bsearch(&wanted, judging->edges, judging->edge_count, sizeof(wanted), by_edge);
 }
 
-/* A branch or call inside the function. */
+/* True if llvm-bolt accepts a record of a branch or call inside the function. */
 static bool takes_branch(const struct note_judging *judging, const uint64_t *item)
 {
     const struct bat_output_flow *flow = judging->flow;
@@ -228,24 +228,24 @@ static bool takes_yaml(const struct note_judging *judging, const uint64_t *item,
 static void judge_record(const struct note_judging *judging, uint32_t record,
                          struct verdict *verdict)
 {
-    const uint64_t *item = bat_counts_item(&judging->of->records->branches, record);
-    enum bat_yaml_place place = judged_yaml_place(judging->of->records, record);
-    if (judging->of->is_yaml && place != BAT_YAML_NOWHERE) {
+    const uint64_t *item = bat_counts_item(&judging->judged->records->branches, record);
+    enum bat_yaml_place place = judged_yaml_place(judging->judged->records, record);
+    if (judging->judged->is_yaml && place != BAT_YAML_NOWHERE) {
         verdict->samples += place == BAT_YAML_SUCCESSOR ? item[4] : 0;
         verdict->is_stale |= !takes_yaml(judging, item, place);
-    } else if (!judging->of->is_yaml && judged_is_branch(item)) {
+    } else if (!judging->judged->is_yaml && judged_is_branch(item)) {
         verdict->samples += item[4];
         verdict->is_stale |= item[0] == item[2] && !takes_branch(judging, item);
     }
 }
 
-enum bat_code judge_by_note(const struct judged_records *of, struct verdict *verdict,
+enum bat_code judge_by_note(const struct judged_records *judged, struct verdict *verdict,
                             struct bat_error *error)
 {
     *verdict = (struct verdict){0};
-    struct note_judging judging = {.of = of, .error = error};
+    struct note_judging judging = {.judged = judged, .error = error};
     enum bat_code code = read_note(&judging);
-    for (uint32_t i = of->first; i < of->end && !code; i++)
+    for (uint32_t i = judged->first; i < judged->end && !code; i++)
         judge_record(&judging, i, verdict);
     verdict->is_given_up = judging.is_given_up;
     free(judging.edges);

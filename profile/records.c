@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Records of a translation: look-ups, and adding the records of fdata inputs (records.h). */
 #include "records.h"
 
 #include <stdlib.h>
@@ -82,7 +83,7 @@ const char *bat_records_name(const struct bat_records *records, uint32_t name, b
 /* The binary's functions by escaped name. */
 struct name_index {
     struct bat_strings names;
-    uint32_t *functions; /* of the names, by number: the first function called so */
+    uint32_t *functions; /* for each name: the first function with it */
 };
 
 static void free_index(struct name_index *index)
@@ -127,7 +128,7 @@ static int compare_names(const void *left, const void *right, void *names)
                   bat_strings_get(names, *(const uint32_t *)right));
 }
 
-/* The names' numbers in alphabetical order, to be freed; NULL if there is no memory. */
+/* The indices of names in alphabetical order. The caller frees them. NULL without memory. */
 static uint32_t *sort_names(const struct bat_strings *names)
 {
     uint32_t *order = malloc(((size_t)names->count + 1) * sizeof(*order));
@@ -140,8 +141,9 @@ static uint32_t *sort_names(const struct bat_strings *names)
 }
 
 /*
- * For each name in an fdata input, its name in the records. New ones are added in alphabetical
- * order: records are sorted by them, and should not depend on the order in which they came.
+ * For each name of an fdata input, find or make its name in the records. New names are added in
+ * alphabetical order, because records are sorted by them and must not depend on the order of
+ * reading.
  */
 static enum bat_code map_names(struct bat_records *records, const struct bat_strings *names,
                                const struct name_index *index, uint32_t *numbers)
@@ -181,7 +183,7 @@ static enum bat_code add_renamed(struct bat_counts *counts, const struct bat_cou
     return code;
 }
 
-/* Records join others only if they are of the same sort. */
+/* fdata must match the records: of a BOLTed binary or not, and of branches or of samples. */
 static enum bat_code check_header(const struct bat_records *records, const struct bat_fdata *fdata,
                                   struct bat_error *error)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Which secondary entry points of functions without a table are called: their code tells. */
+/*
+ * Finds the secondary entry points, in functions without a table, that records enter: by the blocks
+ * of their code.
+ */
 #include <stdlib.h>
 
 #include "profile.h"
@@ -11,7 +14,7 @@ static bool is_function(const struct bat_records *records, uint64_t word)
     return word >> 32 == BAT_KIND_SYMBOL && (uint32_t)word < records->function_count;
 }
 
-/* True for a branch out of a function with a table into one without, behind its start. */
+/* True for a branch from a function with a table to one without, but not to its start. */
 static bool may_enter(const struct bat_records *records, const uint64_t *item)
 {
     return is_function(records, item[0]) && is_function(records, item[2]) && item[3] != 0 &&

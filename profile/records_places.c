@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * How YAML tells each record. fdata has addresses only; YAML has successors of blocks and calls,
- * and blocks are those of the note.
+ * Finds the place of each record in YAML. fdata has addresses only. YAML has successors of blocks
+ * and calls, so a record to the start of its own function must be known as a jump or a recursive
+ * call; and its blocks are those of the note, so records of other blocks are left out.
  */
 #include <stdlib.h>
 
@@ -10,7 +11,7 @@
 #include "profile.h"
 #include "records.h"
 
-/* The calls of one function, as far as the note knows them. */
+/* The calls of one function that have an entry in the note; kept for its further records. */
 struct own_calls {
     uint32_t function;
     uint32_t *offsets; /* in the input, ascending */
@@ -37,7 +38,7 @@ static size_t count_entries(const struct bat_map *map, uint32_t hot)
     return count;
 }
 
-/* The input offsets of a table's entries where the output has calls. */
+/* Add the input offsets of a table's entries where the output has calls. */
 static void add_calls(const struct bat_records *records, uint32_t table, struct own_calls *calls)
 {
     const struct bat_map *map = records->map;
@@ -71,7 +72,7 @@ static enum bat_code read_calls(const struct bat_records *records, uint32_t func
     return BAT_OK;
 }
 
-/* By the note and the output's code: an entry where the output has no call is no call's. */
+/* Decide by the note and the output's code: a call if the entry is one in the output. */
 static enum bat_code is_no_call(const struct bat_records *records, const uint64_t *item,
                                 struct own_calls *calls, bool *is_jump, struct bat_error *error)
 {
@@ -90,7 +91,7 @@ static enum bat_code is_no_call(const struct bat_records *records, const uint64_
     return BAT_OK;
 }
 
-/* By the input's code. */
+/* Decide by the input's code. */
 static bool is_input_jump(const struct bat_records *records, const uint64_t *item)
 {
     uint64_t address = records->symbols[(uint32_t)item[0]].address + item[1];
@@ -100,7 +101,7 @@ static bool is_input_jump(const struct bat_records *records, const uint64_t *ite
             instruction.kind == BAT_INSTRUCTION_CONDITIONAL);
 }
 
-/* A record to the start of its own function: a jump, a fall-through, or a call. */
+/* Find the place of a record to the start of its own function. */
 static enum bat_code find_jump(const struct bat_records *records, const uint64_t *item,
                                struct own_calls *calls, uint8_t *place, struct bat_error *error)
 {
@@ -117,14 +118,14 @@ static enum bat_code find_jump(const struct bat_records *records, const uint64_t
 
 /* --- Blocks that the note lacks --------------------------------------------------------------- */
 
-/* The blocks of one function of the input, by the note and by its code. */
+/* The blocks of one input function, by the note and by its code. */
 struct both_blocks {
     struct bat_block *noted;
-    uint32_t count;
+    uint32_t count; /* of noted */
     const struct bat_code_blocks *code;
 };
 
-/* True if the note has the block of the code that holds an offset. */
+/* True if the note lists the block of the code that holds an offset. */
 static bool has_block(const struct both_blocks *blocks, uint64_t offset)
 {
     uint32_t noted = bat_block_at(blocks->noted, blocks->count, offset);
@@ -133,6 +134,7 @@ static bool has_block(const struct both_blocks *blocks, uint64_t offset)
            blocks->noted[noted].input_offset == blocks->code->all[block].start;
 }
 
+/* Leave out the records of blocks that the note lacks. */
 static void leave_out(struct bat_records *records, const struct both_blocks *blocks, uint32_t first,
                       uint32_t end)
 {
@@ -147,8 +149,8 @@ static void leave_out(struct bat_records *records, const struct both_blocks *blo
 }
 
 /*
- * Records from first to end are of one function of the input, which has a table. Those of blocks
- * that the note lacks would be told as ones of the blocks before.
+ * Check the records first to end - 1, which are of one input function with a table. YAML would give
+ * records of blocks that the note lacks to the blocks before them.
  */
 static enum bat_code check_blocks(struct bat_records *records, uint32_t function, uint32_t first,
                                   uint32_t end, struct bat_error *error)
@@ -175,7 +177,7 @@ static bool is_function(const struct bat_records *records, uint64_t word)
     return word >> 32 == BAT_KIND_SYMBOL && (uint32_t)word < records->function_count;
 }
 
-/* Without a look at code: what comes to its own function's start is a call. */
+/* The place of a record by its ends alone: one to its own function's start counts as a call. */
 static enum bat_yaml_place place_of(const uint64_t *item)
 {
     if (item[0] >> 32 > BAT_KIND_SYMBOL || item[2] >> 32 > BAT_KIND_SYMBOL)

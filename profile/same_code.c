@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Hashes and compares instructions without the distances in them (same_code.h). */
 #include "same_code.h"
 
 #include <elf.h>
@@ -6,7 +7,7 @@
 #include <xxhash.h>
 
 #define DISTANCE_SIZE 4u  /* bytes of x86-64's distances in memory operands */
-#define DISTANCE_FIRST 2u /* byte where one can stand: behind an opcode and a ModRM byte */
+#define DISTANCE_FIRST 2u /* first byte where one can be: behind an opcode and a ModRM byte */
 
 bool bat_code_read(const struct bat_elf *elf, uint64_t address, struct bat_code_at *code)
 {
@@ -24,7 +25,7 @@ static uint32_t word_at(const uint8_t *bytes)
     return bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
 }
 
-/* AArch64's instruction without its distance, and what that leads to. */
+/* An AArch64 instruction without its distance; *reference is the address (or page) it names. */
 static uint32_t without_distance(const struct bat_code_at *code, uint64_t *reference)
 {
     uint32_t word = word_at(code->bytes);
@@ -69,7 +70,7 @@ uint64_t bat_code_hash(uint16_t machine, const struct bat_code_at *code)
     return hash_of(start | (uint64_t)code->bytes[1] << 16, instruction->reference);
 }
 
-/* True if all bytes are the same but for the distances to one address. */
+/* True if all bytes are equal except the distances, which name the same address. */
 static bool is_same_but_distance(const struct bat_code_at *left, const struct bat_code_at *right)
 {
     size_t length = left->instruction.length;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Instructions that do the same at two places of one program: copies of one another, with other
- * distances to what they name. For x86-64 and AArch64. Internal to the library.
+ * Compares instructions at two addresses of one program: copies do the same, but have other
+ * distances to the addresses that they name. For x86-64 and AArch64. Internal to the library.
  */
 #ifndef BAT_PROFILE_SAME_CODE_H
 #define BAT_PROFILE_SAME_CODE_H
@@ -9,19 +9,19 @@
 #include "bat_elf.h"
 #include "instructions.h"
 
-/* An instruction of a file. bytes has instruction.length bytes, and is the file's. */
+/* An instruction of a file. bytes points into the file, at instruction.length bytes. */
 struct bat_code_at {
     uint64_t address;
     const uint8_t *bytes;
     struct bat_instruction instruction;
 };
 
-/* Decode what stands at an address of a file. False if there is no instruction. */
+/* Decode the instruction at an address of a file. False if there is none. */
 bool bat_code_read(const struct bat_elf *elf, uint64_t address, struct bat_code_at *code);
 
 /*
- * A number that copies of one instruction have in common, and others rarely. Where branches and
- * jumps lead does not count, what calls lead to does.
+ * A hash that is equal for copies of one instruction, and rarely for others. Targets of branches
+ * and jumps do not count, targets of calls do.
  */
 uint64_t bat_code_hash(uint16_t machine, const struct bat_code_at *code);
 

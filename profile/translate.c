@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* From samples of a BOLTed binary to records of its input binary: spec/profiles.md 2. */
+/*
+ * Translates samples of a BOLTed binary to records of its input binary: spec/profiles.md 2. The
+ * library functions bat_profile_translate() and bat_profile_translate_moved() are here.
+ */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +21,6 @@
 
 /* --- Addresses ---------------------------------------------------------------------------- */
 
-/* The function that a fragment belongs to; any other function itself. */
 uint32_t translation_parent(const struct translation *translation, uint32_t function)
 {
     const struct bat_map *map = translation_map(translation);
@@ -107,7 +109,7 @@ static bool records_of_table(const struct translation *translation, uint32_t fun
     return translation->records->tables[function] != BAT_NONE;
 }
 
-/* The branch of a trace: from its source to where the fall-through starts. */
+/* Add the record of a trace's branch: from its source to where the fall-through starts. */
 static enum bat_code translate_branch(struct translation *translation, const struct trace *trace)
 {
     struct bat_translate_counters *counters = &translation->records->counters;
@@ -144,7 +146,7 @@ enum bat_code translation_add_inside(struct translation *translation, uint32_t f
     return code == BAT_OK ? BAT_OK : fail_add(translation->error, code);
 }
 
-/* Fall-throughs in a function that has a table. A return's begins in the block of its call. */
+/* Add fall-throughs in a function with a table. Behind a return they begin in the call's block. */
 static enum bat_code translate_by_table(struct translation *translation, uint32_t function,
                                         const struct trace *trace, bool returned)
 {
@@ -152,7 +154,7 @@ static enum bat_code translate_by_table(struct translation *translation, uint32_
     uint64_t start = records->symbols[function].address;
     uint64_t from = trace->from - start;
     if (returned) {
-        /* Nothing comes before a function's start to return from. */
+        /* There is no call before a function's start. */
         if (from == 0)
             return BAT_OK;
         from--;
@@ -169,7 +171,7 @@ static enum bat_code translate_by_table(struct translation *translation, uint32_
     return code;
 }
 
-/* What the blocks of a function left in place need to know of where a trace came from. */
+/* The bits of enum bat_trace_source for a trace in a function without a table. */
 static unsigned trace_source(const struct bat_function_symbol *symbol, const struct trace *trace,
                              bool returned)
 {
@@ -180,7 +182,7 @@ static unsigned trace_source(const struct bat_function_symbol *symbol, const str
            (returned ? BAT_TRACE_RETURN : BAT_TRACE_INSIDE);
 }
 
-/* Fall-throughs in a function that BOLT left in place: by its instructions. */
+/* Add fall-throughs in a function that BOLT has left in place, by its instructions. */
 static enum bat_code translate_by_code(struct translation *translation, uint32_t function,
                                        const struct trace *trace, bool returned)
 {
@@ -207,8 +209,8 @@ static enum bat_code translate_by_code(struct translation *translation, uint32_t
 }
 
 /*
- * The function that a fall-through runs through, or BAT_NONE if there is none or it is not one:
- * *is_invalid tells which.
+ * The function that holds both ends of a fall-through, or BAT_NONE. *is_invalid is true if the ends
+ * are in two different functions.
  */
 static uint32_t fallthrough_function(const struct translation *translation,
                                      const struct trace *trace, bool *is_invalid)
@@ -219,7 +221,7 @@ static uint32_t fallthrough_function(const struct translation *translation,
     return from == to ? from : BAT_NONE;
 }
 
-/* The fall-through of a trace, from where its branch went to where the next one was taken. */
+/* Add the fall-through of a trace, from the branch's target to the next branch. */
 static enum bat_code translate_fallthrough(struct translation *translation,
                                            const struct trace *trace, bool returned)
 {
@@ -272,7 +274,7 @@ static struct trace trace_at(const struct translation *translation, uint32_t i)
                           .mispredictions = item[4]};
 }
 
-/* A function without a table: its code will be read. */
+/* Mark a function without a table: its code must be read. */
 static void want_code(const struct translation *translation, uint32_t function, uint8_t *wanted)
 {
     const struct bat_records *records = translation->records;
@@ -282,8 +284,8 @@ static void want_code(const struct translation *translation, uint32_t function, 
 }
 
 /*
- * Find out which functions' instructions will be asked for: they are read together. To judge the
- * records, all functions that they name are needed.
+ * Open the code of all functions without a table that traces run through; they must be opened
+ * together. To judge the records, all functions that the records name are needed.
  */
 static enum bat_code open_uncovered(struct translation *translation, struct bat_elf *symbols)
 {
@@ -310,8 +312,8 @@ static enum bat_code open_uncovered(struct translation *translation, struct bat_
 }
 
 /*
- * The traces' numbers by where they begin: traces of one function need the same parts of the map
- * and of the functions. NULL if there is no memory; order is to be freed.
+ * The indices of traces, sorted by the start of the run: traces of one function need the same parts
+ * of the map and of the functions. NULL if there is no memory. The caller frees *order.
  */
 static struct bat_sort_key *sort_traces(const struct translation *translation,
                                         struct bat_sort_key **order)
@@ -380,7 +382,7 @@ static bool find_place(void *context, uint64_t address, uint32_t *function, uint
     return true;
 }
 
-/* fdata of basic samples has no place for them. */
+/* fdata of basic samples has no form for memory samples. */
 static enum bat_code translate_memory(struct translation *translation,
                                       const struct bat_elf *symbols)
 {
@@ -392,9 +394,9 @@ static enum bat_code translate_memory(struct translation *translation,
                                 translation->error);
 }
 
-/* --- All of it ---------------------------------------------------------------------------- */
+/* --- The profile -------------------------------------------------------------------------- */
 
-/* The BAT table that starts where each function does. Both ascend by address. */
+/* For each function, find the BAT table that starts at its address. Both ascend by address. */
 static enum bat_code find_tables(struct bat_records *records)
 {
     const struct bat_map *map = records->binary->map;
@@ -425,7 +427,7 @@ static enum bat_code copy_events(struct bat_records *records, const struct bat_p
     return code;
 }
 
-/* Functions and map of the binary: from what was begun while the profile was read, if it was. */
+/* Read functions and map of the binary, or take them from the loading that the profile began. */
 static enum bat_code load_binary(struct translation *translation, struct bat_elf *symbols)
 {
     struct bat_records *records = translation->records;
@@ -441,8 +443,8 @@ static enum bat_code load_binary(struct translation *translation, struct bat_elf
 }
 
 /*
- * Call functions what they are called in the input binary, where numbers of local names count in
- * another order.
+ * Give functions their names in the input binary, where local names may have other numbers (f/2,
+ * f/file.c/2).
  */
 static enum bat_code rename_functions(struct bat_records *records,
                                       const struct bat_original *original)
@@ -460,7 +462,7 @@ static enum bat_code rename_functions(struct bat_records *records,
     return BAT_OK;
 }
 
-/* Records of the input binary have the hashes that the BOLTed one's note keeps. */
+/* Records of the input binary take the hashes from the BOLTed binary's note. */
 static void take_hashes(struct bat_records *records, const struct bat_original *original)
 {
     const struct bat_map *map = original->binary->map;
@@ -475,7 +477,7 @@ static void take_hashes(struct bat_records *records, const struct bat_original *
     }
 }
 
-/* Those that were folded into one have equal hashes: the note keeps the one's. */
+/* Folded functions have the hashes of the function that BOLT kept, if their code is equal. */
 static enum bat_code take_folded_hashes(struct translation *translation, struct folded *folded)
 {
     struct bat_records *records = translation->records;
@@ -538,7 +540,7 @@ static enum bat_code fill_records(struct translation *translation, struct bat_el
         code = translate_samples(translation);
     if (code == BAT_OK)
         code = translate_memory(translation, symbols);
-    /* fdata names functions, any of them; otherwise only the names of those with samples count. */
+    /* fdata inputs may name any function; without them only functions with samples need names. */
     bool is_named = translation->fdata_of->fdata.seen;
     if (!bat_records_have_note(records))
         bat_functions_take_first_names(records->functions);
@@ -556,7 +558,7 @@ static enum bat_code fill_records(struct translation *translation, struct bat_el
     return code;
 }
 
-/* Translate, with fdata and hashes of translation->fdata_of and hashes_of. */
+/* Translate translation->profile; see fdata_of and hashes_of there. */
 static enum bat_code translate_profile(struct translation *translation, struct bat_binary *binary,
                                        struct bat_elf *symbols, const struct bat_original *original,
                                        enum bat_profile_kind kind, struct bat_records **records)
@@ -621,7 +623,7 @@ enum bat_code bat_profile_translate_moved(const struct bat_profile *moved,
         (*records)->input = input;
         return BAT_OK;
     }
-    /* The file stays original's. */
+    /* original owns the file. */
     input->elf = NULL;
     bat_binary_close(input);
     free(input);

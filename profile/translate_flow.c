@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Records of functions that BOLT has written: none that llvm-bolt would refuse the function for.
- * See spec/profiles.md 2, "Edges".
+ * Makes the records of functions with a table, by the note and the output's code: only records that
+ * llvm-bolt accepts as edges of the input. See spec/profiles.md 2, "Edges".
  */
 #include "instructions.h"
 #include "translation.h"
@@ -15,13 +15,13 @@ static enum bat_code flow_of(struct translation *translation, uint32_t function,
                             translation->error);
 }
 
-/* The input block that an offset of a record lies in. */
+/* The input block that holds an input offset. */
 static uint32_t block_of(const struct bat_output_flow *flow, uint64_t offset)
 {
     return bat_block_at(flow->blocks, flow->block_count, offset);
 }
 
-/* What kind of instruction is at address. */
+/* The kind of the instruction at an address. */
 static uint8_t kind_at(const struct translation *translation, uint64_t address)
 {
     const struct bat_elf *elf = translation->records->binary->elf;
@@ -39,7 +39,7 @@ static bool is_call(uint8_t kind)
     return kind == BAT_INSTRUCTION_CALL || kind == BAT_INSTRUCTION_INDIRECT_CALL;
 }
 
-/* The last entry of the note at or below an address, as its output offset; BAT_NONE if none is. */
+/* The output offset of the table's last entry at or below an address, or BAT_NONE. */
 static uint32_t entry_below(const struct translation *translation, uint32_t function,
                             uint64_t address)
 {
@@ -66,27 +66,27 @@ static bool has_entry(const struct translation *translation, uint32_t function, 
     return entry_below(translation, function, address) == address - start;
 }
 
-#define MOST_LEVELS 16u /* a function, and calls that are inlined in each other */
+#define MOST_LEVELS 16u /* a function and the inlined calls nested in it */
 
-/* Where control is in one function, while a trace is followed. */
+/* Where control is in one function: the trace's, or one that is inlined there. */
 struct position {
     const struct bat_output_flow *flow;
     const struct trace *trace;
     uint32_t parent;   /* the function */
-    uint32_t call;     /* of the function before it: the inlined call that this is */
-    uint32_t block;    /* of the output */
-    uint32_t owner;    /* of the input; BAT_NONE: not known */
-    bool begins_block; /* block begins here, it is not a part of it */
+    uint32_t call;     /* the inlined call, as index in the flow of the level before */
+    uint32_t block;    /* output block */
+    uint32_t owner;    /* input block; BAT_NONE if not known */
+    bool begins_block; /* control is at the start of block, not inside of it */
     bool is_innermost; /* no call is inlined here */
 };
 
-/* Where control is: in the function that has the code, and in what is inlined there. */
+/* Where control is: level 0 is the function that has the code, the others are inlined there. */
 struct place_in_code {
     struct position levels[MOST_LEVELS];
     unsigned count;
 };
 
-/* The branches that BOLT may have exchanged targets of, one of which is in the owner; or NULL. */
+/* The pair of branches with exchanged targets (three_way.h) that the owner belongs to, or NULL. */
 static const struct bat_three_way *pair_of(const struct position *at)
 {
     const struct bat_output_flow *flow = at->flow;
@@ -94,7 +94,7 @@ static const struct bat_three_way *pair_of(const struct position *at)
     return pair == BAT_NONE ? NULL : &flow->pairs[pair];
 }
 
-/* Which of the pair's branches led to an input block before BOLT. */
+/* Which branch of a pair led to an input block before BOLT. */
 static enum bat_three_way_place place_of(const struct bat_three_way *pair, uint32_t block)
 {
     for (unsigned i = 0; i < BAT_OUTCOMES; i++)
@@ -103,12 +103,12 @@ static enum bat_three_way_place place_of(const struct bat_three_way *pair, uint3
     return BAT_THREE_WAY_UNKNOWN;
 }
 
-/* The record of a way out of a pair: from its first block, over the second one or not. */
+/* Add the records of a way out of a pair: from its first block, through the second one or not. */
 static enum bat_code add_exchanged(struct translation *translation, const struct position *at,
                                    const struct bat_three_way *pair, uint32_t next, uint64_t source,
                                    uint64_t mispredictions)
 {
-    /* From the first to the second: counted when control leaves that. */
+    /* The edge from the first to the second block is counted when control leaves the second. */
     if (next == pair->second)
         return BAT_OK;
     const struct bat_block *blocks = at->flow->blocks;
@@ -131,7 +131,7 @@ static enum bat_code add_exchanged(struct translation *translation, const struct
     }
 }
 
-/* A record from an offset in the owner to the input block next, and on from there. */
+/* Add a record from an offset in the owner to the input block next, which is the new owner. */
 static enum bat_code add_edge(struct translation *translation, struct position *at, uint32_t next,
                               uint64_t source, uint64_t mispredictions)
 {
@@ -144,7 +144,7 @@ static enum bat_code add_edge(struct translation *translation, struct position *
     return code;
 }
 
-/* A record from an offset in the owner to each input block that begins at the output block to. */
+/* Add records from an offset in the owner through the input blocks that begin at block `to`. */
 static enum bat_code add_edges(struct translation *translation, struct position *at,
                                const struct bat_output_block *to, uint32_t first, uint64_t source,
                                uint64_t mispredictions)
@@ -158,7 +158,7 @@ static enum bat_code add_edges(struct translation *translation, struct position 
     return code;
 }
 
-/* A step is no record of a function: it is counted once, in the innermost one. */
+/* Count a step that gives no record, once for all levels: in the innermost one. */
 static void count_without_record(struct translation *translation, const struct position *at,
                                  bool is_within)
 {
@@ -168,8 +168,9 @@ static void count_without_record(struct translation *translation, const struct p
 }
 
 /*
- * Control goes on to the output block to: by falling through to all that begins there, by a branch
- * (is_branch) to the last of it. source is the offset of the record's first end.
+ * Add the records for control entering the output block `to`: a fall-through enters all input
+ * blocks that begin there, a branch (is_branch) the last one. source is the input offset of the
+ * record's source.
  */
 static enum bat_code enter(struct translation *translation, struct position *at, uint32_t to,
                            bool is_branch, uint64_t source, uint64_t mispredictions)
@@ -186,7 +187,7 @@ static enum bat_code enter(struct translation *translation, struct position *at,
         return BAT_OK;
     }
     if (at->owner == BAT_NONE) {
-        /* What goes through code of several blocks was counted when that was entered. */
+        /* The way through code of several blocks was counted when control entered that code. */
         bool is_counted = bat_output_flow_through(flow, from) == begins;
         count_without_record(translation, at, is_counted);
         if (flow->all[to].begin_count != 0)
@@ -197,11 +198,11 @@ static enum bat_code enter(struct translation *translation, struct position *at,
     uint32_t first = is_branch || begins != to ? block->begin_count - 1 : 0;
     enum bat_code code = add_edges(translation, at, block, first, source, mispredictions);
     if (begins != to)
-        at->owner = BAT_NONE; /* until control is there */
+        at->owner = BAT_NONE; /* until control arrives there */
     return code;
 }
 
-/* The place of an output block: its function, and what is inlined there. */
+/* Fill the levels of an output block: its function, and the calls that are inlined there. */
 static void find_place(struct translation *translation, const struct position *outermost,
                        struct place_in_code *place)
 {
@@ -231,19 +232,19 @@ static void find_place(struct translation *translation, const struct position *o
     place->levels[place->count - 1].is_innermost = true;
 }
 
-/* The offset of a record's first end: the block that control is in, or the branch at its end. */
+/* The input offset of a record's source: the owner's start, or the branch at the block's end. */
 static uint64_t source_of(const struct position *at, bool is_branch)
 {
     if (at->owner == BAT_NONE)
         return 0;
     uint32_t branch = at->flow->all[at->block].branch;
-    /* llvm-bolt takes a record from a block's start to itself for none. */
+    /* llvm-bolt ignores a record from a block's start to the same offset. */
     return is_branch && branch != BAT_NONE && block_of(at->flow, branch) == at->owner
                ? branch
                : at->flow->blocks[at->owner].input_offset;
 }
 
-/* Control comes to the start of inlined functions: each is called. */
+/* Add calls of the inlined functions whose start control enters, from level `first` on. */
 static enum bat_code enter_calls(struct translation *translation, const struct place_in_code *place,
                                  unsigned first)
 {
@@ -260,7 +261,7 @@ static enum bat_code enter_calls(struct translation *translation, const struct p
     return code;
 }
 
-/* Control leaves inlined functions: to their returns, for which there is no code. */
+/* Add the records to the returns of inlined functions that control leaves: they have no code. */
 static enum bat_code leave_calls(struct translation *translation, struct place_in_code *place,
                                  unsigned first, bool is_branch)
 {
@@ -278,8 +279,8 @@ static enum bat_code leave_calls(struct translation *translation, struct place_i
 }
 
 /*
- * Control goes on from a place to the output block to, in all functions that both are in. source is
- * the offset of the record's first end in the outermost one.
+ * Follow control from a place to the output block `to`, on all levels that both have in common, and
+ * out of and into the others. source is the input offset of the record's source on level 0.
  */
 static enum bat_code go_on(struct translation *translation, struct place_in_code *place,
                            uint32_t to, bool is_branch, uint64_t source, uint64_t mispredictions)
@@ -310,7 +311,7 @@ static enum bat_code go_on(struct translation *translation, struct place_in_code
     return code;
 }
 
-/* The address that an instruction is a copy of, if it is inlined; 0 if it is not. */
+/* The address of the callee's instruction that an inlined one is a copy of; 0 for others. */
 static uint64_t origin_of(const struct bat_output_flow *flow, uint64_t address,
                           const struct bat_output_flow **callee)
 {
@@ -322,8 +323,8 @@ static uint64_t origin_of(const struct bat_output_flow *flow, uint64_t address,
 }
 
 /*
- * The instruction that the note has an entry for, of which the one at *address is a copy: itself,
- * or one of an inlined function.
+ * Replace *address by that of the instruction with an entry in the note: itself, or the one of an
+ * inlined function that it is a copy of. *is_found is false if there is none.
  */
 static enum bat_code find_entry(struct translation *translation, uint64_t *address, bool *is_found)
 {
@@ -343,7 +344,7 @@ static enum bat_code find_entry(struct translation *translation, uint64_t *addre
     return code;
 }
 
-/* A call, or a jump to another function: its source counts if the note has it. */
+/* Add a call, or a jump to another function. Its source is unknown if the note has no entry. */
 static enum bat_code add_transfer(struct translation *translation, const struct trace *trace,
                                   struct place from, struct place to)
 {
@@ -365,7 +366,7 @@ static enum bat_code add_transfer(struct translation *translation, const struct 
     return translation_add(translation, from, to, trace->count, trace->mispredictions);
 }
 
-/* The offset of a branch's record: what the note says of it, or the start of its block. */
+/* The source offset of a branch's record: by the note, or the start of the owner. */
 static uint64_t branch_offset(const struct translation *translation, uint32_t function,
                               const struct position *at, struct place from, struct place to)
 {
@@ -374,9 +375,11 @@ static uint64_t branch_offset(const struct translation *translation, uint32_t fu
     uint64_t start = translation->records->symbols[function].address;
     uint64_t branch = at->trace->branch;
     uint32_t entry = entry_below(translation, function, branch);
-    /* Below the first entry the note has nothing to say: the offset is the output's. */
+    /* Below the first entry the offset is the output's, not translated. */
     bool is_input = entry != BAT_NONE && block_of(at->flow, from.offset) == at->owner;
-    /* A jump to the function's start is no call of it. */
+    /*
+     * The record of a jump to the function's start must not start at a call: it would count as one.
+     */
     bool is_as_call = to.offset == 0 && is_input && start + entry != branch &&
                       is_call(kind_at(translation, start + entry));
     return is_input && !is_as_call ? from.offset : at->flow->blocks[at->owner].input_offset;

@@ -1,4 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Translates memory samples: the load's address, and the datum that it read (translate_memory.h).
+ */
 #include "translate_memory.h"
 
 #include <stdlib.h>
@@ -11,7 +14,7 @@ struct memory_translation {
     struct bat_records *records;
     const struct bat_profile *profile;
     struct bat_data_symbols *data;
-    uint32_t *names; /* of the data that loads read: numbers as in records, else BAT_NONE */
+    uint32_t *names; /* for each datum that loads read: its name, as in records */
     bat_place_fn *find_place;
     void *context;
     struct bat_error *error;
@@ -50,7 +53,7 @@ static enum bat_code add_name(struct memory_translation *translation, uint32_t d
     return code == BAT_OK ? BAT_OK : fail_add(translation->error, code);
 }
 
-/* Name all data that the samples read, in the order in which they come. */
+/* Name all data that the samples read, in the order of the samples. */
 static enum bat_code name_data(struct memory_translation *translation)
 {
     struct bat_data_symbols *data = translation->data;
@@ -81,7 +84,7 @@ static enum bat_code name_data(struct memory_translation *translation)
 
 /* --- Records ------------------------------------------------------------------------------ */
 
-/* What a load read, as an end of a record. False for what is no data of the binary. */
+/* The end of a record for the address that a load read. False if it is no data of the binary. */
 static bool find_data(const struct memory_translation *translation, uint64_t address,
                       uint64_t *words)
 {

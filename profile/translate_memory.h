@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Memory samples as records: spec/profiles.md 2. Internal to the library. */
+/* Translates memory samples to records: spec/profiles.md 2. Internal to the library. */
 #ifndef BAT_PROFILE_TRANSLATE_MEMORY_H
 #define BAT_PROFILE_TRANSLATE_MEMORY_H
 
@@ -7,8 +7,8 @@
 #include "records.h"
 
 /*
- * Where an address of the binary lies in the input binary: a function, whose name will be wanted,
- * and an offset in it. False outside of functions.
+ * Translate an address of the binary to the input binary: a function and an offset in it. The
+ * function will need its name. False outside of functions.
  */
 typedef bool bat_place_fn(void *context, uint64_t address, uint32_t *function, uint64_t *offset);
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What a translation holds, for its parts: translate.c, translate_flow.c. Internal to them. */
+/*
+ * The state of a translation, from samples of a BOLTed binary to records of its input binary, which
+ * translate.c and translate_flow.c share. Internal to them.
+ */
 #ifndef BAT_PROFILE_TRANSLATION_H
 #define BAT_PROFILE_TRANSLATION_H
 
@@ -8,21 +11,21 @@
 
 struct translation {
     const struct bat_profile *profile;
-    const struct bat_profile *fdata_of;   /* whose fdata records are added */
-    const struct bat_original *hashes_of; /* whose note knows the hashes; NULL: the binary's own */
+    const struct bat_profile *fdata_of;   /* its fdata records are added */
+    const struct bat_original *hashes_of; /* its note has the hashes; NULL: the binary's own note */
     struct bat_records *records;
     struct bat_counts_batch batch; /* not yet in records->branches */
-    uint8_t *touched;              /* for each function: has samples */
+    uint8_t *touched;              /* for each function: it has samples */
     struct bat_error *error;
 };
 
-/* An address as the input binary has it. */
+/* An address translated to the input binary. */
 struct place {
-    uint32_t function; /* fragments are their parents; BAT_NONE outside */
-    uint64_t offset;   /* in that function of the input binary; 0 outside */
+    uint32_t function; /* for a fragment its parent; BAT_NONE outside of functions */
+    uint64_t offset;   /* in that function of the input binary; 0 outside of functions */
 };
 
-/* One trace with its counters, as an item of the profile's table. */
+/* A trace with its counts: an item of the profile's traces. */
 struct trace {
     uint64_t branch;
     uint64_t from;
@@ -41,33 +44,33 @@ static inline uint32_t translation_function(const struct translation *translatio
     return bat_functions_find(translation->records->functions, address);
 }
 
-/* The function that a fragment belongs to; any other function itself. */
+/* The parent function of a fragment; any other function itself. */
 uint32_t translation_parent(const struct translation *translation, uint32_t function);
 
-/* Where an address is in the input, by the note alone (BAT.md 8.1). */
+/* Translate an address to the input by the note alone (BAT.md 8.1). */
 struct place translation_place(const struct translation *translation, uint64_t address,
                                bool is_branch_source);
 
-/* Note that a function has samples, `count` of them more. */
+/* Count a function as one with samples, and `count` of them if it has no table. */
 void translation_touch(struct translation *translation, uint32_t function, uint64_t count);
 
 /* Add a record. */
 enum bat_code translation_add(struct translation *translation, struct place from, struct place to,
                               uint64_t count, uint64_t mispredictions);
 
-/* Add a record from one offset of a function to another, of what is surely no call. */
+/* Add a record from one offset of a function to another, for a jump or fall-through, not a call. */
 enum bat_code translation_add_inside(struct translation *translation, uint32_t function,
                                      uint64_t from, uint64_t to, uint64_t count,
                                      uint64_t mispredictions);
 
 /*
- * The record of a branch whose source is in a function with a table, as far as llvm-bolt can use
- * it. from and to are what the note alone says of the trace's branch.
+ * Add the records of a trace's branch, whose source is in a function with a table, as far as
+ * llvm-bolt accepts them. from and to are its ends by the note alone.
  */
 enum bat_code translation_flow_branch(struct translation *translation, const struct trace *trace,
                                       struct place from, struct place to);
 
-/* The records of a fall-through from address from in function, which has a table, to trace->to. */
+/* Add the records of a fall-through from an address in a function with a table to trace->to. */
 enum bat_code translation_flow_run(struct translation *translation, uint32_t function,
                                    uint64_t from, const struct trace *trace);
 

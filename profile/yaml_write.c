@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* BOLT's YAML profile: spec/profiles.md 4. */
+/* Writes records as BOLT's YAML profile: spec/profiles.md 4. */
 #include <stdlib.h>
 
 #include "bat_decoder.h"
@@ -9,12 +9,12 @@
 #include "text_writer.h"
 #include "yaml_string.h"
 
-/* What is known of one block of a function while it is written. */
+/* One block of the function that is being written. */
 struct yaml_block {
     uint64_t hash;
     uint64_t exec;
     uint32_t index;
-    uint32_t first; /* records from it, as positions in order */
+    uint32_t first; /* the records from it: indices in records->branches */
     uint32_t count;
 };
 
@@ -22,7 +22,7 @@ struct yaml_writer {
     struct bat_text_writer text;
     const struct bat_records *records;
     const struct bat_map *map;
-    uint32_t *entries; /* records that enter another function, or theirs at 0: by target */
+    uint32_t *entries; /* records into another function, or to their own start; by target */
     uint32_t entry_count;
     struct bat_block *blocks;
     struct yaml_block *yaml_blocks;
@@ -40,13 +40,13 @@ static bool is_function(const struct yaml_writer *writer, uint64_t word)
     return word >> 32 == BAT_KIND_SYMBOL && (uint32_t)word < writer->records->function_count;
 }
 
-/* enum bat_yaml_place */
-static uint8_t place(const struct yaml_writer *writer, uint32_t i)
+/* The place of a record in YAML: enum bat_yaml_place. */
+static uint8_t place_of(const struct yaml_writer *writer, uint32_t i)
 {
     return writer->records->yaml_places[i];
 }
 
-/* perf2bolt's fall-throughs to the start of their own function. */
+/* The part of a record's count that is perf2bolt's fall-throughs to the function's own start. */
 static uint64_t fallthrough_count(const struct yaml_writer *writer, const uint64_t *item)
 {
     if (item[0] != item[2] || item[3] != 0 || !is_function(writer, item[0]))
@@ -57,8 +57,8 @@ static uint64_t fallthrough_count(const struct yaml_writer *writer, const uint64
 }
 
 /*
- * How often a record enters another function, or its own at the start: llvm-bolt wants jumps among
- * these, too. perf2bolt writes a fall-through to there as a call, but counts no entry.
+ * How often a record enters another function, or its own at the start. llvm-bolt counts jumps as
+ * entries, too. perf2bolt writes a fall-through to the start as a call, but counts no entry.
  */
 static uint64_t entry_count(const struct yaml_writer *writer, const uint64_t *item)
 {
@@ -102,19 +102,19 @@ static enum bat_code sort_entries(struct yaml_writer *writer)
 
 /* --- One function ------------------------------------------------------------------------- */
 
-/* The records of one function: as a source, and as a target. */
+/* The records of one function, as a source and as a target. */
 struct function_records {
     uint32_t function;
-    uint32_t first; /* positions in records->branches */
+    uint32_t first; /* indices in records->branches: first to end - 1 */
     uint32_t end;
-    uint32_t first_entry; /* positions in writer->entries */
+    uint32_t first_entry; /* indices in writer->entries */
     uint32_t end_entry;
 };
 
-static uint64_t executions(const struct yaml_writer *writer, const struct function_records *of)
+static uint64_t executions(const struct yaml_writer *writer, const struct function_records *ranges)
 {
     uint64_t count = 0;
-    for (uint32_t i = of->first_entry; i < of->end_entry; i++) {
+    for (uint32_t i = ranges->first_entry; i < ranges->end_entry; i++) {
         const uint64_t *item = record(writer, writer->entries[i]);
         if (item[3] == 0)
             count += entry_count(writer, item);
@@ -137,26 +137,26 @@ static void write_hash(struct bat_text_writer *text, const char *before, uint64_
     bat_text_end(text, bat_put_upper_hex(at, value));
 }
 
-/* Numbers of functions in the file: 0 stands for one that is not known. */
+/* The number of a function in the file; 0 for an unknown one. */
 static uint32_t function_id(const struct yaml_writer *writer, uint64_t word)
 {
     return is_function(writer, word) ? (uint32_t)word + 1 : 0;
 }
 
-static void write_function_head(struct yaml_writer *writer, const struct function_records *of,
+static void write_function_head(struct yaml_writer *writer, const struct function_records *ranges,
                                 uint64_t hash, uint32_t block_count)
 {
     struct bat_text_writer *text = &writer->text;
     bat_text_string(text, "  - name:            ");
-    bat_yaml_string(text, writer->records->symbols[of->function].name);
-    write_number(text, "\n    fid:             ", of->function + 1u);
+    bat_yaml_string(text, writer->records->symbols[ranges->function].name);
+    write_number(text, "\n    fid:             ", ranges->function + 1u);
     write_hash(text, "\n    hash:            ", hash);
-    write_number(text, "\n    exec:            ", executions(writer, of));
+    write_number(text, "\n    exec:            ", executions(writer, ranges));
     write_number(text, "\n    nblocks:         ", block_count);
     bat_text_string(text, "\n");
 }
 
-/* The secondary entry point that a call goes to: its id, or 0. */
+/* The id of the secondary entry point that a call goes to, or 0. */
 static uint32_t call_discriminator(const struct yaml_writer *writer, const uint64_t *item)
 {
     if (!is_function(writer, item[2]))
@@ -176,7 +176,7 @@ static void write_successors(struct yaml_writer *writer, const struct yaml_block
     const char *separator = "        succ:            [ ";
     for (uint32_t i = block->first; i < block->first + block->count; i++) {
         const uint64_t *item = record(writer, i);
-        if (place(writer, i) != BAT_YAML_SUCCESSOR)
+        if (place_of(writer, i) != BAT_YAML_SUCCESSOR)
             continue;
         uint32_t to = bat_block_at(writer->blocks, block_count, item[3]);
         bat_text_string(text, separator);
@@ -198,7 +198,7 @@ static void write_calls(struct yaml_writer *writer, const struct yaml_block *blo
     const char *separator = "        calls:           [ ";
     for (uint32_t i = block->first; i < block->first + block->count; i++) {
         const uint64_t *item = record(writer, i);
-        if (place(writer, i) != BAT_YAML_CALL)
+        if (place_of(writer, i) != BAT_YAML_CALL)
             continue;
         bat_text_string(text, separator);
         write_hash(text, "{ off: ", item[1] - block_offset);
@@ -216,11 +216,11 @@ static void write_calls(struct yaml_writer *writer, const struct yaml_block *blo
         bat_text_string(text, " ]\n");
 }
 
-/* True if any record from the block was counted. */
+/* True if the block was entered, or a record from it has a count. */
 static bool has_counts(const struct yaml_writer *writer, const struct yaml_block *block)
 {
     for (uint32_t i = block->first; i < block->first + block->count; i++)
-        if (place(writer, i) != BAT_YAML_NOWHERE && record(writer, i)[4] != 0)
+        if (place_of(writer, i) != BAT_YAML_NOWHERE && record(writer, i)[4] != 0)
             return true;
     return block->exec != 0;
 }
@@ -239,7 +239,7 @@ static void write_block(struct yaml_writer *writer, uint32_t block, uint32_t blo
     write_calls(writer, yaml, writer->blocks[block].input_offset);
 }
 
-/* The function's blocks, into writer->blocks; *count may be 0. */
+/* Read the function's blocks into writer->blocks; *count may be 0. */
 static enum bat_code load_blocks(struct yaml_writer *writer, uint32_t table, uint32_t *count)
 {
     *count = bat_blocks(writer->map, table, writer->blocks, writer->block_capacity);
@@ -258,14 +258,15 @@ static enum bat_code load_blocks(struct yaml_writer *writer, uint32_t table, uin
 }
 
 /* Give each block its records and its executions. Records ascend by offset, as blocks do. */
-static void fill_blocks(struct yaml_writer *writer, const struct function_records *of,
+static void fill_blocks(struct yaml_writer *writer, const struct function_records *ranges,
                         uint32_t block_count)
 {
     for (uint32_t i = 0; i < block_count; i++)
-        writer->yaml_blocks[i] = (struct yaml_block){
-            .hash = writer->blocks[i].hash, .index = writer->blocks[i].index, .first = of->first};
+        writer->yaml_blocks[i] = (struct yaml_block){.hash = writer->blocks[i].hash,
+                                                     .index = writer->blocks[i].index,
+                                                     .first = ranges->first};
     uint32_t block_after = 0; /* the first block above the record's offset */
-    for (uint32_t i = of->first; i < of->end; i++) {
+    for (uint32_t i = ranges->first; i < ranges->end; i++) {
         while (block_after < block_count &&
                writer->blocks[block_after].input_offset <= record(writer, i)[1])
             block_after++;
@@ -275,7 +276,7 @@ static void fill_blocks(struct yaml_writer *writer, const struct function_record
         if (writer->yaml_blocks[block].count++ == 0)
             writer->yaml_blocks[block].first = i;
     }
-    for (uint32_t i = of->first_entry; i < of->end_entry; i++) {
+    for (uint32_t i = ranges->first_entry; i < ranges->end_entry; i++) {
         const uint64_t *item = record(writer, writer->entries[i]);
         uint32_t block = bat_block_at(writer->blocks, block_count, item[3]);
         if (block != BAT_NONE && writer->blocks[block].input_offset == item[3])
@@ -283,12 +284,13 @@ static void fill_blocks(struct yaml_writer *writer, const struct function_record
     }
 }
 
-static enum bat_code write_function(struct yaml_writer *writer, const struct function_records *of)
+static enum bat_code write_function(struct yaml_writer *writer,
+                                    const struct function_records *ranges)
 {
-    uint32_t table = writer->records->tables[of->function];
+    uint32_t table = writer->records->tables[ranges->function];
     if (table == BAT_NONE) {
         const uint32_t *block_counts = writer->records->block_counts;
-        write_function_head(writer, of, 0, block_counts ? block_counts[of->function] : 0);
+        write_function_head(writer, ranges, 0, block_counts ? block_counts[ranges->function] : 0);
         return BAT_OK;
     }
     const struct bat_function *function = &writer->map->functions[table];
@@ -296,8 +298,8 @@ static enum bat_code write_function(struct yaml_writer *writer, const struct fun
     enum bat_code code = load_blocks(writer, table, &count);
     if (code != BAT_OK)
         return code;
-    write_function_head(writer, of, function->hash, function->input_block_count);
-    fill_blocks(writer, of, count);
+    write_function_head(writer, ranges, function->hash, function->input_block_count);
+    fill_blocks(writer, ranges, count);
     bool is_first = true;
     for (uint32_t i = 0; i < count; i++) {
         if (!has_counts(writer, &writer->yaml_blocks[i]))
@@ -314,7 +316,7 @@ static enum bat_code write_function(struct yaml_writer *writer, const struct fun
 
 /* --- The file ----------------------------------------------------------------------------- */
 
-/* Functions with a table, or those without: of those that any record names. */
+/* Write the functions that records name: either those with a table, or those without. */
 static enum bat_code write_functions(struct yaml_writer *writer, bool with_table)
 {
     const struct bat_records *records = writer->records;
@@ -322,22 +324,22 @@ static enum bat_code write_functions(struct yaml_writer *writer, bool with_table
     uint32_t next_entry = 0;
     for (uint32_t i = 0; i < records->function_count; i++) {
         uint64_t word = bat_fdata_word(BAT_KIND_SYMBOL, i);
-        struct function_records of = {.function = i};
+        struct function_records ranges = {.function = i};
         while (next < records->branches.count && record(writer, next)[0] < word)
             next++;
-        of.first = next;
+        ranges.first = next;
         while (next < records->branches.count && record(writer, next)[0] == word)
             next++;
-        of.end = next;
-        of.first_entry = next_entry;
+        ranges.end = next;
+        ranges.first_entry = next_entry;
         while (next_entry < writer->entry_count &&
                record(writer, writer->entries[next_entry])[2] == word)
             next_entry++;
-        of.end_entry = next_entry;
-        bool is_named = of.first != of.end || of.first_entry != of.end_entry;
+        ranges.end_entry = next_entry;
+        bool is_named = ranges.first != ranges.end || ranges.first_entry != ranges.end_entry;
         if (!is_named || (records->tables[i] != BAT_NONE) != with_table)
             continue;
-        enum bat_code code = write_function(writer, &of);
+        enum bat_code code = write_function(writer, &ranges);
         if (code != BAT_OK)
             return code;
     }
@@ -352,7 +354,7 @@ static void write_build_id(struct bat_text_writer *text, struct bat_elf *elf)
         bat_text_string(text, "'<unknown>'");
         return;
     }
-    /* Quoted, because an id of decimal digits alone would be a number. */
+    /* In quotes, because an id of decimal digits alone would be a number. */
     char *at = bat_text_room(text, 2 * size + 2);
     *at++ = '\'';
     for (size_t i = 0; i < size; i++) {
@@ -363,7 +365,7 @@ static void write_build_id(struct bat_text_writer *text, struct bat_elf *elf)
     bat_text_end(text, at);
 }
 
-/* All events as one string, with commas between them. */
+/* Write all events as one string, separated by commas. */
 static enum bat_code write_events(struct yaml_writer *writer)
 {
     const struct bat_strings *events = &writer->records->events;
@@ -406,7 +408,7 @@ static enum bat_code write_file(struct yaml_writer *writer)
     enum bat_code code = write_header(writer);
     if (code != BAT_OK)
         return code;
-    /* BOLT's YAML has no form for basic samples of a BOLTed binary: its list stays empty. */
+    /* BOLT's YAML has no form for basic samples of a BOLTed binary: the list stays empty. */
     if (writer->records->kind == BAT_PROFILE_SAMPLES) {
         bat_text_string(&writer->text, "functions:       []\n...\n");
         return BAT_OK;
