@@ -37,7 +37,7 @@ static inline uint64_t hash_key(const uint64_t *key, uint32_t words, uint64_t se
 
 static inline bool same_key(const uint64_t *left, const uint64_t *right, uint32_t words)
 {
-    /* Written out, because a loop over so few words costs more than the words do. */
+    /* Unrolled: a loop over so few words costs more than the comparisons. */
     uint64_t different = left[0] ^ right[0];
     if (words > 1)
         different |= left[1] ^ right[1];
@@ -54,8 +54,8 @@ static uint64_t *item_at(const struct bat_counts *counts, uint32_t i)
 }
 
 /*
- * The slot that holds the key, or the empty one where it belongs, looking from `slot` on. There is
- * always an empty one.
+ * The slot that holds the key, or the empty slot for it, searched from `slot` on. There is always
+ * an empty slot.
  */
 static inline uint32_t find_slot_from(const struct bat_counts *counts, const uint64_t *key,
                                       uint32_t slot)
@@ -76,7 +76,7 @@ static uint32_t find_slot(const struct bat_counts *counts, const uint64_t *key)
     return find_slot_from(counts, key, first_slot(counts, key));
 }
 
-/* Fill the empty slots with all items, which differ. */
+/* Enter all items into the slots, which are empty. The keys of the items differ. */
 static void fill_slots(struct bat_counts *counts)
 {
     uint32_t slots[BAT_COUNTS_BATCH];
@@ -103,7 +103,7 @@ void bat_counts_clear(struct bat_counts *counts)
     counts->count = 0;
 }
 
-/* Twice the capacity, slots being twice as many as items again; or room by giving items away. */
+/* Make room: double the capacity, with two slots an item, or move all items to shared. */
 static enum bat_code grow(struct bat_counts *counts)
 {
     if (counts->shared && counts->capacity >= BAT_SHARED_LIMIT)
@@ -131,7 +131,7 @@ static enum bat_code grow(struct bat_counts *counts)
     return BAT_OK;
 }
 
-/* Add to the key that belongs to `slot`; there is room for a new item. */
+/* Add to the key whose slot is `slot`. There must be room for a new item. */
 static inline enum bat_code add_at(struct bat_counts *counts, uint32_t slot, const uint64_t *key,
                                    uint64_t first, uint64_t second)
 {
@@ -171,7 +171,7 @@ enum bat_code bat_counts_flush(struct bat_counts *counts, struct bat_counts_batc
         if (code != BAT_OK)
             return code;
     }
-    /* Slots are fetched for all, then items for all, then the additions find both at hand. */
+    /* Fetch the slots of all additions, then their items, so that no addition waits for memory. */
     uint32_t slots[BAT_COUNTS_BATCH];
     for (uint32_t i = 0; i < count; i++) {
         slots[i] = first_slot(counts, batch->items[i]);
@@ -233,8 +233,8 @@ static int compare_keys(const void *left_pointer, const void *right_pointer, voi
 }
 
 /*
- * Sort by one word after the other, the last first, each time keeping the order of equal ones.
- * Without the memory for it nothing is done, and false returned.
+ * Sort by one word after the other, from the last to the first; each sort is stable. Returns false,
+ * with nothing changed, if there is no memory.
  */
 static bool sort_by_words(struct bat_counts *counts)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * A hash table that adds up: keys of a few 64-bit words, two counters each. Its memory grows with
- * distinct keys, not with additions. Internal to the library.
+ * A hash table of counters: keys of a few 64-bit words have two counters each. Its memory grows
+ * with the distinct keys, not with the additions. Internal to the library.
  */
 #ifndef BAT_PROFILE_COUNTS_H
 #define BAT_PROFILE_COUNTS_H
@@ -12,8 +12,7 @@
 
 struct bat_shared_counts;
 
-/* With how many items a table gives them to the one that it shares with others, instead of growing.
- */
+/* A table with this many items moves them to its shared table, if any, instead of growing. */
 #define BAT_SHARED_LIMIT 8192u
 
 struct bat_counts {
@@ -23,7 +22,7 @@ struct bat_counts {
     uint32_t capacity; /* of items */
     uint32_t mask;     /* number of slots - 1; no slots yet if slots is NULL */
     uint32_t words;
-    uint64_t seed; /* of the keys' hashes, from the first allocation on: see hash_seed.h */
+    uint64_t seed; /* of the hashes, set with the first allocation: see hash_seed.h */
     struct bat_shared_counts *shared; /* NULL, or see shared_counts.h */
 };
 
@@ -35,19 +34,19 @@ static inline struct bat_counts bat_counts_new(uint32_t words)
 
 void bat_counts_free(struct bat_counts *counts);
 
-/* Forget all items; the memory stays for others. */
+/* Remove all items; the memory is kept for new ones. */
 void bat_counts_clear(struct bat_counts *counts);
 
 /*
- * Add to a key's counters. BAT_ERR_MEMORY; or BAT_ERR_RANGE, nothing added, if a counter would
- * pass 64 bits.
+ * Add to a key's counters. Fails with BAT_ERR_MEMORY, or with BAT_ERR_RANGE if a counter would
+ * exceed 64 bits; nothing is added then.
  */
 enum bat_code bat_counts_add(struct bat_counts *counts, const uint64_t *key, uint64_t first,
                              uint64_t second);
 
 /*
- * Additions put off, so that they can be made many at a time: where a table is larger than the
- * processor's caches, one addition's memory is fetched while others are still being prepared.
+ * Additions that are made together: if a table is larger than the processor's caches, the memory of
+ * one addition is fetched while others are prepared.
  */
 #define BAT_COUNTS_BATCH 32u
 
@@ -56,10 +55,10 @@ struct bat_counts_batch {
     uint32_t count;
 };
 
-/* Make all additions of a batch, which is empty then. Same errors; the rest of it is lost. */
+/* Make all additions of a batch and empty it. Same errors; additions after the error are lost. */
 enum bat_code bat_counts_flush(struct bat_counts *counts, struct bat_counts_batch *batch);
 
-/* Put an addition into the batch, making all when it is full. */
+/* Put an addition into the batch; a full batch is flushed. */
 static inline enum bat_code bat_counts_add_later(struct bat_counts *counts,
                                                  struct bat_counts_batch *batch,
                                                  const uint64_t *key, uint64_t first,
@@ -73,7 +72,7 @@ static inline enum bat_code bat_counts_add_later(struct bat_counts *counts,
     return batch->count == BAT_COUNTS_BATCH ? bat_counts_flush(counts, batch) : BAT_OK;
 }
 
-/* The same for a table whose keys have three words, which is known here to the compiler. */
+/* The same for keys of three words: the constant number lets the compiler unroll the copy. */
 static inline enum bat_code bat_counts_add_three_later(struct bat_counts *counts,
                                                        struct bat_counts_batch *batch,
                                                        const uint64_t key[3], uint64_t first,
@@ -88,16 +87,16 @@ static inline enum bat_code bat_counts_add_three_later(struct bat_counts *counts
     return batch->count == BAT_COUNTS_BATCH ? bat_counts_flush(counts, batch) : BAT_OK;
 }
 
-/* Add all of from's. Same errors; what was added before the error stays. */
+/* Add all items of from. Same errors; items added before the error stay. */
 enum bat_code bat_counts_merge(struct bat_counts *counts, const struct bat_counts *from);
 
-/* The same; from may be empty afterwards: an empty table takes over what from has allocated. */
+/* The same, but from may be empty afterwards: if counts is empty, it takes over from's memory. */
 enum bat_code bat_counts_take(struct bat_counts *counts, struct bat_counts *from);
 
 /* The item of a key, or NULL. */
 const uint64_t *bat_counts_find(const struct bat_counts *counts, const uint64_t *key);
 
-/* Sort the items by key, word by word. Look-ups and additions are over after that. */
+/* Sort the items by key, word by word. Afterwards nothing can be looked up or added. */
 void bat_counts_sort(struct bat_counts *counts);
 
 /* Item number i: words of key, then the counters. */

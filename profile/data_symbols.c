@@ -8,15 +8,15 @@
 
 #include "functions_draft.h"
 
-/* How many data around an address are looked at: real ones are one or two deep. */
+/* The most objects that a look-up tries, from the inside out: real ones nest one or two deep. */
 #define DEPTH_MAX 1000u
 
-/* One datum: all symbols at its address. */
+/* A data object: all symbols at one address. */
 struct datum {
     uint64_t address;
     uint64_t size;
-    uint32_t symbol; /* the first at that address: the name */
-    uint32_t parent; /* the datum that this one lies in, or BAT_NONE */
+    uint32_t symbol; /* the first at that address: it gives the name */
+    uint32_t parent; /* the object that this one lies in, or BAT_NONE */
 };
 
 struct bat_data_symbols {
@@ -41,8 +41,8 @@ static bool is_data(const struct draft_symbol *symbol)
     return symbol->in && !(symbol->in->flags & SHF_EXECINSTR) && symbol->length != 0;
 }
 
-/* One datum for each address that has a symbol. */
-static enum bat_code gather(struct bat_data_symbols *data, struct bat_error *error)
+/* Make a data object for each address that has a data symbol. */
+static enum bat_code make_objects(struct bat_data_symbols *data, struct bat_error *error)
 {
     const struct draft_symbols *symbols = &data->symbols;
     data->all = malloc(((size_t)symbols->count + 1) * sizeof(*data->all));
@@ -70,14 +70,14 @@ static uint64_t end_of(const struct datum *datum)
     return datum->address + datum->size;
 }
 
-/* Whose bytes hold all of another's. */
+/* True if outer covers all bytes of inner. */
 static bool encloses(const struct datum *outer, const struct datum *inner)
 {
     return outer->address <= inner->address && end_of(inner) <= end_of(outer) && outer->size != 0 &&
            inner->address < end_of(outer);
 }
 
-/* Each datum's parent: the nearest before it, or one of that one's parents, that encloses it. */
+/* The parent is the object before, or else the first of that one's parents, that encloses it. */
 static void find_parents(struct bat_data_symbols *data)
 {
     for (uint32_t i = 1; i < data->count; i++) {
@@ -88,10 +88,10 @@ static void find_parents(struct bat_data_symbols *data)
     }
 }
 
-/* What has no size, and lies in nothing, reaches as far as nothing else does. */
+/* Extend objects of size 0 without a parent to the next one without, or to the section's end. */
 static void extend_unsized(struct bat_data_symbols *data)
 {
-    uint32_t next = BAT_NONE; /* the next datum behind that has no parent */
+    uint32_t next = BAT_NONE; /* the next object behind that has no parent */
     for (uint32_t i = data->count; i-- > 0;) {
         struct datum *datum = &data->all[i];
         if (datum->parent != BAT_NONE)
@@ -115,7 +115,7 @@ enum bat_code bat_data_symbols_open(const struct bat_elf *elf, struct bat_data_s
     (*data)->symbols.text_left = draft_text_limit(elf);
     enum bat_code code = draft_symbols_read(elf, &(*data)->symbols, error);
     if (code == BAT_OK)
-        code = gather(*data, error);
+        code = make_objects(*data, error);
     if (code != BAT_OK) {
         bat_data_symbols_free(*data);
         *data = NULL;
@@ -168,7 +168,8 @@ enum bat_code bat_data_symbols_number(struct bat_data_symbols *data, const uint8
 {
     uint32_t *symbols = malloc(((size_t)data->count + 1) * sizeof(*symbols));
     if (!symbols)
-        return bat_fail(error, BAT_ERR_MEMORY, "out of memory for the numbers of local symbols");
+        return bat_fail(error, BAT_ERR_MEMORY,
+                        "not enough memory for the numbers of local symbols");
     uint32_t count = 0;
     for (uint32_t i = 0; i < data->count; i++)
         if (wanted[i] && data->symbols.all[data->all[i].symbol].binding == STB_LOCAL)
@@ -181,7 +182,7 @@ enum bat_code bat_data_symbols_number(struct bat_data_symbols *data, const uint8
 char *bat_data_symbols_name(const struct bat_data_symbols *data, uint32_t index)
 {
     const struct draft_symbol *symbol = &data->symbols.all[data->all[index].symbol];
-    /* LLVM puts PG before an assembler's private labels, so that they do not become such. */
+    /* BOLT puts PG before names that start like an assembler's private labels. */
     const char *prefix = symbol->is_private ? "PG" : "";
     char number[16] = "";
     if (symbol->number != 0)

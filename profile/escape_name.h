@@ -7,13 +7,13 @@
 
 #include "escape_controls.h"
 
-/* What one byte of a name may grow to. */
+/* The most bytes that one byte of a name becomes. */
 #define BAT_NAME_ESCAPED_BYTE BAT_ESCAPED_BYTE
 
 /*
- * Put name, size bytes, at `at`, which has room for BAT_NAME_ESCAPED_BYTE times its length: with a
- * backslash before each blank and backslash, as BOLT has it, and with control characters as
- * "\x0a", because BOLT knows no form for them. No two names get the same form. Returns the end; no
+ * Put the size bytes of name, escaped, at `at`, which has room for BAT_NAME_ESCAPED_BYTE times as
+ * many. A backslash goes before each blank and backslash, as in BOLT; a control character becomes
+ * "\x0a", because BOLT has no form for it. Two names never get the same form. Returns the end; no
  * terminating zero is written.
  */
 static inline char *bat_escape_name(char *at, const char *name, size_t size)

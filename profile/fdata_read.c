@@ -8,7 +8,7 @@
 #include "profile.h"
 #include "text_fields.h"
 
-/* Kinds of ends from which on a record is a memory access: it has no mispredictions. */
+/* The first kind of location that makes a record a memory access, without mispredictions. */
 #define FIRST_MEMORY_KIND 3u
 
 struct fdata_line {
@@ -22,7 +22,7 @@ static enum bat_code fail(const struct fdata_line *line, const uint8_t *at, cons
     return bat_lines_fail(line->lines, line->start, at, expected);
 }
 
-/* Control characters, which others write as they are, become as this library writes them. */
+/* Add a name with control characters, escaping them: other tools write them unescaped. */
 static enum bat_code add_name_with_controls(struct bat_fdata *fdata, const char *text, size_t size,
                                             uint32_t *name)
 {
@@ -46,7 +46,7 @@ static enum bat_code add_name_with_controls(struct bat_fdata *fdata, const char 
     return code;
 }
 
-/* A name goes up to the next blank that no backslash stands before; it is kept escaped. */
+/* A name ends at the next blank without a backslash before it. It is kept escaped. */
 static enum bat_code read_name(struct bat_fdata *fdata, struct fdata_line *line, uint32_t *name)
 {
     line->at = bat_skip_blanks(line->at);
@@ -66,8 +66,9 @@ static enum bat_code read_name(struct bat_fdata *fdata, struct fdata_line *line,
     return code == BAT_OK ? BAT_OK : bat_lines_fail_add(line->lines, code);
 }
 
-/* One end of a record: kind, name, offset, as two words of a key. */
-static enum bat_code read_end(struct bat_fdata *fdata, struct fdata_line *line, uint64_t *words)
+/* Read a location (kind, name, offset) as two words of a key. */
+static enum bat_code read_location(struct bat_fdata *fdata, struct fdata_line *line,
+                                   uint64_t *words)
 {
     line->at = bat_skip_blanks(line->at);
     uint8_t digit = *line->at;
@@ -111,9 +112,9 @@ static enum bat_code read_branch(struct bat_profile *profile, struct fdata_line 
     uint64_t key[4] = {0};
     uint64_t mispredictions = 0;
     uint64_t count = 0;
-    enum bat_code code = read_end(&profile->fdata, line, key);
+    enum bat_code code = read_location(&profile->fdata, line, key);
     if (code == BAT_OK)
-        code = read_end(&profile->fdata, line, key + 2);
+        code = read_location(&profile->fdata, line, key + 2);
     if (code == BAT_OK && key[0] >> 32 < FIRST_MEMORY_KIND)
         code = read_count(line, &mispredictions);
     if (code == BAT_OK)
@@ -133,7 +134,7 @@ static enum bat_code read_sample(struct bat_profile *profile, struct fdata_line 
 {
     uint64_t key[2] = {0};
     uint64_t count = 0;
-    enum bat_code code = read_end(&profile->fdata, line, key);
+    enum bat_code code = read_location(&profile->fdata, line, key);
     if (code == BAT_OK)
         code = read_count(line, &count);
     if (code == BAT_OK)
@@ -147,11 +148,11 @@ static enum bat_code read_sample(struct bat_profile *profile, struct fdata_line 
     return code == BAT_OK ? BAT_OK : bat_lines_fail_add(line->lines, code);
 }
 
-/* True if the line starts with this word; the cursor is behind it then. */
+/* Skip the word if it comes next; false if it does not. */
 static bool skip_word(struct fdata_line *line, const char *word)
 {
     size_t size = strlen(word);
-    /* A newline ends every line and stands in no word, so this stops before the text does. */
+    /* A newline ends every line and is in no word, so this never reads behind the text. */
     if (strncmp((const char *)line->at, word, size) != 0 || !bat_ends_field(line->at[size]))
         return false;
     line->at += size;
@@ -178,7 +179,7 @@ static enum bat_code read_events(struct bat_profile *profile, struct fdata_line 
     }
 }
 
-/* A header line holds for all records, so it cannot begin to hold behind some. */
+/* A header line holds for all records, so it must come before the first one. */
 static enum bat_code set_header(const struct bat_profile *profile, const struct fdata_line *line,
                                 const uint8_t *word, bool *header)
 {

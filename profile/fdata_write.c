@@ -5,7 +5,7 @@
 #include "records.h"
 #include "text_writer.h"
 
-/* Kinds of ends from which on a record is a memory access: it has no mispredictions. */
+/* The first kind of location that makes a record a memory access, without mispredictions. */
 #define FIRST_MEMORY_KIND 3u
 
 /* Longer names are written in parts. */
@@ -28,8 +28,8 @@ static void write_name(struct bat_text_writer *writer, const char *name, bool is
 }
 
 /* "kind name offset ". */
-static void write_end(struct bat_text_writer *writer, const struct bat_records *records,
-                      uint64_t word, uint64_t offset)
+static void write_location(struct bat_text_writer *writer, const struct bat_records *records,
+                           uint64_t word, uint64_t offset)
 {
     char *at = bat_text_room(writer, 32);
     *at++ = (char)('0' + (word >> 32));
@@ -52,8 +52,8 @@ static void write_branches(struct bat_text_writer *writer, const struct bat_reco
     const struct bat_counts *branches = &records->branches;
     for (uint32_t i = 0; i < branches->count; i++) {
         const uint64_t *item = bat_counts_item(branches, i);
-        write_end(writer, records, item[0], item[1]);
-        write_end(writer, records, item[2], item[3]);
+        write_location(writer, records, item[0], item[1]);
+        write_location(writer, records, item[2], item[3]);
         char *at = bat_text_room(writer, 64);
         if (item[0] >> 32 < FIRST_MEMORY_KIND) {
             at = bat_put_decimal(at, item[5]);
@@ -76,7 +76,7 @@ static void write_samples(struct bat_text_writer *writer, const struct bat_recor
     bat_text_string(writer, bat_records_have_note(records) ? "\nboltedcollection\n" : "\n");
     for (uint32_t i = 0; i < records->samples.count; i++) {
         const uint64_t *item = bat_counts_item(&records->samples, i);
-        write_end(writer, records, item[0], item[1]);
+        write_location(writer, records, item[0], item[1]);
         char *at = bat_text_room(writer, 32);
         at = bat_put_decimal(at, item[2]);
         *at++ = '\n';
@@ -84,15 +84,15 @@ static void write_samples(struct bat_text_writer *writer, const struct bat_recor
     }
 }
 
-/* What llvm-bolt does not read: it would refuse the whole file. */
+/* llvm-bolt rejects a whole file for one count above BAT_COUNT_MAX. */
 static enum bat_code check_counts(const struct bat_counts *counts, struct bat_error *error)
 {
     for (uint32_t i = 0; i < counts->count; i++) {
         const uint64_t *values = bat_counts_item(counts, i) + counts->words;
         if (values[0] > BAT_COUNT_MAX || values[1] > BAT_COUNT_MAX)
             return bat_fail(error, BAT_ERR_RANGE,
-                            "expected records with counts below 2^63, which is what llvm-bolt "
-                            "reads, found a larger one");
+                            "expected counts below 2^63, the limit of llvm-bolt, found a larger "
+                            "one");
     }
     return BAT_OK;
 }

@@ -10,8 +10,7 @@ uint64_t bat_hash_seed(void)
     uint64_t seed;
     if (getrandom(&seed, sizeof(seed), 0) == (ssize_t)sizeof(seed))
         return seed;
-    /* A sandbox without random numbers: where the stack is and what the clock says are hard to
-     * guess. */
+    /* A sandbox without random numbers: the stack's address and the time are hard to guess. */
     struct timespec now = {0};
     clock_gettime(CLOCK_MONOTONIC, &now);
     seed = (uint64_t)(uintptr_t)&now;

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* How much is read at a time: only long lines make use of the whole buffer, and of its memory. */
+/* Bytes that are read at a time. Only longer lines use more of the buffer, and so more memory. */
 #define FILL_SIZE ((size_t)1 << 18)
 
 enum bat_code bat_input_open(struct bat_input *input, int file, bool is_stream, uint64_t offset,
@@ -16,7 +16,7 @@ enum bat_code bat_input_open(struct bat_input *input, int file, bool is_stream, 
                                 .is_stream = is_stream,
                                 .offset = offset ? offset - 1 : 0,
                                 .stop = stop,
-                                /* What fills it and has no newline is too long a line. */
+                                /* A full buffer without a newline holds too long a line. */
                                 .capacity = BAT_LINE_MAX + 1,
                                 .skips_line = offset != 0};
     input->buffer = malloc(input->capacity + 1);
@@ -40,7 +40,7 @@ void bat_input_close(struct bat_input *input)
     *input = (struct bat_input){0};
 }
 
-/* Fill the buffer behind input->end; sets at_end where the file has no more. */
+/* Read into the buffer behind input->end. Sets at_end at the end of the file. */
 static enum bat_code fill(struct bat_input *input, struct bat_error *error)
 {
     if (input->start != 0)
@@ -50,9 +50,9 @@ static enum bat_code fill(struct bat_input *input, struct bat_error *error)
     size_t stop =
         input->end + FILL_SIZE < input->capacity ? input->end + FILL_SIZE : input->capacity;
     while (input->end < stop && !input->at_end) {
-        size_t room = stop - input->end;
-        ssize_t got = input->is_stream ? read(input->file, input->buffer + input->end, room)
-                                       : pread(input->file, input->buffer + input->end, room,
+        size_t wanted = stop - input->end;
+        ssize_t got = input->is_stream ? read(input->file, input->buffer + input->end, wanted)
+                                       : pread(input->file, input->buffer + input->end, wanted,
                                                (off_t)input->offset);
         if (got < 0 && errno == EINTR)
             continue;
@@ -61,14 +61,14 @@ static enum bat_code fill(struct bat_input *input, struct bat_error *error)
         input->at_end = got == 0;
         input->end += (size_t)got;
         input->offset += (uint64_t)got;
-        /* What a pipe has now is worth working on now. */
+        /* Return what a pipe has now instead of waiting for more. */
         if (input->is_stream && got > 0)
             break;
     }
     return BAT_OK;
 }
 
-/* How many of the bytes in the buffer are of lines that start before input->stop. */
+/* The number of bytes in the buffer that belong to lines starting before input->stop. */
 static size_t bytes_before_stop(const struct bat_input *input)
 {
     size_t available = input->end - input->start;
@@ -77,7 +77,7 @@ static size_t bytes_before_stop(const struct bat_input *input)
         return 0;
     if (input->stop - position >= available)
         return available;
-    /* The line that holds the byte before stop starts before stop, and is ours to its end. */
+    /* The line with the byte before stop starts before stop: all of it is in this stretch. */
     const uint8_t *from = input->buffer + input->start + (size_t)(input->stop - position) - 1;
     const uint8_t *newline = memchr(from, '\n', (size_t)(input->buffer + input->end - from));
     return newline ? (size_t)(newline + 1 - (input->buffer + input->start)) : available;
@@ -90,7 +90,7 @@ static size_t whole_lines(const uint8_t *text, size_t size)
     return newline ? (size_t)(newline + 1 - text) : 0;
 }
 
-/* A stretch in the middle of a file begins behind the line that the one before it ends with. */
+/* Skip the line that the stretch before this one ends with. */
 static void skip_first_line(struct bat_input *input)
 {
     const uint8_t *from = input->buffer + input->start;
@@ -98,17 +98,17 @@ static void skip_first_line(struct bat_input *input)
     input->start = newline ? (size_t)(newline + 1 - input->buffer) : input->end;
 }
 
-/* The size of the next whole lines at the buffer's start, reading on until there are some. */
+/* Find the size of the whole lines at the buffer's start; reads on until there is a line. */
 static enum bat_code find_lines(struct bat_input *input, size_t *size, struct bat_error *error)
 {
     for (;;) {
         size_t available = input->end - input->start;
-        size_t ours = bytes_before_stop(input);
-        *size = whole_lines(input->buffer + input->start, ours);
-        if (*size != 0 || ours < available)
+        size_t own_size = bytes_before_stop(input);
+        *size = whole_lines(input->buffer + input->start, own_size);
+        if (*size != 0 || own_size < available)
             return BAT_OK;
         if (input->at_end) {
-            *size = ours;
+            *size = own_size;
             return BAT_OK;
         }
         if (available > BAT_LINE_MAX)
@@ -133,7 +133,7 @@ enum bat_code bat_input_next(struct bat_input *input, const uint8_t **text, size
         return code;
     *text = input->buffer + input->start;
     input->start += *size;
-    /* Only the file's last line can lack its newline; there is room for one byte more. */
+    /* Only the file's last line can lack its newline. The buffer has a spare byte for it. */
     if (input->buffer[input->start - 1] != '\n') {
         input->buffer[input->start] = '\n';
         input->supplied_newline = true;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What the readers of text share: errors with line and column. */
+/* Errors of the text readers, with line and column. */
 #include "profile.h"
 
 #include <string.h>
@@ -48,7 +48,7 @@ enum bat_code bat_lines_fail(const struct bat_lines *lines, const uint8_t *start
 enum bat_code bat_lines_fail_add(const struct bat_lines *lines, enum bat_code code)
 {
     if (code == BAT_ERR_RANGE)
-        /* Additions are put off, so the line where it happened is not the one at hand. */
+        /* Additions are made in batches, so the line of the failed one is not known. */
         return bat_fail(lines->error, code,
                         "expected counts that add up to less than 2^64 for each record, found "
                         "more");

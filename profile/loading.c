@@ -6,7 +6,7 @@
 
 #include "bat_decoder.h"
 
-/* One of the two things to do, by a thread of its own if one can be had. */
+/* One of the two tasks. It runs in a new thread, or if none can be started, in the caller's. */
 struct task {
     pthread_t thread;
     bool has_thread;
@@ -16,7 +16,7 @@ struct task {
 
 struct bat_loading {
     struct bat_binary *binary;
-    struct bat_binary decoded; /* the same, with a map of its own: the caller may read binary */
+    struct bat_binary decoded; /* a copy that gets the map: the caller may read binary meanwhile */
     struct bat_elf *symbols;
     struct bat_functions *functions;
     struct task decode;

@@ -32,7 +32,7 @@ static enum bat_code merge_foreign(struct bat_profile *profile, const struct bat
     return code;
 }
 
-/* Add fdata records; every other word of their keys, from the first, holds a name by number. */
+/* Add fdata records. The even words of a key hold a name's number; numbers has the new ones. */
 static enum bat_code merge_records(struct bat_counts *counts, const struct bat_counts *from,
                                    const uint32_t *numbers)
 {
@@ -70,7 +70,7 @@ static enum bat_code merge_fdata(struct bat_fdata *fdata, const struct bat_fdata
     return code;
 }
 
-/* Two fdata files belong together only if their headers say the same. */
+/* fdata files can be merged only if their headers are equal. */
 static enum bat_code check_headers(const struct bat_fdata *fdata, const struct bat_fdata *from,
                                    struct bat_error *error)
 {
@@ -78,11 +78,12 @@ static enum bat_code check_headers(const struct bat_fdata *fdata, const struct b
         return BAT_OK;
     if (fdata->bolted != from->bolted)
         return bat_fail(error, BAT_ERR_MISMATCH,
-                        "expected fdata %s \"boltedcollection\" like the fdata before, found it %s",
+                        "expected fdata %s \"boltedcollection\", like the fdata before, found "
+                        "fdata %s it",
                         fdata->bolted ? "with" : "without", from->bolted ? "with" : "without");
     if (fdata->no_lbr != from->no_lbr)
         return bat_fail(error, BAT_ERR_MISMATCH,
-                        "expected fdata of %s like the fdata before, found %s",
+                        "expected fdata of %s, like the fdata before, found %s",
                         fdata->no_lbr ? "basic samples (no_lbr)" : "branches",
                         from->no_lbr ? "basic samples (no_lbr)" : "branches");
     return BAT_OK;
@@ -150,7 +151,7 @@ enum bat_code bat_profile_take(struct bat_profile *profile, struct bat_profile *
     return fail_add(code, error);
 }
 
-/* --- What several threads add to ---------------------------------------------------------- */
+/* --- Tables that several threads add to --------------------------------------------------- */
 
 struct bat_shared_profile {
     struct bat_shared_counts *traces;

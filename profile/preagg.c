@@ -5,14 +5,14 @@
 #include "profile.h"
 #include "text_fields.h"
 
-/* One line being read. Every line ends with a newline, so no step needs to ask for the end. */
+/* One line being read. Every line ends with a newline, so no step checks for the text's end. */
 struct preagg_line {
     const struct bat_lines *lines;
     const uint8_t *start;
     const uint8_t *at;
 };
 
-/* What stands at the cursor as a location. */
+/* A location of a record. */
 struct location {
     uint64_t address;
     bool is_foreign;
@@ -28,7 +28,7 @@ static enum bat_code fail(const struct preagg_line *line, const uint8_t *at, con
     return bat_lines_fail(line->lines, line->start, at, expected);
 }
 
-/* Negative numbers stand for the constants at the top of the address space. */
+/* Read -1, -2 or -3, which stand for constants at the top of the address space. */
 static bool read_constant(const uint8_t **at, uint64_t *value)
 {
     const uint8_t *digits = *at;
@@ -39,7 +39,10 @@ static bool read_constant(const uint8_t **at, uint64_t *value)
     return true;
 }
 
-/* True if [name, name + size) is the profiled binary's build-id in hexadecimal. */
+/*
+ * True if [name, name + size) is the profiled binary's build-id in hexadecimal. If build-ids are
+ * ignored, any name but X passes.
+ */
 static bool is_own_build_id(const struct bat_profile *profile, const uint8_t *name, size_t size)
 {
     if (profile->ignore_build_id)
@@ -47,7 +50,7 @@ static bool is_own_build_id(const struct bat_profile *profile, const uint8_t *na
     if (profile->build_id_size == 0 || size != profile->build_id_size * 2)
         return false;
     for (size_t i = 0; i < profile->build_id_size; i++) {
-        /* Both are above 15 for what is no digit, and that is no half of a byte. */
+        /* A character that is no digit gives more than 15, which no half of a byte equals. */
         uint8_t high = bat_hex_value(name[2 * i]);
         uint8_t low = bat_hex_value(name[2 * i + 1]);
         if (high != profile->build_id[i] >> 4 || low != (profile->build_id[i] & 15))
@@ -56,7 +59,7 @@ static bool is_own_build_id(const struct bat_profile *profile, const uint8_t *na
     return true;
 }
 
-/* Remember which other objects a profile names, for whoever wonders why nothing fits. */
+/* Count the objects that locations name, to report them if none is the binary. */
 static enum bat_code count_foreign(struct bat_profile *profile, const struct preagg_line *line,
                                    size_t size)
 {
@@ -159,7 +162,7 @@ static inline enum bat_code read_line_end(struct preagg_line *line)
     return BAT_OK;
 }
 
-/* count addresses, then one or two counts, then the line's end. */
+/* Read `addresses` addresses, `counts` counts and the end of the line. */
 static inline enum bat_code read_fields(struct bat_profile *profile, struct preagg_line *line,
                                         unsigned addresses, uint64_t *address, unsigned counts,
                                         uint64_t *count)
@@ -213,7 +216,7 @@ static enum bat_code read_branch(struct bat_profile *profile, struct preagg_line
     return code == BAT_OK ? add_trace(profile, line, trace, count) : code;
 }
 
-/* F, f and r: a fall-through, and what is known of where it came from. */
+/* F, f and r: a fall-through without a branch address. origin says what is known of the branch. */
 static enum bat_code read_fallthrough(struct bat_profile *profile, struct preagg_line *line,
                                       uint64_t origin)
 {

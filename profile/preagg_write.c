@@ -6,7 +6,7 @@
 #include "text_fields.h"
 #include "text_writer.h"
 
-/* More than any line of numbers has. */
+/* More bytes than any line of numbers has. */
 #define LINE_MAX_SIZE 128u
 
 struct preagg_writer {
@@ -27,7 +27,7 @@ static int compare_items(const void *left_pointer, const void *right_pointer, vo
     return 0;
 }
 
-/* The numbers of all items in the order of their keys, to be freed; NULL without memory. */
+/* The indices of all items, sorted by key. The caller frees them; NULL if there is no memory. */
 static uint32_t *order_items(const struct bat_counts *counts)
 {
     uint32_t *order = malloc(((size_t)counts->count + 1) * sizeof(*order));
@@ -43,7 +43,7 @@ static uint32_t *order_items(const struct bat_counts *counts)
 
 /* --- Lines -------------------------------------------------------------------------------- */
 
-/* " address", as bat_preagg_read() takes it: what stands for something else is never moved. */
+/* Put " address" as bat_preagg_read() reads it: relative to the base address, constants as is. */
 static char *put_address(const struct preagg_writer *writer, char *at, uint64_t address)
 {
     *at++ = ' ';
@@ -71,7 +71,7 @@ static void write_branch(struct preagg_writer *writer, const uint64_t *trace, ui
     bat_text_end(&writer->text, at);
 }
 
-/* The type of a record that is no B. */
+/* The type of a trace's record, unless that is B. */
 static char trace_type(const struct preagg_writer *writer, const uint64_t *trace)
 {
     switch (trace[0]) {
@@ -100,9 +100,9 @@ static void write_trace(struct preagg_writer *writer, const uint64_t *trace, cha
 }
 
 /*
- * The traces of one branch, [first, end) in the order of their keys. Only a B has room for
- * mispredictions, so those of all the branch's traces go into one; a B that had to be made for
- * them counts 0 times itself.
+ * Write the traces of one branch, [first, end) of order. Only a B record holds mispredictions, so
+ * those of all traces of the branch go into one B record. If there is none, one with count 0 is
+ * added for them.
  */
 static enum bat_code write_group(struct preagg_writer *writer, const struct bat_counts *traces,
                                  const uint32_t *order, uint32_t first, uint32_t end)
@@ -192,8 +192,8 @@ enum bat_code bat_profile_write_preagg(const struct bat_profile *profile, struct
 {
     if (profile->fdata.branches.count != 0 || profile->fdata.samples.count != 0)
         return bat_fail(error, BAT_ERR_MISMATCH,
-                        "expected samples of the binary, found fdata: what is translated already "
-                        "has no form in a pre-aggregated profile");
+                        "expected samples of the binary, found fdata, which is already translated "
+                        "and cannot be written as a pre-aggregated profile");
     struct preagg_writer writer = {.profile = profile};
     enum bat_code code = bat_text_begin(&writer.text, output, error);
     if (code != BAT_OK)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What a profile holds, from its beginning to its end. */
+/* Creating and freeing profiles, their options and sums. */
 #include "profile.h"
 
 #include <stdlib.h>

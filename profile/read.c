@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Reading profiles from files: which form they have, and large ones by several threads. */
+/* Reading profiles from files: recognises the format, reads large files by several threads. */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -16,15 +16,15 @@
 #include "temporary.h"
 #include "text_fields.h"
 
-/* What is worth a thread of its own, and the most threads that are. */
+/* The fewest bytes that are worth a thread, and the most threads. */
 #define STRETCH_MIN ((uint64_t)8 << 20)
 #define THREADS_MAX 64u
 
 typedef enum bat_code reader_fn(struct bat_profile *profile, struct bat_lines *lines);
 
-/* --- Which form --------------------------------------------------------------------------- */
+/* --- The format --------------------------------------------------------------------------- */
 
-/* True for whole lines that are blank: they say nothing, in either form. */
+/* True if all lines are blank: these do not tell the format. */
 static bool are_blank(const uint8_t *text, size_t size)
 {
     for (size_t i = 0; i < size; i++)
@@ -33,7 +33,9 @@ static bool are_blank(const uint8_t *text, size_t size)
     return true;
 }
 
-/* Lines that hold names of events, which may look like anything: of fdata, of pre-aggregated text.
+/*
+ * True for a line of fdata or of a pre-aggregated profile that holds names of events: they may look
+ * like any other format.
  */
 static bool names_events(const uint8_t *start)
 {
@@ -43,18 +45,19 @@ static bool names_events(const uint8_t *start)
            (start[0] == 'E' && bat_is_blank(start[1]));
 }
 
-/* True for what a record of a pre-aggregated profile begins with. */
+/* True at the type of a pre-aggregated record. */
 static bool begins_record(const uint8_t *at)
 {
     return *at != '\0' && strchr("TRBFfrSE", *at) && bat_ends_field(at[1]);
 }
 
-/* perf script's head begins so, and its lines go on with a number sign. */
+/* The first line of perf script's header, all of whose lines are comments. */
 #define SCRIPT_HEAD "# ========"
 
 /*
- * True for text that perf script has printed, by its first line that is not blank; behind other
- * comments by that line or a record of a process in the block.
+ * True for text that perf script printed: by a comment that starts its header, or by the first line
+ * that is neither blank nor a comment. After other comments, a process record anywhere in the block
+ * is enough.
  */
 static bool is_perf_script(const uint8_t *text, size_t size)
 {
@@ -81,8 +84,8 @@ static bool is_perf_script(const uint8_t *text, size_t size)
 }
 
 /*
- * The reader for text that starts like this, by the first byte that is no blank; there must be one.
- * The text's first line has the number `line`.
+ * Choose the reader by the first byte of the text that is not blank; there must be one. `line` is
+ * the number of the text's first line. Returns NULL with an error.
  */
 static reader_fn *choose_reader(const uint8_t *text, size_t size, uint64_t line,
                                 struct bat_error *error)
@@ -101,23 +104,23 @@ static reader_fn *choose_reader(const uint8_t *text, size_t size, uint64_t line,
         return bat_fdata_read;
     bat_lines_fail(&lines, start, at,
                    "a pre-aggregated profile (a line that starts with T, R, B, F, f, r, S or E), "
-                   "fdata, perf.data or what perf script prints");
+                   "fdata, perf.data or the output of perf script");
     return NULL;
 }
 
 /* --- One stretch -------------------------------------------------------------------------- */
 
-/* A stretch of a file and the profile that it goes into. */
+/* A stretch of a file, and the profile that it is read into. */
 struct stretch {
     int file;
     bool is_stream;
     uint64_t offset;
     uint64_t stop;
-    reader_fn *reader;   /* NULL: find out */
+    reader_fn *reader;   /* NULL: choose it */
     const uint8_t *head; /* the first bytes of a stream, which were read from it already */
     size_t head_size;
-    bool is_kept;       /* in a temporary file: text that has to be read twice */
-    bool lacks_newline; /* the last of the block at hand is not in the file */
+    bool is_kept;       /* the text goes to a temporary file: it is read twice */
+    bool lacks_newline; /* the current block's last newline is not in the file */
     int kept;
     struct bat_profile *profile;
     const struct bat_read_options *options;
@@ -127,17 +130,16 @@ struct stretch {
     pthread_t thread;
 };
 
-/* Begin to keep the text; so many lines, all blank, stood in front of it. */
-static enum bat_code begin_keeping(struct stretch *stretch, uint64_t lines)
+/* Begin to keep the text in a temporary file, after the blank lines before it. */
+static enum bat_code begin_keeping(struct stretch *stretch, uint64_t blank_lines)
 {
     enum bat_code code = bat_temporary_open(&stretch->kept, &stretch->error);
     stretch->is_kept = code == BAT_OK;
-    for (; code == BAT_OK && lines != 0; lines--)
+    for (; code == BAT_OK && blank_lines != 0; blank_lines--)
         code = bat_temporary_write(stretch->kept, "\n", 1, &stretch->error);
     return code;
 }
 
-/* Read what was kept. */
 static enum bat_code read_kept(struct stretch *stretch)
 {
     struct stat status;
@@ -240,7 +242,7 @@ static uint64_t count_lines(int file, uint64_t size)
     return lines;
 }
 
-/* The stretch's first line, less one: what its own line numbers count from. */
+/* The number of lines before the stretch, which counts its own lines from 1. */
 static uint64_t lines_before(const struct stretch *stretch)
 {
     uint64_t lines = stretch->offset ? count_lines(stretch->file, stretch->offset) : 0;
@@ -251,7 +253,7 @@ static uint64_t lines_before(const struct stretch *stretch)
     return lines;
 }
 
-/* Read all stretches, each by a thread but the first, which is this one's. */
+/* Read all stretches: the first in this thread, each other one in a new thread. */
 static void run_stretches(struct stretch *stretches, unsigned count)
 {
     bool started[THREADS_MAX] = {false};
@@ -302,8 +304,8 @@ static unsigned count_threads(const struct bat_read_options *options, uint64_t s
 }
 
 /*
- * The form of a regular file, from its first block: a reader, or what perf script prints. NULL if
- * that is blank, or with an error.
+ * Recognise the format of a regular file by its first block: set *is_script, or else *reader unless
+ * the block is blank.
  */
 static enum bat_code probe_form(int file, reader_fn **reader, bool *is_script,
                                 struct bat_error *error)
@@ -326,16 +328,18 @@ static enum bat_code probe_form(int file, reader_fn **reader, bool *is_script,
     return code;
 }
 
-/* The first bytes of a file, by which perf.data is known; *size is less than size only at its end.
+/*
+ * Read the first bytes of a file, by which perf.data is recognised. *size is less than
+ * PERF_DATA_MAGIC_SIZE only for a shorter file.
  */
 static enum bat_code read_head(int file, bool is_stream, uint8_t *head, size_t *size,
                                struct bat_error *error)
 {
     *size = 0;
     while (*size < PERF_DATA_MAGIC_SIZE) {
-        size_t room = PERF_DATA_MAGIC_SIZE - *size;
-        ssize_t got = is_stream ? read(file, head + *size, room)
-                                : pread(file, head + *size, room, (off_t)*size);
+        size_t wanted = PERF_DATA_MAGIC_SIZE - *size;
+        ssize_t got = is_stream ? read(file, head + *size, wanted)
+                                : pread(file, head + *size, wanted, (off_t)*size);
         if (got < 0 && errno == EINTR)
             continue;
         if (got < 0)
@@ -347,7 +351,7 @@ static enum bat_code read_head(int file, bool is_stream, uint8_t *head, size_t *
     return BAT_OK;
 }
 
-/* Text: size bytes; of a stream, the first head_size bytes are those at head. */
+/* Read text: a file of size bytes, or a stream whose first head_size bytes are in head already. */
 static enum bat_code read_text(struct bat_profile *profile, int file, bool is_stream, uint64_t size,
                                const uint8_t *head, size_t head_size,
                                const struct bat_read_options *options, struct bat_error *error)
@@ -360,7 +364,7 @@ static enum bat_code read_text(struct bat_profile *profile, int file, bool is_st
     if (is_script)
         return perf_script_read_file(profile, file, size, options, error);
 
-    /* fdata files say at their start what they hold, so they are read in one piece. */
+    /* The header of fdata holds for all its records, so fdata is read in one piece. */
     unsigned count = reader == bat_preagg_read ? count_threads(options, size) : 1;
     struct stretch *stretches = calloc(count, sizeof(*stretches));
     struct bat_shared_profile *shared = count > 1 ? bat_shared_profile_new() : NULL;
@@ -395,7 +399,7 @@ static enum bat_code read_text(struct bat_profile *profile, int file, bool is_st
     return code;
 }
 
-/* By way of perf, which opens the file again. head is as for read_text(). */
+/* Read the output of perf, which opens the file again. head is as for read_text(). */
 static enum bat_code run_perf(struct bat_profile *profile, const char *path, int file,
                               bool is_stream, const uint8_t *head, size_t head_size,
                               const struct bat_read_options *options, struct bat_error *error)
@@ -407,9 +411,10 @@ static enum bat_code run_perf(struct bat_profile *profile, const char *path, int
         is_stream ? bat_temporary_copy(file, head, head_size, &copy, error) : BAT_OK;
     if (code != BAT_OK)
         return code;
-    char opened[64];
-    snprintf(opened, sizeof(opened), "/proc/%ld/fd/%d", (long)getpid(), is_stream ? copy : file);
-    code = perf_script_run(profile, opened, options, error);
+    char proc_path[64];
+    snprintf(proc_path, sizeof(proc_path), "/proc/%ld/fd/%d", (long)getpid(),
+             is_stream ? copy : file);
+    code = perf_script_run(profile, proc_path, options, error);
     if (is_stream)
         close(copy);
     return code;
@@ -425,7 +430,7 @@ static enum bat_code read_file(struct bat_profile *profile, const char *path, in
         return bat_fail(error, BAT_ERR_UNSUPPORTED,
                         "expected a file, found a folder: if perf record made it, record without "
                         "--threads");
-    /* Of a file that was read from before it came here, the rest is meant, as of a pipe. */
+    /* A file that was already read in part is read from there on, like a pipe. */
     bool is_stream = !S_ISREG(status.st_mode) || lseek(file, 0, SEEK_CUR) > 0;
     if (!is_stream && status.st_size == 0)
         return bat_fail(error, BAT_ERR_SYNTAX, "expected a profile, found an empty file");

@@ -33,8 +33,7 @@ void bat_shared_counts_free(struct bat_shared_counts *shared)
     free(shared);
 }
 
-/* Where each shard's items are in an order by shards: those of shard i in [ends[i - 1], ends[i]).
- */
+/* Order the items by shards: those of shard i are at [ends[i - 1], ends[i]) of order. */
 static void order_by_shards(const struct bat_shared_counts *shared, const struct bat_counts *counts,
                             uint16_t *order, uint32_t *ends)
 {
@@ -75,8 +74,7 @@ enum bat_code bat_shared_counts_give(struct bat_shared_counts *shared, struct ba
     uint16_t order[BAT_SHARED_LIMIT];
     uint32_t ends[BAT_SHARDS];
     order_by_shards(shared, counts, order, ends);
-    /* Threads begin at different shards, so that they do not follow one another from lock to lock.
-     */
+    /* Threads begin at different shards, so that they do not wait for each other at every lock. */
     uint32_t first = (uint32_t)((uintptr_t)counts->items / 4096) % BAT_SHARDS;
     enum bat_code code = BAT_OK;
     for (uint32_t i = 0; i < BAT_SHARDS && code == BAT_OK; i++) {

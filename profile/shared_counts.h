@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * A table that several threads add to. Each adds to a table of its own, which when it is full gives
- * all it has to the shared one, instead of growing: so memory grows with distinct keys, not with
- * threads. Internal to the library.
+ * A table that several threads add to. Each thread adds to its own table; when that is full, its
+ * items move to the shared table. So memory grows with the distinct keys, not with the threads.
+ * Internal to the library.
  */
 #ifndef BAT_PROFILE_SHARED_COUNTS_H
 #define BAT_PROFILE_SHARED_COUNTS_H
@@ -13,7 +13,7 @@
 
 #define BAT_SHARDS 64u
 
-/* Keys are spread over tables that have locks of their own, so that threads seldom wait. */
+/* Keys are spread over tables with a lock each, so that threads seldom wait. */
 struct bat_shared_counts {
     uint64_t seed;
     struct bat_shard {
@@ -22,15 +22,17 @@ struct bat_shared_counts {
     } shards[BAT_SHARDS];
 };
 
-/* An empty one for keys of words words; NULL without memory. */
+/* Create an empty table for keys of `words` words; NULL if there is no memory. */
 struct bat_shared_counts *bat_shared_counts_new(uint32_t words);
 void bat_shared_counts_free(struct bat_shared_counts *shared);
 
-/* Move all of counts there: it is empty afterwards, and keeps its memory. Errors as of
- * bat_counts_add(). For any thread. */
+/*
+ * Move all items of counts to shared; counts keeps its memory. Fails like bat_counts_add(). Any
+ * thread may call this.
+ */
 enum bat_code bat_shared_counts_give(struct bat_shared_counts *shared, struct bat_counts *counts);
 
-/* Move all to counts. For one thread, when the others are done. */
+/* Move all items to counts. Call this from one thread, after the others have ended. */
 enum bat_code bat_shared_counts_take(struct bat_shared_counts *shared, struct bat_counts *counts);
 
 #endif

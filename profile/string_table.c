@@ -19,8 +19,8 @@ void bat_strings_free(struct bat_strings *strings)
     *strings = (struct bat_strings){0};
 }
 
-static bool is_name(const struct bat_strings *strings, uint32_t number, const char *string,
-                    size_t size)
+static bool equals(const struct bat_strings *strings, uint32_t number, const char *string,
+                   size_t size)
 {
     const char *name = bat_strings_get(strings, number);
     return strncmp(name, string, size) == 0 && name[size] == '\0';
@@ -30,7 +30,7 @@ static uint32_t find_slot(const struct bat_strings *strings, const char *string,
 {
     uint32_t mask = strings->capacity * 2 - 1;
     uint32_t slot = (uint32_t)XXH3_64bits_withSeed(string, size, strings->seed) & mask;
-    while (strings->slots[slot] != 0 && !is_name(strings, strings->slots[slot] - 1, string, size))
+    while (strings->slots[slot] != 0 && !equals(strings, strings->slots[slot] - 1, string, size))
         slot = (slot + 1) & mask;
     return slot;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Strings, each once, with numbers from 0 in the order of coming. Internal to the library. */
+/* A set of strings, numbered from 0 in the order they were added. Internal to the library. */
 #ifndef BAT_PROFILE_STRING_TABLE_H
 #define BAT_PROFILE_STRING_TABLE_H
 
@@ -13,12 +13,12 @@ struct bat_strings {
     uint32_t *slots; /* string number + 1, or 0 */
     uint32_t count;
     uint32_t capacity; /* of starts; there are twice as many slots */
-    uint64_t seed;     /* of the hashes, from the first allocation on: see hash_seed.h */
+    uint64_t seed;     /* of the hashes, set with the first allocation: see hash_seed.h */
 };
 
 void bat_strings_free(struct bat_strings *strings);
 
-/* The number of a string of size bytes (without zeros among them), added if new. */
+/* The number of a string of size bytes, none of them 0; a new string is added. */
 enum bat_code bat_strings_add(struct bat_strings *strings, const char *string, size_t size,
                               uint32_t *number);
 

@@ -17,7 +17,7 @@ enum bat_code bat_temporary_open(int *file, struct bat_error *error)
         folder = "/tmp";
     *file = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
     char path[4096];
-    /* Some file systems have no files without names. */
+    /* Some file systems do not support O_TMPFILE. */
     if (*file < 0 && snprintf(path, sizeof(path), "%s/batkit-XXXXXX", folder) < (int)sizeof(path)) {
         *file = mkostemp(path, O_CLOEXEC);
         if (*file >= 0)
@@ -30,7 +30,7 @@ enum bat_code bat_temporary_open(int *file, struct bat_error *error)
     return BAT_OK;
 }
 
-/* Append all that a stream still has. */
+/* Append the rest of a stream. */
 static enum bat_code copy_stream(int stream, int file, struct bat_error *error)
 {
     const size_t size = (size_t)1 << 16;

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Files without a name, for what has to be read twice. Internal to the library. */
+/* Temporary files without a name, for streams that are read twice. Internal to the library. */
 #ifndef BAT_PROFILE_TEMPORARY_H
 #define BAT_PROFILE_TEMPORARY_H
 
 #include "bat.h"
 
-/* Open one in the folder TMPDIR, else /tmp, to be closed with close(). */
+/* Open a temporary file in the folder TMPDIR, or else /tmp. The caller closes it with close(). */
 enum bat_code bat_temporary_open(int *file, struct bat_error *error);
 
-/* Open one with all that a stream still has, behind bytes that were read from it already. */
+/* The same, with the bytes that were already read from a stream and then the rest of the stream. */
 enum bat_code bat_temporary_copy(int stream, const void *bytes, size_t size, int *file,
                                  struct bat_error *error);
 
-/* Append bytes to it. */
+/* Append bytes to a temporary file. */
 enum bat_code bat_temporary_write(int file, const void *bytes, size_t size,
                                   struct bat_error *error);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Numbers and blanks in lines of text. Every line ends with a newline, so that nothing here needs
- * to ask where the text ends. Internal to the library.
+ * Numbers and blanks in lines of text. Every line ends with a newline, so that only
+ * bat_read_short_hex() needs to know where the text ends. Internal to the library.
  */
 #ifndef BAT_PROFILE_TEXT_FIELDS_H
 #define BAT_PROFILE_TEXT_FIELDS_H
@@ -11,7 +11,7 @@
 
 #include "leb128.h"
 
-/* A carriage return counts as a blank, so that lines may end as DOS has them. */
+/* A carriage return counts as a blank, so that lines may end with CR LF. */
 static inline bool bat_is_blank(uint8_t byte)
 {
     return byte == ' ' || byte == '\t' || byte == '\r';
@@ -38,11 +38,11 @@ static inline uint8_t bat_hex_value(uint8_t byte)
         ['c'] = 0x1c, ['d'] = 0x1d, ['e'] = 0x1e, ['f'] = 0x1f, ['A'] = 0x1a, ['B'] = 0x1b,
         ['C'] = 0x1c, ['D'] = 0x1d, ['E'] = 0x1e, ['F'] = 0x1f,
     };
-    /* Bytes that are no digits have 0 in the table and come out as 0x10 and more. */
+    /* Bytes that are no digits have 0 in the table, so their value is 0x10. */
     return values[byte] ^ 0x10;
 }
 
-/* Digits at *at, which moves behind them; false if there are none or more than 64 bits of them. */
+/* Read digits at *at and move it behind them. False for no digits and for more than 64 bits. */
 static inline bool bat_read_hex(const uint8_t **at, uint64_t *value)
 {
     const uint8_t *now = *at;
@@ -54,29 +54,29 @@ static inline bool bat_read_hex(const uint8_t **at, uint64_t *value)
         result = result << 4 | digit;
         now++;
     }
-    bool fine = now != *at && lost == 0;
+    bool is_number = now != *at && lost == 0;
     *at = now;
     *value = result;
-    return fine;
+    return is_number;
 }
 
-/* A byte of ones for each byte of eight. */
+/* The value 1 in each of eight bytes. */
 #define BAT_EACH_BYTE UINT64_C(0x0101010101010101)
 
 /*
- * The same for up to seven digits, as addresses mostly have, all at once; false too if there are
- * more, or fewer than eight bytes up to end: then bat_read_hex() is to be asked.
+ * The same for up to seven digits, which most addresses have, without a loop. False also for more
+ * digits, and for fewer than eight bytes before end: then bat_read_hex() must be tried.
  */
 static inline bool bat_read_short_hex(const uint8_t **at, const uint8_t *end, uint64_t *value)
 {
     if (end - *at < 8)
         return false;
     uint64_t word = bat_load64(*at);
-    /* In each byte, whose highest bit is the answer: above 9 counted from '0'? */
+    /* The highest bit of each byte is set if it is no decimal digit: above 9 counted from '0'. */
     const uint64_t low_bits = 0x7f * BAT_EACH_BYTE;
     uint64_t digit = word ^ '0' * BAT_EACH_BYTE;
     uint64_t no_digit = ((digit & low_bits) + 0x76 * BAT_EACH_BYTE) | digit;
-    /* Outside of 1 to 6 counted from the byte before 'a', 'A' being one with another bit? */
+    /* ... if it is no letter, capital or not: outside 1 to 6 counted from the byte before 'a'. */
     uint64_t letter = (word | 0x20 * BAT_EACH_BYTE) ^ 0x60 * BAT_EACH_BYTE;
     uint64_t no_letter = ((letter & low_bits) + 0x79 * BAT_EACH_BYTE) | letter |
                          ~((letter & low_bits) + 0x7f * BAT_EACH_BYTE);
@@ -93,7 +93,7 @@ static inline bool bat_read_short_hex(const uint8_t **at, const uint8_t *end, ui
     return true;
 }
 
-/* The same for decimal digits; *fits is false if they are more than 64 bits. */
+/* Read decimal digits; false for none. *fits is false if the number has more than 64 bits. */
 static inline bool bat_read_decimal(const uint8_t **at, uint64_t *value, bool *fits)
 {
     const uint8_t *now = *at;
@@ -105,10 +105,10 @@ static inline bool bat_read_decimal(const uint8_t **at, uint64_t *value, bool *f
                           (result == UINT64_MAX / 10 && digit <= UINT64_MAX % 10));
         result = result * 10 + digit;
     }
-    bool fine = now != *at;
+    bool is_number = now != *at;
     *at = now;
     *value = result;
-    return fine;
+    return is_number;
 }
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Text for an output, by way of a buffer. Internal to the library. */
+/* Buffered text output. Internal to the library. */
 #ifndef BAT_PROFILE_TEXT_WRITER_H
 #define BAT_PROFILE_TEXT_WRITER_H
 
@@ -25,14 +25,14 @@ enum bat_code bat_text_begin(struct bat_text_writer *writer, struct bat_output *
                              struct bat_error *error);
 
 /*
- * Write out what is left if code is BAT_OK, and free the buffer. Returns code, or what went wrong
- * here.
+ * Write the rest of the buffer if code is BAT_OK, and free the buffer. Returns code, or else the
+ * first error of the writer.
  */
 enum bat_code bat_text_finish(struct bat_text_writer *writer, enum bat_code code);
 
 void bat_text_flush(struct bat_text_writer *writer);
 
-/* Room for size bytes, at most BAT_TEXT_BUFFER; what was put there is handed over with _end(). */
+/* Space for size bytes, at most BAT_TEXT_BUFFER. bat_text_end() appends what was put there. */
 static inline char *bat_text_room(struct bat_text_writer *writer, size_t size)
 {
     if (BAT_TEXT_BUFFER - writer->used < size)
@@ -45,19 +45,19 @@ static inline void bat_text_end(struct bat_text_writer *writer, const char *at)
     writer->used = (size_t)(at - writer->buffer);
 }
 
-/* Any number of bytes. */
+/* Append any number of bytes. */
 void bat_text_bytes(struct bat_text_writer *writer, const char *bytes, size_t size);
 
 /*
- * The bytes of text, size bytes, to take at once: at most `most`, which is 4 at least,
- * and none of a UTF-8 character that is cut by that.
+ * How many of the size bytes of text to write at once: at most `most`, which is at least 4, without
+ * cutting a UTF-8 character.
  */
 size_t bat_text_part(const char *text, size_t size, size_t most);
 
-/* A C string of any length with its control characters escaped. */
+/* Append a C string of any length with its control characters escaped. */
 void bat_text_escaped(struct bat_text_writer *writer, const char *string);
 
-/* The same for what is read as a word: blanks, which would end it, become underscores. */
+/* The same for a string that is read back as one word: blanks become underscores. */
 void bat_text_word(struct bat_text_writer *writer, const char *string);
 
 static inline void bat_text_string(struct bat_text_writer *writer, const char *string)

@@ -3,10 +3,10 @@
 
 #include "escape_controls.h"
 
-/* Room for any character, escaped. */
+/* Enough bytes for any escaped character. */
 #define CHARACTER_ROOM 8u
 
-/* U+FEFF, U+FFFE and U+FFFF, which may stand in YAML as escapes only: "\ufeff", else NULL. */
+/* The escape of U+FEFF, U+FFFE or U+FFFF, which YAML allows as escapes only; else NULL. */
 static const char *escape_of(const char *character, size_t length)
 {
     static const struct {
@@ -46,7 +46,7 @@ static void write_single_quoted(struct bat_text_writer *text, const char *string
     bat_text_string(text, "'");
 }
 
-/* The character, length bytes, 0 for a byte that is none, as it stands between double quotes. */
+/* Put a character for double quotes. length is its bytes, 0 for a byte that is not UTF-8. */
 static char *put_character(char *at, const char *character, size_t length)
 {
     size_t bytes;

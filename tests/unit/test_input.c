@@ -460,10 +460,10 @@ static void assert_form_fails(const char *text, uint64_t line, uint64_t column, 
 static void test_no_form(void **state)
 {
     (void)state;
-    assert_form_fails("hello\n", 1, 1, "what perf script prints, found \"hello\"");
-    assert_form_fails("\n\n  Tx 1 2\n", 3, 3, "what perf script prints, found \"Tx\"");
-    assert_form_fails("t 1 2 3 4", 1, 1, "what perf script prints, found \"t\"");
-    assert_form_fails("-1 2\n", 1, 1, "what perf script prints, found \"-1\"");
+    assert_form_fails("hello\n", 1, 1, "the output of perf script, found \"hello\"");
+    assert_form_fails("\n\n  Tx 1 2\n", 3, 3, "the output of perf script, found \"Tx\"");
+    assert_form_fails("t 1 2 3 4", 1, 1, "the output of perf script, found \"t\"");
+    assert_form_fails("-1 2\n", 1, 1, "the output of perf script, found \"-1\"");
     assert_form_fails("T\n", 1, 2, "expected a hexadecimal address");
     assert_form_fails("bolted\n", 1, 1, "expected the kind of a location");
 }
