@@ -15,7 +15,7 @@ void perf_attributes_free(struct perf_attributes *attributes)
 
 /* --- Reading them ------------------------------------------------------------------------- */
 
-/* A field of attributes that older versions, being shorter, do not have. */
+/* A field that older, shorter attributes do not have: it is 0 then. */
 static uint64_t later_field(const uint8_t *bytes, size_t size, size_t offset)
 {
     return offset + 8 <= size ? perf_u64(bytes + offset) : 0;
@@ -40,7 +40,7 @@ static enum bat_code no_memory(struct bat_error *error)
     return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for the profile's events");
 }
 
-/* An id that two events claim stays the first one's. */
+/* An id that two events have belongs to the first. */
 static enum bat_code add_ids(struct perf_attributes *attributes, uint32_t number,
                              const uint8_t *ids, size_t count, struct bat_error *error)
 {
@@ -54,7 +54,7 @@ static enum bat_code add_ids(struct perf_attributes *attributes, uint32_t number
     return BAT_OK;
 }
 
-/* What is not known here may stand anywhere in samples, so that they cannot be read. */
+/* Samples with unknown fields cannot be read, because such a field may be anywhere in them. */
 static enum bat_code check_known(const struct perf_attribute *attribute, uint64_t offset,
                                  struct bat_error *error)
 {
@@ -125,9 +125,9 @@ enum bat_code perf_attributes_name(struct perf_attributes *attributes, uint64_t 
     return perf_attributes_name_number(attributes, (uint32_t)item[1] - 1, name, size, error);
 }
 
-/* --- Telling records apart ---------------------------------------------------------------- */
+/* --- Assigning records to events ---------------------------------------------------------- */
 
-/* Which word of its samples' bodies is their id. */
+/* The index of the word in its samples' bodies that is their id. */
 static int sample_id_word(const struct perf_attribute *attribute)
 {
     uint64_t type = attribute->sample_type;
@@ -138,7 +138,7 @@ static int sample_id_word(const struct perf_attribute *attribute)
     return __builtin_popcountll(type & (SAMPLE_IP | SAMPLE_TID | SAMPLE_TIME | SAMPLE_ADDR));
 }
 
-/* How many bytes stand behind the time at the end of a record that is no sample. */
+/* The number of bytes after the time at the end of a record that is not a sample. */
 static uint32_t trailer_size(const struct perf_attribute *attribute)
 {
     return 8 * (uint32_t)__builtin_popcountll(
@@ -153,7 +153,7 @@ static bool have_same_layout(const struct perf_attribute *left, const struct per
            left->regs_intr == right->regs_intr;
 }
 
-static bool can_tell_time(const struct perf_attribute *attribute)
+static bool has_time(const struct perf_attribute *attribute)
 {
     return (attribute->sample_type & SAMPLE_TIME) && (attribute->flags & FLAG_SAMPLE_ID_ALL);
 }
@@ -164,21 +164,21 @@ enum bat_code perf_attributes_finish(struct perf_attributes *attributes, struct 
         return bat_fail(error, BAT_ERR_SYNTAX, "expected events in perf.data, found none");
     const struct perf_attribute *first = &attributes->items[0];
     attributes->id_word = attributes->count == 1 ? PERF_ID_NONE : sample_id_word(first);
-    attributes->has_time = can_tell_time(first);
+    attributes->has_time = has_time(first);
     attributes->trailer = trailer_size(first);
     for (uint32_t i = 1; i < attributes->count; i++) {
         const struct perf_attribute *other = &attributes->items[i];
-        bool told_apart = attributes->id_word == PERF_ID_NONE
+        bool can_assign = attributes->id_word == PERF_ID_NONE
                               ? have_same_layout(first, other)
                               : sample_id_word(other) == attributes->id_word;
-        if (!told_apart)
+        if (!can_assign)
             return bat_fail(error, BAT_ERR_UNSUPPORTED,
-                            "expected several events whose samples have their ids in one place, "
-                            "found events 1 and %" PRIu32 " that differ in it",
+                            "expected events whose samples all have their ids at the same place, "
+                            "found events 1 and %" PRIu32 " that differ",
                             i + 1);
-        /* Which event another record belongs to is not asked, so they must all look alike. */
-        attributes->has_time = attributes->has_time && can_tell_time(other) &&
-                               trailer_size(other) == attributes->trailer;
+        /* Other records are not assigned to events, so they must all end in the same way. */
+        attributes->has_time =
+            attributes->has_time && has_time(other) && trailer_size(other) == attributes->trailer;
     }
     return BAT_OK;
 }

@@ -6,7 +6,7 @@
 
 #include "profile.h"
 
-/* Mappings begin and end at multiples of at least that. */
+/* The smallest page: mappings begin and end at multiples of it. */
 #define PAGE_MIN ((uint64_t)4096)
 
 #define DELETED " (deleted)"
@@ -29,8 +29,8 @@ enum bat_code perf_binary_init(struct perf_binary *binary, const struct bat_prof
     const struct bat_elf *elf = profile->elf;
     if (!elf)
         return bat_fail(error, BAT_ERR_ARGUMENT,
-                        "expected a profile that knows its addresses, found perf.data, which needs "
-                        "the binary at hand");
+                        "expected the profiled binary, without which samples of perf cannot be "
+                        "read, found none");
     size_t ignored;
     *binary = (struct perf_binary){.elf = elf,
                                    .name = perf_base_name(bat_elf_path(elf), &ignored),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* The second time through the records: samples become traces and basic samples of the profile. */
+/* The second pass over the records: samples become traces, basic and memory samples. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -7,11 +7,11 @@
 #include "perf_sample.h"
 #include "perf_session.h"
 
-/* What is worth a thread of its own, and the most threads that are. */
+/* The fewest bytes that are worth a thread, and the most threads. */
 #define STRETCH_MIN ((uint64_t)8 << 20)
 #define THREADS_MAX 64u
 
-/* Records that one thread reads, and the profile that they go into. */
+/* Records that one thread reads, and the profile that they are added to. */
 struct stretch {
     const struct perf_session *session;
     uint64_t start;
@@ -34,7 +34,7 @@ static enum bat_code fail_add(enum bat_code code, const struct perf_record *reco
     return bat_fail(error, code, "not enough memory for the profile");
 }
 
-/* The first sample of each event brings its name. */
+/* Add the name of an event at its first sample. */
 static enum bat_code add_event(struct stretch *stretch, const struct perf_attribute *attribute)
 {
     size_t number = (size_t)(attribute - stretch->session->attributes.items);
@@ -48,8 +48,8 @@ static enum bat_code add_event(struct stretch *stretch, const struct perf_attrib
 }
 
 /*
- * Each entry is a branch; what ran after it ended at the source of the next newer one. skipped
- * entries, the newest, are left out.
+ * Add the traces of a branch stack. Each entry is a branch; the fall-through after it ends at the
+ * source of the next newer entry. The newest entries, as many as skipped, are left out.
  */
 static enum bat_code add_branches(struct stretch *stretch, const struct perf_sample *sample,
                                   const struct perf_span *span, uint64_t skipped)
@@ -98,7 +98,7 @@ static enum bat_code add_basic_sample(struct stretch *stretch, const struct perf
     return bat_counts_add(&stretch->profile->samples, &address, 1, 0);
 }
 
-/* A load by the binary, and what it read: in the binary, or anywhere. */
+/* Add a load by the binary. An address that it read outside the binary stays the process's. */
 static enum bat_code add_memory_load(struct stretch *stretch, const struct perf_sample *sample,
                                      const struct perf_span *span)
 {
@@ -142,7 +142,7 @@ static enum bat_code add_sample(struct stretch *stretch, const struct perf_recor
 
 static enum bat_code read_records(struct stretch *stretch, struct perf_stream *stream)
 {
-    uint64_t told = 0;
+    uint64_t reported = 0;
     for (;;) {
         struct perf_record record;
         enum bat_code code = perf_stream_next(stream, &record, &stretch->error);
@@ -150,9 +150,9 @@ static enum bat_code read_records(struct stretch *stretch, struct perf_stream *s
             code = add_sample(stretch, &record);
         if (code != BAT_OK || !record.bytes)
             return code;
-        if (stream->bytes_read != told)
-            perf_session_progress(stretch->session, stream->bytes_read - told);
-        told = stream->bytes_read;
+        if (stream->bytes_read != reported)
+            perf_session_progress(stretch->session, stream->bytes_read - reported);
+        reported = stream->bytes_read;
     }
 }
 
@@ -183,29 +183,29 @@ static void *run_stretch(void *context)
 
 static unsigned count_stretches(const struct perf_session *session)
 {
-    /* What was compressed is one stream. */
+    /* Compressed records are one stream, which cannot be divided. */
     if (session->is_compressed)
         return 1;
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
     uint64_t count = session->options->threads;
     if (count == 0)
         count = processors > 0 ? (uint64_t)processors : 1;
-    uint64_t worth = (session->data_end - session->data_start) / STRETCH_MIN;
-    if (count > worth)
-        count = worth;
+    uint64_t count_max = (session->data_end - session->data_start) / STRETCH_MIN;
+    if (count > count_max)
+        count = count_max;
     if (count > THREADS_MAX)
         count = THREADS_MAX;
     return count ? (unsigned)count : 1;
 }
 
-/* Where stretch i of count starts: with the chunk at that part of them. */
+/* The start of stretch i of count, which is the start of a chunk. */
 static uint64_t stretch_start(const struct perf_session *session, unsigned i, unsigned count)
 {
     uint64_t chunk = (uint64_t)session->chunk_count * i / count;
     return i == 0 || chunk == 0 ? session->data_start : session->chunks[chunk].position;
 }
 
-/* Read all, each by a thread but the first, which is this one's. */
+/* Read all stretches: the first in this thread, each other one in a new thread. */
 static void run_stretches(struct stretch *stretches, unsigned count)
 {
     bool started[THREADS_MAX] = {false};

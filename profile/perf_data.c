@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* perf.data, from its beginning to its end. */
+/* Reading perf.data, a file or a stream: the order of the steps. */
 #include "perf_data.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@
 
 bool perf_data_is(const uint8_t *bytes, size_t size)
 {
-    /* Of another version too: the version is the last byte. */
+    /* The last byte, the version, is not compared. */
     return size >= PERF_DATA_MAGIC_SIZE - 1 &&
            (memcmp(bytes, PERF_MAGIC, PERF_DATA_MAGIC_SIZE - 1) == 0 ||
             memcmp(bytes, PERF_MAGIC_OLD, PERF_DATA_MAGIC_SIZE - 1) == 0 ||
@@ -23,7 +23,7 @@ bool perf_data_is(const uint8_t *bytes, size_t size)
 
 /* --- A file ------------------------------------------------------------------------------- */
 
-/* Something must have come of it, for what was asked. */
+/* Fail for trace data without samples, and for samples without the branch stacks wanted. */
 static enum bat_code check_result(const struct perf_session *session,
                                   const struct bat_profile_counters *counters,
                                   bool has_memory_samples, struct bat_error *error)
@@ -32,8 +32,8 @@ static enum bat_code check_result(const struct perf_session *session,
     uint64_t own = counters->perf_samples - counters->perf_foreign_samples;
     if (own == 0 && session->has_trace_data)
         return bat_fail(error, BAT_ERR_MISMATCH,
-                        "expected samples, found trace data of the processor, which perf has to "
-                        "make samples of: --itrace=OPTIONS or --spe does it");
+                        "expected samples, found trace data of the processor: let perf decode it "
+                        "with --itrace=OPTIONS or --spe");
     if (own == 0 || session->options->basic_samples || counters->perf_plain_samples < own ||
         has_memory_samples)
         return BAT_OK;

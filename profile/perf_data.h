@@ -15,7 +15,7 @@ bool perf_data_is(const uint8_t *bytes, size_t size);
 enum bat_code perf_data_read(struct bat_profile *profile, int file,
                              const struct bat_read_options *options, struct bat_error *error);
 
-/* Read a stream whose first bytes, size of them, were read from it already. */
+/* Read a stream whose first size bytes were already read into bytes. */
 enum bat_code perf_data_read_stream(struct bat_profile *profile, int stream, const uint8_t *bytes,
                                     size_t size, const struct bat_read_options *options,
                                     struct bat_error *error);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Processors with branch stacks of 32 entries sometimes hold the newest entry twice. That it is
- * such a processor shows with the first sample of the binary, by time, that has as many; from there
- * on the two newest entries of every sample are left out, as perf2bolt does it.
+ * Processors with branch stacks of 32 entries sometimes hold the newest entry twice. The first
+ * sample of the binary, by time, that has 32 entries shows such a processor; from this sample on,
+ * the two newest entries of every sample are left out, as perf2bolt does it.
  */
 #include "perf_sample.h"
 #include "perf_session.h"
 
-/* True if 32 entries of the sample's branch stack count. */
+/* True if 32 entries of the sample's branch stack are used: the kernel's only on request. */
 static bool has_doubling_size(const struct perf_session *session, const struct perf_sample *sample)
 {
     if (sample->branch_count < PERF_DOUBLING_ENTRIES)
@@ -22,7 +22,7 @@ static bool has_doubling_size(const struct perf_session *session, const struct p
     return count == PERF_DOUBLING_ENTRIES;
 }
 
-/* Look for an earlier sample than is known among the records in [start, end) of the file. */
+/* Look for such a sample before doubling_since among the records in [start, end) of the file. */
 static enum bat_code search(struct perf_session *session, uint64_t start, uint64_t end,
                             struct bat_error *error)
 {
@@ -48,7 +48,7 @@ static enum bat_code search(struct perf_session *session, uint64_t start, uint64
     return code;
 }
 
-/* Of the chunks that may hold an earlier one and were not searched, the one with the earliest. */
+/* The chunk with the earliest full stack, if it may be before doubling_since; else NULL. */
 static struct perf_chunk *next_chunk(struct perf_session *session)
 {
     struct perf_chunk *best = NULL;
@@ -68,7 +68,7 @@ enum bat_code perf_session_find_doubling(struct perf_session *session, struct ba
     if (!session->binary.doubles_entry || session->options->basic_samples)
         return BAT_OK;
     struct perf_chunk *chunk = next_chunk(session);
-    /* The middle of what is compressed cannot be read without what stands before. */
+    /* Compressed records cannot be read without those before them. */
     if (chunk && session->is_compressed)
         return search(session, session->data_start, session->data_end, error);
     enum bat_code code = BAT_OK;

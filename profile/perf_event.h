@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What can happen to a process. Internal to perf_processes.c and perf_spans.c. */
+/* The events of processes. Internal to perf_processes.c and perf_spans.c. */
 #ifndef BAT_PROFILE_PERF_EVENT_H
 #define BAT_PROFILE_PERF_EVENT_H
 
 #include "perf_processes.h"
 
 enum perf_event_kind {
-    PERF_EVENT_MAP,  /* it mapped what may be the binary */
+    PERF_EVENT_MAP,  /* it mapped a file that may be the binary */
     PERF_EVENT_FORK, /* it began as a copy of its parent */
     PERF_EVENT_EXEC, /* it became another program */
 };
@@ -17,11 +17,11 @@ struct perf_event {
     struct perf_moment moment;
     uint32_t parent;       /* of a FORK */
     uint32_t object;       /* of a MAP: number of its path */
-    enum perf_match match; /* of a MAP: what its own build-id says */
+    enum perf_match match; /* of a MAP: its own build-id and the binary's */
     uint64_t bias;         /* of a MAP */
 };
 
-/* Make the spans and the table out of the events. */
+/* Make the spans and the table from the events. */
 enum bat_code perf_processes_order(struct perf_processes *processes, bool has_time);
 
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What events are called. */
+/* The names of events. */
 #include <inttypes.h>
 #include <stdio.h>
 
 #include "perf_attributes.h"
 
-/* perf_event_attr.type, as far as events of it have names. */
+/* The values of perf_event_attr.type whose events have names. */
 enum { TYPE_HARDWARE = 0, TYPE_SOFTWARE = 1 };
 
 static const char *const hardware_names[] = {
@@ -28,7 +28,7 @@ static const char *const software_names[] = {
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-/* What follows the colon: whom the event counts, and how precise it is. */
+/* Append the modifiers behind the colon: which modes the event counts, and how precise it is. */
 static void append_modifiers(const struct perf_attribute *attribute, char *buffer, size_t size)
 {
     char text[16] = "";

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* The two features that are of use: names of events, and build-ids of files. */
+/* The two features that are read: names of events, and build-ids of files. */
 #include <inttypes.h>
 
 #include "perf_session.h"
 
-/* Header, process, build-id with its size, and then the file's name. */
+/* Offsets in a build-id record: header, process, build-id, its size, the file's name. */
 #define BUILD_ID_AT 12u
 #define BUILD_ID_SIZE_AT 32u
 #define BUILD_ID_NAME_AT 36u
 
 static enum bat_code no_memory(struct bat_error *error)
 {
-    return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for what the profile lists");
+    return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for the profile's build-ids");
 }
 
 enum bat_code perf_session_build_id(struct perf_session *session, const uint8_t *bytes, size_t size,
@@ -19,7 +19,7 @@ enum bat_code perf_session_build_id(struct perf_session *session, const uint8_t 
 {
     if (size <= BUILD_ID_NAME_AT || !memchr(bytes + BUILD_ID_NAME_AT, 0, size - BUILD_ID_NAME_AT))
         return bat_fail_at(error, BAT_ERR_SYNTAX, BAT_PLACE_FILE, offset,
-                           "expected a build-id and a name that ends, found a record of %zu bytes",
+                           "expected a build-id and a terminated name, found a record of %zu bytes",
                            size);
     uint16_t misc = perf_u16(bytes + 4);
     if ((misc & MISC_CPU_MODE) == MISC_GUEST_KERNEL || (misc & MISC_CPU_MODE) == MISC_GUEST_USER)
@@ -46,8 +46,8 @@ static enum bat_code read_build_ids(struct perf_session *session, const uint8_t 
         if (step < PERF_RECORD_HEADER_SIZE || step > left)
             return bat_fail_at(
                 error, BAT_ERR_SYNTAX, BAT_PLACE_FILE, offset + at,
-                "expected a list of build-ids whose last has all of its bytes, found "
-                "one of %zu bytes with %zu left",
+                "expected a list of complete build-id records, found one of %zu bytes with %zu "
+                "left",
                 step, left);
         code = perf_session_build_id(session, bytes + at, step, offset + at, error);
     }
@@ -62,7 +62,7 @@ struct descriptions {
     size_t at;
 };
 
-/* Take `size` bytes; NULL if there are not so many. */
+/* Take `size` bytes; NULL if fewer are left. */
 static const uint8_t *take(struct descriptions *list, uint64_t size)
 {
     if (size > list->size - list->at)
@@ -72,7 +72,7 @@ static const uint8_t *take(struct descriptions *list, uint64_t size)
     return bytes;
 }
 
-/* One event: attributes, number of ids, name, ids. False if it is not all there. */
+/* Read an event: attributes, number of ids, name, ids. False if it is not complete. */
 static bool take_description(struct perf_session *session, struct descriptions *list,
                              uint32_t number, uint32_t attribute_size, struct bat_error *error,
                              enum bat_code *code)
@@ -108,7 +108,8 @@ static enum bat_code read_descriptions(struct perf_session *session, const uint8
     if (header)
         return code;
     return bat_fail_at(error, BAT_ERR_SYNTAX, BAT_PLACE_FILE, offset + list.at,
-                       "expected descriptions of events, found the end of their %zu bytes", size);
+                       "expected another description of an event, found the end of all %zu bytes",
+                       size);
 }
 
 enum bat_code perf_session_feature(struct perf_session *session, uint64_t feature,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Numbers of the perf.data format (spec/perf-data.md): what the kernel writes into a perf event
- * buffer, and what perf puts around it. Internal to the library.
+ * Constants of the perf.data format (spec/perf-data.md): of the records that the kernel writes and
+ * of what perf adds. Internal to the library.
  */
 #ifndef BAT_PROFILE_PERF_FORMAT_H
 #define BAT_PROFILE_PERF_FORMAT_H
@@ -23,7 +23,7 @@
 enum perf_feature {
     FEATURE_BUILD_ID = 2,
     FEATURE_EVENT_DESC = 12,
-    FEATURE_FOLDER = 24, /* there are more files with records in this one's folder */
+    FEATURE_FOLDER = 24, /* the records are in several files of a folder */
 };
 
 /* --- Records ------------------------------------------------------------------------------ */
@@ -38,8 +38,8 @@ enum perf_record_type {
     RECORD_SAMPLE = 9,
     RECORD_MMAP2 = 10,
     RECORD_LOST_SAMPLES = 13,
-    RECORD_KERNEL_LAST = 21, /* the last of the kernel's that is known here */
-    RECORD_HEADER_ATTR = 64, /* from here on perf's own */
+    RECORD_KERNEL_LAST = 21, /* the kernel's last record that is known here */
+    RECORD_HEADER_ATTR = 64, /* the first of perf's own records */
     RECORD_TRACING_DATA = 66,
     RECORD_BUILD_ID = 67,
     RECORD_AUXTRACE_INFO = 70,
@@ -48,7 +48,7 @@ enum perf_record_type {
     RECORD_FEATURE = 80,
     RECORD_COMPRESSED = 81,
     RECORD_COMPRESSED2 = 83,
-    RECORD_PERF_LAST = 84, /* the last of perf's that is known here */
+    RECORD_PERF_LAST = 84, /* perf's last record that is known here */
 };
 
 /* Bits of a record's misc field; some mean different things in different records. */
@@ -66,10 +66,10 @@ enum perf_misc {
 
 /* --- Attributes --------------------------------------------------------------------------- */
 
-/* The smallest attributes; each version of them is longer. */
+/* The size of the first version of attributes; each later version is longer. */
 #define PERF_ATTRIBUTE_SIZE_MIN 64u
 
-/* Offsets in them. */
+/* Offsets in attributes. */
 enum perf_attribute_field {
     ATTRIBUTE_TYPE = 0,
     ATTRIBUTE_SIZE = 4,
@@ -141,7 +141,7 @@ enum perf_branch_bit {
 /* Addresses from here on are the kernel's. */
 #define PERF_KERNEL_ADDRESS 0xffff800000000000u
 
-/* --- Numbers out of bytes ----------------------------------------------------------------- */
+/* --- Numbers from bytes ------------------------------------------------------------------- */
 
 /* The bytes need not be aligned; there must be enough of them. */
 static inline uint16_t perf_u16(const uint8_t *bytes)

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What stands around the records of perf.data: header, attributes, features. */
+/* The parts of perf.data around its records: header, attributes, features. */
 #include <inttypes.h>
 #include <stdlib.h>
 
 #include "perf_session.h"
 
-/* No list of a feature comes near that. */
+/* The largest section that is read into memory: real ones are far smaller. */
 #define FEATURE_SIZE_MAX ((uint64_t)1 << 28)
 
-/* Where a part of the file is. */
+/* A part of the file. */
 struct section {
     uint64_t offset;
     uint64_t size;
@@ -19,7 +19,7 @@ static struct section parse_section(const uint8_t *bytes)
     return (struct section){perf_u64(bytes), perf_u64(bytes + 8)};
 }
 
-/* Fails if a section, called what, is not inside the file. at is where that is said. */
+/* Fails if a section, named `what`, is not inside the file. `at` is the offset of its entry. */
 static enum bat_code check_section(const struct perf_session *session, struct section section,
                                    uint64_t at, const char *what, struct bat_error *error)
 {
@@ -31,14 +31,14 @@ static enum bat_code check_section(const struct perf_session *session, struct se
                        what, section.offset, section.size, session->file_size);
 }
 
-/* A section's bytes, to be freed; *bytes is not NULL even if there are none. */
+/* Read a section. The caller frees *bytes, which is not NULL even for an empty section. */
 static enum bat_code read_section(const struct perf_session *session, struct section section,
                                   uint8_t **bytes, struct bat_error *error)
 {
     *bytes = NULL;
     if (section.size > FEATURE_SIZE_MAX) {
         bat_fail_at(error, BAT_ERR_COUNT, BAT_PLACE_FILE, section.offset,
-                    "expected at most %" PRIu64 " bytes beside the records, found %" PRIu64,
+                    "expected a section of at most %" PRIu64 " bytes, found one of %" PRIu64,
                     FEATURE_SIZE_MAX, section.size);
         return BAT_ERR_COUNT;
     }
@@ -58,28 +58,28 @@ static enum bat_code read_section(const struct perf_session *session, struct sec
 
 /* --- Attributes --------------------------------------------------------------------------- */
 
-/* One entry of the table: attributes, then where the ids are. */
+/* Read an entry of the table: attributes, and then the section of their ids. */
 static enum bat_code read_attribute(struct perf_session *session, const uint8_t *entry,
                                     size_t entry_size, uint64_t at, struct bat_error *error)
 {
-    size_t room = entry_size - 16;
+    size_t size_max = entry_size - 16;
     uint32_t size = perf_u32(entry + ATTRIBUTE_SIZE);
     if (size == 0)
         size = PERF_ATTRIBUTE_SIZE_MIN;
-    if (size < PERF_ATTRIBUTE_SIZE_MIN || size > room)
+    if (size < PERF_ATTRIBUTE_SIZE_MIN || size > size_max)
         return bat_fail_at(error, BAT_ERR_SYNTAX, BAT_PLACE_FILE, at + ATTRIBUTE_SIZE,
                            "expected an event's attributes of %u to %zu bytes, found %" PRIu32,
-                           PERF_ATTRIBUTE_SIZE_MIN, room, size);
-    struct section section = parse_section(entry + room);
-    enum bat_code code = check_section(session, section, at + room, "an event's ids", error);
+                           PERF_ATTRIBUTE_SIZE_MIN, size_max, size);
+    struct section section = parse_section(entry + size_max);
+    enum bat_code code = check_section(session, section, at + size_max, "an event's ids", error);
     if (code == BAT_OK && section.size % 8 != 0)
-        code = bat_fail_at(error, BAT_ERR_SYNTAX, BAT_PLACE_FILE, at + room + 8,
+        code = bat_fail_at(error, BAT_ERR_SYNTAX, BAT_PLACE_FILE, at + size_max + 8,
                            "expected ids of 8 bytes each, found %" PRIu64 " bytes", section.size);
-    /* Sections that many events share would be read again and again. */
+    /* This bounds the work: many events could share one section, which is read for each. */
     if (code == BAT_OK && section.size > session->file_size - session->id_bytes)
-        code = bat_fail_at(error, BAT_ERR_COUNT, BAT_PLACE_FILE, at + room,
-                           "expected events' ids that are no more than the file altogether, found "
-                           "%" PRIu64 " bytes beside %" PRIu64 " of the events before",
+        code = bat_fail_at(error, BAT_ERR_COUNT, BAT_PLACE_FILE, at + size_max,
+                           "expected ids of all events that fit into the file's size, found "
+                           "%" PRIu64 " bytes after %" PRIu64 " of the events before",
                            section.size, session->id_bytes);
     session->id_bytes += code == BAT_OK ? section.size : 0;
     uint8_t *ids = NULL;
@@ -97,8 +97,9 @@ static enum bat_code read_attributes(struct perf_session *session, uint64_t entr
 {
     if (entry_size < PERF_ATTRIBUTE_SIZE_MIN + 16 || entry_size > UINT16_MAX)
         return bat_fail_at(error, BAT_ERR_SYNTAX, BAT_PLACE_FILE, 16,
-                           "expected a size of events' attributes from %u on, found %" PRIu64,
-                           PERF_ATTRIBUTE_SIZE_MIN + 16, entry_size);
+                           "expected entries of events' attributes of %u to %u bytes, found "
+                           "%" PRIu64,
+                           PERF_ATTRIBUTE_SIZE_MIN + 16, (unsigned)UINT16_MAX, entry_size);
     if (section.size == 0 || section.size % entry_size != 0)
         return bat_fail_at(error, BAT_ERR_SYNTAX, BAT_PLACE_FILE, 32,
                            "expected events' attributes of %" PRIu64 " bytes each, found %" PRIu64
@@ -133,7 +134,7 @@ static enum bat_code read_feature(struct perf_session *session, unsigned feature
     return code;
 }
 
-/* A table behind the records has a section for each bit that is set. */
+/* A table behind the records has a section for each feature whose bit is set. */
 static enum bat_code read_features(struct perf_session *session, const uint8_t *bits,
                                    struct bat_error *error)
 {

@@ -11,9 +11,9 @@
 
 extern char **environ;
 
-/* --- What it complains of ------------------------------------------------------------------- */
+/* --- Standard error ------------------------------------------------------------------------- */
 
-/* Append bytes as part of one line: what separates lines and words becomes one blank. */
+/* Append bytes as part of one line: what is between words becomes one blank. */
 static void add_complaint(struct perf_process *process, const char *bytes, size_t size)
 {
     for (size_t i = 0; i < size && process->complaint_size + 1 < PERF_COMPLAINT_MAX; i++) {
@@ -26,13 +26,13 @@ static void add_complaint(struct perf_process *process, const char *bytes, size_
     }
 }
 
-/* Read all, so that perf never waits for somebody to do so. */
+/* Read all of standard error, so that perf never waits for a reader. */
 static void *read_complaints(void *context)
 {
     struct perf_process *process = context;
     char buffer[PERF_SOUGHT_MAX + 1024];
     size_t length = strlen(process->sought);
-    size_t kept = 0; /* the end of what was read before, in which the text may begin */
+    size_t kept = 0; /* the end of the bytes read before: sought may begin in it */
     for (;;) {
         ssize_t got = read(process->complaints, buffer + kept, sizeof(buffer) - kept);
         if (got < 0 && errno == EINTR)
@@ -50,8 +50,8 @@ static void *read_complaints(void *context)
 /* --- Starting ------------------------------------------------------------------------------- */
 
 /*
- * What was ignored or blocked here would be so in perf: it is ended by SIGTERM, ends by SIGPIPE
- * when nobody reads on, and waits for children of its own.
+ * Reset signals that perf needs: it would inherit those that are ignored or blocked here. SIGTERM
+ * ends it, SIGPIPE ends it when its output is closed, and it waits for its children.
  */
 static int set_signals(posix_spawnattr_t *attributes)
 {
@@ -91,12 +91,12 @@ static int spawn(struct perf_process *process, const char *const *arguments, int
         failure = posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
     if (failure == 0)
         failure = posix_spawn_file_actions_adddup2(&actions, complaints, STDERR_FILENO);
-    /* They are not written to, whatever posix_spawnp() says of them. */
-    char *const *given;
-    memcpy(&given, &arguments, sizeof(given));
+    /* posix_spawnp() does not write to the arguments, although its type allows it. */
+    char *const *argv;
+    memcpy(&argv, &arguments, sizeof(argv));
     if (failure == 0)
         failure =
-            posix_spawnp(&process->process, arguments[0], &actions, &attributes, given, environ);
+            posix_spawnp(&process->process, arguments[0], &actions, &attributes, argv, environ);
     posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&actions);
     return failure;
@@ -112,8 +112,8 @@ static enum bat_code fail_start(int failure, const char *what, struct bat_error 
     return bat_fail(error, BAT_ERR_IO, "running %s: %s", what, strerror(failure));
 }
 
-/* The thread that listens to complaints; without it perf is not waited for. */
-static int listen_to(struct perf_process *process)
+/* Start the thread that reads standard error; if that fails, end perf. */
+static int start_complainant(struct perf_process *process)
 {
     int failure = pthread_create(&process->complainant, NULL, read_complaints, process);
     if (failure != 0) {
@@ -144,7 +144,7 @@ enum bat_code perf_process_start(struct perf_process *process, const char *const
     close(output[1]);
     close(complaints[1]);
     if (failure == 0)
-        failure = listen_to(process);
+        failure = start_complainant(process);
     if (failure == 0)
         return BAT_OK;
     close(output[0]);
@@ -154,7 +154,7 @@ enum bat_code perf_process_start(struct perf_process *process, const char *const
 
 /* --- Ending --------------------------------------------------------------------------------- */
 
-/* True if all that it printed was read: it can print no more. */
+/* True if all of perf's output was read and perf has closed it. */
 static bool is_at_end(const struct perf_process *process)
 {
     char byte;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* The processes that have the binary, chosen from; and what to say where there are none. */
+/* Choosing among the processes that have the binary, and the errors if there is none. */
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -7,22 +7,22 @@
 
 #include "perf_event.h"
 
-/* A sentence that is put together piece by piece. */
+/* A message that is made of pieces. */
 struct text {
     char bytes[BAT_MESSAGE_SIZE];
     size_t size;
 };
 
-/* True if it had room; if not, the text is as it was. */
+/* Append to the text. False, with the text unchanged, if there is not enough space. */
 static BAT_PRINTF(2, 3) bool append(struct text *text, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    size_t room = sizeof(text->bytes) - text->size;
-    int size = vsnprintf(text->bytes + text->size, room, format, arguments);
+    size_t space = sizeof(text->bytes) - text->size;
+    int size = vsnprintf(text->bytes + text->size, space, format, arguments);
     va_end(arguments);
-    bool fits = size >= 0 && (size_t)size < room;
-    /* Names of files can hold anything. */
+    bool fits = size >= 0 && (size_t)size < space;
+    /* Names of files can hold control characters. */
     for (int i = 0; fits && i < size; i++) {
         char *byte = &text->bytes[text->size++];
         if ((unsigned char)*byte < ' ' || *byte == 0x7f)
@@ -40,7 +40,7 @@ static bool append_build_id(struct text *text, const uint8_t *build_id, size_t s
     return size == 0 || append(text, " (build-id %s)", hex);
 }
 
-/* At the end, room is left for "and so many more". */
+/* Space that is kept free for " and N more," at the end. */
 #define MORE_SIZE 32u
 
 static bool append_object(struct text *text, const struct perf_processes *processes, uint32_t i)
@@ -64,8 +64,7 @@ static enum bat_code fail_without_binary(const struct perf_processes *processes,
     append(&text, "expected a process that has %.64s", binary->name);
     append_build_id(&text, binary->build_id, binary->build_id_size);
     append(&text, ", found %s",
-           processes->has_other_build ? "only other builds of it (--ignore-build-id takes them all "
-                                        "the same):"
+           processes->has_other_build ? "only other builds of it (--ignore-build-id accepts them):"
                                       : "none:");
     uint32_t mapped = 0;
     uint32_t named = 0;
@@ -79,7 +78,7 @@ static enum bat_code fail_without_binary(const struct perf_processes *processes,
         append(&text, " and %" PRIu32 " more,", mapped - named);
     if (mapped == 0)
         append(&text, " no mappings were recorded,");
-    /* The last comma, or colon. */
+    /* Remove the last comma or colon. */
     text.bytes[text.size - 1] = '\0';
     return bat_fail(error, BAT_ERR_MISMATCH, "%s", text.bytes);
 }
@@ -109,9 +108,9 @@ uint32_t perf_processes_count(const struct perf_processes *processes)
     return processes->table.count;
 }
 
-/* Leave only one process in the table. */
-static enum bat_code choose(struct perf_processes *processes, uint32_t only,
-                            struct bat_error *error)
+/* Keep only one process in the table. */
+static enum bat_code keep_only(struct perf_processes *processes, uint32_t only,
+                               struct bat_error *error)
 {
     const uint64_t key = only;
     const uint64_t *item = bat_counts_find(&processes->table, &key);
@@ -131,5 +130,5 @@ enum bat_code perf_processes_finish(struct perf_processes *processes, bool has_t
         return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for the profile's processes");
     if (perf_processes_count(processes) == 0)
         return fail_without_binary(processes, error);
-    return only ? choose(processes, *only, error) : BAT_OK;
+    return only ? keep_only(processes, *only, error) : BAT_OK;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What happened to processes: collecting it. perf_spans.c puts it in order. */
+/* Collecting the events of processes. perf_spans.c sorts them. */
 #include "perf_processes.h"
 
 #include <stdlib.h>
@@ -22,7 +22,7 @@ void perf_processes_free(struct perf_processes *processes)
     perf_processes_init(processes, NULL);
 }
 
-/* The object of that path, a new one if need be; its number is that of the path. */
+/* Find or add the object of a path. Its number is that of the path. */
 static enum bat_code find_object(struct perf_processes *processes, const char *path,
                                  uint32_t *number)
 {
@@ -83,7 +83,7 @@ static enum bat_code add_event(struct perf_processes *processes, struct perf_eve
 enum bat_code perf_processes_map(struct perf_processes *processes,
                                  const struct perf_mapping *mapping)
 {
-    /* Memory without a file, and what the kernel puts into every process. */
+    /* Skip memory without a file, and what the kernel maps into every process. */
     if (mapping->path[0] == '[' || strncmp(mapping->path, "//", 2) == 0 || !mapping->path[0])
         return BAT_OK;
     struct perf_event event = {

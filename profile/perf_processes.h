@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * In which processes, when, and where the binary was mapped. What happened to processes is first
- * collected, in any order, and then put in order of time. Internal to the library.
+ * The processes in which the binary was mapped, when, and where. The events of processes are
+ * collected in any order and then sorted by time. Internal to the library.
  */
 #ifndef BAT_PROFILE_PERF_PROCESSES_H
 #define BAT_PROFILE_PERF_PROCESSES_H
@@ -10,7 +10,7 @@
 #include "perf_binary.h"
 #include "string_table.h"
 
-/* When something happened: by time, and what has the same or none, by its place in the file. */
+/* When something happened: by time, and if that is equal or unknown, by its place in the file. */
 struct perf_moment {
     uint64_t time;
     uint64_t position;
@@ -21,19 +21,19 @@ static inline bool perf_moment_before(struct perf_moment left, struct perf_momen
     return left.time != right.time ? left.time < right.time : left.position < right.position;
 }
 
-/* A file that was mapped somewhere. */
+/* A file that was mapped, or that a list of build-ids names. */
 struct perf_object {
     uint8_t build_id[PERF_BUILD_ID_SIZE];
     uint8_t build_id_size;    /* 0 if none was seen */
     bool is_mapped;           /* at least one mapping was seen */
-    bool is_listed_as_binary; /* a list of files gives it the binary's build-id */
+    bool is_listed_as_binary; /* a list of build-ids gives it the binary's build-id */
     bool is_listed_as_other;  /* ... or another one */
 };
 
-/* How many places at a time a process can have a shared library in. */
+/* The most places where a process can have the binary at a time, if that is a shared library. */
 #define PERF_BIASES_MAX 4u
 
-/* From a moment on, a process has the binary at these places, the newest first, or at none. */
+/* From a moment on, a process has the binary with these biases, the newest first, or not at all. */
 struct perf_span {
     uint32_t process;
     uint32_t bias_count;
@@ -51,20 +51,20 @@ struct perf_processes {
     struct perf_event *events;
     size_t event_count;
     size_t event_capacity;
-    bool has_other_build; /* something of the binary's name has another build-id */
+    bool has_other_build; /* a file of the binary's name has another build-id */
 
     /* After perf_processes_finish() */
     struct perf_span *spans; /* by process, then by time */
     size_t span_count;
-    struct bat_counts table; /* process: its first span, and how many */
+    struct bat_counts table; /* process: index of its first span, number of its spans */
 };
 
 void perf_processes_init(struct perf_processes *processes, const struct perf_binary *binary);
 void perf_processes_free(struct perf_processes *processes);
 
-/* --- What happened. All fail with BAT_ERR_MEMORY only. ------------------------------------- */
+/* --- Collecting events. All fail with BAT_ERR_MEMORY only. --------------------------------- */
 
-/* A list of files' build-ids has this one. size as for perf_binary_match_build_id(). */
+/* Add an element of a list of build-ids. size is as for perf_binary_match_build_id(). */
 enum bat_code perf_processes_list(struct perf_processes *processes, const char *path,
                                   const uint8_t *build_id, size_t size, bool knows_size);
 
@@ -86,13 +86,13 @@ enum bat_code perf_processes_fork(struct perf_processes *processes, uint32_t pro
 enum bat_code perf_processes_exec(struct perf_processes *processes, uint32_t process,
                                   struct perf_moment moment);
 
-/* --- What it comes to ---------------------------------------------------------------------- */
+/* --- The result ---------------------------------------------------------------------------- */
 
 /*
- * Put all in order. has_time is false if moments have positions only, which are not quite in
- * order: then a process counts as having the binary from its start on. With only, all processes
- * but that one are left out. Fails with BAT_ERR_MISMATCH, saying what there is, if no process has
- * the binary.
+ * Sort the events and make the spans. has_time is false if moments have positions only, which are
+ * not quite in order: then a process has the binary from its start on. If only is not NULL, all
+ * other processes are left out. Fails with BAT_ERR_MISMATCH if no process has the binary, or only
+ * others have; the message lists what was found.
  */
 enum bat_code perf_processes_finish(struct perf_processes *processes, bool has_time,
                                     const uint32_t *only, struct bat_error *error);
@@ -100,14 +100,13 @@ enum bat_code perf_processes_finish(struct perf_processes *processes, bool has_t
 /* How many processes have the binary. */
 uint32_t perf_processes_count(const struct perf_processes *processes);
 
-/* The span of a process at that moment; NULL if it has not the binary then. */
+/* The span of a process at that moment; NULL if it does not have the binary then. */
 const struct perf_span *perf_processes_find(const struct perf_processes *processes,
                                             uint32_t process, struct perf_moment moment);
 
 /*
- * The binary's own address for a process's; BAT_ADDRESS_EXTERNAL if it is none of the binary's.
- * What is no address of a position-independent binary in the process, but would look like one
- * of its own, is -1: nothing is known of it.
+ * Convert an address in a process to the binary's; BAT_ADDRESS_EXTERNAL if it is outside. If it is
+ * outside but looks like an address of a position-independent binary, UINT64_MAX: unknown.
  */
 static inline uint64_t perf_own_address(const struct perf_binary *binary,
                                         const struct perf_span *span, uint64_t address)

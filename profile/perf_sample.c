@@ -3,7 +3,7 @@
 
 #include <inttypes.h>
 
-/* The fields that are left. Nothing is taken that is not there: then missing says what it was. */
+/* The fields that are left. The first field that is not complete is named by missing. */
 struct fields {
     const uint8_t *at;
     const uint8_t *end;
@@ -26,7 +26,7 @@ static inline uint64_t take_word(struct fields *fields, const char *what)
     return word;
 }
 
-/* Go over count elements of size bytes. */
+/* Skip count elements of size bytes each. */
 static inline void skip_array(struct fields *fields, uint64_t count, uint64_t size,
                               const char *what)
 {
@@ -36,7 +36,7 @@ static inline void skip_array(struct fields *fields, uint64_t count, uint64_t si
         fields->at += count * size;
 }
 
-/* --- The simple fields in front ----------------------------------------------------------- */
+/* --- The first fields, of one word each --------------------------------------------------- */
 
 static inline void take_first_words(struct fields *fields, struct perf_sample *sample)
 {
@@ -62,7 +62,7 @@ static inline void take_first_words(struct fields *fields, struct perf_sample *s
         take_word(fields, "period");
 }
 
-/* --- Fields of their own sizes ------------------------------------------------------------ */
+/* --- Fields of various sizes -------------------------------------------------------------- */
 
 static void skip_counters(struct fields *fields, uint64_t format)
 {
@@ -115,7 +115,7 @@ static void skip_stack(struct fields *fields)
     take_word(fields, "user stack");
 }
 
-/* The rest stands behind the branch stack and is only gone over. */
+/* Skip the fields behind the branch stack, which must be complete too. */
 static void skip_last_fields(struct fields *fields, const struct perf_attribute *attribute)
 {
     uint64_t type = attribute->sample_type;
@@ -173,7 +173,7 @@ enum bat_code perf_sample_parse(const struct perf_attributes *attributes,
     if (!fields.missing)
         return BAT_OK;
     return bat_fail_at(error, BAT_ERR_SYNTAX, BAT_PLACE_FILE, record->offset,
-                       "expected a sample with its whole %s, found one of %u bytes that ends "
-                       "before",
+                       "expected a sample with its complete %s, found one of %u bytes, which is "
+                       "too short",
                        fields.missing, record->size);
 }

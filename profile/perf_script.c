@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* A text of perf script, from its beginning to its end, twice: spec/perf-script.md. */
+/* Reading a text of perf script in two passes: spec/perf-script.md. */
 #include "perf_script.h"
 
 #include <inttypes.h>
@@ -10,7 +10,7 @@
 
 #include "input.h"
 
-/* What is worth a thread of its own, and the most threads that are. */
+/* The fewest bytes that are worth a thread, and the most threads. */
 #define STRETCH_MIN ((uint64_t)8 << 20)
 #define THREADS_MAX 64u
 
@@ -22,7 +22,7 @@ struct script {
     struct perf_binary binary;
     struct perf_processes processes;
     uint64_t lost;
-    bool lacks_processes; /* samples have none */
+    bool lacks_processes; /* samples have no process ids */
     struct perf_span only_span;
 };
 
@@ -35,7 +35,7 @@ struct block {
     uint64_t offset;
 };
 
-/* The next block of the input; size 0 at its end. line is for the error of a line too long. */
+/* Returns the next block of the input; size 0 at its end. line is its first, for errors. */
 static enum bat_code next_block(struct bat_input *input, struct block *block, uint64_t line,
                                 struct bat_error *error)
 {
@@ -55,12 +55,12 @@ static const uint8_t *line_end(const struct block *block, const uint8_t *at)
     return memchr(at, '\n', (size_t)(block->text + block->size - at));
 }
 
-/* --- The first time: records of processes --------------------------------------------------- */
+/* --- The first pass: records of processes --------------------------------------------------- */
 
 struct survey {
     struct script *script;
     struct bat_error *error;
-    uint64_t lines; /* in front of the block at hand */
+    uint64_t lines; /* before the current block */
 };
 
 static uint64_t count_newlines(const uint8_t *from, const uint8_t *to)
@@ -91,7 +91,7 @@ static enum bat_code survey_line(struct survey *survey, const struct block *bloc
     return code;
 }
 
-/* Every line of a list of build-ids, which is short. */
+/* Read every line of the lists of build-ids, which are short. */
 static enum bat_code survey_build_ids(struct survey *survey, const struct block *block)
 {
     const struct perf_script_sections *sections = &survey->script->sections;
@@ -134,7 +134,7 @@ static enum bat_code survey_block(struct survey *survey, const struct block *blo
     return code;
 }
 
-/* True if samples have no processes, by the first line of the text's first block that tells. */
+/* True if samples have no process ids, by the first line of the first block that shows it. */
 static bool lacks_processes(const struct block *block)
 {
     enum perf_script_form form = PERF_SCRIPT_EITHER;
@@ -164,9 +164,9 @@ static enum bat_code survey(struct script *script, struct bat_error *error)
     return code;
 }
 
-/* --- The second time: samples --------------------------------------------------------------- */
+/* --- The second pass: samples --------------------------------------------------------------- */
 
-/* A stretch of the file and the profile that it goes into. */
+/* A stretch of the file, and the profile that it is read into. */
 struct stretch {
     const struct script *script;
     uint64_t offset;
@@ -179,7 +179,7 @@ struct stretch {
     pthread_t thread;
 };
 
-/* All lines of a block but those of sections without samples. */
+/* Read the lines of a block, except those in sections without samples. */
 static enum bat_code read_block(struct stretch *stretch, const struct block *block)
 {
     struct bat_lines lines = {.at = block->text,
@@ -228,7 +228,7 @@ static void *run_stretch(void *context)
     return NULL;
 }
 
-/* Read all stretches, each by a thread but the first, which is this one's. */
+/* Read all stretches: the first in this thread, each other one in a new thread. */
 static void run_stretches(struct stretch *stretches, unsigned count)
 {
     bool started[THREADS_MAX] = {false};
@@ -243,9 +243,9 @@ static void run_stretches(struct stretch *stretches, unsigned count)
     }
 }
 
-/* --- Putting the stretches together --------------------------------------------------------- */
+/* --- Joining the stretches ------------------------------------------------------------------ */
 
-/* lines and has_full_stack are of the stretches before. */
+/* Add a stretch to profile. lines and has_full_stack are those of the stretches before. */
 static enum bat_code gather_stretch(struct bat_profile *profile, struct stretch *stretch,
                                     uint64_t lines, bool has_full_stack, struct bat_error *error)
 {
@@ -329,7 +329,7 @@ static enum bat_code read_samples(const struct script *script, struct bat_profil
     return code;
 }
 
-/* --- All of it ------------------------------------------------------------------------------ */
+/* --- The whole text ------------------------------------------------------------------------- */
 
 enum bat_code perf_script_check(const struct bat_profile *profile, const struct perf_binary *binary,
                                 const struct bat_read_options *options, struct bat_error *error)
@@ -338,7 +338,7 @@ enum bat_code perf_script_check(const struct bat_profile *profile, const struct 
     uint64_t own = counters->perf_samples - counters->perf_foreign_samples;
     bool has_records = counters->trace_records != 0 || counters->sample_records != 0 ||
                        profile->mem_samples.count != 0;
-    /* Entries that were left out were there all the same. */
+    /* Entries that were left out are branch stacks too. */
     if (own == 0 || has_records || counters->perf_branches != 0)
         return BAT_OK;
     return bat_fail(error, BAT_ERR_MISMATCH,
@@ -348,7 +348,7 @@ enum bat_code perf_script_check(const struct bat_profile *profile, const struct 
                     own, binary->name);
 }
 
-/* Find where all processes have the binary: samples without processes may be of any. */
+/* Find where all processes have the binary: samples without process ids may be of any. */
 static enum bat_code find_only_span(struct script *script, struct bat_error *error)
 {
     static const struct perf_moment end = {UINT64_MAX, UINT64_MAX};
@@ -363,9 +363,9 @@ static enum bat_code find_only_span(struct script *script, struct bat_error *err
                          memcmp(span->biases, script->only_span.biases,
                                 span->bias_count * sizeof(*span->biases)) != 0))
             return bat_fail(error, BAT_ERR_MISMATCH,
-                            "expected processes with their samples (perf script "
-                            "--show-mmap-events -F pid,brstack), found samples without, and %.64s "
-                            "at several places",
+                            "expected samples with process ids (perf script --show-mmap-events "
+                            "-F pid,brstack), found samples without, and %.64s mapped at several "
+                            "places",
                             script->binary.name);
         script->only_span = *span;
         is_found = true;
@@ -383,11 +383,12 @@ static enum bat_code place_binary(struct script *script, struct bat_error *error
         if (script->binary.is_fixed)
             return BAT_OK;
         return bat_fail(error, BAT_ERR_MISMATCH,
-                        "expected where %.64s, which is position-independent, was mapped (perf "
-                        "script --show-mmap-events), found samples without processes and mappings",
+                        "expected the mappings of %.64s, which is position-independent (perf "
+                        "script --show-mmap-events), found samples without mappings and process "
+                        "ids",
                         script->binary.name);
     }
-    /* Samples have no time, so it cannot be told what was before and what after. */
+    /* Samples have no time, so the times of mappings are of no use. */
     enum bat_code code = perf_processes_finish(&script->processes, false,
                                                options->has_process ? &only : NULL, error);
     return code == BAT_OK && script->lacks_processes ? find_only_span(script, error) : code;

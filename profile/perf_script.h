@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * What perf script prints, as a profile: spec/perf-script.md. Internal to the library.
+ * Reading the output of perf script as a profile: spec/perf-script.md. Internal to the library.
  *
- * Records of processes (PERF_RECORD_...) and samples may stand in any order, so the text is read
+ * Records of processes (PERF_RECORD_...) and samples may come in any order, so the text is read
  * twice: first the records, which tell where processes have the binary, then the samples.
  */
 #ifndef BAT_PROFILE_PERF_SCRIPT_H
@@ -11,24 +11,23 @@
 #include "perf_processes.h"
 #include "profile.h"
 
-/* The first words of a text that perf2bolt has put together, and what tells records. */
+/* The start of a text that perf2bolt wrote, and the start of the names of process records. */
 #define PERF_SCRIPT_MAGIC "PERFTEXT;"
 #define PERF_SCRIPT_RECORD "PERF_RECORD_"
 
-/* A line being read. It ends with a newline, so that no step needs to ask for the end. */
+/* A line being read. It ends with a newline, so no step checks for the text's end. */
 struct perf_script_line {
     const struct bat_lines *lines;
     const uint8_t *start;
     const uint8_t *at;
 };
 
-/* True if this line, up to its newline, is one that perf script prints (see the spec's section 1).
- */
+/* True if perf script prints such a line; newline is its end. See section 1 of the spec. */
 bool perf_script_is_line(const uint8_t *start, const uint8_t *newline);
 
 /*
- * What a line says of the text: whether samples have their processes before them, or none, as
- * perf script -F ip,brstack prints them for llvm-profgen. Many lines may be of either: numbers.
+ * The form of a text, by one of its lines: samples have a process id before them, or none, as perf
+ * script -F ip,brstack prints them for llvm-profgen. Lines of numbers may be of either form.
  */
 enum perf_script_form {
     PERF_SCRIPT_EITHER,
@@ -38,14 +37,14 @@ enum perf_script_form {
 
 enum perf_script_form perf_script_form_of(const uint8_t *start);
 
-/* What is expected where a branch stack has no process, but those before it have. */
+/* The expectation for a branch stack without a process id in a text that has them. */
 #define PERF_SCRIPT_WITH_PROCESS                                                                   \
-    "a process's number in front of a branch stack (perf script --show-mmap-events -F "            \
+    "a process id in front of a branch stack (perf script --show-mmap-events -F "                  \
     "pid,brstack)"
 
 /* --- Sections (perf_script_sections.c) ---------------------------------------------------- */
 
-/* What the lines of a section may be. */
+/* The kinds of lines in a section. */
 enum perf_script_content {
     PERF_SCRIPT_ANYTHING,
     PERF_SCRIPT_BUILD_IDS, /* of perf buildid-list */
@@ -55,12 +54,12 @@ enum perf_script_content {
 
 struct perf_script_section {
     enum perf_script_content content;
-    uint64_t end; /* in the file; it starts where the one before ends, the first with the text */
+    uint64_t end; /* offset in the file; a section starts at the end of the one before */
 };
 
 #define PERF_SCRIPT_SECTIONS_MAX 16u
 
-/* What a text consists of: one section of anything, or those that its first line tells. */
+/* The sections of a text: those that its first line lists, or else one of PERF_SCRIPT_ANYTHING. */
 struct perf_script_sections {
     uint64_t start; /* of the first */
     struct perf_script_section all[PERF_SCRIPT_SECTIONS_MAX];
@@ -77,29 +76,29 @@ const struct perf_script_section *
 perf_script_section_at(const struct perf_script_sections *sections, uint64_t offset);
 
 /*
- * Read all of a regular file. Fails with line and column; with BAT_ERR_MISMATCH, saying what there
- * is, if no process has the binary.
+ * Read all of a regular file. Errors in the text have line and column. Fails with BAT_ERR_MISMATCH
+ * if no process has the binary; the message lists what was found.
  */
 enum bat_code perf_script_read_file(struct bat_profile *profile, int file, uint64_t size,
                                     const struct bat_read_options *options,
                                     struct bat_error *error);
 
 /*
- * Let perf make text of the perf.data at path, and read that: what trace data says, perf alone can
- * tell. Fails with BAT_ERR_IO and perf's own complaint if it cannot.
+ * Let perf print the perf.data at path, and read its output: only perf can decode trace data.
+ * Fails with BAT_ERR_IO and the beginning of perf's standard error if perf fails.
  */
 enum bat_code perf_script_run(struct bat_profile *profile, const char *path,
                               const struct bat_read_options *options, struct bat_error *error);
 
-/* Fail with BAT_ERR_MISMATCH if a text, all of which is in profile, had nothing of use. */
+/* Fail with BAT_ERR_MISMATCH if profile, read from a whole text, has samples but no records. */
 enum bat_code perf_script_check(const struct bat_profile *profile, const struct perf_binary *binary,
                                 const struct bat_read_options *options, struct bat_error *error);
 
 /* --- Records (perf_script_records.c) ------------------------------------------------------ */
 
 /*
- * Read a line that holds PERF_SCRIPT_RECORD at `record`. position orders what has no time. Records
- * that say nothing of where the binary is are left out; lost is added to.
+ * Read a line that holds PERF_SCRIPT_RECORD at `record`. position orders records without a time.
+ * Records that do not tell where the binary is are skipped. Losses are added to *lost.
  */
 enum bat_code perf_script_read_record(struct perf_processes *processes,
                                       const struct perf_script_line *whole, const uint8_t *record,
@@ -118,9 +117,9 @@ struct perf_script_branch {
 };
 
 /*
- * What the doubled newest entry of branch stacks (spec/perf-data.md) makes of samples that come
- * before the first one of 32 entries: it is known only afterwards whether there was such a sample
- * in an earlier stretch of the text.
+ * The newest entries of the samples before this stretch's first sample of 32 entries. They are left
+ * out if an earlier stretch of the text has such a sample (spec/perf-data.md), which is known only
+ * afterwards. So both outcomes are kept.
  */
 struct perf_script_newest {
     struct bat_counts kept;    /* the traces of the three newest entries, if all are used */
@@ -133,9 +132,9 @@ struct perf_script_reader {
     struct bat_profile *profile;
     const struct perf_processes *processes;
     const struct bat_read_options *options;
-    const struct perf_span *only_span; /* of all samples, where they have no processes; or NULL */
+    const struct perf_span *only_span; /* of all samples, if they have no process ids; or NULL */
     struct perf_script_newest newest;
-    struct perf_script_branch *stack; /* of the sample at hand, the newest entry first */
+    struct perf_script_branch *stack; /* of the current sample, the newest entry first */
     uint32_t stack_count;
     uint32_t stack_capacity;
     uint32_t last_process; /* what was last looked up */
@@ -149,15 +148,15 @@ void perf_script_reader_init(struct perf_script_reader *reader, struct bat_profi
 void perf_script_reader_free(struct perf_script_reader *reader);
 
 /*
- * All is read: make the profile whole. has_full_stack says whether a sample of 32 entries was met
- * before this reader's stretch.
+ * Complete the profile after the last line. has_full_stack tells whether there is a sample of 32
+ * entries before this reader's stretch.
  */
 enum bat_code perf_script_reader_finish(struct perf_script_reader *reader, bool has_full_stack,
                                         struct bat_error *error);
 
 /*
- * Read the line, whose `at` is behind its newline then. What perf script prints for people is
- * passed over; what begins like a sample and goes on otherwise is an error.
+ * Read the line and move its `at` behind the newline. Lines of perf script's default output are
+ * skipped; a line that begins like a sample but goes on otherwise is an error.
  */
 enum bat_code perf_script_read_sample(struct perf_script_reader *reader,
                                       struct perf_script_line *line);

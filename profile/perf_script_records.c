@@ -17,18 +17,18 @@ static enum bat_code fail_add(const struct perf_script_line *line, enum bat_code
     return code == BAT_OK ? BAT_OK : bat_lines_fail_add(line->lines, code);
 }
 
-/* If this text comes next, move behind it. */
+/* Skip this text if it comes next; false if it does not. */
 static bool skip_text(struct perf_script_line *line, const char *text)
 {
     size_t size = strlen(text);
-    /* A newline ends the line and stands in no such text, so this stops before the line does. */
+    /* A newline ends the line and is in no such text, so this never reads behind the line. */
     if (strncmp((const char *)line->at, text, size) != 0)
         return false;
     line->at += size;
     return true;
 }
 
-/* The same for this text wherever it comes in the line. */
+/* Move behind this text, wherever it is in the rest of the line. */
 static bool skip_to_text(struct perf_script_line *line, const char *text)
 {
     const uint8_t *newline = rawmemchr(line->at, '\n');
@@ -39,7 +39,7 @@ static bool skip_to_text(struct perf_script_line *line, const char *text)
     return found != NULL;
 }
 
-/* "1234", or "-1", of 32 bits. */
+/* Read a process id of 32 bits, such as "1234" or "-1". */
 static bool read_process(struct perf_script_line *line, uint32_t *process)
 {
     const uint8_t *at = line->at;
@@ -54,7 +54,7 @@ static bool read_process(struct perf_script_line *line, uint32_t *process)
     return true;
 }
 
-/* Hexadecimal with 0x before it, or, as perf prints zeros, without. */
+/* Read a hexadecimal number with 0x or without it, as perf prints 0. */
 static bool read_number(struct perf_script_line *line, uint64_t *value)
 {
     const uint8_t *at = line->at;
@@ -89,7 +89,7 @@ static bool parse_time(const uint8_t *at, uint64_t *time)
     return true;
 }
 
-/* The time that stands before the record, "... 1234.567890: PERF_RECORD_"; false if none does. */
+/* The time before the record, "... 1234.567890: PERF_RECORD_"; false if there is none. */
 static bool find_time(const struct perf_script_line *line, const uint8_t *record, uint64_t *time)
 {
     const uint8_t *end = record;
@@ -103,7 +103,7 @@ static bool find_time(const struct perf_script_line *line, const uint8_t *record
 
 /* --- Mappings ------------------------------------------------------------------------------ */
 
-/* The build-id that may stand in place of the file's numbers: "<0123...>". */
+/* Read a build-id in hexadecimal; false if there is none. */
 static bool read_build_id_here(struct perf_script_line *line, uint8_t *build_id, size_t *size)
 {
     *size = 0;
@@ -118,7 +118,7 @@ static bool read_build_id_here(struct perf_script_line *line, uint8_t *build_id,
     return *size != 0;
 }
 
-/* The path at the end of the line, to be freed. */
+/* The path at the end of the line; the caller frees it. */
 static char *copy_path(const struct perf_script_line *line)
 {
     const uint8_t *end = rawmemchr(line->at, '\n');
@@ -127,7 +127,7 @@ static char *copy_path(const struct perf_script_line *line)
     return strndup((const char *)line->at, (size_t)(end - line->at));
 }
 
-/* " PID/TID: [0xADDRESS(0xLENGTH) @ OFFSET ...]: PROTECTION PATH", the cursor before it. */
+/* Read " PID/TID: [0xADDRESS(0xLENGTH) @ OFFSET ...]: PROTECTION PATH". */
 static enum bat_code read_mapping(struct perf_processes *processes, struct perf_script_line *line,
                                   struct perf_moment moment)
 {
@@ -145,6 +145,7 @@ static enum bat_code read_mapping(struct perf_processes *processes, struct perf_
     if (!skip_text(line, " @ ") || !read_number(line, &mapping.offset))
         return fail(line, line->at, "the offset of a mapping behind an @");
     line->at = bat_skip_blanks(line->at);
+    /* "<0123...>" may take the place of the file's device and inode. */
     if (skip_text(line, "<") && read_build_id_here(line, build_id, &mapping.build_id_size))
         mapping.build_id = build_id;
     if (!skip_to_text(line, "]: "))
@@ -153,7 +154,7 @@ static enum bat_code read_mapping(struct perf_processes *processes, struct perf_
         line->at++;
     line->at = bat_skip_blanks(line->at);
     if (*line->at == '\n')
-        return BAT_OK; /* a file without a name is none */
+        return BAT_OK; /* no file was mapped */
     char *path = copy_path(line);
     mapping.path = path;
     enum bat_code code = path ? perf_processes_map(processes, &mapping) : BAT_ERR_MEMORY;
@@ -163,7 +164,7 @@ static enum bat_code read_mapping(struct perf_processes *processes, struct perf_
 
 /* --- Processes ----------------------------------------------------------------------------- */
 
-/* "(CHILD:TID):(PARENT:TID)", the cursor before it. */
+/* Read "(CHILD:TID):(PARENT:TID)". */
 static enum bat_code read_fork(struct perf_processes *processes, struct perf_script_line *line,
                                struct perf_moment moment)
 {
@@ -176,7 +177,7 @@ static enum bat_code read_fork(struct perf_processes *processes, struct perf_scr
     return fail_add(line, perf_processes_fork(processes, child, parent, moment));
 }
 
-/* " exec: NAME:PID/TID", the cursor before it; the name may hold colons. */
+/* Read " NAME:PID/TID"; the name may hold colons. */
 static enum bat_code read_exec(struct perf_processes *processes, struct perf_script_line *line,
                                struct perf_moment moment)
 {
@@ -189,7 +190,7 @@ static enum bat_code read_exec(struct perf_processes *processes, struct perf_scr
     return fail_add(line, perf_processes_exec(processes, process, moment));
 }
 
-/* " lost NUMBER" */
+/* Add the number in " lost NUMBER" to *lost. */
 static void read_lost(struct perf_script_line *line, uint64_t *lost)
 {
     uint64_t number;
@@ -209,8 +210,8 @@ enum bat_code perf_script_read_record(struct perf_processes *processes,
     if (skip_text(&line, "MMAP2 ") || skip_text(&line, "MMAP "))
         return read_mapping(processes, &line, moment);
     /*
-     * What began before the recording is told with time 0, and its mappings are told too: it may
-     * have become another program since it was a copy of its parent.
+     * A process that began before the recording has a fork with time 0. Its mappings are recorded
+     * too, and it may have become another program since the fork.
      */
     if (skip_text(&line, "FORK"))
         return has_time && moment.time == 0 ? BAT_OK : read_fork(processes, &line, moment);

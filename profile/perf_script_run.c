@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* perf.data by way of perf itself: spec/perf-script.md 4. */
+/* Reading perf.data with perf itself: spec/perf-script.md 4. */
 #include <elf.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "perf_process.h"
 #include "perf_script.h"
 
-/* The most arguments that perf is given, and room for one that is put together. */
+/* Enough for all arguments of perf and the final NULL. */
 #define ARGUMENTS_MAX 16u
 
 struct run {
@@ -26,7 +26,7 @@ struct run {
 
 typedef enum bat_code line_fn(struct run *run, struct perf_script_line *line);
 
-/* --- What to do with lines ------------------------------------------------------------------ */
+/* --- Lines of perf's output ----------------------------------------------------------------- */
 
 static enum bat_code do_build_id(struct run *run, struct perf_script_line *line)
 {
@@ -62,7 +62,7 @@ static enum bat_code do_lines(struct run *run, struct bat_lines *lines, line_fn 
     return code;
 }
 
-/* Read all that perf prints. An error has the line of perf's text. */
+/* Read all of perf's output. An error has the line of that output. */
 static enum bat_code read_output(struct run *run, const struct perf_process *process,
                                  line_fn *do_line)
 {
@@ -88,12 +88,12 @@ static enum bat_code read_output(struct run *run, const struct perf_process *pro
     return code;
 }
 
-/* perf says so where an event's samples lack the address that they accessed. */
+/* perf's error if the samples of an event have no address that they accessed. */
 static const char no_addresses[] = "Cannot print 'addr' field";
 
 /*
- * Run perf with these arguments, and -f -i of the file behind them. That no addresses of accessed
- * data were recorded is no error.
+ * Run perf with these arguments and then -f -i FILE. It is no error if samples have no address of
+ * accessed data.
  */
 static enum bat_code run_perf(struct run *run, const char *const *arguments, const char *what,
                               line_fn *do_line)
@@ -118,7 +118,7 @@ static enum bat_code run_perf(struct run *run, const char *const *arguments, con
     return code;
 }
 
-/* --- What is asked of perf ------------------------------------------------------------------ */
+/* --- The commands of perf ------------------------------------------------------------------- */
 
 static enum bat_code read_processes(struct run *run)
 {
@@ -152,7 +152,7 @@ static enum bat_code read_stacks(struct run *run, const char *itrace)
     return code;
 }
 
-/* Trace data is made into branches alone. */
+/* Trace data gives branches only, no memory samples. */
 static enum bat_code read_samples(struct run *run)
 {
     static const char *const basic[] = {"script", "-F", "pid,event,ip", NULL};

@@ -7,11 +7,11 @@
 #include "perf_script.h"
 #include "text_fields.h"
 
-/* Stacks of so many entries are those in which the newest may stand twice; how many to drop. */
+/* The size of stacks whose newest entry may be doubled, and how many entries are then left out. */
 #define FULL_STACK 32u
 #define NEWEST_DROPPED 2u
 
-/* Linux has no processes with larger numbers. */
+/* The upper limit of process ids in Linux. */
 #define PROCESS_MAX 4194304u
 
 /* The fewest bytes of an entry's fields behind the misprediction: "-/-/0". */
@@ -67,7 +67,7 @@ enum bat_code perf_script_reader_finish(struct perf_script_reader *reader, bool 
     return code == BAT_OK ? BAT_OK : bat_fail(error, code, "not enough memory for the profile");
 }
 
-/* Where the process has the binary, NULL if it has not. Samples have no time: all of the run. */
+/* The last span of a process, as samples have no time; NULL if it does not have the binary. */
 static const struct perf_span *find_span(struct perf_script_reader *reader, uint32_t process)
 {
     static const struct perf_moment end = {UINT64_MAX, UINT64_MAX};
@@ -102,7 +102,7 @@ static enum bat_code push(struct perf_script_reader *reader, const struct perf_s
     return BAT_OK;
 }
 
-/* "0x401000/", the cursor moves behind it. */
+/* Read "0x401000/". */
 static inline bool read_branch_end(struct perf_script_line *line, uint64_t *address)
 {
     const uint8_t *at = line->at;
@@ -115,7 +115,7 @@ static inline bool read_branch_end(struct perf_script_line *line, uint64_t *addr
     return true;
 }
 
-/* "P/", "M/", "-/", and with an N where the branch was not taken. */
+/* Read "P/", "M/" or "-/", with an N before the slash if the branch was not taken. */
 static bool read_prediction(struct perf_script_line *line, bool *is_mispredicted)
 {
     const uint8_t *at = line->at;
@@ -131,7 +131,7 @@ static bool read_prediction(struct perf_script_line *line, bool *is_mispredicted
     return true;
 }
 
-/* An entry: FROM/TO/PREDICTION/ and further fields, which are not looked at. */
+/* Read an entry: FROM/TO/PREDICTION/ and further fields, which are skipped. */
 static inline enum bat_code read_branch(struct perf_script_reader *reader,
                                         struct perf_script_line *line)
 {
@@ -159,8 +159,8 @@ static inline enum bat_code read_branch(struct perf_script_reader *reader,
 /* --- Branch stacks: traces ----------------------------------------------------------------- */
 
 /*
- * The trace that begins with entry i of the stack: it ends where the next newer entry's branch is,
- * if there is one.
+ * The trace of entry i of the stack: its branch, and the fall-through up to the branch of the next
+ * newer entry, if there is one.
  */
 static void make_trace(const struct perf_script_reader *reader, const struct perf_span *span,
                        uint32_t i, bool has_newer, uint64_t *trace)
@@ -179,7 +179,7 @@ static enum bat_code add_trace_to(struct perf_script_reader *reader, const struc
     return bat_counts_add(counts, trace, 1, reader->stack[i].is_mispredicted);
 }
 
-/* All entries from the oldest to the newest that is used. */
+/* Add all entries from `first`, the newest that is used, to the oldest. */
 static enum bat_code add_traces(struct perf_script_reader *reader, const struct perf_span *span,
                                 uint32_t first, bool first_has_newer)
 {
@@ -194,7 +194,7 @@ static enum bat_code add_traces(struct perf_script_reader *reader, const struct 
     return code;
 }
 
-/* The newest three entries, whose traces depend on what came before this stretch of the text. */
+/* Keep the three newest entries, whose traces depend on earlier stretches of the text. */
 static enum bat_code put_off_newest(struct perf_script_reader *reader, const struct perf_span *span)
 {
     struct perf_script_newest *newest = &reader->newest;
@@ -273,7 +273,7 @@ static enum bat_code add_basic_sample(struct perf_script_reader *reader,
     return fail_add(line, code);
 }
 
-/* "pid event: addr ip": of interest if the event samples loads. */
+/* "pid event: addr ip": used if the event samples loads. */
 static enum bat_code add_memory_sample(struct perf_script_reader *reader,
                                        const struct perf_script_line *line,
                                        const struct perf_span *span, struct event_name event,
@@ -283,13 +283,13 @@ static enum bat_code add_memory_sample(struct perf_script_reader *reader,
     if (!memmem(event.text, event.size, loads, sizeof(loads) - 1))
         return BAT_OK;
     uint64_t data = own_address(reader, span, data_address);
-    /* What is not the binary's keeps the process's address. */
+    /* An address outside the binary stays the process's. */
     const uint64_t key[2] = {own_address(reader, span, address),
                              data == BAT_ADDRESS_EXTERNAL ? data_address : data};
     return fail_add(line, bat_counts_add(&reader->profile->mem_samples, key, 1, 0));
 }
 
-/* The next field as a hexadecimal number. */
+/* Read the next field as a hexadecimal number, and the blanks behind it. */
 static bool read_field(struct perf_script_line *line, uint64_t *value)
 {
     const uint8_t *at = line->at;
@@ -299,7 +299,7 @@ static bool read_field(struct perf_script_line *line, uint64_t *value)
     return true;
 }
 
-/* What follows the event's name. */
+/* Read the addresses behind the event's name. */
 static enum bat_code read_addresses(struct perf_script_reader *reader,
                                     struct perf_script_line *line, const struct perf_span *span,
                                     struct event_name event)
@@ -319,7 +319,7 @@ static enum bat_code read_addresses(struct perf_script_reader *reader,
 
 /* --- Lines --------------------------------------------------------------------------------- */
 
-/* "1234", or "-1"; the cursor moves behind it and its blanks. */
+/* Read a process id, such as "1234" or "-1", and the blanks behind it. */
 static bool read_process(struct perf_script_line *line, uint32_t *process)
 {
     const uint8_t *at = bat_skip_blanks(line->at);
@@ -335,7 +335,7 @@ static bool read_process(struct perf_script_line *line, uint32_t *process)
     return true;
 }
 
-/* A field that ends with a colon, the cursor moves behind it and its blanks. */
+/* Read a field that ends with a colon, and the blanks behind it. */
 static bool read_event(struct perf_script_line *line, struct event_name *event)
 {
     const uint8_t *end = line->at;
@@ -349,10 +349,10 @@ static bool read_event(struct perf_script_line *line, struct event_name *event)
 }
 
 /*
- * True for what perf script prints for people, with records of processes in between: it ends with
- * the object that a sample is in, or is such a record.
+ * True for a line of perf script's default output, which ends with the object of a sample in
+ * parentheses, or for a record of a process in it.
  */
-static bool is_for_people(const struct perf_script_line *line, const uint8_t *newline)
+static bool is_default_output(const struct perf_script_line *line, const uint8_t *newline)
 {
     const uint8_t *end = newline;
     while (end > line->start && bat_is_blank(end[-1]))
@@ -371,7 +371,7 @@ static enum bat_code read_fields(struct perf_script_reader *reader, struct perf_
     struct event_name event = {0};
     if (!is_stack && !is_empty && !read_event(line, &event)) {
         const uint8_t *newline = rawmemchr(line->at, '\n');
-        if (!is_for_people(line, newline))
+        if (!is_default_output(line, newline))
             return fail(line, line->at,
                         "a branch stack (0xFROM/0xTO/P/...) or an event's name with a colon");
         line->at = newline;
@@ -395,7 +395,7 @@ static bool begins_stack(const uint8_t *at)
     return at[0] == '0' && at[1] == 'x';
 }
 
-/* True for a branch stack, an address before it or not. */
+/* True for a branch stack, with or without an address before it. */
 static bool has_stack_alone(const uint8_t *start)
 {
     struct perf_script_line line = {.start = start, .at = bat_skip_blanks(start)};
@@ -420,7 +420,7 @@ enum perf_script_form perf_script_form_of(const uint8_t *start)
                                                 : PERF_SCRIPT_EITHER;
 }
 
-/* "ip 0xFROM/0xTO/P/...", or the stack alone; other lines are of call stacks, or for people. */
+/* Read "ip 0xFROM/0xTO/P/..." or the stack alone; skip others: call stacks, default output. */
 static enum bat_code read_without_process(struct perf_script_reader *reader,
                                           struct perf_script_line *line)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What a text of perf script consists of: spec/perf-script.md 1. */
+/* The sections of a text of perf script: spec/perf-script.md 1. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -7,7 +7,7 @@
 #include "perf_script.h"
 #include "text_fields.h"
 
-/* "MMAP=1f4;": a section and its bytes in hexadecimal. */
+/* "MMAP=1f4;": a section and its size in hexadecimal. */
 static enum bat_code read_section(struct perf_script_line *line,
                                   struct perf_script_sections *sections)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * What is known of one perf.data, and the steps in which it is read: head, survey of all records,
- * collection of the samples. Internal to the library.
+ * The state of reading one perf.data, and the steps: head, survey of all records, collection of the
+ * samples. Internal to the library.
  */
 #ifndef BAT_PROFILE_PERF_SESSION_H
 #define BAT_PROFILE_PERF_SESSION_H
@@ -11,8 +11,8 @@
 #include "profile.h"
 
 /*
- * A stretch of records. A file has at most PERF_CHUNKS of them, so that what is known of each takes
- * no more memory for a large file than for a small one.
+ * A stretch of records. A file has at most PERF_CHUNKS of them, so that their memory does not grow
+ * with the file.
  */
 struct perf_chunk {
     uint64_t position;   /* of its first record */
@@ -22,7 +22,7 @@ struct perf_chunk {
 
 #define PERF_CHUNKS 1024u
 
-/* Processors with that many entries are the ones that sometimes hold the newest one twice. */
+/* Processors with branch stacks of this size sometimes hold the newest entry twice. */
 #define PERF_DOUBLING_ENTRIES 32u
 
 struct perf_session {
@@ -33,21 +33,21 @@ struct perf_session {
     uint64_t data_end;
     struct perf_binary binary;
     struct perf_attributes attributes;
-    uint64_t id_bytes; /* of the sections of ids that were read for them */
+    uint64_t id_bytes; /* of the sections of ids that were read so far */
     struct perf_processes processes;
 
-    /* What the survey finds. */
+    /* Set by the survey */
     struct bat_profile_counters counters;
-    bool is_finished; /* attributes were, by the first record that needed them */
+    bool is_finished; /* perf_attributes_finish() was called: at the kernel's first record */
     bool is_compressed;
-    bool has_trace_data; /* of a processor's tracing unit, that only perf can turn into samples */
+    bool has_trace_data; /* of the processor, which only perf can decode into samples */
     struct perf_chunk chunks[PERF_CHUNKS];
     uint32_t chunk_count;
     uint64_t chunk_size;
 
     /*
      * From this sample on, the two newest entries of each branch stack are left out. A moment
-     * behind all others if that is not to be.
+     * after all others if they are always used.
      */
     struct perf_moment doubling_since;
 };
@@ -55,25 +55,25 @@ struct perf_session {
 /* Read everything in front of the records, and in a regular file the features behind them. */
 enum bat_code perf_session_read_head(struct perf_session *session, struct bat_error *error);
 
-/* What the feature of that number holds; bytes may be NULL if size is 0. */
+/* Read the bytes of the feature with that number; they may be NULL if size is 0. */
 enum bat_code perf_session_feature(struct perf_session *session, uint64_t feature,
                                    const uint8_t *bytes, size_t size, uint64_t offset,
                                    struct bat_error *error);
 
-/* A record, or an element of the feature, that lists the build-id of a file. */
+/* Read the build-id of a file, from a record or from an element of the feature. */
 enum bat_code perf_session_build_id(struct perf_session *session, const uint8_t *bytes, size_t size,
                                     uint64_t offset, struct bat_error *error);
 
 /*
- * Go through all records once: for the processes, for events that are described among the records,
- * and for what the second time has to be prepared for.
+ * The first pass over all records: finds the processes, the events that records describe, and the
+ * chunks for the second pass.
  */
 enum bat_code perf_session_survey(struct perf_session *session, struct bat_error *error);
 
-/* Find out doubling_since. */
+/* Set doubling_since. */
 enum bat_code perf_session_find_doubling(struct perf_session *session, struct bat_error *error);
 
-/* Go through the samples, by several threads where that is worth it, and add them to profile. */
+/* The second pass: add all samples to profile, by several threads if the file is large enough. */
 enum bat_code perf_session_collect(struct perf_session *session, struct bat_profile *profile,
                                    struct bat_error *error);
 
@@ -85,7 +85,7 @@ static inline struct perf_moment perf_session_moment(const struct perf_session *
     return (struct perf_moment){session->attributes.has_time ? time : 0, record->position};
 }
 
-/* Tell how far reading is; a file is gone through twice. */
+/* Report progress: each of the two passes counts for half of the bytes. */
 static inline void perf_session_progress(const struct perf_session *session, uint64_t bytes)
 {
     if (session->options->progress)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What happened to processes, in order: from when on each has the binary where. */
+/* The events of processes, replayed in order: they give the spans of each process. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,11 +7,11 @@
 
 #include "perf_event.h"
 
-/* Where a process has the binary at the moment that the replay has come to. */
+/* Where a process has the binary at the current moment of the replay. */
 struct state {
     uint64_t biases[PERF_BIASES_MAX];
     uint32_t bias_count;
-    bool is_forked; /* it has done nothing yet but begin as a copy */
+    bool is_forked; /* the biases are its parent's: it was copied */
 };
 
 struct replay {
@@ -37,7 +37,7 @@ static struct state *find_state(const struct replay *replay, uint32_t process)
     return item ? &replay->states[item[1] - 1] : NULL;
 }
 
-/* The same, a new one if need be; NULL if there is no memory. */
+/* Find or add a process's state; NULL if there is no memory. */
 static struct state *get_state(struct replay *replay, uint32_t process)
 {
     struct state *state = find_state(replay, process);
@@ -59,7 +59,7 @@ static struct state *get_state(struct replay *replay, uint32_t process)
     return &replay->states[number];
 }
 
-/* From now on the process has the binary where its state says. */
+/* Begin a span of the process, with the biases of its state. */
 static enum bat_code add_span(struct replay *replay, const struct perf_event *event,
                               const struct state *state)
 {
@@ -79,9 +79,9 @@ static enum bat_code add_span(struct replay *replay, const struct perf_event *ev
     return BAT_OK;
 }
 
-/* --- What happened ------------------------------------------------------------------------ */
+/* --- Events ------------------------------------------------------------------------------- */
 
-/* By build-id where one is known, else by name. */
+/* True if the mapping is of the binary: by build-id if one is known, else by name. */
 static bool is_of_binary(struct perf_processes *processes, const struct perf_event *event)
 {
     const struct perf_binary *binary = processes->binary;
@@ -107,7 +107,7 @@ static enum bat_code do_map(struct replay *replay, const struct perf_event *even
     struct state *state = get_state(replay, event->process);
     if (!state)
         return BAT_ERR_MEMORY;
-    /* The newest comes first, and what there is no room for goes. */
+    /* The newest bias comes first; the oldest is dropped if there are too many. */
     uint32_t at = 0;
     while (at < state->bias_count && state->biases[at] != event->bias)
         at++;
@@ -131,7 +131,7 @@ static enum bat_code do_fork(struct replay *replay, const struct perf_event *eve
     bool has_binary = parent && parent->bias_count != 0;
     if (!has_binary && (!own || own->bias_count == 0))
         return BAT_OK;
-    /* Without times, a process's own mappings may stand in front of its beginning. */
+    /* Without times, a process's own mappings may come before its fork in the file. */
     if (!replay->has_time && own && own->bias_count != 0)
         return BAT_OK;
     struct state copy = has_binary ? *parent : (struct state){.bias_count = 0};
@@ -148,14 +148,14 @@ static enum bat_code do_exec(struct replay *replay, const struct perf_event *eve
     struct state *state = find_state(replay, event->process);
     if (!state || state->bias_count == 0)
         return BAT_OK;
-    /* Without times, what was mapped may be of the new program as well. */
+    /* Without times, the mappings may already be those of the new program. */
     if (!replay->has_time && !state->is_forked)
         return BAT_OK;
     *state = (struct state){.bias_count = 0};
     return add_span(replay, event, state);
 }
 
-/* --- In order ----------------------------------------------------------------------------- */
+/* --- Replay ------------------------------------------------------------------------------- */
 
 static int compare_moments(struct perf_moment left, struct perf_moment right)
 {
@@ -196,7 +196,7 @@ static enum bat_code replay_events(struct replay *replay)
     return code;
 }
 
-/* Without times, what a process is known to have first, it had from its start on. */
+/* Without times, the first span of a process begins with the process. */
 static void extend_back(struct perf_processes *processes)
 {
     for (size_t i = 0; i < processes->span_count; i++)
@@ -204,7 +204,7 @@ static void extend_back(struct perf_processes *processes)
             processes->spans[i].since = (struct perf_moment){0, 0};
 }
 
-/* Sort the spans by process, and say in the table where each process's are. */
+/* Sort the spans by process, and enter the spans of each process in the table. */
 static enum bat_code make_table(struct perf_processes *processes, bool has_time)
 {
     size_t count = processes->span_count;
@@ -238,7 +238,7 @@ const struct perf_span *perf_processes_find(const struct perf_processes *process
     const uint64_t *item = bat_counts_find(&processes->table, &key);
     if (!item)
         return NULL;
-    /* The last span that does not begin behind the moment. */
+    /* Find the last span that begins at the moment or before. */
     const struct perf_span *spans = processes->spans + item[1];
     size_t low = 0;
     size_t high = item[2];

@@ -8,7 +8,7 @@
 
 #include "perf_unpack.h"
 
-/* Several of the longest records, and still in the processor's caches when it is gone through. */
+/* Holds several of the longest records, and fits into the processor's caches. */
 #define BUFFER_SIZE ((size_t)1 << 19)
 
 enum bat_code perf_stream_open(struct perf_stream *stream, int file, uint64_t offset, uint64_t stop,
@@ -47,7 +47,7 @@ enum bat_code perf_read_at(int file, uint64_t offset, void *bytes, size_t size,
     return BAT_OK;
 }
 
-/* Read on until `size` bytes are at hand, or all that the stretch has. */
+/* Read on until the buffer has `size` bytes, or all that are left of the stretch. */
 static enum bat_code fill(struct perf_stream *stream, size_t size, struct bat_error *error)
 {
     size_t available = stream->end - stream->start;
@@ -67,7 +67,7 @@ static enum bat_code fill(struct perf_stream *stream, size_t size, struct bat_er
     return code;
 }
 
-/* Go over bytes that no record counts. */
+/* Skip bytes that are not part of a record. */
 static void skip(struct perf_stream *stream, uint64_t size)
 {
     size_t available = stream->end - stream->start;
@@ -112,7 +112,7 @@ static enum bat_code next_of_file(struct perf_stream *stream, struct perf_record
     return BAT_OK;
 }
 
-/* Two kinds of records are followed by data that they tell the size of. */
+/* Two kinds of records are followed by data, whose size they hold. */
 static enum bat_code skip_data(struct perf_stream *stream, const struct perf_record *record,
                                struct bat_error *error)
 {
@@ -129,7 +129,6 @@ static enum bat_code skip_data(struct perf_stream *stream, const struct perf_rec
                            "expected a record with %" PRIu64 " bytes behind it, found the end of "
                            "the data after %" PRIu64,
                            size, left);
-    /* The record itself is of no use to anybody, so that its bytes may go. */
     skip(stream, size);
     return BAT_OK;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * The records of a stretch of perf.data one by one, compressed ones unpacked, in memory that does
+ * Reads the records of a stretch of perf.data one by one and unpacks compressed ones. Memory does
  * not grow with the file. Internal to the library.
  */
 #ifndef BAT_PROFILE_PERF_STREAM_H
@@ -13,12 +13,12 @@
 #include "perf_format.h"
 
 struct perf_record {
-    const uint8_t *bytes; /* the whole record, header and all; NULL behind the last */
+    const uint8_t *bytes; /* the whole record with its header; NULL after the last */
     uint32_t type;
     uint16_t misc;
     uint16_t size;
-    uint64_t offset; /* in the file; for what was compressed, of the record that held it */
-    /* Grows from record to record; where nothing is compressed, it is the offset. */
+    uint64_t offset; /* in the file; of an unpacked record, the compressed one's */
+    /* Grows from record to record. It is the offset if nothing is compressed. */
     uint64_t position;
 };
 
@@ -30,27 +30,27 @@ struct perf_stream {
     uint64_t stop;   /* where the stretch ends */
     uint8_t *buffer;
     size_t capacity;
-    size_t start; /* of what was read and is not given out yet */
+    size_t start; /* [start, end) of buffer is not returned yet */
     size_t end;
     struct perf_unpacker *unpacker; /* NULL until the first compressed record */
-    uint64_t unpacked;              /* bytes of records that came out of compressed ones */
+    uint64_t unpacked;              /* bytes of records that were unpacked */
     uint64_t bytes_read;
 };
 
-/* Prepare for the records in [offset, stop) of a file; a record must start at offset. */
+/* Prepare to read the records in [offset, stop) of a file; a record must start at offset. */
 enum bat_code perf_stream_open(struct perf_stream *stream, int file, uint64_t offset, uint64_t stop,
                                struct bat_error *error);
 void perf_stream_close(struct perf_stream *stream);
 
 /*
- * The next record, valid until the next call. The compressed ones themselves are not given out, nor
- * what perf puts behind some records without counting it to their size. Fails at a record that is
- * too short to be one or that ends behind the stretch, and where compressed data is damaged.
+ * Returns the next record, valid until the next call. Compressed records are not returned
+ * themselves, nor is the data behind some records that their size leaves out. Fails for a record
+ * that is too short or ends behind the stretch, and for damaged compressed data.
  */
 enum bat_code perf_stream_next(struct perf_stream *stream, struct perf_record *record,
                                struct bat_error *error);
 
-/* True if a compressed record was met. */
+/* True if a compressed record was read. */
 static inline bool perf_stream_was_compressed(const struct perf_stream *stream)
 {
     return stream->unpacker != NULL;

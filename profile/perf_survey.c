@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* The first time through the records: everything but the samples. */
+/* The first pass over the records: everything but the samples. */
 #include <inttypes.h>
 
 #include "perf_sample.h"
 #include "perf_session.h"
 
-/* Bodies of records, behind their headers. */
+/* Sizes of records' bodies, which are behind the headers, and offsets in them. */
 enum {
     MMAP_SIZE = 32,         /* pid, tid, address, length, offset */
-    MMAP_NAME = MMAP_SIZE,  /* in the old record */
+    MMAP_NAME = MMAP_SIZE,  /* in the older MMAP */
     MMAP2_BUILD_ID = 32,    /* size in one byte, 3 unused, 20 of the build-id; or the inode */
     MMAP2_NAME = 64,        /* behind protection and flags */
     COMM_SIZE = 8,          /* pid, tid, and then the name */
@@ -17,7 +17,7 @@ enum {
     FEATURE_SIZE = 8,       /* number */
 };
 
-/* What a record belongs to is about, and how it fails. */
+/* The current record, and what its reading needs. */
 struct survey {
     struct perf_session *session;
     const struct perf_record *record;
@@ -50,7 +50,7 @@ static enum bat_code survey_mapping(const struct survey *survey, size_t name_at)
 {
     const uint8_t *body = survey->body;
     if (survey->size <= name_at || !memchr(body + name_at, 0, survey->size - name_at))
-        return too_short(survey, "a mapping with a name that ends");
+        return too_short(survey, "a mapping with a terminated name");
     uint16_t misc = survey->record->misc;
     uint16_t mode = misc & MISC_CPU_MODE;
     if ((misc & MISC_MMAP_DATA) || mode == MISC_GUEST_KERNEL || mode == MISC_GUEST_USER)
@@ -90,10 +90,10 @@ static enum bat_code survey_name(const struct survey *survey)
 static enum bat_code survey_fork(const struct survey *survey)
 {
     if (survey->size < FORK_SIZE)
-        return too_short(survey, "the beginning of a process");
+        return too_short(survey, "the fork of a process");
     /*
-     * perf makes such records itself, without a time, for processes that are there already: those
-     * have mappings of their own, and may have become other programs long ago.
+     * perf writes such records, with time 0, for processes that were already running. Their
+     * mappings are recorded too, and they may have become other programs since the fork.
      */
     if (perf_u64(survey->body + 16) == 0)
         return BAT_OK;
@@ -114,8 +114,8 @@ static enum bat_code survey_attribute(const struct survey *survey)
         return too_short(survey, "an event's attributes");
     if (survey->session->is_finished)
         return bat_fail_at(survey->error, BAT_ERR_SYNTAX, BAT_PLACE_FILE, survey->record->offset,
-                           "expected all events in front of what belongs to them, found another "
-                           "one behind it");
+                           "expected all events before the first of their records, found another "
+                           "event behind it");
     return perf_attributes_add(&survey->session->attributes, survey->body, size,
                                survey->body + size, (survey->size - size) / 8,
                                survey->record->offset, survey->error);
@@ -124,13 +124,13 @@ static enum bat_code survey_attribute(const struct survey *survey)
 static enum bat_code survey_event_update(const struct survey *survey)
 {
     if (survey->size < EVENT_UPDATE_SIZE)
-        return too_short(survey, "more about an event");
+        return too_short(survey, "an update of an event");
     if (perf_u64(survey->body) != PERF_EVENT_UPDATE_NAME)
         return BAT_OK;
     struct perf_attributes *attributes = &survey->session->attributes;
     const char *name = (const char *)survey->body + EVENT_UPDATE_SIZE;
     size_t size = survey->size - EVENT_UPDATE_SIZE;
-    /* One event alone has no need of an id. */
+    /* A single event needs no id. */
     if (attributes->count == 1)
         return perf_attributes_name_number(attributes, 0, name, size, survey->error);
     return perf_attributes_name(attributes, perf_u64(survey->body + 8), name, size, survey->error);
@@ -139,7 +139,7 @@ static enum bat_code survey_event_update(const struct survey *survey)
 static enum bat_code survey_feature(const struct survey *survey)
 {
     if (survey->size < FEATURE_SIZE)
-        return too_short(survey, "a feature");
+        return too_short(survey, "a feature's number");
     return perf_session_feature(survey->session, perf_u64(survey->body),
                                 survey->body + FEATURE_SIZE, survey->size - FEATURE_SIZE,
                                 survey->record->offset + PERF_RECORD_HEADER_SIZE + FEATURE_SIZE,
@@ -148,7 +148,7 @@ static enum bat_code survey_feature(const struct survey *survey)
 
 /* --- Samples and losses ------------------------------------------------------------------- */
 
-/* Make half as many chunks of twice the size. */
+/* Join the chunks in pairs: half as many, of twice the size. */
 static void halve_chunks(struct perf_session *session)
 {
     for (uint32_t i = 0; i < PERF_CHUNKS / 2; i++) {
@@ -163,7 +163,7 @@ static void halve_chunks(struct perf_session *session)
     session->chunk_size *= 2;
 }
 
-/* The chunk that the record goes into. */
+/* The chunk of the record, the last one or a new one. */
 static struct perf_chunk *chunk_of(struct perf_session *session, const struct perf_record *record)
 {
     if (session->chunk_count != 0) {
@@ -180,7 +180,7 @@ static struct perf_chunk *chunk_of(struct perf_session *session, const struct pe
     return chunk;
 }
 
-/* A sample that has room for a full stack has to be looked into. */
+/* A sample is parsed only if it is large enough for a full stack. */
 static enum bat_code survey_sample(const struct survey *survey)
 {
     struct perf_session *session = survey->session;
@@ -204,7 +204,7 @@ static enum bat_code survey_loss(const struct survey *survey)
 {
     size_t at = survey->record->type == RECORD_LOST ? 8 : 0;
     if (survey->size < at + 8)
-        return too_short(survey, "how much was lost");
+        return too_short(survey, "the number of losses");
     uint64_t lost = perf_u64(survey->body + at);
     uint64_t *sum = &survey->session->counters.perf_lost;
     *sum = lost > UINT64_MAX - *sum ? UINT64_MAX : *sum + lost;
@@ -213,7 +213,7 @@ static enum bat_code survey_loss(const struct survey *survey)
 
 /* --- All records -------------------------------------------------------------------------- */
 
-static enum bat_code survey_own_record(const struct survey *survey)
+static enum bat_code survey_perf_record(const struct survey *survey)
 {
     switch (survey->record->type) {
     case RECORD_HEADER_ATTR:
@@ -276,7 +276,7 @@ enum bat_code perf_session_survey(struct perf_session *session, struct bat_error
     session->chunk_size = (uint64_t)1 << 20;
     struct perf_record record;
     struct survey survey = {.session = session, .record = &record, .error = error};
-    uint64_t told = 0;
+    uint64_t reported = 0;
     for (;;) {
         code = perf_stream_next(&stream, &record, error);
         if (code != BAT_OK || !record.bytes)
@@ -284,12 +284,12 @@ enum bat_code perf_session_survey(struct perf_session *session, struct bat_error
         survey.body = record.bytes + PERF_RECORD_HEADER_SIZE;
         survey.size = record.size - PERF_RECORD_HEADER_SIZE;
         code = record.type < RECORD_HEADER_ATTR ? survey_kernel_record(&survey)
-                                                : survey_own_record(&survey);
+                                                : survey_perf_record(&survey);
         if (code != BAT_OK)
             break;
-        if (stream.bytes_read != told)
-            perf_session_progress(session, stream.bytes_read - told);
-        told = stream.bytes_read;
+        if (stream.bytes_read != reported)
+            perf_session_progress(session, stream.bytes_read - reported);
+        reported = stream.bytes_read;
     }
     session->is_compressed = perf_stream_was_compressed(&stream);
     perf_stream_close(&stream);

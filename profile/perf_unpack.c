@@ -4,15 +4,15 @@
 #include <stdlib.h>
 #include <zstd.h>
 
-/* Holds the longest record, and enough to make unpacking worth a call. */
+/* Holds several of the longest records, so that each call of zstd unpacks enough. */
 #define UNPACKED_SIZE ((size_t)1 << 18)
 
 struct perf_unpacker {
     ZSTD_DStream *zstd;
     ZSTD_inBuffer packed;
     uint64_t offset; /* of the record that packed is from */
-    bool has_more;   /* zstd kept something back for want of room */
-    size_t start;    /* of what was unpacked and is not given out yet */
+    bool has_more;   /* zstd filled the buffer and may hold more */
+    size_t start;    /* [start, end) of bytes is not returned yet */
     size_t end;
     uint8_t bytes[UNPACKED_SIZE];
 };
@@ -45,28 +45,28 @@ void perf_unpacker_feed(struct perf_unpacker *unpacker, const uint8_t *bytes, si
     unpacker->offset = offset;
 }
 
-/* Unpack as much as there is room for. */
+/* Unpack as much as the buffer takes. */
 static enum bat_code unpack(struct perf_unpacker *unpacker, struct bat_error *error)
 {
-    /* A record that comes in many small pieces stays where it is. */
+    /* A record that comes in many small pieces is moved only once. */
     if (unpacker->start != 0)
         memmove(unpacker->bytes, unpacker->bytes + unpacker->start,
                 unpacker->end - unpacker->start);
     unpacker->end -= unpacker->start;
     unpacker->start = 0;
-    ZSTD_outBuffer room = {.dst = unpacker->bytes, .size = UNPACKED_SIZE, .pos = unpacker->end};
-    size_t result = ZSTD_decompressStream(unpacker->zstd, &room, &unpacker->packed);
+    ZSTD_outBuffer output = {.dst = unpacker->bytes, .size = UNPACKED_SIZE, .pos = unpacker->end};
+    size_t result = ZSTD_decompressStream(unpacker->zstd, &output, &unpacker->packed);
     if (ZSTD_isError(result))
         return bat_fail_at(error, BAT_ERR_SYNTAX, BAT_PLACE_FILE, unpacker->offset,
-                           "expected a compressed record that goes on where the one before ended, "
-                           "found data that zstd refuses: %s",
+                           "expected a compressed record that continues the one before, found data "
+                           "that zstd rejects: %s",
                            ZSTD_getErrorName(result));
-    unpacker->end = room.pos;
-    unpacker->has_more = room.pos == room.size;
+    unpacker->end = output.pos;
+    unpacker->has_more = output.pos == output.size;
     return BAT_OK;
 }
 
-/* Take the record at the start of what was unpacked; false if it is not there whole. */
+/* Take the first record of the unpacked bytes; false if it is not complete. */
 static bool take_record(struct perf_unpacker *unpacker, struct perf_record *record)
 {
     size_t available = unpacker->end - unpacker->start;
@@ -106,7 +106,7 @@ enum bat_code perf_unpacker_end(const struct perf_unpacker *unpacker, struct bat
     if (unpacker->start == unpacker->end)
         return BAT_OK;
     return bat_fail_at(error, BAT_ERR_TRUNCATED, BAT_PLACE_FILE, unpacker->offset,
-                       "expected compressed data that ends with a record, found %zu bytes of "
-                       "another one",
+                       "expected compressed data that ends with a complete record, found %zu bytes "
+                       "of another one",
                        unpacker->end - unpacker->start);
 }

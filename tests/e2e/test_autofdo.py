@@ -266,8 +266,8 @@ class Unsymbolized(AutoFdoTest):
         program = debug_programs.get("inlined-pie")
         script = self.folder / "script"
         script.write_text("55555555501f 0x555555555010/0x555555555018/P/-/-/0\n", encoding="ascii")
-        self.refused("position-independent, was mapped (perf script --show-mmap-events), found "
-                     "samples without processes and mappings", program.input, "-p", script,
+        self.refused("which is position-independent (perf script --show-mmap-events), found "
+                     "samples without mappings and process ids", program.input, "-p", script,
                      "--format=profgen")
 
     def test_impossible_ranges(self):

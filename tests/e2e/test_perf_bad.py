@@ -160,8 +160,8 @@ class PerfBad(unittest.TestCase):
         """In the header, and its own."""
         for size in (0, 79):
             self.rejected(put(self.good, 16, "<Q", size),
-                          f"offset 0x10: expected a size of events' attributes from 80 on, found "
-                          f"{size}")
+                          f"offset 0x10: expected entries of events' attributes of 80 to 65535 "
+                          f"bytes, found {size}")
         self.rejected(put(self.good, 16, "<Q", 143),
                       "offset 0x20: expected events' attributes of 143 bytes each, found 144 bytes "
                       "in all")
@@ -206,8 +206,8 @@ class PerfBad(unittest.TestCase):
         events = [cycles(IP | TID | TIME, "a", [1]), cycles(IP | TID | TIME | ADDR, "b", [2])]
         done, _ = self.translate(scene(*events).session.file(), "-ba")
         self.assertEqual(done.returncode, 1)
-        self.assertRegex(done.stderr, "expected several events whose samples have their ids in one "
-                         "place, found events 1 and 2 that differ in it\n$")
+        self.assertRegex(done.stderr, "expected events whose samples all have their ids at the "
+                         "same place, found events 1 and 2 that differ\n$")
 
     # --- Records --------------------------------------------------------------------------------
 
@@ -244,17 +244,17 @@ class PerfBad(unittest.TestCase):
         size = len(bad.session.records[-1])
         for count in (4, 2**40, 2**61):
             data = put(bad.session.file(), at + size - 3 * 24 - 8, "<Q", count)
-            self.rejected(data, f"offset 0x{at:x}: expected a sample with its whole branch stack, "
-                          f"found one of {size} bytes that ends before")
+            self.rejected(data, f"offset 0x{at:x}: expected a sample with its complete branch "
+                          f"stack, found one of {size} bytes, which is too short")
 
     def test_short_records(self):
         """Records that cannot hold what they have to."""
         for kind, size, what in (
-                (perf_data.R_MMAP, 24, "a mapping with a name that ends"),
-                (perf_data.R_MMAP2, 56, "a mapping with a name that ends"),
-                (perf_data.R_FORK, 16, "the beginning of a process"),
+                (perf_data.R_MMAP, 24, "a mapping with a terminated name"),
+                (perf_data.R_MMAP2, 56, "a mapping with a terminated name"),
+                (perf_data.R_FORK, 16, "the fork of a process"),
                 (perf_data.R_COMM, 0, "the name of a process"),
-                (perf_data.R_LOST, 8, "how much was lost")):
+                (perf_data.R_LOST, 8, "the number of losses")):
             bad = scene()
             bad.session.records.insert(0, record(kind, bytes(size)))
             self.rejected(bad.session.file(), f"offset 0x{DATA:x}: expected {what}, found a record "
@@ -276,7 +276,7 @@ class PerfBad(unittest.TestCase):
         bad.session.records[1] = first[:72] + b"x" * (len(first) - 72)
         self.rejected(bad.session.file(),
                       f"offset 0x{DATA + len(bad.session.records[0]):x}: expected a mapping with a "
-                      f"name that ends, found a record of {len(first)} bytes")
+                      f"terminated name, found a record of {len(first)} bytes")
 
     # --- Compressed -----------------------------------------------------------------------------
 
@@ -290,8 +290,8 @@ class PerfBad(unittest.TestCase):
             done, _ = self.translate(bad.session.file(compressed=True))
             self.assertEqual(done.returncode, 1)
             self.assertRegex(done.stderr, rf"perf\.data: offset 0x{DATA:x}: expected a compressed "
-                             r"record that goes on where the one before ended, found data that "
-                             r"zstd refuses: .+\n$")
+                             r"record that continues the one before, found data that zstd "
+                             r"rejects: .+\n$")
 
     def test_cut_compression(self):
         """The last compressed record is missing, and with it the end of a record."""
@@ -301,7 +301,7 @@ class PerfBad(unittest.TestCase):
         done, _ = self.translate(bad.session.file(compressed=True))
         self.assertEqual(done.returncode, 1)
         self.assertRegex(done.stderr, r"perf\.data: offset 0x[0-9a-f]+: expected compressed data "
-                         r"that ends with a record, found \d+ bytes of another one\n$")
+                         r"that ends with a complete record, found \d+ bytes of another one\n$")
 
     def test_long_compressed2(self):
         """A record that claims more data than it has."""
@@ -352,7 +352,7 @@ class PerfBad(unittest.TestCase):
         """Of that name, but not that build; --ignore-build-id takes it."""
         name = self.scene.file_name
         sentence = (f"expected a process that has bolted (build-id {self.build_id}), found only "
-                    "other builds of it (--ignore-build-id takes them all the same): "
+                    "other builds of it (--ignore-build-id accepts them): "
                     f"{name} (build-id {OTHER_ID.hex()})")
         files = (scene(build_id=OTHER_ID).session.file(),
                  scene().session.file(build_ids=[(name, OTHER_ID)]))

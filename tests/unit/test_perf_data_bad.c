@@ -88,7 +88,7 @@ static void test_changed_headers(void **state)
         {0, 0x50455246494c4532, 8, BAT_ERR_UNSUPPORTED, 0,
          "expected perf.data of a little-endian machine, found the other byte order"},
         {8, 105, 8, BAT_ERR_UNSUPPORTED, 8, "or of 16 in a stream, found one of 105"},
-        {16, 79, 8, BAT_ERR_SYNTAX, 16, "expected a size of events' attributes from 80 on"},
+        {16, 79, 8, BAT_ERR_SYNTAX, 16, "expected entries of events' attributes of 80 to"},
         {16, 72, 8, BAT_ERR_SYNTAX, 16, "found 72"},
         {24, 1 << 20, 8, BAT_ERR_TRUNCATED, 24, "expected events' attributes at 0x100000"},
         {32, 0, 8, BAT_ERR_SYNTAX, 32, "found 0 bytes in all"},
@@ -160,8 +160,8 @@ static void test_nothing_to_use(void **state)
     profile->elf = NULL;
     struct bat_error error = {0};
     assert_int_equal(read_bytes(profile, &bytes, NULL, &error), BAT_ERR_ARGUMENT);
-    assert_string_equal(error.message, "expected a profile that knows its addresses, found "
-                                       "perf.data, which needs the binary at hand");
+    assert_string_equal(error.message, "expected the profiled binary, without which samples of "
+                                       "perf cannot be read, found none");
     bat_profile_free(profile);
     bat_elf_close(elf);
     drop(&bytes);

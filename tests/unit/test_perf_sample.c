@@ -212,7 +212,8 @@ static void test_huge_counts(void **state)
         assert_int_equal(perf_sample_parse(&attributes, &record, &sample, &error), BAT_ERR_SYNTAX);
         char expected[256];
         snprintf(expected, sizeof(expected),
-                 "expected a sample with its whole %s, found one of 40 bytes that ends before",
+                 "expected a sample with its complete %s, found one of 40 bytes, which is too "
+                 "short",
                  cases[i].name);
         assert_string_equal(error.message, expected);
         drop(&bytes);
@@ -279,7 +280,7 @@ static void test_events_that_cannot_be_told_apart(void **state)
         struct perf_attributes attributes = events(different[i], 2, 0, 0);
         struct bat_error error = {0};
         assert_int_equal(perf_attributes_finish(&attributes, &error), BAT_ERR_UNSUPPORTED);
-        assert_non_null(strstr(error.message, "found events 1 and 2 that differ in it"));
+        assert_non_null(strstr(error.message, "found events 1 and 2 that differ"));
         perf_attributes_free(&attributes);
     }
     /* Where they look alike, there is nothing to tell apart. */

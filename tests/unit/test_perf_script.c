@@ -377,7 +377,7 @@ static void test_refused(void **state)
     assert_refused("# ========\n# captured on: now\n", 0, 0, "no mappings were recorded");
     /* Stacks with and without processes. */
     assert_refused(MAP("7") "7 e: 1\n\t4005dc\n 0x4005c8/0x4005dc/P/-/-/0\n", 5, 2,
-                   "a process's number in front of a branch stack");
+                   "a process id in front of a branch stack");
     /* Comments of something else. */
     assert_refused("# mine\nT 1 2 3 4\n", 1, 1, "expected a pre-aggregated profile");
     assert_refused("#\n#", 1, 1, "expected a pre-aggregated profile");

@@ -279,13 +279,13 @@ static void test_compressed_badly(void **state)
     put_compressed(&bytes, &plain, plain.size, false);
     assert_int_equal(read_numbered(&bytes, 0, 2, false, &error), BAT_ERR_TRUNCATED);
     assert_int_equal(error.offset, 0);
-    assert_non_null(strstr(error.message, "expected compressed data that ends with a record"));
+    assert_non_null(strstr(error.message, "expected compressed data that ends with a complete"));
     drop(&bytes);
     /* Not zstd's. */
     put_record(&bytes, RECORD_COMPRESSED, 0, "not at all", 10);
     assert_int_equal(read_numbered(&bytes, 0, 0, false, &error), BAT_ERR_SYNTAX);
     assert_int_equal(error.offset, 0);
-    assert_non_null(strstr(error.message, "found data that zstd refuses: "));
+    assert_non_null(strstr(error.message, "found data that zstd rejects: "));
     drop(&bytes);
 
     /* More bytes than the record has. */
