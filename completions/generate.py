@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Makes the completions for bash and zsh out of what the tools' --help prints.
+"""Makes the completions for bash and zsh from the output of the tools' --help.
 
     generate.py BIN [FOLDER]
 
-BIN has the tools; FOLDER, this one if none is given, gets bash/TOOL and zsh/_TOOL. A test compares the files here with
-what this program makes.
+BIN has the tools. FOLDER, by default the folder of this file, gets bash/TOOL and zsh/_TOOL. A test compares the files
+here with the output of this program.
 """
 
 import pathlib
@@ -17,13 +17,13 @@ HERE = pathlib.Path(__file__).resolve().parent
 TOOLS = sorted(path.stem for path in (HERE.parent / "tools").glob("*.c"))
 HEAD = "# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception\n# Made by completions/generate.py."
 
-# What an argument can be, by what --help calls it. "a|b" needs no line here; what is none of these is not completed.
+# The values of an argument, by its name in --help. "a|b" needs no line here; other arguments are not completed.
 FILES = {"FILE", "OUT", "ELF", "JSON", "NOTE", "INPUT", "BINARY"}
 VALUES = {"FORMAT": ["fdata", "yaml", "preagg", "autofdo", "profgen"]}
 
 
 class Option:
-    """Spellings ("-o", "--output"), the name of the argument or "", and a description."""
+    """An option: its spellings ("-o", "--output"), the name of its argument or "", and a description."""
 
     def __init__(self, names, text):
         self.names = [re.split(r"[\[=]", name)[0] for name in names]
@@ -33,14 +33,14 @@ class Option:
         self.text = re.split(r"(?:;|\.) ", text)[0]
 
     def values(self):
-        """The words that the argument can be, or None for any."""
+        """The possible words of the argument, or None for any."""
         if re.fullmatch(r"\w+(\|\w+)+", self.argument) and "ADDR" not in self.argument:
             return self.argument.split("|")
         return VALUES.get(self.argument)
 
 
 def options_of(text):
-    """The options that --help tells."""
+    """The options in the output of --help."""
     found = []
     for line in text.splitlines():
         match = re.match(r" {2}(?: {4})?(-\S+?(?:, -\S+?)*)(?: +(.*))?$", line)
@@ -53,7 +53,7 @@ def options_of(text):
 
 
 def bash(tool, options, takes_files):
-    """The completion for bash."""
+    """The text of the completion for bash."""
     values, files, others = {}, [], []
     for option in options:
         if not option.argument:
@@ -81,7 +81,7 @@ def bash(tool, options, takes_files):
 _{tool}()
 {{
     local word=${{COMP_WORDS[COMP_CWORD]}} option=${{COMP_WORDS[COMP_CWORD - 1]}}
-    # bash takes "=" for a word of its own.
+    # bash makes "=" a separate word.
     if [[ $word == = ]]; then
         option+==
         word=
@@ -98,7 +98,7 @@ complete -F _{tool} {tool}
 
 
 def zsh(tool, options, rest):
-    """The completion for zsh."""
+    """The text of the completion for zsh."""
     specs = []
     for option in options:
         text = re.sub(r"([][:\\])", r"\\\1", option.text).replace("'", "'\\''")

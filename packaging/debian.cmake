@@ -4,7 +4,7 @@
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_CONTACT "batkit maintainers <maintainers@batkit.example>" CACHE STRING
   "Who maintains the packages: a name and an address")
-# Each package has its own, in the first line of its description.
+# Each package has its own summary, in the first line of its description.
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "")
 set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
@@ -15,7 +15,7 @@ set(CPACK_COMPONENTS_ALL tools runtime development)
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_DEBIAN_ENABLE_COMPONENT_DEPENDS OFF)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
-# Less than any package that Debian itself would make of this version.
+# Lower than the release of any package that Debian itself would make of this version.
 set(CPACK_DEBIAN_PACKAGE_RELEASE 0.1)
 set(CPACK_DEBIAN_PACKAGE_PRIORITY optional)
 set(CPACK_DEBIAN_COMPRESSION_TYPE xz)
@@ -40,8 +40,8 @@ functions and source lines of addresses and stacks.")
 
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_NAME libbatkit0)
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_SECTION libs)
-# finish.cmake finds out what it depends on. If CPack did, it would add scripts that call ldconfig,
-# where Debian has a trigger.
+# finish.cmake finds the dependencies. If CPack did that, it would add scripts that call ldconfig;
+# Debian has a trigger for that.
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_SHLIBDEPS OFF)
 set(CPACK_DEBIAN_RUNTIME_DESCRIPTION "library for BOLT Address Translation notes
 ${about}
@@ -50,12 +50,12 @@ This library reads and writes notes, and translates profiles with them.")
 
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libbatkit-dev)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
-# What a static link needs beside it, too.
+# The development packages are for static links.
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "libbatkit0 (= ${PROJECT_VERSION}-${CPACK_DEBIAN_PACKAGE_RELEASE}), libbz2-dev, \
 libdw-dev, libelf-dev, libxxhash-dev, libzstd-dev, libzydis-dev")
 set(CPACK_DEBIAN_DEVELOPMENT_DESCRIPTION "library for BOLT Address Translation notes (development)
 ${about}
 .
-These are the headers and the static library, and what pkg-config and CMake
-find them by.")
+These are the headers, the static library, and the files by which pkg-config and
+CMake find the library.")
 include(CPack)

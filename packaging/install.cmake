@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# What is installed, in three components: tools (with manual pages and completions), runtime (the
-# shared library) and development (headers, the static library, examples, what pkg-config and CMake
-# find the library by).
+# Installs three components: tools (with manual pages and completions), runtime (the shared library) and
+# development (headers, the static library, examples, and the files by which pkg-config and CMake find
+# the library).
 include(CMakePackageConfigHelpers)
 
 if(BATKIT_TOOLS)
@@ -39,14 +39,14 @@ install(DIRECTORY examples/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples COMPONE
 
 configure_package_config_file(packaging/batkit-config.cmake.in
   ${PROJECT_BINARY_DIR}/batkit-config.cmake INSTALL_DESTINATION ${cmake_folder})
-# Before 1.0, minor versions may differ in what they export.
+# Before 1.0, minor versions may export different functions.
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/batkit-config-version.cmake
   COMPATIBILITY SameMinorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/batkit-config.cmake
   ${PROJECT_BINARY_DIR}/batkit-config-version.cmake
   DESTINATION ${cmake_folder} COMPONENT development)
 
-# batkit.pc is made when it is installed: only then is the prefix known.
+# batkit.pc is written during the installation, because the prefix is not known before.
 set(PC_SOURCE ${PROJECT_SOURCE_DIR}/packaging/batkit.pc.in)
 configure_file(packaging/install_pc.cmake.in install_pc.cmake @ONLY)
 install(SCRIPT ${PROJECT_BINARY_DIR}/install_pc.cmake COMPONENT development)

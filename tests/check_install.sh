@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Installs a build into empty folders, and builds and runs programs against what is there: found by
+# Installs a build into empty folders, and builds and runs programs with the installed files, found by
 # pkg-config and by CMake, with the shared and the static library.
 #
 #   sh tests/check_install.sh BUILD_FOLDER
@@ -16,7 +16,7 @@ fail() {
     exit 1
 }
 
-# Run a command quietly; what it prints is shown if it fails.
+# Run a command quietly; its output is shown if it fails.
 quietly() {
     "$@" >"$work/log" 2>&1 || {
         cat "$work/log" >&2
@@ -24,7 +24,7 @@ quietly() {
     }
 }
 
-# The same command prints what is expected.
+# Check that a command prints the expected text.
 prints() {
     expected=$1
     shift
@@ -36,11 +36,11 @@ cached() {
     sed -n "s/^$1:[A-Z]*=//p" "$build/CMakeCache.txt"
 }
 
-# Where the build was configured for, below another root; then moved, as an archive of it would be.
+# The configured prefix, below another root; then moved, as an archive of it would be.
 quietly env DESTDIR="$work/root" cmake --install "$build"
 prefix=$work/moved
 mv "$work/root$(cached CMAKE_INSTALL_PREFIX)" "$prefix"
-# Another prefix than the build was configured for.
+# A prefix other than the configured one.
 quietly cmake --install "$build" --prefix "$work/prefix"
 for folder in "$prefix" "$work/prefix"; do
     pc=$(find "$folder" -name batkit.pc)
@@ -76,7 +76,7 @@ if [ "$(cached CMAKE_BUILD_TYPE)" = Release ] && [ "$(cached BATKIT_HARDENING)" 
     done
 fi
 
-# Somebody else's folder; nothing of the source tree is in reach but the consumer's own source.
+# A folder outside of the source tree; of the tree, only the consumer's own source is there.
 cp "$tests/consumer.c" "$work"
 cd "$work"
 # Flags are lists of words.
@@ -88,20 +88,20 @@ compile() {
 }
 # shellcheck disable=SC2046
 compile with_shared $(pkg-config --cflags --libs batkit)
-readelf -d with_shared | grep -q 'NEEDED.*\[libbatkit\.so\.0\]' || fail "libbatkit.so.0 is not what was linked"
+readelf -d with_shared | grep -q 'NEEDED.*\[libbatkit\.so\.0\]' || fail "the program does not need libbatkit.so.0"
 static=$(pkg-config --cflags --libs --static batkit)
 # shellcheck disable=SC2046
 compile with_static $(echo "$static" | sed "s|-lbatkit|$libraries/libbatkit.a|g")
-readelf -d with_static | grep -q 'NEEDED.*\[libbatkit' && fail "libbatkit.a is not what was linked"
-# All of libbatkit, and the archives of what it needs, where Debian has them (of Zydis it has none).
+readelf -d with_static | grep -q 'NEEDED.*\[libbatkit' && fail "the program needs a shared libbatkit, not libbatkit.a"
+# libbatkit as an archive, and the archives of the libraries that it needs; Debian has none of Zydis.
 # shellcheck disable=SC2046
 compile with_archives $(echo "$static" |
     sed "s|-lbatkit|-Wl,--whole-archive $libraries/libbatkit.a -Wl,--no-whole-archive -Wl,-Bstatic|
          s|-lZydis|-Wl,-Bdynamic -lZydis -Wl,-Bstatic|g; s|\$| -Wl,-Bdynamic|")
 readelf -d with_archives | grep 'NEEDED' | grep -v '\[\(libZydis\|libc\|libm\|ld-linux[^]]*\)\.so' >shared &&
-    fail "linked with archives, and still needs $(cat shared)"
+    fail "the program was linked with archives, but still needs $(cat shared)"
 
-# The same by CMake: the component that is asked for, the shared library else.
+# The same by CMake: the requested component, or else the shared library.
 cat >CMakeLists.txt <<'CMAKE'
 cmake_minimum_required(VERSION 3.16)
 project(consumer C)
@@ -117,7 +117,7 @@ for component in '' shared static; do
         fail "the component '$component' links libbatkit.so.0 $needed times"
 done
 cmake -S . -B cmake_other -DCOMPONENT=other "-DCMAKE_PREFIX_PATH=$prefix" >log 2>&1 &&
-    fail "a component that is not there is found"
+    fail "CMake finds a component that is not installed"
 grep -q 'without the component other' log || fail "$(cat log)"
 
 for consumer in with_shared with_static with_archives cmake_/consumer cmake_shared/consumer cmake_static/consumer; do

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Makes Debian packages of a build: they are the three that there should be, they hold all that is
-# installed, each thing once, they depend on what they need, and what they hold works.
-# tests/smoke_packages.sh tries them where they are really installed.
+# Makes Debian packages of a build and checks that they are the three expected ones, that they hold every
+# installed file once, that they depend on what they need, and that their contents work.
+# tests/smoke_packages.sh tries them after a real installation.
 #
 #   sh tests/check_packages.sh BUILD_FOLDER
 set -eu
@@ -17,7 +17,7 @@ fail() {
     exit 1
 }
 
-# Run a command quietly; what it prints is shown if it fails.
+# Run a command quietly; its output is shown if it fails.
 quietly() {
     "$@" >"$work/log" 2>&1 || {
         cat "$work/log" >&2
@@ -28,7 +28,7 @@ quietly() {
 quietly cpack -G DEB --config "$build/CPackConfig.cmake" -B "$work"
 cd "$work"
 for package in batkit libbatkit0 libbatkit-dev; do
-    [ "$(find . -maxdepth 1 -name "${package}_*.deb" | wc -l)" -eq 1 ] || fail "no package $package, but $(ls)"
+    [ "$(find . -maxdepth 1 -name "${package}_*.deb" | wc -l)" -eq 1 ] || fail "expected a package $package, found $(ls)"
     mv "${package}"_*.deb $package.deb
     mkdir "$package"
     dpkg-deb --raw-extract $package.deb $package
@@ -44,7 +44,7 @@ for library in libc6 libelf1 libdw1 libxxhash0 libzstd1 libzydis4.0; do
 done
 field libbatkit-dev Depends | grep -qF "libbatkit0 (= $(field libbatkit0 Version))" ||
     fail "libbatkit-dev depends on $(field libbatkit-dev Depends)"
-# What the static library needs: a development package for each library of the shared one.
+# The static library needs a development package for each library that the shared one needs.
 for library in $(readelf --dynamic libbatkit0/usr/lib/*/libbatkit.so.0 libbatkit0/usr/lib/libbatkit.so.0 2>"$work/log" |
     sed -n 's/.*NEEDED.*\[lib\([A-Za-z]*\)[.-].*/\1/p' | tr '[:upper:]' '[:lower:]'); do
     [ "$library" = c ] || field libbatkit-dev Depends | grep -q "\\<lib$library-dev\\>" ||
@@ -52,27 +52,27 @@ for library in $(readelf --dynamic libbatkit0/usr/lib/*/libbatkit.so.0 libbatkit
 done
 [ "$(cat libbatkit0/DEBIAN/shlibs)" = "libbatkit 0 libbatkit0" ] || fail "shlibs: $(cat libbatkit0/DEBIAN/shlibs)"
 
-# The symbols file names what the library exports, with versions.
+# The symbols file names the library's exported symbols, with versions.
 library=$(find libbatkit0 -name 'libbatkit.so.0')
 nm --dynamic --defined-only --with-symbol-versions "$library" |
     sed 's/.* //; s/@@/@/; s/^\(BATKIT_[0-9.]*\)$/\1@\1/' | sort >exported
 sed -n 's/^ \([^ ]*\) .*/\1/p' libbatkit0/DEBIAN/symbols | sort >named
-diff exported named >log || fail "the symbols file is not what is exported: $(cat log)"
+diff exported named >log || fail "the symbols file differs from the exported symbols: $(cat log)"
 
-# All that is installed is in a package, and in one alone.
+# Every installed file is in exactly one package.
 quietly cmake --install "$build" --prefix "$work/all/usr"
 (cd all && find usr -type f -o -type l | grep -v '/LICENSE$' | sort) >installed
 sed 's/\.gz$//' batkit.files libbatkit0.files libbatkit-dev.files | sort >packaged
-uniq -d packaged | grep . && fail "these are in two packages"
+uniq -d packaged | grep . && fail "these files are in two packages"
 missing=$(sed 's|/doc/batkit/examples/|/doc/libbatkit-dev/examples/|' installed | sort | comm -23 - packaged)
-[ -z "$missing" ] || fail "in no package: $missing"
+[ -z "$missing" ] || fail "these files are in no package: $missing"
 for package in batkit libbatkit0 libbatkit-dev; do
     for file in copyright changelog.gz changelog.Debian.gz; do
         [ -s "$package/usr/share/doc/$package/$file" ] || fail "$package has no $file"
     done
 done
 
-# Unpacked into one folder they work.
+# The packages work when they are unpacked into one folder.
 for package in batkit libbatkit0 libbatkit-dev; do
     dpkg-deb --extract $package.deb root
 done

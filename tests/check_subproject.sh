@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# batkit as a part of another project, which stays as it was; and the library installed from there
-# into folders that are given as absolute paths.
+# batkit as a part of another project, whose settings must not change; and the library installed from
+# there into folders that are given as absolute paths.
 #
 #   sh tests/check_subproject.sh
 set -eu
@@ -16,7 +16,7 @@ fail() {
     exit 1
 }
 
-# Run a command quietly; what it prints is shown if it fails.
+# Run a command quietly; its output is shown if it fails.
 quietly() {
     "$@" >"$work/log" 2>&1 || {
         cat "$work/log" >&2
@@ -24,7 +24,7 @@ quietly() {
     }
 }
 
-# A project with targets, and a test, that are called as some of batkit's own.
+# A project with targets, and a test, that have the names of some of batkit's own.
 mkdir parent
 cp "$tests/consumer.c" parent
 cat >parent/CMakeLists.txt <<'CMAKE'
@@ -58,7 +58,7 @@ list(FILTER targets EXCLUDE REGEX ^batkit_)
 if(targets OR tests)
   message(FATAL_ERROR "batkit has the targets ${targets} and the tests ${tests}")
 endif()
-# What finding libraries keeps begins with the library's name, or with __pkg_config.
+# Variables of find_package and pkg_check_modules begin with the library's name, or with __pkg_config.
 get_cmake_property(variables CACHE_VARIABLES)
 list(REMOVE_ITEM variables ${variables_before})
 list(FILTER variables EXCLUDE REGEX
@@ -80,7 +80,7 @@ configure() {
     quietly cmake --build build
 }
 
-# The consumer was linked so, and runs.
+# The consumer was linked with that many shared libraries of batkit, and runs.
 check_consumer() {
     needed=$(readelf -d build/consumer | grep -c 'NEEDED.*\[libbatkit\.so\.0\]') || true
     [ "$needed" -eq "$1" ] || fail "the consumer needs $needed shared libraries of batkit, not $1"
@@ -99,7 +99,7 @@ variable() {
     realpath "$(PKG_CONFIG_PATH=$1/pkgconfig pkg-config "--variable=$2" batkit)"
 }
 
-# The same objects, linked anew: the shared library, and where it is installed.
+# The same objects, linked again as the shared library, and its installed place.
 configure -DBUILD_SHARED_LIBS=ON -DBATKIT_INSTALL=ON "-DCMAKE_INSTALL_LIBDIR=$work/a/lib" \
     "-DCMAKE_INSTALL_INCLUDEDIR=$work/a/headers"
 check_consumer 1
@@ -129,4 +129,4 @@ quietly env "DESTDIR=$work/root" cmake --install build --prefix "/somewhere"
 [ "$(variable root/somewhere/lib/deep libdir)" = "$work/root/somewhere/lib/deep" ] &&
     grep -qx "includedir=$work/d/headers" root/somewhere/lib/deep/pkgconfig/batkit.pc ||
     fail "an absolute folder for headers: $(cat root/somewhere/lib/deep/pkgconfig/batkit.pc)"
-echo "a project with batkit in it stays as it was; absolute folders are told as they are"
+echo "batkit does not change the project that includes it; batkit.pc keeps absolute folders"

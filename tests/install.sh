@@ -1,14 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Installs what is missing to build batkit, or to build and to test it, from Debian's packages.
+# Installs the missing Debian packages for building batkit, or for building and testing it.
 #
 #   sh tests/install.sh [build|test]
 #
-# Does nothing, and needs neither root nor network, where nothing is missing. Exit status 1, with the
-# packages' names, where something is missing and cannot be installed.
+# If nothing is missing, it does nothing, and needs neither root nor network. The exit status is 1, with
+# the packages' names on standard error, if something is missing and cannot be installed.
 set -u
 
-# Package, and a command or a file that is there when the package is.
+# Package, and a command or a file that exists when the package is installed.
 build_needs='
 gcc                     gcc
 libc6-dev               /usr/include/stdio.h
@@ -67,7 +67,7 @@ test) needs=$build_needs$test_needs ;;
     ;;
 esac
 
-# The packages whose command or file is not there.
+# The packages whose command or file does not exist.
 missing_packages() {
     printf '%s' "$needs" | while read -r package sign; do
         case $sign in
@@ -85,10 +85,10 @@ cannot_install() {
 
 missing=$(missing_packages)
 [ -n "$missing" ] || exit 0
-command -v apt-get >/dev/null 2>&1 || cannot_install "there is no apt-get here (this is for Debian 12)"
+command -v apt-get >/dev/null 2>&1 || cannot_install "apt-get was not found (this script is for Debian 12)"
 as_root=
 if [ "$(id -u)" -ne 0 ]; then
-    command -v sudo >/dev/null 2>&1 || cannot_install "packages are missing, and this is neither root nor has it sudo"
+    command -v sudo >/dev/null 2>&1 || cannot_install "packages are missing, and there is neither root nor sudo to install them"
     as_root=sudo
 fi
 
@@ -100,4 +100,4 @@ $as_root apt-get -q -q update || cannot_install "apt-get update failed"
 $as_root apt-get -q -q install -y --no-install-recommends $missing ||
     cannot_install "apt-get install failed"
 missing=$(missing_packages)
-[ -z "$missing" ] || cannot_install "packages were installed, but what they should bring is not there"
+[ -z "$missing" ] || cannot_install "packages were installed, but their commands or files are still missing"

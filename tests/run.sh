@@ -5,8 +5,8 @@
 #
 #   sh tests/run.sh
 #
-# On a fresh Debian 12 it first installs what is missing. With CI=true in the environment it does not
-# start unless all is there; otherwise what cannot run fails, and the rest is run. Logs are kept in
+# On a fresh Debian 12 it first installs the missing packages. If it cannot install them, it stops when CI=true
+# is in the environment; otherwise it goes on, and the steps that need them fail. Logs are kept in
 # build/logs. The last line reads "N passed, N failed", ctest's tests and the other steps together.
 set -u
 
@@ -19,7 +19,7 @@ passed=0
 failed=0
 export BATKIT_FIXTURES="$root/build/fixtures"
 
-# Run a step: name, command. What it prints goes to a log, which is shown if it fails.
+# Run a step: name, command. Its output goes to a log, which is shown if it fails.
 step() {
     name=$1
     shift
@@ -49,13 +49,13 @@ check_format() {
 }
 
 check_tidy() {
-    # The library and the tools; tests have the compilers' warnings and the sanitizers.
+    # Only the library and the tools; the compilers' warnings and the sanitizers check the tests.
     sed -n 's/^ *"file": "\(.*\)",*$/\1/p' build-fuzz/compile_commands.json | sort -u |
         grep -v "^$root/tests/" |
         xargs -n 1 -P "$jobs" clang-tidy --quiet -p build-fuzz
 }
 
-# What OSS-Fuzz would build: one target runs where no source tree is, with its own seeds.
+# The build that OSS-Fuzz makes. check_build.sh runs the targets without the source tree, with their own seeds.
 check_oss_fuzz() {
     out=$(mktemp -d)
     CC=clang CFLAGS="-O1 -fsanitize=fuzzer-no-link" LIB_FUZZING_ENGINE=-fsanitize=fuzzer OUT=$out \
@@ -65,7 +65,7 @@ check_oss_fuzz() {
     return $status
 }
 
-# The tests of ctest in one build folder, or some of them; they are counted one by one.
+# Run ctest's tests of one build folder, or some of them; each test counts.
 run_ctest() {
     name=$1
     folder=$2
@@ -105,14 +105,14 @@ summary() {
     echo "$line"
 }
 
-# The numbers in all places of a file that look like $1, added up.
+# The sum of the numbers in all places of a file that match $1.
 sum_of() {
     grep -ao "$1" "$2" | grep -o '[0-9]*' | awk '{ n += $1 } END { print n + 0 }'
 }
 
 if ! sh tests/install.sh test; then
     [ "${CI:-}" != true ] || exit 1
-    echo "run.sh: going on without: what needs it will fail" >&2
+    echo "run.sh: going on without these packages; the steps that need them will fail" >&2
 fi
 
 summaries=

@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Installs the Debian packages in an empty Debian 12 (a container, a chroot of debootstrap), and uses what
-# they bring. Root and a network are needed; not a part of tests/run.sh.
+# Installs the Debian packages in an empty Debian 12 (a container, a chroot of debootstrap), and uses their
+# contents. It needs root and a network, and is not a part of tests/run.sh.
 #
 #   cmake --preset deb && cmake --build --preset deb && (cd build-deb && cpack -G DEB)
-#   sh tests/smoke_packages.sh build-deb          # in the empty Debian, where the source tree is seen too
+#   sh tests/smoke_packages.sh build-deb          # in the empty Debian, which must also see the source tree
 set -eu
 
 tests=$(cd "$(dirname "$0")" && pwd)
@@ -21,11 +21,11 @@ fail() {
 install() {
     apt-get -q -q install -y --no-install-recommends "$@" >"$work/log" 2>&1 || {
         cat "$work/log" >&2
-        fail "apt-get does not install $*"
+        fail "apt-get cannot install $*"
     }
 }
 
-! command -v batdump >/dev/null || fail "batdump is here already"
+! command -v batdump >/dev/null || fail "batdump is installed already"
 apt-get -q -q update
 install "$packages"/batkit_*.deb
 cd "$work"
@@ -35,19 +35,19 @@ batdump "$demo/small.bolt" >summary || fail "batdump"
 batinject "$demo/small.bolt" --extract=note || fail "batinject --extract"
 batinject "$demo/small.bolt" --remove -o bare || fail "batinject --remove"
 batinject bare --note=note -o again || fail "batinject --note"
-cmp "$demo/small.bolt" again || fail "the note put back makes another file"
+cmp "$demo/small.bolt" again || fail "putting the note back does not restore the file"
 battranslate "$demo/small.bolt" -p "$demo/small.preagg" -o small.fdata -w small.yaml || fail "battranslate"
-[ -s small.fdata ] || fail "no profile"
+[ -s small.fdata ] || fail "battranslate wrote an empty profile"
 address=$(batdump "$demo/small.bolt" --original="$demo/small" --to-output=main | sed 's/.*-> \(0x[0-9a-f]*\) .*/\1/')
 batsymbolize --lenient -e "$demo/small.bolt" --original="$demo/small" "$address" | grep -qx main || fail "batsymbolize"
-[ ! -e /usr/include/batkit ] || fail "batkit brings headers"
+[ ! -e /usr/include/batkit ] || fail "the package batkit installs headers"
 install man-db
 man --warnings -l "$(dpkg -L batkit | grep 'battranslate.1.gz$')" >page 2>&1 || fail "man: $(cat page)"
 
-# Programs of others: built with the development package, run with the library alone.
+# Programs outside of batkit: built with the development package, run with the library alone.
 install "$packages"/libbatkit-dev_*.deb "$packages"/libbatkit0_*.deb gcc libc6-dev pkg-config cmake make
 cp "$tests/consumer.c" .
-[ "$(pkg-config --cflags batkit | tr -d ' ')" = "" ] || fail "flags for a folder that is known: $(pkg-config --cflags batkit)"
+[ "$(pkg-config --cflags batkit | tr -d ' ')" = "" ] || fail "flags for a folder that the compiler searches anyway: $(pkg-config --cflags batkit)"
 # shellcheck disable=SC2046
 gcc consumer.c $(pkg-config --cflags --libs batkit) -o shared || fail "linking with libbatkit.so"
 # shellcheck disable=SC2046
@@ -71,5 +71,5 @@ done
 apt-get -q -q purge -y batkit libbatkit0 >log
 ldconfig -p | grep libbatkit && fail "ldconfig still knows the library"
 left=$(find /usr -name '*batkit*' -not -path "$tests/*" -not -path "$packages/*")
-[ -z "$left" ] || fail "left behind: $left"
-echo "the packages install, work, and go again"
+[ -z "$left" ] || fail "files remain after the removal: $left"
+echo "the packages can be installed, work, and can be removed"

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# CPack calls this between installing into its own folders and making packages of them: programs and
-# libraries are stripped, each package gets its copyright file and changelogs, what Debian wants
-# compressed is compressed, and the library gets its dependencies and control files.
+# CPack runs this script after it has installed into its own folders, and before it makes packages of
+# them. The script strips programs and libraries, gives each package its copyright file and changelogs,
+# compresses the files that Debian wants compressed, and writes the library's dependencies and control
+# files.
 
 function(run)
   execute_process(COMMAND ${ARGN} COMMAND_ERROR_IS_FATAL ANY)
@@ -16,7 +17,7 @@ foreach(component ${CPACK_COMPONENTS_ALL})
   string(TOUPPER ${component} upper)
   set(usr ${CPACK_TEMPORARY_DIRECTORY}/${component}${CPACK_PACKAGING_INSTALL_PREFIX})
   set(doc ${usr}/share/doc/${CPACK_DEBIAN_${upper}_PACKAGE_NAME})
-  # The copyright file has it.
+  # The copyright file has the licence.
   file(REMOVE ${usr}/share/doc/batkit/LICENSE)
   configure_file(${CMAKE_CURRENT_LIST_DIR}/copyright ${doc}/copyright COPYONLY)
   configure_file(${CPACK_BATKIT_SOURCE_DIR}/CHANGELOG.md ${doc}/changelog COPYONLY)
@@ -39,13 +40,14 @@ run(strip ${sections} ${programs})
 run(strip ${sections} --strip-unneeded ${library})
 run(strip ${sections} --strip-debug --enable-deterministic-archives ${archive})
 
-# The packages are not moved; pkg-config leaves out folders that the compiler knows if it knows them as such.
+# The packages are not moved, so batkit.pc names the prefix. pkg-config then recognises the folders that
+# the compiler searches by itself, and leaves them out.
 file(GLOB_RECURSE pc ${CPACK_TEMPORARY_DIRECTORY}/development/*/batkit.pc)
 file(READ ${pc} text)
 string(REGEX REPLACE "^prefix=[^\n]*" "prefix=${CPACK_PACKAGING_INSTALL_PREFIX}" text "${text}")
 file(WRITE ${pc} "${text}")
 
-# What the shared library depends on. dpkg-shlibdeps wants to be called beside debian/control.
+# The dependencies of the shared library. dpkg-shlibdeps must run beside debian/control.
 set(control ${CPACK_TEMPORARY_DIRECTORY}/control)
 file(WRITE ${control}/debian/control "")
 execute_process(COMMAND dpkg-shlibdeps -O ${library} WORKING_DIRECTORY ${control}
@@ -56,8 +58,8 @@ endif()
 string(REGEX REPLACE "^shlibs:Depends=|\n$" "" depends "${depends}")
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_DEPENDS "${depends}")
 
-# What others depend on that use it: the version that brought the last of the symbols that they use, as the version
-# script tells it. The folder is not packaged.
+# The dependencies of packages that use the library: the version that added the last of the symbols that they use,
+# according to the version script. The folder is not packaged.
 set(symbols "libbatkit.so.0 libbatkit0\n* Build-Depends-Package: libbatkit-dev\n")
 file(STRINGS ${CPACK_BATKIT_SOURCE_DIR}/packaging/batkit.map lines REGEX "^BATKIT_| bat_")
 foreach(line ${lines})

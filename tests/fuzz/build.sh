@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Builds the fuzz targets as OSS-Fuzz runs them: into $OUT go fuzz_TARGET, its seeds, dictionary and
-# options, and the libraries that it needs. Nothing of the source tree is read when a target runs.
+# Builds the fuzz targets as OSS-Fuzz runs them: writes to $OUT each fuzz_TARGET, its seeds, dictionary and
+# options, and the libraries that it needs. A running target reads nothing from the source tree.
 #
 #   CC=clang CFLAGS="-O1 -g -fsanitize=address,fuzzer-no-link" LIB_FUZZING_ENGINE=-fsanitize=fuzzer \
 #       OUT=/tmp/out sh tests/fuzz/build.sh
 #
-# $WORK is a folder to build in, else one is made and removed. $CXX, if it is set, links.
+# $WORK is the folder to build in; if it is not set, a folder is made and removed. $CXX, if it is set, links.
 set -eu
 
 here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
@@ -35,7 +35,7 @@ for target in $(target_names); do
     cp "$WORK/seeds/fuzz_${target}_seed_corpus.zip" "$OUT"
     limits "$(longest "$target")" | tr ' ' '\n' | sed '1i [libfuzzer]
 s/^-//; s/=/ = /' >"$program.options"
-    # The machine that runs a target has a C library, and no other.
+    # The machine that runs a target has a C library, but no other library.
     ldd "$WORK/batkit/bin/fuzz_$target" | awk '$2 == "=>" && $1 !~ /^lib(c|m|pthread|dl|rt|gcc_s|stdc\+\+)\.so/ { print $3 }' |
         xargs -r cp -L -t "$OUT/lib"
 done

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Checks what build.sh made: every target has seeds, a dictionary and options, and runs on its seeds
-# where the source tree is not.
+# Checks the result of build.sh: every target has seeds, a dictionary and options, and runs on its seeds
+# without the source tree.
 #
 #   sh tests/fuzz/check_build.sh OUT
 set -eu
@@ -13,10 +13,10 @@ out=$(cd "$1" && pwd)
 for target in $(target_names); do
     program=$out/fuzz_$target
     for file in "$program" "$program.dict" "$program.options" "${program}_seed_corpus.zip"; do
-        [ -s "$file" ] || { echo "check_build.sh: $file is not there" >&2; exit 1; }
+        [ -s "$file" ] || { echo "check_build.sh: $file is missing or empty" >&2; exit 1; }
     done
     if strings "$program" | grep -F "$(cd "$here/../.." && pwd)/tests/data"; then
-        echo "check_build.sh: $program names files of the source tree" >&2
+        echo "check_build.sh: $program contains the source tree's path" >&2
         exit 1
     fi
     work=$(mktemp -d)

@@ -1,14 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# Runs every fuzz target: first on the inputs that once failed (regressions/TARGET), then for a while
-# from the seeds and from what earlier runs found.
+# Runs every fuzz target: first on the inputs that once failed (regressions/TARGET), then for the given time
+# from the seeds and the inputs that earlier runs found.
 #
 #   run.sh SECONDS BIN_DIR WORK_DIR [TARGET...]
 #
-# BIN_DIR has the fuzz targets and batdump. WORK_DIR keeps the corpora, and an input that a target
-# failed on: WORK_DIR/TARGET-crash-... Exits with 1 if there was one. With 0 seconds it runs the
-# regressions alone.
+# BIN_DIR has the fuzz targets and batdump. WORK_DIR keeps the corpora, and the inputs on which a target
+# failed: WORK_DIR/TARGET-crash-... The exit status is 1 if there was one. With 0 seconds only the
+# regressions run.
 set -u
 
 if [ $# -lt 3 ]; then

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # shellcheck shell=sh
-# The fuzz targets, and what an input of each may cost. Read by run.sh and build.sh.
+# The fuzz targets, and the limits for their inputs. Read by run.sh and build.sh.
 
 # Target, and the longest input in bytes.
 fuzz_targets='
@@ -24,8 +24,8 @@ target_names() {
     printf '%s' "$fuzz_targets" | sed -n 's/^\([a-z_]*\) .*/\1/p'
 }
 
-# limits SIZE: libFuzzer's options for inputs of up to so many bytes. Seconds and megabytes grow with
-# the input: a second for 4 KB, 4 KB of memory for a byte, each on top of what a process needs anyway.
+# limits SIZE: libFuzzer's options for inputs of up to SIZE bytes. Seconds and megabytes grow with the
+# input: a second for 4 KB, 4 KB of memory for a byte, each added to the needs of an empty process.
 limits() {
     echo "-max_len=$1 -timeout=$((4 + $1 / 4096)) -rss_limit_mb=$((320 + $1 / 256))"
 }

@@ -5,14 +5,14 @@
 #
 #     sh make.sh FOLDER
 #
-# Leaves in FOLDER, each made only if it is not there yet:
+# Leaves these files in FOLDER, and makes only those that are missing:
 #     cc                the compiler (280 MB)
 #     cc.preagg         its recorded run on sample.c
 #     cc.fdata          that run for llvm-bolt
 #     cc.bolt           the compiler after BOLT, with a BAT note of 48 MB (360 MB)
 #     cc.bolt.preagg    the BOLTed compiler's recorded run
-# Installs Debian packages if they are missing and it is run by root. Wants 15 GB of memory and 1 GB
-# of disk; llvm-bolt takes two minutes on an idle machine, all of it about ten.
+# Installs missing Debian packages if it is run by root. Needs 15 GB of memory and 1 GB of disk; llvm-bolt
+# takes two minutes on an idle machine, the whole script about ten.
 set -eu
 bench=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
 if [ $# -ne 1 ]; then
@@ -23,7 +23,7 @@ mkdir -p "$1"
 cd "$1"
 llvm=/usr/lib/llvm-22
 
-# The result appears when it is complete: whatever fails is tried again next time.
+# A result gets its name when it is complete, so a failed step is tried again next time.
 make_once() {
     result=$1
     shift
@@ -78,7 +78,7 @@ optimize() {
 }
 
 if [ -e cc.bolt.preagg ] && [ -e cc.bolt ]; then
-    echo "$1: all is there"
+    echo "$1: all files exist"
     exit 0
 fi
 memory=$(awk '/^MemAvailable:/ { print int($2 / 1048576) }' /proc/meminfo)

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Makes the programs with debug information that unit tests and fuzzers read, and what LLVM's
-# symbolizer says of every instruction in them. Needs clang-22, clang-14
+# Makes the programs with debug information that unit tests and fuzzers read, and the answers of LLVM's
+# symbolizer for every instruction in them. Needs clang-22, clang-14
 # and its lld (which -flto needs), gcc, llvm-22.
 set -eu
 cd "$(dirname "$0")"
@@ -15,7 +15,7 @@ done
 clang-14 ${clang#clang-22} -flto -gdwarf-5 inlined.c shared.c -o lto
 $clang -gdwarf-5 -gz=zlib inlined.c shared.c -o compressed
 $clang -gdwarf-5 -ffunction-sections -fbasic-block-sections=all inlined.c shared.c -o sections
-# Code starts in the first segment, at 0, where the debug information of dropped functions is too.
+# Code starts in the first segment, at 0, like the debug information of dropped functions.
 clang-22 $common -static-pie -fPIE -fuse-ld=lld -Wl,--no-rosegment -gdwarf-4 -ffunction-sections \
     -Wl,--gc-sections inlined.c shared.c -o dropped
 gcc $common -gdwarf-5 -fno-pie -no-pie inlined.c shared.c -o gcc5
@@ -25,7 +25,7 @@ cp split package
 llvm-dwp-22 -e package -o package.dwp
 
 for program in dwarf2 dwarf4 dwarf5 lto compressed sections dropped gcc5; do
-    # Symbols' names would stand for those that DWARF has.
+    # Without this, names of symbols would replace the names in DWARF.
     llvm-objcopy-22 --wildcard --strip-symbol='*' "$program" without-symbols
     llvm-objdump-22 -d --no-show-raw-insn "$program" | sed -n 's/^ *\([0-9a-f]*\):.*/0x\1/p' |
         llvm-symbolizer-22 --obj=without-symbols --functions=linkage --no-demangle \

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Make the notes of this folder anew, in the folder given (an absolute path); or, without one,
-# compare them with those that are here. Needs binutils, llvm-bolt-16, -19 and -22 on x86-64.
+# Makes the notes of this folder again, in the given folder (an absolute path). Without an argument it
+# compares them with the notes here. Needs binutils, llvm-bolt-16, -19 and -22 on x86-64.
 set -eu
 source=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d)
@@ -9,7 +9,7 @@ target=${1:-$work}
 trap 'rm -rf "$work"' EXIT
 cd "$work"
 
-# bolt NOTE VERSION PROGRAM OPTION...: run BOLT and keep the content of its note section.
+# bolt NOTE VERSION PROGRAM OPTION...: run BOLT and keep the content of the note section.
 bolt() {
     note=$1 version=$2 program=$3
     shift 3
