@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What an installed libbatkit shows: its headers, and its symbols.
+"""The public interface of an installed libbatkit: its headers and its symbols.
 
     check_api.py PREFIX INTERNAL
 
-The functions that the installed headers declare, the symbols that packaging/batkit.map names, those that libbatkit.so
-exports and those that libbatkit.a defines for others are the same. Each header stands alone, in C and in C++, and
-includes installed headers and those of the C language only. INTERNAL is an archive with internal functions: it must
-not pass for libbatkit.a.
+The functions that the installed headers declare, the symbols of packaging/batkit.map, the symbols that libbatkit.so
+exports and the global symbols of libbatkit.a are the same. Each header can be included alone, in C and in C++, and
+includes only installed headers and those of the C language. INTERNAL is an archive with internal functions: it must
+fail the check for libbatkit.a.
 """
 
 import os
@@ -43,13 +43,13 @@ def symbols(path, *options):
 
 
 def difference(name, found, wanted):
-    """Sentences on what is not the same."""
+    """Sentences about the differences."""
     return [f"{name} has {symbol}, which is not public" for symbol in sorted(found - wanted)] + [
         f"{name} has no {symbol}" for symbol in sorted(wanted - found)]
 
 
 def check_symbols(headers, shared, static):
-    """Compare what is declared, named, exported and defined."""
+    """Compare the declared, named, exported and defined functions."""
     functions = declared(headers)
     if len(functions) < 100:
         return [f"only {len(functions)} functions are declared"]
@@ -63,7 +63,7 @@ def check_symbols(headers, shared, static):
 
 
 def check_header(path, there):
-    """What a header includes is there, and all that it needs."""
+    """A header includes only files that are installed, and everything that it needs."""
     wrong = []
     for line in re.findall(r"^\s*#\s*include\s+(.*)$", path.read_text(encoding="utf-8"), re.M):
         quoted, angled = re.match(r'(?:"(.*)"|<(.*)>)', line).groups()
@@ -76,7 +76,7 @@ def check_header(path, there):
             run = subprocess.run([*compiler, "-fsyntax-only", "-Wall", "-Wextra", "-Wpedantic", "-Werror",
                                   "-I", path.parents[1], source], stderr=subprocess.PIPE, text=True, check=False)
             if run.returncode != 0:
-                wrong.append(f"{path.name} alone is no {language}: {run.stderr}")
+                wrong.append(f"{path.name} alone does not compile as {language}: {run.stderr}")
     return wrong
 
 
@@ -84,12 +84,12 @@ def find(prefix, name):
     """The one file of that name below prefix."""
     found = [path for path in prefix.rglob(name) if path.is_file()]
     if len(found) != 1:
-        sys.exit(f"check_api.py: {len(found)} files {name} below {prefix}")
+        sys.exit(f"check_api.py: expected one file {name} below {prefix}, found {len(found)}")
     return found[0]
 
 
 def main():
-    """Print what is wrong."""
+    """Print the faults."""
     prefix, internal = map(pathlib.Path, sys.argv[1:])
     folder = find(prefix, "bat.h").parent
     headers = sorted(folder.iterdir())
@@ -98,11 +98,11 @@ def main():
     wrong = check_symbols(headers, shared, static)
     for path in headers:
         wrong += check_header(path, there)
-    # Checks that find nothing have to be able to find something.
+    # The checks must be able to find a fault.
     if not any("which is not public" in sentence for sentence in check_symbols(headers, shared, internal)):
-        wrong.append(f"{internal} would have passed for libbatkit.a")
+        wrong.append(f"{internal} passes the check for libbatkit.a")
     if not check_header(pathlib.Path(__file__).parents[1] / "elfnote" / "elf_file.h", there):
-        wrong.append("elf_file.h would have passed for an installed header")
+        wrong.append("elf_file.h passes the check for installed headers")
     print("\n".join(wrong), file=sys.stderr)
     print(f"{len(declared(headers))} functions in {len(headers)} headers")
     return os.EX_OK if not wrong else 1

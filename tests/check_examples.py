@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The programs in examples/, built against an installed batkit, say what others say: the decoder in
-python, perf2bolt and llvm-symbolizer.
+"""The programs in examples/, built with an installed batkit, give the results of other programs: the
+decoder in python, perf2bolt and llvm-symbolizer.
 
     check_examples.py BUILD [unittest's options]
 """
@@ -27,7 +27,7 @@ BUILD = None
 
 
 def printed(command, **options):
-    """What a command prints; it must exit with 0."""
+    """A command's output; it must exit with 0."""
     done = subprocess.run(list(map(str, command)), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                           check=False, **options)
     if done.returncode != 0:
@@ -36,7 +36,7 @@ def printed(command, **options):
 
 
 class Examples(unittest.TestCase):
-    """All of them."""
+    """All example programs."""
 
     @classmethod
     def setUpClass(cls):
@@ -76,7 +76,7 @@ class Examples(unittest.TestCase):
                 if table.address + entry.output >= self.ends[table.address]:
                     continue
                 address = f"{table.address + entry.output:#x}" + (":1" if entry.branch else "")
-                # Of several entries at one address the last counts.
+                # The last one of several entries at one address counts.
                 for text in {address, address.removesuffix(":1")}:
                     expected[text] = f"{text}: {function} + {entry.input:#x}"
         self.assertGreater(len(expected), 150)
@@ -115,7 +115,7 @@ class Examples(unittest.TestCase):
             self.assertGreater(len(expected), 20)
             addresses = dict.fromkeys(line.split()[0] for line in expected)
             self.assertEqual(printed([self.bin / "symbolize", DEBUG / name, "-", *addresses]).splitlines(), expected)
-        # Through the note to the input binary, whose functions have names and no lines.
+        # By the note, the address leads to the input binary, whose functions have names but no lines.
         main = next(table.address for table in self.note.hot if self.names[table.address] == "main")
         self.assertEqual(printed([self.bin / "symbolize", BINARY, INPUT, hex(main)]), f"{main:#x} main at ?:0\n")
 

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The programs that the tests call are programs that tests/install.sh installs.
+"""tests/install.sh installs every program that the tests call.
 
-Reads the sources of the tests for the names of commands, asks dpkg which package each is from, and
-follows the dependencies of install.sh's packages: every command has to come with them, or with the
-packages that every Debian has. So a command that happens to be on one machine alone is found there.
+This program finds the names of commands in the sources of the tests, asks dpkg for the package of each,
+and follows the dependencies of install.sh's packages: every command must come with them, or with the
+packages of every Debian. So it finds a command that only one machine happens to have.
 
-    check_tools.py [FOLDER...]     other folders to read than those of this source tree
+    check_tools.py [FOLDER...]     folders to read instead of those of this source tree
 """
 
 import ast
@@ -22,21 +22,21 @@ FOLDERS = ["tests", "tools", ".ci", "man"]
 STATUS = pathlib.Path("/var/lib/dpkg/status")
 CALLS = {"run", "Popen", "call", "check_call", "check_output", "which", "version"}
 RUNNERS = {"xargs", "exec", "command", "step", "env", "nice", "timeout"}  # call what follows
-HOLE = "\0"  # stands in a name for what is only known when the test runs
+HOLE = "\0"  # in a name, the part that is only known when the test runs
 
 
-# --- What is installed ----------------------------------------------------------------------------
+# --- Installed packages ---------------------------------------------------------------------------
 
 
 def wanted_packages():
-    """{package: sign} of install.sh: a command, or a file, that is there when the package is."""
+    """{package: sign} of install.sh: a command or a file that exists when the package is installed."""
     text = (ROOT / "tests" / "install.sh").read_text(encoding="utf-8")
     return dict(line.split() for table in re.findall(r"_needs='\n(.*?)'", text, re.S)
                 for line in table.splitlines())
 
 
 def dpkg_packages():
-    """{name: fields} of the installed packages; provided names too."""
+    """{name: fields} of the installed packages, also by the names that they provide."""
     packages = {}
     for paragraph in STATUS.read_text(encoding="utf-8").split("\n\n"):
         fields = dict(re.findall(r"^(\S+): *(.*)$", paragraph, re.M))
@@ -55,7 +55,7 @@ def names_of(relation):
 
 
 def closure(wanted):
-    """The packages that a small Debian has once install.sh is through."""
+    """The packages of a small Debian after install.sh has run."""
     packages = dpkg_packages()
     todo = [f["Package"] for f in packages.values()
             if f.get("Essential") == "yes" or f.get("Priority") == "required"]
@@ -76,7 +76,7 @@ def closure(wanted):
 
 @functools.lru_cache(maxsize=None)
 def packages_of(command):
-    """The packages that have a command; several where it is an alternative."""
+    """The packages that have a command; several if it is an alternative."""
     path = shutil.which(command)
     paths = {path, str(pathlib.Path(path).resolve())}
     query = subprocess.run(["update-alternatives", "--list", command], stdout=subprocess.PIPE,
@@ -89,11 +89,11 @@ def packages_of(command):
             for name in line.split(": ")[0].split(", ")}
 
 
-# --- What is called -------------------------------------------------------------------------------
+# --- Called commands ------------------------------------------------------------------------------
 
 
 def text_of(node):
-    """A string in python source, with HOLE for what is filled in later; else None."""
+    """A string in python source, with HOLE for parts that are filled in later; None for other nodes."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
         return node.value
     if isinstance(node, ast.JoinedStr):
@@ -102,7 +102,7 @@ def text_of(node):
 
 
 def python_names(source):
-    """(line, name, certain) of what looks like a command; certain if it is surely called."""
+    """(line, name, certain) of possible commands; certain if the command is certainly called."""
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Call) and node.args:
             function = node.func
@@ -125,7 +125,7 @@ def python_names(source):
 
 
 def shell_names(source):
-    """The same for a shell script: all words that are not in a comment or a sentence."""
+    """The same for a shell script: all words outside of comments and sentences."""
     def quoted(match):
         text = match.group(0)[1:-1]
         if not re.search(r"\s", text):
@@ -150,7 +150,7 @@ def shell_names(source):
 
 
 def names_in(path):
-    """(line, name, certain) of a file, names with holes filled by the numbers of the file."""
+    """(line, name, certain) of a file; holes in names are filled with the numbers in the file."""
     source = path.read_text(encoding="utf-8")
     if path.suffix == ".py":
         found = python_names(source)
@@ -180,13 +180,13 @@ def calls_of(folders):
 
 
 def missing_tools(calls, wanted):
-    """Sentences about commands that are called and do not come with the wanted packages."""
+    """Sentences about called commands that do not come with the wanted packages."""
     there = closure(wanted)
     missing = []
     for (path, line, name), certain in calls.items():
         if shutil.which(name) is None:
             if certain:
-                missing.append(f"{path}:{line}: calls {name}, which is not here")
+                missing.append(f"{path}:{line}: calls {name}, which is not installed")
         elif name not in wanted.values() and not packages_of(name) & there:
             missing.append(f"{path}:{line}: calls {name}, and tests/install.sh does not install "
                            f"{' or '.join(sorted(packages_of(name))) or 'it'}")
@@ -194,14 +194,14 @@ def missing_tools(calls, wanted):
 
 
 def main():
-    """Print what is missing."""
+    """Print the missing commands."""
     calls = calls_of(sys.argv[1:] or [ROOT / folder for folder in FOLDERS])
     wanted = wanted_packages()
     missing = missing_tools(calls, wanted)
-    # A check that finds nothing has to be able to find something.
+    # The check must be able to find a missing command.
     without = missing_tools(calls, {p: wanted[p] for p in wanted if p != "bolt-16"})
     if not sys.argv[1:] and not any("calls llvm-bolt-16," in sentence for sentence in without):
-        missing.append("check_tools.py: a list without bolt-16 would have passed")
+        missing.append("check_tools.py: a list of packages without bolt-16 would pass")
     print("\n".join(missing), file=sys.stderr)
     names = sorted({name for _, _, name in calls if shutil.which(name)})
     print(f"{len(names)} commands: {' '.join(names)}")

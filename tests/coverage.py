@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Which lines and branches of the library and the tools were executed, in a build with counters.
+"""The executed lines and branches of the library and the tools, in a build with counters.
 
     cmake --preset coverage && cmake --build --preset coverage
     ctest --test-dir build-coverage
     python3 tests/coverage.py build-coverage [FILE...]
 
-Prints lines and branches by folder; with files of the source tree, the lines of these that were never executed.
-Counters add up from run to run; to begin anew, remove the build's .gcda files.
+Prints lines and branches by folder. With files of the source tree, it prints their lines that were never executed.
+Counters add up from run to run; to start again from 0, remove the build's .gcda files.
 """
 
 import collections
@@ -41,13 +41,13 @@ def counts(build):
 
 
 def share(counter):
-    """How many of the things counted were executed, as text."""
+    """The number and the share of executed lines or branches, as text."""
     executed = sum(1 for count in counter.values() if count)
     return f"{executed:6} of {len(counter):6} {100 * executed / max(len(counter), 1):6.1f}%"
 
 
 def main():
-    """Print the table, or lines."""
+    """Print the table, or the lines."""
     files = counts(pathlib.Path(sys.argv[1]).resolve())
     for name in map(pathlib.Path, sys.argv[2:]):
         source = (ROOT / name).read_text(encoding="utf-8").splitlines()

@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""How fast battranslate --format=autofdo is and how much memory it takes, next to llvm-profgen-22.
+"""Speed and memory of battranslate --format=autofdo, compared with llvm-profgen-22.
 
     python3 autofdo_bench.py BIN_DIR MEASURE [--units=N] [--traces=N] [--runs=N]
 
-A large program with debug information: N units (default 500) of a C++ program with much inlining,
-each in a namespace of its own, and what its templates make once for all. 104,000 different traces,
-spread over all units: those of one unit's recorded run, moved to the others by their symbols. Both
-tools make LLVM's sample profile of the same ranges, in turns, each a few times; what counts is the
-median. The texts must be the same. Last, traces of few units: only these are to be read.
+The program is large and has debug information: N units (default 500) of a C++ program with much inlining,
+each in its own namespace, and the templates' code that all units share. 104,000 different traces are
+spread over all units: those of one unit's recorded run, moved to the others by their symbols. Both tools
+make LLVM's sample profile of the same ranges, in turns, each a few times; the median counts. The texts
+must be the same. At the end, traces of few units are translated: only these units should be read.
 
-Goals that are missed are told and do not fail the benchmark; texts that differ do. The program is
-kept in the folder that it is run in.
+Missed goals are reported but do not fail the benchmark; different texts do. The program is kept in the
+current folder.
 """
 
 import argparse
@@ -36,7 +36,7 @@ UNIT = "unit_{:04d}"
 
 
 def make_objects(folder, units):
-    """One unit compiled, and the others made of it: names of one length are but other bytes."""
+    """Compile one unit and make the others from it by replacing the bytes of names of equal length."""
     source = (fixtures.SOURCES / "inlined.cc").read_text(encoding="utf-8")
     headers = "\n".join(re.findall(r"^#include .*$", source, re.M))
     shutil.copy(fixtures.SOURCES / "inlined.cc", folder)
@@ -55,7 +55,7 @@ def make_objects(folder, units):
 
 
 def make_program(folder, units):
-    """folder/large, whose argument says which unit to run, and folder/unit.pre of its first one."""
+    """folder/large, whose argument is the unit to run, and folder/unit.pre, the profile of the first one."""
     if (folder / "unit.pre").exists():
         return
     folder.mkdir(exist_ok=True)
@@ -85,7 +85,7 @@ class Places:
         self.keys = [s[0] for s in self.starts]
 
     def moved(self, text, unit):
-        """An address of unit 0, as text, in another unit; as it is where it is in none."""
+        """An address of unit 0, as text, moved to another unit; unchanged if it is in no unit."""
         if ":" in text:
             return text
         address = int(text, 16)
@@ -99,8 +99,8 @@ class Places:
 def make_profile(folder, units, traces, path):
     """Different traces of the units, drawn at random."""
     places = Places(folder / "large")
-    # llvm-profgen takes what comes from outside for code at address 1, and where the linker has
-    # dropped functions finds their debug information there: those are left out.
+    # llvm-profgen takes branches from outside as code at address 1, and finds the debug information of
+    # functions that the linker has dropped there: such traces are left out.
     recorded = [line.split() for line in
                 (folder / "unit.pre").read_text(encoding="ascii").splitlines()
                 if ":" not in line.split()[1]]
@@ -119,7 +119,7 @@ def make_profile(folder, units, traces, path):
 
 
 class Tool:
-    """A program, and what its runs cost."""
+    """A program, and the cost of its runs."""
 
     def __init__(self, measure, name, command):
         self.name, self.command = name, [str(c) for c in (measure, *command)]
@@ -147,7 +147,7 @@ def battranslate(arguments, binary, profile, form, out):
 
 
 def race(arguments, folder, units, title):
-    """Both tools on traces of that many units."""
+    """Run both tools on traces of that many units."""
     binary, profile = folder / "large", folder / "large.pre"
     count, spread = make_profile(folder, units, arguments.traces, profile)
     ranges, ours, theirs = (folder / f"large.{n}" for n in ("profgen", "ours", "theirs"))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * The benchmark: bytes a second of the codec and of the tools, next to what they have to stand
- * up to. Everything is measured in turns, several times; what counts is the median.
+ * The benchmark: bytes a second of the codec and of the tools, beside their contenders. Everything
+ * is measured in turns, several times; the median counts.
  */
 #include "bench.h"
 
@@ -72,7 +72,7 @@ void bench_goal(const char *what, double found, double goal, enum bench_directio
            is_reached ? "reached" : "MISSED");
 }
 
-/* In a process of its own, so that it leaves no memory behind. */
+/* In a separate process, so that its memory does not count later. */
 static void apart(void (*part)(const struct bench_options *), const struct bench_options *options)
 {
     fflush(stdout);

@@ -11,7 +11,7 @@ struct bench_options {
     const struct synthetic_shape *shape;
     uint64_t text_size; /* of the ELF file, without symbols and note */
     unsigned runs;
-    const char *bin_dir;  /* where the tools are */
+    const char *bin_dir;  /* the folder of the tools */
     const char *work_dir; /* for files; must exist */
 };
 
@@ -29,7 +29,7 @@ void tools_bench(const struct bench_options *options);
 
 enum bench_direction { BENCH_AT_LEAST, BENCH_AT_MOST };
 
-/* A line that says what was to be reached, what was found, and whether that is enough. */
+/* Print a line with the goal, the result, and whether the goal is reached. */
 void bench_goal(const char *what, double found, double goal, enum bench_direction direction);
 
 #endif

@@ -36,7 +36,7 @@ static uint64_t count_bytes(int descriptor)
     return total;
 }
 
-/* Where the child's standard output goes; *counted gets the end to read from, or -1. */
+/* Direct the child's standard output; *counted gets the end to read from, or -1. */
 static int open_output(const char *output_path, int *counted)
 {
     *counted = -1;

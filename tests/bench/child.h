@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Programs that are measured from outside. */
+/* Child programs that are measured. */
 #ifndef BENCH_CHILD_H
 #define BENCH_CHILD_H
 
@@ -13,8 +13,8 @@ struct child_cost {
 };
 
 /*
- * Run argv[0] from the path with standard output to output_path, or through a pipe that counts
- * it if that is NULL. Ends the process with a message if it does not end with status 0.
+ * Run argv[0] from the path with standard output to output_path or, if that is NULL, to a pipe that
+ * counts the bytes. Ends this process with a message if the child does not end with status 0.
  */
 struct child_cost child_run(char *const argv[], const char *output_path);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* How fast the library decodes and encodes, in memory. */
+/* The speed of decoding and encoding in memory. */
 #include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,13 +13,13 @@
 #include "synthetic_note.h"
 #include "unchecked.h"
 
-/* What the contenders work on. */
+/* The data of the contenders. */
 struct codec_bench {
     const uint8_t *note;
     size_t note_size;
     const struct bat_map *map; /* the note, decoded */
-    uint8_t *copy;             /* room for memcpy, touched before; NULL for fresh room each time */
-    struct bat_map *unchecked; /* room for the unchecked loop, or NULL for fresh room each time */
+    uint8_t *copy;             /* memory for memcpy, used before; NULL for fresh memory each time */
+    struct bat_map *unchecked; /* arrays for the unchecked loop; NULL for fresh memory each time */
 };
 
 static _Noreturn void give_up(const struct bat_error *error)
@@ -99,7 +99,7 @@ static void expect(bool is_true, const char *what)
     exit(1);
 }
 
-/* What is measured must do what it is measured for: all three agree on every byte. */
+/* The measured functions must be right: all three agree on every byte. */
 static void check_results(const struct codec_bench *bench)
 {
     const struct bat_map *map = bench->map;
@@ -142,7 +142,7 @@ static uint64_t map_bytes(const struct bat_map *map)
            (uint64_t)map->secondary_count * sizeof(*map->secondary_entries);
 }
 
-/* Bytes of this process that are in memory now. */
+/* The bytes of this process that are resident now. */
 static uint64_t resident_bytes(void)
 {
     char line[128] = "";
@@ -209,8 +209,8 @@ void codec_bench(const struct bench_options *options)
     struct contender fresh[CONTENDERS];
     race(&bench, "fresh memory", options->runs, fresh);
 
-    /* From here on free() keeps what it gets, so that the library meets memory that it has used
-     * before, and the others get theirs touched. */
+    /* From here on free() keeps memory, so that the library gets memory that it has used before;
+     * the others get used memory, too. */
     mallopt(M_MMAP_MAX, 0);
     mallopt(M_TRIM_THRESHOLD, -1);
     bench.copy = malloc(bench.note_size);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Writes the benchmark's note to a file, to look at it or to run tools on it by hand. */
+/* Writes the benchmark's note to a file, for tests by hand. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Runs a command and prints what it cost: seconds by the wall and of processor time, bytes of
- * memory at most. A large program cannot measure a small one by itself: until the child has
- * become another program, its memory is the parent's.
+ * Runs a command and prints its cost: seconds of wall time and of processor time, and the peak
+ * memory in bytes. A large program cannot measure a small one directly: until the child executes
+ * the other program, it has the parent's memory.
  */
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""How fast battranslate reads perf.data and how much memory that takes, next to perf2bolt-22.
+"""Speed and memory of battranslate for perf.data, compared with perf2bolt-22.
 
     python3 perf_bench.py BIN_DIR MEASURE [--runs=N] [--megabytes=N] [--large=N] [--only]
 
-A file of N megabytes of branch stacks, 32 deep, is made of SQLite's recorded execution (the same
-samples again and again, in a random order, of four processes). Both tools translate it in turns;
-what counts is the median of the wall times, and of memory the most that a tool and all of its
-processes had at once (looked at every few milliseconds; of the tool itself, what the system says). The records must be the same. Then battranslate reads a file of --large
-megabytes, whose memory should be that of the first; the file is removed at the end.
+A file of N megabytes of branch stacks, 32 entries deep, is made from SQLite's recorded execution (the
+same samples repeated in a random order, of four processes). Both tools translate it in turns. The median
+of the wall times counts. Memory is the most that a tool and all of its processes had at once (sampled
+every few milliseconds; for the tool itself, the system's number). The records must be the same. Then
+battranslate reads a file of --large megabytes, which should take the same memory; the file is removed at
+the end.
 
-Goals that are missed are told and do not fail the benchmark; records that differ do.
+Missed goals are reported but do not fail the benchmark; different records do.
 """
 
 import argparse
@@ -45,7 +46,7 @@ PAGE = os.sysconf("SC_PAGESIZE")
 
 
 def sample_records(scene, pids):
-    """Records of samples, all of the execution, from each process in turn."""
+    """Records of samples of the whole execution, from each process in turn."""
     processes = [scene.start(pid) for pid in pids]
     before = len(scene.session.records)
     for i, sample in enumerate(scene.recording.samples(DEPTH, SAMPLE_EVERY)):
@@ -56,7 +57,7 @@ def sample_records(scene, pids):
 
 
 def write_file(path, scene, samples, size):
-    """A perf.data of at least so many bytes."""
+    """Write a perf.data of at least this size in bytes."""
     order = random.Random(1)
     features = scene.session.features(scene.build_ids())
     parts = [(r[:TIME_AT], r[TIME_AT + 8:]) for r in samples]
@@ -82,7 +83,7 @@ def write_file(path, scene, samples, size):
 
 
 def resident(pid):
-    """Bytes of memory of a process, 0 if it is gone."""
+    """Bytes of memory of a process, 0 if it has ended."""
     try:
         with open(f"/proc/{pid}/statm", encoding="ascii") as file:
             return int(file.read().split()[1]) * PAGE
@@ -91,7 +92,7 @@ def resident(pid):
 
 
 def session_of(pid):
-    """The session that a process belongs to, None if it is gone."""
+    """The session of a process, None if it has ended."""
     try:
         return os.getsid(pid)
     except OSError:
@@ -99,7 +100,7 @@ def session_of(pid):
 
 
 class MemoryWatch(threading.Thread):
-    """Adds up, time and again, the memory of all processes of a session but its leader."""
+    """Repeatedly adds up the memory of all processes of a session except its leader."""
 
     def __init__(self, session):
         super().__init__(daemon=True)
@@ -116,7 +117,7 @@ class MemoryWatch(threading.Thread):
 
 
 class Tool:
-    """A program that translates, and what its runs cost."""
+    """A program that translates, and the cost of its runs."""
 
     def __init__(self, measure, name, command, folder):
         self.name = name
@@ -152,14 +153,14 @@ class Tool:
 
 
 def goal(what, found, wanted, at_least):
-    """A figure next to what it should be."""
+    """Print a figure and its goal."""
     reached = found >= wanted if at_least else found <= wanted
     print(f"  {what:<42} {found:>9.2f}   ({'at least' if at_least else 'at most'} {wanted:g}: "
           f"{'reached' if reached else 'MISSED'})")
 
 
 def table(title, tools):
-    """What the runs cost."""
+    """Print the cost of the runs."""
     print(f"\n{title}\n  {'':<20} {'median s':>10} {'best s':>10} {'MB':>10}")
     for tool in tools:
         print(tool.row())
@@ -169,7 +170,7 @@ def table(title, tools):
 
 
 def side_by_side(path, ours, theirs, runs):
-    """Both tools on one file. Returns how many records differ."""
+    """Run both tools on one file. Returns how many records differ."""
     ours.run()    # so that the file is in memory
     ours.wall, ours.memory = [], []
     for _ in range(runs):
@@ -187,7 +188,7 @@ def side_by_side(path, ours, theirs, runs):
 
 
 def only_ours(path, ours, runs, smaller=None):
-    """battranslate on a file, its memory next to that for a smaller one."""
+    """Run battranslate on a file, and compare its memory with that for a smaller one."""
     for _ in range(runs):
         ours.run()
     table(f"perf.data of {os.path.getsize(path) / 1e6:.0f} MB", [ours])

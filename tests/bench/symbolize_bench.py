@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""How fast batsymbolize is and how much memory it takes, next to llvm-symbolizer-22.
+"""Speed and memory of batsymbolize, compared with llvm-symbolizer-22.
 
     python3 symbolize_bench.py BIN_DIR [--addresses=N] [--runs=N]
 
-A million addresses in functions of SQLite, taken at random, and as many of the BOLTed SQLite: those
-llvm-symbolizer cannot tell, it gets the same number of addresses of the program before BOLT. Both
-tools read them from standard input, in turns, each a few times; what counts is the median. What
-they print for the program before BOLT must be the same.
+The tools get a million random addresses in functions of SQLite, and batsymbolize as many of the BOLTed
+SQLite; llvm-symbolizer cannot resolve those, and gets the same number of addresses before BOLT. Both tools
+read them from standard input, in turns, each a few times; the median counts. Their output for the program
+before BOLT must be the same.
 
-Goals that are missed are told and do not fail the benchmark; answers that differ do.
+Missed goals are reported but do not fail the benchmark; different answers do.
 """
 
 import argparse
@@ -30,7 +30,7 @@ import elffile  # noqa: E402
 
 
 class Tool:
-    """A program that answers, and what its runs cost."""
+    """A program that answers, and the cost of its runs."""
 
     def __init__(self, name, command, addresses):
         self.name, self.command, self.addresses = name, command, addresses
@@ -59,7 +59,7 @@ class Tool:
 
 
 def write_addresses(path, binary, count):
-    """Addresses in functions of the binary's code, at random, each function as often as its size."""
+    """Write random addresses in functions of the binary's code, each function in proportion to its size."""
     functions = [s for s in elffile.Elf(binary).symbols()
                  if s.type in elffile.FUNCTION_TYPES and s.size]
     chosen = random.Random(1)
@@ -70,7 +70,7 @@ def write_addresses(path, binary, count):
 
 def main():
     """The command line."""
-    parser = argparse.ArgumentParser(description="batsymbolize next to llvm-symbolizer-22.")
+    parser = argparse.ArgumentParser(description="Measure batsymbolize beside llvm-symbolizer-22.")
     parser.add_argument("bin_dir", type=pathlib.Path)
     parser.add_argument("--addresses", type=int, default=1000000)
     parser.add_argument("--runs", type=int, default=3)

@@ -33,7 +33,7 @@ struct symbols {
     size_t strings_size;
 };
 
-/* A table's symbol reaches to the table behind it. */
+/* A table's symbol reaches to the next table. */
 static uint64_t table_size(const struct bat_map *map, uint32_t rank, uint64_t text_size)
 {
     uint64_t start = map->functions[map->by_address[rank]].address;
@@ -70,7 +70,7 @@ static bool make_symbols(const struct bat_map *map, uint64_t text_size, struct s
     return true;
 }
 
-/* Bytes that are neither a hole nor easily packed. */
+/* Bytes that are neither a hole nor easily compressed. */
 static bool write_text(FILE *file, uint64_t size)
 {
     static uint64_t words[8192];
@@ -110,7 +110,7 @@ static Elf64_Ehdr file_header(uint64_t sections_offset)
     };
 }
 
-/* All sections one behind the other; sections[] gets their headers. */
+/* All sections in a row; sections[] gets their headers. */
 static void lay_out_sections(Elf64_Shdr sections[SECTION_COUNT], const struct symbols *symbols,
                              uint64_t text_size, size_t note_size)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * What decides how fast a note can be read and written is how its numbers are distributed: which
- * are longer than a byte, and how well a processor can guess that. So functions are made here the
- * way that they come about: an input function is a row of blocks with branches in them, its
- * output is the same blocks with some branches shortened or deleted, some chains of blocks moved,
- * and some of them split off into a cold fragment.
+ * The speed of reading and writing a note depends on the distribution of its numbers: which are
+ * longer than a byte, and how well a processor predicts that. So functions are made here as BOLT
+ * makes them: an input function is a row of blocks with branches in them. Its output is the same
+ * blocks with some branches shortened or deleted, some chains of blocks moved, and some of them
+ * split off into a cold fragment.
  *
  * All numbers below were measured on notes that llvm-bolt-22 wrote for the SQLite shell (gcc -O2,
  * x86-64): once for the functions that had a profile (43,427 entries, 1 block index in 12 falls)
@@ -59,18 +59,18 @@ static const uint16_t profiled_entries[32] = {3,   6,   9,   11,  13,  15,  17, 
                                               33,  37,  40,  44,  49,  54,  60,  66,  73,  80,  90,
                                               101, 115, 133, 157, 190, 235, 300, 400, 640, 1560};
 
-/* By how much the rest of a block behind its last branch (of the whole block, if it has none)
- * was longer in the input: jumps are shortened, inverted and deleted. */
+/* How much longer the part of a block after its last branch (the whole block, if it has none)
+ * was in the input: jumps are shortened, inverted and deleted. */
 static const int plain_shrink[16] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3, 5, 7};
 static const int profiled_shrink[16] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, -4, -4, 4, 6};
 static const int straight_shrink[16] = {0, 0, 0, 0, 0, 2, 2, 3, 3, 4, 5, 5, 5, 6, 7, 10};
 
 /* Chances in a thousand. */
-#define UNTOUCHED 180u      /* functions without a profile that come out as they went in */
+#define UNTOUCHED 180u      /* functions without a profile that do not change */
 #define NO_BRANCH 180u      /* blocks without a branch or call */
 #define ANOTHER_BRANCH 230u /* branches followed by another in their block */
-#define PLAIN_MOVES 20u     /* blocks at which a chain begins that moves, without a profile */
-#define PROFILED_MOVES 96u  /* the same with one */
+#define PLAIN_MOVES 20u     /* blocks at which a moved chain begins, without a profile */
+#define PROFILED_MOVES 96u  /* the same with a profile */
 #define TURNS_COLD 130u     /* blocks at which a cold stretch begins, in functions that split */
 #define TURNS_HOT 100u      /* blocks at which it ends */
 #define HAS_SECONDARY 6u    /* functions with secondary entry points */
@@ -181,7 +181,7 @@ struct entry {
     const struct block *block;
 };
 
-/* A function in the making, and room that serves one after the other. */
+/* The function that is being made, in memory that all functions use in turn. */
 struct function {
     struct block *blocks; /* in input order */
     uint32_t block_count;
@@ -198,7 +198,7 @@ struct function {
     bool is_untouched;
 };
 
-/* Room for one more than count elements. */
+/* Make room for one element more than count. */
 static void *make_room(void *array, size_t count, size_t *capacity, size_t size)
 {
     if (count < *capacity)
@@ -253,7 +253,7 @@ static uint32_t add_block(struct function *function, uint32_t input, uint64_t *r
     return start_of_rest + (input_rest > 0 ? (uint32_t)input_rest : 1);
 }
 
-/* Where each block goes: its place in the row, moved on where a chain of blocks moves. */
+/* The place of each block: that in the row, moved on if its chain of blocks moves. */
 static void choose_layout(struct function *function, uint64_t *random)
 {
     uint32_t moves = function->has_profile ? PROFILED_MOVES : PLAIN_MOVES;
@@ -285,7 +285,8 @@ static void make_function(struct function *function, uint32_t entry_count, uint6
     uint32_t input = 0;
     do {
         input += add_block(function, input, random);
-        /* Blocks have two entries on average: the coin takes back what the last is too many. */
+        /* Blocks have two entries on average; at random, the excess of the last one is taken
+         * back. */
     } while (function->block_count + function->branch_count + draw_below(random, 2) < entry_count);
     choose_layout(function, random);
 }
@@ -340,7 +341,7 @@ static uint32_t lay_out(struct function *function, bool is_cold, uint32_t *size)
 
 /* --- Tables ----------------------------------------------------------------------------------- */
 
-/* How many entries at the start have the same offset on both sides, skew apart. */
+/* The number of entries at the start with the same offset on both sides, apart from the skew. */
 static uint32_t equal_prefix(const struct entry *entries, uint32_t count, uint32_t skew)
 {
     uint32_t equal = 0;
@@ -385,14 +386,14 @@ static void put_entries(struct bytes *bytes, const struct entry *entries, uint32
     }
 }
 
-/* One of the two tables of tables. */
+/* One of the two lists of tables. */
 struct half {
     struct bytes bytes;
     uint64_t address; /* where the next table starts */
     uint64_t running; /* output address of the last entry written */
 };
 
-/* Moves on past a table whose last entry stands at last_output. */
+/* Moves on past a table whose last entry is at last_output. */
 static void advance(struct half *half, uint32_t last_output, uint32_t size, uint64_t *random)
 {
     half->running = half->address + last_output;
@@ -451,14 +452,14 @@ static uint64_t sum(const uint16_t *values, size_t count)
     return total;
 }
 
-/* How many functions have a profile: those with a fragment, and some more. */
+/* The number of functions with a profile: those with a fragment, and some more. */
 static uint32_t count_profiled(const struct synthetic_shape *shape)
 {
     uint64_t profiled = (uint64_t)shape->cold_count * 1000 / PROFILED_SPLIT;
     return profiled < shape->hot_count ? (uint32_t)profiled : shape->hot_count;
 }
 
-/* A number of entries, scaled so that the whole shape has as many as it should. */
+/* A number of entries, scaled so that the whole note has the wanted number. */
 static uint32_t draw_entry_count(const struct synthetic_shape *shape, bool has_profile,
                                  uint64_t *random)
 {
@@ -513,7 +514,7 @@ uint8_t *synthetic_note(const struct synthetic_shape *shape, size_t *size)
     uint32_t fragments = 0;
     uint32_t last_split = 0;
     for (uint32_t i = 0; i < shape->hot_count; i++) {
-        /* Functions with a profile stand first, and those of them that split evenly among them. */
+        /* Functions with a profile come first; those that split are spread evenly among them. */
         function.has_profile = i < profiled;
         function.has_fragment =
             i < profiled && (uint64_t)(i + 1) * shape->cold_count / profiled > fragments;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* How fast batdump prints and batinject writes, against cp. */
+/* The speed of batdump's printing and batinject's writing, beside cp. */
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@
 /* A command that is measured. */
 struct command {
     char *argv[6];
-    bool sync; /* bring what it wrote to the disk too */
+    bool sync; /* write its output to the disk, too */
     const char *written;
     uint64_t peak_memory;
 };
@@ -28,7 +28,7 @@ static _Noreturn void give_up(const char *what)
     exit(1);
 }
 
-/* A text in memory that is never freed: there are few. */
+/* A text in memory that is never freed, because there are few. */
 static BAT_PRINTF(1, 2) char *text(const char *format, ...)
 {
     va_list arguments;
@@ -60,7 +60,7 @@ static double run_command(void *context)
 {
     struct command *command = context;
     if (command->written) {
-        /* What is written must be new each time, and the disk quiet. */
+        /* The output must be new each time, and the disk quiet. */
         unlink(command->written);
         sync();
     }

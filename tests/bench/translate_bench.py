@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""How fast battranslate is and how much memory it takes, next to perf2bolt-22.
+"""Speed and memory of battranslate, compared with perf2bolt-22.
 
     python3 translate_bench.py BIN_DIR MEASURE [--large=FOLDER] [--runs=N] [--megabytes=N]
 
-First SQLite, and a program of clang's size if FOLDER holds what large/make.sh leaves there: both
-tools translate the same profile to fdata and YAML, in turns, each a few times; what counts is the
-median. battranslate does so by the note alone, with --parity, where the records must be the same, and by
-way of the input binary (--original). Then the profile of the input's own run, which has no note.
+First both tools translate the same profile to fdata and YAML, in turns, each a few times; the median
+counts. The programs are SQLite and, if FOLDER has the files of large/make.sh, a program of clang's size.
+battranslate runs by the note alone, with --parity, where the records must be the same, and by way of the
+input binary (--original). Then follows the profile of the input's own run, which has no note.
 
-Then profiles of N megabytes and of twice as many, made by repeating SQLite's records in a random
-order: bytes a second of one core, how time grows, and that memory does not.
+Then battranslate reads profiles of N and of 2 N megabytes, which repeat SQLite's records in a random
+order. This shows the bytes a second of one core, the growth of time, and that memory does not grow.
 
-Goals that are missed are told and do not fail the benchmark; records that differ do.
+Missed goals are reported but do not fail the benchmark; different records do.
 """
 
 import argparse
@@ -33,7 +33,7 @@ LARGE_RUNS_MAX = 3  # perf2bolt takes half a minute each time
 
 
 class Tool:
-    """A program that translates, what it wrote, and what its runs cost."""
+    """A program that translates, its output, and the cost of its runs."""
 
     def __init__(self, measure, name, command, folder):
         self.measure = measure
@@ -44,7 +44,7 @@ class Tool:
         self.wall, self.cpu, self.memory = [], [], []
 
     def run(self):
-        """Run once from a quiet disk, measured; the outputs are new files, as a day's profile is."""
+        """Run once from a quiet disk, measured; the outputs are new files, like the profile of a new day."""
         for output in (self.fdata, self.yaml):
             output.unlink(missing_ok=True)
         os.sync()
@@ -67,7 +67,7 @@ class Tool:
         return statistics.median(self.wall)
 
     def cpu_seconds(self):
-        """The median of the processor times: less disturbed by others than wall times are."""
+        """The median of the processor times, which other programs disturb less than wall times."""
         return statistics.median(self.cpu)
 
     def row(self):
@@ -84,14 +84,14 @@ def race(tools, runs):
 
 
 def table(title, tools):
-    """What the runs cost."""
+    """Print the cost of the runs."""
     print(f"\n{title}\n  {'':<20} {'median s':>10} {'best s':>10} {'CPU s':>10} {'MB':>10}")
     for tool in tools:
         print(tool.row())
 
 
 def goal(what, found, wanted, at_least):
-    """A figure next to what it should be."""
+    """Print a figure and its goal."""
     reached = found >= wanted if at_least else found <= wanted
     print(f"  {what:<42} {found:>9.2f}   ({'at least' if at_least else 'at most'} {wanted:g}: "
           f"{'reached' if reached else 'MISSED'})")
@@ -101,7 +101,7 @@ def goal(what, found, wanted, at_least):
 
 
 def ours_of(programs, name, binary, profile, folder, *options):
-    """battranslate for one profile; its files are called after the name."""
+    """battranslate for one profile; its outputs have the name of the tool."""
     command = [programs.bin_dir / "battranslate", binary, "-p", profile, *options]
     return Tool(programs.measure, name, command, folder)
 
@@ -113,7 +113,7 @@ def theirs_of(programs, binary, profile, folder):
 
 
 def check_records(ours, theirs):
-    """The fdata of both, as sets. Returns how many records differ."""
+    """Compare the fdata of both as sets. Returns how many records differ."""
     _, mine = bolt_profiles.read_fdata(ours.fdata)
     _, others = bolt_profiles.read_fdata(theirs.fdata)
     different = [k for k in mine.keys() | others.keys() if mine.get(k) != others.get(k)]
@@ -124,7 +124,7 @@ def check_records(ours, theirs):
 
 
 def ratios(ours, theirs, goals=None):
-    """How much faster and smaller; goals: (times faster, times less memory)."""
+    """Print the ratios of time and memory; goals: (times faster, times less memory)."""
     faster = theirs.seconds() / ours.seconds()
     smaller = max(theirs.memory) / max(ours.memory)
     if goals:
@@ -136,13 +136,13 @@ def ratios(ours, theirs, goals=None):
 
 
 def heading(title, binary, profile):
-    """What a table is about."""
+    """The heading of a table."""
     return (f"{title}: {os.path.getsize(binary) / 1e6:.1f} MB, profile of "
             f"{os.path.getsize(profile) / 1e6:.1f} MB")
 
 
 def side_by_side(title, programs, binary, original, profile, runs, goals=None):
-    """Both tools on one BOLTed binary. Returns how many records differ."""
+    """Run both tools on one BOLTed binary. Returns how many records differ."""
     with tempfile.TemporaryDirectory(dir=".") as folder:
         theirs = theirs_of(programs, binary, profile, folder)
         ours = ours_of(programs, "battranslate", binary, profile, folder)
@@ -159,7 +159,7 @@ def side_by_side(title, programs, binary, original, profile, runs, goals=None):
 
 
 def without_note(title, programs, binary, profile, runs, goals=None):
-    """Both tools on a binary that BOLT has not written."""
+    """Run both tools on a binary that BOLT has not written."""
     with tempfile.TemporaryDirectory(dir=".") as folder:
         theirs = theirs_of(programs, binary, profile, folder)
         ours = ours_of(programs, "battranslate", binary, profile, folder)
@@ -174,7 +174,7 @@ def without_note(title, programs, binary, profile, runs, goals=None):
 
 
 def repeat(profile, path, megabytes):
-    """Write at least so many megabytes of the profile's lines, each time in another order."""
+    """Write at least this many megabytes of the profile's lines, each repetition in another order."""
     lines = pathlib.Path(profile).read_bytes().splitlines(keepends=True)
     order = random.Random(1)
     size = 0
@@ -186,7 +186,7 @@ def repeat(profile, path, megabytes):
 
 
 def long_profiles(programs, binary, profile, runs, megabytes):
-    """One core's throughput; twice the lines."""
+    """Measure one core's throughput, with N and 2 N megabytes."""
     with tempfile.TemporaryDirectory(dir=".") as folder:
         sizes, ours = [], []
         for name, factor in (("once", 1), ("twice", 2)):
@@ -213,11 +213,11 @@ def long_profiles(programs, binary, profile, runs, megabytes):
 
 def main():
     """The command line."""
-    parser = argparse.ArgumentParser(description="Measure battranslate next to perf2bolt-22.")
+    parser = argparse.ArgumentParser(description="Measure battranslate beside perf2bolt-22.")
     parser.add_argument("bin_dir", type=lambda path: pathlib.Path(path).absolute(),
                         help="the folder that battranslate is in")
     parser.add_argument("measure", help="the program bat_bench_measure")
-    parser.add_argument("--large", metavar="FOLDER", help="what large/make.sh made")
+    parser.add_argument("--large", metavar="FOLDER", help="the folder of large/make.sh")
     parser.add_argument("--runs", type=int, default=5, metavar="N", help="runs of each (default 5)")
     parser.add_argument("--megabytes", type=int, default=200, metavar="N",
                         help="length of the long profiles; the second is twice as long")

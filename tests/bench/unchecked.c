@@ -105,7 +105,7 @@ static inline uint64_t read_entries(const uint8_t **cursor, struct bat_map *map,
     return output;
 }
 
-/* The header that is common to both kinds of table has been read up to the number of entries. */
+/* Read a table from its number of entries on; the fields before it are read already. */
 static uint64_t read_body(const uint8_t **cursor, struct bat_map *map, struct bat_function *table)
 {
     table->entry_count = (uint32_t)read_uleb(cursor);

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Makes the files in good/, bad/, demo/ and perf/ again. README.md says what they are.
+"""Makes the files in good/, bad/, demo/ and perf/ again. README.md describes them.
 
     python3 tests/data/make.py
 
-Needs what the end-to-end tests need, and bolt-16. Programs come from tests/e2e/programs by way of
-tests/e2e/fixtures.py and its store.
+Needs bolt-16 and everything that the end-to-end tests need. Programs come from tests/e2e/programs by way
+of tests/e2e/fixtures.py and its store.
 """
 
 import pathlib
@@ -34,7 +34,7 @@ GOOD = [
     "small-aarch64-cdsplit-22", "secondary-aarch64-all-19",
 ]
 
-# BOLT keeps text apart by 2 MB for huge pages; a file that ships has no room for that.
+# BOLT aligns text to 2 MB for huge pages, which is too much for a file in the repository.
 COMPACT = ["-no-huge-pages", "-align-text=4096"]
 
 
@@ -50,7 +50,7 @@ def run_bolt(version, before, folder):
 
 
 def make_good():
-    """good/: notes as BOLT wrote them."""
+    """good/: notes that BOLT wrote."""
     for name in GOOD:
         shutil.copy(fixtures.get(name).note, HERE / "good" / f"{name}.note")
     before = fixtures.input_step("small", "fixed").folder()
@@ -75,7 +75,7 @@ def make_demo():
 
 
 class Sketch:
-    """A small sound note as a list of named fields, for one of them to be spoiled."""
+    """A small sound note as a list of named fields, one of which is then damaged."""
 
     def __init__(self):
         self.owner = b"BOLT\0\0\0\0"
@@ -104,7 +104,7 @@ class Sketch:
         ]
 
     def set(self, name, content):
-        """Put other bytes where a field is."""
+        """Replace a field by other bytes."""
         names = [n for n, _ in self.fields]
         self.fields[names.index(name)] = (name, content)
         return self
@@ -117,7 +117,7 @@ class Sketch:
         return self
 
     def offset(self, name):
-        """Where a field stands in the section; "end" is behind the description."""
+        """The offset of a field in the section; "end" is the end of the description."""
         offset = 20
         for field, content in self.fields:
             if field == name:
@@ -142,7 +142,7 @@ def sketch(**members):
 
 
 def bad_notes():
-    """(name, bytes, code, offset): what is wrong with each note, and at which byte it shows."""
+    """(name, bytes, code, offset): the error of each note, and the byte at fault."""
     def field(name, at, content, code, where=None, keep=None):
         note = Sketch()
         if keep is None:
@@ -168,7 +168,7 @@ def bad_notes():
         field("hash-cut", "cold_hash_0", None, "truncated", keep=5),
         field("index-cut", "cold_index_0", None, "truncated", keep=0),
         field("secondary-cut", "secondary", None, "truncated", keep=0),
-        # Where too few bytes are left for what a count promises, the count is what is wrong.
+        # If too few bytes are left for a count, the error is in the count.
         field("first-hash-cut", "hash", None, "count", "hot_functions", keep=5),
         field("cold-address-cut", "cold_address", None, "count", "cold_fragments", keep=1),
         field("cold-list-missing", "cold_fragments", None, "truncated", keep=0),
@@ -187,7 +187,7 @@ def bad_notes():
         field("hot-index-of-cold", "hot_index", uleb(2), "hot-index"),
         field("same-address", "address_2", uleb(-24), "order"),
         field("hot-descends", "address_2", uleb(-26), "order"),
-        # Found when all tables are read: the error names the address instead.
+        # Found after all tables are read: the error names the address instead.
         (*field("cold-on-hot", "cold_address", uleb(-0x40), "order")[:3], None),
         field("output-beyond", "output_2", uleb(2**32), "range"),
         field("input-negative", "input_2", b"\x60", "range"),
@@ -201,7 +201,7 @@ def bad_notes():
 
 
 def make_bad():
-    """bad/: notes that are not sound, each in one way, and expected.txt, which says how."""
+    """bad/: notes with one fault each, and expected.txt, which has the errors."""
     lines = ["# file, code of the error, offset in the section (- where it does not matter)"]
     for name, content, code, offset in bad_notes():
         (HERE / "bad" / f"{name}.note").write_bytes(content)

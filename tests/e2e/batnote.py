@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A decoder of BAT notes of version 3, written from spec/BAT.md and from nothing else.
+"""A decoder of BAT notes of version 3, written from spec/BAT.md alone.
 
-It is slow, keeps everything, and shares no code and no habit with decoder/: the two are there to
-judge each other. Field by field it also says where in the section each number stands, for tests that
+It is slow, keeps everything, and shares neither code nor approach with decoder/, so that the two can
+check each other. It also gives the place of each number in the section, field by field, for tests that
 damage notes.
 
     note = batnote.decode(section)            # content of .note.bolt_bat
@@ -18,7 +18,7 @@ import sys
 
 import elffile
 
-# Where a number stands: name as in BAT.md, table (hot ones first) or None, offset in the section,
+# The place of a number: name as in BAT.md, table (hot tables first) or None, offset in the section,
 # number of bytes, value as stored.
 Field = collections.namedtuple("Field", "name table offset size value")
 Entry = collections.namedtuple("Entry", "output input branch hash index")
@@ -39,7 +39,7 @@ class Table:
         self.hash = None
         self.num_blocks = None
         self.secondary = []
-        self.hot_index = None      # as stored, summed up
+        self.hot_index = None      # the sum of the stored deltas
         self.skew = 0
         self.equal = 0
         self.entries = []
@@ -53,7 +53,7 @@ class Cursor:
         self.data = data
         self.at = start
         self.end = end
-        self.fields = fields       # list of Field, or None if nobody wants them
+        self.fields = fields       # list of Field, or None if they are not needed
         self.table = None
 
     def _byte(self, name):
@@ -139,8 +139,8 @@ class Note:
         self.hot = self._tables(True)
         self.cold = self._tables(False)
         if self._cursor.at != end:
-            raise NoteError(f"{end - self._cursor.at} bytes are left behind the last table")
-        self.merged = False        # what HotIndex counts in
+            raise NoteError(f"{end - self._cursor.at} bytes are left after the last table")
+        self.merged = False        # the reading of HotIndex (BAT.md 7.2)
         self._find_parents(names)
 
     # --- Reading: BAT.md 4 to 7 ---
@@ -220,7 +220,7 @@ class Note:
             fragment.parent = parent
 
     def _contradictions(self, parents, names):
-        """How much speaks against these parents: symbols, and block indices and hashes."""
+        """The number of contradictions to these parents: symbols, and block indices and hashes."""
         result = 0
         blocks = collections.defaultdict(dict)
         for table, parent in [(t, t) for t in self.hot] + list(zip(self.cold, parents)):
@@ -238,7 +238,7 @@ class Note:
     # --- The JSON form: spec/json.md ---
 
     def tables(self, names=None):
-        """The tables as in the JSON form. names: {address: name} to be put in."""
+        """The tables as in the JSON form. names: {address: name} to add."""
         return [self._describe(t, (names or {}).get(t.address)) for t in self.hot + self.cold]
 
     @staticmethod

@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What a profile is worth to those that use it: llvm-bolt, and the program that it makes with it.
+"""The value of a profile for its users: llvm-bolt, and the program that llvm-bolt makes with it.
 
     judge = bolt_judge.attach(fixture.input, "x.fdata")
     judge.samples_refused            # share of the samples that are in functions llvm-bolt refuses
-    judge.dyno["total branches"]     # what llvm-bolt thinks that the program does
+    judge.dyno["total branches"]     # llvm-bolt's estimate for the program
     bolt_judge.overlap("x.fdata", "y.fdata")
     bolt_judge.taken_branches(fixture, "x.fdata")    # of the program that BOLT makes with it
 
-From a shell, a table for fixtures (of fixtures.py --list) and what perf2bolt makes of their runs:
+From a shell, a table for fixtures (of fixtures.py --list) and perf2bolt's profiles of their runs:
 
     python3 bolt_judge.py NAME...
 
-The profile of the run of the input binary is the truth. All of them are kept in the fixtures' store.
+The profile of the input binary's own run is the truth. All profiles are kept in the fixtures' store.
 """
 
 import argparse
@@ -38,17 +38,17 @@ STALE_SAMPLES = re.compile(
     r"BOLT-WARNING: (\d+) out of (\d+) samples in the binary .* invalid \(possibly stale\)")
 DYNO = re.compile(r"^\s+(\d+) : ([a-zA-Z -]+?)(?: \(.*\))?$", re.M)
 
-# How the program is made again with the profile that came back.
+# The options with which llvm-bolt makes the program again with the translated profile.
 AGAIN = ["-reorder-blocks=ext-tsp", "-reorder-functions=cdsort", "-split-functions",
          "-split-strategy=profile2", "-icf"]
 
 
 class Judgement:
-    """What llvm-bolt made of a profile.
+    """llvm-bolt's verdict on a profile.
 
-    functions: with a profile; functions_refused: of which it refuses the profile.
-    samples_refused: share of samples in these, 0 to 1; stale_samples and samples: their numbers,
-    as far as it prints them (if any function is refused).
+    functions: the number with a profile; functions_refused: the number whose profile it refuses.
+    samples_refused: the share of samples in the refused ones, 0 to 1; stale_samples and samples: the
+    numbers, if llvm-bolt prints them (it does if it refuses any function).
     dyno: {name: number} of its dyno-stats before it changes anything.
     """
 
@@ -65,18 +65,18 @@ class Judgement:
         self.samples_refused = self.stale_samples / self.samples if samples else 0.0
         self.dyno = {}
         for count, name in DYNO.findall(log):
-            self.dyno.setdefault(name, int(count))      # before; what follows is after
+            self.dyno.setdefault(name, int(count))      # the first one is before, a later one after
         if not self.dyno:
             raise AssertionError(f"no dyno-stats:\n{log}")
 
 
 def attach(binary, profile, *options, bolt=BOLT):
-    """Let llvm-bolt read a profile (fdata or YAML) of an input binary. A Judgement."""
+    """The Judgement of llvm-bolt on a profile (fdata or YAML) of an input binary."""
     return Judgement(fixtures.run([bolt, binary, "-o", "/dev/null", "-data", profile,
                                    "-dyno-stats", "-report-stale", *options], "."))
 
 
-# A local function is f/1 or f/file.c/1, according to which symbols a binary has.
+# A local function is f/1 or f/file.c/1, depending on the symbols that a binary has.
 LOCAL = re.compile(r"(?:/[^/]+)?/\d+$")
 
 
@@ -90,7 +90,7 @@ def counts(path):
 
 
 def overlap(left, right):
-    """The share of counts that two fdata files have in common, of the larger of both, 0 to 1."""
+    """The common counts of two fdata files, as a share of the larger total, 0 to 1."""
     left, right = counts(left), counts(right)
     common = sum(min(count, right.get(key, 0)) for key, count in left.items())
     return common / max(sum(left.values()), sum(right.values()))
@@ -165,7 +165,7 @@ def rows(fixture, profiles, count_taken):
 
 
 def translations(fixture, folder):
-    """{what: path}: the fixture's own run, by perf2bolt and by us."""
+    """{what: path}: the profile of the fixture's own run, by perf2bolt and by battranslate."""
     reference = bolt_profiles.reference(fixture)
     result = {"perf2bolt": reference.fdata("T"), "perf2bolt.yaml": reference.yaml("T")}
     for name, options in (("note", []), ("original", [f"--original={fixture.input}"])):
@@ -186,7 +186,7 @@ def print_table(name, count_taken):
         for row in rows(fixture, translations(fixture, folder), count_taken):
             lost = ""
             if row.taken is not None:
-                gain = gain or unbolted - row.taken         # the first row is the direct profile's
+                gain = gain or unbolted - row.taken         # the first row is that of the direct profile
                 lost = f", {row.taken} taken, {1 - (unbolted - row.taken) / gain:7.2%} of gain lost"
             same = "" if row.overlap is None else f", overlap {row.overlap:.3%}"
             print(f"  {row.what:15} refused {row.refused:8.3%} ({row.functions:4} functions), "

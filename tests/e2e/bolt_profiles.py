@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Profiles of fixtures' real executions, and what perf2bolt makes of them, kept in the store.
+"""Profiles of fixtures' real executions, and perf2bolt's translations of them, kept in the store.
 
     reference = bolt_profiles.reference(fixture)
     reference.profile("T")           # path of the pre-aggregated profile
@@ -22,7 +22,7 @@ SAMPLE_EVERY = 7
 
 
 class Reference:
-    """A recorded execution of a binary, and what perf2bolt translates each form of it to."""
+    """A recorded execution of a binary, and perf2bolt's translation of each form of it."""
 
     def __init__(self, name, binary, folder):
         self.folder = folder
@@ -91,7 +91,7 @@ def reference(fixture):
 def read_fdata(path):
     """(set of header lines, {record: [mispredictions, count]}) of an fdata file.
 
-    A record is all of its line but the counts; records that stand twice are an error.
+    A record is its line without the counts; a record that occurs twice is an error.
     """
     headers, records = set(), {}
     with open(path, encoding="utf-8") as file:
@@ -103,7 +103,7 @@ def read_fdata(path):
             ends = 6 if len(fields) > 4 else 3
             key = tuple(fields[:ends])
             if key in records:
-                raise ValueError(f"{path}: {line}: a record that was there before")
+                raise ValueError(f"{path}: {line}: a record that occurs twice")
             records[key] = tuple(int(f) for f in fields[ends:])
     return headers, records
 
@@ -147,7 +147,7 @@ def _block(text, names):
 def read_yaml(path):
     """(header text, {name: Function}) of a YAML profile; callees by name, None where unknown.
 
-    Not a YAML reader: it knows the layout that LLVM writes, and nothing else.
+    It is not a YAML reader: it knows only the layout that LLVM writes.
     """
     with open(path, encoding="utf-8") as file:
         header, _, rest = file.read().partition("\nfunctions:")

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Every taken branch of fixtures' executions in order, and what a processor would sample of them.
+"""Every taken branch of fixtures' executions in order, and the samples that a processor would take.
 
     recording = branch_stacks.recording(fixture)
     for sample in recording.samples(depth=32, every=97):
         sample.ip, sample.branches       # [(from, to)], newest first
 
-Addresses are the binary's own (as its file has them) where they lie in its code, and as they were
-at run time elsewhere; Recording.inside() tells them apart. The executions are recorded under qemu-user
-once and kept in the store of the fixtures.
+Addresses in the binary's code are those of its file; other addresses are those of the run.
+Recording.inside() distinguishes the two. The executions are recorded under qemu-user once and kept in
+the store of the fixtures.
 """
 
 import array
@@ -104,7 +104,7 @@ class Recording:
         return any(a <= address < b for a, b in self._ranges)
 
     def own(self, address):
-        """A run-time address as the file has it, if it lies in the binary."""
+        """The file's address for a run-time address in the binary."""
         moved = address - self.bias
         return moved if self.inside(moved) else address
 
@@ -112,7 +112,7 @@ class Recording:
         return len(self.branches) // 3
 
     def samples(self, depth=32, every=97, first=0, count=None):
-        """Samples with so many branches each, one every so many branches."""
+        """Samples of `depth` branches each, one after every `every` branches."""
         own = functools.lru_cache(maxsize=None)(self.own)
         for i, last in enumerate(range(first + depth, len(self), every)):
             if i == count:

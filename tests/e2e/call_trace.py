@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The calls that a program makes, in order, and which call of a BOLTed program is which of its input.
+"""The calls of a program, in order, and the pairing of a BOLTed program's calls with its input's.
 
     before, after = call_trace.record(input, [input, "20"]), call_trace.record(bolted, [bolted, "20"])
     pairs, unpaired = call_trace.pair(before, after)
 
-The same program doing the same work makes the same calls in the same order, wherever BOLT has moved
-them. So the n-th call of the one run is the n-th call of the other, as long as BOLT leaves out none
-and makes none itself: pair() checks that what is called has a name in common, and looks for where the
-two runs go on alike after a call that only one of them has.
+A program makes the same calls in the same order for the same work, wherever BOLT has moved them. So the
+n-th call of one run is the n-th call of the other, unless BOLT has removed or added calls. pair() checks
+that the two called functions have a name in common. After a call that only one run has, it looks for the
+place where the two runs continue alike.
 """
 
 import collections
@@ -18,9 +18,9 @@ import subprocess
 import elffile
 import qemu_trace
 
-# address: of the call's instruction; after: of the one behind it, to which the call returns.
-# Addresses are the ELF file's. targets: names of the function that was called, or of the PLT's entry;
-# none if it is outside of the binary.
+# address: of the call's instruction; after: of the next instruction, to which the call returns.
+# Addresses are the ELF file's. targets: names of the called function or PLT entry; empty if it is
+# outside of the binary.
 Call = collections.namedtuple("Call", "address after targets")
 
 
@@ -54,8 +54,8 @@ class CallLog(qemu_trace.Log):
 
 
 def _function_names(elf, binary):
-    """The names of each function's address: where BOLT has folded functions into one, of all.
-    Entries of the PLT are called NAME@plt."""
+    """The names of each function's address; if BOLT has folded functions into one, the names of all of them.
+    Entries of the PLT are named NAME@plt."""
     names = {}
     plt = subprocess.run(["llvm-objdump-22", "-d", "--section=.plt", binary], check=True,
                          stdout=subprocess.PIPE, text=True).stdout
@@ -68,7 +68,7 @@ def _function_names(elf, binary):
 
 
 def record(binary, command):
-    """The calls in binary that command makes: a list of Call."""
+    """The calls in binary when command runs: a list of Call."""
     elf = elffile.Elf(binary)
     log = CallLog(elf.machine)
     read_end, write_end = os.pipe()
@@ -99,7 +99,7 @@ def record(binary, command):
 
 
 def _same(one, other):
-    """True for calls of the same function. BOLT may have taken the PLT's entry out of the way."""
+    """True for calls of the same function. BOLT may have removed the way over the PLT entry."""
     def is_outside(targets):
         return all(name.endswith("@plt") for name in targets)
 
@@ -109,8 +109,8 @@ def _same(one, other):
 
 
 def pair(before, after, removed="", window=64):
-    """({(call of before, call of after): how often}, [calls of one run that the other has not]).
-    Of calls of the function that is called removed, those before are all taken for unpaired."""
+    """({(call of before, call of after): count}, [calls of one run that the other lacks]).
+    All calls of the function `removed` in before count as unpaired."""
     pairs = collections.Counter()
     unpaired = [call for call in before if removed in call.targets]
     before = [call for call in before if removed not in call.targets]
@@ -128,7 +128,7 @@ def pair(before, after, removed="", window=64):
 
 
 def _resume(before, after, i, k, window):
-    """How many calls of each to leave out until the next few of both are of the same functions."""
+    """How many calls of each run to skip until the next few calls of both are of the same functions."""
     for total in range(1, window):
         for left in range(total + 1):
             right = total - left

@@ -25,7 +25,7 @@ TARGETS = {
     "aarch64": ("aarch64-linux-gnu-gcc", ["-g", "-O1", "-fno-pie"], ["-no-pie"]),
 }
 
-# Options of llvm-bolt: those of the other fixtures, and some that change calls.
+# Options of llvm-bolt: those of the other fixtures, and more that change calls.
 VARIANTS = {
     **fixtures.VARIANTS,
     "calls": fixtures.VARIANTS["profile2"] + [
@@ -48,7 +48,7 @@ CXX = {"clang": "clang++", "gcc": "g++", "aarch64-linux-gnu-gcc": "aarch64-linux
 
 
 class Program:
-    """input: path of the program as BOLT reads it; arguments: those of its run; machine."""
+    """input: path of the program that BOLT reads; arguments: those of its run; machine."""
 
     def __init__(self, name, folder):
         self.name = name
@@ -58,11 +58,11 @@ class Program:
         self.machine = elffile.Elf(self.input).machine
 
     def command(self, binary):
-        """The command that runs binary, this program's or what was made of it, under qemu_trace."""
+        """The command that runs binary (this program, or one made from it) under qemu_trace."""
         return [str(binary), *self.arguments]
 
     def bolted(self, variant, bolt=22):
-        """The path of what llvm-bolt makes of it with --enable-bat."""
+        """The path of llvm-bolt's output with --enable-bat."""
         options = ["-enable-bat", *VARIANTS[variant]]
         if self.machine == elffile.EM_AARCH64:
             options = [o for o in options if o not in fixtures.X86_ONLY]
@@ -77,7 +77,7 @@ class Program:
         return str(fixtures.Step("debug", name, ingredients, make).folder() / "bolted")
 
     def run_of(self, bolted):
-        """The path of the profile of a run of what bolted() gave."""
+        """The path of the profile of a run of the result of bolted()."""
         def make(folder):
             qemu_trace.record(bolted, self.command(bolted), folder / "profile.pre")
 
@@ -116,7 +116,7 @@ def _make(name, folder):
 
 @functools.lru_cache(maxsize=None)
 def get(name):
-    """The program of that name, PROGRAM-TARGET, made if need be."""
+    """The program of that name, PROGRAM-TARGET; it is made if it does not exist."""
     program, target = name.split("-")
     source, arguments = PROGRAMS[program]
     ingredients = [name, TARGETS[target], arguments, fixtures.digest_of(fixtures.SOURCES / source),

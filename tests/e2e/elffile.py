@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Just enough of an ELF reader for the tests, written apart from elfnote/ so that it can judge it.
+"""A minimal ELF reader for the tests, independent of elfnote/ so that it can check it.
 
 ELF64 little-endian only. Raises ElfError for anything else.
 """
@@ -26,7 +26,7 @@ Symbol = collections.namedtuple("Symbol", "name address size type binding sectio
 
 
 class ElfError(Exception):
-    """The file is not what this reader can read."""
+    """This reader cannot read the file."""
 
 
 class Elf:
@@ -82,7 +82,7 @@ class Elf:
         return next(s.address for s in self.segments if s.type == PT_LOAD)
 
     def executable_ranges(self):
-        """[(start, end)] in virtual addresses of what is loaded executable."""
+        """[(start, end)] in virtual addresses of the executable segments."""
         return [(s.address, s.address + s.memory_size) for s in self.segments
                 if s.type == PT_LOAD and s.flags & PF_X]
 
@@ -92,7 +92,7 @@ class Elf:
         return None if section is None else self.bytes_of(section)[16:].hex()
 
     def symbols(self):
-        """All of .symtab in order; `file` is the FILE symbol that a local symbol stands under."""
+        """All of .symtab in order; `file` is the FILE symbol before a local symbol."""
         table = next((s for s in self.sections if s.type == SHT_SYMTAB), None)
         if table is None:
             return []
@@ -114,7 +114,7 @@ class Elf:
     def loaded_bytes(self):
         """[(address, bytes)] of every PT_LOAD segment's file content.
 
-        The ELF header is loaded too; its fields about the section header table count as zeros.
+        The ELF header is loaded too; its fields for the section header table are set to zeros.
         """
         data = bytearray(self.data)
         data[0x28:0x30] = bytes(8)   # e_shoff

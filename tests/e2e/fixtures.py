@@ -7,17 +7,17 @@
         fixture = fixtures.get(name)
         subprocess.run(fixture.command(), ...)
 
-Names read PROGRAM-TARGET-VARIANT-BOLT, for example "sqlite-pie-cdsplit-22": see PROGRAMS, TARGETS,
-VARIANTS, BOLTS and MATRIX for what there is. From a shell:
+Names have the form PROGRAM-TARGET-VARIANT-BOLT, for example "sqlite-pie-cdsplit-22"; the parts are listed
+in PROGRAMS, TARGETS, VARIANTS, BOLTS and MATRIX. From a shell:
 
     python3 fixtures.py --list | --build NAME... | --all
 
 Everything is kept below $BATKIT_FIXTURES (build/fixtures of the source tree if that is not set), in
-one folder for each step: source, object, input (an executable and its first profile), fixture. A
-folder is named after what it holds and a digest of all that went into it: sources, commands and
-versions of the tools. It is built under another name and then renamed, so that one that exists is
-whole; a lock for each folder keeps two processes from building the same. All commands that fail
-raise BuildError with their output. The results are the same bytes whenever they are built.
+one folder for each step: source, object, input (an executable and its first profile), fixture. The
+name of a folder is its content and a digest of its ingredients: sources, commands and versions of the
+tools. A folder is built under another name and then renamed, so that an existing folder is complete. A
+lock for each folder keeps two processes from building the same. A command that fails raises BuildError
+with its output. Every build gives the same bytes.
 """
 
 import argparse
@@ -59,7 +59,7 @@ TARGETS = {
     "aarch64static": ("aarch64-linux-gnu-", ["-O1", "-fno-pie"], ["-static"]),
 }
 
-# Program: sources, language, and arguments of the run that is profiled and compared.
+# Program: sources, language, and the arguments of the run that is profiled and whose output is compared.
 PROGRAMS = {
     "sqlite": (["sqlite_driver.c"], "gcc", ["60"]),
     "small": (["small.c"], "gcc", ["20"]),
@@ -84,8 +84,8 @@ VARIANTS = {
     "oldtext": ORDER + ["-use-old-text", "-align-text=4096", "-no-huge-pages"],
 }
 
-# What BOLT can do to code besides moving it: each pass alone, all together, and the options that
-# CPython's own build uses.
+# BOLT's passes that do more than move code: each alone, all together, and the options of CPython's own
+# build.
 PROFILE2 = SPLIT + ["-split-strategy=profile2"]
 PASSES = {
     "icp": ["-indirect-call-promotion=all"],
@@ -106,13 +106,13 @@ VARIANTS["cpython"] = [
     "-inline-all", "-split-eh", "-peepholes=none", "-jump-tables=aggressive", "-inline-ap",
     "-indirect-call-promotion=all", "-frame-opt=hot"]
 
-# What BOLT 22 cannot do on AArch64: it crashes (indirect calls) or refuses (frames).
+# Passes that BOLT 22 cannot run on AArch64: it crashes (indirect calls) or refuses (frames).
 X86_ONLY = ["-indirect-call-promotion=all", "-frame-opt=hot"]
 
 BOLTS = (19, 22)
 
-# BOLT cannot reach fragments that lie far away with AArch64's short branches: BOLT 22 can with this
-# option, BOLT 19 not at all, nor do static AArch64 programs start after BOLT 19.
+# AArch64's short branches cannot reach distant fragments. BOLT 22 solves that with this option, BOLT 19
+# does not; besides, static AArch64 programs do not start after BOLT 19.
 FAR_VARIANTS = ["randomN", "cdsplit", "all"]
 FAR_AARCH64 = ["-compact-code-model"]
 
@@ -131,8 +131,8 @@ MATRIX = [
     ("samename", ["fixed", "pie", "aarch64"], ["profile2", "icf", "all", "atend"], BOLTS),
 ]
 
-# More of them, for what BOLT's passes do to profiles. They are not among names(), which many tests go
-# through, but passes().
+# More fixtures, for the effect of BOLT's passes on profiles. They are in passes(), not in names(), which
+# many tests go through.
 PASSES_MATRIX = [
     ("sqlite", ["fixed"], [*PASSES, "passes", "passesicf", "cpython"], [22]),
     ("sqlite", ["pie"], ["passes", "cpython"], [22]),
@@ -158,7 +158,7 @@ class BuildError(Exception):
 
 
 def run(arguments, folder, **options):
-    """Run a command in folder, its output as text. BuildError if it cannot be run or fails."""
+    """Run a command in folder and return its output. BuildError if it cannot be run or fails."""
     arguments = [str(a) for a in arguments]
     try:
         done = subprocess.run(arguments, cwd=folder, stdout=subprocess.PIPE,
@@ -176,12 +176,12 @@ def run(arguments, folder, **options):
 
 @functools.lru_cache(maxsize=None)
 def version(tool):
-    """What a tool prints about itself."""
+    """The tool's version text."""
     return run([tool, "--version"], HERE)
 
 
 def runner(machine):
-    """What has to stand before a program to run it on this machine: nothing, or the emulator."""
+    """The words before a program's command on this machine: none, or the emulator."""
     here = {"x86_64": elffile.EM_X86_64, "aarch64": elffile.EM_AARCH64}
     return [] if here.get(os.uname().machine) == machine else qemu_trace.EMULATORS[machine]
 
@@ -190,7 +190,7 @@ def runner(machine):
 
 
 def store():
-    """The folder that keeps everything."""
+    """The folder of all steps."""
     folder = os.environ.get("BATKIT_FIXTURES") or HERE.parent.parent / "build" / "fixtures"
     return pathlib.Path(folder).absolute()
 
@@ -206,7 +206,7 @@ def locked(name):
 
 
 class Step:
-    """A folder of the store: how it is named and made."""
+    """A folder of the store: its name, and the function that makes it."""
 
     def __init__(self, kind, name, ingredients, make):
         text = "\0".join(str(i) for i in ingredients)
@@ -215,7 +215,7 @@ class Step:
         self.make = make
 
     def folder(self):
-        """The finished folder, made if it is not there."""
+        """The finished folder; it is made if it does not exist."""
         final = store() / f"{self.label}-{self.digest}"
         if final.exists():
             return final
@@ -235,7 +235,7 @@ class Step:
 
 
 def digest_of(path):
-    """A file's content as a hex digest."""
+    """The digest of a file's content, hexadecimal."""
     return hashlib.sha256(pathlib.Path(path).read_bytes()).hexdigest()
 
 
@@ -243,7 +243,7 @@ def digest_of(path):
 
 
 def fetch_sqlite(folder):
-    """SQLite's amalgamation out of an npm package, which is kept in the store."""
+    """SQLite's amalgamation from an npm package, which is kept in the store."""
     downloads = store() / "downloads"
     downloads.mkdir(exist_ok=True)
     package = downloads / (SQLITE_PACKAGE.replace("@", "-") + ".tgz")
@@ -258,7 +258,7 @@ def fetch_sqlite(folder):
         for name, digest in SQLITE_SHA256.items():
             content = archive.extractfile(f"package/deps/sqlite3/{name}").read()
             if hashlib.sha256(content).hexdigest() != digest:
-                raise BuildError(f"{package}: {name} is not the file that was expected")
+                raise BuildError(f"{package}: {name} has an unexpected content")
             (folder / name).write_bytes(content)
 
 
@@ -268,7 +268,7 @@ def sqlite_source():
 
 
 def sqlite_object(target):
-    """The step that has sqlite3.o, one for all targets that are compiled alike."""
+    """The step that has sqlite3.o, one for all targets with the same compiler and flags."""
     prefix, flags, _ = TARGETS[target]
     compiler = prefix + "gcc"
     command = [compiler, *flags, *SQLITE_DEFINES, "-w", "-c", "sqlite3.c", "-o", "sqlite3.o"]
@@ -313,13 +313,13 @@ def compile_program(program, target, folder):
 
 
 def program_command(folder, binary, arguments):
-    """A binary made from folder/input with its arguments, and its loader if it is a library."""
+    """The command for a binary made from folder/input: its arguments, and its loader if it is a library."""
     loader = [str(folder / "loader")] if (folder / "loader").exists() else []
     return [*loader, str(binary), *arguments]
 
 
 def run_command(folder, binary, arguments):
-    """How a binary made from folder/input is run on this machine."""
+    """The command that runs a binary made from folder/input on this machine."""
     return [*runner(elffile.Elf(binary).machine), *program_command(folder, binary, arguments)]
 
 
@@ -377,15 +377,15 @@ def input_step(program, target):
 
 
 class Fixture:
-    """A program that was optimized by BOLT with --enable-bat.
+    """A program that BOLT has optimized with --enable-bat.
 
     name, program, target, variant, bolt (19 or 22), machine (elffile.EM_*)
     input, bolted   paths of the program before and after BOLT
-    fdata           path of the profile that BOLT was given
+    fdata           path of the profile that BOLT read
     note            path of a file with the content of .note.bolt_bat
     log             what llvm-bolt printed
     run_args        arguments for the program
-    expected_output what it prints then, before BOLT and after
+    expected_output the output of that run, before BOLT and after
     """
 
     def __init__(self, name, before, after):
@@ -405,7 +405,7 @@ class Fixture:
                         else elffile.EM_X86_64)
 
     def command(self, binary=None):
-        """The command that runs binary (the optimized program, or what a test made of it)."""
+        """The command that runs binary (the optimized program, or one that a test made from it)."""
         return run_command(self.input_folder, pathlib.Path(binary or self.bolted), self.run_args)
 
     def record(self, every=1, binary=None):
@@ -415,7 +415,7 @@ class Fixture:
             binary, program_command(self.input_folder, binary, self.run_args), every)
 
     def check_runs(self, binary=None):
-        """Raise BuildError unless binary runs and prints what is expected."""
+        """Raise BuildError unless binary runs and prints the expected output."""
         output = run(self.command(binary), self.folder)
         if output != self.expected_output:
             raise BuildError(f"{binary or self.bolted} prints\n{output}instead of\n"
@@ -423,7 +423,7 @@ class Fixture:
 
 
 def options(target, variant, bolt):
-    """What llvm-bolt is called with, besides its files."""
+    """llvm-bolt's options, without its files."""
     is_aarch64 = target.startswith("aarch64")
     far = is_aarch64 and variant in FAR_VARIANTS and bolt == 22
     passes_ = [o for o in VARIANTS[variant] if not (is_aarch64 and o in X86_ONLY)]
@@ -448,9 +448,9 @@ def make_fixture(name, before, folder):
 
 @functools.lru_cache(maxsize=None)
 def get(name):
-    """The fixture of that name, made if need be."""
+    """The fixture of that name; it is made if it does not exist."""
     if name not in names() and name not in passes():
-        raise BuildError(f"there is no fixture {name}; fixtures.py --list shows what there is")
+        raise BuildError(f"there is no fixture {name}; fixtures.py --list shows all names")
     program, target, variant, bolt = name.split("-")
     before = input_step(program, target)
     ingredients = [name, before.digest, options(target, variant, int(bolt)),
@@ -460,12 +460,12 @@ def get(name):
 
 
 def names(program=None, target=None, variant=None, bolt=None):
-    """Names of the fixtures that fit; each argument is one value, several, or None for all."""
+    """Names of the matching fixtures; each argument is one value, several, or None for all."""
     return _names(MATRIX, program, target, variant, bolt)
 
 
 def passes(program=None, target=None, variant=None, bolt=None):
-    """The same for those in which BOLT did more than move code."""
+    """The same for the fixtures in which BOLT did more than move code."""
     return _names(PASSES_MATRIX, program, target, variant, bolt)
 
 
@@ -481,7 +481,7 @@ def _names(matrix, program, target, variant, bolt):
 
 
 def build(wanted, jobs=None):
-    """Make fixtures side by side. Returns {name: BuildError} of those that failed."""
+    """Make fixtures in parallel. Returns {name: BuildError} of those that failed."""
     failed = {}
     with concurrent.futures.ThreadPoolExecutor(jobs or os.cpu_count()) as pool:
         futures = {pool.submit(get, name): name for name in wanted}

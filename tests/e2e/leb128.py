@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Numbers as notes and DWARF have them."""
+"""LEB128 numbers, as in notes and DWARF."""
 
 
 def uleb(value):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""ELF files with code that tests make: code, symbols, notes, debug information."""
+"""ELF files that tests make: code, symbols, notes, debug information."""
 
 import itertools
 import struct
@@ -12,7 +12,7 @@ FUNC, GLOBAL = 2, 1 << 4
 
 
 class Elf:
-    """One segment with all bytes of the file, which is loaded so that .text is at TEXT."""
+    """One segment has all bytes of the file; it is loaded so that .text is at TEXT."""
 
     def __init__(self, text, kind=2, machine=62):
         self.kind = kind
@@ -24,7 +24,7 @@ class Elf:
         self.add(".text", 1, text, SHF_ALLOC | SHF_EXECINSTR)
 
     def add(self, name, kind, content, flags=0, link=0, info=0, entry_size=0):
-        """A section behind the others; returns its address."""
+        """Add a section after the others; returns its address."""
         self.blob += bytes(-len(self.blob) % 8)
         offset = len(self.blob)
         self.blob += content
@@ -53,7 +53,7 @@ class Elf:
         self.add(odd_elf.NOTE_NAME, odd_elf.SHT_NOTE, odd_elf.note(made))
 
     def save(self, path, symbol_tables=1):
-        """Write the file; the symbol table and its strings have so many section headers."""
+        """Write the file. symbol_tables: how many section headers the symbol table and its strings have."""
         first_global = next((i for i, s in enumerate(self.symbols) if s[4] >> 4), len(self.symbols))
         self.add(".symtab", 2, b"".join(self.symbols), link=len(self.sections) + 2,
                  info=first_global, entry_size=24)

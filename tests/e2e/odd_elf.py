@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""ELF files and BAT notes that no linker and no BOLT would make, put together in memory."""
+"""ELF files and BAT notes that no linker and no BOLT would make, built in memory."""
 
 import struct
 
@@ -15,7 +15,7 @@ NOTE_NAME = ".note.bolt_bat"
 
 
 class MadeElf:
-    """A file that grows section by section; the section names' own section comes last."""
+    """A file that grows section by section; the section with the section names comes last."""
 
     def __init__(self, machine=62):
         self.machine = machine
@@ -34,7 +34,7 @@ class MadeElf:
 
     def section(self, name, kind, content=b"", flags=0, address=0, link=0, entry_size=0, size=None,
                 offset=None):
-        """Add a section; returns its index. size, offset: others than the content's."""
+        """Add a section; returns its index. size, offset: values that differ from the content's."""
         self.content += bytes(-len(self.content) % 8)
         where = self.start + len(self.content) if offset is None else offset
         self.content += content
@@ -52,9 +52,9 @@ class MadeElf:
         return index
 
     def symbols(self, symbols):
-        """Add the symbol table: of (name, address, size, section), and type and binding if the
-        symbol is no global function. A name may be an offset into strings that are added by
-        strings(); sections beyond 16 bits go to a table of their own."""
+        """Add the symbol table of (name, address, size, section), and type and binding if the symbol is
+        not a global function. A name may be an offset into strings that are added by strings();
+        section numbers beyond 16 bits go to a separate table."""
         strings = bytearray(b"\0")
         table = bytearray(24)
         indices = bytearray(4)
@@ -71,7 +71,7 @@ class MadeElf:
                          entry_size=4)
 
     def symbol_table(self, table, strings):
-        """Add a symbol table as it is."""
+        """Add a symbol table with the given bytes."""
         self.section(".symtab", SHT_SYMTAB, table, link=len(self.headers) + 1, entry_size=24)
         self.section(".strtab", SHT_STRTAB, strings)
 
@@ -95,15 +95,15 @@ class MadeElf:
 
 
 class Far:
-    """A section's index that is kept beside the symbol, as SHN_XINDEX says."""
+    """A section's index that is kept outside of the symbol (SHN_XINDEX)."""
 
     def __init__(self, index):
         self.index = index
 
 
 class Table:
-    """A table of a note: entries are (output offset, input offset, hash, index) for a block,
-    (output offset, input offset) for a branch. A fragment's parent is a number in the hot table."""
+    """A table of a note. Entries are (output offset, input offset, hash, index) for a block, and
+    (output offset, input offset) for a branch. A fragment's parent is a position in the hot table."""
 
     def __init__(self, address, entries, block_count=None, secondary=(), parent=None):
         self.address = address
@@ -115,7 +115,7 @@ class Table:
 
 
 def simple_table(address, blocks=1, step=16, parent=None):
-    """A table of blocks that are where they were in the input, step bytes each."""
+    """A table of blocks of `step` bytes each, with equal output and input offsets."""
     return Table(address, [(i * step, i * step, 0x5A0000 | i * step & 0xFFFF, i)
                            for i in range(blocks)], parent=parent)
 
@@ -149,7 +149,7 @@ def note(hot, cold=()):
 
 
 def entries_of(table, skew):
-    """Number of entries, of equal ones, and the entries (BAT.md 6)."""
+    """The number of entries, the length of the equal prefix, and the entries (BAT.md 6)."""
     entries = table.entries
     equal = 0
     while equal < len(entries) and entries[equal][0] + skew & 0xFFFFFFFF == entries[equal][1]:

@@ -9,10 +9,10 @@
     data = session.file(build_ids=[("/bin/prog", bytes.fromhex("..."))])
     data = session.pipe()
 
-Written from what Linux documents: include/uapi/linux/perf_event.h for attributes and the kernel's
-records, tools/perf/Documentation/perf.data-file-format.txt for what perf puts around them. A
-session is a list of records as bytes, so that a test can put anything between them or break them.
-All numbers are little-endian. Everything that has a time gets the next one unless it is told which.
+Written from Linux's documentation: include/uapi/linux/perf_event.h for attributes and the kernel's
+records, tools/perf/Documentation/perf.data-file-format.txt for perf's own parts of the file. A session
+is a list of records as bytes, so that a test can put anything between them or damage them. All numbers
+are little-endian. Everything that has a time gets the next one unless a time is given.
 """
 
 import ctypes
@@ -73,7 +73,7 @@ RECORD_MAX = 65535
 
 
 def padded(data, alignment=8):
-    """data with zeros behind it up to a multiple of alignment."""
+    """The data, followed by zeros up to a multiple of alignment."""
     return data + bytes(-len(data) % alignment)
 
 
@@ -83,20 +83,20 @@ def c_string(text, alignment=8):
 
 
 def feature_string(text):
-    """A string of a feature: length, then that many bytes."""
+    """A string of a feature: its length, then that many bytes."""
     data = c_string(text, 64)
     return struct.pack("<I", len(data)) + data
 
 
 def record(kind, body, misc=0):
-    """A record with its header. struct.error if it is too long for one."""
+    """A record with its header. struct.error if it is too long for a record."""
     return struct.pack("<IHH", kind, misc, len(body) + 8) + body
 
 
 class Event:
     """An event: its attributes, the ids of its counters, and its name.
 
-    size is that of perf_event_attr, one of ATTRIBUTE_SIZES; longer ones end in zeros.
+    size is the size of perf_event_attr, one of ATTRIBUTE_SIZES; longer attributes end in zeros.
     """
 
     def __init__(self, name, sample_type, ids=(), *, kind=HARDWARE, config=CPU_CYCLES, period=4000,
@@ -124,7 +124,7 @@ class Event:
         return bool(self.sample_type & bit)
 
     def sample_id(self, values):
-        """What follows a side record if sample_id_all is set."""
+        """The fields at the end of a side record if sample_id_all is set."""
         if "sample_id_all" not in self.flags:
             return b""
         parts = [(TID, "<II", ("pid", "tid")), (TIME, "<Q", ("time",)), (ID, "<Q", ("id",)),
@@ -200,7 +200,7 @@ def _aux(_event, values):
     return struct.pack("<Q", len(values["aux"])) + values["aux"]
 
 
-# In the order in which they stand in a sample.
+# In the order of a sample's fields.
 SAMPLE_FIELDS = [
     (IDENTIFIER, u64("id")), (IP, u64("ip")), (TID, _two_words("pid", "tid")), (TIME, u64("time")),
     (ADDR, u64("addr")), (ID, u64("id")), (STREAM_ID, u64("id")), (CPU, _two_words("cpu", "zero")),
@@ -234,11 +234,11 @@ class Session:
         return self.time
 
     def add(self, *records):
-        """Append records that are bytes already."""
+        """Append records that are given as bytes."""
         self.records += records
 
     def side(self, kind, body, *, pid=0, tid=0, time=None, misc=USER, event=None, id=None, cpu=0):
-        """A record that is no sample: body, then what sample_id_all adds."""
+        """A record that is not a sample: body, then the fields of sample_id_all."""
         event = event or self.events[0]
         if id is None:
             id = event.ids[0] if event.ids else 0
@@ -275,7 +275,7 @@ class Session:
         self.side(kind, body, pid=parent, tid=parent_tid, **where)
 
     def fork(self, pid, parent, tid=None, parent_tid=None, **where):
-        """A process, or with tid a thread, has come out of another."""
+        """A process, or with tid a thread, was created by another."""
         self._task(R_FORK, pid, parent, pid if tid is None else tid,
                    parent if parent_tid is None else parent_tid, where)
 
@@ -362,7 +362,7 @@ class Session:
         return head + data + feature_section(features, len(head) + len(data))
 
     def file_head(self, data_size, features):
-        """What stands before the data: header, ids, attributes."""
+        """The part before the data: header, ids, attributes."""
         attributes = [(e.attribute(), struct.pack(f"<{len(e.ids)}Q", *e.ids)) for e in self.events]
         return file_head(attributes, data_size, features)
 
@@ -396,7 +396,7 @@ def file_head(events, data_size, features):
 
 
 def build_id_record(name, build_id, pid=-1):
-    """A record that tells a file's build-id; the feature consists of such records."""
+    """A record with a file's build-id; the feature consists of such records."""
     body = struct.pack("<i20sB3x", pid, build_id, len(build_id)) + c_string(name, 64)
     return record(R_BUILD_ID, body, USER | BUILD_ID_SIZE)
 
@@ -422,9 +422,9 @@ def records_of(data):
 
 
 def file_of_stream(data):
-    """The same session as a file: what a stream tells in records stands in its header and features.
+    """The same session as a file: some records of a stream become the file's header and features.
 
-    (perf 6.1's `perf inject` is to do that, but writes files that perf cannot read.)
+    (perf 6.1's `perf inject` should do that, but it writes files that perf cannot read.)
     """
     attributes, features, build_ids, rest = [], {}, b"", []
     for kind, misc, body in records_of(data[16:]):
@@ -448,12 +448,12 @@ def file_of_stream(data):
 
 
 class _Buffer(ctypes.Structure):
-    """ZSTD_inBuffer, and with another kind of pointer ZSTD_outBuffer."""
+    """ZSTD_inBuffer; ZSTD_outBuffer differs only in the kind of pointer."""
     _fields_ = [("data", ctypes.c_void_p), ("size", ctypes.c_size_t), ("at", ctypes.c_size_t)]
 
 
 class ZstdStream:
-    """One zstd stream, compressed bit by bit as perf record does it."""
+    """One zstd stream, compressed piece by piece as perf record does it."""
 
     FLUSH = 1
 
@@ -469,7 +469,7 @@ class ZstdStream:
         self.library.ZSTD_CCtx_setParameter(self.context, 100, level)
 
     def compress(self, data):
-        """The stream's next bytes, from which all of data can be had."""
+        """The stream's next bytes, flushed so that all of data can be decompressed."""
         room = ctypes.create_string_buffer(len(data) + 4096)
         source = ctypes.create_string_buffer(data, len(data))
         output = _Buffer(ctypes.addressof(room), len(room), 0)

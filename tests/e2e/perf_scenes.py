@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""perf.data files of processes that run a fixture, and what a profile of them has to say.
+"""perf.data files of processes that run a fixture, and the profile that they must give.
 
-A Scene is a session (perf_data.Session) with processes that map the fixture's BOLTed binary
-wherever the test wants it and leave samples out of its recorded execution. Beside the records it keeps the
-truth: the traces and samples in the binary's own addresses, as pre-aggregated text, which needs no
-perf.data to be translated.
+A Scene is a session (perf_data.Session) with processes that map the fixture's BOLTed binary at the
+test's addresses, and with samples from its recorded execution. Beside the records it keeps the truth: the
+traces and samples in the binary's own addresses, as pre-aggregated text, which is translated without
+perf.data.
 """
 
 import collections
@@ -28,7 +28,7 @@ def cycles(sample_type=SAMPLE_TYPE, name="cycles:u", ids=(11, 12), **options):
 
 
 def mappings(elf):
-    """[(address, length, file offset)] of what is mapped executable, in whole pages."""
+    """[(address, length, file offset)] of the executable mappings, in whole pages."""
     result = []
     for segment in elf.segments:
         if segment.type == 1 and segment.flags & 1:
@@ -39,7 +39,7 @@ def mappings(elf):
 
 
 class Process:
-    """A process that runs the binary: where it lies in it."""
+    """A process that runs the binary, with the binary's place in it."""
 
     def __init__(self, pid, base):
         self.pid = pid
@@ -47,7 +47,7 @@ class Process:
 
 
 class Truth:
-    """What samples say about the binary, in its own addresses."""
+    """The content of the samples for the binary, in its own addresses."""
 
     def __init__(self, skylake):
         self.traces = collections.Counter()       # (branch, from, to)
@@ -109,14 +109,14 @@ class Scene:
             add(pid, pid, address + base, length, offset, name or self.file_name, **options)
 
     def start(self, pid, number=0, *, comm="program", **options):
-        """A process that begins as this program. Returns it."""
+        """Start a process that begins as this program. Returns it."""
         process = Process(pid, self.base(number))
         self.session.comm(pid, pid, comm, exec=True)
         self.map(pid, process.base, **options)
         return process
 
     def moved(self, process, address):
-        """Where the process has what lies at this address of the binary."""
+        """The process's address for an address of the binary."""
         return address + process.base if self.recording.inside(address) else address
 
     def entries(self, sample):
@@ -125,7 +125,7 @@ class Scene:
                 for b, t in sample.branches]
 
     def sample(self, process, sample, *, counts=True, edit=None, tid=None, **options):
-        """A sample of a process. edit: what is to be done to its stack; counts: for the truth."""
+        """A sample of a process. edit changes its stack; counts says whether it is in the truth."""
         entries = self.entries(sample)
         if edit:
             entries = edit(entries)
@@ -138,7 +138,7 @@ class Scene:
         self.session.sample(pid=process.pid, tid=tid or process.pid, branches=moved, **options)
 
     def run(self, process, depth=16, *, every=None, first=0, count=None, **options):
-        """Samples of a process, all over the recorded execution."""
+        """Samples of a process, from all parts of the recorded execution."""
         for sample in self.recording.samples(depth, every or self.every, first, count):
             self.sample(process, sample, **options)
 

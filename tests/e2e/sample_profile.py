@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""LLVM's sample profiles: read as values, and made by llvm-profgen-22 from what was recorded."""
+"""LLVM's sample profiles: read as values, and made by llvm-profgen-22 from recorded runs."""
 
 import collections
 import re
 import subprocess
 
 # total, head: of a root; bodies: {place: (count, {callee: count})}; callees: {(place, name): node}.
-# Places are "line" or "line.discriminator", lines counted from the function's first.
+# Places are "line" or "line.discriminator", with lines counted from the function's first line.
 Node = collections.namedtuple("Node", "total head bodies callees")
 
-# Names of what has no linkage name may hold blanks; none starts with a digit or a blank.
+# Names of functions without a linkage name may hold blanks; no name starts with a digit or a blank.
 BODY = re.compile(r"( +)(\d+(?:\.\d+)?): (\d+)((?: [^\d\s].*?:\d+)*)$")
 TARGET = re.compile(r" ([^\d\s].*?):(\d+)(?= |$)")
 CALLEE = re.compile(r"( +)(\d+(?:\.\d+)?): ([^\d\s].*):(\d+)$")
@@ -17,7 +17,7 @@ ROOT = re.compile(r"([^\d\s].*):(\d+):(\d+)$")
 
 
 class Malformed(Exception):
-    """A line that is none of a sample profile."""
+    """A line does not belong in a sample profile."""
 
 
 def _body(match):
@@ -64,7 +64,7 @@ def _flatten(node, path, lines):
 
 
 def flatten(roots):
-    """A profile as {path: number}: every number in it, by where it stands."""
+    """A profile as {path: number}: every number, by its place."""
     lines = {}
     for name, node in roots.items():
         lines[name, "total"], lines[name, "head"] = node.total, node.head
@@ -73,14 +73,14 @@ def flatten(roots):
 
 
 def differences(ours, theirs):
-    """{path: (our number, their number)} where two profiles differ; None for what is not there."""
+    """{path: (our number, their number)} where two profiles differ; None for a missing number."""
     ours, theirs = flatten(ours), flatten(theirs)
     return {path: (ours.get(path), theirs.get(path)) for path in ours.keys() | theirs.keys()
             if ours.get(path) != theirs.get(path)}
 
 
 def tool(*arguments):
-    """What one of LLVM's tools prints, both streams; it exits with 0."""
+    """The output of one of LLVM's tools, both streams; it must exit with 0."""
     done = subprocess.run([str(a) for a in arguments], stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, text=True, check=False, timeout=600)
     if done.returncode != 0:
@@ -89,7 +89,7 @@ def tool(*arguments):
 
 
 def profgen(binary, unsymbolized, output, *options):
-    """The text that llvm-profgen makes of an unsymbolized profile; also in the file output."""
+    """llvm-profgen's text for an unsymbolized profile; it is also in the file `output`."""
     tool("llvm-profgen-22", f"--binary={binary}", f"--unsymbolized-profile={unsymbolized}",
          "--format=text", "-o", output, *options)
     with open(output, encoding="utf-8") as file:
@@ -98,7 +98,7 @@ def profgen(binary, unsymbolized, output, *options):
 
 def perf_script(traces, output):
     """Write T records as the text of perf script that llvm-profgen reads: each as two branches, the
-    later one first, with its count in front. What is outside lies at an address without code."""
+    later one first, with its count in front. Places outside get an address without code."""
     outside = 0x7fffffffffff
     with open(traces, encoding="ascii") as lines, open(output, "w", encoding="ascii") as out:
         for line in lines:
@@ -111,8 +111,8 @@ def perf_script(traces, output):
 
 
 def overlap(base, test):
-    """What llvm-profdata says of two profiles: whole-program similarity, and the part of the hot
-    blocks of both together that is hot in both; percentages."""
+    """llvm-profdata's comparison of two profiles, as percentages: whole-program similarity, and the part
+    of the hot blocks of either that is hot in both."""
     text = tool("llvm-profdata-22", "overlap", "--sample", base, test)
 
     def number(label):

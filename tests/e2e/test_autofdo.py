@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """battranslate --format=autofdo and --format=profgen against llvm-profgen-22, llvm-profdata-22 and
-clang-22: of plain programs on the same ranges, and of BOLTed ones against runs before BOLT."""
+clang-22: plain programs on the same ranges, and BOLTed programs against runs before BOLT."""
 
 import collections
 import pathlib
@@ -33,7 +33,7 @@ def sections(binary):
 
 
 def code_page(binary):
-    """The page of the first executable segment, from which unsymbolized profiles count."""
+    """The page of the first executable segment; addresses of unsymbolized profiles count from it."""
     text = sample_profile.tool("llvm-readelf-22", "-lW", binary)
     match = re.search(r"^\s+LOAD\s+\S+\s+(0x[0-9a-f]+).*\bR E\b", text, re.M)
     return int(match.group(1), 16) & ~0xfff
@@ -49,10 +49,10 @@ def read_unsymbolized(path):
             ends, _, times = lines.pop(0).partition(":")
             table[tuple(int(e, 16) for e in ends.split(separator))] = int(times)
         if len(table) != count:
-            raise AssertionError(f"{path}: a line twice")
+            raise AssertionError(f"{path}: a line occurs twice")
         tables.append(table)
     if lines != [""]:
-        raise AssertionError(f"{path}: lines behind the last: {lines[:3]}")
+        raise AssertionError(f"{path}: lines after the end: {lines[:3]}")
     return tables
 
 
@@ -65,7 +65,7 @@ class AutoFdoTest(unittest.TestCase):
         self.folder = pathlib.Path(folder.name)
 
     def translate(self, binary, profile, form, *options, name="our"):
-        """The path of what battranslate writes."""
+        """The path of battranslate's output."""
         out = self.folder / f"{name}.{form}"
         toolbox.fine("battranslate", binary, "-p", profile, f"--format={form}", "-o", out, "-q",
                      *options)
@@ -78,7 +78,7 @@ class AutoFdoTest(unittest.TestCase):
         return ours, sample_profile.profgen(binary, ranges, self.folder / "their.autofdo")
 
     def refused(self, message, *arguments):
-        """battranslate says no in one sentence, and leaves no file behind."""
+        """battranslate refuses the input in one sentence, and leaves no file."""
         out = self.folder / "refused"
         done = toolbox.run("battranslate", *arguments, "-o", out)
         self.assertEqual(done.returncode, 1, done.stdout)
@@ -111,8 +111,8 @@ class SameRanges(AutoFdoTest):
         self.assertGreater(len(sample_profile.parse(ours)), 5)
 
     def test_gnu(self):
-        """GCC's: equal but where llvm-profgen does not find the entry of a function that has a cold
-        part, because its symbol is called other than DWARF has it; then calls of it are missing."""
+        """GCC's programs: equal, except for functions with a cold part whose symbol differs from the name in
+        DWARF. llvm-profgen does not find their entry, and lacks the calls of them."""
         program = debug_programs.get("inlined-gnu")
         ours, theirs = self.both(program.input, program.folder / "profile.pre")
         ours, theirs = sample_profile.parse(ours), sample_profile.parse(theirs)
@@ -129,7 +129,7 @@ class SameRanges(AutoFdoTest):
         self.assertEqual(names, {"round_of_work"})
 
     def test_names_of_files(self):
-        """Local functions whose names the compiler has made unique keep these names."""
+        """Local functions keep the names that the compiler has made unique."""
         folder = self.folder
         shutil.copy(fixtures.SOURCES / "inlined.cc", folder)
         sample_profile.tool("clang++-22", "-std=c++17", "-O3", "-g", "-fdebug-info-for-profiling",
@@ -154,7 +154,7 @@ class SameRanges(AutoFdoTest):
 
 
 class Entries(AutoFdoTest):
-    """What counts as a call, for functions of several pieces."""
+    """Which branches count as calls, for functions of several pieces."""
 
     def record(self, compiler, *arguments):
         """Compile a program and run it: (program, its profile)."""
@@ -164,8 +164,8 @@ class Entries(AutoFdoTest):
         return program, profile
 
     def test_coroutine(self):
-        """Where .resume and .destroy have the coroutine's own name in DWARF (clang 14), have other
-        names (clang 22), or none (GCC), branches to them are no calls of the coroutine."""
+        """Branches to .resume and .destroy are not calls of the coroutine, whether they have the coroutine's
+        name in DWARF (clang 14), other names (clang 22), or none (GCC)."""
         for compiler, options in (("clang++", ["-stdlib=libstdc++"]), ("clang++-22", ["-O1"]),
                                   ("clang++-22", []), ("g++", [])):
             with self.subTest(compiler, options=options):
@@ -193,10 +193,10 @@ class Entries(AutoFdoTest):
 
 
 class Unsymbolized(AutoFdoTest):
-    """--format=profgen against what llvm-profgen itself reads out of branch stacks."""
+    """--format=profgen against llvm-profgen's own result from branch stacks."""
 
     def outside_plt(self, binary, tables):
-        """llvm-profgen does not know .plt: what is in there is not in its ranges, and outside."""
+        """llvm-profgen does not know .plt: its ranges leave it out, and places there are outside."""
         page = code_page(binary)
         start, end = (a - page for a in sections(binary).get(".plt", (0, 0)))
 
@@ -244,7 +244,7 @@ class Unsymbolized(AutoFdoTest):
 
     @staticmethod
     def write_script(program, base, path):
-        """Traces as perf script -F ip,brstack prints them, from a program at base; with base 0
+        """Traces as perf script -F ip,brstack prints them, from a program at `base`; if base is 0,
         without mappings."""
         outside = 0x7fffffffe000
         with open(path, "w", encoding="ascii") as out:
@@ -262,7 +262,7 @@ class Unsymbolized(AutoFdoTest):
                           f"0x{branch:x}/0x{start:x}/P/-/-/0 \n")
 
     def test_text_without_mappings(self):
-        """Where a position-independent program was cannot be guessed."""
+        """The place of a position-independent program cannot be guessed."""
         program = debug_programs.get("inlined-pie")
         script = self.folder / "script"
         script.write_text("55555555501f 0x555555555010/0x555555555018/P/-/-/0\n", encoding="ascii")
@@ -271,7 +271,7 @@ class Unsymbolized(AutoFdoTest):
                      "--format=profgen")
 
     def test_impossible_ranges(self):
-        """A range that runs over a jump or a call was not executed as one."""
+        """A range with a jump or a call inside cannot be one run of execution."""
         program = debug_programs.get("inlined-profiling")
         code = sample_profile.tool("llvm-objdump-22", "-d", "--no-show-raw-insn",
                                    "--disassemble-symbols=main", program.input)
@@ -293,7 +293,7 @@ class Unsymbolized(AutoFdoTest):
 
 
     def test_branches_alone(self):
-        """B records are branches, and say nothing of what ran; their counts are not bad ranges."""
+        """B records are branches without ranges; their counts do not count as bad ranges."""
         program = debug_programs.get("inlined-profiling")
         entries = sample_profile.tool("llvm-nm-22", program.input)
         address = int(re.search(r"^([0-9a-f]+) T main$", entries, re.M).group(1), 16)
@@ -314,8 +314,7 @@ class Unsymbolized(AutoFdoTest):
         self.assertEqual(roots["main"].head, 10)
 
 
-# Programs, and what llvm-bolt does to them. Each pass by itself, and where there is more to do to it,
-# all of them.
+# Programs, and llvm-bolt's options for them: each pass by itself, and all passes for the larger programs.
 MOVED = [("sqlite-profiling", ["nosplit", "cdsplit", "all", "inline", "tail", "passes", "passesicf",
                                "cpython"]),
          ("inlined-profiling", ["nosplit", "cdsplit", "all", *fixtures.PASSES, "icf", "passes",
@@ -324,15 +323,15 @@ MOVED = [("sqlite-profiling", ["nosplit", "cdsplit", "all", "inline", "tail", "p
          ("folded-profiling", ["icf", "cpython"]),
          ("sqlite-aarch64", ["inline", "passes", "cpython"])]
 
-# What functions called by pointers were meant is not known after these.
+# After these passes, calls by pointer no longer say which function was meant.
 FOLDING = ["icf", "passesicf", "cpython"]
 
 
 class ClosedLoop(AutoFdoTest):
-    """A run of the BOLTed program against the same run before BOLT."""
+    """A run of the BOLTed program, compared with the same run before BOLT."""
 
     def test_overlap(self):
-        """The sample profile is llvm-profgen's of the run before BOLT."""
+        """The sample profile is llvm-profgen's profile of the run before BOLT."""
         for name, variants in MOVED:
             program = debug_programs.get(name)
             ranges = self.translate(program.input, program.folder / "profile.pre", "profgen")
@@ -348,7 +347,7 @@ class ClosedLoop(AutoFdoTest):
                     self.assertGreaterEqual(hot_blocks, 99)
 
     def test_ranges(self):
-        """llvm-profgen makes the same of the moved ranges."""
+        """llvm-profgen makes the same profile from the moved ranges."""
         for name, variant in (("sqlite-profiling", "passes"), ("inlined-profiling", "all"),
                               ("exceptions-profiling", "cdsplit"), ("folded-profiling", "icf")):
             with self.subTest(name, variant=variant):
@@ -362,7 +361,7 @@ class ClosedLoop(AutoFdoTest):
                 self.assertEqual(ours.read_text(encoding="utf-8"), theirs)
 
     def test_report(self):
-        """How much of folded functions' samples is known to be of which."""
+        """The report says for how many samples of folded functions the right function is known."""
         program = debug_programs.get("folded-profiling")
         for variant, is_folded in (("icf", True), ("nosplit", False)):
             bolted = program.bolted(variant)
@@ -375,7 +374,7 @@ class ClosedLoop(AutoFdoTest):
 
 
 class Compilers(AutoFdoTest):
-    """What LLVM's tools say of the file."""
+    """LLVM's tools accept the file."""
 
     def test_rebuild(self):
         program = debug_programs.get("inlined-profiling")
@@ -387,8 +386,8 @@ class Compilers(AutoFdoTest):
                                    f"-fprofile-sample-use={autofdo}", "-Rpass=sample-profile",
                                    self.folder / "inlined.cc", "-o", self.folder / "rebuilt")
         self.assertNotIn("warning", said)
-        # The profile was understood: every call that is inlined because of it is an inlined call of
-        # the profile, at the place where the compiler says it is.
+        # Every call that clang inlines because of the profile is an inlined call of the profile, at the
+        # place that clang reports.
         roots = sample_profile.parse(autofdo.read_text(encoding="utf-8"))
         remarks = re.findall(r"remark: '(\S+)' inlined into '(\S+)' to match profiling context with "
                              r"\(.*?\) at callsite (.*?);", said)
@@ -423,7 +422,7 @@ class Compilers(AutoFdoTest):
 
 
 class DebugFiles(AutoFdoTest):
-    """DWARF that is not in the program."""
+    """DWARF outside of the program."""
 
     def setUp(self):
         super().setUp()
@@ -458,7 +457,7 @@ class DebugFiles(AutoFdoTest):
         self.assertEqual(self.text(), self.whole)
 
     def test_link_checksum(self):
-        """Without build-ids the checksum in .gnu_debuglink decides."""
+        """Without build-ids, the checksum in .gnu_debuglink decides."""
         for path in (self.stripped, self.debug):
             sample_profile.tool("llvm-objcopy-22", "--remove-section=.note.gnu.build-id", path)
         sample_profile.tool("llvm-objcopy-22", f"--add-gnu-debuglink={self.debug}", self.stripped)
@@ -483,7 +482,7 @@ class DebugFiles(AutoFdoTest):
                      self.profile, "--format=autofdo", f"--debug-file={self.stripped}")
 
     def test_before_bolt(self):
-        """The binary that BOLT read may be stripped as well: its debug file has the symbols too."""
+        """The binary that BOLT read may be stripped, too: its debug file also has the symbols."""
         program = debug_programs.get("inlined-profiling")
         bolted, profile = program.bolted("cdsplit"), self.folder / "bolted.pre"
         qemu_trace.record(bolted, program.command(bolted), profile)
@@ -503,7 +502,7 @@ class Samples(AutoFdoTest):
     """Basic samples alone."""
 
     def test_counts(self):
-        """Each sample counts where llvm-symbolizer says that it is, and nothing else counts."""
+        """Each sample counts at the place that llvm-symbolizer gives, and nothing else counts."""
         program = debug_programs.get("inlined-profiling")
         profile = self.folder / "profile.pre"
         qemu_trace.record(program.input, program.command(program.input), profile, "S", 7)
@@ -517,7 +516,7 @@ class Samples(AutoFdoTest):
         self.assertEqual(sample_profile.flatten(ours), self.expected(program.input, counts))
 
     def expected(self, binary, counts):
-        """What sample_profile.flatten() gives for samples at these addresses."""
+        """The result of sample_profile.flatten() for samples at these addresses."""
         found = symbolized(binary, list(counts))
         expected = {}
         for address, count in counts.items():
@@ -536,7 +535,7 @@ class Samples(AutoFdoTest):
         return expected
 
     def test_never_both(self):
-        """Where there are traces basic samples do not count, unless they are asked for."""
+        """If there are traces, basic samples do not count, unless an option asks for them."""
         program = debug_programs.get("inlined-profiling")
         traces = (program.folder / "profile.pre").read_text(encoding="ascii")
         samples = self.folder / "samples.pre"
@@ -553,7 +552,7 @@ class Samples(AutoFdoTest):
 
 
 class BadInput(AutoFdoTest):
-    """What cannot be done is said."""
+    """Inputs that cannot be used are refused with a reason."""
 
     def test_bolted_alone(self):
         program = debug_programs.get("inlined-profiling")

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The tools and damaged notes: each is refused with a sentence or validates; nothing crashes.
 
-tests/unit/test_bad_notes.c does far more of this inside one process. Here whole programs run, their
-memory as the system sees it is measured, and the counts to replace are found by batnote.py, so that
-no number is mistaken for one.
+tests/unit/test_bad_notes.c tests far more cases inside one process. Here whole programs run, and the
+system measures their memory. batnote.py finds the counts to replace, so that no other number is
+replaced.
 """
 
 import os
@@ -26,7 +26,7 @@ TOOLS = [["batvalidate"], ["batdump"], ["batdump", "--json"], ["batdump", "--dum
 
 
 def with_counts_replaced(note):
-    """(description, note) for each count of a note and each huge number."""
+    """(description, note) for each count of a note with each huge number in its place."""
     size = struct.unpack_from("<I", note, 4)[0]
     for field in batnote.fields(note):
         if field.name not in batnote.COUNTS:
@@ -64,7 +64,7 @@ class BadNotes(unittest.TestCase):
         return path
 
     def validate_all(self, notes):
-        """Validate notes, many in one run. Each is judged; a list of True for those found sound."""
+        """Validate notes, many in one run. Each must get a verdict; a list of True for the sound ones."""
         paths = [self.write(f"{i:05}", note) for i, note in enumerate(notes)]
         status, files = toolbox.validate("--round-trip", *paths)
         self.assertEqual([f["file"] for f in files], list(map(str, paths)))
@@ -101,7 +101,7 @@ class BadNotes(unittest.TestCase):
                 self.assertEqual(set(sound), {False, True})
 
     def test_counts(self):
-        """No tool believes a count: it says what is wrong, where, and takes no memory for it."""
+        """No tool trusts a count: it reports the fault and its place, and allocates no memory by the count."""
         note = (DATA / "good" / "secondary-pie-all-22.note").read_bytes()
         path = self.write("good", note)
         usual = {str(t): peak_memory([toolbox.BIN / t[0], *t[1:], path])[2] for t in TOOLS}
@@ -113,7 +113,7 @@ class BadNotes(unittest.TestCase):
                 with self.subTest(f"{what}, {' '.join(tool)}"):
                     status, error, memory = peak_memory([toolbox.BIN / tool[0], *tool[1:], path])
                     if what.startswith("NumBlocks") and what.endswith(str(2**32 - 1)):
-                        # The one count that sizes nothing: this note is sound.
+                        # No array is sized by this count, so this note is sound.
                         self.assertEqual((status, error), (0, ""))
                     else:
                         self.assertEqual(status, 1)
@@ -123,7 +123,7 @@ class BadNotes(unittest.TestCase):
                     self.assertLess(memory, usual[str(tool)] + 64 * len(content) + 2**24)
 
     def test_known_bad_notes(self):
-        """The sentence and the place come out of every tool as bad/expected.txt has them."""
+        """Every tool prints the sentence and the place of bad/expected.txt."""
         lines = (DATA / "bad" / "expected.txt").read_text(encoding="ascii").splitlines()[1:]
         self.assertGreater(len(lines), 30)
         for line in lines:

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""batdump from outside: what it prints of real notes and of notes made here, and how it fails.
+"""batdump as a program: its output for real notes and for notes made here, and its errors.
 
-What is expected never comes from batdump: real notes are read by batnote.py, notes made here are
-encoded from the very description that the expected text is made of.
+Expected values never come from batdump: batnote.py reads real notes, and notes made here are encoded
+from the same description as the expected text.
 """
 
 import bisect
@@ -26,7 +26,7 @@ from leb128 import sleb, uleb
 BATDUMP = pathlib.Path(os.environ["BATKIT_BIN"]) / "batdump"
 SPEC = pathlib.Path(__file__).resolve().parents[2] / "spec" / "json.md"
 
-# One of each kind that batdump could treat in its own way.
+# One of each kind that batdump could treat differently.
 SQLITE = "sqlite-fixed-profile2-22"
 SAMPLE = [SQLITE, "sqlite-fixed-all-22", "sqlite-fixed-all-19", "sqlite-pie-cdsplit-22",
           "sqlite-shared-icf-22", "sqlite-fixed-atend-19", "sqlite-aarch64-profile2-22",
@@ -44,7 +44,7 @@ def batdump(*arguments, **options):
 
 
 def encode_entries(table, address):
-    """Number of entries, equal prefix, mask, entries. `address` is where the last table ended."""
+    """Number of entries, equal prefix, mask, entries. `address` is the end of the last table."""
     entries = table["entries"]
     skew = table.get("skew", 0)
     equal = 0
@@ -113,7 +113,7 @@ def branch(output, input_offset):
     return {"output": output, "input": input_offset, "branch": True}
 
 
-# Numbers of every length, both ends of what fits, and an offset that repeats.
+# Numbers of every length, the smallest and the largest numbers, and an offset that repeats.
 EXTREMES = [
     {"kind": "hot", "address": "0x0", "hash": "0x0", "num_blocks": 0, "entries": []},
     {"kind": "hot", "address": "0x1", "hash": hex(2**64 - 1), "num_blocks": 2**32 - 1,
@@ -143,7 +143,7 @@ def note_of(name):
 
 @functools.lru_cache(maxsize=None)
 def tables_of(name):
-    """The tables of a fixture as in the JSON form, but for names."""
+    """The tables of a fixture as in the JSON form, without names."""
     return note_of(name).tables()
 
 
@@ -186,7 +186,7 @@ def table_lines(table, names=None):
 
 
 def dump_text(tables, in_note=None, names=None):
-    """llvm-bat-dump's text for these tables of a note that has in_note of them."""
+    """llvm-bat-dump's text for these tables of a note with in_note tables."""
     lines = [f"BOLT-INFO: Parsed {in_note or len(tables)} BAT entries",
              f"BAT tables for {len(tables)} functions:"]
     for table in sorted(tables, key=lambda t: int(t["address"], 16)):
@@ -210,7 +210,7 @@ def translate(table, offset, is_branch_source):
 
 
 class Scratch(unittest.TestCase):
-    """Tests with a folder of their own."""
+    """Tests with a scratch folder."""
 
     def setUp(self):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="test_batdump."))
@@ -223,14 +223,14 @@ class Scratch(unittest.TestCase):
         return str(path)
 
     def fine(self, *arguments, **options):
-        """What batdump prints when nothing is wrong."""
+        """batdump's output; it must succeed."""
         done = batdump(*arguments, **options)
         self.assertEqual(done.stderr, b"")
         self.assertEqual(done.returncode, 0)
         return done.stdout
 
     def assertSameText(self, found, expected):  # pylint: disable=invalid-name
-        """Like assertEqual, but quick to fail on megabytes: only the first other line is shown."""
+        """Like assertEqual, but it fails fast on megabytes: it shows only the first different line."""
         if found == expected:
             return
         for number, (one, other) in enumerate(
@@ -282,7 +282,7 @@ class DumpAll(Scratch):
 
 
 class Function(Scratch):
-    """Only what was asked for, with names."""
+    """Only the requested tables, with names."""
 
     def check(self, fixture, wanted, tables):
         """The dump of the wanted functions is that of these tables."""
@@ -498,7 +498,7 @@ class Json(Scratch):
         self.assertEqual(found["functions"], [])
 
     def test_example_in_the_specification(self):
-        """The example is what batdump prints of that note, but for what only an ELF file tells."""
+        """batdump prints the example for that note, except members that only an ELF file has."""
         example = re.search(r"```json\n(.*?)```", SPEC.read_text(encoding="utf-8"), re.S)[1]
         note = json.loads(example)
         printed = self.fine("--json", self.file(encode(note["functions"]))).decode()
@@ -523,7 +523,7 @@ class Json(Scratch):
             (b"\x01\x1b\n\x7fabc", "\x01\x1b\n\x7fabc", b"\\x01\\x1b\\x0a\\x7fabc"),
             ("\u00e9\u20ac..".encode(), "\u00e9\u20ac..", "\u00e9\u20ac..".encode()),
             ("\U0001f600...".encode(), "\U0001f600...", "\U0001f600...".encode()),
-            # Bytes 0x80 to 0x9f outside of a character are C1 controls where text is shown.
+            # Terminals take bytes 0x80 to 0x9f outside of a character as C1 controls.
             (b"\xff\xfea\xc3\x28b\x80", "\ufffd\ufffda\ufffd(b\ufffd",
              b"\xff\xfea\xc3(b\\x80"),
             (b"\xed\xa0\x80\xc0\x80ab", "\ufffd" * 5 + "ab", b"\xed\xa0\\x80\xc0\\x80ab"),
@@ -548,10 +548,10 @@ class Json(Scratch):
 
 
 class Summary(Scratch):
-    """For people, but its numbers are checked."""
+    """The summary is for people, but its numbers are checked."""
 
     def parts(self, text):
-        """What stands under the two headings."""
+        """The text under each of the two headings."""
         contents, shares = text.split("\n\nContents\n")[1].split("\n\nBytes\n")
         return contents + "\n", shares
 
@@ -659,7 +659,7 @@ class Errors(Scratch):
                             0x800000)
         path = self.file(container(first))
         self.check_error(batdump(path), path, "version 1, .*BOLT 17 or earlier")
-        # Version 2: one hot function with an equal block and a branch, one fragment of it.
+        # Version 2: one hot function with an equal block and a branch, and one fragment of it.
         second = b"".join([uleb(1), uleb(0x800000), uleb(2), uleb(1), b"\0", uleb(0), uleb(14),
                            sleb(29), uleb(1), uleb(0x100000), uleb(0), uleb(1), uleb(0),
                            sleb(100)])

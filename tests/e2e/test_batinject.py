@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""batinject from outside: real notes taken out, put back, replaced, mended and taken through JSON.
+"""batinject as a program: real notes are extracted, put back, replaced, repaired and converted to JSON.
 
-What is expected comes from the files that BOLT wrote, from batnote.py, or from perf2bolt-22.
+Expected values come from the files that BOLT wrote, from batnote.py, or from perf2bolt-22.
 """
 
 import functools
@@ -27,13 +27,13 @@ import toolbox
 SMALL = "small-fixed-profile2-22"
 NOBODY = 65534
 
-# One of each kind that a note's way could depend on.
+# One of each kind that batinject could treat differently.
 SAMPLE = [SMALL, "sqlite-fixed-profile2-22", "sqlite-fixed-profile2-19", "sqlite-pie-cdsplit-22",
           "sqlite-shared-all-22", "sqlite-fixed-atend-22", "sqlite-fixed-oldtext-22",
           "sqlite-aarch64-profile2-22", "sqlite-aarch64static-profile2-22", "sqlite-fixed-icf-19",
           "secondary-fixed-all-22", "exceptions-pie-eh-22", "samename-fixed-all-22"]
 
-# Notes of BOLT 19 with hot indices that perf2bolt-22 does not understand, and crashes of.
+# Notes of BOLT 19 with hot indices on which perf2bolt-22 crashes.
 CRASHING = ["sqlite-fixed-atend-19", "sqlite-fixed-all-19", "sqlite-fixed-randomN-19"]
 
 
@@ -48,7 +48,7 @@ def parsed_entries(binary, folder):
 
 @functools.lru_cache(maxsize=None)
 def expected_entries(name):
-    """What perf2bolt-22 finds in the binary that BOLT wrote."""
+    """The number of entries that perf2bolt-22 finds in the binary that BOLT wrote."""
     with tempfile.TemporaryDirectory() as folder:
         return parsed_entries(fixtures.get(name).bolted, folder)
 
@@ -64,7 +64,7 @@ def describe(tables, **members):
 
 
 class Scratch(unittest.TestCase):
-    """A folder for each test, and what all of them ask."""
+    """A folder for each test, and assertions that all tests use."""
 
     def setUp(self):
         self.folder = pathlib.Path(tempfile.mkdtemp())
@@ -89,7 +89,7 @@ class Scratch(unittest.TestCase):
                         f"{path} is not {other}")
 
     def assert_loaded_same(self, path, other):
-        """The same segments with the same content, but for the section headers' place."""
+        """The same segments with the same content, except for the place of the section headers."""
         elf, before = elffile.Elf(path), elffile.Elf(other)
         self.assertEqual(elf.segments, before.segments)
         for (address, data), (_, expected) in zip(elf.loaded_bytes(), before.loaded_bytes()):
@@ -97,13 +97,13 @@ class Scratch(unittest.TestCase):
             self.assertTrue(data[start:] == expected[start:], f"segment at 0x{address:x}")
 
     def assert_fails(self, message, *arguments, **options):
-        """Exit status 1 and this line alone on standard error, behind the tool's name."""
+        """Exit status 1 and only this line on standard error, after the tool's name."""
         done = toolbox.run("batinject", *arguments, **options)
         self.assertEqual((done.returncode, done.stdout, done.stderr),
                          (1, "", f"batinject: {message}\n"))
 
     def assert_alone(self, *names):
-        """These files are all that the folder holds: nothing temporary is left."""
+        """The folder holds only these files: no temporary file is left."""
         self.assertEqual(sorted(os.listdir(self.folder)), sorted(names))
 
 
@@ -111,7 +111,7 @@ class Scratch(unittest.TestCase):
 
 
 class RealNotes(Scratch):
-    """Each way of a note out of a binary and back into it."""
+    """Each way of taking a note out of a binary and putting it back."""
 
     def test_extract(self):
         for name in SAMPLE:
@@ -140,7 +140,7 @@ class RealNotes(Scratch):
                 self.assert_same(file, fixture.bolted)
 
     def test_replace(self):
-        """By a note that is shorter, and by the first one again."""
+        """Replace the note by a shorter one, and then by the first one again."""
         for name in SAMPLE:
             with self.subTest(name):
                 fixture, file = fixtures.get(name), self.copy(name)
@@ -169,8 +169,8 @@ class RealNotes(Scratch):
                 self.assertEqual(parsed_entries(file, self.folder), expected_entries(name))
 
     def test_json_in_any_order(self):
-        """Tables, members and entries shuffled; fragments before their parents; spread over lines.
-        Entries of equal output offset keep their order, which is part of the note."""
+        """JSON with shuffled tables, members and entries, fragments before their parents, and many lines.
+        Entries of equal output offset keep their order, because it is part of the note."""
         shuffled = random.Random(1)
         for name in SAMPLE:
             with self.subTest(name):
@@ -208,10 +208,10 @@ class RealNotes(Scratch):
 
 
 class Repair(Scratch):
-    """BOLT 19's hot indices, and notes that are fine."""
+    """BOLT 19's hot indices, and sound notes."""
 
     def test_crashing(self):
-        """perf2bolt-22 crashes of the note, and reads it afterwards."""
+        """perf2bolt-22 crashes on the note before the repair, and reads it afterwards."""
         for name in CRASHING:
             with self.subTest(name):
                 fixture, file = fixtures.get(name), self.copy(name)
@@ -238,7 +238,7 @@ class Repair(Scratch):
                               toolbox.fine("batinject", "--repair", file))
 
     def test_merged_through_json(self):
-        """Without repair the same bytes come back."""
+        """Without the repair, JSON gives the same bytes again."""
         fixture, file = fixtures.get(CRASHING[0]), self.copy(CRASHING[0])
         description = toolbox.fine("batdump", "--json", file)
         self.assertEqual(json.loads(description)["hot_index"], "merged")
@@ -264,14 +264,14 @@ class Repair(Scratch):
         self.assert_same(output, file)
 
     def test_short_prefix(self):
-        """A note with an equal prefix that could be longer is brought into BOLT's form."""
+        """The repair makes an equal prefix as long as BOLT makes it."""
         fixture, file = fixtures.get(SMALL), self.copy(SMALL)
         note = bytearray(pathlib.Path(fixture.note).read_bytes())
         fields = batnote.fields(note)
         equal = next(i for i, f in enumerate(fields) if f.name == "EqualElems" and f.value == 1)
         first = next(f for f in fields[equal:] if f.name == "OutputOffset")
         mask = fields[equal + 1]
-        # The one entry of the prefix, at offsets 0, is told in full: 0, and its branch bit.
+        # The only entry of the prefix, at offsets 0, is stored in full: 0, and its branch bit.
         self.assertEqual((mask.name, mask.size), ("BranchEntries", 1))
         end = first.offset + first.size
         changed = (note[:fields[equal].offset] + b"\0" + note[first.offset:end]
@@ -290,17 +290,17 @@ class Repair(Scratch):
 
 
 class Descriptions(Scratch):
-    """JSON: what may be written, and what is said of the rest."""
+    """JSON: the forms that are accepted, and the errors for all others."""
 
     def inject(self, text, *arguments):
-        """The tables of the note that a description makes."""
+        """The tables of the note that batinject makes from a description."""
         file = self.copy(SMALL)
         self.save("json", text)
         toolbox.fine("batinject", "--no-check", f"--json={self.path('json')}", file, *arguments)
         return batnote.decode(elffile.Elf(file).note())
 
     def test_forms(self):
-        """Numbers as hexadecimal strings, "branch" false, members that are only looked at."""
+        """Numbers as hexadecimal strings, "branch" false, members that are ignored."""
         tables = [{"kind": "cold", "address": "0x2000", "parent": "0xABCD", "name": "f.cold.0",
                    "skew": 99, "equal_prefix": "0x7", "num_entries": 5, "entries": [
                        {"input": "0x20", "output": "0x0", "branch": False, "hash": "0X0F",
@@ -322,7 +322,7 @@ class Descriptions(Scratch):
         self.assertEqual(self.inject(json.dumps(describe([]))).tables(), [])
 
     def test_large_line(self):
-        """Beyond what is read at once: places are still right."""
+        """In a description larger than the read buffer, the places in errors are still right."""
         lines = ['{"format":"batkit-note","schema":1,"version":3,"functions":[']
         for i in range(40000):
             lines.append(f'{{"kind":"hot","address":"{hex(16 * i)}","hash":"0x1","num_blocks":1,'
@@ -339,7 +339,7 @@ class Descriptions(Scratch):
                             '"index": expected a whole number, found -1')
 
     def assert_refused(self, text, line, column, message):
-        """The error, and the file as it was."""
+        """The expected error, and an unchanged file."""
         file = self.copy(SMALL)
         before = file.read_bytes()
         path = self.save("json", text)
@@ -475,7 +475,7 @@ class Descriptions(Scratch):
                 self.assert_refused(text, line, column, message)
 
     def test_depth(self):
-        """What is skipped may not nest without end."""
+        """The nesting of ignored members is limited."""
         self.assert_refused('{"x-deep":' + "[" * 1000, 1, 111,
                             "more than 100 arrays and objects inside each other")
 
@@ -494,7 +494,7 @@ class Checks(Scratch):
     """Notes that do not fit the binary."""
 
     def test_other_binary(self):
-        """The note of another program has addresses that this one has not."""
+        """The note of another program has addresses outside of this one."""
         file, other = self.copy(SMALL), fixtures.get("sqlite-fixed-profile2-22")
         before = file.read_bytes()
         done = toolbox.run("batinject", f"--note={other.note}", file)
@@ -512,7 +512,7 @@ class Checks(Scratch):
         self.assertEqual(elffile.Elf(file).note(), pathlib.Path(other.note).read_bytes())
 
     def test_one_error(self):
-        """One is enough: a secondary entry point where no block is."""
+        """One error is enough: a secondary entry point without a block."""
         file = self.copy(SMALL)
         tables = batnote.decode(elffile.Elf(file).note()).tables()
         tables[0]["secondary_entry_points"] = [1]
@@ -541,7 +541,7 @@ class Checks(Scratch):
         self.assertEqual(elffile.Elf(file).note(), note[:-4])
 
     def test_kinds_of_files(self):
-        """Each option says what the file is that it was given."""
+        """The error for each option names the kind of the given file."""
         fixture, file = fixtures.get(SMALL), self.copy(SMALL)
         self.assert_fails(f"{fixture.bolted}: expected a raw note, found an ELF file (--from takes "
                           "the note of an ELF file)", f"--note={fixture.bolted}", file)
@@ -575,11 +575,11 @@ class Checks(Scratch):
         self.assert_same(self.path("forced"), fixture.bolted)
 
         data[section.offset + 16] ^= 1
-        data[section.offset + 4] = 16  # shorter, and the same so far
+        data[section.offset + 4] = 16  # shorter, with the same beginning
         other.write_bytes(data)
         self.assert_fails(message, f"--from={other}", file)
 
-        data[section.offset + 8] = 99  # the note's type: no build-id any more
+        data[section.offset + 8] = 99  # the note's type: it is no longer a build-id
         other.write_bytes(data)
         self.assert_fails(f"{file}: this file has a build-id and {other} has none, so the note may "
                           "describe another binary (--force copies it anyway)",
@@ -596,7 +596,7 @@ class Checks(Scratch):
 
 
 class Usage(Scratch):
-    """Wrong usage: exit status 2, and nothing is touched."""
+    """Wrong usage: exit status 2, and no file changes."""
 
     def test_wrong(self):
         file = self.copy(SMALL)
@@ -632,7 +632,7 @@ class Usage(Scratch):
 
 
 class Files(Scratch):
-    """The file that is replaced: mode, owner, links, and what happens when it cannot be."""
+    """The file that is replaced: mode, owner, links, and failures."""
 
     def test_mode_and_owner(self):
         file = self.copy(SMALL)
@@ -660,9 +660,9 @@ class Files(Scratch):
                               stderr=subprocess.PIPE, check=False, text=True, timeout=300, **other)
 
     def test_owner_that_cannot_be_kept(self):
-        """What belongs to another does not hand its set-id bits on to who copies it, and is not
-        replaced by who may not write to it. Only root can have a file of another here: for anyone
-        else it is the user's own, and keeps them."""
+        """A copy of another user's file does not get its set-id bits, and a user who may not write to a
+        file cannot replace it. Only root can make a file of another user here; for other users the
+        file is their own, and keeps the bits."""
         is_root = os.geteuid() == 0
         inner = self.path("inner")
         inner.mkdir()
@@ -674,7 +674,7 @@ class Files(Scratch):
         self.assertEqual((done.returncode, done.stderr),
                          (1, f"batinject: {file}: cannot write {file}: Permission denied\n")
                          if is_root else (0, ""))
-        # The store may be in a folder that only its owner may enter.
+        # The store may be in a folder that only the folder's owner may enter.
         readable = self.copy(SMALL, "readable")
         note = pathlib.Path(shutil.copy(fixtures.get(SMALL).note, self.path("note")))
         for path in (readable, note):
@@ -732,7 +732,7 @@ class Files(Scratch):
         self.assert_alone("file", "fifo", "dangling")
 
     def test_no_room(self):
-        """The disk gets full, here: files may not be that large."""
+        """A full disk, imitated by a limit for the size of files."""
         file = self.copy(SMALL)
         for limit in (100, 4096, 4 << 20):
             def limit_size(limit=limit):
@@ -746,7 +746,7 @@ class Files(Scratch):
                 self.assert_alone("file")
 
     def test_standard_output(self):
-        """Bytes that nobody takes are an error."""
+        """A full standard output is an error."""
         file = self.copy(SMALL)
         with open("/dev/full", "wb") as full:
             done = subprocess.run([toolbox.BIN / "batinject", file, "--extract=-"], stdout=full,

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """batsymbolize against llvm-symbolizer-22: every call of recorded runs before and after BOLT, every
-option on the programs themselves, and texts with stacks."""
+option on the programs before BOLT, and texts with stacks."""
 
 import collections
 import functools
@@ -26,21 +26,21 @@ BIAS = 0x5566_7788_9000   # where a position-independent program may lie
 
 
 def llvm(*arguments, **options):
-    """What llvm-symbolizer-22 prints."""
+    """The output of llvm-symbolizer-22."""
     return subprocess.run(["llvm-symbolizer-22", *map(str, arguments)], stdout=subprocess.PIPE,
                           stderr=subprocess.DEVNULL, text=True, check=True, **options).stdout
 
 
 def hexadecimal(addresses):
-    """Addresses as a text, a line each."""
+    """Addresses as text, one a line."""
     return "".join(f"0x{address:x}\n" for address in addresses)
 
 
 def symbols(output):
-    """The frames in JSON answers, a list for each line."""
+    """The frames in JSON answers, one list for each line."""
     answers = [json.loads(line)["Symbol"] for line in output.splitlines()]
     for frame in (frame for answer in answers for frame in answer):
-        # llvm-symbolizer has none for members of classes and clones.
+        # llvm-symbolizer has no declaring place for members of classes and clones.
         del frame["StartFileName"]
     return answers
 
@@ -66,7 +66,7 @@ def call_frames(name, variant):
     """[(call before BOLT, call after BOLT, frames by llvm-symbolizer of the first)]."""
     pairs, _ = call_pairs(name, variant)
     program = debug_programs.get(name)
-    # Any byte of the call's instruction will do; its last one is there whatever its length.
+    # Any byte of the call's instruction will do; the last byte exists for any length.
     expected = symbols(llvm("-e", program.input, "--output-style=JSON", "--no-demangle",
                             input=hexadecimal(before.after - 1 for before, _ in pairs)))
     return [(before, after, frames) for (before, after), frames in zip(pairs, expected)]
@@ -76,7 +76,7 @@ class Calls(unittest.TestCase):
     """Return addresses in BOLTed programs: the frames are those of the same call before BOLT."""
 
     def check(self, name, variant, least):
-        """Returns input calls by BOLTed call, for those that are not told right."""
+        """Returns {BOLTed call: input calls} for the calls with wrong frames."""
         pairs, unpaired = call_pairs(name, variant)
         self.assertEqual({call.targets for call in unpaired},
                          {frozenset({"memcpy@plt"})} if variant == "memcpy" else set())
@@ -102,7 +102,7 @@ class Calls(unittest.TestCase):
         for name in PROGRAMS:
             for variant in ["profile2", "all", "calls"]:
                 if variant == "calls" and name.split("-")[1] not in ("fixed", "pie", "dwarf4"):
-                    continue  # options for x86-64
+                    continue  # the options are for x86-64
                 least = 1000 if name.startswith("sqlite") else 25
                 with self.subTest(name, variant=variant):
                     self.assertEqual(self.check(name, variant, least), {})
@@ -116,13 +116,13 @@ class Calls(unittest.TestCase):
         self.assertEqual(self.check("exceptions-pie", "plt", 25), {})
 
     def test_calls_that_bolt_removes(self):
-        """-inline-memcpy makes instructions of calls: those left are told right."""
+        """-inline-memcpy replaces calls by instructions; the remaining calls have the right frames."""
         for name in ["inlined-fixed", "exceptions-pie"]:
             with self.subTest(name):
                 self.assertEqual(self.check(name, "memcpy", 25), {})
 
     def test_folded_functions(self):
-        """-icf makes one function of equal ones: a call in it is a call of each, and told as one."""
+        """-icf folds equal functions into one: a call in it is a call of each, and gets the frames of one."""
         several = 0
         for name in ["inlined-fixed", "inlined-dwarf4", "sqlite-fixed"]:
             with self.subTest(name):
@@ -133,7 +133,7 @@ class Calls(unittest.TestCase):
         self.assertGreater(several, 0)
 
     def test_unbolted_program(self):
-        """Without BOLT it is an addr2line that knows of return addresses."""
+        """For a program without BOLT it is an addr2line that handles return addresses."""
         for name in ["inlined-fixed", "exceptions-gnu"]:
             with self.subTest(name):
                 program = debug_programs.get(name)
@@ -149,7 +149,7 @@ class Calls(unittest.TestCase):
 
 @functools.lru_cache(maxsize=None)
 def code_addresses(name, limit):
-    """Addresses in sections with code, at most so many of them, but for those of PLTs."""
+    """Addresses in sections with code except PLTs, at most a given number."""
     elf = elffile.Elf(debug_programs.get(name).input)
     found = []
     for section in elf.sections:
@@ -190,14 +190,14 @@ class Parity(unittest.TestCase):
     def test_options(self):
         for options in self.OPTIONS:
             for name in ["inlined-fixed", "exceptions-gnu"]:
-                # llvm-symbolizer has no declaring files for GCC's clones; see symbols().
+                # llvm-symbolizer has no declaring files for GCC's clones: see symbols().
                 if "--verbose" in options and name == "exceptions-gnu":
                     continue
                 with self.subTest(options=options, program=name):
                     self.compare(name, code_addresses(name, 700), options)
 
     def test_symbols_at_one_address(self):
-        """The largest names the address, of equals the last; one without size reaches on."""
+        """The largest symbol names the address, of equal ones the last; one without size reaches further."""
         folder = pathlib.Path(tempfile.mkdtemp(prefix="test_batsymbolize."))
         self.addCleanup(shutil.rmtree, folder)
         lines = [".text", ".globl _start, whole, alias, bare"]
@@ -232,7 +232,7 @@ class Parity(unittest.TestCase):
         self.assertEqual(fine("batsymbolize", *arguments), llvm(*arguments))
 
     def test_demangled_names(self):
-        """GNU's demangler has other words for lambdas and inherited constructors, and blanks."""
+        """GNU's demangler writes lambdas, inherited constructors and blanks differently."""
         arguments = ["-e", debug_programs.get("inlined-fixed").input]
         text = hexadecimal(code_addresses("inlined-fixed", 3000))
         mangled = llvm(*arguments, "--no-demangle", input=text).splitlines()
@@ -262,14 +262,14 @@ class Parity(unittest.TestCase):
                 self.assertEqual(fine("batsymbolize", *arguments), expected)
 
     def test_addr2line(self):
-        """Under that name it has that program's defaults."""
+        """Called addr2line, it has that program's defaults."""
         program = debug_programs.get("inlined-fixed")
         folder = pathlib.Path(tempfile.mkdtemp(prefix="test_batsymbolize."))
         self.addCleanup(shutil.rmtree, folder)
         os.symlink(BIN / "batsymbolize", folder / "addr2line")
         shutil.copy(program.input, folder / "a.out")
         addresses = [f"{a:x}" for a in code_addresses("inlined-fixed", 50)]
-        # a.out is GNU's default, LLVM's has none.
+        # GNU's default is a.out; LLVM's addr2line has no default.
         for options in [[], ["-f"], ["-fi"], ["-fip"], ["-a", "-s"]]:
             with self.subTest(options):
                 found = subprocess.run([folder / "addr2line", *options, *addresses], cwd=folder,
@@ -283,7 +283,7 @@ class Parity(unittest.TestCase):
 
 
 class Rest(unittest.TestCase):
-    """What has no table, and what goes wrong."""
+    """Code without a table, and errors."""
 
     @classmethod
     def setUpClass(cls):
@@ -292,7 +292,7 @@ class Rest(unittest.TestCase):
         cls.pair = ["-e", cls.bolted, "--original", cls.program.input]
 
     def test_plt(self):
-        """Entries of the PLT have no symbols: they are called by their functions' names."""
+        """Entries of the PLT have no symbols; they get the names of their functions."""
         for path in [self.program.input, self.bolted]:
             disassembly = subprocess.run(["llvm-objdump-22", "-d", "--section=.plt", path], check=True,
                                          stdout=subprocess.PIPE, text=True).stdout
@@ -304,7 +304,7 @@ class Rest(unittest.TestCase):
                 self.assertEqual(found[0], f"{name}@plt")
 
     def test_functions_left_in_place(self):
-        """_start, which BOLT does not touch, has the address and the name that it had."""
+        """_start, which BOLT does not move, keeps its address and its name."""
         elf = elffile.Elf(self.bolted)
         start = next(s for s in elf.symbols() if s.name == "_start")
         self.assertEqual(fine("batsymbolize", *self.pair, f"{start.address:x}").splitlines()[0],
@@ -322,7 +322,7 @@ class Rest(unittest.TestCase):
             self.assertEqual(fine("batsymbolize", *self.pair, "--lenient", *arguments), done.stdout)
 
     def test_no_original(self):
-        """Of a BOLTed binary alone there are symbols, but no lines."""
+        """A BOLTed binary alone has symbols, but no lines."""
         main = next(s for s in elffile.Elf(self.bolted).symbols() if s.name == "main")
         done = run("batsymbolize", "-e", self.bolted, f"{main.address:x}")
         self.assertEqual((done.returncode, done.stdout), (1, "main\n??:0:0\n\n"))
@@ -400,12 +400,12 @@ class Rest(unittest.TestCase):
         expected = llvm("-e", self.program.input, "--no-demangle", input=text)
         found = fine("batsymbolize", "-e", self.program.input, "--no-demangle", input=text)
         self.assertNotEqual(found, "")
-        # Symbols alone: no declaring places.
+        # Symbols give no declaring places.
         place = functools.partial(re.sub, r"^(\?\?|/).*:[0-9?]+$", "place", flags=re.M)
         self.assertEqual(place(found), place(expected))
 
     def test_answers_at_once(self):
-        """Programs that ask one question after the other wait for each answer."""
+        """A program that asks one question after the other gets each answer at once."""
         main = next(s for s in elffile.Elf(self.program.input).symbols() if s.name == "main")
         with subprocess.Popen([BIN / "batsymbolize", *self.pair], stdin=subprocess.PIPE,
                               stdout=subprocess.PIPE, text=True) as process:
@@ -418,7 +418,7 @@ class Rest(unittest.TestCase):
             self.assertEqual(process.wait(), 0)
 
     def test_sanitizer(self):
-        """AddressSanitizer takes it for llvm-symbolizer."""
+        """AddressSanitizer uses it as llvm-symbolizer."""
         folder = pathlib.Path(tempfile.mkdtemp(prefix="test_batsymbolize."))
         self.addCleanup(shutil.rmtree, folder)
         os.symlink(BIN / "batsymbolize", folder / "llvm-symbolizer")
@@ -468,7 +468,7 @@ class Stacks(unittest.TestCase):
         return next(s for s in self.functions if s.address < address <= s.address + s.size)
 
     def offset(self, address):
-        """The place in the file of an address."""
+        """The offset in the file of an address."""
         segment = next(s for s in self.elf.segments if s.type == elffile.PT_LOAD
                        and s.address <= address < s.address + s.file_size)
         return address - segment.address + segment.offset
@@ -494,7 +494,7 @@ class Stacks(unittest.TestCase):
                          [re.sub(" +", " ", line) for line in expected + lines[-1:]])
 
     def test_unnamed_frames(self):
-        """Frames without a name lie where those with one tell that the binary is."""
+        """Frames without a name are found by the place of the binary that named frames give."""
         (named, _), (address, frames) = self.calls[0], self.calls[-1]
         lines = [f"#1  0x{address + BIAS:016x} in ?? ()",
                  f"#2  0x{named + BIAS:016x} in {self.symbol(named).name} ()"]
@@ -529,7 +529,7 @@ class Stacks(unittest.TestCase):
                 start = line[:line.index("0x")] + re.search("0x[0-9a-f]+", line).group()
                 expected = [f"{start}{between}{frame['FunctionName']} {place(frame)}"
                             for frame in frames]
-                # Frames are numbered on, which takes a blank where there are two digits.
+                # The numbers of frames continue; a number with two digits takes the place of a blank.
                 found = [re.sub(r"#\d+ +", "#3  ", line) for line in self.translate([line])]
                 self.assertEqual(found, expected)
 
@@ -572,7 +572,7 @@ class Stacks(unittest.TestCase):
                 self.assertEqual(self.translate(lines), expected)
 
     def test_perf_mappings(self):
-        """Addresses in memory without names: the mapping tells."""
+        """For addresses in memory without names, the mapping gives the place of the binary."""
         segment = next(s for s in self.elf.segments if s.type == elffile.PT_LOAD
                        and s.address <= self.calls[0][0] < s.address + s.file_size)
         lines = [f"bolted 42 14.1: PERF_RECORD_MMAP2 42/42: [0x{segment.address + BIAS:x}"
@@ -581,7 +581,7 @@ class Stacks(unittest.TestCase):
         for address, frames in self.calls:
             if not segment.address <= address < segment.address + segment.file_size:
                 continue
-            # One that is interrupted there is not in the call any more, but for the last byte.
+            # The sample is in the call's last byte.
             line = (f"bolted 42 14.25:     250000 cpu-clock:u:      {address - 1 + BIAS:x}")
             lines.append(f"{line} [unknown] ({self.bolted})")
             expected.append(line + "".join(
@@ -589,11 +589,11 @@ class Stacks(unittest.TestCase):
                 for k, frame in enumerate(frames)))
         found = self.translate(lines)
         self.assertEqual(found[0], expected[0])
-        # Samples that are not named are lines like any other without a mapping.
+        # Without a mapping, samples without names are ordinary lines.
         self.assertEqual(len(found), len(expected))
 
     def test_perf_inlined_by_perf(self):
-        """What perf knew of inlined calls gives way to what is known better."""
+        """perf's own inlined calls are replaced by those from DWARF."""
         address, frames = next(c for c in self.calls if len(c[1]) > 1)
         lines = [f"\t{self.offset(address):16x} something (inlined)", "  old.c:1",
                  f"\t{self.offset(address):16x} {self.symbol(address).name} ({self.bolted})",
@@ -613,7 +613,7 @@ class Stacks(unittest.TestCase):
             self.assertEqual(found, [";".join(start + outermost_first) + " 3"])
 
     def test_folded_addresses(self):
-        """Addresses that follow each other are a stack."""
+        """Consecutive addresses are a stack."""
         addresses = [address for address, _ in self.calls]
         names = [f["FunctionName"] for _, frames in self.calls[1:] for f in frames]
         found = self.translate([f"{a:x}" for a in addresses] + [""], "--folded")

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""batvalidate from outside: nothing to find in what real BOLTs write, and something in all else.
+"""batvalidate as a program: no findings in the output of real BOLTs, and a finding in every damaged file.
 
-The checks of a note for itself are tested one by one in tests/unit/test_validate.c; here are
-those that need a binary. Files at fault are real ones, changed in one place.
+tests/unit/test_validate.c tests the checks of a note by itself one by one; the checks that need a binary
+are tested here. The damaged files are real ones, changed in one place.
 """
 
 import bisect
@@ -52,12 +52,12 @@ def findings_of(*arguments):
 
 
 def ids(file):
-    """The checks that found something."""
+    """The ids of the checks with findings."""
     return {f["check"] for f in file["findings"]}
 
 
 class ElfPatch:
-    """An ELF file to be changed in place. `elf` is as it was before."""
+    """An ELF file that is changed in place. `elf` has the original content."""
 
     def __init__(self, path):
         self.elf = elffile.Elf(path)
@@ -104,7 +104,7 @@ class Scratch(unittest.TestCase):
         return path
 
     def find(self, content, *arguments):
-        """What is found in a file of these bytes; the exit status must fit."""
+        """The findings in a file of these bytes; the exit status must fit."""
         file, status = findings_of(*arguments, self.file(content))
         self.assertEqual(status, 1 if file["errors"] else 0)
         return file
@@ -121,7 +121,7 @@ def note_of(name):
 
 
 class RealNotes(unittest.TestCase):
-    """Every fixture: whatever BOLT can do to a binary."""
+    """Every fixture, with every option of BOLT."""
 
     @classmethod
     def setUpClass(cls):
@@ -130,7 +130,7 @@ class RealNotes(unittest.TestCase):
             raise AssertionError("\n".join(f"{n}: {e}" for n, e in failed.items()))
 
     def check(self, fixture, merged, *arguments):
-        """Nothing is found, or BOLT 19's hot indices alone."""
+        """No finding, or only BOLT 19's hot indices."""
         file, status = findings_of("--round-trip", *arguments)
         expected = ["hot-index-merged"] if merged else []
         self.assertEqual([f["check"] for f in file["findings"]], expected,
@@ -156,7 +156,7 @@ class RealNotes(unittest.TestCase):
 
 
 class Merged(Scratch):
-    """The one warning on what BOLT writes."""
+    """The only warning for BOLT's own notes."""
 
     def test_text(self):
         path = fixtures.get(MERGED).bolted
@@ -182,7 +182,7 @@ class Binary(Scratch):
     """A binary changed in one place."""
 
     def patch(self, name=SMALL):
-        """The fixture's binary, to be changed."""
+        """The fixture's binary as an ElfPatch."""
         return ElfPatch(fixtures.get(name).bolted)
 
     def test_executable(self):
@@ -198,7 +198,7 @@ class Binary(Scratch):
         self.assertEqual({f["table"] for f in file["findings"]}, inside)
 
     def test_start(self):
-        """The last table one byte on: no symbol is there, nor does a frame description start."""
+        """Move the last table by one byte: neither a symbol nor a frame description starts there."""
         patch = self.patch()
         last = note_of(SMALL).cold[-1]
         field = [f for f in batnote.fields(patch.elf.note()) if f.name == "Address"][-1]
@@ -213,7 +213,7 @@ class Binary(Scratch):
         self.assertEqual(finding["severity"], "error")
 
     def test_start_by_frame_description(self):
-        """BOLT knows functions that have no symbol, too: take the symbols of one away."""
+        """BOLT also knows functions without a symbol: remove the symbols of one."""
         patch = self.patch()
         table = note_of(SMALL).cold[-1]
         for index in patch.symbols_at(table.address):
@@ -239,7 +239,7 @@ class Binary(Scratch):
         self.assertEqual(finding["entry"], first)
 
     def test_size_of_stray_branch(self):
-        """SQLite has branches whose offsets lie outside their tables; the notes are sound."""
+        """SQLite's notes have branches whose offsets lie outside their tables; they are sound."""
         strays = 0
         for name in fixtures.names(program="sqlite", target="fixed", bolt=22):
             note = note_of(name)
@@ -252,7 +252,7 @@ class Binary(Scratch):
         self.assertGreater(strays, 2)
 
     def test_fragment_name(self):
-        """Two fragments change names."""
+        """Exchange the names of two fragments."""
         patch = self.patch()
         cold = note_of(SMALL).cold
         first = cold[0]
@@ -268,7 +268,7 @@ class Binary(Scratch):
                          {hex(first.address), hex(second.address)})
 
     def test_fragment_name_by_wrong_parent(self):
-        """A hot index changed in the note: the symbols know better."""
+        """Change a hot index in the note: it contradicts the symbols."""
         patch = self.patch()
         field = [f for f in batnote.fields(patch.elf.note()) if f.name == "HotIndex"][-1]
         self.assertEqual(field.size, 1)
@@ -294,14 +294,14 @@ class Original(Scratch):
     """--original, with the input changed in one place."""
 
     def find_with(self, original, name=SMALL):
-        """What is found in the fixture beside these bytes as its input."""
+        """The findings in the fixture with these bytes as its input."""
         path = self.file(original, "input")
         file, status = findings_of(f"--original={path}", fixtures.get(name).bolted)
         self.assertEqual(status, 1 if file["errors"] else 0)
         return file
 
     def patch(self, name=SMALL):
-        """The fixture's input, to be changed, and a function of it: indices of its symbols."""
+        """The fixture's input as an ElfPatch, and the indices of the symbols of one of its functions."""
         patch = ElfPatch(fixtures.get(name).input)
         names = batnote.symbol_names(elffile.Elf(fixtures.get(name).bolted))
         tables = note_of(name).hot
@@ -393,7 +393,7 @@ class Original(Scratch):
         self.assertEqual(ids(self.find_with(patch.data)), {"original-build"})
 
     def test_build_last_bit(self):
-        """BOLT flips the last bit; a file that was left alone is as well."""
+        """BOLT flips the last bit; an unchanged build-id is accepted as well."""
         bolted, before = (elffile.Elf(p).build_id() for p in (fixtures.get(SMALL).bolted,
                                                               fixtures.get(SMALL).input))
         self.assertEqual(int(bolted, 16) ^ int(before, 16), 1)
@@ -403,10 +403,10 @@ class Original(Scratch):
         self.assertEqual(ids(self.find_with(patch.data)), set())
 
     def test_build_first_bit(self):
-        """BOLT 24 flips the first bit as well, which it does not without the last one."""
+        """BOLT 24 flips the first bit as well, but never without the last one."""
         patch = ElfPatch(fixtures.get(SMALL).input)
         section = patch.elf.section(".note.gnu.build-id")
-        patch.data[section.offset + 16] ^= 0x80     # behind three sizes and "GNU"
+        patch.data[section.offset + 16] ^= 0x80     # after three sizes and "GNU"
         self.assertEqual(ids(self.find_with(patch.data)), set())
         patch.data[section.offset + section.size - 1] ^= 1
         self.assertEqual(ids(self.find_with(patch.data)), {"original-build"})
@@ -436,7 +436,7 @@ class Original(Scratch):
 
 
 class Bytes(Scratch):
-    """Notes that do not decode, and damage that shows only when the tables are compared."""
+    """Notes that cannot be decoded, and damage that only the comparison of tables shows."""
 
     def note(self):
         """A good note's bytes."""
@@ -458,7 +458,7 @@ class Bytes(Scratch):
             self.assertIn(file["verdict"], ("unsound", "unreadable"))
 
     def test_leb128(self):
-        """The last delta of the last table made one byte longer: 0x05 becomes 0x85 0x00."""
+        """Make the last delta of the last table one byte longer: 0x05 becomes 0x85 0x00."""
         note = self.note()
         section = batnote.description_range(note)
         end = section[1]
@@ -471,7 +471,7 @@ class Bytes(Scratch):
         self.assertEqual((finding["check"], finding["offset"]), ("leb128", last.offset))
 
     def test_block_damage(self):
-        """A wrong block index: it is the first of its function that does not ascend."""
+        """A wrong block index; it is the first of its function that does not ascend."""
         note = self.note()
         table = next(i for i, t in enumerate(note_of(SMALL).hot)
                      if sum(not e.branch for e in t.entries) > 3)
@@ -485,7 +485,7 @@ class Bytes(Scratch):
         self.assertEqual(finding["offset"], address.offset)
 
     def test_many_fragments_of_one_function(self):
-        """300,000 fragments, all of one function, all with the same block: no time to square."""
+        """300,000 fragments of one function, all with the same block: the time must not be quadratic."""
         count = 300000
         digest = struct.pack("<Q", 0x10000)
         hot = b"\1" + b"\x10" + digest + b"\1\0\1\1\0" + b"\0" + digest + b"\0"
@@ -572,7 +572,7 @@ class Tool(Scratch):
         self.assertIn("No such file", batvalidate("-q", "/nonexistent").stderr)
 
     def test_names_cannot_steer(self):
-        """Control characters in file names are told as what they are."""
+        """Control characters in file names are printed as escapes."""
         path = self.folder / "a\x1b[31m\nb"
         shutil.copy(fixtures.get(SMALL).note, path)
         done = batvalidate(path)

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Blocks of functions without a table, and the fall-throughs of traces in them: as perf2bolt-22's.
+"""Blocks of functions without a table, and the fall-throughs of traces in them, against perf2bolt-22.
 
-perf2bolt prints the blocks of every function that a profile has anything in (-print-profile, with
-offsets if -enable-bat is given). So a profile with a trace at each function's start makes it print
-all, which are compared with what code_blocks_of has: starts, last instructions, entry points,
-landing pads, which ones reach the next and which of these end in a call; their successors, the
-instructions with offsets, and which functions it gives up ("IsSimple"). Random traces then go
-through perf2bolt and code_blocks_of, and must give the same pairs, as often. With sanitizers only
-code_blocks_of is run.
+perf2bolt prints the blocks of every function in which a profile has records (-print-profile, with
+offsets if -enable-bat is given). So a profile with a trace at each function's start makes it print all
+blocks. They are compared with the output of code_blocks_of: starts, last instructions, entry points,
+landing pads, which blocks reach the next one and which of these end in a call; their successors, the
+instructions with offsets, and which functions perf2bolt gives up ("IsSimple"). Then perf2bolt and
+code_blocks_of get random traces and must give the same pairs with the same counts. With sanitizers only
+code_blocks_of runs.
 """
 
 import collections
@@ -38,8 +38,8 @@ PROGRAMS = {
     "switches-pie": (["switches.cc"], "g++", ["-O2", "-fPIC"], ["-pie", "-Wl,-q"]),
 }
 
-# BOLTed binaries: what they are made from and how, besides -enable-bat. Most functions are left
-# where they were: those without a profile, and those that are skipped.
+# BOLTed binaries: their sources, and their options besides -enable-bat. Most functions are left where
+# they were: those without a profile, and those that are skipped.
 BOLTED = {
     "switches-static": ("switches-static", ["-reorder-blocks=reverse", "-funcs=main"]),
     "switches-pie": ("switches-pie", ["-reorder-blocks=reverse", "-funcs=main"]),
@@ -54,14 +54,14 @@ BOLTED = {
 
 BINARIES = [p for p in PROGRAMS if p.startswith("flow")] + list(BOLTED)
 
-# Functions that perf2bolt sees otherwise, and why.
+# Functions for which perf2bolt's result differs, and why.
 KNOWN = {
-    # It gives up not only a function that another one's branch enters inside an instruction, but
-    # that other one as well; if both are in the profile.
+    # perf2bolt gives up a function that another one's branch enters inside an instruction, and also
+    # that other one, if both are in the profile.
     "jumps_into_instruction",
 }
 
-# At least so many functions and blocks have to be there: a test of nothing would pass.
+# The least numbers of functions and blocks, so that an empty comparison fails.
 EXPECTED_SIZE = {"flow": (50, 120), "switches-static": (3000, 50000), "switches-pie": (150, 3000),
                  "sqlite": (1500, 15000)}
 
@@ -105,7 +105,7 @@ def make_bolted(name, folder):
 
 @functools.lru_cache(maxsize=None)
 def binary_of(name):
-    """The path of one of BINARIES, made if need be."""
+    """The path of one of BINARIES; it is made if it does not exist."""
     if name not in BOLTED:
         return program_step(name).folder() / "binary"
     source, options = BOLTED[name]
@@ -122,8 +122,8 @@ def binary_of(name):
 
 
 class Function:
-    """A function's address, size, name, and blocks as (start, last, flags). Its graph: of each
-    block, the starts of its successors and the offsets of instructions that are remembered."""
+    """A function's address, size, name, and blocks as (start, last, flags). Its graph: for each
+    block, the starts of its successors and the offsets of instructions that are kept."""
 
     def __init__(self, address, size, name, is_simple=False):
         self.address = address
@@ -134,7 +134,7 @@ class Function:
         self.graph = []
 
     def normal(self):
-        """The blocks without what no trace depends on: the last instruction of the last block, and
+        """The blocks without the parts that no trace depends on: the last instruction of the last block, and
         calls at the end of a block that does not reach the next."""
         return [(start, last if i + 1 < len(self.blocks) else None,
                  flags if flags & REACHES_NEXT else flags & ~ENDS_IN_CALL)
@@ -143,7 +143,7 @@ class Function:
 
 @functools.lru_cache(maxsize=None)
 def ours(name):
-    """All functions of a binary, by address, but those of its PLT."""
+    """All functions of a binary by address, without those of its PLT."""
     functions = {}
     for line in toolbox.fine("code_blocks_of", "-g", binary_of(name)).splitlines():
         if line.startswith("function "):
@@ -163,7 +163,7 @@ def ours(name):
 
 
 def perf2bolt(name, lines, *options):
-    """Let perf2bolt read a profile of these lines: what it prints, and the fdata as a counter."""
+    """perf2bolt's output for a profile of these lines, and its fdata as a counter."""
     with tempfile.TemporaryDirectory() as folder:
         profile = pathlib.Path(folder) / "profile"
         profile.write_text("".join(line + "\n" for line in lines), encoding="utf-8")
@@ -181,7 +181,7 @@ def perf2bolt(name, lines, *options):
 
 
 class Block:
-    """A block while perf2bolt's print is read."""
+    """A block while perf2bolt's output is read."""
 
     def __init__(self, label):
         self.label = label
@@ -218,7 +218,7 @@ class Block:
 
 
 def read_printed(text):
-    """Functions by address; those that perf2bolt has no blocks of are not printed."""
+    """Functions by address; perf2bolt does not print those without blocks."""
     functions = {}
     blocks = []
     for line in text.splitlines():
@@ -249,7 +249,7 @@ def read_printed(text):
 
 @functools.lru_cache(maxsize=None)
 def theirs(name):
-    """All functions that perf2bolt has blocks of, by address."""
+    """All functions for which perf2bolt has blocks, by address."""
     text, _ = perf2bolt(name, [f"F {a:x} {a:x} 1" for a in ours(name)], "-print-profile",
                         "-enable-bat")
     return read_printed(text)
@@ -279,7 +279,7 @@ class Traces:
             self.add()
 
     def range(self, function):
-        """Two offsets in a function: mostly where blocks start and end, a few blocks apart."""
+        """Two offsets in a function: mostly starts and ends of blocks, a few blocks apart."""
         blocks = function.blocks
         if not blocks or self.random.random() < .2:
             return [self.random.randrange(function.size) for _ in range(2)]
@@ -289,7 +289,7 @@ class Traces:
                 blocks[last][self.random.random() < .8])
 
     def branch(self, function):
-        """Where a trace in a function may come from, and whether that is a return."""
+        """A possible source of a trace in a function, and whether it is a return."""
         if self.random.random() < .5:
             return self.random.choice(self.returns), RETURN
         other = function if self.random.random() < .5 else self.random.choice(self.larger)
@@ -321,7 +321,7 @@ class Traces:
 
 
 def ask(name, questions):
-    """What the library says: pairs as {(function, last, start): how often}, number of invalid."""
+    """The library's result: pairs as {(function, last, start): count}, and the number of invalid traces."""
     text = "".join(f"{start:x} {end:x} {source}\n" for _, start, end, source in questions)
     answers = toolbox.fine("code_blocks_of", "-t", binary_of(name), input=text).splitlines()
     if len(answers) != len(questions):
@@ -336,7 +336,7 @@ def ask(name, questions):
 
 
 def expected_pairs(name, traces):
-    """The same from perf2bolt: what it writes for the traces, less what for their branches."""
+    """The same from perf2bolt: its records for the traces, less its records for their branches."""
     text, records = perf2bolt(name, traces.lines)
     _, branches = perf2bolt(name, traces.branches)
     records.subtract(branches)
@@ -353,12 +353,12 @@ def expected_pairs(name, traces):
 
 
 class CodeBlocksTest(unittest.TestCase):
-    """Compared with perf2bolt."""
+    """The library compared with perf2bolt."""
 
     maxDiff = None
 
     def test_blocks(self):
-        """All functions have the blocks that perf2bolt has, or both have none."""
+        """All functions have perf2bolt's blocks, or both have none."""
         for name in BINARIES:
             with self.subTest(binary=name):
                 self.compare_blocks(name)
@@ -367,7 +367,7 @@ class CodeBlocksTest(unittest.TestCase):
         """One binary."""
         least = next(size for start, size in EXPECTED_SIZE.items() if name.startswith(start))
         if toolbox.SANITIZED:
-            # Of all functions, those that perf2bolt has no blocks for among them.
+            # The blocks of all functions, also of those for which perf2bolt has none.
             self.assertGreaterEqual(len(ours(name)), least[0])
             return
         different = []
@@ -389,14 +389,14 @@ class CodeBlocksTest(unittest.TestCase):
 
     @unittest.skipIf(toolbox.SANITIZED, "decoding is test_blocks' too")
     def test_graphs(self):
-        """Where blocks lead to, which instructions are remembered, and what is given up."""
+        """The successors of blocks, the kept instructions, and the functions that are given up."""
         for name in BINARIES:
             with self.subTest(binary=name):
                 common = [(function, theirs(name)[address]) for address, function
                           in ours(name).items() if address in theirs(name)
                           and function.name not in KNOWN]
                 self.assertEqual([f.name for f, other in common if f.graph != other.graph], [])
-                # Without relocations llvm-bolt gives up what has entry points, perf2bolt does not.
+                # Without relocations llvm-bolt gives up functions with entry points; perf2bolt does not.
                 whole = [(f, other) for f, other in common
                          if not any(flags & ENTRY for _, _, flags in f.blocks[1:])]
                 self.assertEqual([f.name for f, other in whole
@@ -405,7 +405,7 @@ class CodeBlocksTest(unittest.TestCase):
                 self.assertGreater(sum(not f.is_simple for f, _ in whole), 0)
 
     def test_traces(self):
-        """Traces give the pairs that perf2bolt writes, and those are invalid that it calls so."""
+        """Traces give perf2bolt's pairs, and the same traces are invalid."""
         for name in BINARIES:
             with self.subTest(binary=name):
                 self.compare_traces(name)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Completions for bash and zsh: what the shells offer is what the tools take."""
+"""Completions for bash and zsh: the shells offer what the tools accept."""
 
 import os
 import pathlib
@@ -21,7 +21,7 @@ TOOLS = sorted(path.stem for path in (ROOT / "tools").glob("*.c"))
 
 
 def bash(tool, *words, folder=ROOT):
-    """What bash offers for the last of the words behind the tool's name; split as bash splits them."""
+    """bash's completions of the last word; `words` follow the tool's name and are split as bash splits them."""
     script = f"""source "$0"; compopt() {{ :; }}; COMP_WORDS=({tool} "$@"); COMP_CWORD=$#; _{tool}
         [[ ${{#COMPREPLY[@]}} -eq 0 ]] || printf '%s\\n' "${{COMPREPLY[@]}}" """
     done = subprocess.run(["bash", "--norc", "-c", script, FOLDER / "bash" / tool, *words], cwd=folder,
@@ -42,7 +42,7 @@ class Zsh:
                  r"READY\r")
 
     def ask(self, keys, expected):
-        """Send keys; what zsh prints, up to what is expected."""
+        """Send keys; returns zsh's output up to the expected text."""
         os.write(self.terminal, keys.encode())
         text, end = "", time.monotonic() + 60
         while not re.search(expected, text, re.S):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Every way that compilers and linkers write debug information in: what batsymbolize says of every
-instruction of a small program with inlined calls is what llvm-symbolizer says."""
+"""Every form in which compilers and linkers write debug information: for every instruction of a small
+program with inlined calls, batsymbolize gives llvm-symbolizer's answer."""
 
 import functools
 import itertools
@@ -24,7 +24,7 @@ CLANG = "clang++-22"
 GCC = "g++"
 PACKERS = ("zlib", "zstd")
 
-# Way of writing, compilers, DWARF versions, options of the compiler.
+# Form, compilers, DWARF versions, options of the compiler.
 WAYS = {
     "plain": ([CLANG, GCC], [2, 3, 4, 5], []),
     "split": ([CLANG, GCC], [4, 5], ["-gsplit-dwarf"]),
@@ -47,7 +47,7 @@ WAYS = {
 
 
 def run(*arguments, **options):
-    """A command's output; it does not fail."""
+    """A command's output; it must succeed."""
     return fixtures.run(arguments, options.pop("cwd"), **options)
 
 
@@ -67,7 +67,7 @@ def instructions(program):
 
 
 def frames_of(tool, program, addresses, folder, *options):
-    """One list of frames for each address, and what the tool said on standard error."""
+    """One list of frames for each address, and the tool's standard error."""
     done = subprocess.run([tool, "--obj=" + str(program), "--functions=linkage", "--no-demangle",
                            "--output-style=JSON", *options],
                           input="".join(f"0x{a}\n" for a in addresses), stdout=subprocess.PIPE,
@@ -84,7 +84,7 @@ def frames_of(tool, program, addresses, folder, *options):
 
 @functools.lru_cache(maxsize=None)
 def declared():
-    """Which file each function is declared in, by its linkage name, as llvm-dwarfdump has it."""
+    """{linkage name: file of the declaration} by llvm-dwarfdump."""
     with tempfile.TemporaryDirectory(prefix="batkit-test-matrix-") as folder:
         folder = pathlib.Path(folder)
         text = run("llvm-dwarfdump-22", "--debug-info", compiled(folder, GCC, 5, []), cwd=folder)
@@ -110,19 +110,19 @@ class MatrixTest(unittest.TestCase):
         self.temporary.cleanup()
 
     def program(self, compiler, version, options, name="program"):
-        """A program in a folder of its own."""
+        """A program in its own folder."""
         folder = pathlib.Path(tempfile.mkdtemp(dir=self.folder))
         return compiled(folder, compiler, version, options, name)
 
     def compare(self, program, judge=None, complaint="", inlined=20, code=None):
-        """All instructions of the program, by what is written in judge, which llvm-symbolizer
-        gets; code: the program that has the instructions."""
+        """Compare the answers for all instructions with those of llvm-symbolizer. judge: the file that
+        llvm-symbolizer reads, code: the file with the instructions; both default to the program."""
         addresses = instructions(code or program)
         self.assertGreater(len(addresses), 60)
         expected, _ = frames_of("llvm-symbolizer-22", judge or program, addresses, program.parent)
         found, said = frames_of(toolbox.BIN / "batsymbolize", program, addresses, program.parent)
         self.assertRegex(said, complaint or "^$")
-        # The judge has something to say.
+        # llvm-symbolizer's answers are not empty.
         self.assertGreater(sum(len(frames) > 1 for frames in expected), inlined)
         self.assertTrue(any(f["FileName"].endswith("matrix.h") for f in sum(expected, [])))
         self.fill_start_files(expected, found)
@@ -132,8 +132,8 @@ class MatrixTest(unittest.TestCase):
         return expected
 
     def fill_start_files(self, expected, found):
-        """llvm-symbolizer leaves out files of functions that gcc tells in another DIE or unit; they
-        are there, as llvm-dwarfdump shows."""
+        """llvm-symbolizer leaves out files of functions that gcc describes in another DIE or unit; take
+        them from llvm-dwarfdump."""
         for ours, theirs in zip(sum(found, []), sum(expected, [])):
             if ours["StartFileName"] and not theirs["StartFileName"]:
                 files = {file for name, file in declared().items()
@@ -161,7 +161,7 @@ for way, (compilers, versions, _) in WAYS.items():
 
 
 class Packages(MatrixTest):
-    """Split units in a package beside the program; the .dwo files are gone."""
+    """Split units in a package beside the program; the .dwo files are removed."""
 
     def package(self, compiler, version, options, *command):
         program = self.program(compiler, version, ["-gsplit-dwarf", *options])
@@ -184,7 +184,7 @@ class Packages(MatrixTest):
                 self.compare(self.package(compiler, version, [], "dwp"))
 
     def test_other_package(self):
-        """A package of another program has no unit of this one."""
+        """The package of another program has no unit of this program."""
         program = self.package(CLANG, 5, [], "llvm-dwp-22")
         other = self.package(CLANG, 5, ["-O1"], "llvm-dwp-22")
         shutil.copy(other.parent / "program.dwp", program.parent)
@@ -194,8 +194,8 @@ class Packages(MatrixTest):
 
 
     def test_columns_of_one_section(self):
-        """An index that has the offsets of strings six times more, for two units of many: the first
-        column counts, and the names of sections do not run over into what stands behind them."""
+        """An index with six more columns for the offsets of strings, for two units of many: the first
+        column counts, and the names of sections do not run into the data after them."""
         program = self.package(CLANG, 5, [], "llvm-dwp-22")
         package, section = program.parent / "program.dwp", program.parent / "index"
         run("llvm-objcopy-22", f"--dump-section=.debug_cu_index={section}", package,
@@ -231,7 +231,7 @@ class PackageIndex:
         self.offsets, self.sizes = numbers[:half], numbers[half:]
 
     def widened(self, places):
-        """With MANY units, those that there are in these places, and six columns more."""
+        """The index with MANY units, the real ones among them in these places, and six more columns."""
         more = [self.STRING_OFFSETS] * 6
         table = [*self.kinds, *more]
         for numbers in (self.offsets, self.sizes):
@@ -245,7 +245,7 @@ class PackageIndex:
 
 
 class Missing(MatrixTest):
-    """Without .dwo files there is what the skeletons have, and one sentence."""
+    """Without .dwo files there are only the skeletons' answers, and one sentence."""
 
     def test_skeletons(self):
         for version in (4, 5):
@@ -290,7 +290,7 @@ class Packed(MatrixTest):
 
 
 class Shared(MatrixTest):
-    """dwz puts what several files have into one file for all."""
+    """dwz moves the common parts of several files into one file."""
 
     def test_alternate_file(self):
         # dwz 0.15 cannot read the indexed addresses and lists of clang's DWARF 5.
@@ -299,7 +299,7 @@ class Shared(MatrixTest):
                 program = self.program(compiler, version, [])
                 judge = program.parent / "judge"
                 shutil.copy(program, judge)
-                # Some more of the same, so that there is something to share.
+                # More units with the same content, so that dwz finds common parts.
                 shutil.copy(program, program.parent / "second")
                 run("dwz", "-m", "shared.debug", "program", "second", cwd=program.parent)
                 self.assertTrue((program.parent / "shared.debug").exists())
@@ -315,7 +315,7 @@ class Shared(MatrixTest):
 
 
 class CompilerProfiles(MatrixTest):
-    """battranslate --format=autofdo reads what batsymbolize reads."""
+    """battranslate --format=autofdo reads the same debug information as batsymbolize."""
 
     def profile(self, program):
         """The AutoFDO profile of a sample of every instruction, and the warnings."""
@@ -329,7 +329,7 @@ class CompilerProfiles(MatrixTest):
         return output.read_text(encoding="ascii"), warnings
 
     def test_same_profile(self):
-        """However it is written, the same debug information gives the same profile."""
+        """The same debug information gives the same profile in every form."""
         ways = ["split", "types", "split-types", "64-bit", "relative", "split-inlining"]
         for version in (4, 5):
             plain, warnings = self.profile(self.program(CLANG, version, []))

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Profiles of programs in which BOLT did more than move code: llvm-bolt has to take them.
+"""llvm-bolt must take profiles of programs in which BOLT did more than move code.
 
-llvm-bolt refuses the whole profile of a function for one record that is no edge of it. The profile
-of each program's own run, translated by the note alone, may lose at most 0.1% of its samples that
-way; what llvm-bolt counts is held against the profile of the input's own run.
+llvm-bolt refuses the whole profile of a function for one record that is not an edge of it. The profile
+of each program's own run, translated by the note alone, may lose at most 0.1% of its samples in this
+way; llvm-bolt's counts are compared with the profile of the input's own run.
 """
 
 import collections
@@ -19,9 +19,9 @@ import elffile
 import fixtures
 import toolbox
 
-# What llvm-bolt must still count of the input's branches.
+# The share of the input's branches that llvm-bolt must still count.
 MOST = 0.999
-EXCHANGED = 0.998       # some of the targets that BOLT exchanged cannot be told apart
+EXCHANGED = 0.998       # some targets that BOLT exchanged cannot be distinguished
 
 # Pass, and the least share of branches; perf2bolt's records lose up to 92% of the samples here.
 NAMES = {
@@ -73,7 +73,7 @@ class Edges(unittest.TestCase):
                                             share * direct.dyno["total branches"])
 
     def test_callees_keep_their_entries(self):
-        """Each function is entered as often as traces go to its start, and as it is inlined."""
+        """The entries of a function are the traces to its start plus its inlined calls."""
         fixture = fixtures.get("sqlite-fixed-inline-22")
         starts = collections.defaultdict(set)
         for function in elffile.Elf(fixture.bolted).functions():
@@ -102,12 +102,12 @@ class Edges(unittest.TestCase):
                 fdata, _, report = self.translate(fixture)
                 found = entries(fdata)
                 self.assertGreater(report["inlined_calls"], 5000)
-                # A function of one block leaves nothing in a caller by which it could be known.
+                # A function of one block leaves nothing in its caller by which it could be recognised.
                 self.assertGreater((found & wanted).total(), 0.97 * wanted.total())
                 self.assertLess((found - wanted).total(), 0.0001 * wanted.total())
 
     def test_report_and_parity(self):
-        """What is left out is counted; --parity leaves nothing out, and gives perf2bolt's records."""
+        """The report counts what is left out; --parity leaves nothing out, and gives perf2bolt's records."""
         fixture = fixtures.get("sqlite-fixed-inline-22")
         report = self.translate(fixture)[2]
         self.assertGreater(report["within_blocks"], 10000)
@@ -121,7 +121,7 @@ class Edges(unittest.TestCase):
 
 
 def entries(path):
-    """How often each function is entered at its start, by an fdata file; without files' names."""
+    """How often each function is entered at its start, by an fdata file; names are without files."""
     counts = collections.Counter()
     for key, value in bolt_profiles.read_fdata(path)[1].items():
         if key[3] == "1" and key[5] == "0":

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Notes in ELF files that compilers, linkers and binutils made: put in, changed, taken out.
+"""Notes in ELF files of compilers, linkers and binutils: add, change, remove.
 
-What the note holds does not matter here, so nothing is checked (--no-check). That all else in the
-file stays the same is judged by elffile.py, readelf and by running the program.
+The content of the note does not matter here, so it is not checked (--no-check). elffile.py, readelf and
+a run of the program show that everything else in the file stays the same.
 """
 
 import os
@@ -42,7 +42,7 @@ EXPECTED = "sum 162\n"
 
 
 def make_note(size):
-    """A note of owner BOLT, type 1, of size bytes, with a description that means nothing."""
+    """A note of owner BOLT, type 1, of size bytes, with a meaningless description."""
     filling = bytes(i * 7 % 251 for i in range(size - 20))
     return struct.pack("<III8s", 5, size - 20, 1, b"BOLT") + filling
 
@@ -51,7 +51,7 @@ NOTES = [make_note(s) for s in (24, 5000, 32, 100000, 24)]
 
 
 def command(*arguments):
-    """Run a tool of the system, which must not fail; what it prints."""
+    """The output of a tool of the system, which must succeed."""
     return subprocess.run([str(a) for a in arguments], check=True, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, text=True, timeout=300).stdout
 
@@ -62,7 +62,7 @@ def masked_header(data):
 
 
 class Changes(unittest.TestCase):
-    """Checks that all tests share; each has a folder of its own."""
+    """Checks that all tests share, and a folder for each test."""
 
     def setUp(self):
         self.folder = pathlib.Path(tempfile.mkdtemp())
@@ -73,7 +73,7 @@ class Changes(unittest.TestCase):
         return self.folder / name
 
     def write(self, file, note, output):
-        """Give file the note (None: take it away) and check the result, which is returned."""
+        """Give file the note (None: remove it), check the result and return it."""
         if note is None:
             action = ["--remove"]
         else:
@@ -104,7 +104,7 @@ class Changes(unittest.TestCase):
         return after
 
     def check_readable(self, before, after):
-        """readelf finds nothing wrong that it did not before."""
+        """readelf reports no new fault."""
         for arguments in (["-hlSsW"], ["-x", ".text"]):
             old, new = (subprocess.run(["readelf", *arguments, path], stdout=subprocess.DEVNULL,
                                        stderr=subprocess.PIPE, check=False, text=True, timeout=300)
@@ -119,7 +119,7 @@ class Changes(unittest.TestCase):
             self.write(file, note, changed)
             self.check_readable(file, changed)
             file = changed
-        # What was added and removed leaves no more than the name behind.
+        # After the note is added and removed, only the section's name remains.
         without = self.path(f"changed{len(NOTES)}")
         self.assertLess(without.stat().st_size - original.stat().st_size, 64 + len(NOTE) + 16)
         return file
@@ -136,7 +136,7 @@ class RealFiles(Changes):
         return self.path(name)
 
     def assert_runs(self, path):
-        """The program does what it did."""
+        """The program still prints the same."""
         self.assertEqual(command(path), EXPECTED)
 
     def test_executables(self):
@@ -154,7 +154,7 @@ class RealFiles(Changes):
         self.assertEqual(output, "14\n")
 
     def test_object(self):
-        """A relocatable file, which still links."""
+        """A relocatable file, which can still be linked."""
         object_file = self.check_changes(self.compile("o", "-c", "-ffunction-sections"))
         linked = self.path("linked")
         shutil.move(object_file, self.path("changed.o"))
@@ -175,7 +175,7 @@ class RealFiles(Changes):
         self.check_changes(self.path("debug"))
 
     def test_overlay(self):
-        """Bytes behind the ELF file, as self-extracting programs have them."""
+        """Bytes after the ELF file, as in self-extracting programs."""
         file = self.compile("overlay")
         overlay = os.urandom(10001)
         size = file.stat().st_size
@@ -189,7 +189,7 @@ class RealFiles(Changes):
             file = changed
 
     def test_bolted(self):
-        """BOLT's own layout: what was removed and put back is the same file."""
+        """BOLT's own layout: removing the note and putting it back gives the same file."""
         for name in fixtures.names():
             with self.subTest(name):
                 fixture = fixtures.get(name)
@@ -206,12 +206,12 @@ class RealFiles(Changes):
 
 
 class ManySections(Changes):
-    """Around the number of sections from which on section header 0 counts them."""
+    """Files around the number of sections from which on section header 0 has the number."""
 
     def assemble(self, count):
         """An object file of that many sections."""
         source, object_file = self.path("many.s"), self.path("many.o")
-        own = count  # those that the assembler adds are not known before
+        own = count  # the assembler's own sections are not known before
         while True:
             sections = "".join(f'.section .s{i},"a"\n.byte {i % 256}\n' for i in range(own))
             source.write_text(f".globl start\nstart:\n{sections}", encoding="utf-8")
@@ -229,7 +229,7 @@ class ManySections(Changes):
                 struct.unpack_from("<Q", data, table + 32)[0])
 
     def test_last_before(self):
-        """65,279 sections and the note: the first number that does not fit."""
+        """65,279 sections and the note: the first number that does not fit in the ELF header."""
         file, added = self.assemble(SHN_LORESERVE - 1), self.path("added")
         self.assertEqual(self.header(file), (SHN_LORESERVE - 1, 0))
         self.write(file, NOTES[1], added)
@@ -241,7 +241,7 @@ class ManySections(Changes):
         self.assertEqual(self.header(removed), (SHN_LORESERVE - 1, 0))
 
     def test_many_more(self):
-        """With the index of the section names beyond the limit too."""
+        """The index of the section names is beyond the limit, too."""
         file, added = self.assemble(70000), self.path("added")
         self.write(file, NOTES[1], added)
         self.assertEqual(self.header(added), (0, 70001))
@@ -258,7 +258,7 @@ class Cost(Changes):
         source = self.path("source.c")
         source.write_text(SOURCE, encoding="utf-8")
         command("gcc", source, "-o", small)
-        # 192 MB of a section that no segment maps, as debug information is.
+        # 192 MB in a section that no segment maps, like debug information.
         large, content = self.path("large"), self.path("content")
         with open(content, "wb") as file:
             for _ in range(192):
@@ -278,7 +278,7 @@ class Cost(Changes):
 
 
 class Refused(Changes):
-    """Files that cannot have a note: a sentence, exit status 1, and nothing is written."""
+    """Files that cannot hold a note: one sentence, exit status 1, and nothing is written."""
 
     def assert_refused(self, path, message, *action):
         """The last line on standard error, and no output."""
@@ -289,7 +289,7 @@ class Refused(Changes):
         self.assertFalse(self.path("output").exists())
 
     def damaged(self, **fields):
-        """A program whose ELF header is changed: name of the field to offset, format, value."""
+        """A program with a changed ELF header: {name of the field: (offset, format, value)}."""
         source = self.path("source.c")
         source.write_text(SOURCE, encoding="utf-8")
         command("gcc", source, "-o", self.path("damaged"))
@@ -343,7 +343,7 @@ class Refused(Changes):
                                             "--enable-bat writes the note)")
 
     def test_compressed(self):
-        """A compressed note cannot be read, but replaced and removed."""
+        """A compressed note cannot be read, but it can be replaced and removed."""
         fixture = fixtures.get("small-fixed-profile2-22")
         compressed = self.path("compressed")
         elf = elffile.Elf(fixture.bolted)

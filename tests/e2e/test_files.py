@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What tools do to files: nothing is lost, half-written, or open to more people than before.
+"""The tools' handling of files: nothing is lost, half-written, or open to more users than before.
 
-The program is the small one of tests/data/demo. What is expected are its bytes, and what ls, getfacl,
-getfattr and getcap would say of files before and after.
+The program is the small one of tests/data/demo. Its bytes are compared before and after, and so is the
+information that ls, getfacl, getfattr and getcap would print.
 """
 
 import itertools
@@ -19,7 +19,7 @@ import unittest
 import elffile
 import toolbox
 
-# Where setcap is, which a user may not have in the PATH.
+# The folder of setcap, which may not be in a user's PATH.
 os.environ["PATH"] += ":/usr/sbin:/sbin"
 
 DEMO = pathlib.Path(__file__).resolve().parents[1] / "data" / "demo"
@@ -27,12 +27,12 @@ NOBODY = 65534
 IS_ROOT = os.geteuid() == 0
 ACCESS_LIST = "system.posix_acl_access"
 
-# As often as a fault that depends on threads has to show itself.
+# The number of repetitions that shows a fault that depends on threads.
 REPEATS = 4
 
 
 def keeps_attributes(folder):
-    """Can files in the folder have access control lists and attributes of the user's own?"""
+    """True if files in the folder can have access control lists and user attributes."""
     probe = pathlib.Path(folder, "probe")
     probe.write_bytes(b"")
     try:
@@ -72,12 +72,12 @@ class Scratch(unittest.TestCase):
         return self.folder / name
 
     def snapshot(self):
-        """The content of all files: nothing temporary may be left."""
+        """The content of all files, so that a temporary file would be noticed."""
         return {path.name: path.read_bytes() for path in self.folder.iterdir()
                 if path.is_file() and not path.is_symlink()}
 
     def assert_refused(self, message, tool, *arguments, **options):
-        """Exit status 1, this at the end of the first error line, and all files as they were."""
+        """Exit status 1, this text at the end of the first error line, and unchanged files."""
         before = self.snapshot()
         done = toolbox.run(tool, *arguments, **options)
         self.assertEqual((done.returncode, done.stdout), (1, ""), done.stderr)
@@ -103,14 +103,14 @@ class Descriptors(Scratch):
     """Tools whose standard input, output and error output are closed, in every combination."""
 
     def without_build_id(self, name):
-        """A copy without build-id: batinject warns where there is none."""
+        """A copy without build-id, for which batinject prints a warning."""
         data = bytearray((DEMO / "small.bolt").read_bytes())
         section = elffile.Elf(DEMO / "small.bolt").section(".note.gnu.build-id")
         data[section.offset + 8] = 99
         return self.save(name, bytes(data))
 
     def each(self):
-        """Which descriptors are closed."""
+        """Yields each combination of closed descriptors."""
         for count in range(4):
             for closed in itertools.combinations(range(3), count):
                 for _ in range(REPEATS):
@@ -118,7 +118,7 @@ class Descriptors(Scratch):
                         yield closed
 
     def test_batinject(self):
-        """A warning and what was done do not get into the file."""
+        """Messages do not get into the file."""
         source, whole = self.without_build_id("source"), self.folder / "whole"
         self.without_build_id("bare")
         toolbox.fine("batinject", "-q", "--remove", self.folder / "bare")
@@ -127,7 +127,7 @@ class Descriptors(Scratch):
             for quiet in ([], ["-q"]):
                 file = pathlib.Path(shutil.copy(self.folder / "bare", self.folder / "file"))
                 status = run_closed(closed, "batinject", *quiet, f"--from={source}", file)
-                # What cannot be said is not done.
+                # If the message cannot be printed, nothing is done.
                 fails = 1 in closed and not quiet
                 self.assertEqual(status, 1 if fails else 0)
                 expected = self.folder / ("bare" if fails else "whole")
@@ -150,7 +150,7 @@ class Descriptors(Scratch):
                 self.assertTrue(self.snapshot() == expected, "profiles are not whole")
 
     def test_readers(self):
-        """What only prints fails if it cannot, and leaves its files alone."""
+        """Tools that only print fail if they cannot print, and do not change their files."""
         expected = self.snapshot()
         for closed in self.each():
             for tool, *arguments in (("batdump", self.app), ("batvalidate", self.app),
@@ -159,7 +159,7 @@ class Descriptors(Scratch):
         self.assertTrue(self.snapshot() == expected)
 
     def test_closed_input(self):
-        """Standard input that is closed is none, not an empty one."""
+        """A closed standard input is an error, not an empty input."""
         self.assertEqual(run_closed((0,), "batinject", "--note=-", self.app), 1)
         self.assertEqual(run_closed((0,), "battranslate", self.app, "-p", "-", "-o",
                                     self.folder / "x"), 1)
@@ -183,14 +183,14 @@ class Together(Scratch):
                                 *self.translate(good, keep, bad, nowhere))
 
     def test_full_device(self):
-        """Where one output takes no more bytes, the other is not replaced."""
+        """If one output is full, the other is not replaced."""
         keep = self.save("keep", b"old")
         for good, bad in (("-o", "-w"), ("-w", "-o")):
             self.assert_refused("cannot write /dev/full: No space left on device",
                                 *self.translate(good, keep, bad, "/dev/full"))
 
     def test_found_before_reading(self):
-        """A wrong path is told before a wrong profile is."""
+        """A wrong path is reported before a wrong profile."""
         nowhere = self.folder / "none" / "x"
         for output in ("-o", "-w"):
             self.assert_refused(f"cannot write {nowhere}: No such file or directory",
@@ -198,7 +198,7 @@ class Together(Scratch):
                                 nowhere)
 
     def test_full_report(self):
-        """A report that cannot be printed: nothing has changed."""
+        """If the report cannot be printed, no file changes."""
         before = self.snapshot()
         with open("/dev/full", "wb") as full:
             done = subprocess.run([toolbox.BIN / "battranslate", self.app, "-p",
@@ -209,7 +209,7 @@ class Together(Scratch):
         self.assertTrue(self.snapshot() == before)
 
     def test_standard_output_by_name(self):
-        """A file that standard output goes to keeps what it has; the report is not among it."""
+        """A file behind standard output keeps its content; the report does not go there."""
         expected = toolbox.fine(*self.translate("-o", "-")).encode()
         lines = self.save("lines", b"before\n")
         with open(lines, "ab") as file:
@@ -220,7 +220,7 @@ class Together(Scratch):
         self.assertIn(b"records written", done.stderr)
 
     def test_all_formats(self):
-        """Each writer begins before it reads and ends whole."""
+        """Each writer creates its output before it reads, and completes it."""
         for form in ("fdata", "yaml", "preagg"):
             keep = self.save("keep", b"old")
             toolbox.fine(*self.translate(f"--format={form}", "-o", keep))
@@ -228,7 +228,7 @@ class Together(Scratch):
                              keep.read_text(encoding="utf-8"))
         for form in ("autofdo", "profgen"):
             keep = self.save("keep", b"old")
-            # The demonstration has no debug information, and no original is given.
+            # The program has no debug information, and no original is given.
             self.assertEqual(toolbox.run(*self.translate(f"--format={form}", "-o", keep)).returncode,
                              1)
             self.assertEqual(keep.read_bytes(), b"old")
@@ -238,7 +238,7 @@ class Together(Scratch):
 
 
 class Inputs(Scratch):
-    """No tool writes over what it reads, whatever that is called."""
+    """No tool overwrites a file that it reads, whatever name the file is given by."""
 
     def names(self, file):
         """Other names of a file: relative, with dots, symbolic and hard links."""
@@ -254,7 +254,7 @@ class Inputs(Scratch):
                                 "batinject", self.app, f"--extract={name}")
 
     def test_batinject(self):
-        """The file itself may be written to, where the note comes from may not."""
+        """The output may be FILE itself, but not the file of the note."""
         note = self.folder / "note"
         toolbox.fine("batinject", self.app, f"--extract={note}")
         for name in self.names(note):
@@ -285,7 +285,7 @@ class Inputs(Scratch):
         self.assert_refused(f"it is the same file as the input {self.app}", *plain, "-o", self.app)
 
     def test_one_another(self):
-        """Two outputs that are one file, there already or not."""
+        """Two outputs with the same file, which exists or not."""
         (self.folder / "sub").mkdir()
         plain = ["battranslate", self.app, "-p", DEMO / "small.preagg"]
         there = self.save("there", b"old")
@@ -296,13 +296,13 @@ class Inputs(Scratch):
                                 "written too", *plain, "-o", first, "-w", second)
 
     def test_both_on_standard_output(self):
-        """Which is a pipe, under two names."""
+        """Two names of standard output, which is a pipe."""
         self.assert_refused("cannot write /dev/stdout: it is the same file as -, which is written "
                             "too", "battranslate", self.app, "-p", DEMO / "small.preagg", "-o", "-",
                             "-w", "/dev/stdout")
 
     def test_standard_output(self):
-        """Of which the tool knows no name."""
+        """Standard output is an input file; the tool does not know its name."""
         profile = pathlib.Path(shutil.copy(DEMO / "small.preagg", self.folder / "profile"))
         before = self.snapshot()
         with open(profile, "ab") as file:
@@ -317,24 +317,24 @@ class Inputs(Scratch):
 
 
 def says(command, path):
-    """What a command prints of a file, but for its name."""
+    """A command's output for a file, without the file's name."""
     done = subprocess.run([*command, path], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                           check=True, text=True)
     return done.stdout.replace(str(path), "FILE").replace(str(path)[1:], "FILE")
 
 
 def access_of(path):
-    """Who may do what with a file, and what is attached to it."""
+    """The permissions, owner and attributes of a file."""
     return (says(["getfacl", "-n"], path), says(["getfattr", "-d", "-m", "-", "-e", "hex"], path),
             says(["getcap"], path), stat.S_IMODE(path.stat().st_mode), path.stat().st_uid,
             path.stat().st_gid)
 
 
 class Access(Scratch):
-    """Mode, owner, access control list, capabilities, attributes: as before."""
+    """Mode, owner, access control list, capabilities and attributes are kept."""
 
     def restrict(self, path):
-        """One more user may read, the file's own group may not; two attributes."""
+        """Allow one more user to read, forbid it to the file's group, and add two attributes."""
         path.chmod(0o750)
         subprocess.run(["setfacl", "-m", "g::---,u:12345:r-x,m::r-x", path], check=True)
         os.setxattr(path, "user.origin", b"build 17")
@@ -354,13 +354,13 @@ class Access(Scratch):
             self.assertEqual(access_of(self.app), expected)
 
     def test_elsewhere(self):
-        """A copy is open to those who could read the file, and to nobody else."""
+        """Only users who could read the file can read a copy."""
         expected = self.restrict(self.app)
         toolbox.fine("batinject", "--remove", self.app, "-o", self.folder / "new")
         self.assertEqual(access_of(self.folder / "new"), expected)
 
     def test_other_outputs(self):
-        """A profile, or a note, that replaces another."""
+        """A profile or a note that replaces another one."""
         keep = self.save("keep", b"old")
         expected = self.restrict(keep)
         toolbox.fine("batinject", self.app, f"--extract={keep}")
@@ -369,20 +369,20 @@ class Access(Scratch):
         self.assertEqual(access_of(keep), expected)
 
     def test_folder_with_default(self):
-        """What the folder gives to new files is not for one that has its own access."""
+        """The folder's default list for new files does not apply to a file that is replaced."""
         subprocess.run(["setfacl", "-d", "-m", "u:12345:rwx,m::rwx", self.folder], check=True)
         subprocess.run(["setfacl", "-b", self.app], check=True)
         self.app.chmod(0o775)
         expected = access_of(self.app)
         toolbox.fine("batinject", "--remove", self.app)
         self.assertEqual(access_of(self.app), expected)
-        # A new file is what any new file is there.
+        # A new file gets the folder's default list.
         toolbox.fine("batinject", self.copy("other"), f"--extract={self.folder / 'note'}")
         self.save("made", b"")
         self.assertEqual(access_of(self.folder / "note"), access_of(self.folder / "made"))
 
     def run_as_nobody(self, *arguments):
-        """Run a copy of batinject as a user who has no privilege, root's being of no use here."""
+        """Run a copy of batinject as a user without privileges, because root may do everything."""
         tool = shutil.copy(toolbox.BIN / "batinject", self.folder / "tool")
         self.folder.chmod(0o755)
         other = {"user": NOBODY, "group": NOBODY, "extra_groups": []} if IS_ROOT else {}
@@ -391,7 +391,7 @@ class Access(Scratch):
         return done.returncode, done.stderr
 
     def nobodys(self):
-        """A folder, and a copy in it, of the user who is going to change it."""
+        """A folder and a copy in it, which belong to the user of run_as_nobody()."""
         inner = self.folder / "inner"
         inner.mkdir()
         file = self.copy("inner/file")
@@ -401,10 +401,10 @@ class Access(Scratch):
         return file
 
     def test_attribute_that_cannot_be_carried(self):
-        """Capabilities take root: to lose them without a word would be to break the program."""
+        """Only root can set capabilities: losing them without an error would break the program."""
         file = self.nobodys()
         if not IS_ROOT:
-            # Nobody but root can make such a file: what the user may set is carried.
+            # Only root can make such a file; attributes that the user may set are carried over.
             os.setxattr(file, "user.origin", b"1")
             self.assertEqual(self.run_as_nobody("--remove", file), (0, ""))
             self.assertEqual(os.getxattr(file, "user.origin"), b"1")
@@ -419,7 +419,7 @@ class Access(Scratch):
         self.assertEqual(os.listdir(file.parent), ["file"])
 
     def test_group_that_cannot_be_kept(self):
-        """The members of another group get no more than everybody had."""
+        """The members of another group get no more permissions than others had."""
         file = self.nobodys()
         if IS_ROOT:
             os.chown(file, NOBODY, 23456)
@@ -441,7 +441,7 @@ class Access(Scratch):
                          if IS_ROOT else (0, ""))
 
     def test_read_only(self):
-        """Who may not write to a file does not replace it either. Root may, and it stays so."""
+        """A user who may not write to a file cannot replace it. Root can, and the mode stays."""
         file = self.nobodys()
         file.chmod(0o444)
         before = file.read_bytes()
@@ -461,7 +461,7 @@ class Access(Scratch):
 
 
 class Status(Scratch):
-    """Exit status 1 means that nothing was replaced."""
+    """With exit status 1, nothing was replaced."""
 
     def test_full_standard_output(self):
         note = self.folder / "note"
@@ -490,7 +490,7 @@ class Changed(Scratch):
         command = [toolbox.BIN / "batinject", self.app, f"--note={self.folder / 'fifo'}", *arguments]
         with subprocess.Popen([str(c) for c in command], stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, text=True) as process:
-            # Opening waits for the reader, who has opened the program before.
+            # Opening waits for the reader, which opens the program first.
             with open(self.folder / "fifo", "wb") as fifo:
                 change()
                 fifo.write(note)
@@ -499,7 +499,7 @@ class Changed(Scratch):
         return process.returncode, messages
 
     def assert_noticed(self, change, content, *arguments):
-        """What another program has written stays."""
+        """The change is noticed, and the changed file stays."""
         self.assertEqual(self.inject_meanwhile(change, *arguments),
                          (1, f"batinject: {self.app}: was changed by another program while it was "
                              "copied\n"))
@@ -526,7 +526,7 @@ class Changed(Scratch):
         self.assert_noticed(lambda: self.app.chmod(0o700), bytes(content))
 
     def test_another_batinject(self):
-        """The first to end wins, the other says so."""
+        """The first one to end replaces the file; the other one fails with a message."""
         toolbox.fine("batinject", "--remove", self.app, "-o", self.folder / "removed")
         removed = (self.folder / "removed").read_bytes()
         (self.folder / "removed").unlink()

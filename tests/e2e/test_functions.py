@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Which function an address belongs to, and its name: the same as perf2bolt-22 says.
+"""The function of an address, and its name, against perf2bolt-22.
 
-One branch record from outside to each of thousands of addresses (where symbols, functions and
-sections begin, end and have their middle, and some between) goes into a pre-aggregated profile.
-Each has a count of its own, by which it is found again in what perf2bolt writes. functions_at says
-for the same addresses what the library has.
+A pre-aggregated profile has one branch record from outside to each of thousands of addresses (starts,
+ends and middles of symbols, functions and sections, and some between). Each record has a unique count,
+which identifies it in perf2bolt's output. functions_at prints the library's answers for the same
+addresses.
 """
 
 import inspect
@@ -21,12 +21,12 @@ import fixtures
 
 FUNCTIONS_AT = pathlib.Path(os.environ["BATKIT_BIN"]) / "functions_at"
 
-# Every program, target and layout; of SQLite, by far the largest, what is different in kind.
+# Every program, target and layout; of SQLite, by far the largest, only different kinds.
 WANTED = fixtures.names(program=["small", "secondary", "exceptions", "samename"], bolt=22) + [
     "sqlite-fixed-profile2-22", "sqlite-fixed-oldtext-22", "sqlite-pie-icf-22",
     "sqlite-shared-all-22", "sqlite-aarch64-all-22", "sqlite-fixed-profile2-19"]
 
-# perf2bolt dies when it disassembles the function of this name, which is no code: what is left of
+# perf2bolt crashes when it disassembles the function of this name, which is no code, but the rest of
 # .text where BOLT put its output. (BOLT 22.1)
 DEADLY = {"sqlite-fixed-oldtext-22": ".bolt.org.text/1"}
 
@@ -50,7 +50,7 @@ ODD = {
                ["-pie", "-Wl,-z,force-bti"]),
 }
 
-# Any profile makes BOLT move functions. These have a name that stands for one everywhere.
+# Any profile makes BOLT move functions. These functions have a unique name in all programs.
 ODD_PROFILE = "".join(f"1 main 0 1 {name} 0 0 100\n" for name in
                       ["sized", "alias_global", "call", "helper/odd_functions.c/1"])
 
@@ -74,7 +74,7 @@ def make_odd(kind, folder):
 
 
 def odd(kind):
-    """The path of odd_functions, BOLTed, of that kind."""
+    """The path of the BOLTed odd_functions of that kind."""
     machine, compiler, flags, link = ODD[kind]
     ingredients = [kind, inspect.getsource(make_odd), flags, link, ODD_PROFILE, fixtures.version(compiler),
                    fixtures.version("llvm-bolt-22"),
@@ -84,11 +84,11 @@ def odd(kind):
     return step.folder() / "bolted"
 
 
-# --- Who says what -------------------------------------------------------------------------------
+# --- The library's answers and perf2bolt's -------------------------------------------------------
 
 
 def functions_at(*arguments, **options):
-    """What functions_at prints, as lines."""
+    """The lines that functions_at prints."""
     done = subprocess.run([FUNCTIONS_AT, *arguments], stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, check=False, timeout=300, text=True, **options)
     if done.returncode != 0:
@@ -105,7 +105,7 @@ def ask_us(binary, addresses, *symbols):
 
 
 def split_fields(line):
-    """The fields of a line of fdata: blanks in names stand behind backslashes."""
+    """The fields of a line of fdata; a blank in a name has a backslash before it."""
     fields = [""]
     escaped = False
     for letter in line:
@@ -137,7 +137,7 @@ def ask_perf2bolt(binary, counts, folder):
 
 
 def interesting(binary):
-    """Addresses that tell one rule from another, in ascending order."""
+    """Addresses at which the rules differ, in ascending order."""
     elf = elffile.Elf(binary)
     ranges = [(s.address, s.size) for s in elf.symbols() if s.address]
     ranges += [(s.address, s.size) for s in elf.sections if s.address]
@@ -160,7 +160,7 @@ class Parity(unittest.TestCase):
     maxDiff = None
 
     def check(self, binary, deadly=None):
-        """Both say the same of the binary's addresses."""
+        """Both give the same answers for the binary's addresses."""
         chance = random.Random(2)
         addresses = interesting(binary)
         answers = ask_us(binary, addresses)
@@ -178,31 +178,31 @@ class Parity(unittest.TestCase):
         differences = []
         for key in sorted(set(ours) | set(theirs)):
             if ours.get(key) != theirs.get(key):
-                # A sum of several counts shows as a number.
+                # Several addresses of one place have the sum of their counts.
                 differences.append(f"{key[0]} {key[1]}: "
                                    f"here {where.get(ours.get(key), ours.get(key))}, perf2bolt "
                                    f"{where.get(theirs.get(key), theirs.get(key))}")
         self.assertEqual(differences[:20], [], f"{len(differences)} of {len(theirs)} differ")
 
     def test_fixtures(self):
-        """What the other tests translate profiles of."""
+        """The binaries whose profiles other tests translate."""
         for name in WANTED:
             with self.subTest(name):
                 self.check(fixtures.get(name).bolted, DEADLY.get(name))
 
     def test_odd_functions(self):
-        """Symbols as only assemblers write them, and every PLT."""
+        """Symbols that only assemblers write, and every kind of PLT."""
         for kind in ODD:
             with self.subTest(kind):
                 self.check(odd(kind))
 
 
 class Symbols(unittest.TestCase):
-    """Where the symbols come from."""
+    """The sources of symbols."""
 
     @staticmethod
     def without_symbols(binary, path):
-        """A copy whose symbol table is none; everything else stays where it is."""
+        """A copy whose symbol table has another type; everything else stays in its place."""
         elf = elffile.Elf(binary)
         data = bytearray(elf.data)
         table = int.from_bytes(data[0x28:0x30], "little")
@@ -214,7 +214,7 @@ class Symbols(unittest.TestCase):
         return path
 
     def test_symbols_of_an_unstripped_copy(self):
-        """A stripped program and its symbols apart say what the whole one does."""
+        """A stripped program with its symbols in another file gives the same answers as the whole one."""
         binary = fixtures.get("samename-fixed-all-22").bolted
         addresses = interesting(binary)
         with tempfile.TemporaryDirectory() as folder:
@@ -225,8 +225,8 @@ class Symbols(unittest.TestCase):
     def test_symbols_of_a_file_for_debuggers(self):
         """objcopy --only-keep-debug keeps symbols and section headers, but no code.
 
-        It drops sections' own symbols, so that the few functions that are nothing else (.init/1)
-        go without.
+        It drops the symbols of sections, so that the few functions with only such a symbol (.init/1)
+        are missing.
         """
         binary = fixtures.get("samename-pie-all-22").bolted
         addresses = interesting(binary)

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Control characters in names, paths and text that come from files: none comes out of any tool.
+"""Control characters in names, paths and text that come from files: no tool prints them.
 
-A program with debug information is BOLTed, and names of functions and files in it and in its input
-are changed, byte for byte, to ones with newlines, terminal sequences, C1 controls and bytes that
-are no UTF-8. Each tool does the same with the files as they were and as they are now, and has to
-print and write the same number of lines without any control character.
+A program with debug information is BOLTed. Names of functions and files in it and in its input are
+replaced, byte for byte, by names with newlines, terminal sequences, C1 controls and bytes that are not
+UTF-8. Each tool runs with the original and with the changed files, and must print and write the same
+number of lines without any control character.
 """
 
 import functools
@@ -24,14 +24,14 @@ import perf_scenes
 import qemu_trace
 import toolbox
 
-# What a name may hold, and what of it cannot be told apart in fdata and YAML.
+# Hostile beginnings of names, and those that fdata and YAML cannot express.
 HOSTILE = [b"\x1b[31m", b"\n1 x 0 9\n", b"\xc2\x9b31m", b"\x9b31m", b"\r", b"\t", b"\x7f", b"'\"\\ ",
            b"\xc3\xa4", b"\xff", b"\xef\xbb\xbf", b";", b"\xe0\x9b\x80", b"\xc2\x85", b"\n", b"\x01"]
 SOURCE = b"\x1b]\n\xc2\x85\r4.c"
 
 
 def controls(data):
-    """Control characters in bytes that are no line ends: C0, DEL, C1 as UTF-8 and as they are."""
+    """The control characters in bytes that are not line ends: C0, DEL, C1 as UTF-8 and as single bytes."""
     text = data.decode("utf-8", "surrogateescape")
     found = re.findall("[\0-\x09\x0b-\x1f\x7f-\x9f\udc80-\udc9f]", text)
     return sorted(set(found))
@@ -44,7 +44,7 @@ def hostile_name(name, i):
 
 
 def chosen(bolted):
-    """(address, name) of functions with a table, whose names have room for hostile ones."""
+    """(address, name) of functions with a table whose names are long enough for hostile ones."""
     tables = json.loads(toolbox.fine("batdump", "--json", bolted))["functions"]
     data = pathlib.Path(bolted).read_bytes()
     found = []
@@ -56,8 +56,8 @@ def chosen(bolted):
 
 
 def changed(path, names, source):
-    """The bytes of a file with each of the names, and those of its fragments, made hostile, and the
-    source file called source."""
+    """The bytes of a file in which each of the names, and those of its fragments, are replaced by hostile
+    ones, and the name of the source file by `source`."""
     data = pathlib.Path(path).read_bytes()
     for i, name in enumerate(names):
         data = re.sub(rb"\0" + re.escape(name) + rb"((?:\.[a-z0-9.]+)?)\0",
@@ -70,7 +70,7 @@ def changed(path, names, source):
 
 
 class Files:
-    """One of the two sets of files: input, bolted, note, preagg, and what is written."""
+    """One of the two sets of files: input, bolted, note, preagg, and the outputs."""
 
     def __init__(self, folder, program, bolted, functions, traces, is_hostile=False,
                  source=b"sqlite3.c"):
@@ -108,7 +108,7 @@ class HostileNames(unittest.TestCase):
         bolted = program.bolted("profile2")
         cls.functions = chosen(bolted)
         assert len(cls.functions) >= 2 * len(HOSTILE), len(cls.functions)
-        # The traces of a run of the BOLTed program: made ones would not fit the code.
+        # Traces of a run of the BOLTed program, because invented traces would not fit the code.
         traces = [f"{line}\n" for line in
                   qemu_trace.execute(bolted, program.command(bolted)).lines()]
         make = functools.partial(Files, program=program, bolted=bolted, functions=cls.functions,
@@ -118,13 +118,13 @@ class HostileNames(unittest.TestCase):
         cls.named = make(cls.folder / "named", is_hostile=True)
 
     def clean(self, data, what):
-        """No control characters, and the last line is whole."""
+        """There are no control characters, and the last line is complete."""
         self.assertEqual(controls(data), [], what)
         if data:
             self.assertEqual(data[-1:], b"\n", what)
 
     def both(self, tool, arguments, outputs=(), status=0, stdin=None):
-        """Run the tool on both sets: {file or "stdout": bytes} of the hostile one.
+        """Run the tool on both sets; returns {file or "stdout": bytes} of the hostile one.
 
         arguments, a function of a Files, names outputs by their paths in its folder.
         """
@@ -170,7 +170,7 @@ class HostileNames(unittest.TestCase):
             self.both("batvalidate", lambda f, o=options: [*o, f"--original={f.input}", f.bolted])
 
     def test_findings(self):
-        """Findings that name functions: the other binary's functions are somewhere else."""
+        """Findings that name functions: the other binary has its functions at other addresses."""
         other = debug_programs.get("inlined-fixed").input
         for options in ([], ["--json"]):
             self.both("batvalidate",
@@ -187,7 +187,7 @@ class HostileNames(unittest.TestCase):
                     self.assertTrue(line.fullmatch(text), text)
 
     def test_fdata_is_read_again(self):
-        """What was written adds up with the same once more, name by name."""
+        """A written file can be read again and added to itself, name by name."""
         out = self.hostile.folder / "once.fdata"
         twice = self.hostile.folder / "twice.fdata"
         toolbox.fine("battranslate", self.hostile.bolted, "-p", self.hostile.profile, "-o", out)
@@ -202,7 +202,7 @@ class HostileNames(unittest.TestCase):
             f.bolted, "-p", f.profile, "-w", f.folder / "out.yaml"], ["out.yaml"])
 
     def bolt(self, files, profile):
-        """What llvm-bolt-22 says of a profile of the input: functions with it, or its error."""
+        """llvm-bolt-22's answer to a profile of the input: the functions with a profile, or its error."""
         done = subprocess.run(["llvm-bolt-22", files.input, "-data", profile, "-o",
                                files.folder / "again"], stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, check=False)
@@ -211,8 +211,8 @@ class HostileNames(unittest.TestCase):
         return int(re.search(r"BOLT-INFO: (\d+) out of \d+ functions in the binary", text)[1])
 
     def test_bolt_reads_them(self):
-        """llvm-bolt-22 attaches profiles to all functions but those whose names the form cannot hold:
-        in fdata names with control characters, in YAML names that are no UTF-8."""
+        """llvm-bolt-22 attaches profiles to all functions except those whose names the form cannot hold:
+        in fdata names with control characters, in YAML names that are not UTF-8."""
         names = [hostile_name(name, i) for i, (_, name) in enumerate(self.functions)]
         lost = {"fdata": sum(bool(controls(n) or b"\n" in n) for n in names),
                 "yaml": sum("\ufffd" in n.decode("utf-8", "replace") for n in names)}
@@ -308,7 +308,7 @@ class HostilePaths(unittest.TestCase):
             self.check_events(bolted, data, has_branches=kind != sampled)
 
     def check_events(self, bolted, data, has_branches):
-        """The name in each form that holds it."""
+        """The name is in each output that has the events."""
         out = {form: self.folder / form for form in ("fdata", "yaml", "preagg")}
         toolbox.fine("battranslate", bolted, "-p", data, "-o", out["fdata"], "-w", out["yaml"],
                      *([] if has_branches else ["-ba"]))

@@ -15,7 +15,7 @@ import toolbox
 
 MERGED = ["sqlite-fixed-atend-19", "sqlite-fixed-all-19", "sqlite-pie-atend-19",
           "sqlite-shared-atend-19", "sqlite-aarch64-random2-19"]
-# Where merged indices stay inside the hot table, perf2bolt reads on and counts wrongly.
+# If merged indices stay inside the hot table, perf2bolt does not crash, but counts for wrong functions.
 CRASHES = ["sqlite-fixed-atend-19", "sqlite-fixed-all-19", "sqlite-pie-atend-19"]
 
 
@@ -71,7 +71,7 @@ class HotIndex(unittest.TestCase):
                               after.stdout)
 
     def test_same_profile_as_by_bolt_22(self):
-        """BOLT 22 lays the same code out, so the same run has to give the same profile."""
+        """BOLT 22 makes the same layout, so the same run must give the same profile."""
         profiles = {}
         for name in ("sqlite-fixed-atend-19", "sqlite-fixed-atend-22"):
             fixture = fixtures.get(name)
@@ -100,7 +100,7 @@ class HotIndex(unittest.TestCase):
                                                         names[fragment.parent.address]))
 
     def test_repaired_program(self):
-        """It validates without a warning, runs, and nothing but the note has changed."""
+        """It validates without a warning, it runs, and only the note has changed."""
         for name in MERGED:
             with self.subTest(name):
                 fixture = fixtures.get(name)
@@ -112,7 +112,7 @@ class HotIndex(unittest.TestCase):
                                 elffile.Elf(fixture.bolted).loaded_bytes())
 
     def test_sound_notes_stay(self):
-        """Repairing what is in order changes no byte."""
+        """Repairing a sound note changes no byte."""
         for name in ("sqlite-fixed-all-22", "sqlite-fixed-profile2-19", "small-aarch64-all-22"):
             with self.subTest(name):
                 fixture = fixtures.get(name)

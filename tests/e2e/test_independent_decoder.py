@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""batdump --json says of every note what batnote.py says, field by field."""
+"""batdump --json equals batnote.py's result for every note, field by field."""
 
 import json
 import os
@@ -22,7 +22,7 @@ class IndependentDecoder(unittest.TestCase):
             raise AssertionError("\n".join(f"{n}: {e}" for n, e in failed.items()))
 
     def compare(self, path, note, names):
-        """One file's JSON with what it has to be."""
+        """Compare one file's JSON with the expected tables."""
         found = json.loads(toolbox.fine("batdump", "--json", path))
         tables = note.tables(names)
         for member, value in (("format", "batkit-note"), ("schema", 1), ("version", 3),

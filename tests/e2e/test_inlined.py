@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Inlined functions, found by the note alone: on code that is made here, byte by byte.
+"""Inlined functions, found by the note alone, in code that is made here byte by byte.
 
-A function stands in a caller without entries in the note. What ran there is the function's, if its
-code is all there; it is nobody's if something else might stand there.
+A caller has a copy of a function without entries in the note. Samples in the copy count for the function
+if all of its code is there; if it could be something else, they count for no function.
 """
 
 import collections
@@ -29,7 +29,7 @@ SUM = bytes.fromhex("31c0"         # 0   xor  eax, eax
                     "c3")          # 10  ret
 SUM_ENTRIES = [(0, 0), (2, 2), (5, 5, True), (7, 7), (0xd, 0xd, True), (0x10, 0x10)]
 
-# The same in a caller, its branch inverted and its blocks apart. Blocks of the input at 0 and 9.
+# The same in a caller, with an inverted branch and separated blocks. Blocks of the input at 0 and 9.
 CALLER = bytes.fromhex("53"        # 0   push rbx
                        "31c0"      # 1   xor  eax, eax
                        "4885ff"    # 3   test rdi, rdi
@@ -71,8 +71,8 @@ class Inlined(unittest.TestCase):
             return bolt_profiles.read_fdata(folder / "out")[1], json.loads(report)
 
     def translate(self, functions, profile=()):
-        """What it makes of PROFILE and more: ({function: {(block, block): count}}, {function: times
-        it is entered from an unknown place}, report)."""
+        """The result for PROFILE and more: ({function: {(block, block): count}}, {function: entries from
+        an unknown place}, report)."""
         records, report = self.records(functions, [*PROFILE, *profile])
         edges = collections.defaultdict(collections.Counter)
         entered = collections.Counter()
@@ -86,14 +86,14 @@ class Inlined(unittest.TestCase):
         return edges, entered, report
 
     def check_not_found(self, functions):
-        """What ran in the caller is no function's but its own."""
+        """Samples in the caller count for the caller only."""
         edges, entered, report = self.translate(functions)
         self.assertEqual({}, {f: e for f, e in edges.items() if f != "g"})
         self.assertEqual({"g": 7}, dict(entered))
         self.assertEqual(0, report["inlined_calls"])
 
     def test_found(self):
-        """All that ran in the copy is the function's own, and the caller goes on behind it."""
+        """All samples in the copy count for the function, and the caller continues after it."""
         edges, entered, report = self.translate({"f": (SUM, SUM_ENTRIES),
                                                  "g": (CALLER, CALLER_ENTRIES)})
         self.assertEqual(RECORDS, dict(edges["f"]))
@@ -102,7 +102,7 @@ class Inlined(unittest.TestCase):
         self.assertEqual(7, report["inlined_calls"])
 
     def test_beside_calls(self):
-        """The function's own run joins."""
+        """The function's own run is added to the run in the copy."""
         own = [f"T {CALL + 0x30:x} {START:x} {START + 5:x} 100",
                f"T {START + 5:x} {START + 0x10:x} {START + 0x10:x} 100"]
         edges, entered, _ = self.translate({"f": (SUM, SUM_ENTRIES),
@@ -112,25 +112,25 @@ class Inlined(unittest.TestCase):
         self.assertEqual({"f": 107, "g": 7}, dict(entered))
 
     def test_two_functions(self):
-        """Either of them may stand there."""
+        """The code may be a copy of either function."""
         self.check_not_found({"f": (SUM, SUM_ENTRIES), "g": (CALLER, CALLER_ENTRIES),
                               "h": (SUM, SUM_ENTRIES)})
 
     def test_other_code(self):
-        """One instruction is another one: at the start, in the loop, by a condition."""
+        """One instruction differs: at the start, in the loop, or by its condition."""
         for at, byte in ((2, 0xdb), (0xb, 0x06), (0xf, 0x10), (6, 0x7f)):
             code = bytearray(CALLER)
             code[at] = byte
             self.check_not_found({"f": (SUM, SUM_ENTRIES), "g": (code, CALLER_ENTRIES)})
 
     def test_entries(self):
-        """Code that the note knows is the caller's own."""
+        """Code with an entry in the note belongs to the caller."""
         for entry in ((6, 4, True), (0xc, 6, True), (0x10, 6, True)):
             self.check_not_found({
                 "f": (SUM, SUM_ENTRIES), "g": (CALLER, sorted([*CALLER_ENTRIES, entry]))})
 
     def test_two_returns(self):
-        """Behind a call there is one place to go on, not two."""
+        """A call returns to one place, not two."""
         function = bytes.fromhex("4885ff" "7403" "31c0" "c3" "89f8" "c3")
         entries = [(0, 0), (3, 3, True), (5, 5), (8, 8)]
         caller = bytes.fromhex("53" "4885ff" "7404" "31c0" "eb02" "89f8" "5b" "c3")
@@ -143,7 +143,7 @@ class Inlined(unittest.TestCase):
             self.assertEqual({("1", "f", "0", "1", "f", "5"): 6} if calls else {}, found)
 
     def test_tail_call(self):
-        """A jump of the function to another one is a call in the caller: from the function."""
+        """A jump of the function to another one is a call in the caller; it counts for the function."""
         start = CALL + 0x20
         function = (bytes.fromhex("4885ff" "7405" "e9") +
                     (start - TEXT - 10).to_bytes(4, "little") + b"\xc3")

@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What battranslate says that llvm-bolt will refuse, against what llvm-bolt-22 refuses.
+"""battranslate's prediction of what llvm-bolt will refuse, against llvm-bolt-22.
 
-With the input's code at hand the numbers are the same: functions that it judges, those that it calls
-stale, and their samples. Profiles that do not fit are perf2bolt's records of programs in which BOLT
-did more than move code, records made up at random, and runs of another build. By the note alone the
-numbers are near.
+With the input's code the numbers are equal: the judged functions, the stale ones, and their samples. The
+profiles that do not fit are perf2bolt's records of programs in which BOLT did more than move code,
+random records, and runs of another build. By the note alone the numbers are close.
 """
 
 import json
@@ -22,22 +21,22 @@ import elffile
 import fixtures
 import toolbox
 
-# perf2bolt's records lose 11% to 67% of the samples here, and in none of the others less than 5
-# functions.
+# perf2bolt's records lose 11% to 67% of the samples of these, and at least 5 functions of each of the
+# others.
 PARITY = ["sqlite-fixed-inline-22", "sqlite-fixed-cpython-22", "sqlite-pie-passes-22",
           "sqlite-aarch64-passes-22"]
 LEAST_STALE = 50
 
-# How far what is said by the note alone may be off, as a share of all samples.
+# The largest error of the numbers by the note alone, as a share of all samples.
 NEAR = 0.05
 
-# Inputs for which records are made up, and how often.
+# Inputs for which random records are made, and how many times.
 RANDOM = {"sqlite-fixed-profile2-22": 2, "sqlite-aarch64-profile2-22": 1,
           "exceptions-pie-all-22": 2, "secondary-aarch64-all-22": 2}
 
 
 class Folder(unittest.TestCase):
-    """Tests with a folder of their own."""
+    """Tests with a scratch folder."""
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -46,18 +45,18 @@ class Folder(unittest.TestCase):
         self.fdata, self.yaml = self.path / "x.fdata", self.path / "x.yaml"
 
     def report(self, binary, profile, *options):
-        """What battranslate reports; its outputs are self.fdata and self.yaml."""
+        """battranslate's report; the outputs are self.fdata and self.yaml."""
         return json.loads(toolbox.fine("battranslate", binary, "-p", profile, "-o", self.fdata,
                                        "-w", self.yaml, "--report=json", *options))
 
     def ask_bolt(self, binary, path):
-        """llvm-bolt's judgement of an output, in the terms of the report."""
+        """llvm-bolt's judgement of an output, with the keys of the report."""
         judgement = bolt_judge.attach(binary, path)
         return {"functions": judgement.functions, "stale_functions": judgement.functions_refused,
                 "stale_samples": judgement.stale_samples, "samples": judgement.samples}
 
     def compare(self, binary, report):
-        """All numbers are llvm-bolt's; returns those of fdata and of YAML."""
+        """All numbers equal llvm-bolt's; returns those of fdata and of YAML."""
         results = []
         for path, suffix in ((self.fdata, ""), (self.yaml, "_yaml")):
             found = said(report, suffix)
@@ -65,7 +64,7 @@ class Folder(unittest.TestCase):
             if toolbox.SANITIZED:
                 continue
             wanted = self.ask_bolt(binary, path)
-            if wanted["samples"] is None:   # it prints that only where functions are stale
+            if wanted["samples"] is None:   # it prints that only if functions are stale
                 wanted["samples"] = found["samples"]
             self.assertEqual(found, wanted, path)
             results.append(found)
@@ -73,7 +72,7 @@ class Folder(unittest.TestCase):
 
 
 def said(report, suffix=""):
-    """What a report says of one output."""
+    """The numbers of a report for one output."""
     return {"functions": report["judged_functions" + suffix],
             "stale_functions": report["stale_functions" + suffix],
             "stale_samples": report["stale_samples" + suffix],
@@ -103,7 +102,7 @@ class Perf2boltsRecords(Folder):
                     self.assertAlmostEqual(share(said(by_note, suffix)), share(exact), delta=NEAR)
 
     def test_ours_have_none(self):
-        """The same runs without --parity: nothing is said to be stale."""
+        """The same runs without --parity: no function is reported as stale."""
         for name in PARITY:
             with self.subTest(name):
                 fixture = fixtures.get(name)
@@ -115,7 +114,7 @@ class Perf2boltsRecords(Folder):
                     self.assertGreater(report["judged_functions"], 400)
 
 
-# --- Records made up ----------------------------------------------------------------------------
+# --- Random records -----------------------------------------------------------------------------
 
 
 class Graph:
@@ -128,8 +127,8 @@ class Graph:
 
 
 def graphs(binary, is_bolted=False):
-    """All functions that have blocks, by the names that profiles have: without a note f/file.c/1 is
-    called f/1."""
+    """All functions that have blocks, by their names in profiles: without a note f/file.c/1 is named
+    f/1."""
     found = []
     for line in toolbox.fine("code_blocks_of", "-g", binary).splitlines():
         if line.startswith("function "):
@@ -147,7 +146,7 @@ def graphs(binary, is_bolted=False):
 
 
 def made_up(functions, seed):
-    """Lines of fdata: some that fit each function's code, some that miss it by little."""
+    """Lines of fdata: some that fit each function's code, and some that miss it by a few bytes."""
     chance = random.Random(seed)
     lines = set()
     for function in functions:
@@ -167,7 +166,7 @@ def made_up(functions, seed):
 
 
 class MadeUp(Folder):
-    """Counts are random, so that a sum tells which functions it is of."""
+    """Counts are random, so that a sum identifies the functions in it."""
 
     def test_plain(self):
         """fdata of a binary without a note."""
@@ -179,7 +178,7 @@ class MadeUp(Folder):
                     self.judge(binary, binary, made_up(functions, seed))
 
     def test_boltedcollection(self):
-        """... and of a BOLTed one, for which llvm-bolt has other rules."""
+        """fdata of a BOLTed binary, for which llvm-bolt has other rules."""
         for name in list(RANDOM)[:2]:
             with self.subTest(name):
                 fixture = fixtures.get(name)
@@ -188,7 +187,7 @@ class MadeUp(Folder):
                            f"--original={fixture.input}")
 
     def judge(self, binary, original, lines, *options):
-        """fdata alone: what is made up has no place in YAML."""
+        """Only fdata: YAML has no place for random records."""
         profile = self.path / "made_up.fdata"
         profile.write_text("".join(line + "\n" for line in lines), encoding="utf-8")
         found = said(self.report(binary, profile, *options))
@@ -202,8 +201,8 @@ class MadeUp(Folder):
 
 
 def retarget_branches(binary, path):
-    """Write a copy in which some short conditional branches go to other blocks of their function.
-    How many."""
+    """Write a copy in which some short conditional branches go to other blocks of their function;
+    returns how many."""
     elf = elffile.Elf(binary)
     text = elf.section(".text")
     data = bytearray(pathlib.Path(binary).read_bytes())
@@ -213,7 +212,7 @@ def retarget_branches(binary, path):
     for function in graphs(binary):
         address = addresses.get(function.name.split("/")[0])
         if address is None or not function.name.endswith("/1") or chance.random() < 0.8:
-            continue        # other functions may share their name
+            continue        # other functions may have the same name
         for _, last, successors, _ in function.blocks:
             at = text.offset + address + last - text.address
             near = [b[0] for b in function.blocks if -128 <= b[0] - last - 2 < 128]
@@ -225,10 +224,10 @@ def retarget_branches(binary, path):
 
 
 class OtherBuilds(Folder):
-    """Profiles of another program than the one that llvm-bolt is given."""
+    """Profiles of a program that differs from the one that llvm-bolt reads."""
 
     def test_other_branches(self):
-        """Some functions of the input are others than those that were profiled."""
+        """Some functions of the input differ from the profiled ones."""
         fixture = fixtures.get("sqlite-fixed-profile2-22")
         other = self.path / "other"
         self.assertGreater(retarget_branches(fixture.input, other), 100)
@@ -244,7 +243,7 @@ class OtherBuilds(Folder):
             self.assertGreater(figures["stale_functions"], 10)
 
     def test_other_compiler_options(self):
-        """The profiled program was optimised, the one for llvm-bolt hardly."""
+        """The profiled program was optimised; the one for llvm-bolt was hardly optimised."""
         fixture = fixtures.get("small-fixed-profile2-22")
         other = self.path / "other"
         subprocess.run(["gcc", "-O1", "-fno-pie", "-no-pie", "-Wl,-q", fixtures.SOURCES / "small.c",
@@ -261,10 +260,10 @@ class OtherBuilds(Folder):
 
 
 class Report(Folder):
-    """What became of samples in code that BOLT made."""
+    """The other numbers of the report: samples in code that BOLT made."""
 
     def test_promoted_and_inlined(self):
-        """Where BOLT promotes, inlines, does neither."""
+        """Fixtures in which BOLT promotes, inlines, or does neither."""
         for variant, promoted, inlined in (("icp", True, False), ("inline", False, True),
                                            ("sctc", False, False), ("passes", True, True)):
             with self.subTest(variant):
@@ -279,7 +278,7 @@ class Report(Folder):
                                 report["samples"] // 100)
 
     def test_text(self):
-        """The same for people: what is an estimate is called so."""
+        """The report as text: it names its estimates as such."""
         fixture = fixtures.get("sqlite-fixed-icp-22")
         arguments = [fixture.bolted, "-p", bolt_profiles.reference(fixture).profile("T"), "-o",
                      self.fdata, "--parity"]

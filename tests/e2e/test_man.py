@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The manual pages: they have the options that the tools have, and their examples work."""
+"""The manual pages have the tools' options, and their examples work."""
 
 import collections
 import os
@@ -101,14 +101,14 @@ class Pages(unittest.TestCase):
                                                for name in ("sqlite3.c", "sqlite_driver.c"))))
         named = sum(int(line.rsplit(" ", 1)[1]) for line in folded
                     if words.intersection(line.rsplit(" ", 1)[0].split(";")))
-        # How much of a short run is the kernel's and the dynamic linker's is up to the machine.
+        # The share of the kernel and the dynamic linker in a short run depends on the machine.
         expected = [stack for stack in stacks
                     if words.intersection(re.findall(r" (\w+) \(\S*/sqlite3\.bolt\)",
                                                      stack.decode("utf-8", "replace")))]
         self.assertGreaterEqual(named, len(expected))
 
     def check_injected(self, folder, fixture, older):
-        """What the examples of batinject leave behind."""
+        """The files after the examples of batinject."""
         bolted = pathlib.Path(fixture.bolted).read_bytes()
         for name in ["sqlite3.bolt", "sqlite3.again", "sqlite3.shipped"]:
             self.assertEqual((folder / name).read_bytes() == bolted, True, name)
@@ -118,7 +118,7 @@ class Pages(unittest.TestCase):
                             pathlib.Path(older.bolted).read_bytes(), True)
 
     def check_translated(self, folder, fixture):
-        """What the examples of battranslate leave behind: a profile once, twice and three times."""
+        """The files after the examples of battranslate: a profile once, twice and three times."""
         once = by_targets(bolt_profiles.reference(fixture).fdata("T"))
         for name, times in [("sqlite3.fdata", 1), ("day1.fdata", 2), ("day2.fdata", 3)]:
             self.assertEqual({k: c * times for k, c in once.items()},
@@ -128,7 +128,7 @@ class Pages(unittest.TestCase):
 
 
 def by_targets(path):
-    """{end of records: count}: perf2bolt says of some branches that they are in another block."""
+    """{end of records: count}, because perf2bolt puts some branches into another block."""
     counts = collections.Counter()
     for key, (_, count) in bolt_profiles.read_fdata(path)[1].items():
         counts[key[3:]] += count

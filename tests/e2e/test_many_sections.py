@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Files of more than 65,521 sections, as -ffunction-sections without a linker's merging gives: the
-indices of some of them are the numbers that, in a symbol, say "absolute" and "common"."""
+"""Files of more than 65,521 sections, as -ffunction-sections gives them if the linker does not merge: the
+indices of some sections are the numbers that mean "absolute" and "common" in a symbol."""
 
 import pathlib
 import struct
@@ -16,8 +16,8 @@ FIRST, SECOND, LAST = 0xFFF1, 0xFFF2, 0xFFFF  # SHN_ABS, SHN_COMMON, SHN_XINDEX
 
 
 def make(path):
-    """Three functions of 0x40 bytes, each in a section of its own with such an index. A symbol that
-    is really absolute stands at f's address."""
+    """Three functions of 0x40 bytes, each in its own section with such an index. A symbol that is
+    really absolute has f's address."""
     elf = odd_elf.MadeElf()
     while len(elf.headers) < FIRST:
         elf.section(".s", odd_elf.SHT_PROGBITS)

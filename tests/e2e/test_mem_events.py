@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Samples of loads from memory: battranslate against perf2bolt-22, merge-fdata-22 and llvm-bolt-22.
 
-perf2bolt does not translate where the load is: it writes offsets in the output binary's functions and
-fragments, and none at all for position-independent binaries. There the note says what is right
-(batnote.py), and perf2bolt what the data is called.
+perf2bolt does not translate the load's place: it writes offsets in the output binary's functions and
+fragments, and no loads at all for position-independent binaries. Here the note gives the right places
+(batnote.py), and perf2bolt gives the names of the data.
 """
 
 import functools
@@ -35,7 +35,7 @@ STACK, HEAP = 0x7ffd12345678, 0x7abc00001230
 
 @functools.lru_cache(maxsize=None)
 def loads_of(name):
-    """The Fixture of that name, with a folder that stays as long as the tests."""
+    """The Fixture of that name, with a folder that exists while the tests run."""
     return Fixture(name, tempfile.mkdtemp(dir=FOLDER.name))
 
 
@@ -85,24 +85,24 @@ class Fixture:
         return memory(out)
 
     def battranslate(self, path, *options):
-        """Ours."""
+        """battranslate's records of memory."""
         out = self.folder / "our.fdata"
         toolbox.fine("battranslate", self.fixture.bolted, "-p", path, "-o", out, "-q", "--parity", *options)
         return memory(out)
 
     def _name_data(self, count):
-        """{address: (name, offset)} of some data, as perf2bolt has them; told by their counts."""
+        """{address: (name, offset)} of some data by perf2bolt, identified by their counts."""
         sections = [s for s in self.elf.sections
                     if s.flags & 2 and not s.flags & 4 and s.size and not s.flags & 0x400]
         addresses = set()
         for section in sections:
-            # What BOLT has moved, and the loader's own, is in no symbol.
+            # Data that BOLT has moved, and the loader's, are in no symbol.
             share = count if section.name in (".rodata", ".data", ".bss") else 4
             addresses |= {section.address + self.numbers.randrange(section.size)
                           for _ in range(share)}
         addresses = self.numbers.sample(sorted(addresses), min(count, len(addresses)))
         loads = [(self.hot[0].address, a) for i, a in enumerate(addresses) for _ in range(i + 1)]
-        # Where the load is would be lost, if it were where a process has the binary.
+        # perf2bolt would lose the load if its address were that in a process.
         records = self.perf2bolt(self.session(loads, moved=False))
         named = {}
         for (_, _, kind, name, offset), number in records.items():
@@ -126,7 +126,7 @@ class Fixture:
 
 
 class FakeReference:
-    """What parity.CorrectedSamples asks of a reference."""
+    """The interface of a reference that parity.CorrectedSamples uses."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -161,7 +161,7 @@ class MemoryEvents(unittest.TestCase):
         return [(*place, data[i % len(data)]) for i, place in enumerate(places)]
 
     def expected(self, fixture, pairs):
-        """The records that these are."""
+        """The expected records of these loads."""
         counts = {}
         for _, name, offset, address in pairs:
             key = (name, f"{offset:x}", "4", *fixture.data[address])
@@ -177,7 +177,7 @@ class MemoryEvents(unittest.TestCase):
                 self.assertEqual(self.expected(fixture, pairs), fixture.battranslate(path))
 
     def test_perf2bolt_does_not_translate(self):
-        """The defect: if perf2bolt is put right one day, this test says so."""
+        """perf2bolt's defect: this test fails if perf2bolt is corrected one day."""
         fixture = loads_of(FIXED[0])
         pairs = self.pairs(fixture)
         theirs = fixture.perf2bolt(fixture.session([(p, a) for p, _, _, a in pairs]))
@@ -190,7 +190,7 @@ class MemoryEvents(unittest.TestCase):
         self.assertEqual({}, fixture.perf2bolt(fixture.session([(p, a) for p, _, _, a in pairs])))
 
     def test_same_data_as_perf2bolt(self):
-        """Every byte of a few objects, at the start of a function, where both offsets are 0."""
+        """Loads from every byte of a few objects, at the start of a function, where both offsets are 0."""
         for name in FIXED[:3]:
             with self.subTest(name):
                 fixture = loads_of(name)
@@ -248,7 +248,7 @@ class MemoryEvents(unittest.TestCase):
                 self.assertEqual(direct, fixture.battranslate(whole, "--filter-mem-profile=0"))
 
     def test_other_outputs(self):
-        """YAML says nothing of loads; basic samples and pre-aggregated text have no room for them."""
+        """YAML has no loads; basic samples and pre-aggregated text have no form for them."""
         fixture = loads_of(FIXED[0])
         path = fixture.session([(p, a) for p, _, _, a in self.pairs(fixture)])
         yamls = []
@@ -267,7 +267,7 @@ class MemoryEvents(unittest.TestCase):
 
 
 class FurtherOn(unittest.TestCase):
-    """What becomes of the records."""
+    """Further use of the records."""
 
     @classmethod
     def setUpClass(cls):
@@ -275,7 +275,7 @@ class FurtherOn(unittest.TestCase):
         cls.addClassCleanup(holder.cleanup)
         cls.folder = pathlib.Path(holder.name)
         cls.data = loads_of(FIXED[0])
-        # At functions' starts: there is an instruction there in the input binary.
+        # At functions' starts, where the input binary certainly has an instruction.
         cls.loads = [(t.address, a) for t, a in zip(cls.data.hot, sorted(cls.data.data) * 3)]
         cls.path = cls.data.session([*cls.loads, (cls.data.hot[0].address, STACK)])
         cls.fdata = cls.folder / "loads.fdata"
@@ -283,7 +283,7 @@ class FurtherOn(unittest.TestCase):
                      "--filter-mem-profile=0")
 
     def test_merging(self):
-        """merge-fdata and battranslate add them up alike; read back they are the same."""
+        """merge-fdata and battranslate give the same sums, and the records are the same after reading them."""
         merged, again = self.folder / "merged", self.folder / "again"
         fixtures.run(["merge-fdata-22", "-o", merged, self.fdata, self.fdata], self.folder)
         twice = memory(merged)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Tables that BOLT writes for functions which it then does not emit: at address 0, their entries
-below it, modulo 2^32."""
+"""Tables of functions that BOLT then does not emit: they are at address 0, with entries below it,
+modulo 2^32."""
 
 import pathlib
 import tempfile

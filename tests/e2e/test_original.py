@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""With the input binary at hand: names as they count there, addresses both ways, and wrong files."""
+"""With the input binary: local names with its numbers, addresses in both directions, and wrong files."""
 
 import collections
 import functools
@@ -22,7 +22,7 @@ import toolbox
 
 
 class Folder(unittest.TestCase):
-    """Tests with a folder of their own."""
+    """Tests with a scratch folder."""
 
     def setUp(self):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="test_original."))
@@ -35,8 +35,8 @@ SAME_NAMES = re.compile(r"^(step|clamp|unused_but_kept.*)/(samename(_main)?\.c/)
 
 
 def function_addresses(path):
-    """{name as profiles have it, with a file and without: address}: what local names' numbers
-    mean."""
+    """{name in profiles, with a file and without: address}: the functions that local names' numbers
+    identify."""
     symbols = elffile.Elf(path).functions()
     result = {s.name: s.address for s in symbols}
     for name in {s.name for s in symbols}:
@@ -49,13 +49,13 @@ class Names(Folder):
     """Eight files samename.c, each with functions step and clamp, which BOLT has reordered."""
 
     def attached(self, fixture, fdata):
-        """What llvm-bolt makes of a profile: {name: Function}, as it writes it again."""
+        """{name: Function} of a profile that llvm-bolt has read and written again."""
         fixtures.run(["llvm-bolt-22", fixture.input, "-o", "out", "-data", fdata, "-w", "attached"],
                      self.folder)
         return bolt_profiles.read_yaml(self.folder / "attached")[1]
 
     def profiles(self, name):
-        """fdata of: the input's own run, the BOLTed run by us, and by perf2bolt."""
+        """fdata of the input's own run, and of the BOLTed run by battranslate and by perf2bolt."""
         fixture = fixtures.get(name)
         reference = bolt_profiles.reference(fixture)
         truth = self.folder / "truth.fdata"
@@ -70,7 +70,7 @@ class Names(Folder):
 
     @staticmethod
     def counts(functions):
-        """How often each of the functions with common names, and its blocks, were run."""
+        """How often each function with a common name, and its blocks, were executed."""
         return {name: (function.exec, {b: block[1] for b, block in function.blocks.items()})
                 for name, function in functions.items() if SAME_NAMES.match(name)}
 
@@ -86,7 +86,7 @@ class Names(Folder):
                 self.assertNotEqual(theirs, expected)
 
     def addresses_with_files(self, fixture):
-        """{"step/samename.c/1": address}: by readelf, which tells of FILE symbols."""
+        """{"step/samename.c/1": address}, by readelf, which prints FILE symbols."""
         lines = fixtures.run(["readelf", "-sW", fixture.input], ".").split(".symtab")[1].splitlines()
         places, file = {}, None
         for line in lines:
@@ -103,14 +103,14 @@ class Names(Folder):
         return {**function_addresses(fixture.input), **self.addresses_with_files(fixture)}
 
     def test_yaml_names(self):
-        """Our YAML, too, counts each function as often as the input's own run does."""
+        """In our YAML, too, each function has the counts of the input's own run."""
         fixture, reference, truth, _ = self.profiles("samename-fixed-profile2-22")
         places = self.places(fixture)
 
         def counts(functions):
             return {places[n]: f.exec for n, f in functions.items() if SAME_NAMES.match(n)}
 
-        # Functions of llvm-bolt's that were not run at all are not in the profile.
+        # The profile lacks the functions of llvm-bolt's output that were never executed.
         expected = {n: c for n, c in counts(self.attached(fixture, truth)).items() if c}
         self.assertGreater(len(expected), 10)
         self.assertLessEqual(expected.items(), counts(bolt_profiles.read_yaml(
@@ -119,7 +119,7 @@ class Names(Folder):
         self.assertFalse(expected.items() <= theirs.items())
 
     def test_calls_between_functions(self):
-        """Which function called which, and how often, is as in the input's run."""
+        """The calls between functions, with their counts, are those of the input's run."""
         for name in ["samename-fixed-profile2-22", "sqlite-fixed-all-22"]:
             with self.subTest(name):
                 fixture, reference, truth, ours = self.profiles(name)
@@ -154,7 +154,7 @@ def disassembly(path, machine):
 
 
 def is_branch(text):
-    """Branches look different with other targets; no-operations come and go."""
+    """Branches look different with other targets; no-operations are added and removed."""
     return re.match(r"(?:notrack |bnd )?(?:j|call|b\b|b\.|bl\b|cb|tb|adr|nop|data16|cs |xchg  )", text)
 
 
@@ -167,7 +167,7 @@ class Addresses(Folder):
         return output.splitlines()
 
     def executed(self, fixture, wanted):
-        """Some addresses of instructions that were run in the BOLTed binary, with and without
+        """Some addresses of executed instructions in the BOLTed binary, in functions with and without a
         table."""
         starts = set()
         for branch, start, end, _ in test_to_input.records(
@@ -216,7 +216,7 @@ class Addresses(Folder):
             self.assertIn(address, places[source])
 
     def test_every_entry_by_the_note(self):
-        """An independent decoder of the note has the same places for branches."""
+        """An independent decoder of the note gives the same places for branches."""
         fixture = fixtures.get("small-fixed-all-22")
         elf = elffile.Elf(fixture.bolted)
         note = batnote.decode(pathlib.Path(fixture.note).read_bytes(), batnote.symbol_names(elf))
@@ -313,7 +313,7 @@ class Wrong(Folder):
     """One clear sentence, exit status 1, no output."""
 
     def refused(self, bolted, original, sentence, *options):
-        """By all tools that take an input binary."""
+        """All tools that take an input binary refuse it."""
         profile = bolt_profiles.reference(fixtures.get("small-fixed-profile2-22")).profile("T")
         output = self.folder / "output"
         for form in ("fdata", "yaml", "preagg", "autofdo", "profgen"):
@@ -327,13 +327,13 @@ class Wrong(Folder):
                                    bolted), sentence)
 
     def check(self, done, sentence):
-        """What a tool says."""
+        """A tool's error."""
         self.assertEqual((done.returncode, done.stdout), (1, ""))
         self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
         self.assertRegex(done.stderr, sentence)
 
     def copy(self, path, *change):
-        """A file made of another one by a command."""
+        """A file that a command makes from another one."""
         target = self.folder / "input"
         shutil.copy(path, target)
         fixtures.run([*change, target], self.folder)
@@ -393,7 +393,7 @@ class Wrong(Folder):
         self.refused(fixture.bolted, text, "not an ELF file")
 
     def test_ignored_build_id(self):
-        """--ignore-build-id takes a file of another id, but not one that does not fit."""
+        """--ignore-build-id accepts a file with another build-id, but not one that does not fit."""
         fixture = fixtures.get("small-fixed-profile2-22")
         self.refused(fixture.bolted, fixtures.get("samename-fixed-profile2-22").input,
                      "found no function for", "--ignore-build-id")

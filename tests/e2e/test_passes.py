@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Profiles of programs in which BOLT did more than move code, by way of the input binary: llvm-bolt
-takes them whole, and makes of them what it makes of the input's own profile.
+"""Profiles of programs in which BOLT did more than move code, by way of the input binary: llvm-bolt takes
+them whole, and they have the same effect as the input's own profile.
 
 BOLT's passes one by one and together: promoted and inlined calls, three-way branches, duplicated
 tails, memcpy as code, inverted loops, conditional tail calls, and the options of CPython's build.
@@ -21,15 +21,15 @@ import fixtures
 import test_to_input
 import toolbox
 
-# How many of a fixture's branches may be taken for others, as a share of all. Which of the functions
-# that were folded (-icf) was meant is not in the profile where one of them is called by a pointer:
-# those are taken for one. All others have to be right.
+# The largest share of a fixture's branches that may count for other branches. If one of several folded
+# functions (-icf) is called by a pointer, the profile does not say which of them was meant: these count
+# for one function. All others must be right.
 WRONG = 0.005
 
-# BOLT makes these again, and their taken branches are counted.
+# BOLT makes these programs again, and their taken branches are counted.
 AGAIN = ["sqlite-fixed-passes-22", "sqlite-fixed-cpython-22", "sqlite-aarch64-passes-22"]
 
-# Three rounds of profiling the BOLTed program and BOLTing the input with what comes back.
+# Three rounds of profiling the BOLTed program and BOLTing the input with the result.
 ROUNDS = 3
 
 
@@ -43,7 +43,7 @@ def translate(fixture, folder, bolted=None, profile=None):
 
 
 def direct_calls(path):
-    """{address of a direct call: what it calls}."""
+    """{address of a direct call: its target}."""
     code = subprocess.run(["llvm-objdump-22", "-d", "--no-show-raw-insn", path], check=True,
                           text=True, stdout=subprocess.PIPE).stdout
     found = re.findall(r"^\s*([0-9a-f]+):\s+(?:bl|callq?)\s+0x([0-9a-f]+)\b", code, re.M)
@@ -51,8 +51,8 @@ def direct_calls(path):
 
 
 class Unknown:
-    """Addresses in functions that were folded and come to by other than direct calls: each is the
-    same address of the first one. starts: of all folded functions, and of these."""
+    """Addresses in folded functions that are reached by other means than direct calls: each stands for
+    the same address in the first one. starts: those of all folded functions, and of these."""
 
     def __init__(self, fixture, branches):
         folded, calls = test_to_input.Folded(fixture), direct_calls(fixture.input)
@@ -83,7 +83,7 @@ class Passes(unittest.TestCase):
     __str__ = id
 
     def check(self):
-        """The records, what llvm-bolt says of them, and the profile that they are made of."""
+        """Check the records, llvm-bolt's verdict on them, and the moved profile."""
         fixture = fixtures.get(self.name)
         truth = bolt_judge.truth(fixture)
         with tempfile.TemporaryDirectory() as folder:
@@ -95,8 +95,8 @@ class Passes(unittest.TestCase):
                 self.ask_bolt(fixture, truth.fdata("T"), yaml, report, "_yaml")
 
     def ask_bolt(self, fixture, direct, path, report, output):
-        """What llvm-bolt makes of a profile that came back, and of perf2bolt's of the input's run;
-        and that it was said before."""
+        """Compare llvm-bolt's verdicts on the translated profile and on perf2bolt's profile of the input's
+        run, and check that the report predicted them."""
         wanted = bolt_judge.attach(fixture.input, direct)
         found = bolt_judge.attach(fixture.input, path)
         self.assertGreater(wanted.dyno["total branches"], 10000)
@@ -108,7 +108,7 @@ class Passes(unittest.TestCase):
                                    msg=f"{path}: {what}")
 
     def compare_branches(self, fixture, truth, folder):
-        """How often each branch of the input was taken."""
+        """Compare how often each branch of the input was taken."""
         unknown = Unknown(fixture, test_to_input.branch_counts(truth.profile("T")))
         moved = test_to_input.branch_counts(
             test_to_input.move(fixture, bolt_profiles.reference(fixture).profile("T"), folder),
@@ -119,10 +119,10 @@ class Passes(unittest.TestCase):
 
 
 class Folded(unittest.TestCase):
-    """Functions that were folded into one."""
+    """Functions that BOLT folded into one."""
 
     def test_report(self):
-        """What is in them, and what is known: all that direct calls and their jumps begin."""
+        """The samples in them, and the known ones: all that direct calls and their jumps begin."""
         fixture = fixtures.get("folded-fixed-icf-22")
         truth = bolt_judge.truth(fixture)
         functions = {s.address: s.name for s in elffile.Elf(fixture.input).functions()}
@@ -146,7 +146,7 @@ class Folded(unittest.TestCase):
                 self.assertEqual(report["folded_known"], whole - by_pointer)
 
     def test_forms(self):
-        """No count is lost, in whatever form the run is; apart, branches and runs tell less."""
+        """No count is lost in any form of the profile; separate branches and runs say less."""
         fixture = fixtures.get("folded-fixed-icf-22")
         truth = bolt_judge.truth(fixture).profile("T")
         unknown = Unknown(fixture, test_to_input.branch_counts(truth))
@@ -168,10 +168,10 @@ class Folded(unittest.TestCase):
 
 
 class Outcome(unittest.TestCase):
-    """The program that BOLT makes of the input with a profile that came back."""
+    """The program that BOLT makes from the input with a translated profile."""
 
     def test_taken_branches(self):
-        """It takes hardly more branches than with the input's own profile; also by the note alone."""
+        """It takes hardly more branches than with the input's own profile, also by the note alone."""
         for name in AGAIN:
             with self.subTest(name), tempfile.TemporaryDirectory() as folder:
                 fixture = fixtures.get(name)
@@ -187,7 +187,7 @@ class Outcome(unittest.TestCase):
                     self.assertLessEqual(ours - direct, most * (before - direct), path)
 
     def test_rounds(self):
-        """Profile, translate, BOLT again with the same passes: the profile stays as good."""
+        """Profile, translate and BOLT again with the same passes: the profile stays as good."""
         fixture = fixtures.get("sqlite-fixed-passes-22")
         truth = bolt_judge.truth(fixture).fdata("T")
         options = fixtures.options(fixture.target, fixture.variant, fixture.bolt)
@@ -211,7 +211,7 @@ def load_tests(loader, _tests, _pattern):
     """A test for each fixture, so that a failure names it."""
     suite = unittest.TestSuite(Passes(name) for name in fixtures.passes())
     suite.addTests(loader.loadTestsFromTestCase(Folded))
-    # Sanitizers find nothing in what BOLT and qemu do.
+    # These tests run BOLT and qemu, in which sanitizers find nothing.
     if not toolbox.SANITIZED:
         suite.addTests(loader.loadTestsFromTestCase(Outcome))
     return suite

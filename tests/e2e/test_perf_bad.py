@@ -1,10 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""perf.data that is wrong in one way each: battranslate says what, where, expected and found.
+"""perf.data with one fault each: the error has the fault, the place, the expected and the found value.
 
-Each time it exits with 1 and leaves no file behind. What is read in spite of something odd, and
-counted in the report, is here as well. tests/unit/test_perf_damaged.c cuts and changes files at
-every byte.
+battranslate then exits with 1 and leaves no file. Odd files that are read, with the odd parts counted in
+the report, are tested as well. tests/unit/test_perf_damaged.c cuts and changes files at every byte.
 """
 
 import json
@@ -24,7 +23,7 @@ NAME = "small-pie-all-22"
 OTHER_ID = bytes(range(20))
 EVERY = 2003
 
-# Where things stand in a file with one event of two ids: header, ids, attributes, data.
+# Offsets in a file with one event of two ids: header, ids, attributes, data.
 IDS = 104
 ATTRIBUTES = IDS + 16
 DATA = ATTRIBUTES + 128 + 16
@@ -47,7 +46,7 @@ def scene(*events, samples=True, **start):
 
 
 class PerfBad(unittest.TestCase):
-    """One cause after another."""
+    """One fault in each test."""
 
     maxDiff = None
 
@@ -64,7 +63,7 @@ class PerfBad(unittest.TestCase):
         self.folder = pathlib.Path(holder.name)
 
     def translate(self, data, *options):
-        """battranslate of these bytes: the finished process, and the file that it is to write."""
+        """battranslate on these bytes: the finished process, and the path of its output."""
         path, output = self.folder / "perf.data", self.folder / "out.fdata"
         path.write_bytes(data)
         done = toolbox.run("battranslate", self.fixture.bolted, "-p", path, "-o", output,
@@ -72,7 +71,7 @@ class PerfBad(unittest.TestCase):
         return done, output
 
     def rejected(self, data, sentence, *options):
-        """The whole sentence behind the file's name, exit status 1, no new file."""
+        """The whole sentence after the file's name, exit status 1, no new file."""
         done, _ = self.translate(data, *options)
         self.assertEqual(f"battranslate: {self.folder}/perf.data: {sentence}\n", done.stderr)
         self.assertEqual(done.returncode, 1)
@@ -87,7 +86,7 @@ class PerfBad(unittest.TestCase):
         return json.loads(done.stdout)
 
     def test_sound(self):
-        """What the others are variations of."""
+        """The sound file that the other tests damage."""
         report = self.accepted(self.good)
         samples = len(list(self.scene.recording.samples(16, EVERY)))
         self.assertEqual(report["perf_samples"], samples)
@@ -106,32 +105,32 @@ class PerfBad(unittest.TestCase):
                           f'2 ("PERFILE2"), found "{magic}"')
 
     def test_other_byte_order(self):
-        """The same of a stream, whose size is swapped as well."""
+        """The same for a stream, whose size is swapped as well."""
         self.rejected(b"2ELIFREP" + struct.pack(">Q", 16) + bytes(64),
                       "offset 0x0: expected perf.data of a little-endian machine, found the other "
                       "byte order")
 
     def test_header_size(self):
-        """Neither a file's nor a stream's."""
+        """A size that is neither a file's nor a stream's."""
         for size in (0, 96, 105, 2**63):
             self.rejected(put(self.good, 8, "<Q", size),
                           "offset 0x8: expected a header of 104 bytes, or of 16 in a stream, found "
                           f"one of {size}")
 
     def test_cut_header(self):
-        """The file ends in it."""
+        """The file ends in the header."""
         self.rejected(self.good[:8], "offset 0x8: expected 8 more bytes, found the end of the file")
         self.rejected(self.good[:50],
                       "offset 0x32: expected 54 more bytes, found the end of the file")
 
     def test_no_records(self):
-        """perf was killed before it could write how many there are."""
+        """perf was killed before it wrote the number of records."""
         self.rejected(put(self.good, 48, "<Q", 0),
                       "offset 0x30: expected records, found none: perf record sets their size when "
                       "it ends, and may have been killed before")
 
     def test_data_outside(self):
-        """The records end behind the file, begin there, or wrap around."""
+        """The records end or begin beyond the file, or wrap around."""
         size = len(self.good)
         data_size = struct.unpack_from("<Q", self.good, 48)[0]
         for offset, length in ((DATA, size), (2**40, data_size), (2**64 - 8, 16)):
@@ -140,13 +139,13 @@ class PerfBad(unittest.TestCase):
                           f"a file of {size} bytes")
 
     def test_attributes_outside(self):
-        """The events' attributes end behind the file."""
+        """The events' attributes end beyond the file."""
         self.rejected(put(self.good, 24, "<Q", len(self.good) - 8),
                       f"offset 0x18: expected events' attributes at 0x{len(self.good) - 8:x} of "
                       f"144 bytes, found a file of {len(self.good)} bytes")
 
     def test_feature_cut(self):
-        """The file ends in its last feature, or in the table in front of them."""
+        """The file ends in its last feature, or in the features' table."""
         done, _ = self.translate(self.good[:-5])
         self.assertRegex(done.stderr, r"perf\.data: offset 0x[0-9a-f]+: expected a feature at "
                          rf"0x[0-9a-f]+ of \d+ bytes, found a file of {len(self.good) - 5} bytes\n$")
@@ -157,7 +156,7 @@ class PerfBad(unittest.TestCase):
     # --- Attributes -----------------------------------------------------------------------------
 
     def test_attribute_size(self):
-        """In the header, and its own."""
+        """The size in the header, and the attribute's own."""
         for size in (0, 79):
             self.rejected(put(self.good, 16, "<Q", size),
                           f"offset 0x10: expected entries of events' attributes of 80 to 65535 "
@@ -171,7 +170,7 @@ class PerfBad(unittest.TestCase):
                           f"128 bytes, found {size}")
 
     def test_no_events(self):
-        """A file without any."""
+        """A file without events."""
         self.rejected(put(self.good, 32, "<Q", 0),
                       "offset 0x20: expected events' attributes of 144 bytes each, found 0 bytes "
                       "in all")
@@ -186,13 +185,13 @@ class PerfBad(unittest.TestCase):
                       f"offset 0x{at + 8:x}: expected ids of 8 bytes each, found 15 bytes")
 
     def test_new_fields(self):
-        """A newer perf's field in samples: where the others stand cannot be known."""
+        """A newer perf's field in samples: the places of the other fields are unknown."""
         self.rejected(put(self.good, ATTRIBUTES + 24, "<Q", SAMPLE_TYPE | 1 << 30),
                       f"offset 0x{ATTRIBUTES:x}: expected samples of known fields, found fields "
                       f"0x{1 << 30:x} of a newer perf")
 
     def test_unknown_id(self):
-        """A sample whose id no event has."""
+        """A sample with an id that no event has."""
         events = [cycles(SAMPLE_TYPE, "a", [1]), cycles(SAMPLE_TYPE | ADDR, "b", [2])]
         bad = scene(*events)
         at = IDS + 16 + 2 * 144 + sum(map(len, bad.session.records))
@@ -202,7 +201,7 @@ class PerfBad(unittest.TestCase):
                       "that none of them has")
 
     def test_unlike_events(self):
-        """Samples of which nothing tells to which of the events they belong."""
+        """Samples without a field that says which event they belong to."""
         events = [cycles(IP | TID | TIME, "a", [1]), cycles(IP | TID | TIME | ADDR, "b", [2])]
         done, _ = self.translate(scene(*events).session.file(), "-ba")
         self.assertEqual(done.returncode, 1)
@@ -212,7 +211,7 @@ class PerfBad(unittest.TestCase):
     # --- Records --------------------------------------------------------------------------------
 
     def test_record_size(self):
-        """Sizes that no record can have, and one that ends behind the data."""
+        """Sizes that no record can have, and a record that ends beyond the data."""
         for size in (0, 7):
             self.rejected(put(self.good, DATA + 6, "<H", size),
                           f"offset 0x{DATA:x}: expected a record of at least 8 bytes, found one of "
@@ -226,7 +225,7 @@ class PerfBad(unittest.TestCase):
                       f"the data after {left}")
 
     def test_cut_stream(self):
-        """A stream that ends in a record, in a record's header, and in front of all."""
+        """A stream that ends in a record, in a record's header, and before the first record."""
         stream = self.scene.session.pipe(self.scene.build_ids())
         size = len(self.scene.session.records[-1])
         at = len(stream) - size
@@ -248,7 +247,7 @@ class PerfBad(unittest.TestCase):
                           f"stack, found one of {size} bytes, which is too short")
 
     def test_short_records(self):
-        """Records that cannot hold what they have to."""
+        """Records that are too short for their fields."""
         for kind, size, what in (
                 (perf_data.R_MMAP, 24, "a mapping with a terminated name"),
                 (perf_data.R_MMAP2, 56, "a mapping with a terminated name"),
@@ -261,7 +260,7 @@ class PerfBad(unittest.TestCase):
                           f"of {size + 8} bytes")
 
     def test_long_build_id(self):
-        """Of more bytes than there is room for."""
+        """A build-id with more bytes than the record's field."""
         bad = scene(build_id=OTHER_ID)
         first = bad.session.records[1]
         bad.session.records[1] = put(first, 8 + 32, "<B", 21)
@@ -281,7 +280,7 @@ class PerfBad(unittest.TestCase):
     # --- Compressed -----------------------------------------------------------------------------
 
     def test_damaged_compression(self):
-        """No zstd, and a stream whose beginning is missing."""
+        """Data that is not zstd, and a stream whose beginning is missing."""
         for break_records in (lambda r: r.__setitem__(0, r[0][:8] + b"no zstd!" + r[0][16:]),
                               lambda r: r.pop(0)):
             bad = scene()
@@ -316,7 +315,7 @@ class PerfBad(unittest.TestCase):
     # --- Nothing for this binary ----------------------------------------------------------------
 
     def test_other_programs(self):
-        """What the file is about, with build-ids, from records and from the list."""
+        """The error names the programs in the file, with build-ids from records and from the list."""
         bad = Scene(self.fixture)
         bad.other_program(101)
         bad.session.mmap2(102, 102, 0x400000, 4096, 0, "/opt/third", build_id=bytes(19) + b"3")
@@ -327,7 +326,7 @@ class PerfBad(unittest.TestCase):
                       f"{(bytes(19) + b'3').hex()}), /opt/fourth")
 
     def test_many_other_programs(self):
-        """More than a sentence can hold: the first ones, and how many more."""
+        """With many programs, the error names the first ones and how many more there are."""
         bad = Scene(self.fixture)
         for i in range(1000):
             bad.session.mmap2(200 + i, 200 + i, 0x400000, 4096, 0, f"/usr/bin/program-{i}")
@@ -341,7 +340,7 @@ class PerfBad(unittest.TestCase):
         self.assertGreater(named, 3)
 
     def test_no_mappings(self):
-        """Samples, and nothing about mappings."""
+        """Samples without mappings."""
         bad = Scene(self.fixture)
         bad.session.sample(ip=1, pid=100)
         self.rejected(bad.session.file(),
@@ -349,7 +348,7 @@ class PerfBad(unittest.TestCase):
                       "no mappings were recorded")
 
     def test_other_build(self):
-        """Of that name, but not that build; --ignore-build-id takes it."""
+        """The right name, but another build; --ignore-build-id accepts it."""
         name = self.scene.file_name
         sentence = (f"expected a process that has bolted (build-id {self.build_id}), found only "
                     "other builds of it (--ignore-build-id accepts them): "
@@ -362,7 +361,7 @@ class PerfBad(unittest.TestCase):
             self.accepted(data, "--ignore-build-id")
 
     def test_no_samples(self):
-        """The binary was mapped, and others were sampled."""
+        """The binary was mapped, but only others were sampled."""
         bad = scene(samples=False)
         bad.other_program(101)
         done, output = self.translate(bad.session.file(build_ids=bad.build_ids()), "-q")
@@ -372,7 +371,7 @@ class PerfBad(unittest.TestCase):
         self.assertEqual(output.read_text(encoding="ascii"), "boltedcollection\n")
 
     def test_no_branch_stacks(self):
-        """How to record them, or what else there is. perf2bolt's other spelling works, too."""
+        """The error says how to record branch stacks, or names other samples. perf2bolt's other spelling works, too."""
         bad = scene(cycles(IP | TID | TIME | PERIOD))
         samples = len(list(bad.recording.samples(16, EVERY)))
         data = bad.session.file(build_ids=bad.build_ids())
@@ -382,7 +381,7 @@ class PerfBad(unittest.TestCase):
         self.accepted(data, "-nl")
 
     def test_other_process(self):
-        """--pid of a process that does not have the binary: which do."""
+        """--pid of a process without the binary: the error names processes that have it."""
         two = scene()
         two.start(101, 1)
         two.other_program(102)
@@ -394,7 +393,7 @@ class PerfBad(unittest.TestCase):
     # --- Odd, but read --------------------------------------------------------------------------
 
     def test_unknown_records(self):
-        """Of a newer kernel and a newer perf: skipped and counted."""
+        """Records of a newer kernel and a newer perf are skipped and counted."""
         odd = scene()
         odd.session.add(record(40, bytes(16)), record(99, b""), record(1000, bytes(8)))
         report = self.accepted(odd.session.file(build_ids=odd.build_ids()))
@@ -403,7 +402,7 @@ class PerfBad(unittest.TestCase):
         self.assertRegex(done.stdout, r"(?m)^records of unknown kinds +3$")
 
     def test_lost_records(self):
-        """What perf says that it lost is counted."""
+        """Records that perf lost are counted."""
         odd = scene()
         odd.session.lost(5)
         odd.session.lost_samples(6)
@@ -411,7 +410,7 @@ class PerfBad(unittest.TestCase):
         self.assertEqual(report["perf_lost"], 11)
 
     def test_nothing_left_behind(self):
-        """A file that was there before stays as it was."""
+        """An existing output file does not change."""
         output = self.folder / "out.fdata"
         output.write_text("before\n", encoding="ascii")
         done, _ = self.translate(self.good[:-1])

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""perf.data files that perf_data.py makes of real executions: battranslate against perf2bolt-22.
+"""perf.data files that perf_data.py makes from real executions: battranslate against perf2bolt-22.
 
-perf must read each file without a word on standard error; then fdata and YAML must be the same.
-What the file has to say is known apart from both (perf_scenes.Truth), and where perf2bolt says otherwise
-for a known reason, the truth counts: perf2bolt then translates it from pre-aggregated text. How
-often that was, by cause, is printed at the end.
+perf must read each file without a message on standard error; then fdata and YAML must be the same. The
+content of the file is known independently of both (perf_scenes.Truth). Where perf2bolt differs for a
+known reason, the truth counts: perf2bolt then translates it from pre-aggregated text. The number of
+these cases, by cause, is printed at the end.
 """
 
 import collections
@@ -44,7 +44,7 @@ CAUSES = collections.Counter()
 
 
 def perf(*arguments):
-    """What perf prints; it must have nothing to complain about."""
+    """perf's output; it must print no message."""
     done = subprocess.run(["perf", *map(str, arguments)], capture_output=True, text=True,
                           check=False)
     if done.returncode != 0 or done.stderr:
@@ -54,7 +54,7 @@ def perf(*arguments):
 
 
 def perf2bolt(binary, path, folder, *options):
-    """perf2bolt's fdata and YAML of a file: their readings, and what it printed."""
+    """perf2bolt's fdata and YAML of a file as values, and its output."""
     fdata, yaml = pathlib.Path(folder, "their.fdata"), pathlib.Path(folder, "their.yaml")
     log = fixtures.run(["perf2bolt-22", binary, "-p", path, "-o", fdata, "-w", yaml, *options],
                        folder)
@@ -62,22 +62,22 @@ def perf2bolt(binary, path, folder, *options):
 
 
 def battranslate(binary, path, folder, *options):
-    """battranslate's fdata and YAML of a file, perf2bolt's records."""
+    """battranslate's fdata and YAML of a file as values, with perf2bolt's records (--parity)."""
     fdata, yaml = pathlib.Path(folder, "our.fdata"), pathlib.Path(folder, "our.yaml")
     toolbox.fine("battranslate", binary, "-p", path, "-o", fdata, "-w", yaml, "--parity", *options)
     return bolt_profiles.read_fdata(fdata), bolt_profiles.read_yaml(yaml)
 
 
 def names(headers):
-    """An fdata file's header lines, the names of events in any order.
+    """An fdata file's header lines, with the names of events in any order.
 
-    perf2bolt takes the colon that perf script puts behind an event's name for a part of it.
+    perf2bolt takes the colon that perf script puts after an event's name as a part of it.
     """
     return {tuple(sorted(re.sub(":$", "", word) for word in line.split())) for line in headers}
 
 
 class PerfData(unittest.TestCase):
-    """Files of many kinds."""
+    """perf.data files of many kinds."""
 
     maxDiff = None
 
@@ -89,11 +89,11 @@ class PerfData(unittest.TestCase):
     @classmethod
     def tearDownClass(cls):
         causes = ", ".join(f"{cause}: {n}" for cause, n in sorted(CAUSES.items()))
-        print(f"\nfiles that perf2bolt reads otherwise, by cause: {causes or 'none'}",
+        print(f"\nfiles that perf2bolt reads differently, by cause: {causes or 'none'}",
               file=sys.stderr)
 
     def write(self, data, name="perf.data"):
-        """The file's path. perf reads it, all of it."""
+        """Write the file and return its path. perf must be able to read all of it."""
         path = self.folder / name
         path.write_bytes(data)
         perf("script", "-f", "-i", path, "-F", "pid,event,ip", "--show-mmap-events",
@@ -101,7 +101,7 @@ class PerfData(unittest.TestCase):
         return path
 
     def same(self, theirs, ours, what, blocks=True):
-        """Both have the same records and functions; blocks: and those of functions with a table."""
+        """Both have the same records and functions; with `blocks`, also the blocks of functions with a table."""
         self.assertEqual(names(theirs[0][0]), names(ours[0][0]), f"{what}: header")
         problem = parity.difference(theirs[0][1], ours[0][1])
         self.assertIsNone(problem, f"{what}: {problem}")
@@ -118,7 +118,7 @@ class PerfData(unittest.TestCase):
         return perf2bolt(scene.fixture.bolted, path, self.folder, "--pa")
 
     def check(self, scene, data, *options, cause=None):
-        """Branch stacks: ours are perf2bolt's and the truth, the truth alone if there is a cause."""
+        """Branch stacks: our records are perf2bolt's and the truth; if there is a cause, only the truth."""
         what = scene.fixture.name
         path = self.write(data)
         expected = None
@@ -138,7 +138,7 @@ class PerfData(unittest.TestCase):
     # --- Programs -------------------------------------------------------------------------------
 
     def test_programs(self):
-        """Each kind of fixture, 16 or 32 deep, with the build-id in the file."""
+        """Each kind of fixture, stacks of 16 or 32 entries, with the build-id in the file."""
         for name, depths in ALL.items():
             for depth in depths:
                 with self.subTest(name=name, depth=depth):
@@ -148,7 +148,7 @@ class PerfData(unittest.TestCase):
                     self.check(scene, scene.session.file(build_ids=scene.build_ids()))
 
     def test_basic_samples(self):
-        """The samples' addresses, with -ba; perf2bolt's mistake in cold fragments put right."""
+        """The samples' addresses, with -ba; perf2bolt's mistake in cold fragments is corrected."""
         for name in BASIC:
             with self.subTest(name=name):
                 scene = Scene(fixtures.get(name), cycles(IP | TID | TIME | PERIOD), every=43)
@@ -156,13 +156,13 @@ class PerfData(unittest.TestCase):
                 self.check_basic(scene, scene.session.file(build_ids=scene.build_ids()))
 
     def test_basic_samples_of_stacks(self):
-        """-ba of a file that has branch stacks."""
+        """-ba for a file with branch stacks."""
         scene = Scene(fixtures.get(FIXED))
         scene.run(scene.start(100))
         self.check_basic(scene, scene.session.file(build_ids=scene.build_ids()))
 
     def test_basic_samples_of_two_events(self):
-        """Both events' names stand in the header."""
+        """The header has the names of both events."""
         events = [cycles(IP | TID | TIME | IDENTIFIER, "cycles:u", [1]),
                   cycles(IP | TID | TIME | PERIOD | IDENTIFIER, "instructions:u", [2], config=1)]
         scene = Scene(fixtures.get(PIE), *events)
@@ -172,7 +172,7 @@ class PerfData(unittest.TestCase):
         self.check_basic(scene, scene.session.file(build_ids=scene.build_ids()))
 
     def check_basic(self, scene, data, *options):
-        """Basic samples: ours are perf2bolt's, corrected."""
+        """Basic samples: our records are perf2bolt's, corrected."""
         path = self.write(data)
         ours = battranslate(scene.fixture.bolted, path, self.folder, "-ba", *options)
         theirs = perf2bolt(scene.fixture.bolted, path, self.folder, "-ba", *options)
@@ -200,7 +200,7 @@ class PerfData(unittest.TestCase):
                 self.check(scene, scene.session.file(**features), *arguments, **options)
 
     def test_several_processes(self):
-        """Each has the binary elsewhere; samples of other programs are not ours."""
+        """Each process has the binary elsewhere; samples of other programs do not count."""
         def build(scene):
             processes = [scene.start(100 + i, i) for i in range(4)]
             scene.other_program(200)
@@ -209,7 +209,7 @@ class PerfData(unittest.TestCase):
         self.each(build)
 
     def test_samples_without_a_mapping(self):
-        """A process of which there is no mapping is not ours, wherever its samples lie."""
+        """Samples of a process without a mapping do not count, wherever they lie."""
         def build(scene):
             process = scene.start(100)
             scene.run(process)
@@ -242,7 +242,7 @@ class PerfData(unittest.TestCase):
         self.each(build)
 
     def test_fork_and_exec_of_another(self):
-        """A child that becomes another program is no longer ours."""
+        """A child that becomes another program no longer counts."""
         def build(scene):
             parent = scene.start(100)
             scene.session.fork(101, 100)
@@ -251,7 +251,7 @@ class PerfData(unittest.TestCase):
         self.each(build)
 
     def test_exec_of_the_binary(self):
-        """A shell's child becomes our program."""
+        """A shell's child becomes the binary's program."""
         def build(scene):
             scene.other_program(50, "/bin/sh")
             scene.session.fork(100, 50)
@@ -259,7 +259,7 @@ class PerfData(unittest.TestCase):
         self.each(build)
 
     def test_processes_from_before(self):
-        """Mappings that perf synthesized of processes which were there already: time 0."""
+        """Mappings that perf synthesized for earlier processes: time 0."""
         def build(scene):
             scene.session.comm(100, 100, "program", time=0)
             process = perf_scenes.Process(100, scene.base())
@@ -276,7 +276,7 @@ class PerfData(unittest.TestCase):
         self.each(build)
 
     def test_container_path(self):
-        """The path is another, the name is the same; with and without build-ids."""
+        """A different path with the same name; with and without build-ids."""
         name = "/var/lib/docker/overlay2/0123456789abcdef/merged/opt/bolted"
         for with_id in (True, False):
             def build(scene, with_id=with_id):
@@ -285,7 +285,7 @@ class PerfData(unittest.TestCase):
             self.each(build)
 
     def test_other_name(self):
-        """The file was called otherwise: its build-id tells that it is ours."""
+        """The file has another name; its build-id identifies it."""
         def build(scene):
             scene.run(scene.start(100, name="/srv/release-17/server"))
             scene.other_program(101)
@@ -293,7 +293,7 @@ class PerfData(unittest.TestCase):
         self.each(build)
 
     def test_build_ids_in_mappings(self):
-        """MMAP2 records that have the build-id instead of the inode."""
+        """MMAP2 records with the build-id instead of the inode."""
         def build(scene):
             scene.run(scene.start(100, build_id=scene.build_id))
             scene.session.comm(101, 101, "other", exec=True)
@@ -301,7 +301,7 @@ class PerfData(unittest.TestCase):
         self.each(build)
 
     def test_deleted_file(self):
-        """perf says so behind the name, by which it is known, or by its build-id."""
+        """perf adds "(deleted)" to the name; the name still counts, or the build-id."""
         for with_id in (True, False):
             def build(scene, with_id=with_id):
                 name = scene.file_name + " (deleted)"
@@ -311,14 +311,14 @@ class PerfData(unittest.TestCase):
             self.each(build)
 
     def test_old_mappings(self):
-        """MMAP records only, as from before Linux 3.16. perf2bolt knows none but MMAP2."""
+        """MMAP records only, as before Linux 3.16. perf2bolt only knows MMAP2."""
         def build(scene):
             scene.run(scene.start(100, old=True))
             return {"cause": "MMAP records"}
         self.each(build)
 
     def test_mappings_of_data(self):
-        """Mappings that are no code, and of anonymous memory, say nothing."""
+        """Mappings of data and of anonymous memory are ignored."""
         def build(scene):
             process = scene.start(100)
             session = scene.session
@@ -330,7 +330,7 @@ class PerfData(unittest.TestCase):
         self.each(build)
 
     def test_binary_mapped_as_data(self):
-        """A process that looks into its own file, elsewhere, before it runs it."""
+        """A process that maps its own file as data, at another address, before it runs it."""
         def build(scene):
             for address, length, offset in perf_scenes.mappings(scene.elf):
                 scene.session.mmap2(100, 100, address + scene.base(1), length, offset,
@@ -346,7 +346,7 @@ class PerfData(unittest.TestCase):
     # --- What perf2bolt does not tell apart ------------------------------------------------------
 
     def test_exec_of_another_at_the_same_place(self):
-        """A process that becomes another program, whose code lies where ours lay."""
+        """A process that becomes another program, whose code lies where the binary was."""
         def build(scene):
             process = scene.start(100)
             scene.run(process)
@@ -357,7 +357,7 @@ class PerfData(unittest.TestCase):
         self.each(build)
 
     def test_exec_of_the_binary_again(self):
-        """A position-independent program starts itself anew, elsewhere."""
+        """A position-independent program starts itself again, at another address."""
         def build(scene):
             scene.run(scene.start(100))
             scene.run(scene.start(100, 1), first=77)
@@ -365,7 +365,7 @@ class PerfData(unittest.TestCase):
         self.each(build, [PIE])
 
     def test_fork_before_the_mapping(self):
-        """A shell's child, and then the shell itself becomes our program."""
+        """A shell's child, and then the shell itself becomes the binary's program."""
         def build(scene):
             scene.other_program(100, "/bin/sh")
             scene.session.fork(101, 100)
@@ -376,7 +376,7 @@ class PerfData(unittest.TestCase):
         self.each(build)
 
     def test_path_with_blanks(self):
-        """perf2bolt takes what stands behind the last blank for the path."""
+        """perf2bolt takes the text after the last blank as the path."""
         for name in ("/opt/release 17/bolted", "/opt/the server", "/opt/x/[bolted] (deleted)"):
             def build(scene, name=name):
                 scene.run(scene.start(100, name=name))
@@ -385,7 +385,7 @@ class PerfData(unittest.TestCase):
             self.each(build, [PIE])
 
     def test_process_id_used_again(self):
-        """Long after our process another one has its number."""
+        """Long after the binary's process another one has its number."""
         def build(scene):
             process = scene.start(100)
             scene.run(process)
@@ -396,7 +396,7 @@ class PerfData(unittest.TestCase):
         self.each(build)
 
     def test_other_build_of_the_same_name(self):
-        """The kernel says that it is another build: the name does not count."""
+        """The kernel reports another build-id: the name does not count."""
         def build(scene):
             scene.run(scene.start(100, build_id=scene.build_id))
             scene.run(scene.start(101, build_id=bytes(range(20))), first=50, counts=False)
@@ -404,7 +404,7 @@ class PerfData(unittest.TestCase):
         self.each(build)
 
     def test_library_loaded_twice(self):
-        """A library at two places of one process at once, as dlmopen() has it."""
+        """A library at two places of one process at once, as with dlmopen()."""
         scene = Scene(fixtures.get("sqlite-shared-cdsplit-22"))
         first = scene.start(100)
         second = perf_scenes.Process(100, scene.base(1))
@@ -415,7 +415,7 @@ class PerfData(unittest.TestCase):
                    cause="a library at two places")
 
     def test_library_loaded_late(self):
-        """Until it is loaded, what lies there is something else."""
+        """Before the library is loaded, other code has its place."""
         scene = Scene(fixtures.get("sqlite-shared-cdsplit-22"))
         process = perf_scenes.Process(100, scene.base())
         scene.session.comm(100, 100, "loader", exec=True)
@@ -428,7 +428,7 @@ class PerfData(unittest.TestCase):
     # --- Records and samples --------------------------------------------------------------------
 
     def test_sample_types(self):
-        """Fields around the branch stack; the first is told apart by where the id stands."""
+        """Fields around the branch stack; the place of the id differs."""
         many = SAMPLE_TYPE | perf_data.CPU | perf_data.STREAM_ID | perf_data.ID
         kinds = {
             "plain": perf_data.BRANCH_STACK | IP | TID | TIME,
@@ -449,7 +449,7 @@ class PerfData(unittest.TestCase):
                 self.check(scene, scene.session.file(build_ids=scene.build_ids()))
 
     def test_counts_in_samples(self):
-        """PERF_SAMPLE_READ in every format that perf takes: with the id."""
+        """PERF_SAMPLE_READ in every format that perf accepts: with the id."""
         for read_format in range(4, 32):
             if not read_format & perf_data.READ_ID:
                 continue
@@ -460,7 +460,7 @@ class PerfData(unittest.TestCase):
                 self.check(scene, scene.session.file(build_ids=scene.build_ids()))
 
     def test_attribute_sizes(self):
-        """perf_event_attr of every length that there was; this perf does not know the longest."""
+        """perf_event_attr of every known length; this perf does not know the longest."""
         for size in perf_data.ATTRIBUTE_SIZES + (192,):
             with self.subTest(size=size):
                 scene = Scene(fixtures.get(FIXED), cycles(size=size), every=997)
@@ -472,14 +472,14 @@ class PerfData(unittest.TestCase):
                     self.check_unread(scene, data, "longer perf_event_attr")
 
     def test_without_sample_id_all(self):
-        """Side records without time or id behind them."""
+        """Side records without time or id at the end."""
         flags = [f for f in perf_data.USUAL_FLAGS if f != "sample_id_all"]
         scene = Scene(fixtures.get(PIE), cycles(flags=flags))
         scene.run(scene.start(100))
         self.check(scene, scene.session.file(build_ids=scene.build_ids()))
 
     def test_two_events(self):
-        """Samples of both count; what fields they have is told by the id."""
+        """Samples of both events count; the id says which fields they have."""
         events = [cycles(SAMPLE_TYPE, "cycles:u", [1, 2]),
                   cycles(SAMPLE_TYPE | perf_data.ADDR | perf_data.CPU, "branches:u", [3, 4],
                          config=4)]
@@ -491,7 +491,7 @@ class PerfData(unittest.TestCase):
         self.check(scene, scene.session.file(build_ids=scene.build_ids()))
 
     def test_side_records_of_another_event(self):
-        """What is behind a mapping differs by event: the id tells which, and so the time."""
+        """The end of a mapping's record differs by event: the id gives the event, and so the time's place."""
         events = [cycles(SAMPLE_TYPE, "cycles:u", [1]),
                   cycles(SAMPLE_TYPE | perf_data.CPU | perf_data.STREAM_ID, "branches:u", [2],
                          config=4)]
@@ -508,7 +508,7 @@ class PerfData(unittest.TestCase):
                 self.check(scene, scene.session.file(build_ids=scene.build_ids()))
 
     def test_event_without_stacks(self):
-        """perf script will not print the stacks of the one event because the other has none."""
+        """perf script does not print the stacks of one event, because the other has none."""
         events = [cycles(), cycles(IP | TID | TIME | PERIOD | IDENTIFIER, "instructions:u", [3])]
         scene = Scene(fixtures.get(PIE), *events)
         process = scene.start(100)
@@ -518,7 +518,7 @@ class PerfData(unittest.TestCase):
                    cause="an event without branch stacks beside one with")
 
     def test_odd_samples(self):
-        """No branches, branches from and to the kernel, no prediction, ones in transactions."""
+        """No branches, branches from and to the kernel, without prediction, in transactions."""
         kernel = perf_scenes.KERNEL_BASE + 0x1000
 
         def interrupted(entries):
@@ -542,7 +542,7 @@ class PerfData(unittest.TestCase):
             self.each(build, [FIXED])
 
     def test_skylake(self):
-        """From the first stack of 32 on, the two newest entries do not count, on x86."""
+        """On x86, the two newest entries do not count from the first stack of 32 on."""
         def twice(entries):
             return entries[:1] + entries[:31]
 
@@ -562,7 +562,7 @@ class PerfData(unittest.TestCase):
         self.check(scene, scene.session.file(build_ids=scene.build_ids()))
 
     def test_branch_counters(self):
-        """Newer kernels' counters behind a stack, which the perf here does not know."""
+        """Newer kernels' counters after a stack, which the installed perf does not know."""
         event = cycles(SAMPLE_TYPE | perf_data.STACK_USER, stack_user=64,
                        branch_type=perf_data.BRANCH_USER | perf_data.BRANCH_ANY
                        | perf_data.BRANCH_COUNTERS)
@@ -571,7 +571,7 @@ class PerfData(unittest.TestCase):
         self.check_unread(scene, scene.session.file(build_ids=scene.build_ids()), "branch counters")
 
     def test_data_behind_records(self):
-        """Two kinds of records are followed by bytes that no record counts."""
+        """Two kinds of records are followed by bytes that their size does not count."""
         for kind, body in ((perf_data.R_AUXTRACE, struct.pack("<QQQIIII", 1000, 0, 0, 0, 0, 0, 0)),
                            (perf_data.R_TRACING_DATA, struct.pack("<I4x", 995))):
             with self.subTest(kind=kind):
@@ -585,14 +585,14 @@ class PerfData(unittest.TestCase):
                 self.check_unread(scene, scene.session.pipe(scene.build_ids()), "trace data")
 
     def test_threads(self):
-        """A file that is worth several threads, read by one and by four: nothing twice or lost."""
+        """A file large enough for several threads, read by one and by four: no record is lost or counted twice."""
         scene = Scene(fixtures.get(FIXED))
         process = scene.start(100)
         before = len(scene.session.records)
         scene.run(process, 16, count=100)
         scene.run(process, 32)
         times = -(-36000000 // sum(map(len, scene.session.records)))
-        # The doubled entries go from the first full stack on, which is early.
+        # Doubled entries are left out from the first full stack on, which is early.
         scene.session.records += scene.session.records[before:] * (times - 1)
         for counts in (scene.truth.traces, scene.truth.mispredicted):
             for key in counts:
@@ -605,7 +605,7 @@ class PerfData(unittest.TestCase):
             self.same(truth, ours, f"{threads} threads", blocks=False)
 
     def test_other_records(self):
-        """Records that say nothing of samples stand in between."""
+        """Other records between the samples."""
         def build(scene):
             process, session = scene.start(100), scene.session
             for i in range(20):
@@ -617,7 +617,7 @@ class PerfData(unittest.TestCase):
         self.each(build)
 
     def test_lost(self):
-        """Records and samples that the kernel had no room for: perf says so, and goes on."""
+        """Records and samples that the kernel had no room for: perf reports them, and goes on."""
         for name in SMALL:
             scene = Scene(fixtures.get(name))
             process = scene.start(100)
@@ -631,7 +631,7 @@ class PerfData(unittest.TestCase):
                       battranslate(scene.fixture.bolted, path, self.folder), name)
 
     def test_order(self):
-        """Records stand by processor, not in the order of their times, within two rounds."""
+        """Within two rounds, records are in the order of processors, not of their times."""
         def build(scene):
             session = scene.session
             process = perf_scenes.Process(100, scene.base())
@@ -662,7 +662,7 @@ class PerfData(unittest.TestCase):
                 self.each(build, [PIE])
 
     def test_compressed2(self):
-        """Newer perf's record, which the perf here does not know."""
+        """Newer perf's record, which the installed perf does not know."""
         scene = Scene(fixtures.get(PIE))
         scene.run(scene.start(100))
         scene.session.compress(slice_size=5000, two=True)
@@ -670,7 +670,7 @@ class PerfData(unittest.TestCase):
         self.check_unread(scene, data, "COMPRESSED2 records")
 
     def check_unread(self, scene, data, cause, name="unread.data"):
-        """Something that perf2bolt or this perf cannot read: ours is the truth."""
+        """A file that perf2bolt or this perf cannot read: our records are the truth."""
         path = self.folder / name
         path.write_bytes(data)
         CAUSES[cause] += 1
@@ -678,7 +678,7 @@ class PerfData(unittest.TestCase):
                   scene.fixture.name)
 
     def test_stream(self):
-        """What perf record writes to a pipe; perf2bolt reads the same records in a file."""
+        """perf record's output to a pipe; perf2bolt reads the same records in a file."""
         for name in SMALL:
             for compressed in (False, True):
                 with self.subTest(name=name, compressed=compressed):
@@ -696,7 +696,7 @@ class PerfData(unittest.TestCase):
                     CAUSES["streams"] += 1
 
     def test_stream_on_standard_input(self):
-        """battranslate -p - reads it as it comes."""
+        """battranslate -p - reads the stream."""
         scene = Scene(fixtures.get(FIXED))
         scene.run(scene.start(100))
         data = scene.session.pipe(scene.build_ids())
@@ -707,7 +707,7 @@ class PerfData(unittest.TestCase):
                                             bolt_profiles.read_fdata(fdata)[1]))
 
     def test_preaggregated(self):
-        """--format=preagg, what a host ships: translated later, by either tool, it says as much."""
+        """--format=preagg, which a host sends: both tools translate it to the same records later."""
         for name in SMALL + ["exceptions-fixed-all-22"]:
             with self.subTest(name=name):
                 scene = Scene(fixtures.get(name))
@@ -755,7 +755,7 @@ class PerfData(unittest.TestCase):
 
 
 class OneProfile:
-    """A profile in the shape that CorrectedSamples wants."""
+    """A profile with the interface that CorrectedSamples uses."""
 
     def __init__(self, path):
         self.path = path

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Files that `perf record -e cpu-clock:u` itself writes: battranslate -ba against perf2bolt-22 -ba.
 
-The program is workers.c, optimized by BOLT with split functions. Basic samples are all that a
-machine without branch records gives. perf2bolt puts samples in cold fragments where they do not
-belong; they are put right from what `perf script` prints, as in test_translate_parity.py.
+The program is workers.c, optimized by BOLT with split functions. A machine without branch records only
+gives basic samples. perf2bolt puts samples in cold fragments at wrong offsets; they are corrected from
+the output of `perf script`, as in test_translate_parity.py.
 """
 
 import collections
@@ -37,7 +37,7 @@ CAUSES = collections.Counter()
 
 
 class Program:
-    """A BOLTed workers.c, in the shape of a fixture."""
+    """A BOLTed workers.c, with the interface of a fixture."""
 
     def __init__(self, kind, folder):
         self.name = f"workers-{kind}"
@@ -46,7 +46,7 @@ class Program:
         self.elf = elffile.Elf(self.bolted)
 
     def command(self, mode, rounds=ROUNDS):
-        """How it is run."""
+        """The command that runs it."""
         return [self.bolted, mode, str(rounds)]
 
 
@@ -64,7 +64,7 @@ def make_program(kind, folder):
 
 
 def program(kind):
-    """The Program, made if need be."""
+    """The Program; it is made if it does not exist."""
     ingredients = [fixtures.digest_of(SOURCE), KINDS, BOLT_OPTIONS, fixtures.version("gcc"),
                    fixtures.version("llvm-bolt-22"), fixtures.inspect.getsource(make_program)]
     step = fixtures.Step("workers", kind, ingredients,
@@ -73,7 +73,7 @@ def program(kind):
 
 
 class Addresses:
-    """Samples in a program's own addresses, out of what perf script prints."""
+    """Samples in a program's own addresses, from the output of perf script."""
 
     MAPPING = re.compile(r"PERF_RECORD_MMAP2 (\d+)/\d+: \[0x([0-9a-f]+)\(0x[0-9a-f]+\) @ (\S+) .* "
                          r"r-xp (\S+?)( \(deleted\))?$")
@@ -107,7 +107,7 @@ class Addresses:
                 self.counts[int(address, 16) - self.bases[int(pid)]] += 1
 
     def write(self, path):
-        """Those in the program's code, as pre-aggregated text."""
+        """Write the samples in the program's code as pre-aggregated text."""
         ranges = self.program.elf.executable_ranges()
         lines = [f"E {event}\n" for event in sorted(self.events)]
         lines += [f"S {a:x} {n}\n" for a, n in sorted(self.counts.items())
@@ -116,7 +116,7 @@ class Addresses:
 
 
 class Samples:
-    """A pre-aggregated profile's path, as parity.CorrectedSamples asks for it."""
+    """A pre-aggregated profile's path, with the interface that parity.CorrectedSamples uses."""
 
     def __init__(self, path):
         self.path = path.with_suffix(".samples")
@@ -129,7 +129,7 @@ class Samples:
 
 
 def perf(*arguments):
-    """What perf prints on standard output."""
+    """perf's standard output."""
     done = subprocess.run(["perf", *map(str, arguments)], capture_output=True, text=True,
                           check=False)
     if done.returncode != 0:
@@ -145,7 +145,7 @@ def may_record_machine():
 
 
 class PerfRecord(unittest.TestCase):
-    """One way of recording each."""
+    """One way of recording in each test."""
 
     def setUp(self):
         holder = tempfile.TemporaryDirectory()
@@ -156,16 +156,16 @@ class PerfRecord(unittest.TestCase):
     @classmethod
     def tearDownClass(cls):
         causes = ", ".join(f"{cause}: {n}" for cause, n in sorted(CAUSES.items()))
-        print(f"\nother than perf2bolt's, by cause: {causes or 'none'}", file=sys.stderr)
+        print(f"\ndifferences from perf2bolt, by cause: {causes or 'none'}", file=sys.stderr)
 
     def record(self, command, *options):
         """perf record into self.data."""
         perf("record", "-N", "-o", self.data, *(options or EVENT), "--", *command)
 
     def check(self, prog, ours=None, *, samples=100, pid=None, cause=None):
-        """battranslate's records of `ours`, or of self.data, are perf2bolt's of self.data.
+        """battranslate's records of `ours`, or of self.data, equal perf2bolt's of self.data.
 
-        With a cause why perf2bolt cannot read it, of what perf script prints of it.
+        If perf2bolt cannot read it (`cause`), they must equal perf2bolt's records of perf script's text.
         """
         options = [f"--pid={pid}"] if pid else []
         fdata, yaml = self.folder / "our.fdata", self.folder / "our.yaml"
@@ -189,7 +189,7 @@ class PerfRecord(unittest.TestCase):
         self.assertGreater(sum(n for n, in records.values()), samples)
 
     def perf2bolt(self, prog, path, *options):
-        """The reading of perf2bolt's fdata."""
+        """perf2bolt's fdata as values."""
         fdata = self.folder / "their.fdata"
         fixtures.run(["perf2bolt-22", prog.bolted, "-p", path, "-ba", "-o", fdata, *options],
                      self.folder)
@@ -207,7 +207,7 @@ class PerfRecord(unittest.TestCase):
     # --- What is recorded -------------------------------------------------------------------------
 
     def test_plain(self):
-        """Nothing but the event."""
+        """Only the event."""
         self.recorded()
 
     def test_call_graph(self):
@@ -239,15 +239,15 @@ class PerfRecord(unittest.TestCase):
         self.recorded("-z", "-m", "8", mode="threads", rounds=ROUNDS // 3, kinds=["pie"])
 
     def test_forks(self):
-        """Children of a process that had the binary mapped already."""
+        """Children of a process that already has the binary mapped."""
         self.recorded(mode="fork", rounds=ROUNDS // 3)
 
     def test_two_events(self):
-        """The samples of both."""
+        """The samples of both events."""
         self.recorded("-e", "task-clock:u", kinds=["fixed", "pie"])
 
     def test_build_ids_in_mappings(self):
-        """--buildid-mmap: the kernel tells each mapping's build-id."""
+        """--buildid-mmap: the kernel gives each mapping's build-id."""
         self.recorded("--buildid-mmap")
 
     def test_without_build_ids(self):
@@ -255,7 +255,7 @@ class PerfRecord(unittest.TestCase):
         self.recorded("-B", kinds=["pie"])
 
     def test_whole_machine(self):
-        """-a: all else that ran is not ours. Who may not record that records a shell's work."""
+        """-a: other programs do not count. A user without that permission records a shell's work."""
         prog = program("pie")
         line = " ".join(prog.command("plain", ROUNDS // 2))
         python = f"{sys.executable} -c 'print(sum(range(3000000)))'"
@@ -264,7 +264,7 @@ class PerfRecord(unittest.TestCase):
         self.check(prog)
 
     def test_two_processes(self):
-        """A shell that runs the program twice; the fixed one lies at the same place each time."""
+        """A shell that runs the program twice; the fixed program has the same place each time."""
         for kind in KINDS:
             with self.subTest(kind=kind):
                 prog = program(kind)
@@ -275,7 +275,7 @@ class PerfRecord(unittest.TestCase):
     # --- How ------------------------------------------------------------------------------------
 
     def attached(self, path, action=None):
-        """perf record -p of a program that runs already."""
+        """perf record -p for a running program."""
         with subprocess.Popen([path, "until", "1"], stdin=subprocess.PIPE,
                               stdout=subprocess.PIPE) as worker:
             try:
@@ -289,7 +289,7 @@ class PerfRecord(unittest.TestCase):
         return worker.pid
 
     def test_attached(self):
-        """-p: the mappings are from before."""
+        """-p: the mappings are older than the recording."""
         for kind in KINDS:
             with self.subTest(kind=kind):
                 prog = program(kind)
@@ -297,7 +297,7 @@ class PerfRecord(unittest.TestCase):
                 self.check(prog)
 
     def test_one_process(self):
-        """--pid: of two that run the program, only that one."""
+        """--pid: only one of two processes that run the program."""
         prog = program("pie")
         workers = [subprocess.Popen(prog.command("until"), stdin=subprocess.PIPE,
                                     stdout=subprocess.DEVNULL) for _ in range(2)]
@@ -312,7 +312,7 @@ class PerfRecord(unittest.TestCase):
             self.check(prog, pid=worker.pid)
 
     def test_deleted(self):
-        """The program's file was removed while it ran: perf2bolt takes "(deleted)" for its name."""
+        """The program's file was removed while it ran: perf2bolt takes "(deleted)" as its name."""
         prog = program("pie")
         copy = self.folder / os.path.basename(prog.bolted)
         shutil.copy(prog.bolted, copy)
@@ -321,7 +321,7 @@ class PerfRecord(unittest.TestCase):
         self.check(prog, cause="mappings of deleted files")
 
     def test_stream(self):
-        """-o -: perf2bolt cannot read it; the same records put into a file it can."""
+        """-o -: perf2bolt cannot read the stream, but it can read the same records in a file."""
         for options in ([], ["-z"], ["-g"], ["-e", "task-clock:u"]):
             with self.subTest(options=options):
                 prog = program("pie")
@@ -335,7 +335,7 @@ class PerfRecord(unittest.TestCase):
                 CAUSES["streams"] += 1
 
     def test_interrupted(self):
-        """perf was told to stop: the file is whole."""
+        """perf is interrupted: the file is complete."""
         prog = program("fixed")
         with subprocess.Popen(prog.command("until"), stdin=subprocess.PIPE,
                               stdout=subprocess.PIPE) as worker:

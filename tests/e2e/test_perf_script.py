@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What perf script prints, as a profile: battranslate against perf2bolt-22.
+"""The text of perf script as a profile: battranslate against perf2bolt-22.
 
-The text is what the real perf prints of files that perf_data.py writes. Where a form is wanted that
-the perf at hand does not print (tracing units, newer versions), a script called perf stands in PATH
-before it and prints it, to perf2bolt as to battranslate.
+The text is the real perf's output for files that perf_data.py writes. For forms that the installed perf
+does not print (tracing units, newer versions), a script named perf precedes it in PATH and prints them
+for both perf2bolt and battranslate.
 """
 
 import os
@@ -47,13 +47,13 @@ exit 98
 
 
 def perf(*arguments):
-    """What perf prints."""
+    """perf's output."""
     return subprocess.run(["perf", *map(str, arguments)], capture_output=True, text=True,
                           check=True).stdout
 
 
 class Text:
-    """What perf prints of a file, in its parts."""
+    """perf's output for a file, in its parts."""
 
     def __init__(self, path, basic=False, loads=False):
         self.build_ids = perf("buildid-list", "-f", "-i", path)
@@ -64,7 +64,7 @@ class Text:
         self.mem = perf("script", "-F", "pid,event,addr,ip", "-f", "-i", path) if loads else ""
 
     def sectioned(self):
-        """All in one, with the first line that perf2bolt writes."""
+        """All parts in one text, with the first line that perf2bolt writes."""
         parts = [("BUILDIDS", self.build_ids), ("MMAP", self.mmap), ("MAIN", self.main),
                  ("TASK", self.task), ("MEM", self.mem)]
         head = "PERFTEXT;" + "".join(f"{name}={len(text.encode()):x};" for name, text in parts)
@@ -88,14 +88,14 @@ class PerfScript(unittest.TestCase):
         return path
 
     def translate(self, binary, path, *options, **more):
-        """battranslate's fdata and the functions of its YAML, perf2bolt's records, as values."""
+        """battranslate's fdata and the functions of its YAML as values, with perf2bolt's records (--parity)."""
         fdata, yaml = self.folder / "our.fdata", self.folder / "our.yaml"
         toolbox.fine("battranslate", binary, "-p", path, "-o", fdata, "-w", yaml, "-q", "--parity",
                      *options, **more)
         return bolt_profiles.read_fdata(fdata), bolt_profiles.read_yaml(yaml)[1]
 
     def perf2bolt(self, binary, path, *options, **more):
-        """perf2bolt's fdata, colons behind events' names left out, and what it printed."""
+        """perf2bolt's fdata, without the colons after events' names, and its output."""
         fdata = self.folder / "their.fdata"
         log = fixtures.run(["perf2bolt-22", binary, "-p", path, "-o", fdata, *options],
                            self.folder, **more)
@@ -110,14 +110,14 @@ class PerfScript(unittest.TestCase):
         return scene, self.write("perf.data", scene.session.file(build_ids=scene.build_ids()))
 
     def check(self, scene, path, *options):
-        """perf2bolt's records, of which there must be some."""
+        """The records equal perf2bolt's and are not empty."""
         theirs = self.perf2bolt(scene.fixture.bolted, path, *options)
         self.assertGreater(len(theirs[0][1]), 5, theirs[1])
         return theirs
 
 
 class Texts(PerfScript):
-    """The text of real perf."""
+    """The text of the real perf."""
 
     def same_as_perf2bolt(self, name, depth):
         """The parts in several orders, with sections, and through a pipe."""
@@ -173,7 +173,7 @@ class Texts(PerfScript):
                     self.assertEqual(theirs[0], ours[0])
 
     def test_old_and_new_mappings(self):
-        """Mappings with a build-id in place of a file's numbers; the records without them."""
+        """Mappings that are identified by build-id only: in their records, or by the list of build-ids."""
         scene = Scene(fixtures.get(PIE))
         process = perf_scenes.Process(100, scene.base())
         scene.map(100, process.base, build_id=scene.build_id, name="/somewhere/else")
@@ -195,7 +195,7 @@ class Texts(PerfScript):
         self.assertEqual(expected, self.translate(other.fixture.bolted, text))
 
     def test_name_with_blanks(self):
-        """perf2bolt takes the last word of a mapping's line for the file's name."""
+        """perf2bolt takes the last word of a mapping's line as the file's name."""
         fixture = fixtures.get(PIE)
         scene = Scene(fixture)
         process = perf_scenes.Process(100, scene.base())
@@ -211,7 +211,7 @@ class Large(PerfScript):
     """Texts that several threads read."""
 
     def test_threads_and_doubled_entries(self):
-        """The first stack of 32 decides for all behind it, in whichever stretch they are."""
+        """The first stack of 32 decides for all later stacks, in whichever stretch they are."""
         scene, path = self.scene("sqlite-fixed-profile2-22", every=97)
         binary = scene.fixture.bolted
         text = Text(path)
@@ -235,7 +235,7 @@ class Large(PerfScript):
                 self.assertEqual(theirs[0], ours[0][0])
 
     def test_line_numbers(self):
-        """A fault in the last stretch has its line."""
+        """The error for a fault in the last stretch has the right line."""
         scene, path = self.scene(FIXED)
         text = Text(path)
         lines = text.main.splitlines(True)
@@ -251,7 +251,7 @@ class Large(PerfScript):
 
 
 class FakePerf:
-    """A command perf that prints what the test says."""
+    """A command named perf that prints the test's text."""
 
     def __init__(self, folder, **parts):
         self.folder = pathlib.Path(tempfile.mkdtemp(dir=folder, prefix="fake."))
@@ -272,20 +272,20 @@ class FakePerf:
 
 
 class Forms(PerfScript):
-    """Forms that the perf at hand does not print, to perf2bolt as to battranslate."""
+    """Forms that the installed perf does not print, for perf2bolt and battranslate."""
 
     def setUp(self):
         super().setUp()
         self.use(PIE)
 
     def use(self, name):
-        """Another fixture."""
+        """Use another fixture."""
         scene, path = self.scene(name)
         self.text = Text(path)
         self.binary = scene.fixture.bolted
 
     def both(self, main, *options, **parts):
-        """perf2bolt's records and ours, ours as text too."""
+        """perf2bolt's records and ours; ours also from the text."""
         fake = FakePerf(self.folder, mmap=self.text.mmap, task=self.text.task, main=main,
                         build_ids=self.text.build_ids, **parts)
         theirs = self.perf2bolt(self.binary, fake.data, *options, env=fake.path)
@@ -297,7 +297,7 @@ class Forms(PerfScript):
         return fake, ours
 
     def test_newer_fields(self):
-        """Of an entry, perf has printed six fields, then seven and eight."""
+        """Versions of perf have printed six, seven and eight fields for an entry."""
         plain = self.both(self.text.main)[1]
         longer = self.text.main.replace("/-/-/0/ ", "/-/-/17/COND/- ")
         self.assertNotEqual(longer, self.text.main)
@@ -325,7 +325,7 @@ class Forms(PerfScript):
         self.assertFalse([a for a in fake.asked() if "addr" in a])
 
     def test_itrace(self):
-        """perf is asked for branch stacks made that way, and not for loads."""
+        """perf is called for branch stacks with these options, and not for loads."""
         fake, _ = self.both(self.text.main, "--itrace=i1usl32")
         asked = [a for a in fake.asked() if "brstack" in a]
         self.assertEqual(len(asked), 2)
@@ -334,7 +334,7 @@ class Forms(PerfScript):
         self.assertFalse([a for a in fake.asked() if "addr" in a])
 
     def test_kernel_entries(self):
-        """Interrupts are left out, unless perf2bolt and battranslate are told otherwise."""
+        """Interrupts are left out, unless an option of perf2bolt and battranslate keeps them."""
         main = self.text.main.replace("  100 ", "  100  0xffff800000001234/0x0/P/-/-/0 ")
         self.both(main)
         self.both(main, "-ignore-interrupt-lbr=0")
@@ -362,7 +362,7 @@ class Run(PerfScript):
                 self.assertEqual(direct[0], bolt_profiles.read_fdata(self.folder / "our.fdata"))
 
     def fails(self, message, path, *options, **more):
-        """battranslate fails with this sentence and leaves nothing behind."""
+        """battranslate fails with this sentence and leaves no file."""
         out = self.folder / "failed"
         done = toolbox.run("battranslate", fixtures.get(FIXED).bolted, "-p", path, "-o", out,
                            *options, **more)
@@ -387,7 +387,7 @@ class Run(PerfScript):
                    "--perf-script")
         self.fails("exit status 129: Bad Instruction Tracing options 'nonsense'", path,
                    "--itrace=nonsense")
-        # However much it complains, and whatever the bytes are.
+        # For long messages and any bytes.
         text = Text(path)
         fake = FakePerf(self.folder, mmap=text.mmap, task=text.task,
                         fail="no\n\tgood \x07" + "x" * 300000)
@@ -395,7 +395,7 @@ class Run(PerfScript):
                    "--perf-script", env=fake.path)
 
     def test_perf_has_no_addresses(self):
-        """That is no error, and perf may say much before it says so."""
+        """perf's failure to print addresses is no error, even after many other messages."""
         scene, path = self.scene(FIXED)
         text = Text(path)
         plain = self.translate(scene.fixture.bolted, path)
@@ -419,7 +419,7 @@ class Run(PerfScript):
                 self.assertFalse(ignored >> (number - 1) & 1, mask)
 
     def test_perf_prints_nonsense(self):
-        """The fault has the line of what perf printed; perf is not waited for."""
+        """The error has the line in perf's output; battranslate does not wait for perf."""
         _, path = self.scene(FIXED)
         text = Text(path)
         fake = FakePerf(self.folder, mmap=text.mmap, task=text.task,
@@ -430,12 +430,12 @@ class Run(PerfScript):
 
 
 class Errors(PerfScript):
-    """What is refused, and with which sentence."""
+    """Texts that are refused, and the sentence for each."""
 
     MAP = "x 100 1.5: PERF_RECORD_MMAP2 100/100: [0x400000(0x1000000) @ 0 08:01 4711 1]: r-xp {}\n"
 
     def fails(self, text, message, *options):
-        """battranslate fails with this sentence and leaves nothing behind."""
+        """battranslate fails with this sentence and leaves no file."""
         out = self.folder / "failed"
         path = self.write("text", text.replace("MAP\n", self.MAP.format(
             fixtures.get(FIXED).bolted)))
@@ -508,7 +508,7 @@ class Errors(PerfScript):
                    "text:2:1: expected a line of at most 1048576 bytes, found a longer one")
 
     def test_only_what_perf_script_prints_is_taken_for_it(self):
-        """fdata and pre-aggregated lines that look a bit like it."""
+        """fdata and pre-aggregated lines that resemble perf script's text are not taken for it."""
         fixture = fixtures.get(FIXED)
         reference = bolt_profiles.reference(fixture)
         expected = self.translate(fixture.bolted, reference.profile("T"))

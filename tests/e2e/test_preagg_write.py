@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""battranslate --format=preagg: what it writes says the same as what it read, to itself and to
-perf2bolt-22."""
+"""battranslate --format=preagg: the written profile gives the same translation as the read one, by
+battranslate and by perf2bolt-22."""
 
 import pathlib
 import random
@@ -19,7 +19,7 @@ NAMES = ["sqlite-fixed-profile2-22", "sqlite-pie-all-22", "exceptions-pie-random
 
 
 def values(fdata, yaml):
-    """fdata and YAML to compare: where the binary was does not count, for a store may be moved."""
+    """fdata and YAML to compare, without the binary's path, because a store may be moved."""
     header, functions = bolt_profiles.read_yaml(yaml)
     header = [line for line in header.splitlines() if "binary-name:" not in line]
     return bolt_profiles.read_fdata(fdata), (header, functions)
@@ -34,7 +34,7 @@ class PreaggTest(unittest.TestCase):
         self.folder = pathlib.Path(folder.name)
 
     def rewrite(self, binary, profile, *options):
-        """The profile as battranslate writes it back."""
+        """battranslate's --format=preagg of the profile."""
         out = self.folder / f"{pathlib.Path(profile).name}.again"
         toolbox.fine("battranslate", binary, "-p", profile, "--format=preagg", "-o", out, "-q",
                      *options)
@@ -91,7 +91,7 @@ class RealProfiles(PreaggTest):
 
 
 class Mispredictions(PreaggTest):
-    """Traces that were mispredicted, which no single record can say."""
+    """Mispredicted traces, which no single record can express."""
 
     def test_they_are_kept(self):
         fixture = fixtures.get(NAMES[0])
@@ -115,7 +115,7 @@ class Mispredictions(PreaggTest):
 
 
     def test_branch_stacks(self):
-        """perf.data becomes something small that says the same; here traces are mispredicted."""
+        """perf.data becomes a small file with the same translation; here traces are mispredicted."""
         for name in ("small-fixed-profile2-22", "small-pie-all-22"):
             with self.subTest(name):
                 scene = perf_scenes.Scene(fixtures.get(name))
@@ -130,7 +130,7 @@ class Mispredictions(PreaggTest):
 
 
 class Usage(PreaggTest):
-    """What it needs, and what it refuses."""
+    """The input that it needs, and the input that it refuses."""
 
     def test_neither_symbols_nor_note_are_needed(self):
         fixture = fixtures.get("sqlite-pie-all-22")
@@ -153,7 +153,7 @@ class Usage(PreaggTest):
         self.assertIn('"distinct":', done.stderr)
 
     def refuse(self, status, message, *arguments):
-        """battranslate fails with this message and leaves nothing behind."""
+        """battranslate fails with this message and leaves no file."""
         out = self.folder / "failed"
         done = toolbox.run("battranslate", *arguments, "-o", out)
         self.assertEqual(done.returncode, status, done.stderr)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""batdump --function takes the names that functions have in profiles."""
+"""batdump --function accepts the names that functions have in profiles."""
 
 import pathlib
 import tempfile

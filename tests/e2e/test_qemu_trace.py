@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The recorder of profiles is right: other tests believe it.
+"""The recorder of profiles is right, because other tests rely on it.
 
-Its counts are compared with those of llvm-bolt's own instrumentation, which counts in the program
-itself, and BOLT is asked what it makes of its profiles.
+Its counts are compared with those of llvm-bolt's instrumentation, which counts in the program itself, and
+perf2bolt translates its profiles.
 """
 
 import collections
@@ -45,8 +45,8 @@ class RealExecutions(unittest.TestCase):
         return records(self.folder / "fdata")
 
     def test_counts_are_those_of_instrumentation(self):
-        """In programs without exceptions, secondary entry points and split recursion, where what
-        perf2bolt makes of traces and what instrumentation counts is the same."""
+        """In programs without exceptions, secondary entry points and split recursion, perf2bolt's records of
+        the traces equal the counts of the instrumentation."""
         for name in ("small-fixed-nosplit-22", "samename-fixed-all-22", "samename-pie-profile2-22"):
             with self.subTest(name):
                 fixture = fixtures.get(name)
@@ -75,7 +75,7 @@ class RealExecutions(unittest.TestCase):
         self.assertEqual(execution.output, fixture.expected_output)
         self.assertEqual(self.translate(fixture.bolted, execution, "TR"),
                          self.translate(fixture.bolted, execution, "T"))
-        # Without the branch before it, a fall-through tells perf2bolt less: compare the profiles.
+        # Without the branch before it, perf2bolt knows less of a fall-through: compare the profiles.
         branches, falls = collections.Counter(), collections.Counter()
         for letter, *ends, count in map(str.split, execution.lines("T")):
             if letter == "T":
@@ -98,7 +98,7 @@ class RealExecutions(unittest.TestCase):
                 self.assertEqual(first.lines(form), second.lines(form))
 
     def test_samples(self):
-        """Every 5th block is a fifth of all blocks, and no instruction but of blocks that ran."""
+        """Samples of every 5th block: a fifth of all blocks, and only instructions of executed blocks."""
         fixture = fixtures.get("small-aarch64-profile2-22")
         blocks, samples = fixture.record(), fixture.record(every=5)
 
@@ -117,7 +117,7 @@ class RealExecutions(unittest.TestCase):
 
 
 class Logs(unittest.TestCase):
-    """Logs put together here, for what real ones hardly show."""
+    """Logs made here, for cases that are rare in real ones."""
 
     LISTING = {
         0x1000: [("55", "pushq %rbp"), ("e8 00 00 00 00", "callq 0x1006")],
@@ -138,7 +138,7 @@ class Logs(unittest.TestCase):
         return lines + [""]
 
     def log(self, *entries):
-        """The log of these blocks entered one after the other, each listed before its first."""
+        """The log of these blocks entered one after the other, each listed before its first entry."""
         lines, listed = ["start_code  0x0000000000001000"], set()
         for entry in entries:
             if isinstance(entry, str):
@@ -162,7 +162,7 @@ class Logs(unittest.TestCase):
         return log
 
     def test_what_is_a_branch(self):
-        """A call of the next instruction is, rounds of a string instruction are not."""
+        """A call of the next instruction is a branch; rounds of a string instruction are not."""
         log = self.read(self.log(0x1000, 0x1006, 0x1006, 0x1006, 0x1008, 0x1006, 0x1008, 0x1014,
                                  0x1000, 0x1006))
         self.assertEqual(dict(log.paths.traces), {
@@ -175,7 +175,7 @@ class Logs(unittest.TestCase):
         self.assertEqual(log.paths.interrupted, 0)
 
     def test_chunks(self):
-        """It does not matter where a read ends."""
+        """The places where reads end do not matter."""
         text = self.log(*[0x1000, 0x1006, 0x1006, 0x1008, 0x1006, 0x1008, 0x1014] * 4, 0x1000,
                          0x1006)
         whole = self.read(text)
@@ -186,7 +186,7 @@ class Logs(unittest.TestCase):
             self.assertEqual(log.paths.entered, whole.paths.entered, chunk)
 
     def test_entry_taken_back(self):
-        """qemu logs an entry, is interrupted, says so, and enters again."""
+        """qemu logs an entry, is interrupted, logs that, and enters the block again."""
         stopped = "Stopped execution of TB chain before 0x7f4c64000700 [0000000000001008] main"
         whole = [0x1000, 0x1006, 0x1008, 0x1006, 0x1008, 0x1014, 0x1000]
         text = self.log(*whole[:3], stopped, *whole[2:])
@@ -198,7 +198,7 @@ class Logs(unittest.TestCase):
         self.assertEqual(self.read(self.log(0x1006, 0x1014, 0x1006)).paths.interrupted, 1)
 
     def test_other_code_at_the_same_address(self):
-        """What ran before counts as it was then."""
+        """Earlier code at an address counts as it was then."""
         text = self.log(0x1006, 0x1008, 0x1006, 0x1008, 0x1014)
         other = Logs()
         other.LISTING = {0x1008: [("90", "nop"), ("eb fb", "jmp 0x1006")],

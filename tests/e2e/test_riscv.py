@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""battranslate on a made RISC-V program, every function of which has a table."""
+"""battranslate on a RISC-V program that is made here, with a table for every function."""
 
 import os
 import pathlib
@@ -20,7 +20,7 @@ class Branches(unittest.TestCase):
     """Two functions: f calls g, which returns; offsets in the input are twice those in the output."""
 
     def test_branches_and_returns(self):
-        """A return makes no record of its own, but the fall-through behind the call does."""
+        """A return makes no record, but the fall-through after the call does."""
         start, callee = made_code.TEXT, made_code.TEXT + 8
         code = NOP + CALL + BRANCH + RETURN + NOP + NOP + RETURN
         elf = made_code.Elf(code, machine=EM_RISCV)

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Notes of real BOLTs encode to the same bytes again, by two ways, and validate cleanly.
+"""Notes of real BOLTs are encoded to the same bytes again, in two ways, and validate without findings.
 
-Only BOLT 19's merged hot indices draw a finding: a warning, which names the remedy. Which notes
-have them is told by the independent decoder.
+Only BOLT 19's merged hot indices give a finding: a warning, which names the repair. The independent
+decoder says which notes have them.
 """
 
 import os
@@ -20,7 +20,7 @@ MERGED = "hot-index-merged"
 
 
 def note_of(name):
-    """A fixture's note as decoded by the independent decoder, which may look at symbols."""
+    """A fixture's note by the independent decoder, which may use symbols."""
     fixture = fixtures.get(name)
     elf = elffile.Elf(fixture.bolted)
     return batnote.decode(elf.note(), batnote.symbol_names(elf))
@@ -36,7 +36,7 @@ class RoundTrip(unittest.TestCase):
             raise AssertionError("\n".join(f"{n}: {e}" for n, e in failed.items()))
 
     def check_findings(self, merged, status, file, strict):
-        """What batvalidate said about one note."""
+        """Check batvalidate's findings for one note."""
         findings = [(f["check"], f["severity"]) for f in file["findings"]]
         self.assertEqual(findings, [(MERGED, "warning")] if merged else [])
         self.assertEqual((file["errors"], file["warnings"]), (0, 1 if merged else 0))
@@ -56,7 +56,7 @@ class RoundTrip(unittest.TestCase):
                     status, [file] = toolbox.validate("--round-trip", *strict,
                                                       f"--original={fixture.input}", fixture.bolted)
                     self.check_findings(merged, status, file, bool(strict))
-        # The warning is not for everything, and not for nothing.
+        # Some notes have the warning, and some do not.
         self.assertTrue(all(n.endswith("-19") for n in merged_names), merged_names)
         self.assertGreater(set(merged_names), set(fixtures.names(variant="atend", bolt=19)))
 
@@ -70,7 +70,7 @@ class RoundTrip(unittest.TestCase):
                 self.check_findings(note_of(name).merged, 0, file, False)
 
     def test_by_way_of_json(self):
-        """batdump --json and batinject --json together lose nothing either."""
+        """batdump --json followed by batinject --json gives the same bytes, too."""
         with tempfile.TemporaryDirectory() as folder:
             folder = pathlib.Path(folder)
             for name in fixtures.names():

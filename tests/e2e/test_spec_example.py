@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """spec/BAT.md against real notes.
 
-The worked example's bytes are read out of the text and must be exactly the notes in
-tests/data/spec; the decoders below were written from the text alone and must find in those notes
-what the text says of them. The tables of section 13 have a row a field: where it stands, its bytes,
-its name and its value. The decoders make such rows too, and the two are compared.
+The bytes of the worked example are read from the text and must be exactly the notes in tests/data/spec.
+The decoders below were written from the text alone, and must find in those notes what the text says. The
+tables of section 13 have one row a field: its place, bytes, name and value. The decoders make such rows,
+too, and the two are compared.
 """
 
 import os
@@ -80,7 +80,7 @@ class Reader:
         return int.from_bytes(self.bytes(size), "little")
 
     def leb128(self):
-        """The groups of a number put together, and how many bits they are."""
+        """The number from the groups of bits, and the number of bits."""
         size = 1
         while self.data[self.at + size - 1] & 0x80:
             size += 1
@@ -121,7 +121,7 @@ class Table:
         self.hash = self.blocks = self.hot_index = None
         self.skew = 0
         self.entries = []    # (output offset, input offset, branch)
-        self.block_ids = []  # (hash, index) of those that are no branch
+        self.block_ids = []  # (hash, index) of the block entries
         self.secondary = []
 
 

@@ -3,9 +3,9 @@
 """Profiles of BOLTed programs moved to the input binary, against runs of the input binary.
 
 The same program does the same work before and after BOLT, and both runs are recorded whole. So the
-profile of the BOLTed run, moved to the input's addresses, has to be the profile of the input's own
-run: each branch as often, each byte of code run as often. perf2bolt-22 and llvm-bolt-22 are asked,
-too: the profile that they make of the one is that of the other.
+profile of the BOLTed run, moved to the input's addresses, must be the profile of the input's own run:
+each branch and each byte of code has the same count. perf2bolt-22 and llvm-bolt-22 must give the same
+results for both profiles, too.
 """
 
 import collections
@@ -24,14 +24,14 @@ import elffile
 import fixtures
 import toolbox
 
-# All that BOLT does to code: other orders, fragments near and far, identical functions folded.
+# BOLT's changes to code: other orders, fragments near and far, identical functions folded.
 NAMES = ["sqlite-fixed-profile2-22", "sqlite-fixed-all-22", "sqlite-pie-cdsplit-22",
          "sqlite-shared-randomN-22", "sqlite-aarch64-profile2-22", "sqlite-aarch64-all-22",
          "sqlite-fixed-icf-22", "sqlite-pie-profile2-19", "exceptions-fixed-eh-22",
          "exceptions-pie-all-22", "secondary-fixed-all-22", "secondary-aarch64-all-22",
          "samename-pie-atend-22", "samename-aarch64-all-22", "small-aarch64-randomN-22"]
 
-# How perf2bolt and llvm-bolt are asked: names of dyno-stats that llvm-bolt prints.
+# The compared dyno-stats, by the names that llvm-bolt prints.
 DYNO = re.compile(r"^\s+(\d+) : (.*?)(?: \(.*\))?$", re.M)
 
 
@@ -90,12 +90,12 @@ class Folded:
                     self.moved[start + offset] = min(group) + offset
 
     def __call__(self, address):
-        """An address in input code, in the first of the functions that its function is folded with."""
+        """An address in input code, moved to the first of the functions that its function is folded with."""
         return self.moved.get(address, address)
 
 
 def records(path, folded=lambda address: address):
-    """(branch, from, to, count) of all T, R, B, F, f and r records; "-" for what is not known."""
+    """(branch, from, to, count) of all T, R, B, F, f and r records; "-" for an unknown address."""
     with open(path, encoding="ascii") as file:
         for line in file:
             kind, *fields = line.split()
@@ -120,7 +120,7 @@ def branch_counts(path, *folded):
 
 
 def code_counts(path, *folded):
-    """How often code was run: [(address, runs of the bytes from there on)], where that changes."""
+    """How often code was executed: [(address, count of the bytes from there on)], where the count changes."""
     steps = collections.Counter()
     for _, start, end, count in records(path, *folded):
         if end in ("-", None) or start is None:
@@ -161,7 +161,7 @@ class Moved(unittest.TestCase):
     __str__ = id
 
     def check(self):
-        """All forms of the run."""
+        """Check all forms of the run's profile."""
         fixture = fixtures.get(self.name)
         truth = input_profile(fixture.program, fixture.target)
         reference = bolt_profiles.reference(fixture)
@@ -178,7 +178,7 @@ class Moved(unittest.TestCase):
 
 
 class Consumers(unittest.TestCase):
-    """What tools that know the input binary alone make of a moved profile."""
+    """A moved profile in tools that know only the input binary."""
 
     def fdata(self, fixture, profile, folder, name):
         """perf2bolt's records of a profile of the input binary."""
@@ -189,7 +189,7 @@ class Consumers(unittest.TestCase):
 
     @staticmethod
     def dyno_stats(fixture, fdata, folder):
-        """llvm-bolt's count of what the program does with that profile, before and after."""
+        """llvm-bolt's dyno-stats for that profile, before and after its changes."""
         log = fixtures.run(["llvm-bolt-22", fixture.input, "-o", "out", "-data", fdata,
                             "-dyno-stats", *fixtures.VARIANTS["profile2"]], folder)
         return [(what, int(count)) for count, what in DYNO.findall(log)]
@@ -212,7 +212,7 @@ class Consumers(unittest.TestCase):
                 self.assertEqual(stats, self.dyno_stats(fixture, theirs, folder))
 
     def test_samples(self):
-        """Basic samples: each lies in the instruction that was sampled."""
+        """Basic samples: each lies in the sampled instruction."""
         fixture = fixtures.get("small-fixed-profile2-22")
         with tempfile.TemporaryDirectory() as folder:
             profile = bolt_profiles.reference(fixture).profile("S")
@@ -227,14 +227,14 @@ class Consumers(unittest.TestCase):
                         text = texts[int(address, 16)]
                         result["j" if text[0] == "j" else text] += int(count)
             self.assertGreater(sum(counts.values()), 1000)
-            # Jumps may be there on one side alone, and then count for what is beside them.
+            # Jumps may exist in only one of the binaries; their samples then count for the code beside them.
             for text, count in wanted.items():
                 if text != "j":
                     self.assertLessEqual(abs(counts[text] - count), wanted["j"], text)
             self.assertEqual(sum(counts.values()), sum(wanted.values()))
 
     def test_again_from_the_moved_profile(self):
-        """It is a pre-aggregated profile like any other: read and written, it stays the same."""
+        """A moved profile is an ordinary pre-aggregated profile: read and written again, it stays the same."""
         fixture = fixtures.get("small-pie-profile2-22")
         with tempfile.TemporaryDirectory() as folder:
             moved = move(fixture, bolt_profiles.reference(fixture).profile("TR"), folder)
@@ -259,7 +259,7 @@ def instructions(path):
 
 
 class Report(unittest.TestCase):
-    """What battranslate says."""
+    """battranslate's report and errors."""
 
     def test_figures(self):
         fixture = fixtures.get("small-fixed-profile2-22")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""battranslate as its users call it: several profiles, merging, stripped binaries, wrong input; and
-what llvm-bolt makes of its profiles. Parity with perf2bolt has a test of its own."""
+"""battranslate as users call it: several profiles, merging, stripped binaries, wrong input; and its
+profiles in llvm-bolt. Parity with perf2bolt has a separate test."""
 
 import json
 import os
@@ -34,7 +34,7 @@ def swap_headers(source, target):
 
 
 class TranslateTest(unittest.TestCase):
-    """What the tests share: a folder, a fixture and its recorded execution."""
+    """The common parts of the tests: a folder, a fixture and its recorded execution."""
 
     @classmethod
     def setUpClass(cls):
@@ -73,7 +73,7 @@ class ClosedLoop(TranslateTest):
     """llvm-bolt optimizes the input binary the same way with our profiles as with perf2bolt's."""
 
     def bolt(self, profile):
-        """What llvm-bolt says of a profile: functions with profile, and the dyno-stats."""
+        """llvm-bolt's output for a profile: functions with profile, and the dyno-stats."""
         log = fixtures.run(["llvm-bolt-22", self.fixture.input, "-o", os.devnull, "-data", profile,
                             "-reorder-blocks=ext-tsp", "-dyno-stats"], self.folder)
         functions = re.search(r"(\d+) out of \d+ functions in the binary", log).group(1)
@@ -101,17 +101,17 @@ class ClosedLoop(TranslateTest):
         out = self.folder / "out.fdata"
         done = battranslate(fixture.bolted, "-p", reference.profile("S"), "-o", out)
         self.assertEqual(done.returncode, 0, done.stderr)
-        # llvm-bolt refuses perf2bolt's file as it is: its two header lines are the wrong way round.
+        # llvm-bolt refuses perf2bolt's file, because its two header lines are in the wrong order.
         with self.assertRaises(fixtures.BuildError):
             self.bolt(reference.fdata("S"))
         self.check(out, swap_headers(reference.fdata("S"), self.folder / "swapped.fdata"))
 
 
 class ManyProfiles(TranslateTest):
-    """Parts, and the results of parts."""
+    """Parts of a profile, and the results of parts."""
 
     def parts(self, form, count):
-        """The fixture's profile, dealt out to this many files."""
+        """The fixture's profile, distributed over this many files."""
         lines = pathlib.Path(self.reference.profile(form)).read_text(encoding="ascii").splitlines(True)
         return [self.write(f"part{i}.preagg", "".join(lines[i::count])) for i in range(count)]
 
@@ -127,7 +127,7 @@ class ManyProfiles(TranslateTest):
         merged = self.translate(*(a for r in results for a in ("-p", r)))
         self.assertEqual(whole, merged)
         if form == "S":
-            # merge-fdata wants the header as perf2bolt writes it.
+            # merge-fdata needs the header in perf2bolt's order.
             results = [swap_headers(r, r.with_suffix(".swapped")) for r in results]
         log = fixtures.run(["merge-fdata-22", "-o", self.folder / "merged", *results], self.folder)
         self.assertIn("merged", log)
@@ -171,7 +171,7 @@ class ManyProfiles(TranslateTest):
                          self.translate("-p", self.reference.profile("T")))
 
     def test_threads(self):
-        # Large enough for a stretch for each of four threads.
+        # Large enough to be split among four threads.
         text = pathlib.Path(self.reference.profile("T")).read_bytes()
         copies = (40 << 20) // len(text) + 1
         large = self.write("large.preagg", text * copies)
@@ -203,7 +203,7 @@ class Spelling(TranslateTest):
             self.assertEqual(expected, self.translate(*spelling), spelling)
 
     def test_options_of_llvm_bolt(self):
-        """One that battranslate does not have is named whole, not taken for -p with a file."""
+        """The error for an unknown option names the whole option; it is not taken as -p with a file."""
         for option in ("-print-only=main", "-print-only", "-use-old-text", "-pprofile"):
             done = battranslate(self.fixture.bolted, option, "-p", self.reference.profile("T"),
                                 "-o", self.folder / "none")
@@ -264,7 +264,7 @@ class Stripped(TranslateTest):
         self.expected = self.translate("-p", self.reference.profile("T"))
 
     def strip(self):
-        """The fixture without .symtab: its header becomes an empty section of no type."""
+        """The fixture without .symtab: its header becomes an empty section of type SHT_NULL."""
         data = bytearray(pathlib.Path(self.fixture.bolted).read_bytes())
         elf = elffile.Elf(self.fixture.bolted)
         index = next(i for i, s in enumerate(elf.sections) if s.type == elffile.SHT_SYMTAB)
@@ -303,10 +303,10 @@ class Stripped(TranslateTest):
 
 
 class OtherObjects(TranslateTest):
-    """Locations with build-ids and X:. Here perf2bolt is wrong, and this says what is right."""
+    """Locations with build-ids and X:. perf2bolt is wrong here; the tests have the right results."""
 
     def located(self, prefix):
-        """The fixture's profile with this in front of each plain address but a trace's branch."""
+        """The fixture's profile with a prefix before each plain address except a trace's branch."""
         out = []
         for line in pathlib.Path(self.reference.profile("T")).read_text(encoding="ascii").splitlines():
             kind, *fields, count = line.split()
@@ -332,7 +332,7 @@ class OtherObjects(TranslateTest):
                                       f"{foreign}\n$")
         expected = self.translate("-p", self.reference.profile("T"), "--parity")
         self.assertEqual(expected, self.translate("-p", profile, "--ignore-build-id", "--parity"))
-        # perf2bolt takes them for the binary's own.
+        # perf2bolt takes them as the binary's own.
         theirs = self.folder / "theirs.fdata"
         bolt_profiles.perf2bolt(self.fixture.bolted, profile, theirs, folder=self.folder)
         self.assertEqual(bolt_profiles.read_fdata(theirs), expected)
@@ -384,7 +384,7 @@ class OtherObjects(TranslateTest):
 
 
 class WrongInput(TranslateTest):
-    """A clear sentence each, exit status 1, and no output."""
+    """Wrong input: one clear sentence, exit status 1, and no output."""
 
     LINES = [
         (b"T 1 2 zz 3\n", r":1:7: expected a hexadecimal address, found \"zz\""),
@@ -461,7 +461,7 @@ class WrongInput(TranslateTest):
                           yaml], self.folder)
 
     def test_largest_counts(self):
-        """llvm-bolt refuses all of an fdata file for one count of 2^63."""
+        """llvm-bolt refuses a whole fdata file for one count of 2^63."""
         branch = next(line.rsplit(" ", 1)[0] for line in pathlib.Path(self.reference.profile(
             "T")).read_text(encoding="ascii").splitlines() if "X:" not in line)
         profile, fdata = self.write("most", f"{branch} {(1 << 63) - 1}\n"), self.folder / "o.fdata"

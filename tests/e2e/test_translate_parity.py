@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """battranslate against perf2bolt-22, on real executions of every kind of fixture.
 
-The records must be the same sets with the same counts. Where perf2bolt is wrong in a known way, what
-it should have said is worked out here from the note by tests/e2e/batnote.py, and counted by cause:
-the causes are printed, and a difference without a cause fails the test.
+The records must be the same sets with the same counts. Where perf2bolt is wrong in a known way, the right
+result is worked out from the note by tests/e2e/batnote.py, and counted by cause. The causes are printed;
+a difference without a cause fails the test.
 """
 
 import bisect
@@ -25,15 +25,15 @@ import toolbox
 BIN = pathlib.Path(os.environ["BATKIT_BIN"])
 MASK = (1 << 64) - 1
 
-# BOLT 19's merged hot indices crash perf2bolt-22, so only fixtures whose readings agree compare.
+# BOLT 19's merged hot indices crash perf2bolt-22, so only fixtures whose two readings agree are compared.
 NAMES = fixtures.names(bolt=22) + fixtures.names(variant=["nosplit", "profile2", "icf"], bolt=19)
 
 
 def _forms():
     """{name: the forms of its profile that are compared}.
 
-    All of them for the layout that most people use. For others samples and one form of branches, each
-    another one: how a form is read does not depend on the layout.
+    All of them for the most common layout. For others, samples and one form of branches, a different one for
+    each: the reading of a form does not depend on the layout.
     """
     branches = [form for form in bolt_profiles.FORMS if form != "S"]
     return {name: bolt_profiles.FORMS if name.endswith("profile2-22") else
@@ -65,7 +65,7 @@ class Differences:
 
 
 def difference(theirs, ours):
-    """What two dictionaries do not share, in a form to read; None if they are equal."""
+    """The differences of two dictionaries as text; None if they are equal."""
     if theirs == ours:
         return None
     lines = [f"only perf2bolt: {k} {theirs[k]}" for k in sorted(theirs.keys() - ours.keys())]
@@ -77,7 +77,7 @@ def difference(theirs, ours):
 
 @functools.lru_cache(maxsize=1)
 def decoded(fixture):
-    """A fixture's note and its function symbols, by tests/e2e/batnote.py: read once for all forms."""
+    """A fixture's note and its function symbols, by tests/e2e/batnote.py; read once for all forms."""
     elf = batnote.elffile.Elf(fixture.bolted)
     note = batnote.decode(pathlib.Path(fixture.note).read_bytes(), batnote.symbol_names(elf))
     return note, elf.functions()
@@ -99,7 +99,7 @@ class Table:
 
 
 class CorrectedSamples:
-    """perf2bolt's basic samples, those in cold fragments put right."""
+    """perf2bolt's basic samples, with corrected ones in cold fragments."""
 
     def __init__(self, fixture, reference, folder):
         self.fixture = fixture
@@ -111,7 +111,7 @@ class CorrectedSamples:
         self.names = self._parent_names(folder)
 
     def _parent_names(self, folder):
-        """How perf2bolt calls each hot function: by one sample at its start, told by its count."""
+        """perf2bolt's name of each hot function, from one sample at its start with a unique count."""
         hot = [t.address for t in self.note.hot]
         profile = pathlib.Path(folder, "starts.preagg")
         profile.write_text("".join(f"S {a - self.base:x} {i + 1}\n" for i, a in enumerate(hot)),
@@ -122,7 +122,7 @@ class CorrectedSamples:
         return {hot[count - 1]: key[1] for key, (count,) in records.items()}
 
     def apply(self, records, differences):
-        """Move the samples of cold fragments from where perf2bolt put them to where they belong."""
+        """Move the samples of cold fragments from perf2bolt's places to the right ones."""
         moved = collections.Counter({k: v[0] for k, v in records.items()})
         with open(self.profile, encoding="ascii") as file:
             samples = [line.split() for line in file]
@@ -145,7 +145,7 @@ class CorrectedSamples:
         return {k: (v,) for k, v in moved.items() if v}
 
     def _inside(self, table, address):
-        """True unless the address lies behind the fragment, in code without a table."""
+        """True unless the address lies after the fragment, in code without a table."""
         return any(s.address <= address < s.address + s.size
                    for s in self._symbols().get(table.table.address, ()))
 
@@ -161,8 +161,8 @@ class ShiftedEntries:
     """Calls of functions whose first output byte is not their first input byte.
 
     perf2bolt adds the input offset of a function's first output byte to a call's target before it
-    looks up the secondary entry point, so that it finds none, or another. For these functions
-    our numbers are held against the note and the fdata records, the other things against perf2bolt.
+    looks up the secondary entry point, so that it finds none, or a wrong one. For these functions our
+    ids are compared with the note and the fdata records, everything else with perf2bolt.
     """
 
     def __init__(self, fixture):
@@ -174,7 +174,7 @@ class ShiftedEntries:
                 self.tables[symbol.name] = by_address[symbol.address]
 
     def table(self, name):
-        """The table of such a function, by its name in a profile; else None."""
+        """The table of such a function, by its name in a profile; None for other functions."""
         return self.tables.get(name.split("/")[0]) if name else None
 
     def without_ids(self, blocks, causes):
@@ -217,11 +217,11 @@ class ShiftedEntries:
 
 
 class MissingBlocks:
-    """Functions whose note does not have all of their blocks.
+    """Functions whose note lacks some of their blocks.
 
-    perf2bolt fills in blocks in their order and takes a block's index for its place there, so
-    that those behind a missing one come out under their successors' index and hash. What it prints
-    for ours is worked out from the note.
+    perf2bolt fills in blocks in their order and takes a block's index as its place there, so that the
+    blocks after a missing one get their successors' index and hash. perf2bolt's form of our blocks is
+    worked out from the note.
     """
 
     def __init__(self, fixture):
@@ -240,7 +240,7 @@ class MissingBlocks:
                 self.places[symbol.name] = blocks
 
     def as_perf2bolt(self, name, blocks, causes):
-        """Our blocks of a function, named as perf2bolt does."""
+        """Our blocks of a function, with perf2bolt's indices and hashes."""
         places = self.places.get(name.split("/")[0])
         if not places:
             return blocks
@@ -284,7 +284,7 @@ class Parity(unittest.TestCase):
               file=sys.stderr)
 
     def check_records(self, fixture, reference):
-        """What a sanitizer can find in battranslate; the rest is the test of the release build."""
+        """With sanitizers only battranslate runs; the comparison is in the release build's test."""
         for form in self.forms:
             with self.subTest(form), tempfile.TemporaryDirectory() as folder:
                 fdata, yaml = translate(fixture, reference.profile(form), folder)
@@ -310,7 +310,7 @@ class Parity(unittest.TestCase):
         return len(ours)
 
     def compare_yaml(self, fixture, reference, form, fdata, path, differences):
-        """What YAML says of functions that have a table; of others only their number is known."""
+        """Compare YAML's functions with a table; of the others only the number."""
         _, theirs = bolt_profiles.read_yaml(reference.yaml(form))
         header, ours = bolt_profiles.read_yaml(path)
         self.assertIn("profile-version: 1", header)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A file that becomes shorter while a tool reads it ends the tool with a sentence."""
+"""If a file becomes shorter while a tool reads it, the tool ends with a sentence."""
 
 import os
 import pathlib
@@ -14,10 +14,10 @@ import toolbox
 
 
 class Truncated(unittest.TestCase):
-    """batsymbolize, which reads its file as addresses come."""
+    """batsymbolize, which reads its file when addresses arrive."""
 
     def check(self, shorten):
-        """The program is looked up in one unit, shortened, and looked up in the other."""
+        """Look up an address in one unit, shorten the file, and look up one in the other unit."""
         with tempfile.TemporaryDirectory(prefix="batkit-test-") as name:
             folder = pathlib.Path(name)
             for source in ("matrix.h", "matrix.cc", "matrix_far.cc"):

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """battranslate on binaries that BOLT has not written, against perf2bolt-22.
 
-The profiles are of real executions, recorded whole. The records are to be the same, names and counts
-included: of fixed, position-independent, shared and static binaries, with exceptions, jump tables and
-computed gotos, linked with and without relocations, for x86-64 and AArch64.
+The profiles are real executions, recorded whole. The records must be the same, with names and counts, for
+fixed, position-independent, shared and static binaries, with exceptions, jump tables and computed gotos,
+linked with and without relocations, for x86-64 and AArch64.
 """
 
 import functools
@@ -27,7 +27,7 @@ INPUTS = ["sqlite-fixed-profile2-22", "sqlite-pie-profile2-22", "sqlite-shared-p
           "sqlite-aarch64-profile2-22", "exceptions-fixed-eh-22", "exceptions-pie-eh-22",
           "secondary-fixed-profile2-22", "small-aarch64-profile2-22"]
 
-# Programs of their own: source, flags; -Wl,-q makes perf2bolt read the relocations.
+# More programs: source, flags; -Wl,-q makes perf2bolt read the relocations.
 PROGRAMS = {
     "computed-static": ("computed.c", ["gcc", "-O2", "-static", "-Wl,-q"]),
     "computed-plain": ("computed.c", ["gcc", "-O2", "-fPIC", "-pie"]),
@@ -58,7 +58,7 @@ def program(name):
 
 
 def input_of(name):
-    """The same of a fixture's input."""
+    """The same for a fixture's input."""
     fixture = fixtures.get(name)
     truth = bolt_judge.truth(fixture)
     return fixture.input, truth.profile("T"), truth.fdata("T")
@@ -80,19 +80,19 @@ class Parity(unittest.TestCase):
         self.assertEqual([], [(k, theirs.get(k), ours.get(k)) for k in different[:10]])
 
     def test_inputs_of_fixtures(self):
-        """Binaries that BOLT is to read, with relocations."""
+        """Input binaries of BOLT, with relocations."""
         for name in INPUTS:
             with self.subTest(name):
                 self.compare(*input_of(name))
 
     def test_programs(self):
-        """Static ones, computed gotos, binaries without relocations."""
+        """Static binaries, computed gotos, binaries without relocations."""
         for name in PROGRAMS:
             with self.subTest(name):
                 self.compare(*program(name))
 
     def test_basic_samples(self):
-        """A profile of S records, whose header is without boltedcollection too."""
+        """A profile of S records, whose header also lacks boltedcollection."""
         binary, profile, _ = input_of("sqlite-fixed-profile2-22")
         with tempfile.TemporaryDirectory() as folder:
             samples = pathlib.Path(folder, "samples")
@@ -109,7 +109,7 @@ class Parity(unittest.TestCase):
 
 
 class Outputs(unittest.TestCase):
-    """What else is made of such a binary, and what is said."""
+    """Other outputs for such a binary, and messages."""
 
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory()
@@ -118,7 +118,7 @@ class Outputs(unittest.TestCase):
         self.binary, self.profile, self.theirs = input_of("sqlite-fixed-profile2-22")
 
     def test_yaml_has_names_and_counts(self):
-        """Name, exec and number of blocks are perf2bolt's; there are no hashes and no blocks."""
+        """Name, exec and number of blocks equal perf2bolt's; there are no hashes and no blocks."""
         yaml = self.path / "our.yaml"
         toolbox.fine("battranslate", self.binary, "-p", self.profile, "-o", yaml, "--format=yaml",
                      "-q")
@@ -146,7 +146,7 @@ class Outputs(unittest.TestCase):
         self.assertEqual(1, report["without_note"])
 
     def test_fdata_of_earlier_runs_joins(self):
-        """The sum of two runs is twice the counts; fdata of a BOLTed binary does not join."""
+        """The sum of two runs has twice the counts; fdata of a BOLTed binary is refused."""
         one = self.path / "one.fdata"
         two = self.path / "two.fdata"
         toolbox.fine("battranslate", self.binary, "-p", self.profile, "-o", one, "-q")
@@ -160,7 +160,7 @@ class Outputs(unittest.TestCase):
         self.assertIn("found fdata of a BOLTed one", done.stderr)
 
     def test_a_binary_that_lost_its_note(self):
-        """BOLT wrote it: .note.bolt_info says so, or code that BOLT moved."""
+        """.note.bolt_info, or code that BOLT moved, shows that BOLT wrote the binary."""
         fixture = fixtures.get("sqlite-fixed-profile2-22")
         for sections in (["bat"], ["bat", "info"]):
             stripped = self.path / "stripped"

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What YAML says of entries into functions, where notes are not as usual: perf2bolt-22 is the judge.
+"""YAML's entries into functions for unusual notes, against perf2bolt-22.
 
-The notes are real ones that were changed by way of their JSON form."""
+The notes are real ones, changed in their JSON form."""
 
 import json
 import os
@@ -19,7 +19,7 @@ BIN = pathlib.Path(os.environ["BATKIT_BIN"])
 
 
 class Entries(unittest.TestCase):
-    """A fixture's binary with a changed note, and a profile that was made for it."""
+    """A fixture's binary with a changed note, and a profile for it."""
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -27,14 +27,14 @@ class Entries(unittest.TestCase):
         self.folder = pathlib.Path(folder.name)
 
     def run_tool(self, *command):
-        """What the command prints; it must work."""
+        """The command's output; it must succeed."""
         done = subprocess.run([str(c) for c in command], capture_output=True, text=True,
                               check=False, cwd=self.folder)
         self.assertEqual(done.returncode, 0, done.stderr)
         return done.stdout
 
     def change_note(self, fixture, change):
-        """The fixture's binary, the tables of its note changed by change(tables)."""
+        """The fixture's binary with a note whose tables change(tables) has changed."""
         note = json.loads(self.run_tool(BIN / "batdump", "--json", fixture.bolted))
         change(note["functions"])
         (self.folder / "note.json").write_text(json.dumps(note), encoding="utf-8")
@@ -64,7 +64,7 @@ class BlocksOfOffsetZero(Entries):
     """Passes of BOLT make blocks whose input offset, hash and index are 0."""
 
     def test_fall_through_is_no_call(self):
-        """A block of main becomes such a block, and the one in front of it falls through to it."""
+        """A block of main becomes such a block, and the block before it falls through to it."""
         fixture = fixtures.get("small-fixed-nosplit-22")
         address = self.table_of(fixture, "main")
         places = []
@@ -72,7 +72,7 @@ class BlocksOfOffsetZero(Entries):
         def change(tables):
             table = next(t for t in tables if t["address"] == address)
             blocks = [e for e in table["entries"] if not e.get("branch")]
-            before, made = blocks[-2:]  # the last: else others are missing behind it
+            before, made = blocks[-2:]  # the last ones, so that no later block is missing
             made.update(input=0, hash="0x0", index=0)
             places.extend(int(address, 16) + e["output"] for e in (before, made))
 
@@ -86,11 +86,11 @@ class BlocksOfOffsetZero(Entries):
 
 
 class BlocksThatBoltMade(Entries):
-    """Promoted calls make blocks with the input offset of the call, and no hash and index."""
+    """Promoted calls make blocks with the input offset of the call, and hash and index 0."""
 
     def test_calls_behind_one(self):
-        """perf2bolt counts a call behind such a block for the function's first block; it was in
-        the block that the input has there."""
+        """perf2bolt counts a call after such a block for the function's first block; it belongs to the
+        input's block at that offset."""
         fixture = fixtures.get("small-fixed-nosplit-22")
         address = self.table_of(fixture, "main")
         calls = []
@@ -99,7 +99,7 @@ class BlocksThatBoltMade(Entries):
             table = next(t for t in tables if t["address"] == address)
             calls.append(next(t["address"] for t in tables if t["address"] != address))
             entries = table["entries"]
-            # A call in a block behind the first, which begins in front of it.
+            # A call in a later block than the first; the made block begins before the call.
             place, block = next(
                 (i, b) for i, e in enumerate(entries) if e.get("branch")
                 for b in [next(b for b in entries[i::-1] if not b.get("branch"))]
@@ -119,7 +119,7 @@ class BlocksThatBoltMade(Entries):
 
 
 class FunctionsWithoutTable(Entries):
-    """Calls into the middle of a function without a table name the entry point, as others do."""
+    """Calls into the middle of a function without a table name the entry point, like other calls."""
 
     def check(self, target):
         fixture = fixtures.get(f"secondary-{target}-nosplit-22")
@@ -134,7 +134,7 @@ class FunctionsWithoutTable(Entries):
         targets = ["collatz", "collatz_triple", "collatz_half"]
         lines = [f"T {caller + 4:x} {symbols[name]:x} {symbols[name]:x} {10 + i}\n"
                  for i, name in enumerate(targets)]
-        # Behind an entry point, in its block; and in the block behind that.
+        # After an entry point, in its block; and in the next block.
         for i, name in enumerate(["collatz_triple", "collatz_half"]):
             inside = symbols[name] + 4
             lines.append(f"T {caller + 4:x} {inside:x} {inside:x} {13 + i}\n")

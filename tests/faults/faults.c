@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * A library to preload: lets chosen calls of a program fail, for test_faults.py.
+ * A library to preload: it makes chosen calls of a program fail, for test_faults.py.
  *
  *   FAULT_MEMORY=N   the N-th call of malloc, calloc or realloc returns NULL
- *   FAULT_FROM=N     the N-th and all later ones do
+ *   FAULT_FROM=N     the N-th and all later calls return NULL
  *   FAULT_STOP=1     with these, a debugger stops where the memory fails (SIGTRAP)
- *   FAULT_SHORT=N    the N-th call of read, pread, write, pwrite or copy_file_range that is to
- *                    transfer more than one byte transfers one
+ *   FAULT_SHORT=N    the N-th call of read, pread, write, pwrite or copy_file_range for more
+ *                    than one byte transfers one byte
  *   FAULT_COUNT=FILE at the end, the numbers of both kinds of calls are written to FILE
  *
- * Calls are counted from the start of main() on, by all threads together. libdw's own calls of
- * malloc are not among them: where its tables of abbreviations get no memory, libdw 0.188 crashes.
+ * Calls are counted from the start of main() on, over all threads. libdw's own calls of malloc do
+ * not count: libdw 0.188 crashes if its tables of abbreviations get no memory.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -33,7 +33,7 @@ static const char *count_path;
 static bool is_ready;
 static bool stops;
 
-/* glibc's own names of what is replaced here: without dlsym(), which allocates. */
+/* glibc's own names of the replaced functions; dlsym() would allocate. */
 void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t count, size_t size);
 void *__libc_realloc(void *memory, size_t size);
@@ -102,7 +102,7 @@ void *realloc(void *memory, size_t size)
     return memory_fails(__builtin_return_address(0)) ? NULL : __libc_realloc(memory, size);
 }
 
-/* How much of size is to be transferred. */
+/* The number of bytes to transfer, at most size. */
 static size_t shortened(size_t size)
 {
     if (!is_ready || size < 2)
@@ -110,7 +110,7 @@ static size_t shortened(size_t size)
     return atomic_fetch_add(&transfer_calls, 1) + 1 == short_fault ? 1 : size;
 }
 
-/* The next function of this name, which is glibc's. */
+/* glibc's function of this name, which is the next one. */
 #define NEXT(function)                                                                             \
     __typeof__(&function) next;                                                                    \
     *(void **)&next = dlsym(RTLD_NEXT, #function)

@@ -1,23 +1,23 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Every tool while memory, the disk and system calls fail, and while it is killed.
+"""Every tool when memory, the disk or system calls fail, and when it is killed.
 
-Each scenario runs a tool in a folder of its own, first without a fault: that tells what it prints
-and writes. Then one fault is made in each run. A run that was not killed must end with
+Each scenario runs a tool in its own folder, first without a fault, to record its messages and outputs.
+Then each run has one fault. A run that was not killed must end with
 
-    exit status 0   and what it printed and wrote is what the run without a fault did
-    exit status 1   with a message of the tool, and all files are as they were before
+    exit status 0   and with the messages and outputs of the run without a fault
+    exit status 1   with a message of the tool, and with all files as they were before
 
-and one that was killed must leave each file as it was or as it is to be. No other file may be in
-the folder, but for the temporary file of a tool that is killed when that file has its name already:
-where the file system has no O_TMPFILE, or between linkat() and rename(), which replace a file in
-two steps because no call does it in one.
+and a killed run must leave each file in its old or its new state. The folder may have no other file,
+except the temporary file of a tool that is killed when that file already has a name: if the file system
+has no O_TMPFILE, or between linkat() and rename(), which replace a file in two steps because no call does
+it in one.
 
-Memory (malloc, calloc, realloc) and short transfers fail by the preloaded library faults.c, system
-calls by strace. All faults are numbered; runs with many are walked in steps of one size.
+The preloaded library faults.c makes memory (malloc, calloc, realloc) and transfers fail, strace makes
+system calls fail. All faults are numbered; if a run has many, they are tested in steps of one size.
 
-Programs with sanitizers are only asked what they do when system calls fail: the rest is about files,
-which sanitizers do not look at.
+Programs with sanitizers are only tested with failing system calls: the other tests are about files, which
+sanitizers do not check.
 """
 
 import collections
@@ -36,13 +36,13 @@ import toolbox
 
 LIBRARY = os.environ.get("FAULTS_LIBRARY")
 
-# Leaks are not looked for: the leak sanitizer does not work under strace.
+# No check for leaks: the leak sanitizer does not work under strace.
 SANITIZER = {"ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"}
 
-# Faults of one sort in one scenario, at most.
+# The most faults of one kind in one scenario.
 MOST = 40
 
-# What each system call fails with. Calls that only give back are not among them.
+# The errors of each system call. Calls that only release something are not among them.
 ERRORS = {
     "openat": ["EIO", "EMFILE"], "read": ["EIO", "EINTR"], "pread64": ["EIO", "EINTR"],
     "write": ["ENOSPC", "EINTR"], "pwrite64": ["ENOSPC", "EIO", "EINTR"],
@@ -55,15 +55,15 @@ ERRORS = {
     "fallocate": ["ENOSPC"], "sync_file_range": ["EIO"], "fcntl": ["EINVAL"],
 }
 
-# The sanitizers' allocator calls these too, and ends the program when they fail.
+# The sanitizers' allocator also uses these calls, and ends the program when they fail.
 if not LIBRARY:
     for name in ("mmap", "clone", "clone3"):
         del ERRORS[name]
 
-# Calls that the tools themselves repeat when a signal interrupts them.
+# Calls that the tools repeat when a signal interrupts them.
 REPEATED = {"read", "pread64", "write", "pwrite64", "copy_file_range"}
 
-# At these a tool is killed; at each as often as it is called.
+# The calls at which a tool is killed, at each occurrence.
 FATAL = sorted(set(ERRORS) - {"mmap", "clone", "clone3", "getrandom", "fcntl"})
 
 TEMPORARY = re.compile(r"\.bat-[0-9a-f]{16}")
@@ -72,26 +72,26 @@ made = collections.Counter()
 
 
 def stepped(total, most=MOST):
-    """Numbers from 1 to total in steps of one size, at most as many as asked for."""
+    """Numbers from 1 to total in steps of one size, at most the given number of them."""
     step = -(-total // most) or 1
     return range(1, total + 1, step)
 
 
 class Scenario:
-    """A tool with its arguments, the files that it finds, and those that it may change."""
+    """A tool with its arguments, its input files, and the files that it may change."""
 
     def __init__(self, name, tool, arguments, files, outputs=(), stdin=None, has_frames=False):
         self.name = name
         self.command = [str(toolbox.BIN / tool), *arguments]
         self.tool = tool
-        self.files = files      # {name: path of what it holds}
-        self.outputs = outputs  # names; those among files exist before
+        self.files = files      # {name: path of the content}
+        self.outputs = outputs  # names; those in files exist before the run
         self.stdin = stdin
-        self.has_frames = has_frames  # of debug information, of which some may be lost
+        self.has_frames = has_frames  # it prints frames from debug information, some of which may be lost
         self.folder = None
 
     def reset(self):
-        """The folder with the files as they are before each run."""
+        """Set the folder to its state before each run."""
         for entry in os.scandir(self.folder):
             if entry.name not in self.files:
                 os.unlink(entry)
@@ -103,7 +103,7 @@ class Scenario:
                 self.identities[name] = self.identity(name)
 
     def identity(self, name):
-        """What changes when a file is written or replaced."""
+        """Values that change when a file is written or replaced."""
         status = os.stat(self.folder / name)
         return status.st_ino, status.st_size, status.st_mtime_ns
 
@@ -116,7 +116,7 @@ class Scenario:
                                   timeout=120, env={**os.environ, **SANITIZER, **environment})
 
     def prepare(self, folder):
-        """Make the folder, and run without a fault."""
+        """Make the folder, and run the tool without a fault."""
         self.folder = folder
         self.identities = {}
         folder.mkdir()
@@ -128,11 +128,11 @@ class Scenario:
         return self
 
     def names(self):
-        """Files that are in the folder."""
+        """The files in the folder."""
         return {entry.name for entry in os.scandir(self.folder)}
 
     def is_old(self, name):
-        """True for an output as it was before the run."""
+        """True if an output is as before the run."""
         if name not in self.files:
             return not (self.folder / name).exists()
         path = self.folder / name
@@ -140,12 +140,12 @@ class Scenario:
                                   path.read_bytes() == pathlib.Path(self.files[name]).read_bytes())
 
     def is_new(self, name):
-        """True for an output as it is to be."""
+        """True if an output has its new content."""
         path = self.folder / name
         return path.exists() and path.read_bytes() == self.written[name]
 
     def faults(self, done, is_killed=False, may_leave=False):
-        """What is wrong after a run: sentences."""
+        """Sentences about everything that is wrong after a run."""
         wrong = []
         if is_killed:
             if done.returncode not in (0, -9, 137):
@@ -153,8 +153,8 @@ class Scenario:
             wrong += [f"{n} is neither as before nor complete" for n in self.outputs
                       if not self.is_old(n) and not self.is_new(n)]
         elif done.returncode == 0 and self.has_frames:
-            # batsymbolize does not learn of each frame for which there was no memory: where libdw's
-            # search trees get none.
+            # batsymbolize does not notice every frame that is lost for lack of memory: libdw does not report a
+            # failed allocation in its search trees.
             wrong += [f"exit status 0, but there is no {n}" for n in self.outputs
                       if not (self.folder / n).exists()]
         elif done.returncode == 0:
@@ -179,8 +179,8 @@ class Scenario:
     # --- System calls ---------------------------------------------------------------------------
 
     def calls(self, options=()):
-        """[(name, number among a thread's calls of this name, text)] of what main() calls, and after
-        it, as strace counts: of a number that several threads reach, the first.
+        """[(name, number among a thread's calls of this name, text)] of the system calls in and after main(),
+        numbered as strace counts them; if several threads reach a number, only the first one.
 
         The loader's calls come first, up to the first that touches the folder's files.
         """
@@ -201,14 +201,14 @@ class Scenario:
         return [(call, n, line) for (call, n), (line, begun) in calls.items() if begun]
 
     def inject(self, *expressions):
-        """A run with strace's injections."""
+        """Run the tool with strace's injections."""
         options = [f"--inject={e}" for e in expressions]
         return self.run(["strace", "-f", "-o", "/dev/null", *options])
 
 
 def named_calls(calls):
-    """Those at which a temporary file can have a name: behind the first linkat(), which gives it
-    one, up to the last call that takes one away."""
+    """The calls at which a temporary file can have a name: after the first linkat(), which gives it a
+    name, up to the last call that removes one."""
     numbers = [i for i, call in enumerate(calls) if call[0] == "linkat"]
     ends = [i for i, call in enumerate(calls) if call[0] in ("rename", "renameat2", "unlink")]
     if not numbers or not ends:
@@ -217,13 +217,13 @@ def named_calls(calls):
 
 
 def addresses(bolted):
-    """Of functions with a table."""
+    """Addresses of functions with a table."""
     tables = json.loads(toolbox.fine("batdump", "--json", bolted))["functions"]
     return [int(t["address"], 16) for t in tables if t["kind"] == "hot"]
 
 
 def make_scenarios(folder):
-    """All scenarios, in folders below this one."""
+    """All scenarios, in subfolders of this folder."""
     fixture = fixtures.get("small-fixed-profile2-22")
     other = fixtures.get("small-fixed-nosplit-22")
     program = debug_programs.get("inlined-fixed")
@@ -306,7 +306,7 @@ class Faults(unittest.TestCase):
               f"({', '.join(f'{n} {k}' for k, n in sorted(made.items()))})")
 
     def judge(self, scenario, kind, fault, done, **options):
-        """Count a fault, and remember what it broke."""
+        """Count a fault, and record its failures."""
         made[kind] += 1
         self.broken += [f"{scenario.name}: {fault}: {w}"
                         for w in scenario.faults(done, **options)]
@@ -317,12 +317,12 @@ class Faults(unittest.TestCase):
     def tearDown(self):
         self.assertEqual(self.broken, [], "\n" + "\n".join(self.broken[:40]))
 
-    @unittest.skipUnless(LIBRARY, "sanitizers have a malloc of their own")
+    @unittest.skipUnless(LIBRARY, "sanitizers have their own malloc")
     def test_memory(self):
         """The n-th allocation fails, alone or with all that follow."""
         count = self.folder / "count"
         for scenario in self.scenarios:
-            # Freed memory is filled, so that whoever uses it is seen.
+            # Freed memory is filled, so that its use is noticed.
             base = {"LD_PRELOAD": LIBRARY, "MALLOC_PERTURB_": "165", "MALLOC_CHECK_": "3"}
             scenario.run(**base, FAULT_COUNT=str(count))
             total = int(count.read_text(encoding="ascii").split()[0])
@@ -352,14 +352,14 @@ class Faults(unittest.TestCase):
             for i in stepped(len(calls)):
                 call, n, error = calls[i - 1]
                 done = scenario.inject(f"{call}:error={error}:when={n}")
-                # What cannot be removed stays.
+                # A file that cannot be removed stays.
                 self.judge(scenario, "system call", f"{call} {n} {error}", done,
                            may_leave=call == "unlink")
                 if error == "EINTR" and call in REPEATED and done.returncode != 0:
                     self.broken.append(f"{scenario.name}: {call} {n} is not repeated: "
                                        f"{done.stderr}")
 
-    @unittest.skipUnless(LIBRARY, "about files, which sanitizers do not look at")
+    @unittest.skipUnless(LIBRARY, "about files, which sanitizers do not check")
     def test_kills(self):
         """SIGKILL at each call of a tool that writes: with O_TMPFILE, and without."""
         for scenario in self.scenarios:
@@ -382,7 +382,7 @@ class Faults(unittest.TestCase):
                                done, is_killed=True,
                                may_leave=bool(without) or (call, n) in named)
 
-    @unittest.skipUnless(LIBRARY, "about files, which sanitizers do not look at")
+    @unittest.skipUnless(LIBRARY, "about files, which sanitizers do not check")
     def test_full_disk(self):
         """On a file system with room for some pages, outputs are complete or as before."""
         probe = subprocess.run(["unshare", "-rm", "mount", "-t", "tmpfs", "tmpfs", "/mnt"],
@@ -397,10 +397,10 @@ class Faults(unittest.TestCase):
                     self.run_full(scenario, inner, pages)
 
     def run_full(self, scenario, inner, pages):
-        """One run with so many free pages."""
+        """One run with this number of free pages."""
         scenario.reset()
         used = sum(-(-os.stat(s).st_size // 4096) for s in scenario.files.values())
-        # The files' content moves to the small file system, and what is there afterwards back.
+        # The files are copied to the small file system, and back after the run.
         script = ('mount -t tmpfs -o size="$1" tmpfs "$2" && cp --sparse=never "$3"/* "$2" && '
                   'cd "$2" || exit 99; from=$3; shift 3; "$@"; status=$?; rm -f "$from"/*; '
                   'cp -a . "$from"; exit $status')
@@ -410,9 +410,9 @@ class Faults(unittest.TestCase):
                               stderr=subprocess.PIPE, stdin=subprocess.DEVNULL)
         self.judge(scenario, "full disk", f"{pages} free pages", done)
 
-    @unittest.skipUnless(LIBRARY, "about files, which sanitizers do not look at")
+    @unittest.skipUnless(LIBRARY, "about files, which sanitizers do not check")
     def test_file_size_limit(self):
-        """No file may be larger than some bytes: an error like a full disk."""
+        """The size of files is limited: an error like a full disk."""
         for scenario in self.scenarios:
             largest = max((len(w) for w in scenario.written.values()), default=0)
             for i in range(8 if scenario.outputs else 0):
@@ -420,9 +420,9 @@ class Faults(unittest.TestCase):
                 done = scenario.run(["prlimit", f"--fsize={limit}"])
                 self.judge(scenario, "file size limit", f"{limit} of {largest} bytes", done)
 
-    @unittest.skipUnless(LIBRARY, "about files, which sanitizers do not look at")
+    @unittest.skipUnless(LIBRARY, "about files, which sanitizers do not check")
     def test_two_at_once(self):
-        """Two batinject on one file: the file is as one of them or the other leaves it."""
+        """Two batinject on one file: the file is the result of one or the other."""
         fixture = fixtures.get("small-fixed-profile2-22")
         folder = self.folder / "two"
         folder.mkdir()

@@ -6,7 +6,7 @@
 
 #include "fuzz.h"
 
-/* The assembler reads the files, so that nothing of the source tree is read when a target runs. */
+/* The assembler includes the files, so that a running target reads nothing from the source tree. */
 #define EMBED(name, path)                                                                          \
     __asm__(".pushsection .rodata\n"                                                               \
             ".global " #name "\n" #name ":\n"                                                      \

@@ -3,7 +3,7 @@
 #ifndef FUZZ_DEMO_H
 #define FUZZ_DEMO_H
 
-/* The path of small.bolt, and of small, its input: temporary files that are there until the process
+/* The path of small.bolt, and of small, its input: temporary files that exist until the process
  * exits. */
 const char *demo_bolted(void);
 const char *demo_input(void);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Mutations of ELF files: fields of headers get the numbers at which something changes. */
+/* Mutations of ELF files: fields of headers get numbers at limits. */
 #include <elf.h>
 #include <string.h>
 
@@ -12,7 +12,7 @@ static uint64_t load(const uint8_t *data, size_t size)
     return value;
 }
 
-/* A place with fields of a header: the ELF header, or one of a table that it names. */
+/* A place with fields of a header: the ELF header, or an element of a table that it names. */
 static size_t choose_header(const uint8_t *data, size_t size, uint64_t *random, size_t *length)
 {
     Elf64_Ehdr header;

@@ -20,7 +20,7 @@ void fuzz_expect_error(enum bat_code code, const struct bat_error *error, uint64
     fuzz_expect(code > BAT_OK && code < BAT_ERR_CODES, "the code is a known one");
     size_t length = strnlen(error->message, sizeof(error->message));
     fuzz_expect(length > 0 && length < sizeof(error->message), "the error has a sentence");
-    /* What is beyond the end of a file is told with the place where it should be. */
+    /* An error about data beyond the end of a file has the place where they should be. */
     if (error->place == BAT_PLACE_SECTION)
         fuzz_expect(error->offset == BAT_NO_OFFSET || error->offset <= size,
                     "the error's place lies inside the input");
@@ -33,7 +33,7 @@ static bool same(const void *left, const void *right, uint64_t count, size_t siz
     return count == 0 || memcmp(left, right, (size_t)count * size) == 0;
 }
 
-/* Where a range starts that has no elements is left open. */
+/* The start of an empty range does not matter. */
 static struct bat_function without_empty_ranges(struct bat_function table)
 {
     if (table.entry_count == 0)
@@ -103,7 +103,7 @@ static char folder[4096];
 
 static void remove_folder(void)
 {
-    /* The targets remove their files; where one crashed, the runner clears up. */
+    /* The targets remove their files; after a crash, the runner does. */
     rmdir(folder);
 }
 

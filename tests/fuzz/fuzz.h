@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What the fuzz targets share. */
+/* Functions that the fuzz targets share. */
 #ifndef FUZZ_FUZZ_H
 #define FUZZ_FUZZ_H
 
@@ -9,10 +9,10 @@
 
 #include "bat.h"
 
-/* What libFuzzer calls; size bytes at data. Returns 0. */
+/* libFuzzer calls it with size bytes at data. Returns 0. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* A property that must hold: where it does not, the process is aborted with the sentence. */
+/* A property that must hold; otherwise the process is aborted with the sentence. */
 _Noreturn void fuzz_fail(const char *sentence);
 static inline void fuzz_expect(bool holds, const char *sentence)
 {
@@ -24,29 +24,29 @@ static inline void fuzz_expect(bool holds, const char *sentence)
  * size bytes, or the text. */
 void fuzz_expect_error(enum bat_code code, const struct bat_error *error, uint64_t size);
 
-/* Both maps must be the same to the last element of the last array. */
+/* Both maps must be equal in all elements of all arrays. */
 void fuzz_expect_equal_maps(const struct bat_map *left, const struct bat_map *right);
 
 /* A file in memory with these bytes, read from the start; -1 is never returned. */
 int fuzz_memory_file(const void *bytes, size_t size);
 
 /*
- * The path of a file called name in a folder that lives as long as the process, in memory where
- * the system has such a place. The string belongs to the caller.
+ * The path of a file with this name in a folder that exists as long as the process, in memory if
+ * the system has a file system there. The string belongs to the caller.
  */
 char *fuzz_path(const char *name);
 
 /* Replace the file at path by these bytes. */
 void fuzz_write_file(const char *path, const void *bytes, size_t size);
 
-/* --- Numbers out of fuzzed bytes ------------------------------------------------------------- */
+/* --- Numbers from fuzzed bytes --------------------------------------------------------------- */
 
 struct fuzz_bytes {
     const uint8_t *at;
     size_t left;
 };
 
-/* The next bytes as a number; zeros where there are none left. */
+/* The next bytes as a number; zeros if no bytes are left. */
 static inline uint64_t fuzz_take(struct fuzz_bytes *bytes, size_t size)
 {
     uint64_t value = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Any calls of the builder: the map holds what was given to it, entries sorted and stable, and
- * goes through encoder and decoder unchanged.
+ * Any calls of the builder: the map holds the given tables and entries, sorted stably, and encoder
+ * and decoder do not change it.
  */
 #include <stdlib.h>
 
@@ -13,7 +13,7 @@
 #define ENTRIES_MAX 512u
 #define SECONDARY_MAX 64u
 
-/* What the builder was told, as it was told. */
+/* The calls of the builder, in their order. */
 struct told_table {
     uint64_t address;
     uint64_t hash;
@@ -194,7 +194,7 @@ static void expect_secondary(const struct bat_map *map, const struct bat_functio
     fuzz_expect(found == function->secondary_count, "no secondary entry point is added");
 }
 
-/* The table at an address, whatever is in it. */
+/* The table at an address, whatever its content is. */
 static uint32_t table_of(const struct bat_map *map, uint64_t address)
 {
     uint32_t at = 0;
@@ -272,7 +272,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         else if (what < 0xf8)
             add_secondary(builder, &told, &bytes);
         else {
-            /* The builder is empty behind this, and can be used again. */
+            /* The builder is empty after this call, and can be used again. */
             finish(builder, &told, what & 1 ? BAT_HOT_INDEX_MERGED : BAT_HOT_INDEX_TABLE);
             forget(&told);
         }

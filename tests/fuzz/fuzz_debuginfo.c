@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Any bytes as an ELF file with DWARF: opening it and looking up addresses ends, and what is told
- * is sound: strings that end, functions that have code, and the same answer when asked again. A
- * sample profile can be made with it.
+ * Any bytes as an ELF file with DWARF: opening it and looking up addresses ends, and the answers
+ * are sound: strings end, functions have code, and the same question has the same answer. A sample
+ * profile can be made with it.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -53,7 +53,7 @@ static void look_up(struct bat_debuginfo *debuginfo, uint64_t address)
         length_of(frame.file);
 }
 
-/* Traces all over a segment, from each of its instructions or not. */
+/* Traces all over a segment, from starts of instructions and from other bytes. */
 static void add_traces(struct bat_profile *profile, uint64_t address)
 {
     for (uint64_t at = 0; at < 1024; at += 3) {

@@ -6,7 +6,7 @@
 #include "bat_validate.h"
 #include "fuzz.h"
 
-/* As many look-ups of each kind as keep an input fast. */
+/* The limit for look-ups of each kind, which keeps an input fast. */
 #define TABLES_MAX 64u
 #define OFFSETS_MAX 24u
 #define BLOCKS_MAX 4096u

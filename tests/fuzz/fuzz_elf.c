@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Any bytes as an ELF file: read all that can be read, put a note in, take it out. What comes out
- * can be opened again, and what a program header maps is as it was.
+ * Any bytes as an ELF file: read everything, put a note in, take it out. The results can be opened
+ * again, and the bytes that a program header maps do not change.
  */
 #include <elf.h>
 #include <stdlib.h>
@@ -75,7 +75,7 @@ static void read_all(struct bat_elf *elf)
     read_symbols(elf, true);
 }
 
-/* The note as a tool would use it: decoded, with names, and checked. */
+/* Use the note as a tool does: decode it, find names, and check it. */
 static void use_note(const char *path)
 {
     struct bat_binary binary;
@@ -109,7 +109,7 @@ static struct bat_elf *reopen(const char *path)
     return elf;
 }
 
-/* Bytes that a program header maps, but for the fields of the ELF header that may change. */
+/* Bytes that a program header maps, without the fields of the ELF header that may change. */
 static void expect_same_segments(const uint8_t *data, size_t size, const struct bat_elf *after)
 {
     uint64_t after_size;
@@ -181,8 +181,8 @@ static void rewrite(const char *path, const uint8_t *data, size_t size)
 }
 
 /*
- * Behind a mapped file the rest of its last page can be read, and nobody would notice: give out
- * copies on the heap instead, with the address sanitizer watching over their ends.
+ * Reads after the end of a mapped file, in the rest of its last page, would not be noticed. So give
+ * out copies on the heap, whose ends the address sanitizer checks.
  */
 void *__real_mmap(void *address, size_t size, int protection, int flags, int file, off_t offset);
 int __real_munmap(void *address, size_t size);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Any bytes as fdata of a BOLTed binary: what is read and written is read again as the same, and
- * added to itself it has the same records with twice the counts, or does not fit 64 bits.
+ * Any bytes as fdata of a BOLTed binary: reading the written file gives the same records, and added
+ * to itself it has the same records with twice the counts, or the counts do not fit 64 bits.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 
 static const char header[] = "boltedcollection\n";
 
-/* The header and the bytes, as often as said. */
+/* The header and the bytes, `times` times. */
 static char *with_header(const uint8_t *data, size_t size, unsigned times, size_t *total)
 {
     *total = sizeof(header) - 1 + times * (size + 1);
@@ -36,7 +36,7 @@ static uint64_t count_lines(const char *text, size_t size)
     return lines;
 }
 
-/* Translate the text as fdata; NULL if it is none, else the number of lines written. */
+/* Translate the text as fdata; NULL if it is not fdata. *written: the bytes of the result. */
 static char *translate(const char *text, size_t size, size_t *written)
 {
     struct bat_profile *profile = profile_read(text, size);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Any bytes as an ELF file: the table of its functions is in order, has names, and look-ups find
- * what a search of the whole table finds.
+ * Any bytes as an ELF file: the table of its functions is in order and has names, and look-ups give
+ * the result of a search of the whole table.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #include "functions.h"
 #include "fuzz.h"
 
-/* The function that holds the address by its size alone, or BAT_NONE. */
+/* The function that holds the address according to its size, or BAT_NONE. */
 static uint32_t search(const struct bat_function_symbol *all, uint32_t count, uint64_t address)
 {
     uint32_t found = BAT_NONE;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Any bytes as the JSON form of a note: what is read can be encoded, decoded, printed and read
- * again, and stays the same.
+ * Any bytes as the JSON form of a note: a note that is read can be encoded, decoded, printed and
+ * read again, and stays the same.
  */
 #include <stdlib.h>
 #include <string.h>

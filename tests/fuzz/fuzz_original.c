@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * The demonstration's input and BOLTed binary with any tables that a note can hold, and any traces:
- * what is moved to the input lies in its functions and runs forwards, and no sample is lost or
- * counted twice.
+ * The demo's input and BOLTed binary with any tables that a note can hold, and any traces: moved
+ * traces lie in the input's functions and run forwards, and no sample is lost or counted twice.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +28,7 @@ static int compare_offsets(const void *left, const void *right)
     return left_offset < right_offset ? -1 : left_offset > right_offset;
 }
 
-/* Change some entries; output offsets ascend in any note. */
+/* Change some entries; their output offsets must ascend. */
 static void change_map(struct bat_map *map, struct fuzz_bytes *bytes)
 {
     for (uint64_t changes = fuzz_take(bytes, 1) % 16; changes > 0; changes--) {
@@ -45,7 +44,7 @@ static void change_map(struct bat_map *map, struct fuzz_bytes *bytes)
               sizeof(*map->output_offsets), compare_offsets);
 }
 
-/* An address that is likely to be of interest. */
+/* An address near an entry or a limit. */
 static uint64_t choose_address(const struct bat_original *original, struct fuzz_bytes *bytes)
 {
     uint64_t kind = fuzz_take(bytes, 1);
@@ -106,7 +105,7 @@ static void check_moved(const struct bat_original *original, const struct bat_pr
     }
 }
 
-/* Single addresses, both ways. */
+/* Single addresses, in both directions. */
 static void check_places(const struct bat_original *original, uint64_t address)
 {
     struct bat_original_place place;
@@ -123,7 +122,7 @@ static void check_places(const struct bat_original *original, uint64_t address)
     free(found);
 }
 
-/* Judge records as both outputs have them, and free them. */
+/* Judge the records of both outputs, and free them. */
 static void check_judgements(struct bat_records *records)
 {
     for (unsigned is_yaml = 0; is_yaml < 2; is_yaml++) {
@@ -138,7 +137,7 @@ static void check_judgements(struct bat_records *records)
     bat_records_free(records);
 }
 
-/* With the input's code, and without; with perf2bolt's records, and without. */
+/* With and without the input's code, and with and without perf2bolt's records. */
 static void check_records(struct bat_profile *profile, const struct bat_profile *moved,
                           struct bat_binary *binary, const struct bat_original *original,
                           struct fuzz_bytes *bytes)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Any bytes as perf.data: what is read adds up, is the same through a pipe, and is translated.
+ * Any bytes as perf.data: the samples add up, are the same through a pipe, and are translated.
  */
 #include <string.h>
 
@@ -8,7 +8,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    /* What else profiles can be has fuzz targets of its own. */
+    /* Other forms of profiles have other fuzz targets. */
     static const char magic[] = "PERFILE2";
     if (size < sizeof(magic) - 1 || memcmp(data, magic, sizeof(magic) - 1) != 0)
         return 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Any bytes behind the record of a mapping, as text of perf script: what is read adds up, is the
- * same through a pipe, and is translated.
+ * Any bytes after the record of a mapping, as text of perf script: the samples add up, are the same
+ * through a pipe, and are translated.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -9,14 +9,14 @@
 #include "fuzz.h"
 #include "perf_both_ways.h"
 
-/* The binary's code, where it was linked for. */
+/* The binary's code, at its linked address. */
 #define MAPPINGS                                                                                   \
     "p 1 1.5: PERF_RECORD_MMAP2 1/1: [0x401000(0x1000) @ 0x1000 08:01 4711 1]: r-xp /small.bolt\n" \
     "p 1 1.5: PERF_RECORD_MMAP2 1/1: [0x405000(0x3000) @ 0x5000 08:01 4711 1]: r-xp /small.bolt\n"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    /* Sometimes as it is: what comes first decides what it is, and sections begin a file. */
+    /* Sometimes without the mapping: the beginning decides the form, and sections begin a file. */
     if (size != 0 && data[0] == 'P') {
         read_both_ways(data, size, false);
         return 0;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Any bytes as a pre-aggregated profile: what is read is translated, and its fdata, read and
- * translated again, is the same. A profile cut in two at any line adds up to the same records.
+ * Any bytes as a pre-aggregated profile: it is translated, and its fdata, read and translated
+ * again, is the same. The two parts of a profile that is cut at any line add up to the same
+ * records.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Encoding undoes decoding: whatever decodes is encoded to the same bytes, whichever way its hot
- * indices are read, and a map in canonical form stays what it is.
+ * Encoding undoes decoding: a note that can be decoded is encoded to the same bytes in both
+ * readings of its hot indices, and a map in canonical form does not change.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +28,8 @@ static void expect_bytes(const struct bat_map *map, const uint8_t *data, size_t 
     free(encoded);
 }
 
-/* Reading the hot indices the other way must change the parents only, and back. */
+/* The other reading of the hot indices must change only the parents; the first one restores
+ * them. */
 static void turn_over(struct bat_map *map, const uint8_t *data, size_t size)
 {
     enum bat_hot_index form = map->hot_index;

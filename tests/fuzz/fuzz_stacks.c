@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Any bytes as a text with stacks: what is read of a line lies in the line, is the same with what
- * was learned from the lines before, and an address that is told to be the binary's is in its code.
- * Stacks that are folded come out as they went in.
+ * Any bytes as a text with stacks: the parts of a line lie in the line and do not depend on the
+ * lines before, and an address that is said to be the binary's is in its code. Folded stacks have
+ * the frames that were added.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -70,7 +70,7 @@ static void check_folded(struct bat_folded *folded)
     }
 }
 
-/* One line: read it from memory of its own, so that reading beside it is seen. */
+/* One line, in separate memory, so that the sanitizer notices a read outside of it. */
 static void check(struct bat_symbolizer *symbolizer, struct bat_stack_place *place,
                   struct bat_folded *folded, const char *text, size_t length)
 {

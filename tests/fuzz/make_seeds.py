@@ -4,9 +4,9 @@
 
 usage: make_seeds.py DATA BATDUMP OUT
 
-DATA is tests/data, BATDUMP the program that prints the JSON seeds; OUT gets a folder a target.
-Each folder is also packed, as OUT/fuzz_TARGET_seed_corpus.zip, in the same bytes every time.
-ELF seeds are as small as they can be, so that a mutation hits something that counts.
+DATA is tests/data, BATDUMP the program that prints the JSON seeds. OUT gets a folder for each target.
+Each folder is also packed as OUT/fuzz_TARGET_seed_corpus.zip, with the same bytes every time.
+ELF seeds are as small as possible, so that most mutations change something relevant.
 """
 
 import random
@@ -36,7 +36,7 @@ def section_header(names, entry, offset):
 
 
 def elf_file(sections, machine=62, extended=False, mapped_names=False):
-    """One segment with all of the file up to .text's end, or to its end; sections behind each
+    """An ELF file: one segment has the file up to .text's end, or the whole file; sections follow each
     other."""
     sections = [section("", SHT_NULL)] + sections
     names = b"\0" + b"".join(s["name"].encode() + b"\0" for s in sections[1:]) + b".shstrtab\0"
@@ -52,7 +52,7 @@ def elf_file(sections, machine=62, extended=False, mapped_names=False):
     headers = [bytearray(section_header(names, s, o)) for s, o in zip(sections, offsets)]
     count, names_index = len(sections), len(sections) - 1
     if extended:
-        # Counts beyond 16 bits stand in section 0; readers must take them from there here too.
+        # Section 0 holds numbers beyond 16 bits; readers must also take these smaller numbers from there.
         struct.pack_into("<QI", headers[0], 32, count, names_index)
         count, names_index = 0, SHN_XINDEX
     struct.pack_into(
@@ -107,8 +107,8 @@ def elf_seeds(raw_note):
 
 
 def without_program_headers(file, distance):
-    """The file, its program headers said to be none, so many bytes before its end: more than what
-    is left of it when a short note has replaced the one that it has, and is gone."""
+    """The file with 0 program headers, whose table is this many bytes before the file's end: more than
+    remains when a short note has replaced the file's note and is removed."""
     changed = bytearray(file)
     struct.pack_into("<Q", changed, 32, len(file) - distance)
     struct.pack_into("<H", changed, 56, 0)
@@ -129,7 +129,7 @@ def extreme_json():
 
 
 def builder_seeds():
-    """Bytes that fuzz_builder takes as calls: tables first, then entries, sometimes the end."""
+    """Bytes that fuzz_builder reads as calls: tables first, then entries, sometimes the end."""
     source = random.Random(1)
     for number in range(8):
         calls = bytearray()
@@ -146,7 +146,7 @@ def builder_seeds():
 
 
 def profile_seeds(traces):
-    """A few lines of each form; what is outside of the binary stays outside."""
+    """A few lines of each form, with places outside of the binary."""
     lines = [line.split() for line in traces.splitlines()[:20]]
     lines = [line for line in lines if line[0] == b"T"]
     falls = [b" ".join([kind, *line[2:]]) for line in lines for kind in (b"F", b"f", b"r")]
@@ -182,7 +182,7 @@ def perf_script_seeds(traces):
 
 
 def stack_seeds():
-    """Stacks of the demo program as those print them that are known."""
+    """Stacks of the demo program in all known forms."""
     return {
         "queries": b"0x401136\n401136\nCODE \"/bin/a b\" 0x10\nDATA 0x4030\nFRAME a 0x1\n",
         "gdb": b"#0  push (machine=0x0) at small.c:1\n#1  0x0000555555555236 in main (argc=1)\n"
@@ -204,7 +204,7 @@ def stack_seeds():
 
 
 def original_seeds():
-    """Changes of tables, then traces: see fuzz_original.c. From entry to entry, and with constants."""
+    """Changes of tables, then traces (see fuzz_original.c): from entry to entry, and with constants."""
     entries = b"".join(bytes([64, table, entry]) * 2 + bytes([64, table, entry + 1, 9])
                        for table in range(8) for entry in range(0, 24, 2))
     inside = b"".join(bytes([200, function, at, 200, function, at // 2, 200, function, at + 1, 7])

@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Steps that the custom mutators have in common. */
+/* Common steps of the custom mutators. */
 #ifndef FUZZ_MUTATOR_H
 #define FUZZ_MUTATOR_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* libFuzzer's own mutations, and what it calls for ours. */
+/* libFuzzer's own mutations, and the function that it calls for ours. */
 size_t LLVMFuzzerMutate(uint8_t *data, size_t size, size_t max_size);
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsigned seed);
 
-/* A sequence of numbers that is over when the mutation is. */
+/* A sequence of pseudo-random numbers for one mutation. */
 static inline uint32_t mutator_draw(uint64_t *state)
 {
     *state = *state * 6364136223846793005u + 1442695040888963407u;
     return (uint32_t)(*state >> 33);
 }
 
-/* Numbers at which something may change: around 0, and around powers of two. */
+/* Numbers at limits: around 0, and around powers of two. */
 static inline uint64_t mutator_number(uint64_t *state)
 {
     static const unsigned char powers[] = {0,  1,  3,  6,  7,  8,  13, 14,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Mutations that keep to the form of a note: numbers are replaced by others in LEB128, and the
- * container is mended most of the time, or few inputs would get beyond it.
+ * Mutations that keep the form of a note: numbers are replaced by other LEB128 numbers, and the
+ * container is repaired most of the time, because otherwise few inputs would get past it.
  */
 #include <string.h>
 
@@ -28,7 +28,7 @@ static size_t put_sleb(uint8_t *to, int64_t value)
     return size;
 }
 
-/* Replace what looks like a number at `at` (old bytes long) by size other bytes. */
+/* Replace the possible number at `at` (old bytes long) by size other bytes. */
 static size_t replace(uint8_t *bytes, size_t count, size_t max, size_t at, size_t old,
                       const uint8_t *with, size_t size)
 {
@@ -51,7 +51,7 @@ static size_t replace_number(uint8_t *bytes, size_t count, size_t max, uint64_t 
 {
     uint8_t number[LEB128_MAX];
     size_t at = mutator_draw(random) % count;
-    /* Numbers of a table's header stand at the front more often than not. */
+    /* Numbers of a table's header are near the front more often than not. */
     if (mutator_draw(random) % 4 == 0)
         at %= 24;
     uint64_t value = mutator_number(random);
@@ -74,7 +74,7 @@ static size_t mend_container(uint8_t *section, size_t description)
     return size;
 }
 
-/* The description's size that the header states, if it can be. */
+/* The description's size that the header states, if it is possible. */
 static size_t stated_description(const uint8_t *section, size_t size)
 {
     uint32_t stated;

@@ -10,7 +10,7 @@
 #include "profile.h"
 #include "profile_round_trip.h"
 
-/* What a pipe has room for without a reader. */
+/* The bytes that a pipe takes without a reader. */
 #define PIPE_SIZE 65536u
 
 static struct bat_profile *new_profile(void)
@@ -23,7 +23,7 @@ static struct bat_profile *new_profile(void)
     return profile;
 }
 
-/* Read what a descriptor has. NULL for an error, which must be a good one. */
+/* Read a profile from a descriptor. NULL for an error, which must be a complete one. */
 static struct bat_profile *read_descriptor(int file, const struct bat_read_options *options,
                                            size_t size)
 {
@@ -97,7 +97,7 @@ static void expect_same(const struct bat_profile *profile, const struct bat_prof
     }
 }
 
-/* Write it as pre-aggregated text and read that: it is translated to the same. */
+/* Write it as pre-aggregated text and read that: the translation is the same. */
 static void expect_same_as_text(struct bat_profile *profile)
 {
     bat_profile_drop_memory(profile);
@@ -107,7 +107,7 @@ static void expect_same_as_text(struct bat_profile *profile)
     fuzz_expect(bat_output_begin(path, &output, &error) == BAT_OK, "an output can be begun");
     struct bat_profile *again = new_profile();
     bool is_empty = profile->traces.count + profile->samples.count + profile->events.count == 0;
-    /* The sums of mispredictions may be too large, and nothing is no profile. */
+    /* The sums of mispredictions may be too large, and an empty text is not a profile. */
     if (bat_profile_write_preagg(profile, output, &error) != BAT_OK) {
         bat_output_abandon(output);
     } else if (bat_outputs_commit(&output, 1, &error) == BAT_OK && !is_empty) {

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""How the work of a tool grows with its input, counted in instructions, which no other load of the
-machine changes.
+"""The growth of a tool's work with its input, counted in instructions, which do not depend on the
+machine's load.
 
     class Names(growth.Growth):
         def test_names_at_one_address(self):
             self.assert_linear(lambda folder, n: write_names(folder / "in", n),
                                lambda folder: ["batvalidate", folder / "in"], 2000)
 
-valgrind counts; it cannot run programs that were built with sanitizers, so these tests belong to the
-release build alone.
+valgrind counts. It cannot run programs that were built with sanitizers, so only the release build has
+these tests.
 """
 
 import os
@@ -28,7 +28,7 @@ FACTOR = 4
 
 
 def instructions(command, **options):
-    """How many instructions a tool executes, all threads together. It must exit with 0, 1 or 2."""
+    """The number of instructions that a tool executes, in all threads. It must exit with 0, 1 or 2."""
     with tempfile.NamedTemporaryFile(prefix="growth.", suffix=".log") as log:
         done = subprocess.run(
             ["valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null",
@@ -44,13 +44,13 @@ def instructions(command, **options):
 
 
 class Growth(unittest.TestCase):
-    """Base of the tests of growth."""
+    """Base of the growth tests."""
 
     def assert_linear(self, make, command, count, status=None, stdin=None, **options):
-        """The work of command(folder) on what make(folder, n) writes grows linearly from count to
-        FACTOR * count things. What the tool does for nothing at all (n = 0 is not asked for: one
-        thing is) does not count. status: the exit status that both runs must have, if any. stdin:
-        the name of the file that the tool reads as standard input, if any."""
+        """The work of command(folder) on the files of make(folder, n) grows linearly from count to
+        FACTOR * count things. The work for one thing (n = 0 is not made) is subtracted. status: the exit
+        status that both runs must have, if any. stdin: the name of the file that the tool reads as
+        standard input, if any."""
         work = {}
         for n in (1, count, FACTOR * count):
             with tempfile.TemporaryDirectory(prefix="growth.") as name:
@@ -67,7 +67,7 @@ class Growth(unittest.TestCase):
                 work[n] = instructions(arguments, **options)
         small = work[count] - work[1]
         large = work[FACTOR * count] - work[1]
-        # Else the family says nothing: the work is not done for the things that are counted.
+        # Otherwise the test shows nothing: the work does not depend on the counted things.
         self.assertGreater(small, 20 * count, work)
         self.assertLessEqual(large, SLACK * FACTOR * small,
                              f"{large / small:.2f} times the work for {FACTOR} times the input: "

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Work on code: functions that overlap, names that overlap, shared exception tables, mappings."""
+"""Work on code: overlapping functions, overlapping names, shared exception tables, mappings."""
 
 import struct
 import unittest
@@ -18,7 +18,7 @@ def write(path, text):
 
 
 def debug_sections(elf, functions, shared_name=None):
-    """DWARF 4: one unit with functions (name, start, size), or all of one name, which stands once."""
+    """DWARF 4: one unit with functions (name, start, size), or all with one name, which is stored once."""
     form = 0x08 if shared_name is None else 0x0e  # string, strp
     abbreviations = bytes([1, 0x11, 1, 0x11, 0x01, 0x12, 0x07, 0, 0,     # compile_unit
                            2, 0x2e, 0, 3, form, 0x11, 0x01, 0x12, 0x07, 0, 0, 0])
@@ -36,7 +36,7 @@ def debug_sections(elf, functions, shared_name=None):
 
 
 class Overlapping(growth.Growth):
-    """Things of a file that share bytes."""
+    """Parts of a file that share bytes."""
 
     def test_functions_of_debug_information(self):
         """Each function reaches to the end of the code, and each is sampled."""
@@ -67,7 +67,7 @@ class Overlapping(growth.Growth):
             "-o", folder / "out"], 1024, status=0)
 
     def test_names_of_fragments(self):
-        """Names of symbols are ends of one long name; the table has many headers."""
+        """Names of symbols are ends of one long name; the symbol table has many section headers."""
         def make(folder, n):
             elf = Elf((NOP * 15 + RET) * (n + 1))
             start = len(elf.strings)
@@ -85,11 +85,11 @@ class Overlapping(growth.Growth):
 
 
 class LongRuns(growth.Growth):
-    """A BOLTed function whose table has one entry, and look-ups everywhere behind it."""
+    """A BOLTed function whose table has one entry, and look-ups everywhere after it."""
 
     @staticmethod
     def pair(folder, text):
-        """The binary before BOLT and after, which did nothing to it."""
+        """The binary before and after BOLT, with the same code."""
         for name in ("input", "bolted"):
             elf = Elf(text)
             elf.symbol("f", TEXT, len(text))
@@ -100,7 +100,7 @@ class LongRuns(growth.Growth):
             elf.save(folder / name)
 
     def test_profile(self):
-        """Of the BOLTed binary, moved to the input binary."""
+        """A profile of the BOLTed binary, moved to the input binary."""
         def make(folder, n):
             self.pair(folder, MOVE * n + RET)
             write(folder / "profile", "".join(
@@ -111,7 +111,7 @@ class LongRuns(growth.Growth):
             "-p", folder / "profile", "--format=autofdo", "-o", folder / "out"], 1024, status=0)
 
     def test_left_out(self):
-        """BOLT has left out no-operations, which every look-up behind them passes."""
+        """BOLT has left out no-operations, which every later look-up passes."""
         def make(folder, n):
             self.pair(folder, MOVE * n + RET)
             elf = Elf(MOVE + NOP * n + MOVE * n + RET)
@@ -126,7 +126,7 @@ class LongRuns(growth.Growth):
             "-p", folder / "profile", "--format=preagg", "-o", folder / "out"], 1024, status=0)
 
     def test_addresses(self):
-        """Of a text."""
+        """Addresses of a text."""
         def make(folder, n):
             self.pair(folder, MOVE * n + RET)
             write(folder / "text", "".join(
@@ -138,7 +138,7 @@ class LongRuns(growth.Growth):
 
 
 class InlinedCode(growth.Growth):
-    """Functions that may be inlined in others, as they have conditional branches without entries."""
+    """Functions that may have inlined functions, because they have conditional branches without entries."""
 
     TEST = b"\x48\x85\xff"      # TEST RDI, RDI
     BRANCH = b"\x74\x01\xc3"    # JE over a return
@@ -148,7 +148,7 @@ class InlinedCode(growth.Growth):
         return ["battranslate", folder / "binary", "-p", folder / "profile", "-o", folder / "out"]
 
     def make(self, folder, pieces, last):
-        """Functions of the pieces, and one of the last piece with all the samples."""
+        """Functions made of the pieces; the function of the last piece has all the samples."""
         code = b"".join(pieces) + last
         elf = Elf(code)
         starts = [TEXT]
@@ -161,7 +161,7 @@ class InlinedCode(growth.Growth):
         write(folder / "profile", f"F {starts[-1]:x} {starts[-1] + 1:x} 1\n")
 
     def test_functions_that_are_alike(self):
-        """All of them fit, until the very end, wherever the caller has a branch."""
+        """All functions fit up to their last instruction, at every branch of the caller."""
         def make(folder, n):
             piece = self.TEST + self.BRANCH + MOVE
             self.make(folder, [piece + b"\x05" + struct.pack("<I", i) + RET for i in range(n)],
@@ -170,7 +170,7 @@ class InlinedCode(growth.Growth):
         self.assert_linear(make, self.translate, 256, status=0)
 
     def test_long_function(self):
-        """It fits from each instruction of the caller on, up to its end."""
+        """The function fits from each instruction of the caller on, up to the caller's end."""
         def make(folder, n):
             self.make(folder, [MOVE * n + self.TEST + self.BRANCH + RET],
                       MOVE * n + b"\x74\x00" + RET)
@@ -179,7 +179,7 @@ class InlinedCode(growth.Growth):
 
 
 def eh_frame(address, functions):
-    """.eh_frame to lie at address; functions are (start, size, address of the exception table)."""
+    """An .eh_frame for this address; functions are (start, size, address of the exception table)."""
     cie = struct.pack("<IB4sBBB", 0, 1, b"zLR\0", 1, 0x78, 16) + bytes([2, 0x00, 0x00])
     cie += bytes(-len(cie) % 4)
     content = bytearray(struct.pack("<I", len(cie)) + cie)
@@ -219,7 +219,7 @@ class Judged(growth.Growth):
     """Records of a function, judged as llvm-bolt does."""
 
     def test_shared_jump_table(self):
-        """Each block jumps by the one table, which leads to all; each jump has a record."""
+        """Each block jumps by one table, which leads to all blocks; each jump has a record."""
         def make(folder, n):
             table = TEXT + 8 * n
             jump = b"\xff\x24\xc5" + struct.pack("<I", table) + NOP     # jmp *table(,%rax,8)
@@ -236,7 +236,7 @@ class Judged(growth.Growth):
             1024, status=0)
 
     def test_blocks_of_the_note(self):
-        """Without the input: as many blocks as records."""
+        """Without the input, with as many blocks as records."""
         def make(folder, n):
             elf = Elf(b"\x75\x02\x90\x90" * n + RET)     # jne over two no-operations
             elf.symbol("f", TEXT, 4 * n + 1)
@@ -262,7 +262,7 @@ class Stacks(growth.Growth):
         elf.save(folder / "binary")
 
     def symbolize(self, text, count):
-        """The work on a text, which text(n) returns, grows linearly."""
+        """The work on the text that text(n) returns grows linearly."""
         def make(folder, n):
             self.position_independent(folder)
             write(folder / "text", text(n))
@@ -272,7 +272,7 @@ class Stacks(growth.Growth):
             count, status=0, stdin="text")
 
     def test_processes(self):
-        """Each process has a mapping of its own, and a sample."""
+        """Each process has its own mapping and a sample."""
         def text(n):
             bases = [(i + 1, 0x7f0000000000 + 0x10000 * i) for i in range(n)]
             mappings = [f"binary {pid}/{pid} 1.0: PERF_RECORD_MMAP2 {pid}/{pid}: [0x{base:x}"
@@ -285,7 +285,7 @@ class Stacks(growth.Growth):
         self.symbolize(text, 2048)
 
     def test_biases(self):
-        """Frames with names tell where the binary lies in each process."""
+        """Frames with names give the binary's place in each process."""
         def text(n):
             return "".join(f"binary {i + 1} 1.0:      1 cycles:u: \n"
                            f"\t{0x7f0000001010 + 0x10000 * i:16x} f+0x10 (/bin/binary)\n\n"
@@ -294,7 +294,7 @@ class Stacks(growth.Growth):
         self.symbolize(text, 2048)
 
     def test_mappings_of_one_process(self):
-        """Mappings that lie over each other."""
+        """Mappings that overlap."""
         def text(n):
             return "".join(f"binary 1/1 1.0: PERF_RECORD_MMAP2 1/1: "
                            f"[0x{0x7f0000000000 + 0x1000 * (i * 7919 % n):x}(0x3000) @ 0 fe:00 1 "

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The work of debug information whose parts share or overlap each other grows with its size."""
+"""The work for debug information whose parts share or overlap each other grows with its size."""
 
 import resource
 import struct
@@ -43,12 +43,12 @@ def line_program(body, files=b"", version=4):
 
 
 def rows(count, address=CODE):
-    """A sequence of so many rows, a byte apart."""
+    """A sequence of rows, one byte apart."""
     return b"\0\x09\x02" + struct.pack("<Q", address) + b"\x01" + b"\x20" * count + b"\x02\x01\0\x01\x01"
 
 
 def write_elf(path, sections, segments=((CODE, 0x40000000),)):
-    """An executable with these sections; segments are of code, without bytes in the file."""
+    """An executable with these sections; the segments are code without bytes in the file."""
     names = b"\0" + b"".join(name.encode() + b"\0" for name in sections) + b".shstrtab\0"
     headers = [bytes(64)]
     content = b""
@@ -68,7 +68,7 @@ def write_elf(path, sections, segments=((CODE, 0x40000000),)):
 
 
 def write_segments(path, count):
-    """A program of so many segments, with a unit that covers the first."""
+    """A program of many segments, with a unit that covers the first."""
     abbrev = abbreviation(1, COMPILE_UNIT, 0, LOW_PC, ADDR, HIGH_PC, DATA8) + b"\0"
     info = unit(struct.pack("<BQQ", 1, CODE, 16))
     write_elf(path, {".debug_info": info, ".debug_abbrev": abbrev},
@@ -76,12 +76,12 @@ def write_segments(path, count):
 
 
 def write_addresses(folder, addresses):
-    """What batsymbolize is asked."""
+    """The addresses that batsymbolize reads."""
     (folder / "addresses").write_text("".join(f"{a:#x}\n" for a in addresses), encoding="ascii")
 
 
 class Units(growth.Growth):
-    """Each family asks for one address, or one for each unit."""
+    """Each test asks for one address, or for one in each unit."""
 
     def look_up(self, make, count):
         def command(folder):
@@ -91,11 +91,11 @@ class Units(growth.Growth):
         self.assert_linear(make, command, count)
 
     def test_shared_line_table(self):
-        """Units whose functions alone tell their addresses, and which share one line table."""
+        """Units that share one line table, and whose addresses only their functions have."""
         self.look_up(shared_table, 600)
 
     def test_nested_line_tables(self):
-        """Tables that begin in each other."""
+        """Tables that begin inside each other."""
         def make(folder, count):
             table = line_program(rows(1))
             size = len(table)
@@ -112,7 +112,7 @@ class Units(growth.Growth):
         self.look_up(make, 600)
 
     def test_one_run_over_many(self):
-        """Addresses of a unit that many others lie in, after all of those."""
+        """Addresses of a unit after many other units that lie inside of it."""
         def make(folder, count):
             abbrev = abbreviation(1, COMPILE_UNIT, 0, LOW_PC, ADDR, HIGH_PC, DATA8) + b"\0"
             info = unit(struct.pack("<BQQ", 1, CODE, 32 * count))
@@ -126,7 +126,7 @@ class Units(growth.Growth):
         """Files whose names all reach to the end of the section of strings."""
         def make(folder, count):
             strings = b"a" * (8 * count) + b"\0"
-            # Folders and files in version 5: a number of formats, pairs, a count, entries.
+            # Folders and files in version 5: the number of formats, pairs, the number of entries, entries.
             head = (struct.pack("<BBBbBB", 1, 1, 1, -5, 14, 13) +
                     bytes([0, 1, 1, 1, 1, 0, 0, 0, 1, 0, 0, 1]) +
                     b"\x01\x01\x1f\x01" + struct.pack("<I", 0) + b"\x01\x01\x1f" + uleb(count) +
@@ -152,13 +152,13 @@ class Units(growth.Growth):
                 struct.pack("<BIQQ", 2, i, CODE + 16 * i, 16) for i in range(count)) + b"\0")
             write_elf(folder / "program", {".debug_info": info, ".debug_abbrev": abbrev,
                                            ".debug_str": b"a" * (40 * count) + b"\0"})
-            # Not in a function: names are what reading costs, not what printing does.
+            # Not in a function: the work is the reading of names, not the printing.
             write_addresses(folder, [CODE + 16 * count - 16])
 
         self.look_up(make, 1500)
 
     def test_segments(self):
-        """Functions as many as segments of code."""
+        """As many functions as segments of code."""
         def make(folder, count):
             abbrev = (abbreviation(1, COMPILE_UNIT, 1, LOW_PC, ADDR, HIGH_PC, DATA8) +
                       abbreviation(2, SUBPROGRAM, 0, LOW_PC, ADDR, HIGH_PC, DATA8) + b"\0")
@@ -171,7 +171,7 @@ class Units(growth.Growth):
         self.look_up(make, SEGMENTS // growth.FACTOR)
 
     def test_segments_of_a_frame(self):
-        """A frame of a stack, which any segment may have."""
+        """A frame of a stack, which may be in any segment."""
         def make(folder, count):
             write_segments(folder / "program", count)
             (folder / "text").write_text(f"\t{CODE:16x} [unknown] (/bin/program)\n\n",
@@ -194,7 +194,7 @@ class Units(growth.Growth):
         self.look_up(make, 1000)
 
     def test_bases_in_ranges(self):
-        """The same, of entries that are no ranges."""
+        """The same with entries that are not ranges."""
         def make(folder, count):
             abbrev = abbreviation(1, COMPILE_UNIT, 0, RANGES, SEC_OFFSET, LOW_PC, ADDR) + b"\0"
             info = b"".join(unit(struct.pack("<BIQ", 1, 0, 0)) for i in range(count))
@@ -206,7 +206,7 @@ class Units(growth.Growth):
         self.look_up(make, 1000)
 
     def test_shared_abbreviations(self):
-        """Units that share a table of abbreviations, of which each has the last one."""
+        """Units that share a table of abbreviations; each uses the last one."""
         def make(folder, count):
             abbrev = b"".join(abbreviation(i + 2, COMPILE_UNIT, 0) for i in range(count))
             abbrev += abbreviation(1, COMPILE_UNIT, 0, LOW_PC, ADDR, HIGH_PC, DATA8) + b"\0"
@@ -217,7 +217,7 @@ class Units(growth.Growth):
         self.look_up(make, 1500)
 
     def test_inlined_in_inlined(self):
-        """Calls inlined in each other, an address in each."""
+        """Calls inlined in each other, with an address in each."""
         def make(folder, count):
             abbrev = (abbreviation(1, COMPILE_UNIT, 1, LOW_PC, ADDR, HIGH_PC, DATA8) +
                       abbreviation(2, SUBPROGRAM, 1, NAME, STRING, LOW_PC, ADDR, HIGH_PC, DATA8) +
@@ -234,7 +234,7 @@ class Units(growth.Growth):
 
 
 def shared_table(folder, count):
-    """Units with a function each and one line table of as many rows as there are units."""
+    """Units with one function each, and one line table with as many rows as there are units."""
     abbrev = (abbreviation(1, COMPILE_UNIT, 1, STMT_LIST, SEC_OFFSET) +
               abbreviation(2, SUBPROGRAM, 0, NAME, STRING, LOW_PC, ADDR, HIGH_PC, DATA8) + b"\0")
     info = b"".join(unit(struct.pack("<BIB2sQQB", 1, 0, 2, b"f", CODE + 16 * i, 16, 0))
@@ -246,10 +246,10 @@ def shared_table(folder, count):
 
 
 class Limits(unittest.TestCase):
-    """What a file may take."""
+    """Limits for the memory and work that a file may cause."""
 
     def test_attributes_without_bytes(self):
-        """Entries of one byte with 1,001 attributes that take none."""
+        """Entries of one byte with 1,001 attributes that take no bytes."""
         with tempfile.TemporaryDirectory(prefix="growth.") as name:
             program = pathlib.Path(name) / "program"
             abbrev = (abbreviation(1, COMPILE_UNIT, 1, LOW_PC, ADDR, HIGH_PC, DATA8) +
@@ -264,7 +264,7 @@ class Limits(unittest.TestCase):
                           ".debug_abbrev+0x", done.stderr)
 
     def test_segments(self):
-        """One more than can be read."""
+        """One segment more than the limit."""
         with tempfile.TemporaryDirectory(prefix="growth.") as name:
             program = pathlib.Path(name) / "program"
             for count, status, said in (
@@ -278,7 +278,7 @@ class Limits(unittest.TestCase):
                 self.assertEqual((done.returncode, done.stderr), (status, said))
 
     def test_shared_line_table(self):
-        """3,000 units that share a table of 96,000 rows: 300 KB, and not a table for each."""
+        """3,000 units that share a table of 96,000 rows: 300 KB, and not one table for each unit."""
         with tempfile.TemporaryDirectory(prefix="growth.") as name:
             folder = pathlib.Path(name)
             shared_table(folder, 3000)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""ELF files and notes that nobody makes but to keep a tool busy: headers and names that share bytes
-many times over, tables with one block among branches."""
+"""ELF files and notes that are made to cost work: headers and names that share bytes many times, tables
+with one block among branches."""
 
 import struct
 import unittest
@@ -14,7 +14,7 @@ SHT_RELA, SHT_DYNSYM = 4, 11
 
 
 def binary(path, symbols=None, tables=(), cold=(), prepare=None):
-    """A file with one executable section, a note, and symbols, or what prepare adds to it."""
+    """A file with one executable section, a note, and symbols or the sections that prepare adds."""
     elf = MadeElf()
     elf.code(".text", TEXT, b"\x50" * 0x10000)
     if symbols:
@@ -35,7 +35,7 @@ def overlapping(count):
 
 
 def overlapping_names(duplicates=0):
-    """Such a file, with so many more headers of the strings for each symbol."""
+    """Such a file, with `duplicates` additional section headers of the strings for each symbol."""
     def make(path, count):
         def prepare(elf):
             table, strings = overlapping(count)
@@ -48,8 +48,8 @@ def overlapping_names(duplicates=0):
 
 
 def procedure_linkage(elf, entries, headers):
-    """Add a table of so many entries, which as many section headers and relocations share, and a
-    dynamic symbol that all relocations are of. Its strings have to follow."""
+    """Add a PLT of many entries, which as many section headers and relocations share, and one dynamic
+    symbol for all relocations. The caller adds the symbol's strings next."""
     table, got, relocations = TEXT + 0x100000, TEXT + 0x800000, TEXT + 0xA00000
     code = b"".join(b"\xff\x25" + struct.pack("<i", got + 8 * i - (table + 16 * i + 6)) + bytes(10)
                     for i in range(entries))
@@ -99,7 +99,7 @@ class Names(growth.Growth):
                                                  f"{TEXT:#x}"], 1024, status=0)
 
     def test_addresses_among_labels(self):
-        """As many questions as there are labels."""
+        """As many look-ups as labels."""
         asked = []
 
         def make(folder, count):
@@ -110,7 +110,7 @@ class Names(growth.Growth):
 
 
 class Headers(growth.Growth):
-    """Headers of one range."""
+    """Section headers of one range."""
 
     def test_note_headers_of_one_range(self):
         def make(folder, count):

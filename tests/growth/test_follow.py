@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Work on the output's code beside the input's, where battranslate --original undoes what BOLT did."""
+"""The work of battranslate --original on the output's code beside the input's, to undo BOLT's changes."""
 
 import struct
 import unittest
@@ -12,7 +12,7 @@ MOVE, CALL_RAX, RET = b"\x89\xc0", b"\xff\xd0", b"\xc3"
 
 
 class Code:
-    """Code put together from TEXT on, with functions and the records that sample it."""
+    """Code from TEXT on, with functions and the records that sample it."""
 
     def __init__(self):
         self.text = bytearray()
@@ -20,7 +20,7 @@ class Code:
         self.records = []
 
     def here(self):
-        """The address of what comes next."""
+        """The address of the next code."""
         return TEXT + len(self.text)
 
     def add(self, code):
@@ -35,7 +35,7 @@ class Code:
         return self.add(opcode + struct.pack("<i", target - next_))
 
     def function(self, name, start):
-        """All code from start on is a function."""
+        """All code from start on becomes a function."""
         self.functions.append((name, start, self.here() - start))
 
     def sample(self, first, last):
@@ -68,7 +68,7 @@ def jump_if(code, target, condition=4):
 
 
 class Following(growth.Growth):
-    """A function of the BOLTed binary, sampled everywhere, that is undone to its input."""
+    """A function of the BOLTed binary, sampled everywhere, whose profile is moved to the input."""
 
     def follow(self, make_pair, count, **options):
         """make_pair(n) returns Code of the input and the output, and the output's note."""
@@ -108,7 +108,7 @@ class Following(growth.Growth):
         self.follow(pair, 1024)
 
     def test_inlined_calls(self):
-        """Calls one behind the other, all of them inlined, with one entry for all."""
+        """Consecutive calls, all of them inlined, with one entry for all."""
         def pair(n):
             before, after = Code(), Code()
             callee = TEXT + 5 * n + 1
@@ -130,7 +130,7 @@ class Following(growth.Growth):
         self.follow(pair, 1024)
 
     def test_nested_calls(self):
-        """Calls in calls, each of which BOLT has inlined."""
+        """Nested calls, all of which BOLT has inlined."""
         def pair(n):
             before, after = Code(), Code()
             for i in range(n):
@@ -153,7 +153,7 @@ class Following(growth.Growth):
         self.follow(pair, 1024)
 
     def test_chains_of_jumps(self):
-        """Blocks of the input that do nothing but jump on, which BOLT has left out."""
+        """Blocks of the input that are only a jump, which BOLT has left out."""
         def pair(n):
             before, after, entries = Code(), Code(), []
             for i in range(n):
@@ -171,14 +171,14 @@ class Following(growth.Growth):
         self.follow(pair, 1024)
 
     def test_promoted_calls(self):
-        """One indirect call, for which the output compares with one function after another."""
+        """One indirect call, for which the output compares the target with many functions."""
         def pair(n):
             before, after = Code(), Code()
             callees = TEXT + 0x100
             before.add(MOVE + CALL_RAX + RET)
             before.function("f", TEXT)
             before.text += bytes(callees - before.here())
-            # The same functions are in the output, at the same places.
+            # The output has the same functions at the same places.
             after.text += bytes(callees - after.here())
             for i in range(n):
                 for code in before, after:
@@ -205,8 +205,8 @@ class Following(growth.Growth):
         self.follow(pair, 1024)
 
     def test_homes(self):
-        """A function that the output has many times, called by the input; the output calls another
-        one."""
+        """A function that the output has many times and that the input calls; the output calls another
+        function."""
         def pair(n):
             before, after = Code(), Code()
             for code in before, after:
@@ -225,7 +225,7 @@ class Following(growth.Growth):
         self.follow(pair, 1024)
 
     def test_no_way(self):
-        """Blocks that all claim to be the input's first: no way leads from one to the next."""
+        """Blocks that all have the entry of the input's first block: no way leads from one to the next."""
         def pair(n):
             before, after = Code(), Code()
             for _ in range(n):
@@ -243,7 +243,7 @@ class Following(growth.Growth):
         self.follow(pair, 1024)
 
     def test_calls_in_another_order(self):
-        """Calls that the note knows, in the opposite order, of a function that is inlined nowhere."""
+        """Calls with entries, in the opposite order, of a function that is not inlined anywhere."""
         def pair(n):
             before, after = Code(), Code()
             callee = TEXT + 5 * n + 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Questions to one large table, as many as it has entries."""
+"""Look-ups in one large table, as many as it has entries."""
 
 import unittest
 
@@ -11,7 +11,7 @@ TEXT = 0x400000
 
 
 def write(folder, sizes, tables, profile):
-    """A binary with functions f0, f1 ... of these sizes, one behind the other, and a profile."""
+    """A binary with consecutive functions f0, f1 ... of these sizes, and a profile."""
     elf = MadeElf()
     elf.code(".text", TEXT, b"\x90" * sum(sizes))
     starts = [TEXT + sum(sizes[:i]) for i in range(len(sizes))]
@@ -22,26 +22,26 @@ def write(folder, sizes, tables, profile):
 
 
 def translate(folder, *options):
-    """How the profile is translated."""
+    """The command that translates the profile."""
     return ["battranslate", folder / "binary", "-p", folder / "profile", *options, "-o",
             folder / "out"]
 
 
 def branches(first, count, step=1):
-    """Branch entries, each at the place it had in the input."""
+    """Branch entries with equal output and input offsets."""
     return [(first + i * step, first + i * step) for i in range(count)]
 
 
 class Lookup(growth.Growth):
-    """Tables that BOLT could write, but for their size."""
+    """Tables that BOLT could write, apart from their size."""
 
     def assert_translates(self, make):
-        """By the note and the code, and by the note alone."""
+        """The work is linear by the note and the code, and by the note alone."""
         self.assert_linear(make, translate, 1024, status=0)
         self.assert_linear(make, lambda folder: translate(folder, "--parity"), 1024, status=0)
 
     def test_branches_behind_one_block(self):
-        """Traces that begin and end among them."""
+        """Traces that begin and end among the branches."""
         def make(folder, n):
             entries = [(0, 0, 1, 0), *branches(4, n)]
             write(folder, [n + 16], [Table(TEXT, entries)],
@@ -50,7 +50,7 @@ class Lookup(growth.Growth):
         self.assert_translates(make)
 
     def test_branches_between_two_blocks(self):
-        """Each trace passes them all, by another branch."""
+        """Each trace passes all branches, and has another branch as its source."""
         def make(folder, n):
             entries = [(0, 0, 1, 0), *branches(4, n), (n + 4, n + 4, 2, 1)]
             write(folder, [n + 16, n], [Table(TEXT, entries)],
@@ -60,7 +60,7 @@ class Lookup(growth.Growth):
         self.assert_translates(make)
 
     def test_calls_of_secondary_entry_points(self):
-        """A call of each from a function of its own block."""
+        """One call of each entry point, all from different blocks."""
         def make(folder, n):
             callers = [(4 * i, 4 * i, 1 + i, i) for i in range(n)]
             entries = [(4 * i, 4 * i, 1 + i, i) for i in range(n + 1)]

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Profiles that were made to cost much: work grows with their size, whatever they hold."""
+"""Profiles that are made to cost much work: the work grows with their size, whatever they hold."""
 
 import pathlib
 import struct
@@ -17,7 +17,7 @@ WORD = (1 << 64) - 1
 
 
 class Profiles(growth.Growth):
-    """A small BOLTed binary, and how it is asked."""
+    """A small BOLTed binary, and the command for it."""
 
     @classmethod
     def setUpClass(cls):
@@ -33,9 +33,9 @@ class Profiles(growth.Growth):
 
 # --- Chosen keys ---------------------------------------------------------------------------------
 #
-# Hash tables by XXH3_64bits() without a seed, the lowest bits being the slot, can be attacked by
-# anybody: for eight bytes that hash has an inverse, and sixteen bytes of a longer input count
-# nothing where the second eight are those of the hash's fixed secret.
+# Hash tables that use XXH3_64bits() without a seed, with the lowest bits as the slot, can be attacked:
+# for eight bytes the hash has an inverse, and sixteen bytes of a longer input have no effect if the
+# second eight are those of the hash's fixed secret.
 
 XXH3_SECRET = bytes.fromhex("b8fe6c3923a44bbe7c01812cf721ad1cded46de9839097db")
 XXH3_PRIME = 0x9FB21C651E98DF25
@@ -53,7 +53,7 @@ def secret_word(index):
 
 
 def key_of_hash(wanted):
-    """The number whose XXH3_64bits(), of its eight bytes, is `wanted`: every step backwards."""
+    """The number whose eight bytes have the XXH3_64bits() `wanted`: every step in reverse."""
     inverse = pow(XXH3_PRIME, -1, 1 << 64)
     value = wanted ^ wanted >> 28 ^ wanted >> 56
     value = value * inverse & WORD
@@ -81,7 +81,7 @@ def write_chosen_samples(path, count):
 
 
 def write_chosen_traces(path, count):
-    """Traces of 24 bytes: the first 16 count nothing, and the last 16 are the same."""
+    """Traces of 24 bytes: the first 16 have no effect, and the last 16 are the same."""
     path.write_text("".join(f"T {0x400000 + i:x} {secret_word(1):x} 401000 1\n"
                             for i in range(count)))
 
@@ -98,17 +98,17 @@ def write_chosen_names(path, count):
 
 
 class ChosenKeys(Profiles):
-    """Keys whose hashes are the same, for who knows the hash."""
+    """Keys with the same slot under the unseeded hash."""
 
     def test_keys(self):
-        """A check of the attack by xxhash's published value for eight bytes of 0."""
+        """The attack is right for xxhash's published value for eight bytes of 0."""
         self.assertEqual(key_of_hash(0xc77b3abb6f87acd9), 0)
 
     def test_samples(self):
         self.assert_profile_linear(write_chosen_samples, 4000)
 
     def test_traces(self):
-        # Beyond some thousands the traces are sorted in another way, which costs more at first.
+        # A few thousand traces and more are sorted in another way, which costs more at first.
         self.assert_profile_linear(write_chosen_traces, 8000)
 
     def test_names(self):
@@ -134,7 +134,7 @@ def write_shared_ids(path, count):
 
 
 class PerfData(Profiles):
-    """Tables of perf.data that are used again and again."""
+    """Tables of perf.data that many events share."""
 
     def test_shared_ids(self):
         self.assert_profile_linear(write_shared_ids, 1000, status=1)
