@@ -213,8 +213,8 @@ static enum bat_code careful_entry(struct bat_reader *reader, struct entry_curso
         return code;
     if (delta > UINT32_MAX - cursor->output)
         return bat_reader_fail(reader, BAT_ERR_RANGE, cursor->at,
-                               "expected the output offset of entry %" PRIu32 " between 0x%" PRIx64
-                               " and 32 bits, found 0x%" PRIx64 " beyond it",
+                               "expected the output offset of entry %" PRIu32
+                               " to fit 32 bits, found 0x%" PRIx64 " plus a delta of 0x%" PRIx64,
                                entry, cursor->output, delta);
     uint64_t output = cursor->output + delta;
 

@@ -31,7 +31,7 @@ static enum bat_code check_extent(const struct bat_elf *elf, const struct bat_se
         return BAT_OK;
     return bat_fail_at(error, BAT_ERR_ELF, BAT_PLACE_FILE, section->offset,
                        "truncated: section %" PRIu32 " of 0x%" PRIx64
-                       " bytes ends beyond the file's 0x%" PRIx64,
+                       " bytes ends beyond the file's end at 0x%" PRIx64,
                        section->index, section->size, elf->size);
 }
 

@@ -71,7 +71,7 @@ static enum bat_code open_table(struct symbol_reader *reader, struct bat_error *
     if (section->entry_size != sizeof(Elf64_Sym) || section->size % sizeof(Elf64_Sym) != 0)
         return bat_fail_at(error, BAT_ERR_ELF, BAT_PLACE_FILE, section->offset,
                            "%s of %" PRIu64 " bytes with entries of %" PRIu64
-                           ": expected a multiple of %zu bytes",
+                           ": expected entries of %zu bytes, and a multiple of that",
                            what, section->size, section->entry_size, sizeof(Elf64_Sym));
     if (section->link >= reader->elf->section_count ||
         reader->elf->sections[section->link].type != SHT_STRTAB)

@@ -87,7 +87,8 @@ static enum bat_code check_program_headers(const struct bat_elf *elf,
     Elf64_Ehdr header;
     memcpy(&header, elf->bytes, sizeof(header));
     if (header.e_phnum == PN_XNUM)
-        return bat_fail(error, BAT_ERR_UNSUPPORTED, "more program headers than can be read");
+        return bat_fail(error, BAT_ERR_UNSUPPORTED,
+                        "expected fewer than 65535 program headers, found more");
     uint64_t start = header.e_phoff;
     uint64_t size = (uint64_t)header.e_phnum * sizeof(Elf64_Phdr);
     if (size == 0)

@@ -205,7 +205,7 @@ static enum bat_code read_cie(struct bat_fde_walk *walk, const uint8_t *at, stru
     if (code)
         return code;
     if (is_last || entry.cie_distance != 0)
-        return damaged(walk, at, error, "expected a common entry (CIE), found another");
+        return damaged(walk, at, error, "expected a common entry (CIE), found another entry");
 
     walk->cie = NULL;
     walk->code_encoding = DW_EH_PE_absptr;
@@ -223,7 +223,7 @@ static enum bat_code read_cie(struct bat_fde_walk *walk, const uint8_t *at, stru
         !(version == 1 ? read_unsigned(cursor, 1, &ignored) /* return address register */
                        : read_leb128(cursor, false, &ignored)) ||
         !read_augmentation(walk, cursor, augmentation))
-        return damaged(walk, at, error, "a common entry (CIE) is not of a known form");
+        return damaged(walk, at, error, "a common entry (CIE) has an unknown form");
     walk->cie = at;
     return BAT_OK;
 }

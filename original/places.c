@@ -232,7 +232,7 @@ enum bat_code bat_original_to_output(const struct bat_original *original, uint64
     }
     if (code != BAT_OK) {
         free(found.all);
-        return bat_fail(error, code, "not enough memory for the places of an instruction");
+        return bat_fail(error, code, "not enough memory for the addresses of an instruction");
     }
     sort_found(&found);
     *output_addresses = found.all;

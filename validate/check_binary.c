@@ -113,7 +113,7 @@ static void check_size(struct bat_checking *checking, uint32_t index, const stru
                           table->address, start->size, start->size_source,
                           map->output_offsets[entry]);
     }
-    bat_fault_tell(checking, &fault, "entries");
+    bat_fault_report(checking, &fault, "entries");
 }
 
 /* True if a symbol at the fragment is named after one at its parent. */

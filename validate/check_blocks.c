@@ -213,8 +213,8 @@ static void add_order_fault(struct function_blocks *function, uint64_t before, u
     struct block_entry at = find_entry(function, block);
     bat_fault_add(fault, at.table, at.entry,
                   "table at 0x%" PRIx64 ": expected an index above %" PRIu32
-                  " for the block at input offset 0x%" PRIx32 " (the block before it, at 0x%" PRIx32
-                  ", has that), found %" PRIu32,
+                  " for the block at input offset 0x%" PRIx32
+                  " (that of the block before it, at 0x%" PRIx32 "), found %" PRIu32,
                   at.address, index_of(function->map, before), offset_of(block), offset_of(before),
                   index_of(function->map, block));
 }
@@ -322,7 +322,7 @@ static void check_secondary(struct function_blocks *function)
 /* Report the faults of one kind, and start again for the next function. */
 static void report(struct bat_checking *checking, struct bat_fault *fault, const char *thing)
 {
-    bat_fault_tell(checking, fault, thing);
+    bat_fault_report(checking, fault, thing);
     fault->count = 0;
 }
 

@@ -217,7 +217,7 @@ static void check_secondary(struct bat_checking *checking, uint32_t hot,
                           " (size of \"%.100s\" in the original), found 0x%" PRIx32,
                           function->address, original->size, original->name, offset);
     }
-    bat_fault_tell(checking, &fault, "entry points");
+    bat_fault_report(checking, &fault, "entry points");
 }
 
 static int compare_places(const void *left_pointer, const void *right_pointer)

@@ -58,7 +58,7 @@ static void check_overlap(struct bat_checking *checking, uint32_t index, uint64_
                           " bytes (where the next table starts), found one at 0x%" PRIx32,
                           table->address, size, map->output_offsets[entry]);
     }
-    bat_fault_tell(checking, &fault, "entries");
+    bat_fault_report(checking, &fault, "entries");
 }
 
 /* Report entries beyond the start of the next table by address. */
@@ -93,7 +93,7 @@ static void check_emitted(struct bat_checking *checking, uint32_t index)
                           ": expected entries of code that BOLT emitted, found one at address 0 "
                           "(output offset 0x%" PRIx32 ")",
                           table->address, map->output_offsets[table->first_entry + i]);
-    bat_fault_tell(checking, &fault, "entries");
+    bat_fault_report(checking, &fault, "entries");
 }
 
 static void check_alone(struct bat_checking *checking, uint32_t table)

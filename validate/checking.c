@@ -90,7 +90,8 @@ void bat_fault_add(struct bat_fault *fault, uint32_t table, uint32_t entry, cons
     va_end(arguments);
 }
 
-void bat_fault_tell(struct bat_checking *checking, const struct bat_fault *fault, const char *thing)
+void bat_fault_report(struct bat_checking *checking, const struct bat_fault *fault,
+                      const char *thing)
 {
     if (fault->count == 0)
         return;

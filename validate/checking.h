@@ -87,8 +87,8 @@ void bat_fault_add(struct bat_fault *fault, uint32_t table, uint32_t entry, cons
     BAT_PRINTF(4, 5);
 
 /* Report the faults, if there are any; thing is a noun for them in the plural. */
-void bat_fault_tell(struct bat_checking *checking, const struct bat_fault *fault,
-                    const char *thing);
+void bat_fault_report(struct bat_checking *checking, const struct bat_fault *fault,
+                      const char *thing);
 
 /* Fill checking->table_offsets from the note's bytes. It stays NULL without bytes or memory. */
 void bat_checking_locate(struct bat_checking *checking);

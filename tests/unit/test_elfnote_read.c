@@ -321,7 +321,7 @@ static void test_sections_outside(void **state)
     image.sections[TEXT].sh_size = UINT64_MAX - 100;
     image_finish(&image, table);
     snprintf(message, sizeof(message),
-             "truncated: section 1 of 0xffffffffffffff9b bytes ends beyond the file's 0x%zx",
+             "truncated: section 1 of 0xffffffffffffff9b bytes ends beyond the file's end at 0x%zx",
              image.size);
     assert_bad(&image, BAT_ERR_ELF, message);
 
@@ -329,7 +329,7 @@ static void test_sections_outside(void **state)
     image.sections[TEXT].sh_offset = image.size - 15;
     image_finish(&image, table);
     snprintf(message, sizeof(message),
-             "truncated: section 1 of 0x10 bytes ends beyond the file's 0x%zx", image.size);
+             "truncated: section 1 of 0x10 bytes ends beyond the file's end at 0x%zx", image.size);
     assert_bad(&image, BAT_ERR_ELF, message);
 }
 
@@ -706,8 +706,8 @@ static void test_damaged_symbols(void **state)
     image.sections[SYMTAB].sh_size -= 1;
     image_finish(&image, table);
     assert_bad_symbols(&image, false,
-                       "symbol table of 239 bytes with entries of 24: expected a "
-                       "multiple of 24 bytes");
+                       "symbol table of 239 bytes with entries of 24: expected entries of 24 "
+                       "bytes, and a multiple of that");
 
     image = sound_image();
     image.sections[SYMTAB].sh_link = TEXT;

@@ -254,12 +254,12 @@ static void test_errors_say_where(void **state)
     add_cie(&frame, 1, "zX", "\0", 1);
     add_fde(&frame, body, 9);
     assert_fails(frame.bytes, frame.size,
-                 ".eh_frame+0x0: a common entry (CIE) is not of a known form");
+                 ".eh_frame+0x0: a common entry (CIE) has an unknown form");
     frame.size = 0;
     add_cie(&frame, 1, "zRSSSSSSSSSSSSSSSSSS", "\x0b", 1);
     add_fde(&frame, body, 9);
     assert_fails(frame.bytes, frame.size,
-                 ".eh_frame+0x0: a common entry (CIE) is not of a known form");
+                 ".eh_frame+0x0: a common entry (CIE) has an unknown form");
 
     frame.size = 0;
     add_cie(&frame, 1, "zR", "\x0b", 1);
@@ -269,7 +269,7 @@ static void test_errors_say_where(void **state)
                  ".eh_frame+0x12: the common entry lies before the section");
     frame.bytes[frame.fde + 4] = 4; /* the FDE itself */
     assert_fails(frame.bytes, frame.size,
-                 ".eh_frame+0x12: expected a common entry (CIE), found another");
+                 ".eh_frame+0x12: expected a common entry (CIE), found another entry");
 
     frame.size = 0;
     add_cie(&frame, 1, "zR", "\x5b", 1); /* aligned: known, but not used */
