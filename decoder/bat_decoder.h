@@ -51,7 +51,7 @@ BAT_API enum bat_code bat_map_set_hot_index(struct bat_map *map, enum bat_hot_in
  * True for the table of a function that BOLT did not emit (BAT.md 6.1): its address is 0, and its
  * entries lie below that, modulo 2^32. It contains no address.
  */
-BAT_API bool bat_is_unemitted(const struct bat_map *map, uint32_t table);
+BAT_API bool bat_map_is_unemitted(const struct bat_map *map, uint32_t table);
 
 /*
  * The table that starts at exactly this output address, as an index into map->functions, or
@@ -72,11 +72,11 @@ BAT_API uint32_t bat_map_table_containing(const struct bat_map *map, uint64_t ad
  * unchanged. Otherwise the last entry at or below the offset decides: a branch source gets that
  * entry's input offset, any other address also keeps its distance past the entry. Logarithmic.
  */
-BAT_API uint64_t bat_translate(const struct bat_map *map, uint32_t table, uint64_t output_offset,
-                               bool is_branch_source);
+BAT_API uint64_t bat_map_translate(const struct bat_map *map, uint32_t table,
+                                   uint64_t output_offset, bool is_branch_source);
 
 /* The hot function of a table, as an index: the table itself if it is hot. */
-BAT_API uint32_t bat_parent(const struct bat_map *map, uint32_t table);
+BAT_API uint32_t bat_map_parent(const struct bat_map *map, uint32_t table);
 
 /* One fall-through: from the block that starts at `from` into the one that starts at `to`. */
 struct bat_fallthrough {
@@ -98,8 +98,8 @@ struct bat_fallthrough_walk {
  * each call that returns true has filled *pair. No memory is allocated. Starting is logarithmic,
  * the walk is linear in the fall-throughs.
  */
-BAT_API struct bat_fallthrough_walk bat_fallthroughs(const struct bat_map *map, uint32_t table,
-                                                     uint64_t from, uint64_t to);
+BAT_API struct bat_fallthrough_walk bat_map_fallthroughs(const struct bat_map *map, uint32_t table,
+                                                         uint64_t from, uint64_t to);
 BAT_API bool bat_fallthrough_next(struct bat_fallthrough_walk *walk, struct bat_fallthrough *pair);
 
 /* A block of an input function. */
@@ -118,12 +118,12 @@ struct bat_block {
  * that is large enough for a second call; the content of blocks is undefined then. blocks may be
  * NULL if capacity is 0. Time is n log n in the function's blocks, plus linear in its entries.
  */
-BAT_API uint32_t bat_blocks(const struct bat_map *map, uint32_t table, struct bat_block *blocks,
-                            uint32_t capacity);
+BAT_API uint32_t bat_map_blocks(const struct bat_map *map, uint32_t table, struct bat_block *blocks,
+                                uint32_t capacity);
 
 /*
- * The last of count blocks (from bat_blocks()) that starts at or below input_offset, or BAT_NONE.
- * Logarithmic.
+ * The last of count blocks (from bat_map_blocks()) that starts at or below input_offset, or
+ * BAT_NONE. Logarithmic.
  */
 BAT_API uint32_t bat_block_at(const struct bat_block *blocks, uint32_t count,
                               uint64_t input_offset);
@@ -132,7 +132,8 @@ BAT_API uint32_t bat_block_at(const struct bat_block *blocks, uint32_t count,
  * The id of the secondary entry point at input_offset of the function that table belongs to:
  * 1 for the first, 0 if there is none at that offset (BAT.md 6.4). Logarithmic.
  */
-BAT_API uint32_t bat_secondary_id(const struct bat_map *map, uint32_t table, uint64_t input_offset);
+BAT_API uint32_t bat_map_secondary_id(const struct bat_map *map, uint32_t table,
+                                      uint64_t input_offset);
 
 #ifdef __cplusplus
 }

@@ -65,8 +65,8 @@ static uint32_t drop_repeats(struct bat_block *blocks, uint32_t count)
     return kept;
 }
 
-uint32_t bat_blocks(const struct bat_map *map, uint32_t table, struct bat_block *blocks,
-                    uint32_t capacity)
+uint32_t bat_map_blocks(const struct bat_map *map, uint32_t table, struct bat_block *blocks,
+                        uint32_t capacity)
 {
     uint32_t hot = map->functions[table].parent;
     uint32_t count = append_table(map, hot, blocks, 0, capacity);

@@ -3,7 +3,7 @@
 #include "bat_decoder.h"
 #include "map_index.h"
 
-bool bat_is_unemitted(const struct bat_map *map, uint32_t table)
+bool bat_map_is_unemitted(const struct bat_map *map, uint32_t table)
 {
     const struct bat_function *function = &map->functions[table];
     return function->address == 0 && function->entry_count != 0 &&
@@ -29,7 +29,7 @@ uint32_t bat_map_table_containing(const struct bat_map *map, uint64_t address)
 {
     uint32_t count = tables_up_to(map, address);
     /* Only the first by address can be at address 0. */
-    if (count == 0 || (count == 1 && bat_is_unemitted(map, map->by_address[0])))
+    if (count == 0 || (count == 1 && bat_map_is_unemitted(map, map->by_address[0])))
         return BAT_NONE;
     return map->by_address[count - 1];
 }
@@ -62,8 +62,8 @@ static uint32_t entry_at(const struct bat_map *map, const struct bat_function *t
     return low ? table->first_entry + low - 1 : BAT_NONE;
 }
 
-uint64_t bat_translate(const struct bat_map *map, uint32_t table, uint64_t output_offset,
-                       bool is_branch_source)
+uint64_t bat_map_translate(const struct bat_map *map, uint32_t table, uint64_t output_offset,
+                           bool is_branch_source)
 {
     if (table == BAT_NONE)
         return output_offset;
@@ -76,13 +76,13 @@ uint64_t bat_translate(const struct bat_map *map, uint32_t table, uint64_t outpu
     return input_offset + (output_offset - map->output_offsets[entry]);
 }
 
-uint32_t bat_parent(const struct bat_map *map, uint32_t table)
+uint32_t bat_map_parent(const struct bat_map *map, uint32_t table)
 {
     return map->functions[table].parent;
 }
 
-struct bat_fallthrough_walk bat_fallthroughs(const struct bat_map *map, uint32_t table,
-                                             uint64_t from, uint64_t to)
+struct bat_fallthrough_walk bat_map_fallthroughs(const struct bat_map *map, uint32_t table,
+                                                 uint64_t from, uint64_t to)
 {
     struct bat_fallthrough_walk nothing = {.map = map};
     if (table == BAT_NONE || from >= to)
@@ -113,7 +113,7 @@ bool bat_fallthrough_next(struct bat_fallthrough_walk *walk, struct bat_fallthro
     return true;
 }
 
-uint32_t bat_secondary_id(const struct bat_map *map, uint32_t table, uint64_t input_offset)
+uint32_t bat_map_secondary_id(const struct bat_map *map, uint32_t table, uint64_t input_offset)
 {
     const struct bat_function *function = &map->functions[map->functions[table].parent];
     if (input_offset > UINT32_MAX)

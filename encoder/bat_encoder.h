@@ -33,9 +33,9 @@ BAT_API enum bat_code bat_encode(const struct bat_map *map, uint8_t **section, s
 BAT_API void bat_map_canonicalize(struct bat_map *map);
 
 /*
- * Remove the table of a function that BOLT did not emit (bat_is_unemitted(); there is one at most),
- * unless it has fragments. *dropped says whether a table was removed. The map's hot_index must be
- * TABLE. The table's entries stay in the map's arrays but belong to no table. Fails with
+ * Remove the table of a function that BOLT did not emit (bat_map_is_unemitted(); there is one at
+ * most), unless it has fragments. *dropped says whether a table was removed. The map's hot_index
+ * must be TABLE. The table's entries stay in the map's arrays but belong to no table. Fails with
  * BAT_ERR_MEMORY; the map is unchanged then.
  */
 BAT_API enum bat_code bat_map_drop_unemitted(struct bat_map *map, bool *dropped,

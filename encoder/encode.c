@@ -190,7 +190,7 @@ static void remove_table(struct bat_map *map, uint32_t table)
 enum bat_code bat_map_drop_unemitted(struct bat_map *map, bool *dropped, struct bat_error *error)
 {
     *dropped = false;
-    if (bat_map_tables(map) == 0 || !bat_is_unemitted(map, map->by_address[0]))
+    if (bat_map_tables(map) == 0 || !bat_map_is_unemitted(map, map->by_address[0]))
         return BAT_OK;
     uint32_t table = map->by_address[0];
     if (table < map->hot_count && map->fragment_start[table] != map->fragment_start[table + 1])

@@ -16,8 +16,8 @@ static void print_tables(const struct bat_map *map)
         const struct bat_function *function = &map->functions[table];
         printf("0x%" PRIx64 ": %" PRIu32 " entries, %" PRIu32 " blocks", function->address,
                function->entry_count, function->block_count);
-        if (bat_parent(map, table) != table)
-            printf(", fragment of 0x%" PRIx64, map->functions[bat_parent(map, table)].address);
+        if (bat_map_parent(map, table) != table)
+            printf(", fragment of 0x%" PRIx64, map->functions[bat_map_parent(map, table)].address);
         putchar('\n');
     }
 }

@@ -32,10 +32,10 @@ static void translate(const struct bat_binary *binary, const struct bat_names *n
         return;
     }
     const struct bat_map *map = binary->map;
-    uint64_t offset =
-        bat_translate(map, table, address - map->functions[table].address, strcmp(end, ":1") == 0);
+    uint64_t offset = bat_map_translate(map, table, address - map->functions[table].address,
+                                        strcmp(end, ":1") == 0);
     /* The name of a fragment's function is the name at the function's own table. */
-    uint64_t function = map->functions[bat_parent(map, table)].address;
+    uint64_t function = map->functions[bat_map_parent(map, table)].address;
     const struct bat_symbol *symbol = bat_names_best(names, function);
     printf("%s: %s + 0x%" PRIx64 "\n", text, symbol ? symbol->name : "?", offset);
 }

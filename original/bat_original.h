@@ -84,12 +84,13 @@ struct bat_original_place {
  * Where the input's instructions can be decoded, the place is the start of an instruction inside
  * the function. Logarithmic, plus linear in the distance from the BAT entry.
  */
-BAT_API bool bat_original_find(const struct bat_original *original, uint64_t output_address,
-                               bool is_branch_source, struct bat_original_place *place);
+BAT_API bool bat_original_input_of(const struct bat_original *original, uint64_t output_address,
+                                   bool is_branch_source, struct bat_original_place *place);
 
 /* The same, but returns the address only. */
-BAT_API bool bat_original_to_input(const struct bat_original *original, uint64_t output_address,
-                                   bool is_branch_source, uint64_t *input_address);
+BAT_API bool bat_original_input_address_of(const struct bat_original *original,
+                                           uint64_t output_address, bool is_branch_source,
+                                           uint64_t *input_address);
 
 /*
  * All output addresses of the instruction at an input address: none if BOLT removed it or it is in
@@ -97,23 +98,24 @@ BAT_API bool bat_original_to_input(const struct bat_original *original, uint64_t
  * *output_addresses with free(). Fails with BAT_ERR_MEMORY only. Linear in the entries of the
  * function.
  */
-BAT_API enum bat_code bat_original_to_output(const struct bat_original *original,
-                                             uint64_t input_address, uint64_t **output_addresses,
-                                             size_t *count, struct bat_error *error);
+BAT_API enum bat_code bat_original_outputs_of(const struct bat_original *original,
+                                              uint64_t input_address, uint64_t **output_addresses,
+                                              size_t *count, struct bat_error *error);
 
 /*
  * The function that contains an input address: place->address is the address itself, place->table
  * the hot table. False if the address is in no function. Logarithmic.
  */
-BAT_API bool bat_original_at(const struct bat_original *original, uint64_t input_address,
-                             struct bat_original_place *place);
+BAT_API bool bat_original_input_function_at(const struct bat_original *original,
+                                            uint64_t input_address,
+                                            struct bat_original_place *place);
 
 /*
  * Find input functions by name: a symbol's name, or a name in profiles ("f/file.c/2"). Returns the
  * number of functions with that name; *address is the lowest one's address. Linear.
  */
-BAT_API size_t bat_original_function(const struct bat_original *original, const char *name,
-                                     uint64_t *address);
+BAT_API size_t bat_original_input_function_named(const struct bat_original *original,
+                                                 const char *name, uint64_t *address);
 
 #ifdef __cplusplus
 }

@@ -132,13 +132,13 @@ void bat_original_walks_free(struct bat_original_walks *walks);
 uint64_t bat_original_align(const struct bat_original *original, const struct bat_original_run *run,
                             uint64_t at, struct bat_original_walks *walks);
 
-/* bat_original_find() and bat_original_to_input() that use and extend walks. */
-bool bat_original_find_again(const struct bat_original *original, struct bat_original_walks *walks,
-                             uint64_t output_address, bool is_branch_source,
-                             struct bat_original_place *place);
-bool bat_original_to_input_again(const struct bat_original *original,
+/* bat_original_input_of() and bat_original_input_address_of() that use and extend walks. */
+bool bat_original_input_of_again(const struct bat_original *original,
                                  struct bat_original_walks *walks, uint64_t output_address,
-                                 uint64_t *input_address);
+                                 bool is_branch_source, struct bat_original_place *place);
+bool bat_original_input_address_of_again(const struct bat_original *original,
+                                         struct bat_original_walks *walks, uint64_t output_address,
+                                         uint64_t *input_address);
 
 /* The reverse: false if the instruction at input address `at` is not in the run's output. */
 bool bat_original_align_back(const struct bat_original *original,

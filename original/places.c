@@ -55,9 +55,9 @@ static uint64_t find_by_table(const struct bat_original *original, struct bat_or
     return is_branch_source ? run.input : bat_original_align(original, &run, address, walks);
 }
 
-bool bat_original_find_again(const struct bat_original *original, struct bat_original_walks *walks,
-                             uint64_t output_address, bool is_branch_source,
-                             struct bat_original_place *place)
+bool bat_original_input_of_again(const struct bat_original *original,
+                                 struct bat_original_walks *walks, uint64_t output_address,
+                                 bool is_branch_source, struct bat_original_place *place)
 {
     uint32_t output = bat_functions_find(original->output_functions, output_address);
     uint32_t input = output == BAT_NONE ? BAT_NONE : original->input_of[output];
@@ -81,28 +81,28 @@ bool bat_original_find_again(const struct bat_original *original, struct bat_ori
     return place->address - from->address < from->extent;
 }
 
-bool bat_original_find(const struct bat_original *original, uint64_t output_address,
-                       bool is_branch_source, struct bat_original_place *place)
+bool bat_original_input_of(const struct bat_original *original, uint64_t output_address,
+                           bool is_branch_source, struct bat_original_place *place)
 {
-    return bat_original_find_again(original, NULL, output_address, is_branch_source, place);
+    return bat_original_input_of_again(original, NULL, output_address, is_branch_source, place);
 }
 
-bool bat_original_to_input_again(const struct bat_original *original,
-                                 struct bat_original_walks *walks, uint64_t output_address,
-                                 uint64_t *input_address)
+bool bat_original_input_address_of_again(const struct bat_original *original,
+                                         struct bat_original_walks *walks, uint64_t output_address,
+                                         uint64_t *input_address)
 {
     struct bat_original_place place;
-    if (!bat_original_find_again(original, walks, output_address, false, &place))
+    if (!bat_original_input_of_again(original, walks, output_address, false, &place))
         return false;
     *input_address = place.address;
     return true;
 }
 
-bool bat_original_to_input(const struct bat_original *original, uint64_t output_address,
-                           bool is_branch_source, uint64_t *input_address)
+bool bat_original_input_address_of(const struct bat_original *original, uint64_t output_address,
+                                   bool is_branch_source, uint64_t *input_address)
 {
     struct bat_original_place place;
-    if (!bat_original_find(original, output_address, is_branch_source, &place))
+    if (!bat_original_input_of(original, output_address, is_branch_source, &place))
         return false;
     *input_address = place.address;
     return true;
@@ -213,9 +213,9 @@ static void sort_found(struct found *found)
     found->count = kept;
 }
 
-enum bat_code bat_original_to_output(const struct bat_original *original, uint64_t input_address,
-                                     uint64_t **output_addresses, size_t *count,
-                                     struct bat_error *error)
+enum bat_code bat_original_outputs_of(const struct bat_original *original, uint64_t input_address,
+                                      uint64_t **output_addresses, size_t *count,
+                                      struct bat_error *error)
 {
     struct found found = {0};
     enum bat_code code = BAT_OK;
@@ -240,8 +240,8 @@ enum bat_code bat_original_to_output(const struct bat_original *original, uint64
     return BAT_OK;
 }
 
-bool bat_original_at(const struct bat_original *original, uint64_t input_address,
-                     struct bat_original_place *place)
+bool bat_original_input_function_at(const struct bat_original *original, uint64_t input_address,
+                                    struct bat_original_place *place)
 {
     uint32_t input = bat_functions_find(original->input_functions, input_address);
     if (input == BAT_NONE)
@@ -286,8 +286,8 @@ static size_t count_function(uint64_t *address, uint64_t *last, size_t count, ui
     return count + more;
 }
 
-size_t bat_original_function(const struct bat_original *original, const char *name,
-                             uint64_t *address)
+size_t bat_original_input_function_named(const struct bat_original *original, const char *name,
+                                         uint64_t *address)
 {
     size_t count = 0;
     uint64_t last = 0;

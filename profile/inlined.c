@@ -65,7 +65,7 @@ bool bat_program_is_in(const struct bat_program *program, uint32_t table, uint64
     if (address - symbol->address >= symbol->size || found == BAT_NONE)
         return false;
     *known = (struct bat_known_code){{symbol->address, symbol->address + symbol->size},
-                                     bat_parent(program->map, found)};
+                                     bat_map_parent(program->map, found)};
     return known->table == table;
 }
 

@@ -35,9 +35,9 @@ struct bat_block *judged_blocks(const struct judged_records *judged, uint32_t *c
 {
     const struct bat_map *map = judged->records->map;
     uint32_t table = judged->records->tables[judged->function];
-    uint32_t capacity = bat_blocks(map, table, NULL, 0);
+    uint32_t capacity = bat_map_blocks(map, table, NULL, 0);
     struct bat_block *blocks = malloc(((size_t)capacity + 1) * sizeof(*blocks));
-    *count = blocks ? bat_blocks(map, table, blocks, capacity) : 0;
+    *count = blocks ? bat_map_blocks(map, table, blocks, capacity) : 0;
     return blocks;
 }
 

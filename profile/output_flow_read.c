@@ -526,7 +526,7 @@ static bool build(struct flow_reader *reader, uint32_t table)
     const struct bat_program *program = bat_output_flows_program(reader->flows);
     const struct bat_map *map = program->map;
     struct bat_output_flow *flow = reader->flow;
-    flow->block_count = bat_blocks(map, table, NULL, 0);
+    flow->block_count = bat_map_blocks(map, table, NULL, 0);
     flow->blocks = malloc(((size_t)flow->block_count + 1) * sizeof(*flow->blocks));
     size_t parts = (size_t)(map->fragment_start[table + 1] - map->fragment_start[table]) + 1;
     size_t entries = map->functions[table].entry_count;
@@ -538,7 +538,7 @@ static bool build(struct flow_reader *reader, uint32_t table)
     flow->begins = malloc((entries + 1) * sizeof(*flow->begins));
     if (!flow->blocks || !reader->parts || !reader->begins || !reader->marks || !flow->begins)
         return false;
-    flow->block_count = bat_blocks(map, table, flow->blocks, flow->block_count);
+    flow->block_count = bat_map_blocks(map, table, flow->blocks, flow->block_count);
     read_parts(reader, table, program->functions);
     if (reader->is_out_of_memory || read_inlined(reader, table) != BAT_OK ||
         !make_all_blocks(reader))

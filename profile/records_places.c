@@ -58,7 +58,7 @@ static enum bat_code read_calls(const struct bat_records *records, uint32_t func
                                 struct own_calls *calls, struct bat_error *error)
 {
     const struct bat_map *map = records->map;
-    uint32_t hot = bat_parent(map, records->tables[function]);
+    uint32_t hot = bat_map_parent(map, records->tables[function]);
     free(calls->offsets);
     calls->function = function;
     calls->count = 0;
@@ -156,11 +156,11 @@ static enum bat_code check_blocks(struct bat_records *records, uint32_t function
                                   uint32_t end, struct bat_error *error)
 {
     uint32_t table = records->tables[function];
-    uint32_t capacity = bat_blocks(records->map, table, NULL, 0);
+    uint32_t capacity = bat_map_blocks(records->map, table, NULL, 0);
     struct both_blocks blocks = {.noted = malloc(((size_t)capacity + 1) * sizeof(*blocks.noted))};
     if (!blocks.noted)
         return fail_memory(error);
-    blocks.count = bat_blocks(records->map, table, blocks.noted, capacity);
+    blocks.count = bat_map_blocks(records->map, table, blocks.noted, capacity);
     enum bat_code code = BAT_OK;
     if (blocks.count < records->map->functions[table].input_block_count)
         code = bat_uncovered_blocks(&records->uncovered, function, &blocks.code, error);

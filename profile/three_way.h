@@ -51,8 +51,8 @@ uint8_t bat_condition_outcomes(uint32_t condition, bool *is_signed, bool *is_uns
 bool bat_hash_is_branch(uint64_t hash, uint32_t *condition);
 
 /*
- * Fill pair->places from the input's blocks (bat_blocks()). False, with nothing filled, if the pass
- * cannot have changed these two branches. Constant time.
+ * Fill pair->places from the input's blocks (bat_map_blocks()). False, with nothing filled, if the
+ * pass cannot have changed these two branches. Constant time.
  */
 bool bat_three_way_decide(const struct bat_block *blocks, uint32_t block_count,
                           struct bat_three_way *pair);

@@ -94,7 +94,7 @@ static enum bat_code move_samples(struct input_move *move, struct bat_profile *r
         const uint64_t *item = bat_counts_item(samples, i);
         uint64_t input;
         move->counters.samples += item[1];
-        if (bat_original_to_input_again(move->original, move->walks, item[0], &input)) {
+        if (bat_original_input_address_of_again(move->original, move->walks, item[0], &input)) {
             move->counters.moved += item[1];
             code = bat_counts_add(&result->samples, &input, item[1], 0);
         } else {
@@ -112,7 +112,7 @@ static enum bat_code move_mem_samples(const struct input_move *move, struct bat_
     for (uint32_t i = 0; i < samples->count && code == BAT_OK; i++) {
         const uint64_t *item = bat_counts_item(samples, i);
         uint64_t key[2] = {0, item[1]};
-        if (bat_original_to_input_again(move->original, move->walks, item[0], &key[0]))
+        if (bat_original_input_address_of_again(move->original, move->walks, item[0], &key[0]))
             code = bat_counts_add(&result->mem_samples, key, item[2], item[3]);
     }
     return code;

@@ -26,7 +26,7 @@ static const struct bat_map *map_of(const struct input_move *move)
 static bool find_input(const struct input_move *move, struct spot *spot)
 {
     struct bat_original_place place;
-    if (!bat_original_find_again(move->original, move->walks, spot->address, false, &place))
+    if (!bat_original_input_of_again(move->original, move->walks, spot->address, false, &place))
         return false;
     spot->input = place.address;
     return true;

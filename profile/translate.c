@@ -39,8 +39,9 @@ struct place translation_place(const struct translation *translation, uint64_t a
     uint32_t function = translation_function(translation, address);
     if (function == BAT_NONE)
         return (struct place){.function = BAT_NONE};
-    uint64_t offset = bat_translate(translation_map(translation), records->tables[function],
-                                    address - records->symbols[function].address, is_branch_source);
+    uint64_t offset =
+        bat_map_translate(translation_map(translation), records->tables[function],
+                          address - records->symbols[function].address, is_branch_source);
     return (struct place){.function = translation_parent(translation, function), .offset = offset};
 }
 
@@ -162,7 +163,7 @@ static enum bat_code translate_by_table(struct translation *translation, uint32_
     if (!translation->profile->keeps_all_records)
         return translation_flow_run(translation, function, start + from, trace);
     uint32_t parent = translation_parent(translation, function);
-    struct bat_fallthrough_walk walk = bat_fallthroughs(
+    struct bat_fallthrough_walk walk = bat_map_fallthroughs(
         translation_map(translation), records->tables[function], from, trace->to - start);
     struct bat_fallthrough pair;
     enum bat_code code = BAT_OK;

@@ -11,8 +11,8 @@ static enum bat_code flow_of(struct translation *translation, uint32_t function,
 {
     const struct bat_records *records = translation->records;
     const struct bat_map *map = translation_map(translation);
-    return bat_records_flow(translation->records, bat_parent(map, records->tables[function]), flow,
-                            translation->error);
+    return bat_records_flow(translation->records, bat_map_parent(map, records->tables[function]),
+                            flow, translation->error);
 }
 
 /* The input block that holds an input offset. */

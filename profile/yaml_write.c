@@ -163,7 +163,7 @@ static uint32_t call_discriminator(const struct yaml_writer *writer, const uint6
         return 0;
     uint32_t table = writer->records->tables[(uint32_t)item[2]];
     if (table != BAT_NONE)
-        return bat_secondary_id(writer->map, table, item[3]);
+        return bat_map_secondary_id(writer->map, table, item[3]);
     const uint64_t key[2] = {(uint32_t)item[2], item[3]};
     const uint64_t *found = bat_counts_find(&writer->records->entry_ids, key);
     return found ? (uint32_t)found[2] : 0;
@@ -242,7 +242,7 @@ static void write_block(struct yaml_writer *writer, uint32_t block, uint32_t blo
 /* Read the function's blocks into writer->blocks; *count may be 0. */
 static enum bat_code load_blocks(struct yaml_writer *writer, uint32_t table, uint32_t *count)
 {
-    *count = bat_blocks(writer->map, table, writer->blocks, writer->block_capacity);
+    *count = bat_map_blocks(writer->map, table, writer->blocks, writer->block_capacity);
     if (*count <= writer->block_capacity)
         return BAT_OK;
     uint32_t capacity = *count;
@@ -253,7 +253,7 @@ static enum bat_code load_blocks(struct yaml_writer *writer, uint32_t table, uin
     writer->block_capacity = capacity;
     if (!writer->blocks || !writer->yaml_blocks)
         return fail_memory(writer->error);
-    *count = bat_blocks(writer->map, table, writer->blocks, capacity);
+    *count = bat_map_blocks(writer->map, table, writer->blocks, capacity);
     return BAT_OK;
 }
 

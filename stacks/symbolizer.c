@@ -175,11 +175,12 @@ static bool find_original(struct bat_symbolizer *symbolizer, uint64_t address, b
                           uint64_t *original)
 {
     struct bat_original_place place;
-    if (!bat_original_find_again(symbolizer->original, &symbolizer->walks, address, false, &place))
+    if (!bat_original_input_of_again(symbolizer->original, &symbolizer->walks, address, false,
+                                     &place))
         return false;
     if (in_call && place.kind == BAT_ORIGINAL_TABLE && place.table != BAT_NONE &&
         is_in_branch(symbolizer->binary.map, place.table, address))
-        bat_original_find(symbolizer->original, address, true, &place);
+        bat_original_input_of(symbolizer->original, address, true, &place);
     *original = place.address;
     return true;
 }

@@ -62,7 +62,7 @@ static enum bat_code check_executable(struct bat_checking *checking)
         for (; next < count && intervals[next].start <= address; next++)
             if (intervals[next].end > end)
                 end = intervals[next].end;
-        if (address >= end && !bat_is_unemitted(map, table))
+        if (address >= end && !bat_map_is_unemitted(map, table))
             bat_checking_find(checking, CHECK_EXECUTABLE, table, BAT_NONE,
                               "table at 0x%" PRIx64
                               ": expected an executable section at this address, found none",
@@ -155,7 +155,7 @@ static void check_function(struct bat_checking *checking, const struct bat_frame
                            bool has_symbols, uint32_t table)
 {
     const struct bat_map *map = checking->map;
-    if (bat_is_unemitted(map, table))
+    if (bat_map_is_unemitted(map, table))
         return;
     uint64_t address = map->functions[table].address;
     struct start start = find_start(&checking->names, frames, address);

@@ -66,7 +66,7 @@ static void check_next(struct bat_checking *checking, uint32_t rank)
 {
     const struct bat_map *map = checking->map;
     uint32_t table = map->by_address[rank];
-    if (rank + 1 >= bat_map_tables(map) || bat_is_unemitted(map, table))
+    if (rank + 1 >= bat_map_tables(map) || bat_map_is_unemitted(map, table))
         return;
     uint32_t next = map->by_address[rank + 1];
     check_overlap(checking, table, map->functions[next].address - map->functions[table].address);
@@ -77,7 +77,7 @@ static void check_emitted(struct bat_checking *checking, uint32_t index)
 {
     const struct bat_map *map = checking->map;
     const struct bat_function *table = &map->functions[index];
-    if (bat_is_unemitted(map, index)) {
+    if (bat_map_is_unemitted(map, index)) {
         bat_checking_find(checking, CHECK_NOT_EMITTED, index, BAT_NONE,
                           "table at 0x%" PRIx64
                           ": expected a function of the binary, found one that BOLT did not emit; "

@@ -23,7 +23,8 @@ uint32_t bat_first_beyond(const struct bat_map *map, const struct bat_function *
 static bool is_in_sibling(const struct bat_map *map, uint32_t table, uint64_t address)
 {
     uint32_t other = bat_map_table_containing(map, address);
-    return other != BAT_NONE && other != table && bat_parent(map, other) == bat_parent(map, table);
+    return other != BAT_NONE && other != table &&
+           bat_map_parent(map, other) == bat_map_parent(map, table);
 }
 
 /* Modulo 2^32, because offsets have 32 bits. */

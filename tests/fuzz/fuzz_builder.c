@@ -213,7 +213,7 @@ static void expect_told(const struct bat_map *map, struct told *told)
         const struct told_table *table = &told->tables[i];
         uint32_t at = table_of(map, table->address);
         fuzz_expect(bat_map_table_at(map, table->address) ==
-                        (bat_is_unemitted(map, at) ? BAT_NONE : at),
+                        (bat_map_is_unemitted(map, at) ? BAT_NONE : at),
                     "every table is found at its address, but for those that BOLT did not emit");
         const struct bat_function *function = &map->functions[at];
         fuzz_expect(function->hash == table->hash, "a function keeps its hash");

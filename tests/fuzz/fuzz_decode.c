@@ -21,8 +21,8 @@ static uint32_t last_output(const struct bat_map *map, const struct bat_function
 static void translate(const struct bat_map *map, uint32_t table, uint64_t offset)
 {
     const struct bat_function *function = &map->functions[table];
-    uint64_t source = bat_translate(map, table, offset, true);
-    uint64_t target = bat_translate(map, table, offset, false);
+    uint64_t source = bat_map_translate(map, table, offset, true);
+    uint64_t target = bat_map_translate(map, table, offset, false);
     bool is_before =
         function->entry_count == 0 || offset < map->output_offsets[function->first_entry];
     if (is_before) {
@@ -41,7 +41,7 @@ static void translate(const struct bat_map *map, uint32_t table, uint64_t offset
 
 static void walk(const struct bat_map *map, uint32_t table, uint64_t from, uint64_t to)
 {
-    struct bat_fallthrough_walk steps = bat_fallthroughs(map, table, from, to);
+    struct bat_fallthrough_walk steps = bat_map_fallthroughs(map, table, from, to);
     struct bat_fallthrough pair;
     uint32_t count = 0;
     while (bat_fallthrough_next(&steps, &pair)) {
@@ -54,11 +54,11 @@ static void walk(const struct bat_map *map, uint32_t table, uint64_t from, uint6
 
 static void list_blocks(const struct bat_map *map, uint32_t table)
 {
-    uint32_t enough = bat_blocks(map, table, NULL, 0);
+    uint32_t enough = bat_map_blocks(map, table, NULL, 0);
     uint32_t capacity = enough < BLOCKS_MAX ? enough : BLOCKS_MAX;
     struct bat_block *blocks = calloc(capacity + 1u, sizeof(*blocks));
     fuzz_expect(blocks != NULL, "there is memory for some blocks");
-    uint32_t count = bat_blocks(map, table, blocks, capacity);
+    uint32_t count = bat_map_blocks(map, table, blocks, capacity);
     fuzz_expect(count <= enough, "what was said to be enough for the blocks is enough");
     for (uint32_t i = 0; count <= capacity && i < count; i++) {
         fuzz_expect(i == 0 || blocks[i - 1].input_offset < blocks[i].input_offset,
@@ -76,7 +76,7 @@ static void look_up_in(const struct bat_map *map, uint32_t table)
                 "a table is found at its own address");
     fuzz_expect(bat_map_table_containing(map, function->address) == table,
                 "an address is in the table that starts there");
-    uint32_t parent = bat_parent(map, table);
+    uint32_t parent = bat_map_parent(map, table);
     fuzz_expect(parent < map->hot_count, "every table has a hot function");
     fuzz_expect(table >= map->hot_count || parent == table, "a hot function is its own");
 
@@ -94,7 +94,7 @@ static void look_up_in(const struct bat_map *map, uint32_t table)
     list_blocks(map, table);
     for (uint32_t i = 0; i < function->secondary_count && i < OFFSETS_MAX; i++) {
         uint32_t offset = map->secondary_entries[function->first_secondary + i];
-        uint32_t id = bat_secondary_id(map, table, offset);
+        uint32_t id = bat_map_secondary_id(map, table, offset);
         fuzz_expect(id >= 1 && id <= i + 1, "a secondary entry point has the id of its position");
     }
 }
@@ -110,7 +110,7 @@ static void look_up(const struct bat_map *map)
                     "by_address ascends");
     bat_map_table_containing(map, 0);
     bat_map_table_containing(map, UINT64_MAX);
-    fuzz_expect(bat_translate(map, BAT_NONE, 7, false) == 7, "without a table an offset stays");
+    fuzz_expect(bat_map_translate(map, BAT_NONE, 7, false) == 7, "without a table an offset stays");
 }
 
 static void count_round_trips(const struct bat_finding *finding, void *context)

@@ -88,7 +88,7 @@ static void expect_inside(const struct bat_original *original, uint64_t address)
 {
     struct bat_original_place place;
     fuzz_expect(address == BAT_ADDRESS_EXTERNAL || address >= BAT_TRACE_EXTERNAL_RETURN ||
-                    bat_original_at(original, address, &place),
+                    bat_original_input_function_at(original, address, &place),
                 "addresses of a moved profile are in functions of the input");
 }
 
@@ -109,13 +109,13 @@ static void check_moved(const struct bat_original *original, const struct bat_pr
 static void check_places(const struct bat_original *original, uint64_t address)
 {
     struct bat_original_place place;
-    if (bat_original_find(original, address, false, &place))
+    if (bat_original_input_of(original, address, false, &place))
         expect_inside(original, place.address);
-    if (bat_original_find(original, address, true, &place))
+    if (bat_original_input_of(original, address, true, &place))
         expect_inside(original, place.address);
     uint64_t *found = NULL;
     size_t count = 0;
-    fuzz_expect(bat_original_to_output(original, address, &found, &count, NULL) == BAT_OK,
+    fuzz_expect(bat_original_outputs_of(original, address, &found, &count, NULL) == BAT_OK,
                 "there is memory for places");
     for (size_t i = 1; i < count; i++)
         fuzz_expect(found[i - 1] < found[i], "places ascend, each once");

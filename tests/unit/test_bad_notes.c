@@ -95,18 +95,18 @@ static void look_up_everything(const struct bat_map *map)
     static struct bat_block blocks[256];
     for (uint32_t table = 0; table < bat_map_tables(map); table++) {
         const struct bat_function *function = &map->functions[table];
-        uint32_t found = bat_is_unemitted(map, table) ? BAT_NONE : table;
+        uint32_t found = bat_map_is_unemitted(map, table) ? BAT_NONE : table;
         assert_int_equal(bat_map_table_at(map, function->address), found);
         assert_int_equal(bat_map_table_containing(map, function->address), found);
-        assert_in_range(bat_parent(map, table), 0, map->hot_count - 1);
-        uint32_t count = bat_blocks(map, table, blocks, 256);
+        assert_in_range(bat_map_parent(map, table), 0, map->hot_count - 1);
+        uint32_t count = bat_map_blocks(map, table, blocks, 256);
         bat_block_at(blocks, count < 256 ? count : 256, 40);
-        bat_secondary_id(map, table, 30);
+        bat_map_secondary_id(map, table, 30);
         for (uint64_t offset = 0; offset < 80; offset += 8)
-            bat_translate(map, table, offset, offset % 16 == 0);
-        bat_translate(map, table, UINT64_MAX, true);
+            bat_map_translate(map, table, offset, offset % 16 == 0);
+        bat_map_translate(map, table, UINT64_MAX, true);
         struct bat_fallthrough pair;
-        struct bat_fallthrough_walk walk = bat_fallthroughs(map, table, 0, UINT64_MAX);
+        struct bat_fallthrough_walk walk = bat_map_fallthroughs(map, table, 0, UINT64_MAX);
         for (uint32_t steps = 0; bat_fallthrough_next(&walk, &pair); steps++)
             assert_in_range(steps, 0, function->entry_count);
     }

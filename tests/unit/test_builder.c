@@ -206,9 +206,9 @@ static void test_secondary_entry_points(void **state)
     static const uint32_t expected[] = {0xffffffff, 3, 9, 5, 3, 0};
     assert_int_equal(map->secondary_count, 6);
     assert_memory_equal(map->secondary_entries, expected, sizeof(expected));
-    assert_int_equal(bat_secondary_id(map, 0, 9), 3);
+    assert_int_equal(bat_map_secondary_id(map, 0, 9), 3);
     assert_int_equal(map->functions[1].secondary_count, 0);
-    assert_int_equal(bat_secondary_id(map, 2, 3), 2);
+    assert_int_equal(bat_map_secondary_id(map, 2, 3), 2);
     assert_int_equal(none, 2); /* handles count up from 0 */
     bat_map_free(map);
     bat_builder_free(builder);

@@ -361,13 +361,13 @@ static void test_set_in_worked_example(void **state)
     struct note_bytes note = note_from_file(EXAMPLE_NOTE_BOLT_19);
     struct bat_map *map = decode_note(&note, BAT_HOT_INDEX_AUTO);
     struct bat_block blocks[16];
-    assert_int_equal(bat_blocks(map, WORK, blocks, 16), 12);
+    assert_int_equal(bat_map_blocks(map, WORK, blocks, 16), 12);
     assert_int_equal(bat_map_set_hot_index(map, BAT_HOT_INDEX_TABLE, NULL), BAT_OK);
-    assert_int_equal(bat_parent(map, WORK_COLD), START);
-    assert_int_equal(bat_blocks(map, WORK, blocks, 16), 11);
+    assert_int_equal(bat_map_parent(map, WORK_COLD), START);
+    assert_int_equal(bat_map_blocks(map, WORK, blocks, 16), 11);
     assert_int_equal(bat_map_set_hot_index(map, BAT_HOT_INDEX_MERGED, NULL), BAT_OK);
-    assert_int_equal(bat_parent(map, WORK_COLD), WORK);
-    assert_int_equal(bat_blocks(map, WORK, blocks, 16), 12);
+    assert_int_equal(bat_map_parent(map, WORK_COLD), WORK);
+    assert_int_equal(bat_map_blocks(map, WORK, blocks, 16), 12);
     bat_map_free(map);
 }
 

@@ -82,9 +82,9 @@ static void test_parent(void **state)
 {
     (void)state;
     struct bat_map *map = worked_example();
-    assert_int_equal(bat_parent(map, LEAF), LEAF);
-    assert_int_equal(bat_parent(map, WORK), WORK);
-    assert_int_equal(bat_parent(map, WORK_COLD), WORK);
+    assert_int_equal(bat_map_parent(map, LEAF), LEAF);
+    assert_int_equal(bat_map_parent(map, WORK), WORK);
+    assert_int_equal(bat_map_parent(map, WORK_COLD), WORK);
     bat_map_free(map);
 }
 
@@ -122,7 +122,7 @@ static void test_translate_worked_example(void **state)
     struct bat_map *map = worked_example();
     for (size_t i = 0; i < COUNT(cases); i++)
         assert_int_equal(
-            bat_translate(map, cases[i].table, cases[i].offset, cases[i].is_branch_source),
+            bat_map_translate(map, cases[i].table, cases[i].offset, cases[i].is_branch_source),
             cases[i].input_offset);
     bat_map_free(map);
 }
@@ -132,14 +132,14 @@ static void test_translate_below_first_entry(void **state)
     (void)state;
     static const struct expected_entry entries[] = {{8, 0x20, false, 1, 1}, {9, 0x30, true, 0, 0}};
     struct bat_map *map = map_of_entries(entries, COUNT(entries));
-    assert_int_equal(bat_translate(map, 0, 7, false), 7);
-    assert_int_equal(bat_translate(map, 0, 7, true), 7);
-    assert_int_equal(bat_translate(map, 0, 0, false), 0);
-    assert_int_equal(bat_translate(map, 0, 8, false), 0x20);
-    assert_int_equal(bat_translate(map, 0, 9, true), 0x30);
+    assert_int_equal(bat_map_translate(map, 0, 7, false), 7);
+    assert_int_equal(bat_map_translate(map, 0, 7, true), 7);
+    assert_int_equal(bat_map_translate(map, 0, 0, false), 0);
+    assert_int_equal(bat_map_translate(map, 0, 8, false), 0x20);
+    assert_int_equal(bat_map_translate(map, 0, 9, true), 0x30);
     bat_map_free(map);
     map = map_of_entries(entries, 0);
-    assert_int_equal(bat_translate(map, 0, 5, true), 5);
+    assert_int_equal(bat_map_translate(map, 0, 5, true), 5);
     bat_map_free(map);
 }
 
@@ -152,12 +152,12 @@ static void test_translate_equal_offsets(void **state)
         {4, 0x30, false, 1, 1}, {9, 0x2, true, 0, 0},   {9, 0x7fffffff, true, 0, 0},
     };
     struct bat_map *map = map_of_entries(entries, COUNT(entries));
-    assert_int_equal(bat_translate(map, 0, 3, false), 0x4);
-    assert_int_equal(bat_translate(map, 0, 4, false), 0x30);
-    assert_int_equal(bat_translate(map, 0, 4, true), 0x30);
-    assert_int_equal(bat_translate(map, 0, 8, false), 0x34);
-    assert_int_equal(bat_translate(map, 0, 9, true), 0x7fffffff);
-    assert_int_equal(bat_translate(map, 0, 10, false), 0x80000000);
+    assert_int_equal(bat_map_translate(map, 0, 3, false), 0x4);
+    assert_int_equal(bat_map_translate(map, 0, 4, false), 0x30);
+    assert_int_equal(bat_map_translate(map, 0, 4, true), 0x30);
+    assert_int_equal(bat_map_translate(map, 0, 8, false), 0x34);
+    assert_int_equal(bat_map_translate(map, 0, 9, true), 0x7fffffff);
+    assert_int_equal(bat_map_translate(map, 0, 10, false), 0x80000000);
     bat_map_free(map);
 }
 
@@ -167,10 +167,10 @@ static void test_translate_stray_entry(void **state)
     (void)state;
     struct note_bytes note = note_from_file(STRAY_ENTRY_NOTE);
     struct bat_map *map = decode_note(&note, BAT_HOT_INDEX_TABLE);
-    assert_int_equal(bat_translate(map, 3, 0x11, true), 0x4c);
-    assert_int_equal(bat_translate(map, 3, 0x20, false), 0x5b);
-    assert_int_equal(bat_translate(map, 3, 0xffffffcf, true), 0x4c);
-    assert_int_equal(bat_translate(map, 3, 0xffffffd0, true), 0xb);
+    assert_int_equal(bat_map_translate(map, 3, 0x11, true), 0x4c);
+    assert_int_equal(bat_map_translate(map, 3, 0x20, false), 0x5b);
+    assert_int_equal(bat_map_translate(map, 3, 0xffffffcf, true), 0x4c);
+    assert_int_equal(bat_map_translate(map, 3, 0xffffffd0, true), 0xb);
     bat_map_free(map);
 }
 
@@ -180,7 +180,7 @@ static void test_translate_stray_entry(void **state)
 static void assert_fallthroughs(const struct bat_map *map, uint32_t table, uint64_t from,
                                 uint64_t to, const uint32_t (*pairs)[2], size_t count)
 {
-    struct bat_fallthrough_walk walk = bat_fallthroughs(map, table, from, to);
+    struct bat_fallthrough_walk walk = bat_map_fallthroughs(map, table, from, to);
     struct bat_fallthrough pair;
     for (size_t i = 0; i < count; i++) {
         assert_true(bat_fallthrough_next(&walk, &pair));
@@ -433,7 +433,7 @@ static void assert_blocks(const struct bat_map *map, uint32_t table,
                           const struct bat_block *expected, uint32_t count)
 {
     struct bat_block blocks[32];
-    assert_int_equal(bat_blocks(map, table, blocks, COUNT(blocks)), count);
+    assert_int_equal(bat_map_blocks(map, table, blocks, COUNT(blocks)), count);
     for (uint32_t i = 0; i < count; i++) {
         assert_int_equal(blocks[i].input_offset, expected[i].input_offset);
         assert_int_equal(blocks[i].index, expected[i].index);
@@ -461,12 +461,12 @@ static void test_blocks_capacity(void **state)
     for (uint32_t capacity = 0; capacity < COUNT(work_blocks); capacity++) {
         /* Exactly as much memory as capacity says, so that one block too many is noticed. */
         struct bat_block *few = capacity ? malloc(capacity * sizeof(*few)) : NULL;
-        uint32_t needed = bat_blocks(map, WORK, few, capacity);
+        uint32_t needed = bat_map_blocks(map, WORK, few, capacity);
         free(few);
         assert_true(needed > capacity);
         assert_true(needed >= COUNT(work_blocks));
     }
-    assert_int_equal(bat_blocks(map, WORK, blocks, COUNT(work_blocks)), COUNT(work_blocks));
+    assert_int_equal(bat_map_blocks(map, WORK, blocks, COUNT(work_blocks)), COUNT(work_blocks));
     bat_map_free(map);
 }
 
@@ -545,7 +545,7 @@ static void test_no_blocks(void **state)
     (void)state;
     static const struct expected_entry branches[] = {{0, 1, true, 0, 0}};
     struct bat_map *map = map_of_entries(branches, 1);
-    assert_int_equal(bat_blocks(map, 0, NULL, 0), 0);
+    assert_int_equal(bat_map_blocks(map, 0, NULL, 0), 0);
     bat_map_free(map);
 }
 
@@ -571,25 +571,25 @@ static void test_secondary_id(void **state)
 {
     (void)state;
     struct bat_map *map = worked_example();
-    assert_int_equal(bat_secondary_id(map, WORK, 0x1e), 1);
-    assert_int_equal(bat_secondary_id(map, WORK, 0x22), 2);
-    assert_int_equal(bat_secondary_id(map, WORK_COLD, 0x22), 2);
-    assert_int_equal(bat_secondary_id(map, WORK, 0), 0);
-    assert_int_equal(bat_secondary_id(map, WORK, 0x1f), 0);
-    assert_int_equal(bat_secondary_id(map, WORK, 0x10000001e), 0);
-    assert_int_equal(bat_secondary_id(map, LEAF, 0x1e), 0);
-    assert_int_equal(bat_secondary_id(map, START, 0x1e), 0);
+    assert_int_equal(bat_map_secondary_id(map, WORK, 0x1e), 1);
+    assert_int_equal(bat_map_secondary_id(map, WORK, 0x22), 2);
+    assert_int_equal(bat_map_secondary_id(map, WORK_COLD, 0x22), 2);
+    assert_int_equal(bat_map_secondary_id(map, WORK, 0), 0);
+    assert_int_equal(bat_map_secondary_id(map, WORK, 0x1f), 0);
+    assert_int_equal(bat_map_secondary_id(map, WORK, 0x10000001e), 0);
+    assert_int_equal(bat_map_secondary_id(map, LEAF, 0x1e), 0);
+    assert_int_equal(bat_map_secondary_id(map, START, 0x1e), 0);
     bat_map_free(map);
 
     /* Two functions: each has its own ids, and of repeated offsets the first counts. */
     map = decode_description("02 01 0000000000000000 00 02 00 00 05 05"
                              "   01 0000000000000000 00 03 00 00 07 fbffffff0f 05 00");
-    assert_int_equal(bat_secondary_id(map, 0, 5), 1);
-    assert_int_equal(bat_secondary_id(map, 0, 10), 2);
-    assert_int_equal(bat_secondary_id(map, 0, 7), 0);
-    assert_int_equal(bat_secondary_id(map, 1, 7), 1);
-    assert_int_equal(bat_secondary_id(map, 1, 2), 2);
-    assert_int_equal(bat_secondary_id(map, 1, 10), 0);
+    assert_int_equal(bat_map_secondary_id(map, 0, 5), 1);
+    assert_int_equal(bat_map_secondary_id(map, 0, 10), 2);
+    assert_int_equal(bat_map_secondary_id(map, 0, 7), 0);
+    assert_int_equal(bat_map_secondary_id(map, 1, 7), 1);
+    assert_int_equal(bat_map_secondary_id(map, 1, 2), 2);
+    assert_int_equal(bat_map_secondary_id(map, 1, 10), 0);
     bat_map_free(map);
 }
 
@@ -615,10 +615,10 @@ static void test_many_secondary_ids(void **state)
             for (uint32_t i = COUNT(offsets); i-- > 0;)
                 if (offsets[i] == offset)
                     id = i + 1;
-            assert_int_equal(bat_secondary_id(map, 1, offset), id);
+            assert_int_equal(bat_map_secondary_id(map, 1, offset), id);
         }
-        assert_int_equal(bat_secondary_id(map, 1, 0xffff0000ffff0000), 0);
-        assert_int_equal(bat_secondary_id(map, 0, 7), 1);
+        assert_int_equal(bat_map_secondary_id(map, 1, 0xffff0000ffff0000), 0);
+        assert_int_equal(bat_map_secondary_id(map, 0, 7), 1);
         bat_map_free(map);
     }
 }

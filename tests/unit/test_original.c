@@ -76,8 +76,8 @@ static void test_names_lead_to_the_same_function(void **state)
     assert_int_equal(bat_binary_table_names(&binary, &names, NULL), BAT_OK);
     for (uint32_t table = 0; table < binary.map->hot_count; table++) {
         uint64_t input;
-        assert_true(bat_original_to_input(pair->original, binary.map->functions[table].address,
-                                          true, &input));
+        assert_true(bat_original_input_address_of(
+            pair->original, binary.map->functions[table].address, true, &input));
         assert_non_null(names[table]);
         assert_int_equal(input, symbol_address(bat_original_elf(pair->original), names[table]));
     }
@@ -88,11 +88,12 @@ static void test_functions_by_name(void **state)
 {
     const struct pair *pair = *state;
     uint64_t address = 0;
-    assert_int_equal(bat_original_function(pair->original, "main", &address), 1);
+    assert_int_equal(bat_original_input_function_named(pair->original, "main", &address), 1);
     assert_int_equal(address, symbol_address(bat_original_elf(pair->original), "main"));
-    assert_int_equal(bat_original_function(pair->original, "no such function", &address), 0);
+    assert_int_equal(
+        bat_original_input_function_named(pair->original, "no such function", &address), 0);
     struct bat_original_place place;
-    assert_true(bat_original_at(pair->original, address + 1, &place));
+    assert_true(bat_original_input_function_at(pair->original, address + 1, &place));
     assert_string_equal(place.name, "main");
     assert_int_equal(place.kind, BAT_ORIGINAL_TABLE);
     assert_int_equal(place.function_address, address);
@@ -117,7 +118,7 @@ static void test_entries_are_where_they_say(void **state)
                                  map->output_offsets[entry + 1] != map->output_offsets[entry];
             struct bat_original_place place;
             uint64_t output = function->address + map->output_offsets[entry];
-            if (!is_last_there || !bat_original_find(pair->original, output, false, &place) ||
+            if (!is_last_there || !bat_original_input_of(pair->original, output, false, &place) ||
                 place.table != table)
                 continue; /* a deleted block, at the function's end */
             assert_int_equal(place.address, start + (map->input_offsets[entry] >> 1));
@@ -143,11 +144,11 @@ static void test_there_and_back(void **state)
             if (instruction.kind == BAT_INSTRUCTION_NOP)
                 continue;
             uint64_t input;
-            assert_true(bat_original_to_input(original, at, false, &input));
+            assert_true(bat_original_input_address_of(original, at, false, &input));
             there++;
             uint64_t *outputs;
             size_t count;
-            assert_int_equal(bat_original_to_output(original, input, &outputs, &count, NULL),
+            assert_int_equal(bat_original_outputs_of(original, input, &outputs, &count, NULL),
                              BAT_OK);
             bool found = false;
             for (size_t i = 0; i < count; i++)
@@ -177,7 +178,7 @@ static void test_instructions_are_alike(void **state)
             struct bat_instruction before;
             uint64_t input;
             assert_true(bat_original_decode(pair->binary.elf, at, &instruction));
-            assert_true(bat_original_to_input(original, at, false, &input));
+            assert_true(bat_original_input_address_of(original, at, false, &input));
             assert_true(bat_original_decode(original->elf, input, &before));
             if (instruction.kind != BAT_INSTRUCTION_JUMP && instruction.kind != BAT_INSTRUCTION_NOP)
                 assert_int_equal(before.kind, instruction.kind);
@@ -194,8 +195,8 @@ static void test_the_middle_of_an_instruction_is_its_start(void **state)
         output++;
     uint64_t start;
     uint64_t middle;
-    assert_true(bat_original_to_input(pair->original, output, false, &start));
-    assert_true(bat_original_to_input(pair->original, output + 1, false, &middle));
+    assert_true(bat_original_input_address_of(pair->original, output, false, &start));
+    assert_true(bat_original_input_address_of(pair->original, output + 1, false, &middle));
     assert_int_equal(middle, start);
 }
 
@@ -208,11 +209,11 @@ static void test_addresses_outside(void **state)
         uint64_t *outputs;
         size_t count;
         struct bat_original_place place;
-        assert_false(bat_original_to_input(pair->original, outside[i], false, &input));
-        assert_false(bat_original_to_input(pair->original, outside[i], true, &input));
-        assert_false(bat_original_at(pair->original, outside[i], &place));
-        assert_int_equal(bat_original_to_output(pair->original, outside[i], &outputs, &count, NULL),
-                         BAT_OK);
+        assert_false(bat_original_input_address_of(pair->original, outside[i], false, &input));
+        assert_false(bat_original_input_address_of(pair->original, outside[i], true, &input));
+        assert_false(bat_original_input_function_at(pair->original, outside[i], &place));
+        assert_int_equal(
+            bat_original_outputs_of(pair->original, outside[i], &outputs, &count, NULL), BAT_OK);
         assert_int_equal(count, 0);
         free(outputs);
     }

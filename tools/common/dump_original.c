@@ -19,8 +19,8 @@ bool dump_to_input(struct output *output, const char *path, const struct bat_ori
 {
     for (size_t i = 0; i < count; i++) {
         struct bat_original_place place;
-        if (!bat_original_find(original, addresses[i].address, addresses[i].is_branch_source,
-                               &place)) {
+        if (!bat_original_input_of(original, addresses[i].address, addresses[i].is_branch_source,
+                                   &place)) {
             tool_message(path,
                          "--to-input=0x%" PRIx64
                          ": expected an address in a function that the input binary also has, "
@@ -51,7 +51,7 @@ static bool find_function(const char *path, const struct bat_original *original,
         tool_message(NULL, "not enough memory");
         return false;
     }
-    size_t found = bat_original_function(original, name, address);
+    size_t found = bat_original_input_function_named(original, name, address);
     free(name);
     *address += offset;
     if (found == 1)
@@ -74,7 +74,7 @@ static bool find_place(const char *path, const struct bat_original *original, co
     bool is_address = strncmp(text, "0x", 2) == 0 && tool_parse_address(text, &address);
     if (!is_address && !find_function(path, original, text, &address))
         return false;
-    if (!bat_original_at(original, address, place)) {
+    if (!bat_original_input_function_at(original, address, place)) {
         tool_message(path,
                      "--to-output=%s: expected an address in a function of the input binary, "
                      "found none at 0x%" PRIx64,
@@ -108,7 +108,7 @@ static bool put_outputs(struct output *output, const struct bat_original *origin
     struct bat_error error;
     uint64_t *addresses = NULL;
     size_t count = 0;
-    if (bat_original_to_output(original, place->address, &addresses, &count, &error) != BAT_OK) {
+    if (bat_original_outputs_of(original, place->address, &addresses, &count, &error) != BAT_OK) {
         tool_report(NULL, &error);
         return false;
     }

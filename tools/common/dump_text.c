@@ -128,7 +128,7 @@ static void dump_parents(struct output *output, const struct bat_map *map,
         at = put_text(at, "0x");
         at = put_hex(at, map->functions[i].address);
         at = put_text(at, " -> ");
-        at = put_hex(at, map->functions[bat_parent(map, i)].address);
+        at = put_hex(at, map->functions[bat_map_parent(map, i)].address);
         at = put_text(at, "\n");
         output_commit(output, at);
     }
@@ -155,7 +155,7 @@ static void dump_translation(struct output *output, const struct bat_binary *bin
     uint64_t function = 0;
     if (table != BAT_NONE) {
         start = map->functions[table].address;
-        function = map->functions[bat_parent(map, table)].address;
+        function = map->functions[bat_map_parent(map, table)].address;
     } else {
         const struct bat_symbol *symbol = bat_names_containing(names, address);
         if (!symbol) {
@@ -167,7 +167,7 @@ static void dump_translation(struct output *output, const struct bat_binary *bin
     output_format(output, "0x%" PRIx64 " -> ", address);
     dump_function(output, names, function);
     output_format(output, " + 0x%" PRIx64 "\n",
-                  bat_translate(map, table, address - start, request->is_branch_source));
+                  bat_map_translate(map, table, address - start, request->is_branch_source));
 }
 
 void dump_text_translations(struct output *output, const struct bat_binary *binary,

@@ -61,8 +61,8 @@ static void print_at(const struct bat_functions *functions, const struct bat_map
     uint64_t offset = address - all[index].address;
     uint32_t table = map ? bat_map_table_at(map, all[index].address) : BAT_NONE;
     if (table != BAT_NONE) {
-        offset = bat_translate(map, table, offset, false);
-        uint32_t parent = bat_parent(map, table);
+        offset = bat_map_translate(map, table, offset, false);
+        uint32_t parent = bat_map_parent(map, table);
         if (parent != table)
             index = bat_functions_find(functions, map->functions[parent].address);
     }
