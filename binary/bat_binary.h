@@ -120,6 +120,28 @@ BAT_API const struct bat_symbol *bat_names_containing(const struct bat_names *na
 BAT_API uint32_t bat_binary_table_containing(const struct bat_binary *binary,
                                              const struct bat_names *names, uint64_t address);
 
+/* An output address as the input binary has it. */
+struct bat_binary_place {
+    /* The symbol that names the function; of a fragment's, the one at its parent. NULL if there is
+     * none. Belongs to the binary's file. */
+    const struct bat_symbol *symbol;
+    uint32_t table;    /* that holds the address, a function's or a fragment's; or BAT_NONE */
+    uint32_t function; /* the function's own (hot) table; or BAT_NONE */
+    uint64_t offset;   /* bytes from the start of the input function */
+};
+
+/*
+ * The central question: the function of an output address, and the offset in it in the input
+ * binary (BAT.md 8.1). is_branch_source is for the address of a branch or call that was taken.
+ * names are the binary's (bat_names_collect()); they tell where functions end. A function that BOLT
+ * left alone has no table: table and function are BAT_NONE, and the offset is that of the address
+ * in it. binary->map must be there. Returns false, *place all empty, if the address is in no
+ * function. Logarithmic.
+ */
+BAT_API bool bat_binary_input_of(const struct bat_binary *binary, const struct bat_names *names,
+                                 uint64_t output_address, bool is_branch_source,
+                                 struct bat_binary_place *place);
+
 /*
  * True if the symbol name fragment is BOLT's name for a fragment of the function with the symbol
  * name function: "f.cold", "f.cold.2", "f.warm" for "f".

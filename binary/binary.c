@@ -56,7 +56,7 @@ enum bat_code bat_binary_without_note(struct bat_elf *elf, struct bat_binary *bi
     static const uint8_t note[] = {5,   0,   0,   0,   2, 0, 0, 0, 1, 0, 0, 0,
                                    'B', 'O', 'L', 'T', 0, 0, 0, 0, 0, 0, 0, 0};
     *binary = (struct bat_binary){0};
-    enum bat_code code = bat_decode(note, sizeof(note), BAT_HOT_INDEX_AUTO, &binary->map, error);
+    enum bat_code code = bat_decode(note, sizeof(note), NULL, &binary->map, error);
     if (code == BAT_OK)
         binary->elf = elf;
     return code;

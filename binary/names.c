@@ -276,6 +276,28 @@ uint32_t bat_binary_table_containing(const struct bat_binary *binary, const stru
     return nearest && nearest->address > start ? BAT_NONE : table;
 }
 
+bool bat_binary_input_of(const struct bat_binary *binary, const struct bat_names *names,
+                         uint64_t output_address, bool is_branch_source,
+                         struct bat_binary_place *place)
+{
+    *place = (struct bat_binary_place){.table = BAT_NONE, .function = BAT_NONE};
+    const struct bat_map *map = binary->map;
+    uint32_t table = bat_binary_table_containing(binary, names, output_address);
+    if (table == BAT_NONE) {
+        place->symbol = bat_names_containing(names, output_address);
+        if (!place->symbol)
+            return false;
+        place->offset = output_address - place->symbol->address;
+        return true;
+    }
+    place->table = table;
+    place->function = bat_map_parent(map, table);
+    place->symbol = bat_names_best(names, map->functions[place->function].address);
+    place->offset = bat_map_translate(map, table, output_address - map->functions[table].address,
+                                      is_branch_source);
+    return true;
+}
+
 enum bat_code bat_binary_table_names(struct bat_binary *binary, const char ***names,
                                      struct bat_error *error)
 {

@@ -68,6 +68,8 @@ static uint32_t drop_repeats(struct bat_block *blocks, uint32_t count)
 uint32_t bat_map_blocks(const struct bat_map *map, uint32_t table, struct bat_block *blocks,
                         uint32_t capacity)
 {
+    if (table >= bat_map_tables(map))
+        return 0;
     uint32_t hot = map->functions[table].parent;
     uint32_t count = append_table(map, hot, blocks, 0, capacity);
     for (uint32_t i = map->fragment_start[hot]; i < map->fragment_start[hot + 1]; i++)

@@ -12,6 +12,7 @@
 #include "decoding.h"
 #include "map.h"
 #include "map_index.h"
+#include "options.h"
 
 /* The fewest bytes that a table can take. */
 #define HOT_TABLE_MIN 13u
@@ -402,8 +403,13 @@ enum bat_code bat_decode_consuming(const void *section, size_t size, enum bat_ho
     return code;
 }
 
-enum bat_code bat_decode(const void *section, size_t size, enum bat_hot_index hot_index,
+enum bat_code bat_decode(const void *section, size_t size, const struct bat_decode_options *options,
                          struct bat_map **map, struct bat_error *error)
 {
-    return bat_decode_consuming(section, size, hot_index, NULL, NULL, map, error);
+    *map = NULL;
+    struct bat_decode_options own;
+    enum bat_code code = bat_options_copy(&own, sizeof(own), options, "bat_decode_options", error);
+    if (code != BAT_OK)
+        return code;
+    return bat_decode_consuming(section, size, own.hot_index, NULL, NULL, map, error);
 }

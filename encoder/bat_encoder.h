@@ -79,14 +79,24 @@ BAT_API enum bat_code bat_builder_add_branch(struct bat_builder *builder, uint32
 BAT_API enum bat_code bat_builder_add_secondary(struct bat_builder *builder, uint32_t table,
                                                 uint64_t input_offset, struct bat_error *error);
 
+/* What a map is made for. */
+struct bat_builder_options {
+    size_t size; /* sizeof(struct bat_builder_options) */
+
+    /* How bat_encode() writes the parents: TABLE, which AUTO stands for; MERGED reproduces notes of
+     * BOLT 19 (BAT.md 7.2). */
+    enum bat_hot_index hot_index;
+};
+
 /*
- * Make the map: sorts tables and entries, computes skews and equal prefixes. hot_index says how
- * bat_encode() writes the parents: TABLE, or MERGED to reproduce a note of BOLT 19. Fails with
- * BAT_ERR_ORDER if two tables have the same address, BAT_ERR_ARGUMENT for another hot_index, or
- * BAT_ERR_MEMORY. On success and on failure the builder is empty afterwards and can be used again.
- * The caller frees *map with bat_map_free().
+ * Make the map: sorts tables and entries, computes skews and equal prefixes. options may be NULL.
+ * Fails with BAT_ERR_ORDER if two tables have the same address, BAT_ERR_ARGUMENT for options
+ * without their size or another hot_index, or BAT_ERR_MEMORY. On success and on failure the builder
+ * is empty afterwards and can be used again. The caller frees *map with bat_map_free(); it is NULL
+ * on failure.
  */
-BAT_API enum bat_code bat_builder_finish(struct bat_builder *builder, enum bat_hot_index hot_index,
+BAT_API enum bat_code bat_builder_finish(struct bat_builder *builder,
+                                         const struct bat_builder_options *options,
                                          struct bat_map **map, struct bat_error *error);
 
 #ifdef __cplusplus

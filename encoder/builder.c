@@ -8,6 +8,7 @@
 #include "encoding.h"
 #include "map.h"
 #include "map_index.h"
+#include "options.h"
 
 struct built_table {
     uint64_t address;
@@ -383,16 +384,29 @@ static enum bat_code derive(struct finishing *finishing, enum bat_hot_index hot_
     return code == BAT_OK ? BAT_OK : fail_memory(finishing->error);
 }
 
-enum bat_code bat_builder_finish(struct bat_builder *builder, enum bat_hot_index hot_index,
-                                 struct bat_map **map, struct bat_error *error)
+static enum bat_code read_options(const struct bat_builder_options *options,
+                                  enum bat_hot_index *hot_index, struct bat_error *error)
+{
+    struct bat_builder_options own;
+    enum bat_code code = bat_options_copy(&own, sizeof(own), options, "bat_builder_options", error);
+    if (code != BAT_OK)
+        return code;
+    if ((unsigned)own.hot_index > BAT_HOT_INDEX_MERGED)
+        return bat_fail(error, BAT_ERR_ARGUMENT,
+                        "expected hot indices to be written as TABLE or MERGED, found %d",
+                        (int)own.hot_index);
+    *hot_index = own.hot_index == BAT_HOT_INDEX_AUTO ? BAT_HOT_INDEX_TABLE : own.hot_index;
+    return BAT_OK;
+}
+
+enum bat_code bat_builder_finish(struct bat_builder *builder,
+                                 const struct bat_builder_options *options, struct bat_map **map,
+                                 struct bat_error *error)
 {
     *map = NULL;
     struct finishing finishing = {.builder = builder, .error = error};
-    enum bat_code code = BAT_OK;
-    if (hot_index != BAT_HOT_INDEX_TABLE && hot_index != BAT_HOT_INDEX_MERGED)
-        code = bat_fail(error, BAT_ERR_ARGUMENT,
-                        "expected hot indices to be written as TABLE or MERGED, found %d",
-                        (int)hot_index);
+    enum bat_hot_index hot_index = BAT_HOT_INDEX_TABLE;
+    enum bat_code code = read_options(options, &hot_index, error);
     if (code == BAT_OK)
         code = allocate(&finishing);
     if (code == BAT_OK)

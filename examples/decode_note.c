@@ -33,7 +33,7 @@ static enum bat_code decode(const char *path, struct bat_map **map, struct bat_e
     size_t size;
     code = bat_elf_note(elf, &note, &size, NULL, error);
     if (code == BAT_OK)
-        code = bat_decode(note, size, BAT_HOT_INDEX_AUTO, map, error);
+        code = bat_decode(note, size, NULL, map, error);
     bat_elf_close(elf);
     return code;
 }

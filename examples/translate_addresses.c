@@ -6,7 +6,6 @@
  *     translate_addresses BINARY 0x401234 0x401250:1
  */
 #include <batkit/bat_binary.h>
-#include <batkit/bat_decoder.h>
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -26,18 +25,13 @@ static void translate(const struct bat_binary *binary, const struct bat_names *n
 {
     char *end;
     uint64_t address = strtoull(text, &end, 16);
-    uint32_t table = bat_binary_table_containing(binary, names, address);
-    if (table == BAT_NONE) {
-        printf("%s: in no function that BOLT rewrote\n", text);
-        return;
-    }
-    const struct bat_map *map = binary->map;
-    uint64_t offset = bat_map_translate(map, table, address - map->functions[table].address,
-                                        strcmp(end, ":1") == 0);
-    /* The name of a fragment's function is the name at the function's own table. */
-    uint64_t function = map->functions[bat_map_parent(map, table)].address;
-    const struct bat_symbol *symbol = bat_names_best(names, function);
-    printf("%s: %s + 0x%" PRIx64 "\n", text, symbol ? symbol->name : "?", offset);
+    bool is_branch_source = strcmp(end, ":1") == 0;
+    struct bat_binary_place place;
+    if (!bat_binary_input_of(binary, names, address, is_branch_source, &place))
+        printf("%s: in no function\n", text);
+    else
+        printf("%s: %s + 0x%" PRIx64 "\n", text, place.symbol ? place.symbol->name : "?",
+               place.offset);
 }
 
 int main(int argc, char **argv)

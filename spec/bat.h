@@ -23,6 +23,18 @@ extern "C" {
 #define BAT_PRINTF(fmt, args)
 #endif
 
+/*
+ * Structures whose first member is "size_t size" hold options. The caller sets size to the
+ * structure's size in its own program, and every member that it does not want otherwise to 0:
+ *
+ *     struct bat_read_options options = {.size = sizeof(options), .threads = 2};
+ *
+ * So a program and a library of different versions work together: members that the program does
+ * not know are 0, which is the default of each. NULL in place of the structure is all defaults.
+ * Functions fail with BAT_ERR_ARGUMENT if size was not set, or if a member is set that the library
+ * is too old to have.
+ */
+
 /* --- The container (BAT.md 2) ------------------------------------------------------------- */
 
 #define BAT_SECTION_NAME ".note.bolt_bat"

@@ -34,7 +34,7 @@ static struct bat_map *decode(const struct codec_bench *bench)
 {
     struct bat_map *map;
     struct bat_error error;
-    if (bat_decode(bench->note, bench->note_size, BAT_HOT_INDEX_AUTO, &map, &error) != BAT_OK)
+    if (bat_decode(bench->note, bench->note_size, NULL, &map, &error) != BAT_OK)
         give_up(&error);
     return map;
 }

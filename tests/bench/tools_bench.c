@@ -154,7 +154,7 @@ void tools_bench_prepare(const struct bench_options *options)
     uint8_t *note = synthetic_note(options->shape, &size);
     struct bat_map *map;
     struct bat_error error;
-    if (bat_decode(note, size, BAT_HOT_INDEX_AUTO, &map, &error) != BAT_OK) {
+    if (bat_decode(note, size, NULL, &map, &error) != BAT_OK) {
         fprintf(stderr, "bat_bench: %s\n", error.message);
         exit(1);
     }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "fuzz.h"
 
+#include "bat_decoder.h"
+
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -88,6 +90,13 @@ static void write_all(int file, const void *bytes, size_t size)
         at += written;
         size -= (size_t)written;
     }
+}
+
+enum bat_code fuzz_decode(const void *section, size_t size, enum bat_hot_index hot_index,
+                          struct bat_map **map, struct bat_error *error)
+{
+    const struct bat_decode_options options = {.size = sizeof(options), .hot_index = hot_index};
+    return bat_decode(section, size, &options, map, error);
 }
 
 int fuzz_memory_file(const void *bytes, size_t size)

@@ -27,6 +27,10 @@ void fuzz_expect_error(enum bat_code code, const struct bat_error *error, uint64
 /* Both maps must be equal in all elements of all arrays. */
 void fuzz_expect_equal_maps(const struct bat_map *left, const struct bat_map *right);
 
+/* bat_decode() with this reading of hot indices. */
+enum bat_code fuzz_decode(const void *section, size_t size, enum bat_hot_index hot_index,
+                          struct bat_map **map, struct bat_error *error);
+
 /* A file in memory with these bytes, read from the start; -1 is never returned. */
 int fuzz_memory_file(const void *bytes, size_t size);
 

@@ -137,7 +137,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
         struct bat_map *map;
         struct bat_error error;
-        enum bat_code code = bat_decode(data, size, forms[i], &map, &error);
+        enum bat_code code = fuzz_decode(data, size, forms[i], &map, &error);
         if (code != BAT_OK) {
             fuzz_expect(map == NULL, "there is no map where there is an error");
             fuzz_expect_error(code, &error, size);

@@ -177,8 +177,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct fuzz_bytes bytes = {data, size};
     struct bat_binary binary = *demo();
-    fuzz_expect(bat_decode(binary.note, binary.note_size, BAT_HOT_INDEX_AUTO, &binary.map, NULL) ==
-                    BAT_OK,
+    fuzz_expect(bat_decode(binary.note, binary.note_size, NULL, &binary.map, NULL) == BAT_OK,
                 "the demonstration's note can be decoded");
     change_map(binary.map, &bytes);
     struct bat_elf *elf;

@@ -135,7 +135,8 @@ static inline enum bat_code decode_copy(const void *bytes, size_t size,
         memcpy(copy, bytes, size);
     /* A failure must replace this value. */
     *map = (struct bat_map *)copy;
-    enum bat_code code = bat_decode(copy, size, hot_index, map, error);
+    const struct bat_decode_options options = {.size = sizeof(options), .hot_index = hot_index};
+    enum bat_code code = bat_decode(copy, size, &options, map, error);
     free(copy);
     if (code != BAT_OK)
         assert_null(*map);

@@ -121,7 +121,9 @@ static void check_canonical_form(struct bat_map *map)
     if (bat_encode(map, &bytes, &size, &error) != BAT_OK)
         fail_msg("%s: %s", tally.name, error.message);
     struct bat_map *again;
-    if (bat_decode(bytes, size, BAT_HOT_INDEX_TABLE, &again, &error) != BAT_OK)
+    const struct bat_decode_options options = {.size = sizeof(options),
+                                               .hot_index = BAT_HOT_INDEX_TABLE};
+    if (bat_decode(bytes, size, &options, &again, &error) != BAT_OK)
         fail_msg("%s: %s", tally.name, error.message);
     for (uint32_t i = 0; i < bat_map_tables(map); i++)
         assert_int_equal(again->functions[i].parent, map->functions[i].parent);
@@ -143,7 +145,7 @@ static void try_note(const uint8_t *bytes, size_t size)
     assert_int_equal(bat_validate(&binary, &options, check_finding, NULL, &verdict, &error),
                      BAT_OK);
     struct bat_map *map;
-    enum bat_code code = bat_decode(copy, size, BAT_HOT_INDEX_AUTO, &map, &error);
+    enum bat_code code = bat_decode(copy, size, NULL, &map, &error);
     if (code == BAT_OK) {
         look_up_everything(map);
         check_canonical_form(map);
@@ -317,7 +319,7 @@ static uint8_t *large_note(uint32_t functions, uint32_t blocks, uint32_t branche
     }
     struct bat_map *map;
     uint8_t *note;
-    assert_int_equal(bat_builder_finish(builder, BAT_HOT_INDEX_TABLE, &map, NULL), BAT_OK);
+    assert_int_equal(bat_builder_finish(builder, NULL, &map, NULL), BAT_OK);
     assert_int_equal(bat_encode(map, &note, size, NULL), BAT_OK);
     bat_map_free(map);
     bat_builder_free(builder);
@@ -330,7 +332,7 @@ static size_t held_by_decoding(const uint8_t *note, size_t size, size_t *most)
     size_t before = held;
     struct bat_map *map;
     most_held = held;
-    assert_int_equal(bat_decode(note, size, BAT_HOT_INDEX_AUTO, &map, NULL), BAT_OK);
+    assert_int_equal(bat_decode(note, size, NULL, &map, NULL), BAT_OK);
     *most = most_held - before;
     size_t after = held - before;
     bat_map_free(map);

@@ -157,7 +157,8 @@ static uint8_t *build_note(const struct test_table *tables, size_t count, enum b
         assert_int_equal(code, BAT_OK);
     }
     struct bat_map *map = NULL;
-    assert_int_equal(bat_builder_finish(builder, form, &map, NULL), BAT_OK);
+    const struct bat_builder_options options = {.size = sizeof(options), .hot_index = form};
+    assert_int_equal(bat_builder_finish(builder, &options, &map, NULL), BAT_OK);
     bat_builder_free(builder);
     uint8_t *note = NULL;
     assert_int_equal(bat_encode(map, &note, size, NULL), BAT_OK);
@@ -222,7 +223,7 @@ static void test_raw_note_from_pipe(void **state)
     for (uint32_t i = 0; i < 20000; i++)
         assert_int_equal(bat_builder_add_block(builder, table, i, i, i + 1, i, NULL), BAT_OK);
     struct bat_map *map = NULL;
-    assert_int_equal(bat_builder_finish(builder, BAT_HOT_INDEX_TABLE, &map, NULL), BAT_OK);
+    assert_int_equal(bat_builder_finish(builder, NULL, &map, NULL), BAT_OK);
     bat_builder_free(builder);
     uint8_t *note = NULL;
     size_t size = 0;
@@ -307,6 +308,60 @@ static void test_table_names(void **state)
     assert_string_equal(names[1], "start");
     assert_null(names[2]);
     free(names);
+    bat_binary_close(&binary);
+    remove_file(path);
+    free(note);
+}
+
+static void test_input_of(void **state)
+{
+    (void)state;
+    static const struct {
+        uint64_t address;
+        bool is_branch_source;
+        const char *name; /* NULL: in no function */
+        uint32_t table;
+        uint32_t function;
+        uint64_t offset;
+    } cases[] = {
+        {0x107f, false, "second", 0, 0, 0x7f},
+        {0x107f, true, "second", 0, 0, 0},
+        {0x1080, false, NULL, BAT_NONE, BAT_NONE, 0},
+        {0x2fff, false, "start", 1, 1, 0x1010 - 1}, /* its block is at 0x10 of the input */
+        {0x3010, false, "second", 2, 0, 0x30},      /* a fragment of the first, from 0x20 on */
+        {0x3010, true, "second", 2, 0, 0x20},
+        {0x4003, false, "small", BAT_NONE, BAT_NONE, 3},
+        {0x4003, true, "small", BAT_NONE, BAT_NONE, 3},
+        {0x4004, false, NULL, BAT_NONE, BAT_NONE, 0},
+        {0, false, NULL, BAT_NONE, BAT_NONE, 0},
+    };
+    size_t size = 0;
+    uint8_t *note = build_note(two_functions, 3, BAT_HOT_INDEX_TABLE, &size);
+    char *path = write_elf(named, sizeof(named) / sizeof(named[0]), note, size);
+    struct bat_binary binary = open_fine(path);
+    struct bat_names names;
+    assert_int_equal(bat_names_collect(&binary, &names, NULL), BAT_OK);
+    struct bat_binary_place place;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        memset(&place, 0x5a, sizeof(place));
+        assert_int_equal(bat_binary_input_of(&binary, &names, cases[i].address,
+                                             cases[i].is_branch_source, &place),
+                         cases[i].name != NULL);
+        if (cases[i].name)
+            assert_string_equal(place.symbol->name, cases[i].name);
+        else
+            assert_null(place.symbol);
+        assert_int_equal(place.table, cases[i].table);
+        assert_int_equal(place.function, cases[i].function);
+        assert_int_equal(place.offset, cases[i].offset);
+    }
+    bat_names_free(&names);
+    /* Without symbols only the tables tell. */
+    assert_true(bat_binary_input_of(&binary, &names, 0x3010, false, &place));
+    assert_null(place.symbol);
+    assert_int_equal(place.function, 0);
+    assert_int_equal(place.offset, 0x30);
+    assert_false(bat_binary_input_of(&binary, &names, 0xfff, false, &place));
     bat_binary_close(&binary);
     remove_file(path);
     free(note);
@@ -470,8 +525,7 @@ static void test_shares_of_known_note(void **state)
     };
     struct bat_map *map = NULL;
     struct bat_error error = {.message = ""};
-    if (bat_decode(measured_note, sizeof(measured_note), BAT_HOT_INDEX_AUTO, &map, &error) !=
-        BAT_OK)
+    if (bat_decode(measured_note, sizeof(measured_note), NULL, &map, &error) != BAT_OK)
         fail_msg("%#lx: %s", (unsigned long)error.offset, error.message);
     struct bat_shares shares;
     bat_map_shares(map, &shares);
@@ -504,7 +558,7 @@ static void test_shares_add_up(void **state)
         }
     }
     struct bat_map *map = NULL;
-    assert_int_equal(bat_builder_finish(builder, BAT_HOT_INDEX_TABLE, &map, NULL), BAT_OK);
+    assert_int_equal(bat_builder_finish(builder, NULL, &map, NULL), BAT_OK);
     bat_builder_free(builder);
     uint8_t *note = NULL;
     size_t size = 0;
@@ -533,7 +587,9 @@ static void test_shares_of_merged_note(void **state)
         assert_int_equal(bat_builder_add_block(builder, fragment, 0, 9, i, 0, NULL), BAT_OK);
     }
     struct bat_map *map = NULL;
-    assert_int_equal(bat_builder_finish(builder, BAT_HOT_INDEX_MERGED, &map, NULL), BAT_OK);
+    const struct bat_builder_options options = {.size = sizeof(options),
+                                                .hot_index = BAT_HOT_INDEX_MERGED};
+    assert_int_equal(bat_builder_finish(builder, &options, &map, NULL), BAT_OK);
     bat_builder_free(builder);
     struct bat_shares shares;
     bat_map_shares(map, &shares);
@@ -559,6 +615,7 @@ int main(void)
         cmocka_unit_test(test_note_cut_short),
         cmocka_unit_test(test_table_names),
         cmocka_unit_test(test_addresses_to_symbols_and_tables),
+        cmocka_unit_test(test_input_of),
         cmocka_unit_test(test_fragment_names),
         cmocka_unit_test(test_symbols_choose_the_reading),
         cmocka_unit_test(test_shares_of_known_note),

@@ -53,7 +53,8 @@ static struct bat_map *finish(struct bat_builder *builder, enum bat_hot_index ho
 {
     struct bat_map *map = NULL;
     struct bat_error error = {0};
-    if (bat_builder_finish(builder, hot_index, &map, &error) != BAT_OK)
+    const struct bat_builder_options options = {.size = sizeof(options), .hot_index = hot_index};
+    if (bat_builder_finish(builder, &options, &map, &error) != BAT_OK)
         fail_msg("%s", error.message);
     assert_non_null(map);
     assert_int_equal(map->version, BAT_VERSION_3);
@@ -381,8 +382,9 @@ static void assert_finish_fails(struct bat_builder *builder, unsigned hot_index,
 {
     struct bat_map *map = (struct bat_map *)builder;
     struct bat_error error = {0};
-    assert_refused(bat_builder_finish(builder, (enum bat_hot_index)hot_index, &map, &error), code,
-                   &error);
+    const struct bat_builder_options options = {.size = sizeof(options),
+                                                .hot_index = (enum bat_hot_index)hot_index};
+    assert_refused(bat_builder_finish(builder, &options, &map, &error), code, &error);
     assert_null(map);
 }
 
@@ -422,7 +424,7 @@ static void test_used_again(void **state)
         add_fragment(builder, 2, table);
         add_entry(builder, table, &leaf_entries[0]);
         assert_int_equal(bat_builder_add_secondary(builder, table, 1, NULL), BAT_OK);
-        static const unsigned forms[] = {BAT_HOT_INDEX_AUTO, 3, BAT_HOT_INDEX_TABLE};
+        static const unsigned forms[] = {4, 3, BAT_HOT_INDEX_TABLE};
         if (round < 2)
             assert_finish_fails(builder, forms[round], BAT_ERR_ARGUMENT);
         else

@@ -37,7 +37,7 @@ static void check_good(const char *name)
     uint8_t *bytes = read_file("good", name, &size);
     struct bat_map *map;
     struct bat_error error;
-    if (bat_decode(bytes, size, BAT_HOT_INDEX_AUTO, &map, &error) != BAT_OK)
+    if (bat_decode(bytes, size, NULL, &map, &error) != BAT_OK)
         fail_msg("%s: %s", name, error.message);
     bool merged = strstr(name, "atend-19") != NULL;
     assert_int_equal(map->hot_index, merged ? BAT_HOT_INDEX_MERGED : BAT_HOT_INDEX_TABLE);
@@ -74,7 +74,7 @@ static void check_bad(const char *name, const char *code, const char *offset)
     uint8_t *bytes = read_file("bad", name, &size);
     struct bat_map *map = (struct bat_map *)bytes; /* anything but NULL */
     struct bat_error error = {.code = BAT_OK};
-    enum bat_code result = bat_decode(bytes, size, BAT_HOT_INDEX_AUTO, &map, &error);
+    enum bat_code result = bat_decode(bytes, size, NULL, &map, &error);
     if (result == BAT_OK)
         fail_msg("%s was decoded", name);
     assert_null(map);

@@ -88,6 +88,87 @@ static void test_parent(void **state)
     bat_map_free(map);
 }
 
+/* --- Where an address was: BAT.md 8.1 ----------------------------------------------------------
+ */
+
+/* The table of 13.3 by address, and what is outside of all tables. */
+static const struct {
+    struct bat_map_query query;
+    bool found;
+    struct bat_map_place place;
+} places[] = {
+    {{0x800004 + 0x15, true}, true, {WORK, WORK, 0x11}},
+    {{0x800004 + 0x1a, false}, true, {WORK, WORK, 0x1b}},
+    {{0x800004 + 0x26, true}, true, {WORK, WORK, 0x13}},
+    {{0x800004 + 0x26, false}, true, {WORK, WORK, 0x17}},
+    {{0x6001c0 + 0x5, true}, true, {WORK_COLD, WORK, 0x2c}},
+    {{0x6001c0 + 0x7, false}, true, {WORK_COLD, WORK, 0x2e}},
+    {{0x6001bf, false}, false, {BAT_NONE, BAT_NONE, 0x6001bf}},
+    {{0, true}, false, {BAT_NONE, BAT_NONE, 0}},
+    /* Nothing in the note says where the last table ends. */
+    {{0x800040, false}, true, {START, START, 0}},
+    {{0x800004, false}, true, {WORK, WORK, 0}},
+    {{0x800000, false}, true, {LEAF, LEAF, 0}},
+};
+
+static void assert_place(const struct bat_map_place *found, const struct bat_map_place *expected)
+{
+    assert_int_equal(found->table, expected->table);
+    assert_int_equal(found->function, expected->function);
+    assert_int_equal(found->offset, expected->offset);
+}
+
+static void test_input_of(void **state)
+{
+    (void)state;
+    struct bat_map *map = worked_example();
+    struct bat_map_query queries[COUNT(places)];
+    struct bat_map_place found[COUNT(places)];
+    for (size_t i = 0; i < COUNT(places); i++) {
+        queries[i] = places[i].query;
+        assert_int_equal(bat_map_input_of(map, queries[i].output_address,
+                                          queries[i].is_branch_source, &found[i]),
+                         places[i].found);
+        assert_place(&found[i], &places[i].place);
+    }
+    /* All at once, from any of them on: what came before must not matter. */
+    for (size_t i = 0; i < COUNT(places); i++) {
+        bat_map_inputs_of(map, queries + i, COUNT(places) - i, found + i);
+        for (size_t j = i; j < COUNT(places); j++)
+            assert_place(&found[j], &places[j].place);
+    }
+    bat_map_inputs_of(map, NULL, 0, NULL);
+    bat_map_free(map);
+
+    map = decode_description("0000");
+    struct bat_map_query query = {.output_address = 5};
+    assert_false(bat_map_input_of(map, 5, false, &found[0]));
+    assert_place(&found[0], &(struct bat_map_place){BAT_NONE, BAT_NONE, 5});
+    bat_map_inputs_of(map, &query, 1, &found[1]);
+    assert_place(&found[1], &found[0]);
+    bat_map_free(map);
+}
+
+/* Every number that is no index, for every question about a table. */
+static void test_no_table(void **state)
+{
+    (void)state;
+    struct bat_map *map = worked_example();
+    const uint32_t none[] = {BAT_NONE, BAT_NONE - 1, START + WORK_COLD, WORK_COLD + 1};
+    for (size_t i = 0; i < COUNT(none); i++) {
+        struct bat_block block;
+        struct bat_fallthrough pair;
+        struct bat_fallthrough_walk walk = bat_map_fallthroughs(map, none[i], 0, 0x20);
+        assert_int_equal(bat_map_parent(map, none[i]), BAT_NONE);
+        assert_int_equal(bat_map_translate(map, none[i], 0x26, true), 0x26);
+        assert_false(bat_map_is_unemitted(map, none[i]));
+        assert_false(bat_fallthrough_next(&walk, &pair));
+        assert_int_equal(bat_map_blocks(map, none[i], &block, 1), 0);
+        assert_int_equal(bat_map_secondary_id(map, none[i], 0x1e), 0);
+    }
+    bat_map_free(map);
+}
+
 /* --- Translate: BAT.md 8.1 -------------------------------------------------------------------- */
 
 static void test_translate_worked_example(void **state)
@@ -629,6 +710,8 @@ int main(void)
         cmocka_unit_test(test_tables_by_address),
         cmocka_unit_test(test_tables_at_the_extremes),
         cmocka_unit_test(test_parent),
+        cmocka_unit_test(test_input_of),
+        cmocka_unit_test(test_no_table),
         cmocka_unit_test(test_translate_worked_example),
         cmocka_unit_test(test_translate_below_first_entry),
         cmocka_unit_test(test_translate_equal_offsets),

@@ -53,7 +53,7 @@ static void add_note(struct program *program, const struct block *blocks, size_t
                                                blocks[i].input + 1, blocks[i].input, NULL),
                          BAT_OK);
     struct bat_map *map;
-    assert_int_equal(bat_builder_finish(builder, BAT_HOT_INDEX_TABLE, &map, NULL), BAT_OK);
+    assert_int_equal(bat_builder_finish(builder, NULL, &map, NULL), BAT_OK);
     uint8_t *section;
     size_t size;
     assert_int_equal(bat_encode(map, &section, &size, NULL), BAT_OK);

@@ -120,7 +120,8 @@ static struct bat_map *new_map(enum bat_hot_index hot_index)
     assert_int_equal(bat_builder_add_fragment(builder, 0x2100, first, &other, NULL), BAT_OK);
     add_block(builder, other, 0x00, 0x40, 3);
     struct bat_map *map = NULL;
-    assert_int_equal(bat_builder_finish(builder, hot_index, &map, NULL), BAT_OK);
+    const struct bat_builder_options finish = {.size = sizeof(finish), .hot_index = hot_index};
+    assert_int_equal(bat_builder_finish(builder, &finish, &map, NULL), BAT_OK);
     bat_builder_free(builder);
     return map;
 }
@@ -152,7 +153,7 @@ static void test_sound_empty_map(void **state)
     (void)state;
     struct bat_builder *builder = bat_builder_new();
     struct bat_map *map = NULL;
-    assert_int_equal(bat_builder_finish(builder, BAT_HOT_INDEX_TABLE, &map, NULL), BAT_OK);
+    assert_int_equal(bat_builder_finish(builder, NULL, &map, NULL), BAT_OK);
     bat_builder_free(builder);
     struct findings findings;
     validate_map(map, &findings);
@@ -302,7 +303,7 @@ static void test_stray_branch_in_prefix(void **state)
     add_block(builder, fragment, 0, 0x40, 1);
     add_branch(builder, fragment, 0u - 8, 0x38);
     struct bat_map *map = NULL;
-    assert_int_equal(bat_builder_finish(builder, BAT_HOT_INDEX_TABLE, &map, NULL), BAT_OK);
+    assert_int_equal(bat_builder_finish(builder, NULL, &map, NULL), BAT_OK);
     bat_builder_free(builder);
     map->functions[1].equal_count = 2;
     struct findings findings;

@@ -225,7 +225,8 @@ enum bat_code json_tables_finish(struct json_tables *tables, enum bat_hot_index 
             return code;
         json_table_free(table);
     }
-    return bat_builder_finish(tables->builder, hot_index, map, error);
+    const struct bat_builder_options options = {.size = sizeof(options), .hot_index = hot_index};
+    return bat_builder_finish(tables->builder, &options, map, error);
 }
 
 void json_tables_free(struct json_tables *tables)

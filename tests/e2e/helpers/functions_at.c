@@ -35,7 +35,7 @@ static struct bat_map *read_map(const struct bat_elf *elf)
     if (code == BAT_ERR_NO_NOTE)
         return NULL;
     check(code, &error);
-    check(bat_decode(note, size, BAT_HOT_INDEX_AUTO, &map, &error), &error);
+    check(bat_decode(note, size, NULL, &map, &error), &error);
     return map;
 }
 

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* spec/options.c: option structures of programs that are older or newer than the library (bat.h).
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "bat_decoder.h"
+#include "bat_encoder.h"
+#include "options.h"
+
+/* What a library has, and what an older and a newer program give. */
+struct now {
+    size_t size;
+    uint64_t first;
+    uint64_t second;
+};
+
+struct before {
+    size_t size;
+    uint64_t first;
+};
+
+struct later {
+    size_t size;
+    uint64_t first;
+    uint64_t second;
+    uint8_t third[3];
+};
+
+static enum bat_code copy(struct now *own, const void *given, struct bat_error *error)
+{
+    memset(own, 0x5a, sizeof(*own));
+    return bat_options_copy(own, sizeof(*own), given, "now", error);
+}
+
+static void assert_now(const struct now *own, uint64_t first, uint64_t second)
+{
+    assert_int_equal(own->size, sizeof(*own));
+    assert_int_equal(own->first, first);
+    assert_int_equal(own->second, second);
+}
+
+static void test_sizes(void **state)
+{
+    (void)state;
+    struct now own;
+    assert_int_equal(copy(&own, NULL, NULL), BAT_OK);
+    assert_now(&own, 0, 0);
+    const struct now same = {sizeof(same), 1, 2};
+    assert_int_equal(copy(&own, &same, NULL), BAT_OK);
+    assert_now(&own, 1, 2);
+    const struct before before = {sizeof(before), 3};
+    assert_int_equal(copy(&own, &before, NULL), BAT_OK);
+    assert_now(&own, 3, 0);
+    struct later later = {.size = sizeof(later), .first = 4, .second = 5};
+    assert_int_equal(copy(&own, &later, NULL), BAT_OK);
+    assert_now(&own, 4, 5);
+}
+
+static void test_members_that_are_not_known(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        struct later later = {.size = sizeof(later)};
+        later.third[i] = 1;
+        struct now own;
+        struct bat_error error = {0};
+        assert_int_equal(copy(&own, &later, &error), BAT_ERR_ARGUMENT);
+        assert_int_equal(error.code, BAT_ERR_ARGUMENT);
+        assert_non_null(strstr(error.message, "struct now"));
+        assert_int_equal(copy(&own, &later, NULL), BAT_ERR_ARGUMENT);
+    }
+}
+
+static void test_no_size(void **state)
+{
+    (void)state;
+    const size_t wrong[] = {0, 1, sizeof(size_t), 1 << 20, SIZE_MAX};
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        const struct now given = {wrong[i], 1, 2};
+        struct now own;
+        struct bat_error error = {0};
+        assert_int_equal(copy(&own, &given, &error), BAT_ERR_ARGUMENT);
+        assert_non_null(strstr(error.message, "expected the size of struct now"));
+    }
+}
+
+/* Functions of the library that take options refuse those without their size. */
+static void test_functions(void **state)
+{
+    (void)state;
+    static const uint8_t byte;
+    const struct bat_decode_options decode = {.hot_index = BAT_HOT_INDEX_TABLE};
+    struct bat_map *map = (struct bat_map *)&byte;
+    struct bat_error error = {0};
+    assert_int_equal(bat_decode(&byte, 1, &decode, &map, &error), BAT_ERR_ARGUMENT);
+    assert_null(map);
+    assert_non_null(strstr(error.message, "struct bat_decode_options"));
+
+    struct bat_builder *builder = bat_builder_new();
+    assert_non_null(builder);
+    const struct bat_builder_options build = {.hot_index = BAT_HOT_INDEX_TABLE};
+    map = (struct bat_map *)&byte;
+    assert_int_equal(bat_builder_finish(builder, &build, &map, &error), BAT_ERR_ARGUMENT);
+    assert_null(map);
+    assert_non_null(strstr(error.message, "struct bat_builder_options"));
+    bat_builder_free(builder);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_sizes),
+        cmocka_unit_test(test_members_that_are_not_known),
+        cmocka_unit_test(test_no_size),
+        cmocka_unit_test(test_functions),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
