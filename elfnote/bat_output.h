@@ -41,6 +41,21 @@ BAT_API enum bat_code bat_output_begin(const char *path, struct bat_output **out
 BAT_API enum bat_code bat_output_begin_file(const char *path, struct bat_output **output,
                                             struct bat_error *error);
 
+/*
+ * Receives bytes in the order in which they are written, size of them, more than 0, on the thread
+ * that writes. Returning false ends the writing with BAT_ERR_IO; nothing more comes then.
+ */
+typedef bool bat_output_take_fn(const void *bytes, size_t size, void *context);
+
+/*
+ * Begin an output without a file: take() receives what is written, piece by piece, with context.
+ * Commit or abandon it like any other; what take() received is not taken back by either. Fails with
+ * BAT_ERR_MEMORY.
+ */
+BAT_API enum bat_code bat_output_begin_callback(bat_output_take_fn *take, void *context,
+                                                struct bat_output **output,
+                                                struct bat_error *error);
+
 /* True for standard output: other text printed there would mix with the output's bytes. */
 BAT_API bool bat_output_is_standard(const struct bat_output *output);
 

@@ -96,6 +96,18 @@ enum bat_code bat_output_begin(const char *path, struct bat_output **output,
     return code;
 }
 
+enum bat_code bat_output_begin_callback(bat_output_take_fn *take, void *context,
+                                        struct bat_output **output, struct bat_error *error)
+{
+    *output = new_output("", error);
+    if (!*output)
+        return BAT_ERR_MEMORY;
+    (*output)->is_stream = true;
+    (*output)->take = take;
+    (*output)->take_context = context;
+    return BAT_OK;
+}
+
 bool bat_output_is_standard(const struct bat_output *output)
 {
     return output->is_stream && output->file == STDOUT_FILENO;
@@ -179,6 +191,10 @@ static enum bat_code write_stream(struct bat_output *output, const char *bytes, 
 enum bat_code bat_output_write(struct bat_output *output, const void *bytes, size_t size,
                                struct bat_error *error)
 {
+    if (output->take)
+        return size == 0 || output->take(bytes, size, output->take_context)
+                   ? BAT_OK
+                   : bat_fail(error, BAT_ERR_IO, "writing was ended by the program");
     if (output->is_stream)
         return write_stream(output, bytes, size, error);
     enum bat_code code =

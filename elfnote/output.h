@@ -9,7 +9,9 @@
 
 struct bat_output {
     char *path;
-    bool is_stream; /* gets bytes as they are written; otherwise replacement is used */
+    bool is_stream;           /* gets bytes as they are written; otherwise replacement is used */
+    bat_output_take_fn *take; /* of a stream without a file; or NULL */
+    void *take_context;
     bool closes_file;
     int file; /* of a stream */
     struct replacement replacement;

@@ -371,6 +371,53 @@ static void test_locked(void **state)
 }
 
 /* An output has the attributes of the file that it was begun for, and of no other. */
+/* --- Without a file ------------------------------------------------------------------------- */
+
+struct taken {
+    char text[64];
+    size_t size;
+    unsigned calls_left;
+};
+
+static bool take_text(const void *bytes, size_t size, void *context)
+{
+    struct taken *taken = context;
+    if (taken->calls_left == 0)
+        return false;
+    taken->calls_left--;
+    assert_true(size != 0 && size <= sizeof(taken->text) - taken->size);
+    memcpy(taken->text + taken->size, bytes, size);
+    taken->size += size;
+    return true;
+}
+
+static void test_callback(void **state)
+{
+    (void)state;
+    struct taken taken = {.calls_left = 2};
+    struct bat_output *outputs[2];
+    struct bat_error error = {0};
+    assert_int_equal(bat_output_begin_callback(take_text, &taken, &outputs[0], &error), BAT_OK);
+    assert_int_equal(bat_output_begin_callback(take_text, &taken, &outputs[1], &error), BAT_OK);
+    assert_false(bat_output_is_standard(outputs[0]));
+    assert_int_equal(bat_outputs_check(outputs, 2, NULL, 0, &error), BAT_OK);
+    write_text(outputs[0], "one ");
+    write_text(outputs[0], "");
+    write_text(outputs[1], "two");
+    /* What is not taken ends the writing. */
+    assert_int_equal(bat_output_write(outputs[0], "x", 1, &error), BAT_ERR_IO);
+    assert_int_equal(error.code, BAT_ERR_IO);
+    assert_int_equal(bat_outputs_commit(outputs, 2, &error), BAT_OK);
+    assert_int_equal(taken.size, 7);
+    assert_memory_equal(taken.text, "one two", 7);
+    /* No note can be put there: it is no copy of a file. */
+    struct bat_elf *elf = open_demo();
+    assert_int_equal(bat_output_begin_callback(take_text, &taken, &outputs[0], NULL), BAT_OK);
+    assert_int_equal(bat_elf_leave_note(elf, outputs[0], &error), BAT_ERR_ARGUMENT);
+    bat_output_abandon(outputs[0]);
+    bat_elf_close(elf);
+}
+
 static void test_output_of_another(void **state)
 {
     (void)state;
@@ -421,6 +468,7 @@ int main(void)
         IN_FOLDER(test_narrowed_meanwhile),
         IN_FOLDER(test_changed_before_commit),
         IN_FOLDER(test_locked),
+        IN_FOLDER(test_callback),
         IN_FOLDER(test_output_of_another),
         IN_FOLDER(test_mapped_note_changed),
     };
