@@ -13,11 +13,18 @@
 extern "C" {
 #endif
 
+/*
+ * The file, its note and its map. The structure is open because each of the three is of use without
+ * the others, to functions that take one of them. Callers allocate it, and read the first four
+ * members; functions below fill it.
+ */
 struct bat_binary {
     struct bat_elf *elf; /* NULL for a raw note */
-    struct bat_map *map;
-    const uint8_t *note; /* the section's content */
-    size_t note_size;
+    struct bat_map *map; /* NULL as long as the note is not decoded */
+    const uint8_t *note; /* the section's content; NULL without a note */
+    size_t note_size;    /* bytes */
+
+    /* Private. */
     uint8_t *owned;                 /* the bytes of a raw note, or NULL */
     struct bat_mapped_file *mapped; /* the file that owned is mapped from; NULL: allocated */
 };

@@ -14,7 +14,7 @@
 
 static void print_frames(struct bat_symbolizer *symbolizer, uint64_t address)
 {
-    const struct bat_frames_options options = {.plain_names = false};
+    const struct bat_frames_options options = {.size = sizeof(options), .plain_names = false};
     const struct bat_source_frame *frames;
     size_t count;
     /* For return addresses, as all frames of a stack but the innermost have, use BAT_PC_RETURN. */
@@ -31,7 +31,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: symbolize BINARY ORIGINAL|- ADDRESS...\n");
         return 2;
     }
-    struct bat_symbolizer_options options = {0};
+    struct bat_symbolizer_options options = {.size = sizeof(options)};
     if (strcmp(argv[2], "-") != 0)
         options.original = argv[2];
     struct bat_symbolizer *symbolizer;

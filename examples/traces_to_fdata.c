@@ -1,89 +1,91 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Translates traces of a BOLTed binary to a profile of the input binary, for llvm-bolt -data. Each
- * line of standard input is a trace: the address of a branch, its target, the address of the next
- * branch (hexadecimal), and a count.
+ * Turns traces of a BOLTed binary into a profile of the input binary, for llvm-bolt -data. Standard
+ * input has a trace a line: where a branch was, where it went to, up to where the code ran from
+ * there (hexadecimal), and how often. fdata goes to standard output, and standard error gets the
+ * record with most samples.
  *
- *     traces_to_fdata BINARY OUT <traces
+ *     traces_to_fdata BINARY <traces >fdata
  *
- * The library reads profiles from files: traces in memory are written to a temporary file without
- * a name, as pre-aggregated text, and read from there.
+ * Traces come from memory, and fdata goes to a function of this program: no file is needed.
  */
-#define _POSIX_C_SOURCE 200809L
 #include <batkit/bat_profile.h>
 
 #include <inttypes.h>
 #include <stdio.h>
 
-struct trace {
-    uint64_t branch, from, to;
-    uint64_t count;
-};
-
-/* Read the traces of standard input into the profile. */
 static enum bat_code read_traces(struct bat_profile *profile, struct bat_error *error)
 {
-    FILE *file = tmpfile();
-    if (!file)
-        return bat_fail(error, BAT_ERR_IO, "cannot make a temporary file");
-    struct trace trace;
+    struct bat_trace trace = {0};
     while (scanf("%" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNu64, &trace.branch, &trace.from,
-                 &trace.to, &trace.count) == 4)
-        fprintf(file, "T %" PRIx64 " %" PRIx64 " %" PRIx64 " %" PRIu64 "\n", trace.branch,
-                trace.from, trace.to, trace.count);
-    enum bat_code code = BAT_OK;
-    if (!feof(stdin) || fflush(file) != 0) {
-        code = bat_fail(error, BAT_ERR_IO, "cannot read or store all traces");
-    } else {
-        char path[64];
-        snprintf(path, sizeof(path), "/proc/self/fd/%d", fileno(file));
-        code = bat_profile_read(profile, path, NULL, error);
+                 &trace.to, &trace.count) == 4) {
+        enum bat_code code = bat_profile_add_trace(profile, &trace, error);
+        if (code != BAT_OK)
+            return code;
     }
-    fclose(file);
+    return feof(stdin) ? BAT_OK : bat_fail(error, BAT_ERR_SYNTAX, "not all lines are traces");
+}
+
+/* What bat_records_write_fdata() writes, piece by piece. */
+static bool print(const void *bytes, size_t size, void *file)
+{
+    return fwrite(bytes, 1, size, file) == size;
+}
+
+static enum bat_code write_fdata(const struct bat_records *records, struct bat_error *error)
+{
+    struct bat_output *output;
+    enum bat_code code = bat_output_begin_callback(print, stdout, &output, error);
+    if (code != BAT_OK)
+        return code;
+    code = bat_records_write_fdata(records, output, error);
+    if (code == BAT_OK)
+        return bat_outputs_commit(&output, 1, error);
+    bat_output_abandon(output);
     return code;
 }
 
-static enum bat_code write_fdata(const struct bat_profile *profile, struct bat_binary *binary,
-                                 const char *path, struct bat_error *error)
+static void print_hottest(const struct bat_records *records)
 {
-    struct bat_records *records;
-    enum bat_code code = bat_profile_translate(profile, binary, binary->elf, NULL,
-                                               BAT_PROFILE_BRANCHES, &records, error);
-    if (code != BAT_OK)
-        return code;
-    struct bat_output *output;
-    code = bat_output_begin(path, &output, error);
-    if (code == BAT_OK) {
-        code = bat_records_write_fdata(records, output, error);
-        if (code == BAT_OK)
-            code = bat_outputs_commit(&output, 1, error);
-        else
-            bat_output_abandon(output);
-    }
+    struct bat_record record;
+    struct bat_record hottest = {.count = 0};
+    for (uint64_t i = 0; bat_records_get(records, i, &record); i++)
+        if (record.count > hottest.count)
+            hottest = record;
+    if (hottest.count != 0)
+        fprintf(stderr, "%s+0x%" PRIx64 " to %s+0x%" PRIx64 ": %" PRIu64 "\n", hottest.from.name,
+                hottest.from.offset, hottest.to.name, hottest.to.offset, hottest.count);
+}
+
+static enum bat_code translate(struct bat_binary *binary, struct bat_error *error)
+{
+    struct bat_profile *profile;
+    struct bat_records *records = NULL;
+    enum bat_code code = bat_profile_new_of(binary, &profile, error);
+    if (code == BAT_OK)
+        code = read_traces(profile, error);
+    if (code == BAT_OK)
+        code = bat_profile_translate(profile, binary, NULL, &records, error);
+    if (code == BAT_OK)
+        code = write_fdata(records, error);
+    if (code == BAT_OK)
+        print_hottest(records);
     bat_records_free(records);
+    bat_profile_free(profile);
     return code;
 }
 
 int main(int argc, char **argv)
 {
-    if (argc != 3) {
-        fprintf(stderr, "usage: traces_to_fdata BINARY OUT <TRACES\n");
+    if (argc != 2) {
+        fprintf(stderr, "usage: traces_to_fdata BINARY <TRACES >FDATA\n");
         return 2;
     }
     struct bat_binary binary;
     struct bat_error error;
     enum bat_code code = bat_binary_open(argv[1], &binary, &error);
     if (code == BAT_OK) {
-        /* No build-id: it is for locations of other objects, which these traces do not have. */
-        struct bat_profile_target target = {.elf = binary.elf, .is_bolted = true};
-        if (bat_elf_type(binary.elf) == 3) /* ET_DYN: addresses count from the first segment */
-            target.base_address = bat_elf_base_address(binary.elf);
-        struct bat_profile *profile = bat_profile_new(&target);
-        code = profile ? read_traces(profile, &error)
-                       : bat_fail(&error, BAT_ERR_MEMORY, "out of memory");
-        if (code == BAT_OK)
-            code = write_fdata(profile, &binary, argv[2], &error);
-        bat_profile_free(profile);
+        code = translate(&binary, &error);
         bat_binary_close(&binary);
     }
     if (code == BAT_OK)

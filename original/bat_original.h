@@ -16,8 +16,9 @@ extern "C" {
 /* An input binary, paired with a BOLTed one. Threads may share one. */
 struct bat_original;
 
-/* Options; all zero for the defaults. */
+/* Options. */
 struct bat_original_options {
+    size_t size;                    /* sizeof(struct bat_original_options) */
     struct bat_elf *output_symbols; /* an unstripped copy of the BOLTed binary, or NULL */
     struct bat_elf *input_symbols;  /* an unstripped copy of the input binary, or NULL */
     bool ignore_build_id;           /* accept an input binary with any build-id */
@@ -35,8 +36,9 @@ struct bat_original_options {
  * Fails with BAT_ERR_MISMATCH if the file is not what BOLT read; the message says what does not
  * fit: another ELF type or machine, a file that BOLT wrote, a build-id that is not binary's with
  * the last bit flipped (by BOLT 24 and later the first bit too), functions with other names or too
- * small for their tables, no symbols. Fails with BAT_ERR_ARGUMENT if binary is a raw note, with
- * BAT_ERR_MEMORY, and like bat_elf_open(). Time n log n in the symbols.
+ * small for their tables, no symbols. Fails with BAT_ERR_ARGUMENT if binary is a raw note or
+ * options lack their size, with BAT_ERR_MEMORY, and like bat_elf_open(). Time n log n in the
+ * symbols.
  */
 BAT_API enum bat_code bat_original_open(const char *path, struct bat_binary *binary,
                                         const struct bat_original_options *options,

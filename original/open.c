@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "bat_decoder.h"
+#include "options.h"
 #include "original.h"
 
 /* A build-id in hex, at most 32 bytes of it. */
@@ -194,19 +195,23 @@ enum bat_code bat_original_open(const char *path, struct bat_binary *binary,
                                 struct bat_original **original, struct bat_error *error)
 {
     *original = NULL;
-    struct bat_elf *elf;
-    enum bat_code code = bat_elf_open(path, &elf, error);
+    struct bat_original_options own;
+    enum bat_code code =
+        bat_options_copy(&own, sizeof(own), options, "bat_original_options", error);
     if (code != BAT_OK)
         return code;
-    bool ignores = options && options->ignore_build_id;
+    struct bat_elf *elf;
+    code = bat_elf_open(path, &elf, error);
+    if (code != BAT_OK)
+        return code;
     bool is_known = false;
     struct bat_original *made = NULL;
     struct bat_misfits misfits;
     code = check_kind(elf, binary, error);
-    if (code == BAT_OK && !ignores)
+    if (code == BAT_OK && !own.ignore_build_id)
         code = check_build_id(elf, binary, &is_known, error);
     if (code == BAT_OK)
-        code = bat_original_pair(elf, binary, options, &made, &misfits, error);
+        code = bat_original_pair(elf, binary, &own, &made, &misfits, error);
     if (code == BAT_OK && made && !is_acceptable(&misfits, made->counters.tables, is_known))
         code = fail_misfits(made, &misfits, error);
     if (code != BAT_OK || !made) {

@@ -1,8 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Profiles: what was sampled on a BOLTed binary, read and added up (struct bat_profile), and what
- * it says of the input binary (struct bat_records), translated and written as llvm-bolt reads it.
- * The forms of profiles are told in spec/profiles.md.
+ * Profiles. struct bat_profile holds what was sampled on a BOLTed binary: read from files or added
+ * from memory, and added up. bat_profile_translate() makes records of the input binary of it
+ * (struct bat_records), which llvm-bolt reads as fdata or YAML. spec/profiles.md describes the
+ * forms of profiles and the translation, spec/perf-data.md and spec/perf-script.md what perf
+ * writes.
+ *
+ *     bat_binary_open("app.bolt", &binary, &error)
+ *     bat_profile_new_of(&binary, &profile, &error)
+ *     bat_profile_read(profile, "perf.data", NULL, &error)      or bat_profile_add_trace(...)
+ *     bat_profile_translate(profile, &binary, NULL, &records, &error)
+ *     bat_records_write_fdata(records, output, &error)          or bat_records_get(...)
+ *
+ * Addresses are virtual addresses as in the ELF file, unless something else is said. Counts are
+ * numbers of samples. Any bytes are safe to read. No global state.
  */
 #ifndef BAT_PROFILE_H
 #define BAT_PROFILE_H
@@ -16,101 +27,224 @@ extern "C" {
 
 /* --- What was sampled --------------------------------------------------------------------- */
 
-/* Addresses that stand for something else, in a trace's branch and to. */
-#define BAT_TRACE_BRANCH_ONLY UINT64_MAX           /* to: no fall-through is known */
-#define BAT_TRACE_FALLTHROUGH_ONLY UINT64_MAX      /* branch: none is known */
-#define BAT_TRACE_EXTERNAL_ORIGIN (UINT64_MAX - 1) /* branch: somewhere outside */
-#define BAT_TRACE_EXTERNAL_RETURN (UINT64_MAX - 2) /* branch: a return, somewhere outside */
-#define BAT_ADDRESS_EXTERNAL ((uint64_t)0)         /* any: outside of the binary */
+/* Values of a trace's branch and to that are no addresses (spec/profiles.md 1). */
+#define BAT_TRACE_BRANCH_ONLY UINT64_MAX           /* to: the fall-through is not known */
+#define BAT_TRACE_FALLTHROUGH_ONLY UINT64_MAX      /* branch: not known */
+#define BAT_TRACE_EXTERNAL_ORIGIN (UINT64_MAX - 1) /* branch: outside of the binary */
+#define BAT_TRACE_EXTERNAL_RETURN (UINT64_MAX - 2) /* branch: a return outside of the binary */
+#define BAT_ADDRESS_EXTERNAL ((uint64_t)0)         /* any address: outside of the binary */
 
-/* What locations in a profile are measured by. */
+/* The binary that was sampled. */
 struct bat_profile_target {
-    const uint8_t *build_id; /* of the profiled binary; NULL if it has none */
-    size_t build_id_size;
-    uint64_t base_address; /* added to locations: 0 for a fixed-address binary */
-    bool ignore_build_id;  /* take every build-id for the binary's */
+    size_t size; /* sizeof(struct bat_profile_target) */
+
+    const uint8_t *build_id; /* NULL if the binary has none */
+    size_t build_id_size;    /* bytes */
+    uint64_t base_address;   /* added to addresses in text: 0 for a binary at fixed addresses */
+    bool ignore_build_id;    /* take each build-id in a profile for the binary's */
 
     /*
-     * For perf.data, whose addresses are those of processes: the binary's file, by whose segments,
-     * path and build-id its mappings are known. It must outlive the profile. NULL: perf.data is an
-     * error.
+     * The binary's file, for profiles with addresses of processes: perf.data and mappings. Its
+     * segments, path and build-id identify the binary in a process. It must outlive the profile.
+     * NULL: such profiles are an error.
      */
     const struct bat_elf *elf;
     bool is_bolted; /* the binary has a BAT note */
 };
 
-/* What was read, for reports. Counters count records or samples as their names say. */
+/* What was read and added, for reports. */
 struct bat_profile_counters {
-    uint64_t bytes;
-    uint64_t lines;
-    uint64_t trace_records;  /* T, R, B, F, f and r */
-    uint64_t sample_records; /* S */
-    uint64_t fdata_records;
-    uint64_t foreign_locations; /* locations of another object */
+    uint64_t bytes;             /* of files */
+    uint64_t lines;             /* of text */
+    uint64_t trace_records;     /* T, R, B, F, f and r */
+    uint64_t sample_records;    /* S */
+    uint64_t fdata_records;     /* lines of fdata, but for its header */
+    uint64_t foreign_locations; /* locations in another object */
 
-    /* Of perf.data */
-    uint64_t perf_samples;         /* of any process */
-    uint64_t perf_foreign_samples; /* ... that were not used: the binary was not mapped in it */
-    uint64_t perf_plain_samples;   /* ... that were used, without a branch stack */
+    /* perf.data */
+    uint64_t perf_samples;         /* of all processes */
+    uint64_t perf_foreign_samples; /* ... of processes that do not have the binary: not used */
+    uint64_t perf_plain_samples;   /* ... used, without a branch stack */
     uint64_t perf_branches;        /* entries of branch stacks */
-    uint64_t perf_kernel_branches; /* ... that were left out: from or to the kernel */
-    uint64_t perf_dropped;         /* ... that were left out as perhaps doubled: the newest two */
-    uint64_t perf_lost;            /* records and samples that perf says it lost */
-    uint64_t perf_unknown_records; /* of types that are not known here */
-    uint64_t perf_processes;       /* in which the binary was mapped */
+    uint64_t perf_kernel_branches; /* ... from or to the kernel: left out */
+    uint64_t perf_dropped;         /* ... the newest two, which may be doubled: left out */
+    uint64_t perf_lost;            /* records and samples that perf reports as lost */
+    uint64_t perf_unknown_records; /* of unknown types */
+    uint64_t perf_processes;       /* that have the binary */
 };
 
-/* Samples added up. Internals in profile/profile.h. */
+/*
+ * Samples, added up. One handle belongs to one thread at a time; functions that take it as const
+ * do not change it, and may run in several threads at once.
+ */
 struct bat_profile;
 
-/* A new, empty profile, or NULL if there is no memory. target is copied. */
-BAT_API struct bat_profile *bat_profile_new(const struct bat_profile_target *target);
+/*
+ * Make an empty profile. target and its build-id are copied; NULL: a binary at fixed addresses,
+ * nothing else being known. *profile is to be freed with bat_profile_free(); it is NULL on failure:
+ * BAT_ERR_MEMORY, or BAT_ERR_ARGUMENT for a target without its size.
+ */
+BAT_API enum bat_code bat_profile_new(const struct bat_profile_target *target,
+                                      struct bat_profile **profile, struct bat_error *error);
+
+/*
+ * Make an empty profile of an open binary, which must outlive *profile. Its note need not be
+ * decoded. Fails as bat_profile_new(), and with BAT_ERR_ARGUMENT for a raw note.
+ */
+BAT_API enum bat_code bat_profile_new_of(const struct bat_binary *binary,
+                                         struct bat_profile **profile, struct bat_error *error);
+
+/* NULL is allowed. */
 BAT_API void bat_profile_free(struct bat_profile *profile);
 
-/* bytes more were read; called from every reading thread now and then. */
+/* --- From files --------------------------------------------------------------------------- */
+
+/* Called from each reading thread, from time to time: `bytes` more bytes were read. */
 typedef void bat_progress_fn(uint64_t bytes, void *context);
 
+/* How a profile is read. */
 struct bat_read_options {
-    unsigned threads; /* for regular files; 0: as many as there are processors */
-    bat_progress_fn *progress;
+    size_t size; /* sizeof(struct bat_read_options) */
+
+    unsigned threads;          /* at most so many; 0: one for each processor */
+    bat_progress_fn *progress; /* may be NULL */
     void *progress_context;
 
-    /* For perf.data, and the last two for what perf script prints */
-    bool basic_samples;        /* where samples were taken, instead of their branch stacks */
-    bool keep_kernel_branches; /* entries from or to the kernel, too */
+    /* perf.data */
+    bool basic_samples;        /* read the sampled addresses, not the branch stacks */
+    bool keep_kernel_branches; /* keep entries of branch stacks from or to the kernel */
+
     /*
-     * Run perf script (found in PATH) and read what it prints, which is slower; so samples can be
-     * made of the data of tracing units, too: with perf's option --itrace=itrace, or for Arm's SPE.
+     * Run perf script (found in PATH) on perf.data and read its output. It is slower, but perf
+     * makes samples of trace data, too: with its option --itrace=itrace, or for Arm's SPE.
      */
     bool by_perf_script;
-    const char *itrace; /* NULL: no such option */
+    const char *itrace; /* NULL: without that option */
     bool arm_spe;
-    bool has_process; /* only samples of this process: */
+
+    /* perf.data, and the output of perf script */
+    bool has_process; /* read samples of this process alone: */
     int32_t process;
 };
 
 /*
- * Read a file ("-": standard input) into the profile, adding to what it holds: a pre-aggregated
- * profile, fdata, or perf.data as perf record writes it, told apart by their first bytes. options
- * may be NULL. On failure error has line and column, for perf.data the offset in the file, and the
- * profile is only good for bat_profile_free().
+ * Read a file ("-": standard input) and add what it holds to the profile. Its first bytes tell its
+ * form: a pre-aggregated profile, fdata, perf.data, or the output of perf script. options may be
+ * NULL.
+ *
+ * On failure the profile is as it was before, so that one bad file among a thousand can be left
+ * out. error has line and column, for perf.data the offset in the file. Fails with BAT_ERR_IO,
+ * BAT_ERR_MEMORY, BAT_ERR_SYNTAX for what cannot be read, BAT_ERR_RANGE for counts that are too
+ * large (alone, or with the profile's), BAT_ERR_MISMATCH for fdata of another kind than the
+ * profile's and for perf.data without samples of the binary, BAT_ERR_UNSUPPORTED for forms of
+ * perf.data that perf alone can read, BAT_ERR_ARGUMENT for options without their size.
+ *
  * Memory grows with distinct records, for perf.data also with processes; time is linear in the
- * file. perf.data that comes through a pipe is kept in a temporary file (in TMPDIR, else /tmp) that
- * has no name.
+ * file. perf.data from a pipe is kept in a temporary file without a name (in TMPDIR, else /tmp).
  */
 BAT_API enum bat_code bat_profile_read(struct bat_profile *profile, const char *path,
                                        const struct bat_read_options *options,
                                        struct bat_error *error);
 
+/*
+ * Read from an open descriptor, which stays open, as bat_profile_read() does. A regular file at
+ * position 0 may be read by several threads, and its position does not change; everything else is
+ * read from its position to its end.
+ */
+BAT_API enum bat_code bat_profile_read_file(struct bat_profile *profile, int file,
+                                            const struct bat_read_options *options,
+                                            struct bat_error *error);
+
+/* Read from memory: size bytes, of which a copy is made while they are read. */
+BAT_API enum bat_code bat_profile_read_memory(struct bat_profile *profile, const void *bytes,
+                                              size_t size, const struct bat_read_options *options,
+                                              struct bat_error *error);
+
+/*
+ * Add all that `from` holds: the result is that of reading both. Both must be of the same binary.
+ * On failure profile is as it was before: BAT_ERR_MEMORY, BAT_ERR_RANGE for counts that add up to
+ * 2^63 or more, BAT_ERR_MISMATCH for fdata of another kind, BAT_ERR_ARGUMENT if both are the same
+ * profile. Linear in from.
+ */
+BAT_API enum bat_code bat_profile_merge(struct bat_profile *profile, const struct bat_profile *from,
+                                        struct bat_error *error);
+
+/* --- From memory -------------------------------------------------------------------------- */
+
+/*
+ * A branch that was taken, and the code that ran behind it up to the next branch (spec/profiles.md
+ * 1). No later version of the library has more members.
+ */
+struct bat_trace {
+    uint64_t branch; /* address of the branch; 0 or a BAT_TRACE_* */
+    uint64_t from;   /* where it went to; 0: outside of the binary */
+    uint64_t to;     /* the next branch that was taken; 0, or BAT_TRACE_BRANCH_ONLY */
+    uint64_t count;
+    uint64_t mispredictions; /* of the branch */
+    bool is_return;          /* the branch is known as a return */
+};
+
+/*
+ * Add a trace, a basic sample, a load with the address that it read, or the name of the event that
+ * was sampled. Addresses are those of the binary's ELF file, unless bat_profile_set_mapping() was
+ * called. A load that is not of the binary is left out.
+ *
+ * Fail, the profile being as it was, with BAT_ERR_MEMORY, or with BAT_ERR_RANGE if the profile's
+ * counts add up to 2^63 or more, or the mispredictions of a trace to 2^64. Constant time, on
+ * average.
+ */
+BAT_API enum bat_code bat_profile_add_trace(struct bat_profile *profile,
+                                            const struct bat_trace *trace, struct bat_error *error);
+BAT_API enum bat_code bat_profile_add_sample(struct bat_profile *profile, uint64_t address,
+                                             uint64_t count, struct bat_error *error);
+BAT_API enum bat_code bat_profile_add_load(struct bat_profile *profile, uint64_t address,
+                                           uint64_t data_address, uint64_t count,
+                                           struct bat_error *error);
+BAT_API enum bat_code bat_profile_add_event(struct bat_profile *profile, const char *name,
+                                            struct bat_error *error);
+
+/* Code of the binary's file in the memory of a process, as mmap(), /proc/PID/maps and perf say. */
+struct bat_mapping {
+    uint64_t address;     /* of its first byte in the process */
+    uint64_t size;        /* bytes */
+    uint64_t file_offset; /* of its first byte in the file */
+};
+
+/*
+ * Addresses that are added from now on, by the functions above, are those of a process that has the
+ * binary mapped so; those outside of the binary are external. NULL: they are the binary's own
+ * again, as at first. Fails, nothing being changed, with BAT_ERR_MISMATCH if no code of the binary
+ * can be mapped so, and with BAT_ERR_ARGUMENT for a profile whose target has no elf.
+ */
+BAT_API enum bat_code bat_profile_set_mapping(struct bat_profile *profile,
+                                              const struct bat_mapping *mapping,
+                                              struct bat_error *error);
+
+/* --- What it holds ------------------------------------------------------------------------ */
+
+/*
+ * The profile's distinct traces, basic samples, loads and events number i, counted from 0; false
+ * or NULL behind the last. Their order is none in particular, and stays as long as the profile is
+ * not changed. Addresses are the binary's own. Constant time. Strings belong to the profile and are
+ * valid until it is changed. fdata records are not among these.
+ */
+BAT_API bool bat_profile_trace(const struct bat_profile *profile, uint64_t i,
+                               struct bat_trace *trace);
+BAT_API bool bat_profile_sample(const struct bat_profile *profile, uint64_t i, uint64_t *address,
+                                uint64_t *count);
+BAT_API bool bat_profile_load(const struct bat_profile *profile, uint64_t i, uint64_t *address,
+                              uint64_t *data_address, uint64_t *count);
+BAT_API const char *bat_profile_event(const struct bat_profile *profile, uint64_t i);
+
 BAT_API struct bat_profile_counters bat_profile_counters(const struct bat_profile *profile);
 
 /*
- * The object that locations other than the binary's most often name: a build-id or "X". NULL if
- * there are none. Owned by the profile.
+ * The object, other than the binary, that most locations in text name: a build-id or "X". NULL if
+ * none does. Belongs to the profile, and is valid until it is changed.
  */
 BAT_API const char *bat_profile_foreign_id(const struct bat_profile *profile);
 
-/* Distinct traces and sampled addresses. */
+/* The number of distinct traces, basic samples and fdata records. */
 BAT_API uint64_t bat_profile_distinct(const struct bat_profile *profile);
 
 enum bat_profile_kind {
@@ -118,171 +252,238 @@ enum bat_profile_kind {
     BAT_PROFILE_SAMPLES,  /* basic samples; traces are left out */
 };
 
-/* SAMPLES for a profile that holds basic samples alone, else BRANCHES. */
+/* SAMPLES for a profile that holds basic samples and no traces, else BRANCHES. */
 BAT_API enum bat_profile_kind bat_profile_main_kind(const struct bat_profile *profile);
 
 /*
- * Write a profile as pre-aggregated text (spec/profiles.md 1), which, read again, gives the same
- * traces, samples, returns and events: a record a line, in the order of their addresses. Memory
- * samples have no form there and are left out, fdata records have none either and are an error
- * (BAT_ERR_MISMATCH). output is begun and committed by the caller (bat_output.h). Time n log n in
- * the distinct records, memory one copy of them.
+ * Write a profile as pre-aggregated text (spec/profiles.md 1): a record a line, in the order of
+ * their addresses. Reading the text gives the same traces, samples, returns and events. Loads have
+ * no form there and are left out; neither have fdata records, which are an error
+ * (BAT_ERR_MISMATCH). The caller begins and commits output (bat_output.h). Time n log n in the
+ * distinct records, memory one copy of them.
  */
 BAT_API enum bat_code bat_profile_write_preagg(const struct bat_profile *profile,
                                                struct bat_output *output, struct bat_error *error);
 
-/* Memory samples (loads with the address they read), the sum of their counts. */
+/* The sum of the counts of all loads. */
 BAT_API uint64_t bat_profile_memory_samples(const struct bat_profile *profile);
 
-/* Forget them. */
+/* Forget all loads. */
 BAT_API void bat_profile_drop_memory(struct bat_profile *profile);
-
-/*
- * Whether loads from what is no data of the binary (stack, heap, other objects) are translated
- * too. They are not unless this says so: BOLT has no use for them.
- */
-BAT_API void bat_profile_keep_unknown_data(struct bat_profile *profile, bool keep);
-
-/*
- * Whether bat_profile_translate() makes every record that perf2bolt makes. It leaves out those that
- * cannot be edges of the input function unless this says so: llvm-bolt throws the whole profile of
- * a function away for one of them.
- */
-BAT_API void bat_profile_keep_all_records(struct bat_profile *profile, bool keep);
-
-/*
- * Whether the records that are made of this profile will be judged (bat_records_judge()): what was
- * read of functions' code is kept for that. Not needed, only faster; it takes memory.
- */
-BAT_API void bat_profile_expect_judgement(struct bat_profile *profile, bool expect);
 
 /* --- Moved to the input binary ------------------------------------------------------------ */
 
-/* What became of the samples, for reports. All count samples (the sums of counts). */
+/* Numbers of samples (sums of counts) by what became of them, for reports. */
 struct bat_to_input_counters {
-    uint64_t samples;      /* traces, or basic samples */
-    uint64_t moved;        /* of which something is in the input profile */
-    uint64_t external;     /* outside of the binary, or where its input function is not known */
-    uint64_t promoted;     /* runs through tests of promoted calls' and jumps' targets */
-    uint64_t inlined;      /* runs through code of calls that BOLT has inlined */
-    uint64_t unfollowed;   /* runs that the input's code does not have: cut where they leave it */
+    uint64_t samples;      /* traces and basic samples */
+    uint64_t moved;        /* ... of which at least a part is in the input profile */
+    uint64_t external;     /* ... outside of the binary, or whose input function is not known */
+    uint64_t promoted;     /* runs through the target tests of promoted calls and jumps */
+    uint64_t inlined;      /* runs through calls that BOLT inlined */
+    uint64_t unfollowed;   /* runs that leave the input's code: cut there */
     uint64_t left_out;     /* branches that the input's code does not have */
     uint64_t unjoined;     /* runs whose other half was not sampled */
-    uint64_t folded;       /* in the code of functions that BOLT has folded into one */
-    uint64_t folded_known; /* ... and of the one of them that calls name, or that runs before do */
+    uint64_t folded;       /* in the code of functions that BOLT folded into one */
+    uint64_t folded_known; /* ... where a call, or a run before it, tells which of them ran */
 };
 
 /*
- * Make a profile of the input binary out of a profile of the BOLTed one: what would have been
- * sampled if the input binary had run. Traces are cut where the input's code is not contiguous,
- * with the branch that the input has there, and put together where BOLT's branch is none in the
- * input. Constants (-1, -2, -3) and external ends are kept. fdata records are left out. The
- * profile's build-id and base address are the input binary's. counters may be NULL.
+ * Make a profile of the input binary from a profile of the BOLTed one: the samples that a run of
+ * the input binary would have given (spec/profiles.md 5). A trace is cut where the input's code is
+ * not contiguous, with the branch that the input has there; traces are joined where BOLT's branch
+ * does not exist in the input. Constants (-1, -2, -3) and external ends are kept. fdata records are
+ * left out. The build-id and base address of *input_profile are the input binary's.
  *
- * binary must be the one that original was opened with. *input_profile is to be freed with
- * bat_profile_free(). Time is linear in distinct traces and what they run through.
+ * binary must be the one that original was opened with (else BAT_ERR_ARGUMENT); counters may be
+ * NULL. *input_profile is to be freed with bat_profile_free(). Time is linear in the distinct
+ * traces and the code that they run through.
  */
 BAT_API enum bat_code
 bat_profile_to_input(const struct bat_profile *profile, struct bat_binary *binary,
                      const struct bat_original *original, struct bat_profile **input_profile,
                      struct bat_to_input_counters *counters, struct bat_error *error);
 
-/*
- * Begin to find out, beside the reading, what bat_profile_translate() will need of this binary;
- * its arguments are the same. Not needed, only faster. The profile must be freed before both.
- * Until bat_profile_translate(), which gives binary its map if it has none, nothing in binary
- * changes: it may be read, decoded and paired meanwhile.
- */
-BAT_API void bat_profile_prepare(struct bat_profile *profile, struct bat_binary *binary,
-                                 struct bat_elf *symbols);
-
 /* --- What it says of the input binary ----------------------------------------------------- */
 
+/* Records of the input binary: what fdata and YAML are written from. */
 struct bat_records;
 
-/* What became of the samples, for reports. All count samples (the sums of counts). */
+/* The map and functions of a binary, found by threads of their own before a translation. */
+struct bat_preparation;
+
+/*
+ * Start these threads, while profiles are still being read: the translation is the same without,
+ * and slower. symbols is that of struct bat_translate_options. binary does not change before the
+ * translation; meanwhile it may be decoded, and opened with bat_original_open(). Returns NULL
+ * without memory, and for a raw note. To be freed with bat_preparation_free() before binary and
+ * symbols are closed.
+ */
+BAT_API struct bat_preparation *bat_preparation_begin(struct bat_binary *binary,
+                                                      struct bat_elf *symbols);
+
+/* Free it, after its threads have ended. NULL is allowed. */
+BAT_API void bat_preparation_free(struct bat_preparation *preparation);
+
+/* How a profile is translated. */
+struct bat_translate_options {
+    size_t size; /* sizeof(struct bat_translate_options) */
+
+    struct bat_elf *symbols; /* an unstripped copy of the binary; NULL: its own symbols */
+
+    /* Names functions as the input binary does; or NULL. */
+    const struct bat_original *original;
+
+    /* Started for the same binary and symbols, and used up by the translation; or NULL. */
+    struct bat_preparation *preparation;
+
+    /* Translate basic samples. Otherwise bat_profile_main_kind() decides. */
+    bool basic_samples;
+
+    /*
+     * Make every record that perf2bolt makes, also those that cannot be edges of the input
+     * function. llvm-bolt drops the whole profile of a function for one of them.
+     */
+    bool keep_all_records;
+
+    /* Translate loads from the stack, the heap and other objects, too. BOLT does not use them. */
+    bool keep_unknown_data;
+
+    /*
+     * Keep the code that is read for bat_records_judge(). It gives the same result without, and is
+     * slower then.
+     */
+    bool will_be_judged;
+};
+
+/* Numbers of samples (sums of counts) by what became of them, for reports. */
 struct bat_translate_counters {
-    uint64_t samples;       /* basic samples, or traces, in all */
-    uint64_t inside;        /* at least one end in a function of the binary */
-    uint64_t external;      /* both ends outside */
-    uint64_t returns;       /* branches that are returns: their fall-throughs count only */
+    uint64_t samples;       /* all traces, or all basic samples */
+    uint64_t inside;        /* ... with at least one end in a function of the binary */
+    uint64_t external;      /* ... with both ends outside */
+    uint64_t returns;       /* traces from a return: only their fall-throughs are recorded */
     uint64_t fallthroughs;  /* traces with a fall-through */
     uint64_t invalid;       /* ... whose ends are not one run of code */
-    uint64_t out_of_range;  /* ... one of whose ends is in no function */
-    uint64_t without_table; /* samples in functions that have no BAT table */
-    uint64_t functions;     /* distinct functions with samples */
+    uint64_t out_of_range;  /* ... with an end in no function */
+    uint64_t without_table; /* samples in functions without a BAT table */
+    uint64_t functions;     /* functions with samples: these two count functions */
     uint64_t functions_without_table;
 
-    /* Of code that BOLT made; where perf2bolt's records are asked for they stay 0. */
-    uint64_t within_blocks;   /* branches and fall-throughs inside one block of the input */
-    uint64_t left_out;        /* ... that are no edge of the input, or not known as one */
-    uint64_t inlined_calls;   /* calls of functions that BOLT inlined: their own records are made */
-    uint64_t unknown_callers; /* calls and jumps to other functions whose place in the input is
-                                 not known: their entry counts, as from an unknown place */
+    /* In code that BOLT made. With keep_all_records all of these are 0. */
+    uint64_t within_blocks;   /* branches and fall-throughs inside a block of the input */
+    uint64_t left_out;        /* ... that are not edges of the input, or not known as edges */
+    uint64_t inlined_calls;   /* calls that BOLT inlined: recorded for the inlined function */
+    uint64_t unknown_callers; /* calls and jumps to other functions from an unknown place of the
+                                 input: recorded as entries from "[unknown]" */
 
-    uint64_t memory_samples; /* loads with the address they read; not among samples */
+    uint64_t memory_samples; /* loads; not among samples */
     uint64_t memory_inside;  /* ... that became records */
-    uint64_t memory_unknown; /* ... of the binary that did not: what they read is not its data */
+    uint64_t memory_unknown; /* ... by the binary, from no data of it: left out */
 };
 
 /*
- * Translate a profile of binary into records of the input binary. symbols is the ELF file to take
- * symbols from: binary's own, or an unstripped copy of it. The profile may hold fdata records too;
- * they join the translated ones. With original, which may be NULL, functions are called what they
- * are called in the input binary. binary, symbols and original must outlive the records. A binary
- * whose note was found but not decoded (bat_binary_find_note()) is decoded here, beside other work;
- * errors in its note have BAT_PLACE_SECTION.
+ * Translate a profile of binary into records of the input binary (spec/profiles.md 2). options may
+ * be NULL. fdata records of the profile are added to the translated ones. binary, and what options
+ * point to, must outlive *records, which are to be freed with bat_records_free(); NULL on failure.
+ * If the binary's note was found but not decoded (bat_binary_find_note()), it is decoded here,
+ * beside other work.
+ *
+ * Fails with BAT_ERR_MEMORY, BAT_ERR_RANGE for counts that do not fit, BAT_ERR_MISMATCH for fdata
+ * of another kind, BAT_ERR_ARGUMENT for a raw note or options without their size, and as
+ * bat_binary_decode() (then with BAT_PLACE_SECTION) and bat_elf_symbols() do.
  */
 BAT_API enum bat_code bat_profile_translate(const struct bat_profile *profile,
-                                            struct bat_binary *binary, struct bat_elf *symbols,
-                                            const struct bat_original *original,
-                                            enum bat_profile_kind kind,
+                                            struct bat_binary *binary,
+                                            const struct bat_translate_options *options,
                                             struct bat_records **records, struct bat_error *error);
-/*
- * The same for a profile that bat_profile_to_input() has moved: by the code of the input binary, in
- * which each function is one without a table, and with the hashes that the BOLTed binary's note
- * keeps of it, for YAML. The records are those of the input's own run. profile is the one that was
- * moved: its fdata records join, too. moved may be freed afterwards; original must outlive the
- * records.
- */
-BAT_API enum bat_code
-bat_profile_translate_moved(const struct bat_profile *moved, const struct bat_profile *profile,
-                            const struct bat_original *original, enum bat_profile_kind kind,
-                            struct bat_records **records, struct bat_error *error);
-BAT_API void bat_records_free(struct bat_records *records);
-BAT_API struct bat_translate_counters bat_records_counters(const struct bat_records *records);
-/* False if the binary has no BAT note: BOLT has not written it (bat_binary_without_note()). */
-BAT_API bool bat_records_have_note(const struct bat_records *records);
-BAT_API uint64_t bat_records_count(const struct bat_records *records);
 
 /*
- * What llvm-bolt makes of records when they are attached to the input binary: it refuses a
- * function's whole profile ("invalid (possibly stale)") for one record that does not fit its code.
- * Samples are counted as llvm-bolt does: of fdata, all records from the functions; of YAML, those
- * inside of them.
+ * Translate a profile that bat_profile_to_input() made, by the code of the input binary, whose
+ * functions have no tables; for YAML, with their hashes from the note of the BOLTed binary. The
+ * records are those of a run of the input binary. profile is the one that moved was made of: its
+ * fdata records are added. moved may be freed afterwards; original must outlive the records.
+ * options may be NULL; its symbols, original and preparation are not used. Fails as
+ * bat_profile_translate().
+ */
+BAT_API enum bat_code bat_profile_translate_moved(const struct bat_profile *moved,
+                                                  const struct bat_profile *profile,
+                                                  const struct bat_original *original,
+                                                  const struct bat_translate_options *options,
+                                                  struct bat_records **records,
+                                                  struct bat_error *error);
+
+/* NULL is allowed. */
+BAT_API void bat_records_free(struct bat_records *records);
+
+BAT_API struct bat_translate_counters bat_records_counters(const struct bat_records *records);
+
+/* False if the binary has no BAT note: BOLT did not write it (bat_binary_without_note()). */
+BAT_API bool bat_records_have_note(const struct bat_records *records);
+
+/* --- Records one by one --------------------------------------------------------------------- */
+
+/* How many records there are. */
+BAT_API uint64_t bat_records_count(const struct bat_records *records);
+
+/* An end of a record: a function or datum of the input binary, and an offset in it. */
+struct bat_record_end {
+    /* What fdata writes as the first digit (spec/profiles.md 3): 0 unknown, 1 a function, 3 unknown
+     * data, 4 data; another one if fdata that was read has it. */
+    unsigned kind;
+    bool is_escaped;  /* name is spelled as fdata spells it: a backslash in front of a blank */
+    const char *name; /* "[unknown]" outside of functions; belongs to the records */
+    uint64_t offset;  /* bytes from its start; for unknown data the address */
+};
+
+/* A branch, a fall-through or a load in the input binary; or a basic sample: `to` is all 0 then. */
+struct bat_record {
+    struct bat_record_end from;
+    struct bat_record_end to;
+    uint64_t count;
+    uint64_t mispredictions; /* of a branch */
+};
+
+/*
+ * Record number i, counted from 0, in the order of fdata: by function, then by offset. False behind
+ * the last, number bat_records_count() - 1. Constant time.
+ */
+BAT_API bool bat_records_get(const struct bat_records *records, uint64_t i,
+                             struct bat_record *record);
+
+/* --- What llvm-bolt takes ------------------------------------------------------------------- */
+
+/*
+ * What llvm-bolt does with records when it attaches them to the input binary. It refuses the whole
+ * profile of a function ("invalid (possibly stale)") for one record that does not fit its code.
+ * Samples are counted as llvm-bolt counts them: in fdata, all records from the functions; in YAML,
+ * those inside them.
  */
 struct bat_judgement {
-    uint64_t functions;         /* with a profile, those left out that llvm-bolt gives up anyway */
+    uint64_t functions;         /* with a profile, without those that llvm-bolt does not process */
     uint64_t stale_functions;   /* ... whose profile it refuses */
     uint64_t samples;           /* of the functions */
     uint64_t stale_samples;     /* ... of the stale ones */
-    uint64_t functions_by_note; /* ... that were judged without the input's code */
+    uint64_t functions_by_note; /* functions that were judged without the input's code */
 };
 
 /*
- * Judge records as fdata or as YAML has them, by llvm-bolt's rules (spec/profiles.md 7). Functions
- * are judged by their code in the input binary: what records are of that
- * bat_profile_translate_moved() or a binary without a note gives, or with original. Else by what
- * the note and the output's code tell of it. Hashes of YAML are not computed: a function of other
- * code with the same blocks is taken for the same. Code that is read is kept with the records. Time
- * is linear in the code and the functions' records, n log n in one function's.
+ * Judge records as fdata or as YAML has them, by llvm-bolt's rules (spec/profiles.md 7): by the
+ * code of the input binary, if the records come from bat_profile_translate_moved(), from a binary
+ * without a note or from a translation with original; otherwise by what the note and the output's
+ * code tell of it. Hashes in YAML are not computed: code that changed and kept its blocks is not
+ * found out. Code that is read is kept with the records. Fails with BAT_ERR_MEMORY, and as
+ * bat_elf_symbols() does. Time is linear in the code and in the records, n log n in those of one
+ * function.
  */
 BAT_API enum bat_code bat_records_judge(struct bat_records *records, bool is_yaml,
                                         struct bat_judgement *judgement, struct bat_error *error);
 
+/* --- Written -------------------------------------------------------------------------------- */
+
 /*
- * Write records: fdata as perf2bolt's -o, YAML as its -w. output is begun and committed by
- * the caller (bat_output.h). The two may run at the same time, for an output each.
+ * Write records as fdata, like perf2bolt's -o, or as YAML, like its -w (spec/profiles.md 3 and 4).
+ * The caller begins and commits output (bat_output.h): a file, or a function of its own
+ * (bat_output_begin_callback()). Both may run at the same time, each with its own output. Fail with
+ * BAT_ERR_MEMORY, BAT_ERR_IO, and BAT_ERR_RANGE for counts that llvm-bolt cannot read.
  */
 BAT_API enum bat_code bat_records_write_fdata(const struct bat_records *records,
                                               struct bat_output *output, struct bat_error *error);

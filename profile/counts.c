@@ -151,14 +151,17 @@ static inline enum bat_code add_at(struct bat_counts *counts, uint32_t slot, con
     return BAT_OK;
 }
 
+enum bat_code bat_counts_reserve(struct bat_counts *counts)
+{
+    return counts->count == counts->capacity ? grow(counts) : BAT_OK;
+}
+
 enum bat_code bat_counts_add(struct bat_counts *counts, const uint64_t *key, uint64_t first,
                              uint64_t second)
 {
-    if (counts->count == counts->capacity) {
-        enum bat_code code = grow(counts);
-        if (code != BAT_OK)
-            return code;
-    }
+    enum bat_code code = bat_counts_reserve(counts);
+    if (code != BAT_OK)
+        return code;
     return add_at(counts, find_slot(counts, key), key, first, second);
 }
 
@@ -185,8 +188,25 @@ enum bat_code bat_counts_flush(struct bat_counts *counts, struct bat_counts_batc
         const uint64_t *item = batch->items[i];
         uint32_t slot = find_slot_from(counts, item, slots[i]);
         code = add_at(counts, slot, item, item[counts->words], item[counts->words + 1]);
+        batch->added += code == BAT_OK;
     }
     return code;
+}
+
+void bat_counts_subtract(struct bat_counts *counts, const uint64_t *key, uint64_t first,
+                         uint64_t second)
+{
+    uint64_t *values = item_at(counts, counts->slots[find_slot(counts, key)] - 1) + counts->words;
+    values[0] -= first;
+    values[1] -= second;
+}
+
+void bat_counts_truncate(struct bat_counts *counts, uint32_t count)
+{
+    bat_counts_clear(counts);
+    counts->count = count;
+    if (counts->slots)
+        fill_slots(counts);
 }
 
 enum bat_code bat_counts_take(struct bat_counts *counts, struct bat_counts *from)
@@ -202,15 +222,23 @@ enum bat_code bat_counts_take(struct bat_counts *counts, struct bat_counts *from
 
 enum bat_code bat_counts_merge(struct bat_counts *counts, const struct bat_counts *from)
 {
+    const uint32_t before = counts->count;
     struct bat_counts_batch batch = {.count = 0};
-    for (uint32_t i = 0; i < from->count; i++) {
+    enum bat_code code = BAT_OK;
+    for (uint32_t i = 0; i < from->count && code == BAT_OK; i++) {
         const uint64_t *item = bat_counts_item(from, i);
-        enum bat_code code =
-            bat_counts_add_later(counts, &batch, item, item[from->words], item[from->words + 1]);
-        if (code != BAT_OK)
-            return code;
+        code = bat_counts_add_later(counts, &batch, item, item[from->words], item[from->words + 1]);
     }
-    return bat_counts_flush(counts, &batch);
+    if (code == BAT_OK)
+        code = bat_counts_flush(counts, &batch);
+    if (code == BAT_OK || counts->shared)
+        return code;
+    for (uint32_t i = 0; i < batch.added; i++) {
+        const uint64_t *item = bat_counts_item(from, i);
+        bat_counts_subtract(counts, item, item[from->words], item[from->words + 1]);
+    }
+    bat_counts_truncate(counts, before);
+    return code;
 }
 
 const uint64_t *bat_counts_find(const struct bat_counts *counts, const uint64_t *key)

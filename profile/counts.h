@@ -44,6 +44,9 @@ void bat_counts_clear(struct bat_counts *counts);
 enum bat_code bat_counts_add(struct bat_counts *counts, const uint64_t *key, uint64_t first,
                              uint64_t second);
 
+/* Make room for one key more, so that adding it cannot fail with BAT_ERR_MEMORY. */
+enum bat_code bat_counts_reserve(struct bat_counts *counts);
+
 /*
  * Additions that are made together: if a table is larger than the processor's caches, the memory of
  * one addition is fetched while others are prepared.
@@ -53,6 +56,7 @@ enum bat_code bat_counts_add(struct bat_counts *counts, const uint64_t *key, uin
 struct bat_counts_batch {
     uint64_t items[BAT_COUNTS_BATCH][BAT_COUNTS_MAX_WORDS + 2]; /* keys, counters */
     uint32_t count;
+    uint32_t added; /* additions that were made of this batch and those before it, modulo 2^32 */
 };
 
 /* Make all additions of a batch and empty it. Same errors; additions after the error are lost. */
@@ -87,11 +91,21 @@ static inline enum bat_code bat_counts_add_three_later(struct bat_counts *counts
     return batch->count == BAT_COUNTS_BATCH ? bat_counts_flush(counts, batch) : BAT_OK;
 }
 
-/* Add all items of from. Same errors; items added before the error stay. */
+/*
+ * Add all items of from. Same errors; counts is as it was then, unless it shares its items with
+ * others (shared_counts.h).
+ */
 enum bat_code bat_counts_merge(struct bat_counts *counts, const struct bat_counts *from);
 
 /* The same, but from may be empty afterwards: if counts is empty, it takes over from's memory. */
 enum bat_code bat_counts_take(struct bat_counts *counts, struct bat_counts *from);
+
+/* Subtract what was added to a key, which is there. */
+void bat_counts_subtract(struct bat_counts *counts, const uint64_t *key, uint64_t first,
+                         uint64_t second);
+
+/* Forget all items but the first `count`. Linear in them. */
+void bat_counts_truncate(struct bat_counts *counts, uint32_t count);
 
 /* The item of a key, or NULL. */
 const uint64_t *bat_counts_find(const struct bat_counts *counts, const uint64_t *key);

@@ -14,7 +14,7 @@ struct task {
     struct bat_error error;
 };
 
-struct bat_loading {
+struct bat_preparation {
     struct bat_binary *binary;
     struct bat_binary decoded; /* a copy that gets the map: the caller may read binary meanwhile */
     struct bat_elf *symbols;
@@ -27,25 +27,27 @@ struct bat_loading {
 
 static void *run_decode(void *context)
 {
-    struct bat_loading *loading = context;
-    if (!loading->decoded.map)
-        loading->decode.code = bat_binary_decode(&loading->decoded, &loading->decode.error);
+    struct bat_preparation *preparation = context;
+    if (!preparation->decoded.map)
+        preparation->decode.code =
+            bat_binary_decode(&preparation->decoded, &preparation->decode.error);
     return NULL;
 }
 
 static void *run_find(void *context)
 {
-    struct bat_loading *loading = context;
-    loading->find.code = bat_functions_create_unnamed(loading->decoded.elf, loading->symbols,
-                                                      &loading->functions, &loading->find.error);
+    struct bat_preparation *preparation = context;
+    preparation->find.code =
+        bat_functions_create_unnamed(preparation->decoded.elf, preparation->symbols,
+                                     &preparation->functions, &preparation->find.error);
     return NULL;
 }
 
-static void start(struct task *task, void *(*run)(void *), struct bat_loading *loading)
+static void start(struct task *task, void *(*run)(void *), struct bat_preparation *preparation)
 {
-    task->has_thread = pthread_create(&task->thread, NULL, run, loading) == 0;
+    task->has_thread = pthread_create(&task->thread, NULL, run, preparation) == 0;
     if (!task->has_thread)
-        run(loading);
+        run(preparation);
 }
 
 static void wait_for(struct task *task)
@@ -55,56 +57,59 @@ static void wait_for(struct task *task)
     task->has_thread = false;
 }
 
-struct bat_loading *bat_loading_begin(struct bat_binary *binary, struct bat_elf *symbols)
+struct bat_preparation *bat_preparation_begin(struct bat_binary *binary, struct bat_elf *symbols)
 {
-    struct bat_loading *loading = calloc(1, sizeof(*loading));
-    if (!loading)
+    if (!binary->elf)
         return NULL;
-    loading->binary = binary;
-    loading->decoded = *binary;
-    loading->owns_map = !binary->map;
-    loading->symbols = symbols;
-    start(&loading->find, run_find, loading);
-    start(&loading->decode, run_decode, loading);
-    return loading;
+    struct bat_preparation *preparation = calloc(1, sizeof(*preparation));
+    if (!preparation)
+        return NULL;
+    preparation->binary = binary;
+    preparation->decoded = *binary;
+    preparation->owns_map = !binary->map;
+    preparation->symbols = symbols;
+    start(&preparation->find, run_find, preparation);
+    start(&preparation->decode, run_decode, preparation);
+    return preparation;
 }
 
-bool bat_loading_is_for(const struct bat_loading *loading, const struct bat_binary *binary,
-                        const struct bat_elf *symbols)
+bool bat_preparation_is_for(const struct bat_preparation *preparation,
+                            const struct bat_binary *binary, const struct bat_elf *symbols)
 {
-    return !loading->is_taken && loading->binary == binary && loading->symbols == symbols;
+    return !preparation->is_taken && preparation->binary == binary &&
+           preparation->symbols == symbols;
 }
 
-enum bat_code bat_loading_take(struct bat_loading *loading, struct bat_functions **functions,
-                               struct bat_error *error)
+enum bat_code bat_preparation_take(struct bat_preparation *preparation,
+                                   struct bat_functions **functions, struct bat_error *error)
 {
-    wait_for(&loading->find);
-    wait_for(&loading->decode);
-    loading->is_taken = true;
-    const struct task *failed = loading->find.code ? &loading->find : &loading->decode;
+    wait_for(&preparation->find);
+    wait_for(&preparation->decode);
+    preparation->is_taken = true;
+    const struct task *failed = preparation->find.code ? &preparation->find : &preparation->decode;
     if (failed->code) {
         if (error)
             *error = failed->error;
         return failed->code;
     }
     /* The caller may have decoded the note too. */
-    if (loading->owns_map && !loading->binary->map) {
-        loading->binary->map = loading->decoded.map;
-        loading->owns_map = false;
+    if (preparation->owns_map && !preparation->binary->map) {
+        preparation->binary->map = preparation->decoded.map;
+        preparation->owns_map = false;
     }
-    *functions = loading->functions;
-    loading->functions = NULL;
+    *functions = preparation->functions;
+    preparation->functions = NULL;
     return BAT_OK;
 }
 
-void bat_loading_free(struct bat_loading *loading)
+void bat_preparation_free(struct bat_preparation *preparation)
 {
-    if (!loading)
+    if (!preparation)
         return;
-    wait_for(&loading->find);
-    wait_for(&loading->decode);
-    bat_functions_free(loading->functions);
-    if (loading->owns_map)
-        bat_map_free(loading->decoded.map);
-    free(loading);
+    wait_for(&preparation->find);
+    wait_for(&preparation->decode);
+    bat_functions_free(preparation->functions);
+    if (preparation->owns_map)
+        bat_map_free(preparation->decoded.map);
+    free(preparation);
 }

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Adding one profile to another. */
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "profile.h"
 #include "shared_counts.h"
+
+/* --- Strings ------------------------------------------------------------------------------ */
 
 static enum bat_code merge_strings(struct bat_strings *strings, const struct bat_strings *from)
 {
@@ -17,58 +20,96 @@ static enum bat_code merge_strings(struct bat_strings *strings, const struct bat
     return code;
 }
 
-static enum bat_code merge_foreign(struct bat_profile *profile, const struct bat_profile *from)
+/*
+ * The same; *numbers gets the new numbers of from's strings, to be freed. NULL if they are what
+ * they were.
+ */
+static enum bat_code merge_numbered(struct bat_strings *strings, const struct bat_strings *from,
+                                    uint32_t **numbers)
 {
-    enum bat_code code = BAT_OK;
-    for (uint32_t i = 0; i < from->foreign_counts.count && code == BAT_OK; i++) {
-        const uint64_t *item = bat_counts_item(&from->foreign_counts, i);
-        const char *name = bat_strings_get(&from->foreign_names, (uint32_t)item[0]);
-        uint32_t number;
-        code = bat_strings_add(&profile->foreign_names, name, strlen(name), &number);
-        const uint64_t key = number;
-        if (code == BAT_OK)
-            code = bat_counts_add(&profile->foreign_counts, &key, item[1], 0);
-    }
-    return code;
-}
-
-/* Add fdata records. The even words of a key hold a name's number; numbers has the new ones. */
-static enum bat_code merge_records(struct bat_counts *counts, const struct bat_counts *from,
-                                   const uint32_t *numbers)
-{
+    *numbers = NULL;
+    if (strings->count == 0)
+        return merge_strings(strings, from);
+    uint32_t *made = malloc(((size_t)from->count + 1) * sizeof(*made));
+    if (!made)
+        return BAT_ERR_MEMORY;
+    *numbers = made;
     enum bat_code code = BAT_OK;
     for (uint32_t i = 0; i < from->count && code == BAT_OK; i++) {
-        const uint64_t *item = bat_counts_item(from, i);
-        uint64_t key[BAT_COUNTS_MAX_WORDS];
-        memcpy(key, item, from->words * sizeof(*key));
-        for (uint32_t word = 0; word < from->words; word += 2)
-            key[word] = bat_fdata_word((uint32_t)(key[word] >> 32), numbers[(uint32_t)key[word]]);
-        code = bat_counts_add(counts, key, item[from->words], item[from->words + 1]);
+        const char *string = bat_strings_get(from, i);
+        code = bat_strings_add(strings, string, strlen(string), &made[i]);
     }
     return code;
 }
 
-static enum bat_code merge_fdata(struct bat_fdata *fdata, const struct bat_fdata *from)
+/* --- Tables ------------------------------------------------------------------------------- */
+
+/* A table that gets all items of another one. */
+struct table_merge {
+    struct bat_counts *counts;
+    const struct bat_counts *from;
+    struct bat_counts *used_up; /* from, if it may be empty afterwards; or NULL */
+    /*
+     * New numbers of the strings that keys name in every other word, from the first, in its lower
+     * half; NULL if keys name none, or they stay as they are.
+     */
+    const uint32_t *numbers;
+    uint32_t before; /* how many items counts had */
+    uint32_t added;  /* of from's, how many were added */
+};
+
+/* The key of item number i as counts has it. */
+static const uint64_t *key_of(const struct table_merge *merge, uint32_t i, uint64_t *renamed)
 {
-    const struct bat_strings *names = &from->names;
-    uint32_t *numbers = malloc(((size_t)names->count + 1) * sizeof(*numbers));
-    if (!numbers)
-        return BAT_ERR_MEMORY;
+    const uint64_t *item = bat_counts_item(merge->from, i);
+    if (!merge->numbers)
+        return item;
+    memcpy(renamed, item, merge->from->words * sizeof(*renamed));
+    for (uint32_t word = 0; word < merge->from->words; word += 2)
+        renamed[word] =
+            bat_fdata_word((uint32_t)(item[word] >> 32), merge->numbers[(uint32_t)item[word]]);
+    return renamed;
+}
+
+static enum bat_code merge_renamed(struct table_merge *merge)
+{
     enum bat_code code = BAT_OK;
-    for (uint32_t i = 0; i < names->count && code == BAT_OK; i++) {
-        const char *name = bat_strings_get(names, i);
-        code = bat_strings_add(&fdata->names, name, strlen(name), &numbers[i]);
+    for (uint32_t i = 0; i < merge->from->count && code == BAT_OK; i++) {
+        const uint64_t *values = bat_counts_item(merge->from, i) + merge->from->words;
+        uint64_t renamed[BAT_COUNTS_MAX_WORDS];
+        code = bat_counts_add(merge->counts, key_of(merge, i, renamed), values[0], values[1]);
+        merge->added += code == BAT_OK;
     }
-    if (code == BAT_OK)
-        code = merge_records(&fdata->branches, &from->branches, numbers);
-    if (code == BAT_OK)
-        code = merge_records(&fdata->samples, &from->samples, numbers);
-    free(numbers);
-    fdata->bolted = from->bolted;
-    fdata->no_lbr = from->no_lbr;
-    fdata->seen = true;
     return code;
 }
+
+/* Add all items. On failure merge->added of them have been. */
+static enum bat_code merge_table(struct table_merge *merge)
+{
+    merge->before = merge->counts->count;
+    if (merge->numbers)
+        return merge_renamed(merge);
+    /* Items that are taken over are no longer there, and count in merge->before as if they were. */
+    uint32_t count = merge->from->count;
+    enum bat_code code = merge->used_up ? bat_counts_take(merge->counts, merge->used_up)
+                                        : bat_counts_merge(merge->counts, merge->from);
+    if (code == BAT_OK)
+        merge->added = count;
+    return code;
+}
+
+static void take_back_table(struct table_merge *merge)
+{
+    /* Of a table that was empty, all items are new; from may have none any more. */
+    for (uint32_t i = 0; merge->before != 0 && i < merge->added; i++) {
+        const uint64_t *values = bat_counts_item(merge->from, i) + merge->from->words;
+        uint64_t renamed[BAT_COUNTS_MAX_WORDS];
+        bat_counts_subtract(merge->counts, key_of(merge, i, renamed), values[0], values[1]);
+    }
+    bat_counts_truncate(merge->counts, merge->before);
+}
+
+/* --- Profiles ----------------------------------------------------------------------------- */
 
 /* fdata files can be merged only if their headers are equal. */
 static enum bat_code check_headers(const struct bat_fdata *fdata, const struct bat_fdata *from,
@@ -120,35 +161,126 @@ static enum bat_code fail_add(enum bat_code code, struct bat_error *error)
     return bat_fail(error, code, "not enough memory for the profile");
 }
 
-enum bat_code bat_profile_take(struct bat_profile *profile, struct bat_profile *from,
-                               struct bat_error *error)
+/* What a profile gets from another one, and what it had. */
+struct profile_merge {
+    struct bat_profile *profile;
+    const struct bat_profile *from;
+    uint32_t events, foreign_names, names; /* strings before */
+    uint32_t *foreign_numbers;
+    uint32_t *numbers;
+};
+
+static enum bat_code merge_names(struct profile_merge *merge)
+{
+    struct bat_profile *profile = merge->profile;
+    const struct bat_profile *from = merge->from;
+    merge->events = profile->events.count;
+    merge->foreign_names = profile->foreign_names.count;
+    merge->names = profile->fdata.names.count;
+    enum bat_code code = merge_strings(&profile->events, &from->events);
+    if (code == BAT_OK)
+        code =
+            merge_numbered(&profile->foreign_names, &from->foreign_names, &merge->foreign_numbers);
+    if (code == BAT_OK)
+        code = merge_numbered(&profile->fdata.names, &from->fdata.names, &merge->numbers);
+    return code;
+}
+
+static void take_back_names(struct profile_merge *merge)
+{
+    bat_strings_truncate(&merge->profile->events, merge->events);
+    bat_strings_truncate(&merge->profile->foreign_names, merge->foreign_names);
+    bat_strings_truncate(&merge->profile->fdata.names, merge->names);
+}
+
+/* The tables of a profile, and which of a merge's numbers the strings in their keys have. */
+static const struct {
+    size_t offset;  /* in struct bat_profile */
+    size_t numbers; /* in struct profile_merge; 0: keys name no strings */
+} profile_tables[] = {
+    {offsetof(struct bat_profile, traces), 0},
+    {offsetof(struct bat_profile, samples), 0},
+    {offsetof(struct bat_profile, returns), 0},
+    {offsetof(struct bat_profile, mem_samples), 0},
+    {offsetof(struct bat_profile, foreign_counts), offsetof(struct profile_merge, foreign_numbers)},
+    {offsetof(struct bat_profile, fdata.branches), offsetof(struct profile_merge, numbers)},
+    {offsetof(struct bat_profile, fdata.samples), offsetof(struct profile_merge, numbers)},
+};
+
+#define TABLE_COUNT (sizeof(profile_tables) / sizeof(profile_tables[0]))
+
+static struct bat_counts *table_of(struct bat_profile *profile, size_t i)
+{
+    return (struct bat_counts *)((char *)profile + profile_tables[i].offset);
+}
+
+/* All tables or none. used_up is from, if its tables may be taken over; or NULL. */
+static enum bat_code merge_tables(const struct profile_merge *merge, struct bat_profile *used_up)
+{
+    struct table_merge tables[TABLE_COUNT];
+    enum bat_code code = BAT_OK;
+    size_t done = 0;
+    while (done < TABLE_COUNT && code == BAT_OK) {
+        struct table_merge *table = &tables[done];
+        size_t numbers = profile_tables[done].numbers;
+        *table = (struct table_merge){
+            .counts = table_of(merge->profile, done),
+            .from = (const struct bat_counts *)((const char *)merge->from +
+                                                profile_tables[done].offset),
+            .used_up = used_up ? table_of(used_up, done) : NULL,
+            .numbers = numbers ? *(uint32_t *const *)((const char *)merge + numbers) : NULL};
+        code = merge_table(table);
+        done++;
+    }
+    while (code != BAT_OK && done > 0)
+        take_back_table(&tables[--done]);
+    return code;
+}
+
+static enum bat_code merge_profiles(struct bat_profile *profile, const struct bat_profile *from,
+                                    struct bat_profile *used_up, struct bat_error *error)
 {
     if (from->sum > BAT_COUNT_MAX - profile->sum)
         return bat_fail(error, BAT_ERR_RANGE,
                         "expected counts that add up to less than 2^63 over all inputs, found "
                         "more");
+    enum bat_code code =
+        from->fdata.seen ? check_headers(&profile->fdata, &from->fdata, error) : BAT_OK;
+    if (code != BAT_OK)
+        return code;
+    struct profile_merge merge = {.profile = profile, .from = from};
+    code = merge_names(&merge);
+    if (code == BAT_OK)
+        code = merge_tables(&merge, used_up);
+    if (code != BAT_OK)
+        take_back_names(&merge);
+    free(merge.foreign_numbers);
+    free(merge.numbers);
+    if (code != BAT_OK)
+        return fail_add(code, error);
     profile->sum += from->sum;
-    enum bat_code code = BAT_OK;
     if (from->fdata.seen) {
-        code = check_headers(&profile->fdata, &from->fdata, error);
-        if (code != BAT_OK)
-            return code;
-        code = merge_fdata(&profile->fdata, &from->fdata);
+        profile->fdata.bolted = from->fdata.bolted;
+        profile->fdata.no_lbr = from->fdata.no_lbr;
+        profile->fdata.seen = true;
     }
-    if (code == BAT_OK)
-        code = bat_counts_take(&profile->traces, &from->traces);
-    if (code == BAT_OK)
-        code = bat_counts_take(&profile->samples, &from->samples);
-    if (code == BAT_OK)
-        code = bat_counts_take(&profile->returns, &from->returns);
-    if (code == BAT_OK)
-        code = bat_counts_take(&profile->mem_samples, &from->mem_samples);
-    if (code == BAT_OK)
-        code = merge_strings(&profile->events, &from->events);
-    if (code == BAT_OK)
-        code = merge_foreign(profile, from);
     merge_counters(&profile->counters, &from->counters);
-    return fail_add(code, error);
+    return BAT_OK;
+}
+
+enum bat_code bat_profile_take(struct bat_profile *profile, struct bat_profile *from,
+                               struct bat_error *error)
+{
+    return merge_profiles(profile, from, from, error);
+}
+
+enum bat_code bat_profile_merge(struct bat_profile *profile, const struct bat_profile *from,
+                                struct bat_error *error)
+{
+    if (profile == from)
+        return bat_fail(error, BAT_ERR_ARGUMENT,
+                        "expected another profile to merge, found the same one");
+    return merge_profiles(profile, from, NULL, error);
 }
 
 /* --- Tables that several threads add to --------------------------------------------------- */

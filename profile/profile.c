@@ -2,10 +2,14 @@
 /* Creating and freeing profiles, their options and sums. */
 #include "profile.h"
 
+#include <elf.h>
 #include <stdlib.h>
 #include <string.h>
 
-struct bat_profile *bat_profile_new(const struct bat_profile_target *target)
+#include "options.h"
+
+/* target has its size. NULL if there is no memory. */
+static struct bat_profile *new_profile(const struct bat_profile_target *target)
 {
     struct bat_profile *profile = calloc(1, sizeof(*profile));
     if (!profile)
@@ -33,11 +37,38 @@ struct bat_profile *bat_profile_new(const struct bat_profile_target *target)
     return profile;
 }
 
+enum bat_code bat_profile_new(const struct bat_profile_target *target, struct bat_profile **profile,
+                              struct bat_error *error)
+{
+    *profile = NULL;
+    struct bat_profile_target own;
+    enum bat_code code = bat_options_copy(&own, sizeof(own), target, "bat_profile_target", error);
+    if (code != BAT_OK)
+        return code;
+    *profile = new_profile(&own);
+    return *profile ? BAT_OK : bat_fail(error, BAT_ERR_MEMORY, "not enough memory for a profile");
+}
+
+enum bat_code bat_profile_new_of(const struct bat_binary *binary, struct bat_profile **profile,
+                                 struct bat_error *error)
+{
+    *profile = NULL;
+    if (!binary->elf)
+        return bat_fail(error, BAT_ERR_ARGUMENT, "expected an ELF file, found a raw note");
+    bool is_relocatable = bat_elf_type(binary->elf) == ET_DYN;
+    struct bat_profile_target target = {.size = sizeof(target),
+                                        .base_address =
+                                            is_relocatable ? bat_elf_base_address(binary->elf) : 0,
+                                        .elf = binary->elf,
+                                        .is_bolted = binary->note != NULL};
+    target.build_id = bat_elf_build_id(binary->elf, &target.build_id_size);
+    return bat_profile_new(&target, profile, error);
+}
+
 void bat_profile_free(struct bat_profile *profile)
 {
     if (!profile)
         return;
-    bat_loading_free(profile->loading);
     free(profile->build_id);
     bat_counts_free(&profile->traces);
     bat_counts_free(&profile->samples);
@@ -50,13 +81,6 @@ void bat_profile_free(struct bat_profile *profile)
     bat_counts_free(&profile->fdata.branches);
     bat_counts_free(&profile->fdata.samples);
     free(profile);
-}
-
-void bat_profile_prepare(struct bat_profile *profile, struct bat_binary *binary,
-                         struct bat_elf *symbols)
-{
-    bat_loading_free(profile->loading);
-    profile->loading = binary->elf ? bat_loading_begin(binary, symbols) : NULL;
 }
 
 struct bat_profile_counters bat_profile_counters(const struct bat_profile *profile)
@@ -83,21 +107,6 @@ void bat_profile_drop_memory(struct bat_profile *profile)
     bat_counts_free(&profile->mem_samples);
 }
 
-void bat_profile_keep_all_records(struct bat_profile *profile, bool keep)
-{
-    profile->keeps_all_records = keep;
-}
-
-void bat_profile_expect_judgement(struct bat_profile *profile, bool expect)
-{
-    profile->will_be_judged = expect;
-}
-
-void bat_profile_keep_unknown_data(struct bat_profile *profile, bool keep)
-{
-    profile->keeps_unknown_data = keep;
-}
-
 const char *bat_profile_foreign_id(const struct bat_profile *profile)
 {
     const uint64_t *most = NULL;
@@ -118,11 +127,11 @@ enum bat_profile_kind bat_profile_main_kind(const struct bat_profile *profile)
 
 struct bat_profile *bat_profile_new_part(const struct bat_profile *profile)
 {
-    struct bat_profile_target target = {.build_id = profile->build_id,
-                                        .build_id_size = profile->build_id_size,
-                                        .base_address = profile->base_address,
-                                        .ignore_build_id = profile->ignore_build_id,
-                                        .elf = profile->elf,
-                                        .is_bolted = profile->is_bolted};
-    return bat_profile_new(&target);
+    const struct bat_profile_target target = {.build_id = profile->build_id,
+                                              .build_id_size = profile->build_id_size,
+                                              .base_address = profile->base_address,
+                                              .ignore_build_id = profile->ignore_build_id,
+                                              .elf = profile->elf,
+                                              .is_bolted = profile->is_bolted};
+    return new_profile(&target);
 }

@@ -5,7 +5,6 @@
 
 #include "bat_profile.h"
 #include "counts.h"
-#include "loading.h"
 #include "string_table.h"
 
 /* Records read from fdata: they are in terms of the input binary already. */
@@ -34,14 +33,15 @@ struct bat_profile {
     struct bat_counts_batch trace_batch; /* pending additions to traces, for the reader only */
     struct bat_counts returns;           /* addresses of branches that are returns by R records */
     struct bat_counts mem_samples;       /* address of a load, address that it read: count */
-    bool keeps_unknown_data;             /* translate loads from outside the binary's data too */
-    bool keeps_all_records;              /* ... and all records that perf2bolt writes */
-    bool will_be_judged;                 /* bat_records_judge() will get its records */
     struct bat_strings events;
     struct bat_strings foreign_names; /* objects other than the binary that locations name */
     struct bat_counts foreign_counts; /* number in foreign_names: locations */
     struct bat_fdata fdata;
-    struct bat_loading *loading; /* started by bat_profile_prepare(), or NULL */
+    /* Where addresses that are added from memory come from: see bat_profile_set_mapping(). */
+    bool is_mapped;
+    uint64_t bias; /* subtracted from them */
+    uint64_t low;  /* of the binary's own addresses: [low, high) */
+    uint64_t high;
     uint64_t
         sum; /* of the counts of all text records: at most BAT_COUNT_MAX, so that no total wraps */
     struct bat_profile_counters counters;

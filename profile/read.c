@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "input.h"
+#include "options.h"
 #include "perf_data.h"
 #include "perf_script.h"
 #include "profile.h"
@@ -268,26 +269,43 @@ static void run_stretches(struct stretch *stretches, unsigned count)
     }
 }
 
-static enum bat_code gather_stretches(struct bat_profile *profile, struct stretch *stretches,
-                                      unsigned count, struct bat_shared_profile *shared,
-                                      struct bat_error *error)
+/* Fail with the first error of a stretch, if there is one. */
+static enum bat_code check_stretches(struct stretch *stretches, unsigned count,
+                                     struct bat_error *error)
 {
+    for (unsigned i = 0; i < count; i++) {
+        struct stretch *stretch = &stretches[i];
+        if (stretch->code == BAT_OK)
+            continue;
+        if (stretch->error.place == BAT_PLACE_TEXT && i != 0)
+            stretch->error.line += lines_before(stretch);
+        if (error)
+            *error = stretch->error;
+        return stretch->code;
+    }
+    return BAT_OK;
+}
+
+/*
+ * Put together what all stretches have read, as the profile of the first. What was shared among
+ * them is added to a profile that does not share.
+ */
+static enum bat_code gather_stretches(struct stretch *stretches, unsigned count,
+                                      struct bat_shared_profile *shared, struct bat_error *error)
+{
+    if (count == 1)
+        return BAT_OK;
+    struct bat_profile *whole = bat_profile_new_part(stretches[0].profile);
+    if (!whole)
+        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory to read the profile");
     enum bat_code code = BAT_OK;
     for (unsigned i = 0; i < count && code == BAT_OK; i++) {
-        struct stretch *stretch = &stretches[i];
-        code = stretch->code;
-        if (code == BAT_OK) {
-            code = bat_profile_take(profile, stretch->profile, error);
-            bat_profile_free(stretch->profile);
-            stretch->profile = NULL;
-        } else {
-            if (stretch->error.place == BAT_PLACE_TEXT && i != 0)
-                stretch->error.line += lines_before(stretch);
-            if (error)
-                *error = stretch->error;
-        }
+        code = bat_profile_take(whole, stretches[i].profile, error);
+        bat_profile_free(stretches[i].profile);
+        stretches[i].profile = NULL;
     }
-    return code == BAT_OK && shared ? bat_profile_take_shared(profile, shared, error) : code;
+    stretches[0].profile = whole;
+    return code == BAT_OK ? bat_profile_take_shared(whole, shared, error) : code;
 }
 
 static unsigned count_threads(const struct bat_read_options *options, uint64_t size)
@@ -385,13 +403,16 @@ static enum bat_code read_text(struct bat_profile *profile, int file, bool is_st
         else if (shared)
             bat_profile_share(stretches[i].profile, shared);
     }
-    uint64_t bytes_before = profile->counters.bytes;
     if (code == BAT_OK) {
         run_stretches(stretches, count);
-        code = gather_stretches(profile, stretches, count, shared, error);
+        code = check_stretches(stretches, count, error);
     }
-    if (code == BAT_OK && is_stream && profile->counters.bytes == bytes_before)
+    if (code == BAT_OK)
+        code = gather_stretches(stretches, count, shared, error);
+    if (code == BAT_OK && is_stream && stretches[0].profile->counters.bytes == 0)
         code = bat_fail(error, BAT_ERR_SYNTAX, "expected a profile, found no input");
+    if (code == BAT_OK)
+        code = bat_profile_take(profile, stretches[0].profile, error);
     for (unsigned i = 0; stretches && i < count; i++)
         bat_profile_free(stretches[i].profile);
     bat_shared_profile_free(shared);
@@ -452,13 +473,37 @@ static enum bat_code read_file(struct bat_profile *profile, const char *path, in
 enum bat_code bat_profile_read(struct bat_profile *profile, const char *path,
                                const struct bat_read_options *options, struct bat_error *error)
 {
-    static const struct bat_read_options defaults = {0};
-    bool is_standard_input = strcmp(path, "-") == 0;
-    int file = is_standard_input ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    if (strcmp(path, "-") == 0)
+        return bat_profile_read_file(profile, STDIN_FILENO, options, error);
+    struct bat_read_options own;
+    enum bat_code code = bat_options_copy(&own, sizeof(own), options, "bat_read_options", error);
+    if (code != BAT_OK)
+        return code;
+    int file = open(path, O_RDONLY | O_CLOEXEC);
     if (file < 0)
         return bat_fail(error, BAT_ERR_IO, "%s", strerror(errno));
-    enum bat_code code = read_file(profile, path, file, options ? options : &defaults, error);
-    if (!is_standard_input)
-        close(file);
+    code = read_file(profile, path, file, &own, error);
+    close(file);
+    return code;
+}
+
+enum bat_code bat_profile_read_file(struct bat_profile *profile, int file,
+                                    const struct bat_read_options *options, struct bat_error *error)
+{
+    struct bat_read_options own;
+    enum bat_code code = bat_options_copy(&own, sizeof(own), options, "bat_read_options", error);
+    return code == BAT_OK ? read_file(profile, "-", file, &own, error) : code;
+}
+
+enum bat_code bat_profile_read_memory(struct bat_profile *profile, const void *bytes, size_t size,
+                                      const struct bat_read_options *options,
+                                      struct bat_error *error)
+{
+    int file;
+    enum bat_code code = bat_temporary_of_bytes(bytes, size, &file, error);
+    if (code != BAT_OK)
+        return code;
+    code = bat_profile_read_file(profile, file, options, error);
+    close(file);
     return code;
 }

@@ -67,6 +67,28 @@ uint64_t bat_records_count(const struct bat_records *records)
     return records->kind == BAT_PROFILE_BRANCHES ? records->branches.count : records->samples.count;
 }
 
+static struct bat_record_end end_of(const struct bat_records *records, const uint64_t *words)
+{
+    struct bat_record_end end = {.kind = (unsigned)(words[0] >> 32), .offset = words[1]};
+    end.name = bat_records_name(records, (uint32_t)words[0], &end.is_escaped);
+    return end;
+}
+
+bool bat_records_get(const struct bat_records *records, uint64_t i, struct bat_record *record)
+{
+    if (i >= bat_records_count(records))
+        return false;
+    bool has_branches = records->kind == BAT_PROFILE_BRANCHES;
+    const struct bat_counts *counts = has_branches ? &records->branches : &records->samples;
+    const uint64_t *item = bat_counts_item(counts, (uint32_t)i);
+    *record = (struct bat_record){.from = end_of(records, item),
+                                  .count = item[counts->words],
+                                  .mispredictions = item[counts->words + 1]};
+    if (has_branches)
+        record->to = end_of(records, item + 2);
+    return true;
+}
+
 const char *bat_records_name(const struct bat_records *records, uint32_t name, bool *is_escaped)
 {
     *is_escaped = false;

@@ -35,6 +35,15 @@ static uint32_t find_slot(const struct bat_strings *strings, const char *string,
     return slot;
 }
 
+/* Fill the empty slots with all strings. */
+static void fill_slots(struct bat_strings *strings)
+{
+    for (uint32_t i = 0; i < strings->count; i++) {
+        const char *name = bat_strings_get(strings, i);
+        strings->slots[find_slot(strings, name, strlen(name))] = i + 1;
+    }
+}
+
 static enum bat_code grow(struct bat_strings *strings)
 {
     if (strings->capacity > UINT32_MAX / 8)
@@ -52,11 +61,18 @@ static enum bat_code grow(struct bat_strings *strings)
     free(strings->slots);
     strings->slots = slots;
     strings->capacity = capacity;
-    for (uint32_t i = 0; i < strings->count; i++) {
-        const char *name = bat_strings_get(strings, i);
-        strings->slots[find_slot(strings, name, strlen(name))] = i + 1;
-    }
+    fill_slots(strings);
     return BAT_OK;
+}
+
+void bat_strings_truncate(struct bat_strings *strings, uint32_t count)
+{
+    if (count == strings->count)
+        return;
+    strings->text_size = strings->starts[count];
+    strings->count = count;
+    memset(strings->slots, 0, (size_t)strings->capacity * 2 * sizeof(*strings->slots));
+    fill_slots(strings);
 }
 
 static enum bat_code append_text(struct bat_strings *strings, const char *string, size_t size)

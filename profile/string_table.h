@@ -22,6 +22,9 @@ void bat_strings_free(struct bat_strings *strings);
 enum bat_code bat_strings_add(struct bat_strings *strings, const char *string, size_t size,
                               uint32_t *number);
 
+/* Forget all strings but the first `count`. Linear in them. */
+void bat_strings_truncate(struct bat_strings *strings, uint32_t count);
+
 /* The number of a string, or BAT_NONE. */
 uint32_t bat_strings_find(const struct bat_strings *strings, const char *string, size_t size);
 

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "high_descriptor.h"
@@ -58,6 +59,21 @@ enum bat_code bat_temporary_copy(int stream, const void *bytes, size_t size, int
     code = bat_temporary_write(*file, bytes, size, error);
     if (code == BAT_OK)
         code = copy_stream(stream, *file, error);
+    if (code != BAT_OK)
+        close(*file);
+    return code;
+}
+
+enum bat_code bat_temporary_of_bytes(const void *bytes, size_t size, int *file,
+                                     struct bat_error *error)
+{
+    *file = bat_high_descriptor(memfd_create("profile", MFD_CLOEXEC));
+    enum bat_code code = *file < 0 ? bat_temporary_open(file, error) : BAT_OK;
+    if (code != BAT_OK)
+        return code;
+    code = bat_temporary_write(*file, bytes, size, error);
+    if (code == BAT_OK && lseek(*file, 0, SEEK_SET) != 0)
+        code = bat_fail(error, BAT_ERR_IO, "reading a temporary file: %s", strerror(errno));
     if (code != BAT_OK)
         close(*file);
     return code;

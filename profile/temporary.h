@@ -12,6 +12,13 @@ enum bat_code bat_temporary_open(int *file, struct bat_error *error);
 enum bat_code bat_temporary_copy(int stream, const void *bytes, size_t size, int *file,
                                  struct bat_error *error);
 
+/*
+ * Open one in memory, where the system has that, with these bytes, to be read from its start. The
+ * caller closes it.
+ */
+enum bat_code bat_temporary_of_bytes(const void *bytes, size_t size, int *file,
+                                     struct bat_error *error);
+
 /* Append bytes to a temporary file. */
 enum bat_code bat_temporary_write(int file, const void *bytes, size_t size,
                                   struct bat_error *error);

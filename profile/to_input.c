@@ -133,10 +133,12 @@ static enum bat_code copy_events(const struct bat_profile *profile, struct bat_p
 
 static struct bat_profile *new_result(const struct bat_elf *input)
 {
-    struct bat_profile_target target = {0};
+    struct bat_profile_target target = {.size = sizeof(target)};
     target.build_id = bat_elf_build_id(input, &target.build_id_size);
     target.base_address = bat_elf_type(input) == ET_DYN ? bat_elf_base_address(input) : 0;
-    return bat_profile_new(&target);
+    struct bat_profile *result;
+    bat_profile_new(&target, &result, NULL);
+    return result;
 }
 
 static enum bat_code move_all(struct input_move *move, struct bat_profile *result)

@@ -11,6 +11,7 @@
 #include "instructions.h"
 #include "key_sort.h"
 #include "loading.h"
+#include "options.h"
 #include "original.h"
 #include "profile.h"
 #include "records.h"
@@ -127,7 +128,7 @@ static enum bat_code translate_branch(struct translation *translation, const str
         translation_touch(translation, to.function, trace->count);
     if (to.function != BAT_NONE)
         translation_touch(translation, to.function, 0);
-    if (!translation->profile->keeps_all_records && from.function != BAT_NONE &&
+    if (!translation->options.keep_all_records && from.function != BAT_NONE &&
         records_of_table(translation, from.function))
         return translation_flow_branch(translation, trace, from, to);
     return translation_add(translation, from, to, trace->count, trace->mispredictions);
@@ -160,7 +161,7 @@ static enum bat_code translate_by_table(struct translation *translation, uint32_
             return BAT_OK;
         from--;
     }
-    if (!translation->profile->keeps_all_records)
+    if (!translation->options.keep_all_records)
         return translation_flow_run(translation, function, start + from, trace);
     uint32_t parent = translation_parent(translation, function);
     struct bat_fallthrough_walk walk = bat_map_fallthroughs(
@@ -291,7 +292,7 @@ static void want_code(const struct translation *translation, uint32_t function, 
 static enum bat_code open_uncovered(struct translation *translation, struct bat_elf *symbols)
 {
     struct bat_records *records = translation->records;
-    bool is_judged = translation->fdata_of->will_be_judged;
+    bool is_judged = translation->options.will_be_judged;
     uint8_t *wanted = calloc((size_t)records->function_count + 1, 1);
     if (!wanted)
         return fail_add(translation->error, BAT_ERR_MEMORY);
@@ -390,9 +391,9 @@ static enum bat_code translate_memory(struct translation *translation,
     struct bat_records *records = translation->records;
     if (records->kind != BAT_PROFILE_BRANCHES)
         return BAT_OK;
-    return bat_translate_memory(records, translation->profile,
-                                symbols ? symbols : records->binary->elf, find_place, translation,
-                                translation->error);
+    return bat_translate_memory(
+        records, translation->profile, symbols ? symbols : records->binary->elf,
+        translation->options.keep_unknown_data, find_place, translation, translation->error);
 }
 
 /* --- The profile -------------------------------------------------------------------------- */
@@ -432,14 +433,14 @@ static enum bat_code copy_events(struct bat_records *records, const struct bat_p
 static enum bat_code load_binary(struct translation *translation, struct bat_elf *symbols)
 {
     struct bat_records *records = translation->records;
-    struct bat_loading *begun = translation->profile->loading;
-    if (begun && bat_loading_is_for(begun, records->binary, symbols))
-        return bat_loading_take(begun, &records->functions, translation->error);
-    struct bat_loading *loading = bat_loading_begin(records->binary, symbols);
-    enum bat_code code = loading
-                             ? bat_loading_take(loading, &records->functions, translation->error)
-                             : fail_add(translation->error, BAT_ERR_MEMORY);
-    bat_loading_free(loading);
+    struct bat_preparation *begun = translation->options.preparation;
+    if (begun && bat_preparation_is_for(begun, records->binary, symbols))
+        return bat_preparation_take(begun, &records->functions, translation->error);
+    struct bat_preparation *preparation = bat_preparation_begin(records->binary, symbols);
+    enum bat_code code =
+        preparation ? bat_preparation_take(preparation, &records->functions, translation->error)
+                    : fail_add(translation->error, BAT_ERR_MEMORY);
+    bat_preparation_free(preparation);
     return code;
 }
 
@@ -571,7 +572,7 @@ static enum bat_code translate_profile(struct translation *translation, struct b
     translation->records = made;
     made->binary = binary;
     made->kind = kind;
-    made->is_parity = translation->fdata_of->keeps_all_records;
+    made->is_parity = translation->options.keep_all_records;
     made->branches = bat_counts_new(4);
     made->samples = bat_counts_new(2);
     made->starts_reached = bat_counts_new(2);
@@ -587,37 +588,60 @@ static enum bat_code translate_profile(struct translation *translation, struct b
         bat_records_free(made);
         return code;
     }
-    if (!translation->fdata_of->will_be_judged)
+    if (!translation->options.will_be_judged)
         bat_records_forget_code(made);
     *records = made;
     return BAT_OK;
 }
 
+/* The options as the library has them, and what kind of samples they ask for. */
+static enum bat_code read_options(struct translation *translation,
+                                  const struct bat_translate_options *options,
+                                  enum bat_profile_kind *kind)
+{
+    enum bat_code code = bat_options_copy(&translation->options, sizeof(translation->options),
+                                          options, "bat_translate_options", translation->error);
+    if (code != BAT_OK)
+        return code;
+    *kind = translation->options.basic_samples ? BAT_PROFILE_SAMPLES
+                                               : bat_profile_main_kind(translation->fdata_of);
+    return BAT_OK;
+}
+
 enum bat_code bat_profile_translate(const struct bat_profile *profile, struct bat_binary *binary,
-                                    struct bat_elf *symbols, const struct bat_original *original,
-                                    enum bat_profile_kind kind, struct bat_records **records,
-                                    struct bat_error *error)
+                                    const struct bat_translate_options *options,
+                                    struct bat_records **records, struct bat_error *error)
 {
     *records = NULL;
     if (!binary->elf)
         return bat_fail(error, BAT_ERR_ARGUMENT, "expected an ELF file, found a raw note");
     struct translation translation = {.profile = profile, .fdata_of = profile, .error = error};
-    return translate_profile(&translation, binary, symbols, original, kind, records);
+    enum bat_profile_kind kind;
+    enum bat_code code = read_options(&translation, options, &kind);
+    if (code != BAT_OK)
+        return code;
+    return translate_profile(&translation, binary, translation.options.symbols,
+                             translation.options.original, kind, records);
 }
 
 enum bat_code bat_profile_translate_moved(const struct bat_profile *moved,
                                           const struct bat_profile *profile,
                                           const struct bat_original *original,
-                                          enum bat_profile_kind kind, struct bat_records **records,
-                                          struct bat_error *error)
+                                          const struct bat_translate_options *options,
+                                          struct bat_records **records, struct bat_error *error)
 {
     *records = NULL;
+    struct translation translation = {
+        .profile = moved, .fdata_of = profile, .hashes_of = original, .error = error};
+    enum bat_profile_kind kind;
+    enum bat_code code = read_options(&translation, options, &kind);
+    if (code != BAT_OK)
+        return code;
+    translation.options.preparation = NULL;
     struct bat_binary *input = calloc(1, sizeof(*input));
     if (!input)
         return fail_add(error, BAT_ERR_MEMORY);
-    enum bat_code code = bat_binary_without_note(original->elf, input, error);
-    struct translation translation = {
-        .profile = moved, .fdata_of = profile, .hashes_of = original, .error = error};
+    code = bat_binary_without_note(original->elf, input, error);
     if (code == BAT_OK)
         code = translate_profile(&translation, input, original->input_symbols, NULL, kind, records);
     if (code == BAT_OK) {

@@ -14,7 +14,8 @@ struct memory_translation {
     struct bat_records *records;
     const struct bat_profile *profile;
     struct bat_data_symbols *data;
-    uint32_t *names; /* for each datum that loads read: its name, as in records */
+    uint32_t *names;   /* for each datum that loads read: its name, as in records */
+    bool keep_unknown; /* loads from outside the binary's data */
     bat_place_fn *find_place;
     void *context;
     struct bat_error *error;
@@ -116,7 +117,7 @@ static enum bat_code translate_sample(struct memory_translation *translation,
         return BAT_OK;
     key[0] = bat_fdata_word(BAT_KIND_MEMORY, function);
     bool is_known = find_data(translation, sample[1], key + 2);
-    if (!is_known && !translation->profile->keeps_unknown_data) {
+    if (!is_known && !translation->keep_unknown) {
         counters->memory_unknown += count;
         return BAT_OK;
     }
@@ -126,13 +127,14 @@ static enum bat_code translate_sample(struct memory_translation *translation,
 }
 
 enum bat_code bat_translate_memory(struct bat_records *records, const struct bat_profile *profile,
-                                   const struct bat_elf *symbols, bat_place_fn *find_place,
-                                   void *context, struct bat_error *error)
+                                   const struct bat_elf *symbols, bool keep_unknown,
+                                   bat_place_fn *find_place, void *context, struct bat_error *error)
 {
     if (profile->mem_samples.count == 0)
         return BAT_OK;
     struct memory_translation translation = {.records = records,
                                              .profile = profile,
+                                             .keep_unknown = keep_unknown,
                                              .find_place = find_place,
                                              .context = context,
                                              .error = error};

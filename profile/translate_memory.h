@@ -12,9 +12,13 @@
  */
 typedef bool bat_place_fn(void *context, uint64_t address, uint32_t *function, uint64_t *offset);
 
-/* Add the profile's memory samples to the records' branches. symbols is the file with symbols. */
+/*
+ * Add the profile's memory samples to the records' branches. symbols is the file with symbols.
+ * keep_unknown: also those that read no data of the binary.
+ */
 enum bat_code bat_translate_memory(struct bat_records *records, const struct bat_profile *profile,
-                                   const struct bat_elf *symbols, bat_place_fn *find_place,
-                                   void *context, struct bat_error *error);
+                                   const struct bat_elf *symbols, bool keep_unknown,
+                                   bat_place_fn *find_place, void *context,
+                                   struct bat_error *error);
 
 #endif

@@ -13,6 +13,7 @@ struct translation {
     const struct bat_profile *profile;
     const struct bat_profile *fdata_of;   /* its fdata records are added */
     const struct bat_original *hashes_of; /* its note has the hashes; NULL: the binary's own note */
+    struct bat_translate_options options;
     struct bat_records *records;
     struct bat_counts_batch batch; /* not yet in records->branches */
     uint8_t *touched;              /* for each function: it has samples */

@@ -98,6 +98,12 @@ struct bat_map_index;
  * f.address in the output binary (ascending, repeats allowed), input_offsets[e] is the offset
  * from the input function's start, shifted left by one, with BAT_BRANCH_ENTRY in the lowest bit.
  * The n-th entry of f without that bit has its hash and index at position f.first_block + n.
+ *
+ * This structure is open, other handles of the library are not: programs that read a note go over
+ * its arrays, entry by entry, and a call for each would take longer than what they do with it. All
+ * members but index are for callers to read, and stay what they are as long as the library's
+ * soname does; later versions add members at the end. Maps are made by bat_decode() and
+ * bat_builder_finish(), and changed by functions of the library alone.
  */
 struct bat_map {
     enum bat_version version;

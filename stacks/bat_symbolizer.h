@@ -21,6 +21,7 @@ struct bat_symbolizer;
 typedef char *bat_demangle_fn(const char *name);
 
 struct bat_symbolizer_options {
+    size_t size;               /* sizeof(struct bat_symbolizer_options) */
     const char *original;      /* the binary that BOLT read, or NULL */
     const char *debug_file;    /* debug information of original, or of the binary; or NULL */
     bool ignore_build_id;      /* accept original whatever its build-id */
@@ -34,7 +35,8 @@ struct bat_symbolizer_options {
  *
  * Missing debug information is a failure only if debug_file is given: see
  * bat_symbolizer_no_debug(). Fails as bat_elf_open(), bat_binary_open() and bat_original_open() do,
- * and with BAT_ERR_MISMATCH for a debug_file of another build.
+ * with BAT_ERR_MISMATCH for a debug_file of another build, and with BAT_ERR_ARGUMENT for options
+ * without their size.
  */
 BAT_API enum bat_code bat_symbolizer_open(const char *path,
                                           const struct bat_symbolizer_options *options,
@@ -73,6 +75,7 @@ struct bat_source_frame {
 };
 
 struct bat_frames_options {
+    size_t size;      /* sizeof(struct bat_frames_options) */
     bool plain_names; /* functions as debug information names them, without scopes; no symbols */
     bool folders;     /* fill the folders that the compiler ran in */
     bool no_inlines;  /* one frame: the innermost place, in the function that has the code */
@@ -87,8 +90,8 @@ enum bat_symbolizer_found {
 
 /*
  * The frames of an address of the binary itself, innermost first. There is at least one; all of its
- * members can be unknown. pc says what the address stands for. *frames is valid until the next
- * call.
+ * members can be unknown. pc says what the address stands for. options may be NULL; without their
+ * size the answer is NOWHERE. *frames is valid until the next call.
  */
 BAT_API enum bat_symbolizer_found bat_symbolizer_frames(struct bat_symbolizer *symbolizer,
                                                         uint64_t address, enum bat_frame_pc pc,

@@ -228,8 +228,7 @@ static bool make_names(struct symbol_index *index)
 {
     const struct bat_symbol *symbols = NULL;
     size_t count = 0;
-    /* Casts const away: the symbols were read before, so elf is not changed. */
-    struct bat_elf *elf = (struct bat_elf *)index->elf;
+    struct bat_elf *elf = index->elf;
     if (bat_elf_symbols(elf, false, &symbols, &count, NULL) != BAT_OK)
         return false;
     if (count == 0 && bat_elf_symbols(elf, true, &symbols, &count, NULL) != BAT_OK)

@@ -14,7 +14,7 @@ struct named_symbol {
 };
 
 struct symbol_index {
-    const struct bat_elf *elf;
+    struct bat_elf *elf;
     const struct bat_symbol **by_address; /* ascending, one for each address */
     size_t count;
     struct bat_symbol *plt; /* made here: one for each entry of a PLT, called "f@plt" */

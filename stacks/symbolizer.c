@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "options.h"
+
 /* No instruction is longer (x86-64). */
 #define INSTRUCTION_MAX 15u
 
@@ -36,7 +38,8 @@ static enum bat_code open_original(struct bat_symbolizer *symbolizer,
 {
     if (!options->original)
         return BAT_OK;
-    struct bat_original_options pairing = {.ignore_build_id = options->ignore_build_id};
+    const struct bat_original_options pairing = {.size = sizeof(pairing),
+                                                 .ignore_build_id = options->ignore_build_id};
     enum bat_code code = bat_original_open(options->original, &symbolizer->binary, &pairing,
                                            &symbolizer->original, error);
     if (code != BAT_OK && error) {
@@ -67,10 +70,12 @@ static enum bat_code open_debuginfo(struct bat_symbolizer *symbolizer,
 enum bat_code bat_symbolizer_open(const char *path, const struct bat_symbolizer_options *options,
                                   struct bat_symbolizer **symbolizer, struct bat_error *error)
 {
-    static const struct bat_symbolizer_options none;
-    if (!options)
-        options = &none;
     *symbolizer = NULL;
+    struct bat_symbolizer_options own;
+    enum bat_code code =
+        bat_options_copy(&own, sizeof(own), options, "bat_symbolizer_options", error);
+    if (code != BAT_OK)
+        return code;
     struct bat_symbolizer *made = calloc(1, sizeof(*made));
     if (!made || !(made->path = strdup(path))) {
         free(made);
@@ -78,14 +83,14 @@ enum bat_code bat_symbolizer_open(const char *path, const struct bat_symbolizer_
     }
     const char *slash = strrchr(made->path, '/');
     made->file_name = slash ? slash + 1 : made->path;
-    made->demangle = options->demangle;
-    enum bat_code code = open_binary(made, path, options, error);
+    made->demangle = own.demangle;
+    code = open_binary(made, path, &own, error);
     if (code == BAT_OK)
         code = symbol_index_make(&made->symbols, made->elf, error);
     if (code == BAT_OK)
-        code = open_original(made, options, error);
+        code = open_original(made, &own, error);
     if (code == BAT_OK)
-        code = open_debuginfo(made, options, error);
+        code = open_debuginfo(made, &own, error);
     if (code != BAT_OK) {
         bat_symbolizer_close(made);
         return code;
@@ -262,11 +267,14 @@ enum bat_symbolizer_found bat_symbolizer_frames(struct bat_symbolizer *symbolize
     uint64_t original = inside;
     *frames = &unknown;
     *count = 1;
+    struct bat_frames_options own;
+    if (bat_options_copy(&own, sizeof(own), options, "bat_frames_options", NULL) != BAT_OK)
+        return BAT_FOUND_NOWHERE;
     bool moved =
         !symbolizer->original || find_original(symbolizer, inside, pc != BAT_PC_EXACT, &original);
     if (!reserve_frames(symbolizer, 1))
         return BAT_FOUND_NOWHERE;
-    size_t known = moved ? debug_frames(symbolizer, original, options) : 0;
+    size_t known = moved ? debug_frames(symbolizer, original, &own) : 0;
     if (known == 0)
         symbolizer->frames[0] = unknown;
     *frames = symbolizer->frames;
@@ -275,7 +283,7 @@ enum bat_symbolizer_found bat_symbolizer_frames(struct bat_symbolizer *symbolize
         moved && symbolizer->original ? &symbolizer->original_symbols : &symbolizer->symbols;
     const struct bat_symbol *symbol =
         symbol_index_at(index, index == &symbolizer->symbols ? inside : original);
-    if (symbol && !options->plain_names)
+    if (symbol && !own.plain_names)
         apply_symbol(&symbolizer->frames[*count - 1], symbol);
     if (moved && (known || symbol))
         return BAT_FOUND;

@@ -423,7 +423,7 @@ int main(int argc, char **argv)
         return (int)tool_end(TOOL_BAD);
     }
     struct arguments arguments = {
-        .files = {.binary = {.demangle = demangle}},
+        .files = {.binary = {.size = sizeof(arguments.files.binary), .demangle = demangle}},
         .print = {.style = as_addr2line ? STYLE_GNU : STYLE_LLVM,
                   .functions = as_addr2line ? FUNCTIONS_NONE : FUNCTIONS_LINKAGE,
                   .inlines = !as_addr2line,

@@ -235,8 +235,8 @@ static bool validate_note(struct file *file, struct bat_elf *original)
         return false;
     }
     file->binary = &binary;
-    struct bat_validate_options options = {.round_trip = file->options->round_trip,
-                                           .original = original};
+    struct bat_validate_options options = {
+        .size = sizeof(options), .round_trip = file->options->round_trip, .original = original};
     struct bat_verdict verdict;
     bool ended = bat_validate(&binary, &options, receive, file, &verdict, &error) == BAT_OK;
     if (!ended)

@@ -40,6 +40,7 @@ struct bat_verdict {
 };
 
 struct bat_validate_options {
+    size_t size;              /* sizeof(struct bat_validate_options) */
     bool round_trip;          /* encode again and compare with the bytes */
     struct bat_elf *original; /* the binary that BOLT read, or NULL */
 };
@@ -55,10 +56,10 @@ struct bat_validate_options {
  * of tables. The note is decoded once, so it is safe if another program changes its file
  * meanwhile. options may be NULL: no round trip, no original.
  *
- * Returns BAT_OK whatever is found; another code (BAT_ERR_MEMORY, a damaged symbol table) means
- * that not all checks were made. Time is n log n in entries and symbols; memory, besides the map,
- * 16 bytes for each block of the largest function, 8 for each table and for each symbol.
- * No global state.
+ * Returns BAT_OK whatever is found; another code (BAT_ERR_MEMORY, a damaged symbol table, options
+ * without their size) means that not all checks were made. Time is n log n in entries and symbols;
+ * memory, besides the map, 16 bytes for each block of the largest function, 8 for each table and
+ * for each symbol. No global state.
  */
 BAT_API enum bat_code bat_validate(struct bat_binary *binary,
                                    const struct bat_validate_options *options,

@@ -3,6 +3,7 @@
 
 #include "bat_decoder.h"
 #include "checking.h"
+#include "options.h"
 
 /* True if a code of bat_binary_decode() means that the note is damaged. */
 static bool is_about_note(enum bat_code code)
@@ -63,17 +64,20 @@ enum bat_code bat_validate(struct bat_binary *binary, const struct bat_validate_
                            bat_finding_fn *finding, void *context, struct bat_verdict *verdict,
                            struct bat_error *error)
 {
-    static const struct bat_validate_options no_options = {0};
     *verdict = (struct bat_verdict){0};
+    struct bat_validate_options own;
+    enum bat_code code =
+        bat_options_copy(&own, sizeof(own), options, "bat_validate_options", error);
+    if (code != BAT_OK)
+        return code;
     struct bat_checking checking = {
         .binary = binary,
-        .options = options ? options : &no_options,
+        .options = &own,
         .receive = finding,
         .context = context,
         .verdict = verdict,
         .error = error,
     };
-    enum bat_code code = BAT_OK;
     struct bat_error cause;
     if (!binary->map)
         code = bat_binary_decode(binary, &cause);

@@ -66,9 +66,10 @@ static void add_traces(struct bat_profile *profile, uint64_t address)
 static void write_profiles(struct bat_debuginfo *debuginfo, const struct bat_elf *elf,
                            uint64_t address)
 {
-    struct bat_profile_target target = {.base_address = 0};
-    struct bat_profile *profile = bat_profile_new(&target);
-    fuzz_expect(profile != NULL, "there is memory for a profile");
+    struct bat_profile_target target = {.size = sizeof(target), .base_address = 0};
+    struct bat_profile *profile;
+    fuzz_expect(bat_profile_new(&target, &profile, NULL) == BAT_OK,
+                "there is memory for a profile");
     add_traces(profile, address);
     struct bat_autofdo_counters counters;
     struct bat_error error;

@@ -123,7 +123,7 @@ static void count_round_trips(const struct bat_finding *finding, void *context)
 static void validate(struct bat_map *map, const uint8_t *data, size_t size)
 {
     struct bat_binary binary = {.map = map, .note = data, .note_size = size};
-    const struct bat_validate_options options = {.round_trip = true};
+    const struct bat_validate_options options = {.size = sizeof(options), .round_trip = true};
     struct bat_verdict verdict;
     struct bat_error error;
     enum bat_code code = bat_validate(&binary, &options, count_round_trips, NULL, &verdict, &error);

@@ -93,7 +93,8 @@ static void use_note(const char *path)
         free(names);
     }
     struct bat_verdict verdict;
-    const struct bat_validate_options options = {.round_trip = true, .original = binary.elf};
+    const struct bat_validate_options options = {
+        .size = sizeof(options), .round_trip = true, .original = binary.elf};
     code = bat_validate(&binary, &options, NULL, NULL, &verdict, &error);
     if (code != BAT_OK)
         fuzz_expect_error(code, &error, UINT64_MAX);

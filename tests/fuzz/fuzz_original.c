@@ -69,17 +69,19 @@ static uint64_t choose_address(const struct bat_original *original, struct fuzz_
 static struct bat_profile *make_profile(const struct bat_original *original,
                                         struct fuzz_bytes *bytes, uint64_t *samples)
 {
-    const struct bat_profile_target target = {0};
-    struct bat_profile *profile = bat_profile_new(&target);
-    fuzz_expect(profile != NULL, "there is memory for a profile");
+    const struct bat_profile_target target = {.size = sizeof(target)};
+    struct bat_profile *profile;
+    fuzz_expect(bat_profile_new(&target, &profile, NULL) == BAT_OK,
+                "there is memory for a profile");
     while (bytes->left != 0) {
-        uint64_t trace[3];
-        for (int i = 0; i < 3; i++)
-            trace[i] = choose_address(original, bytes);
-        uint64_t count = fuzz_take(bytes, 1);
-        fuzz_expect(bat_counts_add(&profile->traces, trace, count, count / 2) == BAT_OK,
-                    "few traces add up");
-        *samples += count;
+        struct bat_trace trace = {.is_return = false};
+        trace.branch = choose_address(original, bytes);
+        trace.from = choose_address(original, bytes);
+        trace.to = choose_address(original, bytes);
+        trace.count = fuzz_take(bytes, 1);
+        trace.mispredictions = trace.count / 2;
+        fuzz_expect(bat_profile_add_trace(profile, &trace, NULL) == BAT_OK, "few traces add up");
+        *samples += trace.count;
     }
     return profile;
 }
@@ -138,19 +140,19 @@ static void check_judgements(struct bat_records *records)
 }
 
 /* With and without the input's code, and with and without perf2bolt's records. */
-static void check_records(struct bat_profile *profile, const struct bat_profile *moved,
+static void check_records(const struct bat_profile *profile, const struct bat_profile *moved,
                           struct bat_binary *binary, const struct bat_original *original,
                           struct fuzz_bytes *bytes)
 {
     uint64_t choice = fuzz_take(bytes, 1);
     struct bat_records *records;
-    bat_profile_keep_all_records(profile, choice & 1);
-    bat_profile_expect_judgement(profile, choice & 2);
+    const struct bat_translate_options options = {.size = sizeof(options),
+                                                  .keep_all_records = choice & 1,
+                                                  .will_be_judged = choice & 2,
+                                                  .original = choice & 8 ? original : NULL};
     enum bat_code code =
-        choice & 4 ? bat_profile_translate_moved(moved, profile, original, BAT_PROFILE_BRANCHES,
-                                                 &records, NULL)
-                   : bat_profile_translate(profile, binary, NULL, choice & 8 ? original : NULL,
-                                           BAT_PROFILE_BRANCHES, &records, NULL);
+        choice & 4 ? bat_profile_translate_moved(moved, profile, original, &options, &records, NULL)
+                   : bat_profile_translate(profile, binary, &options, &records, NULL);
     fuzz_expect(code == BAT_OK, "any profile can be translated");
     check_judgements(records);
 }

@@ -74,7 +74,7 @@ static void check_folded(struct bat_folded *folded)
 static void check(struct bat_symbolizer *symbolizer, struct bat_stack_place *place,
                   struct bat_folded *folded, const char *text, size_t length)
 {
-    static const struct bat_frames_options options;
+    static const struct bat_frames_options options = {.size = sizeof(options)};
     char *line = malloc(length ? length : 1);
     if (!line)
         fuzz_fail("no memory");

@@ -16,10 +16,11 @@
 static struct bat_profile *new_profile(void)
 {
     const struct bat_elf *elf = profile_binary()->elf;
-    struct bat_profile_target target = {.elf = elf, .is_bolted = true};
+    struct bat_profile_target target = {.size = sizeof(target), .elf = elf, .is_bolted = true};
     target.build_id = bat_elf_build_id(elf, &target.build_id_size);
-    struct bat_profile *profile = bat_profile_new(&target);
-    fuzz_expect(profile != NULL, "there is memory for a profile");
+    struct bat_profile *profile;
+    fuzz_expect(bat_profile_new(&target, &profile, NULL) == BAT_OK,
+                "there is memory for a profile");
     return profile;
 }
 
@@ -27,11 +28,9 @@ static struct bat_profile *new_profile(void)
 static struct bat_profile *read_descriptor(int file, const struct bat_read_options *options,
                                            size_t size)
 {
-    char path[64];
-    snprintf(path, sizeof(path), "/proc/self/fd/%d", file);
     struct bat_profile *profile = new_profile();
     struct bat_error error = {0};
-    enum bat_code code = bat_profile_read(profile, path, options, &error);
+    enum bat_code code = bat_profile_read_file(profile, file, options, &error);
     if (code == BAT_OK)
         return profile;
     fuzz_expect_error(code, &error, size);
@@ -129,8 +128,10 @@ static void expect_same_as_text(struct bat_profile *profile)
 
 void read_both_ways(const uint8_t *data, size_t size, bool basic_samples)
 {
-    const struct bat_read_options options = {
-        .threads = 1, .basic_samples = basic_samples, .keep_kernel_branches = size % 2 != 0};
+    const struct bat_read_options options = {.size = sizeof(options),
+                                             .threads = 1,
+                                             .basic_samples = basic_samples,
+                                             .keep_kernel_branches = size % 2 != 0};
     struct bat_profile *profile = read_file(data, size, &options);
     if (profile)
         expect_sums(profile);

@@ -26,21 +26,30 @@ static uint64_t count_lines(const uint8_t *bytes, size_t size)
     return lines;
 }
 
+/* What cannot be read leaves a profile as it was: here empty. */
+static void expect_untouched(const struct bat_profile *profile)
+{
+    static const struct bat_profile_counters none;
+    const struct bat_profile_counters counters = bat_profile_counters(profile);
+    fuzz_expect(bat_profile_distinct(profile) == 0 && !bat_profile_foreign_id(profile) &&
+                    !bat_profile_event(profile, 0) && bat_profile_memory_samples(profile) == 0 &&
+                    memcmp(&counters, &none, sizeof(none)) == 0,
+                "a profile that cannot be read adds nothing");
+}
+
 struct bat_profile *profile_read(const void *bytes, size_t size)
 {
-    struct bat_profile_target target = {0};
+    struct bat_profile_target target = {.size = sizeof(target)};
     target.build_id = bat_elf_build_id(profile_binary()->elf, &target.build_id_size);
-    struct bat_profile *profile = bat_profile_new(&target);
-    fuzz_expect(profile != NULL, "there is memory for a profile");
-    int file = fuzz_memory_file(bytes, size);
-    char path[64];
-    snprintf(path, sizeof(path), "/proc/self/fd/%d", file);
-    struct bat_read_options options = {.threads = 1};
+    struct bat_profile *profile;
+    fuzz_expect(bat_profile_new(&target, &profile, NULL) == BAT_OK,
+                "there is memory for a profile");
+    struct bat_read_options options = {.size = sizeof(options), .threads = 1};
     struct bat_error error = {0};
-    enum bat_code code = bat_profile_read(profile, path, &options, &error);
-    close(file);
+    enum bat_code code = bat_profile_read_memory(profile, bytes, size, &options, &error);
     if (code == BAT_OK)
         return profile;
+    expect_untouched(profile);
     fuzz_expect(code == error.code && error.message[0], "an error names itself");
     if (error.place == BAT_PLACE_TEXT)
         fuzz_expect(error.line >= 1 && error.line <= count_lines(bytes, size) &&
@@ -69,8 +78,7 @@ char *profile_translate(const struct bat_profile *profile, size_t *size)
 {
     struct bat_records *records;
     struct bat_error error = {0};
-    enum bat_code code = bat_profile_translate(profile, profile_binary(), NULL, NULL,
-                                               bat_profile_main_kind(profile), &records, &error);
+    enum bat_code code = bat_profile_translate(profile, profile_binary(), NULL, &records, &error);
     if (code != BAT_OK) {
         fuzz_expect(code == error.code && error.message[0], "an error names itself");
         return NULL;

@@ -38,10 +38,10 @@ static inline struct bat_elf *open_binary(void)
 
 static inline struct bat_profile *profile_of(const struct bat_elf *elf)
 {
-    struct bat_profile_target target = {.elf = elf, .is_bolted = true};
+    struct bat_profile_target target = {.size = sizeof(target), .elf = elf, .is_bolted = true};
     target.build_id = bat_elf_build_id(elf, &target.build_id_size);
-    struct bat_profile *profile = bat_profile_new(&target);
-    assert_non_null(profile);
+    struct bat_profile *profile;
+    assert_int_equal(bat_profile_new(&target, &profile, NULL), BAT_OK);
     return profile;
 }
 

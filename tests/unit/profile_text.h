@@ -11,9 +11,9 @@
 
 static inline struct bat_profile *new_profile(void)
 {
-    const struct bat_profile_target target = {.base_address = 0};
-    struct bat_profile *profile = bat_profile_new(&target);
-    assert_non_null(profile);
+    const struct bat_profile_target target = {.size = sizeof(target), .base_address = 0};
+    struct bat_profile *profile;
+    assert_int_equal(bat_profile_new(&target, &profile, NULL), BAT_OK);
     return profile;
 }
 

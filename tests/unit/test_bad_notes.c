@@ -139,7 +139,7 @@ static void try_note(const uint8_t *bytes, size_t size)
     uint8_t *copy = malloc(size ? size : 1);
     memcpy(copy, bytes, size);
     struct bat_binary binary = {.note = copy, .note_size = size};
-    struct bat_validate_options options = {.round_trip = true};
+    struct bat_validate_options options = {.size = sizeof(options), .round_trip = true};
     struct bat_verdict verdict = {0};
     struct bat_error error;
     assert_int_equal(bat_validate(&binary, &options, check_finding, NULL, &verdict, &error),

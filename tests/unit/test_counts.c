@@ -172,6 +172,67 @@ static void test_merge(void **state)
     bat_counts_free(&right);
 }
 
+/* What cannot be added altogether is taken back, and what was there is found as before. */
+static void test_taken_back(void **state)
+{
+    (void)state;
+    for (uint64_t bad = 0; bad < 100; bad += 33) {
+        struct bat_counts left = bat_counts_new(2);
+        struct bat_counts right = bat_counts_new(2);
+        for (uint64_t i = 0; i < 2000; i++) {
+            const uint64_t key[2] = {i, 7};
+            if (i % 2)
+                assert_int_equal(bat_counts_add(&left, key, i, i == 2 * bad + 1 ? UINT64_MAX : 1),
+                                 BAT_OK);
+            assert_int_equal(bat_counts_add(&right, key, 3, 1), BAT_OK);
+        }
+        assert_int_equal(bat_counts_merge(&left, &right), BAT_ERR_RANGE);
+        assert_int_equal(left.count, 1000);
+        for (uint64_t i = 0; i < 2000; i++) {
+            const uint64_t key[2] = {i, 7};
+            if (i % 2)
+                assert_count(&left, key, i, i == 2 * bad + 1 ? UINT64_MAX : 1);
+            else
+                assert_null(bat_counts_find(&left, key));
+        }
+        bat_counts_free(&left);
+        bat_counts_free(&right);
+    }
+}
+
+static void test_truncate(void **state)
+{
+    (void)state;
+    struct bat_counts counts = bat_counts_new(1);
+    struct bat_strings strings = {0};
+    bat_counts_truncate(&counts, 0);
+    bat_strings_truncate(&strings, 0);
+    uint32_t number;
+    for (uint64_t i = 0; i < 200; i++) {
+        char name[8];
+        assert_int_equal(bat_counts_add(&counts, &i, i, 0), BAT_OK);
+        snprintf(name, sizeof(name), "s%u", (unsigned)i);
+        assert_int_equal(bat_strings_add(&strings, name, strlen(name), &number), BAT_OK);
+    }
+    for (uint64_t kept = 200; kept > 0; kept -= 50) {
+        bat_counts_truncate(&counts, (uint32_t)kept);
+        bat_strings_truncate(&strings, (uint32_t)kept);
+        for (uint64_t i = 0; i < 200; i++) {
+            char name[8];
+            snprintf(name, sizeof(name), "s%u", (unsigned)i);
+            assert_int_equal(bat_counts_find(&counts, &i) != NULL, i < kept);
+            assert_int_equal(bat_strings_find(&strings, name, strlen(name)),
+                             i < kept ? i : BAT_NONE);
+        }
+    }
+    /* What is added then has the next number. */
+    assert_int_equal(bat_strings_add(&strings, "new", 3, &number), BAT_OK);
+    assert_int_equal(number, 50);
+    assert_string_equal(bat_strings_get(&strings, 50), "new");
+    bat_counts_free(&counts);
+    bat_strings_free(&strings);
+}
+
 static void test_sort(void **state)
 {
     (void)state;
@@ -337,6 +398,7 @@ int main(void)
         cmocka_unit_test(test_overflow),     cmocka_unit_test(test_merge),
         cmocka_unit_test(test_sort),         cmocka_unit_test(test_strings),
         cmocka_unit_test(test_many_strings), cmocka_unit_test(test_beginnings),
+        cmocka_unit_test(test_taken_back),   cmocka_unit_test(test_truncate),
         cmocka_unit_test(test_take),         cmocka_unit_test(test_shared),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

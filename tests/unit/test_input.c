@@ -567,8 +567,10 @@ static void count_progress(uint64_t bytes, void *sum)
 static void assert_large_sums(const struct large_file *large, unsigned threads, size_t size)
 {
     uint64_t progress = 0;
-    const struct bat_read_options options = {
-        .threads = threads, .progress = count_progress, .progress_context = &progress};
+    const struct bat_read_options options = {.size = sizeof(options),
+                                             .threads = threads,
+                                             .progress = count_progress,
+                                             .progress_context = &progress};
     struct bat_profile *profile = new_profile();
     struct bat_error error = {0};
     if (bat_profile_read(profile, large->path, &options, &error) != BAT_OK)
@@ -597,7 +599,7 @@ static void assert_large_error(const struct large_file *large, unsigned threads,
     const off_t places[2] = {(off_t)(bad * large->line), (off_t)(also_bad * large->line)};
     for (unsigned i = 0; i < 2; i++)
         assert_int_equal(pwrite(large->file, "S g", 3, places[i]), 3);
-    const struct bat_read_options options = {.threads = threads};
+    const struct bat_read_options options = {.size = sizeof(options), .threads = threads};
     struct bat_profile *profile = new_profile();
     struct bat_error error = {0};
     assert_int_equal(bat_profile_read(profile, large->path, &options, &error), BAT_ERR_SYNTAX);
@@ -664,7 +666,7 @@ static void test_large_file_with_large_counts(void **state)
         snprintf(text, sizeof(text), "S %-40x %20s\n", 0xabc, "4999999999999999999");
         assert_int_equal(pwrite(large.file, text, 64, places[i]), 64);
     }
-    const struct bat_read_options options = {.threads = 2};
+    const struct bat_read_options options = {.size = sizeof(options), .threads = 2};
     struct bat_profile *profile = new_profile();
     struct bat_error error = {0};
     assert_int_equal(bat_profile_read(profile, large.path, &options, &error), BAT_ERR_RANGE);
@@ -687,7 +689,7 @@ static void test_large_file_with_long_line(void **state)
     assert_int_equal(pwrite(large.file, blanks, 2 * MIB, (off_t)(first * 64)), 2 * MIB);
     free(blanks);
     for (unsigned threads = 1; threads <= 2; threads++) {
-        const struct bat_read_options options = {.threads = threads};
+        const struct bat_read_options options = {.size = sizeof(options), .threads = threads};
         struct bat_profile *profile = new_profile();
         struct bat_error error = {0};
         assert_int_equal(bat_profile_read(profile, large.path, &options, &error), BAT_ERR_SYNTAX);
@@ -711,7 +713,7 @@ static void test_large_fdata(void **state)
     for (size_t i = 1; i < lines; i++)
         snprintf(text + i * LINE, LINE + 1, "1 name%zu %-40zx %14zu\n", i % 10, i % 16, i);
     char *path = write_file(text, LINE * lines);
-    const struct bat_read_options options = {.threads = 2};
+    const struct bat_read_options options = {.size = sizeof(options), .threads = 2};
     struct bat_profile *profile = new_profile();
     assert_int_equal(bat_profile_read(profile, path, &options, NULL), BAT_OK);
     assert_int_equal(bat_profile_counters(profile).fdata_records, lines - 1);

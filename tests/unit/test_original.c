@@ -390,7 +390,8 @@ static void test_a_stripped_file(void **state)
 /* Without its build-id a file has to fit by its functions. */
 static void test_without_build_id(void **state)
 {
-    const struct bat_original_options ignoring = {.ignore_build_id = true};
+    const struct bat_original_options ignoring = {.size = sizeof(ignoring),
+                                                  .ignore_build_id = true};
     struct copy copy = copy_file(INPUT);
     const Elf64_Shdr *section = find_section(&copy, SHT_SYMTAB);
     Elf64_Sym *symbols = (Elf64_Sym *)(void *)(copy.bytes + section->sh_offset);
@@ -451,7 +452,7 @@ static void test_a_raw_note(void **state)
 
 /* --- While others prepare ------------------------------------------------------------------- */
 
-/* bat_profile_prepare() does not change the binary, so it may be paired at the same time. */
+/* bat_preparation_begin() does not change the binary, so it may be paired at the same time. */
 static void test_beside_preparing(void **state)
 {
     (void)state;
@@ -459,12 +460,13 @@ static void test_beside_preparing(void **state)
     struct bat_original *original;
     struct bat_records *records;
     struct bat_error error;
-    const struct bat_profile_target target = {.is_bolted = true};
+    const struct bat_profile_target target = {.size = sizeof(target), .is_bolted = true};
     for (unsigned i = 0; i < 2; i++) {
-        struct bat_profile *profile = bat_profile_new(&target);
-        assert_non_null(profile);
+        struct bat_profile *profile;
+        assert_int_equal(bat_profile_new(&target, &profile, NULL), BAT_OK);
         assert_int_equal(bat_binary_find_note(BOLTED, &binary, &error), BAT_OK);
-        bat_profile_prepare(profile, &binary, NULL);
+        struct bat_preparation *preparation = bat_preparation_begin(&binary, NULL);
+        assert_non_null(preparation);
         const struct bat_symbol *symbols;
         size_t count;
         assert_int_equal(bat_elf_symbols(binary.elf, false, &symbols, &count, &error), BAT_OK);
@@ -475,13 +477,15 @@ static void test_beside_preparing(void **state)
             assert_int_equal(bat_binary_decode(&binary, &error), BAT_OK);
             const struct bat_map *map = binary.map;
             assert_int_equal(bat_original_open(INPUT, &binary, NULL, &original, &error), BAT_OK);
-            assert_int_equal(bat_profile_translate(profile, &binary, NULL, original,
-                                                   BAT_PROFILE_BRANCHES, &records, &error),
+            const struct bat_translate_options options = {
+                .size = sizeof(options), .original = original, .preparation = preparation};
+            assert_int_equal(bat_profile_translate(profile, &binary, &options, &records, &error),
                              BAT_OK);
             assert_ptr_equal(binary.map, map);
             bat_records_free(records);
             bat_original_close(original);
         }
+        bat_preparation_free(preparation);
         bat_profile_free(profile);
         bat_binary_close(&binary);
     }

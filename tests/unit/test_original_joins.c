@@ -19,9 +19,9 @@ struct joining {
 static int begin(void **state)
 {
     static struct joining joining;
-    const struct bat_profile_target target = {0};
-    joining = (struct joining){.result = bat_profile_new(&target)};
-    assert_non_null(joining.result);
+    const struct bat_profile_target target = {.size = sizeof(target)};
+    joining = (struct joining){.result = NULL};
+    assert_int_equal(bat_profile_new(&target, &joining.result, NULL), BAT_OK);
     joining.joins = input_joins_new(joining.result, &joining.counters);
     *state = &joining;
     return 0;

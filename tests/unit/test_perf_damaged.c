@@ -76,11 +76,13 @@ static enum bat_code read_bytes(const struct fixture *fixture, const uint8_t *da
 {
     assert_int_equal(ftruncate(fixture->file, (off_t)size), 0);
     assert_int_equal(pwrite(fixture->file, data, size, 0), size);
-    struct bat_profile_target target = {.elf = fixture->elf, .is_bolted = true};
+    struct bat_profile_target target = {
+        .size = sizeof(target), .elf = fixture->elf, .is_bolted = true};
     target.build_id = bat_elf_build_id(fixture->elf, &target.build_id_size);
-    struct bat_profile *profile = bat_profile_new(&target);
-    assert_non_null(profile);
-    const struct bat_read_options options = {.threads = 1, .basic_samples = basic};
+    struct bat_profile *profile;
+    assert_int_equal(bat_profile_new(&target, &profile, NULL), BAT_OK);
+    const struct bat_read_options options = {
+        .size = sizeof(options), .threads = 1, .basic_samples = basic};
     enum bat_code code = bat_profile_read(profile, fixture->path, &options, error);
     *counters = bat_profile_counters(profile);
     bat_profile_free(profile);

@@ -70,7 +70,8 @@ static void test_basic_samples(void **state)
     first_trace(trace);
     struct bat_elf *elf = open_binary();
     const struct bat_read_options options[] = {
-        {.basic_samples = true}, {.basic_samples = true, .has_process = true, .process = 8}};
+        {.size = sizeof(options[0]), .basic_samples = true},
+        {.size = sizeof(options[0]), .basic_samples = true, .has_process = true, .process = 8}};
     for (size_t i = 0; i < COUNT(names) * COUNT(options); i++) {
         const size_t n = i % COUNT(options);
         struct perf_bytes bytes = load(names[i / COUNT(options)]);
@@ -117,7 +118,7 @@ static uint64_t count_of_process_8(const struct perf_bytes *record)
     put_record(&bytes, RECORD_SAMPLE, 0, others, sizeof(others));
     struct bat_elf *elf = open_binary();
     struct bat_profile *profile = profile_of(elf);
-    const struct bat_read_options options = {.basic_samples = true};
+    const struct bat_read_options options = {.size = sizeof(options), .basic_samples = true};
     assert_int_equal(read_bytes(profile, &bytes, &options, NULL), BAT_OK);
     uint64_t count = bat_profile_counters(profile).sample_records - 1;
     assert_int_equal(bat_profile_counters(profile).perf_foreign_samples, 1 - count);
@@ -204,7 +205,8 @@ static void test_kernel_branches(void **state)
         make_stream(SAMPLE_IP | SAMPLE_TID | SAMPLE_BRANCH_STACK, fields, sizeof(fields));
     struct bat_elf *elf = open_binary();
     for (int keep = 0; keep < 2; keep++) {
-        const struct bat_read_options options = {.keep_kernel_branches = keep};
+        const struct bat_read_options options = {.size = sizeof(options),
+                                                 .keep_kernel_branches = keep};
         struct bat_profile *profile = profile_of(elf);
         assert_int_equal(read_bytes(profile, &bytes, &options, NULL), BAT_OK);
         assert_trace(profile, a + 9, a + 1, BAT_TRACE_BRANCH_ONLY, 1, 0);

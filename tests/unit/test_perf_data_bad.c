@@ -152,7 +152,8 @@ static void test_nothing_to_use(void **state)
 {
     (void)state;
     struct perf_bytes bytes = load("file.data");
-    const struct bat_read_options other_process = {.has_process = true, .process = 9};
+    const struct bat_read_options other_process = {
+        .size = sizeof(other_process), .has_process = true, .process = 9};
     assert_refused(&bytes, &other_process, BAT_ERR_MISMATCH, BAT_NO_OFFSET,
                    "expected process 9 to have small.bolt, found it in 7, 8");
     struct bat_elf *elf = open_binary();

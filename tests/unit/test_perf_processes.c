@@ -28,10 +28,10 @@ static struct scene open_scene(bool is_fixed)
 {
     struct scene scene = {0};
     assert_int_equal(bat_elf_open(TEST_DATA "/demo/small.bolt", &scene.elf, NULL), BAT_OK);
-    struct bat_profile_target target = {.elf = scene.elf, .is_bolted = true};
+    struct bat_profile_target target = {
+        .size = sizeof(target), .elf = scene.elf, .is_bolted = true};
     target.build_id = bat_elf_build_id(scene.elf, &target.build_id_size);
-    scene.profile = bat_profile_new(&target);
-    assert_non_null(scene.profile);
+    assert_int_equal(bat_profile_new(&target, &scene.profile, NULL), BAT_OK);
     assert_int_equal(perf_binary_init(&scene.binary, scene.profile, NULL), BAT_OK);
     assert_true(scene.binary.is_fixed);
     scene.binary.is_fixed = is_fixed;

@@ -37,10 +37,11 @@ static int close_binary(void **state)
 
 static struct bat_profile *profile_of_binary(bool is_bolted)
 {
-    struct bat_profile_target target = {.elf = binary, .is_bolted = is_bolted};
+    struct bat_profile_target target = {
+        .size = sizeof(target), .elf = binary, .is_bolted = is_bolted};
     target.build_id = bat_elf_build_id(binary, &target.build_id_size);
-    struct bat_profile *profile = bat_profile_new(&target);
-    assert_non_null(profile);
+    struct bat_profile *profile;
+    assert_int_equal(bat_profile_new(&target, &profile, NULL), BAT_OK);
     return profile;
 }
 

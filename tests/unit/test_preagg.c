@@ -96,8 +96,8 @@ static void test_constants(void **state)
     bat_profile_free(profile);
 
     /* A base address moves addresses, but neither constants nor what is outside. */
-    const struct bat_profile_target target = {.base_address = 0x1000};
-    profile = bat_profile_new(&target);
+    const struct bat_profile_target target = {.size = sizeof(target), .base_address = 0x1000};
+    assert_int_equal(bat_profile_new(&target, &profile, NULL), BAT_OK);
     read_text(profile, bat_preagg_read,
               "T -2 3 -1 1\nT -3 3 4 1\nT 1 0 2 3\nT X:5 6 7 1\nS 10 1\n");
     assert_trace(profile, MINUS_2, 0x1003, MINUS_1, 1, 0);
@@ -134,12 +134,13 @@ static const uint8_t build_id[] = {0xab, 0x10, 0x00, 0xff};
 
 static struct bat_profile *profile_of_build_id(size_t size, bool ignore)
 {
-    const struct bat_profile_target target = {.build_id = size ? build_id : NULL,
+    const struct bat_profile_target target = {.size = sizeof(target),
+                                              .build_id = size ? build_id : NULL,
                                               .build_id_size = size,
                                               .base_address = 0x400000,
                                               .ignore_build_id = ignore};
-    struct bat_profile *profile = bat_profile_new(&target);
-    assert_non_null(profile);
+    struct bat_profile *profile;
+    assert_int_equal(bat_profile_new(&target, &profile, NULL), BAT_OK);
     return profile;
 }
 

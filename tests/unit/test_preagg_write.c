@@ -104,9 +104,9 @@ static void test_returns(void **state)
 static void test_base_address(void **state)
 {
     (void)state;
-    const struct bat_profile_target target = {.base_address = 0x400000};
-    struct bat_profile *profile = bat_profile_new(&target);
-    assert_non_null(profile);
+    const struct bat_profile_target target = {.size = sizeof(target), .base_address = 0x400000};
+    struct bat_profile *profile;
+    assert_int_equal(bat_profile_new(&target, &profile, NULL), BAT_OK);
     add(&profile->traces, 0x400010, 0x400020, 0x400030, 1, 0);
     add(&profile->traces, 0, 0x400020, 0x400030, 1, 0);
     add(&profile->traces, MINUS_3, 0x400020, 0x400030, 1, 0);
@@ -116,8 +116,8 @@ static void test_base_address(void **state)
     static const char expected[] = "T 0 20 30 1\nB 10 0 1 0\nT 10 20 30 1\n"
                                    "B 40 fffffffffffffff0 1 0\nr 20 30 1\nS 99 2\n";
     assert_written(profile, expected);
-    struct bat_profile *again = bat_profile_new(&target);
-    assert_non_null(again);
+    struct bat_profile *again;
+    assert_int_equal(bat_profile_new(&target, &again, NULL), BAT_OK);
     read_text(again, bat_preagg_read, expected);
     assert_trace(again, 0x400010, 0x400020, 0x400030, 1, 0);
     assert_trace(again, 0, 0x400020, 0x400030, 1, 0);

@@ -151,7 +151,7 @@ static void test_no_debug_information(void **state)
     const struct bat_error *reason = bat_symbolizer_no_debug(symbolizer);
     assert_non_null(reason);
     assert_int_equal(reason->code, BAT_ERR_NO_DEBUG);
-    static const struct bat_frames_options options;
+    static const struct bat_frames_options options = {.size = sizeof(options)};
     const struct bat_source_frame *frames;
     size_t count;
     assert_int_equal(bat_symbolizer_frames(symbolizer, main_symbol->address + 1, BAT_PC_RETURN,

@@ -36,7 +36,7 @@ static void receive(const struct bat_finding *finding, void *context)
 
 static void validate_binary(struct bat_binary *binary, bool round_trip, struct findings *findings)
 {
-    struct bat_validate_options options = {.round_trip = round_trip};
+    struct bat_validate_options options = {.size = sizeof(options), .round_trip = round_trip};
     struct bat_error error;
     findings->count = 0;
     assert_int_equal(bat_validate(binary, &options, receive, findings, &findings->verdict, &error),

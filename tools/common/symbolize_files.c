@@ -60,7 +60,8 @@ struct bat_symbolizer *symbolize_files_given(const struct symbolize_files *files
 static void open_other(struct symbolize_files *files, struct opened_file *other)
 {
     /* The original and the debug file of the given binary are not those of others. */
-    struct bat_symbolizer_options plain = {.demangle = files->options->binary.demangle};
+    struct bat_symbolizer_options plain = {.size = sizeof(plain),
+                                           .demangle = files->options->binary.demangle};
     const struct bat_symbolizer_options *options = files->given ? &plain : &files->options->binary;
     if (bat_symbolizer_open(other->path, options, &other->symbolizer, &other->error) == BAT_OK)
         return;

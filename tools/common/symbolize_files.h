@@ -6,8 +6,8 @@
 #include "bat_symbolizer.h"
 
 struct symbolize_files_options {
-    const char *path; /* the binary of addresses without a file name; or NULL */
-    struct bat_symbolizer_options binary;
+    const char *path;                     /* the binary of addresses without a file name; or NULL */
+    struct bat_symbolizer_options binary; /* with its size */
 };
 
 struct symbolize_files;

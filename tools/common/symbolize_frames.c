@@ -44,6 +44,7 @@ void text_frame_find(struct symbolize_text *text, size_t i, struct text_frame *f
         return;
     const struct symbolize_options *options = &text->printer->options;
     struct bat_frames_options wanted = {
+        .size = sizeof(wanted),
         .plain_names = options->functions == FUNCTIONS_SHORT,
         .folders = options->paths == PATHS_RELATIVE,
         .no_inlines = !options->inlines,

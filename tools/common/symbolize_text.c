@@ -67,6 +67,7 @@ static void answer_code(struct symbolize_text *text, struct bat_symbolizer *symb
 {
     const struct symbolize_options *options = &text->printer->options;
     struct bat_frames_options wanted = {
+        .size = sizeof(wanted),
         .plain_names = options->functions != FUNCTIONS_LINKAGE,
         .folders = options->paths == PATHS_RELATIVE,
         .no_inlines = !options->inlines && options->style != STYLE_GNU,

@@ -26,6 +26,7 @@ struct work {
     struct bat_elf *original_symbols; /* NULL: the input binary's own */
     struct bat_original *original;    /* NULL: none was given */
     struct bat_profile *profile;
+    struct bat_preparation *preparation; /* NULL: not worth it */
     struct bat_records *records;
     struct bat_output *outputs[OUTPUTS_MAX]; /* of -o, then of -w, as far as they are given */
     size_t output_count;
@@ -103,7 +104,8 @@ static enum tool_exit open_original(struct work *work)
     if (!work->binary.map && bat_binary_decode(&work->binary, &work->error) != BAT_OK)
         return fail(work, arguments->note ? arguments->note : arguments->binary);
     work->original_symbols = separate_symbols_open(arguments->original, arguments->debug_file);
-    const struct bat_original_options original_options = {.output_symbols = work->symbols,
+    const struct bat_original_options original_options = {.size = sizeof(original_options),
+                                                          .output_symbols = work->symbols,
                                                           .input_symbols = work->original_symbols,
                                                           .ignore_build_id =
                                                               arguments->ignore_build_id};
@@ -131,7 +133,8 @@ static enum tool_exit read_profiles(struct work *work)
 {
     const struct translate_request *arguments = work->arguments;
     size_t size;
-    struct bat_profile_target target = {.ignore_build_id = arguments->ignore_build_id};
+    struct bat_profile_target target = {.size = sizeof(target),
+                                        .ignore_build_id = arguments->ignore_build_id};
     target.build_id = bat_elf_build_id(work->binary.elf, &size);
     target.build_id_size = size;
     target.elf = work->binary.elf;
@@ -140,18 +143,16 @@ static enum tool_exit read_profiles(struct work *work)
                        bat_elf_note(work->binary.elf, &note, &size, NULL, NULL) == BAT_OK;
     target.base_address =
         report_is_relocatable(work->binary.elf) ? bat_elf_base_address(work->binary.elf) : 0;
-    work->profile = bat_profile_new(&target);
-    if (!work->profile) {
-        tool_message(NULL, "not enough memory");
-        return TOOL_BAD;
-    }
+    if (bat_profile_new(&target, &work->profile, &work->error) != BAT_OK)
+        return fail(work, NULL);
     if (arguments->format <= FORMAT_YAML && (!arguments->original || arguments->parity))
-        bat_profile_prepare(work->profile, &work->binary, work->symbols);
+        work->preparation = bat_preparation_begin(&work->binary, work->symbols);
     struct progress progress;
     progress_begin(&progress, arguments->profiles, arguments->profile_count, arguments->quiet);
     enum tool_exit status = TOOL_FINE;
     for (size_t i = 0; i < arguments->profile_count && status == TOOL_FINE; i++) {
-        struct bat_read_options read_options = {.threads = arguments->threads,
+        struct bat_read_options read_options = {.size = sizeof(read_options),
+                                                .threads = arguments->threads,
                                                 .basic_samples = arguments->basic_samples,
                                                 .keep_kernel_branches = arguments->keep_interrupts,
                                                 .has_process = arguments->has_process,
@@ -169,25 +170,29 @@ static enum tool_exit read_profiles(struct work *work)
         }
     }
     progress_end(&progress);
-    bat_profile_keep_unknown_data(work->profile, arguments->keep_unknown_data);
-    bat_profile_keep_all_records(work->profile, arguments->parity);
-    bat_profile_expect_judgement(work->profile, !arguments->quiet);
     if (arguments->drop_memory)
         bat_profile_drop_memory(work->profile);
     return status;
 }
 
-static enum bat_profile_kind profile_kind(const struct work *work)
+static struct bat_translate_options translate_options(const struct work *work)
 {
-    return work->arguments->basic_samples ? BAT_PROFILE_SAMPLES
-                                          : bat_profile_main_kind(work->profile);
+    const struct translate_request *arguments = work->arguments;
+    return (struct bat_translate_options){.size = sizeof(struct bat_translate_options),
+                                          .symbols = work->symbols,
+                                          .original = work->original,
+                                          .preparation = work->preparation,
+                                          .basic_samples = arguments->basic_samples,
+                                          .keep_all_records = arguments->parity,
+                                          .keep_unknown_data = arguments->keep_unknown_data,
+                                          .will_be_judged = !arguments->quiet};
 }
 
 static enum tool_exit translate(struct work *work)
 {
-    enum bat_profile_kind kind = profile_kind(work);
-    if (bat_profile_translate(work->profile, &work->binary, work->symbols, work->original, kind,
-                              &work->records, &work->error) != BAT_OK)
+    const struct bat_translate_options options = translate_options(work);
+    if (bat_profile_translate(work->profile, &work->binary, &options, &work->records,
+                              &work->error) != BAT_OK)
         return fail(work, work->error.place == BAT_PLACE_SECTION && work->arguments->note
                               ? work->arguments->note
                               : work->arguments->binary);
@@ -449,9 +454,10 @@ static enum tool_exit run_records_original(struct work *work)
     struct bat_profile *input = NULL;
     struct bat_to_input_counters counters;
     enum tool_exit status = read_and_move(work, &input, &counters);
+    const struct bat_translate_options options = translate_options(work);
     if (status == TOOL_FINE &&
-        bat_profile_translate_moved(input, work->profile, work->original, profile_kind(work),
-                                    &work->records, &work->error) != BAT_OK)
+        bat_profile_translate_moved(input, work->profile, work->original, &options, &work->records,
+                                    &work->error) != BAT_OK)
         status = fail(work, arguments->original);
     bat_profile_free(input);
     if (status == TOOL_FINE)
@@ -503,6 +509,7 @@ enum tool_exit translate_run(const struct translate_request *request)
     for (size_t i = 0; i < work.output_count; i++)
         bat_output_abandon(work.outputs[i]);
     bat_records_free(work.records);
+    bat_preparation_free(work.preparation);
     bat_profile_free(work.profile);
     bat_original_close(work.original);
     bat_elf_close(work.original_symbols);
