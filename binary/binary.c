@@ -4,8 +4,8 @@
 #include <stdlib.h>
 
 #include "bat_decoder.h"
-#include "decoding.h"
-#include "file_state.h"
+#include "decoder/decoding.h"
+#include "elfnote/file_state.h"
 #include "raw_note.h"
 #include "reading.h"
 

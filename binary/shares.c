@@ -4,7 +4,7 @@
  * field's size where the encoder would write the field.
  */
 #include "bat_binary.h"
-#include "map.h"
+#include "spec/map.h"
 
 static uint64_t uleb128_size(uint64_t value)
 {

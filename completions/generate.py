@@ -14,7 +14,7 @@ import subprocess
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
-TOOLS = sorted(path.stem for path in (HERE.parent / "tools").glob("*.c"))
+TOOLS = sorted(path.parent.name for path in (HERE.parent / "tools").glob("bat*/bat*.c"))
 HEAD = "# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception\n# Made by completions/generate.py."
 
 # The values of an argument, by its name in --help. "a|b" needs no line here; other arguments are not completed.

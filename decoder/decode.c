@@ -10,9 +10,10 @@
 #include <string.h>
 
 #include "decoding.h"
-#include "map.h"
-#include "map_index.h"
-#include "options.h"
+#include "spec/array.h"
+#include "spec/map.h"
+#include "spec/map_index.h"
+#include "spec/options.h"
 
 /* The fewest bytes that a table can take. */
 #define HOT_TABLE_MIN 13u

@@ -10,7 +10,8 @@
 #include <stdlib.h>
 
 #include "decoding.h"
-#include "map.h"
+#include "spec/array.h"
+#include "spec/map.h"
 
 /* The hot function that an index names when read as form, or BAT_NONE. */
 static uint32_t parent_of(const struct bat_map *map, enum bat_hot_index form, uint32_t index)

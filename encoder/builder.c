@@ -6,9 +6,10 @@
 #include <stdlib.h>
 
 #include "encoding.h"
-#include "map.h"
-#include "map_index.h"
-#include "options.h"
+#include "spec/array.h"
+#include "spec/map.h"
+#include "spec/map_index.h"
+#include "spec/options.h"
 
 struct built_table {
     uint64_t address;

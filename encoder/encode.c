@@ -11,7 +11,8 @@
 
 #include "bat_decoder.h"
 #include "encoding.h"
-#include "map.h"
+#include "spec/array.h"
+#include "spec/map.h"
 #include "writer.h"
 
 /* BAT.md 6.4: deltas are taken in 32 bits. */

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "profile.h"
-#include "shared_counts.h"
+#include "support/shared_counts.h"
 
 /* --- Strings ------------------------------------------------------------------------------ */
 

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 
 #include "profile.h"
+#include "support/text_writer.h"
 #include "text_fields.h"
-#include "text_writer.h"
 
 /* More bytes than any line of numbers has. */
 #define LINE_MAX_SIZE 128u

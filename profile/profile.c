@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "options.h"
+#include "spec/options.h"
 
 /* target has its size. NULL if there is no memory. */
 static struct bat_profile *new_profile(const struct bat_profile_target *target)

@@ -4,8 +4,8 @@
 #define BAT_PROFILE_PROFILE_H
 
 #include "bat_profile.h"
-#include "counts.h"
-#include "string_table.h"
+#include "support/counts.h"
+#include "support/string_table.h"
 
 /* Records read from fdata: they are in terms of the input binary already. */
 struct bat_fdata {

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "leb128.h"
+#include "decoder/leb128.h"
 
 /* A carriage return counts as a blank, so that lines may end with CR LF. */
 static inline bool bat_is_blank(uint8_t byte)

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "map.h"
+#include "array.h"
 
 /* Tables with more entries have an index. At most this many entries are searched one by one. */
 #define LARGE_TABLE 512u

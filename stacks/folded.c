@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "bat_stacks.h"
-#include "escape_controls.h"
-#include "string_table.h"
+#include "spec/escape_controls.h"
+#include "support/string_table.h"
 
 struct bat_folded {
     struct bat_strings stacks;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "plt.h"
+#include "binary/functions/plt.h"
 
 /* True for a symbol that can name an address. */
 static bool can_name(const struct bat_elf *elf, const struct bat_symbol *symbol)

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "options.h"
+#include "spec/options.h"
 
 /* No instruction is longer (x86-64). */
 #define INSTRUCTION_MAX 15u

@@ -7,8 +7,8 @@
 #include "bat_debuginfo.h"
 #include "bat_original.h"
 #include "bat_symbolizer.h"
+#include "binary/original/original.h"
 #include "memory_map.h"
-#include "original.h"
 #include "symbol_index.h"
 
 struct bat_symbolizer {

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 
 #include "bat_decoder.h"
+#include "binary/names.h"
 #include "checking.h"
 #include "frames.h"
-#include "names.h"
 #include "places.h"
 
 /* --- Executable sections -------------------------------------------------------------------- */

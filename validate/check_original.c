@@ -6,8 +6,8 @@
 #include <string.h>
 
 #include "bat_decoder.h"
+#include "binary/original/original.h"
 #include "checking.h"
-#include "original.h"
 
 /* --- Functions of the original by name -------------------------------------------------------- */
 

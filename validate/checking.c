@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "escape_controls.h"
+#include "spec/escape_controls.h"
 
 static void deliver(struct bat_checking *checking, const struct bat_finding *finding)
 {

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "eh_frame.h"
+#include "binary/functions/eh_frame.h"
 
 static int compare_frames(const void *left_pointer, const void *right_pointer)
 {

@@ -8,7 +8,7 @@
 
 #include "bat_decoder.h"
 #include "checking.h"
-#include "reader.h"
+#include "decoder/reader.h"
 
 static bool skip_numbers(struct bat_reader *reader, uint32_t count)
 {

@@ -3,7 +3,7 @@
 
 #include "bat_decoder.h"
 #include "checking.h"
-#include "options.h"
+#include "spec/options.h"
 
 /* True if a code of bat_binary_decode() means that the note is damaged. */
 static bool is_about_note(enum bat_code code)

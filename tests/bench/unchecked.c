@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "map.h"
+#include "spec/array.h"
 
 static void *allocate(size_t count, size_t size)
 {

@@ -17,7 +17,7 @@ import toolbox
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "completions"
-TOOLS = sorted(path.stem for path in (ROOT / "tools").glob("*.c"))
+TOOLS = sorted(path.parent.name for path in (ROOT / "tools").glob("bat*/bat*.c"))
 
 
 def bash(tool, *words, folder=ROOT):
@@ -76,6 +76,7 @@ class Completions(unittest.TestCase):
                                  f"{path} is old: run completions/generate.py build/bin")
 
     def test_bash_offers_each_option(self):
+        self.assertEqual(len(TOOLS), 5)
         for tool in TOOLS:
             usage = re.sub(r"\s+", " ", toolbox.fine(tool, "--usage"))
             options = set(re.findall(r"\[(--[\w-]+)", usage)) | {

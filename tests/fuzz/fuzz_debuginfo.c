@@ -12,7 +12,7 @@
 #include "bat_debuginfo.h"
 #include "bat_elf.h"
 #include "fuzz.h"
-#include "profile.h"
+#include "profile/profile.h"
 
 /* Read all of a string, so that a sanitizer sees it. */
 static size_t length_of(const char *text)

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "bat_elf.h"
-#include "functions.h"
+#include "binary/functions/functions.h"
 #include "fuzz.h"
 
 /* The function that holds the address according to its size, or BAT_NONE. */

@@ -9,9 +9,9 @@
 
 #include "bat_decoder.h"
 #include "bat_encoder.h"
-#include "dump_json.h"
 #include "fuzz.h"
-#include "json_note.h"
+#include "tools/batdump/dump_json.h"
+#include "tools/batinject/json_note.h"
 
 static struct bat_map *through_note(const struct bat_map *map)
 {

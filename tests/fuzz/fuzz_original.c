@@ -7,10 +7,10 @@
 #include <string.h>
 
 #include "bat_decoder.h"
+#include "binary/original/original.h"
 #include "demo.h"
 #include "fuzz.h"
-#include "original.h"
-#include "profile.h"
+#include "profile/profile.h"
 
 static struct bat_binary *demo(void)
 {

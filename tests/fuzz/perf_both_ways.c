@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "fuzz.h"
-#include "profile.h"
+#include "profile/profile.h"
 #include "profile_round_trip.h"
 
 /* The bytes that a pipe takes without a reader. */

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "perf_format.h"
+#include "profile/perf/format.h"
 
 struct perf_bytes {
     uint8_t *bytes;

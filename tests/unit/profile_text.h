@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "profile.h"
+#include "profile/profile.h"
 
 static inline struct bat_profile *new_profile(void)
 {

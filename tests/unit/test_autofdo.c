@@ -11,11 +11,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "discriminator.h"
-#include "forest.h"
-#include "function_name.h"
 #include "output_file.h"
-#include "ranges.h"
+#include "profile/autofdo/discriminator.h"
+#include "profile/autofdo/forest.h"
+#include "profile/autofdo/function_name.h"
+#include "profile/autofdo/ranges.h"
 
 /* --- Discriminators ------------------------------------------------------------------------- */
 

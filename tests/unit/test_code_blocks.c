@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * profile/code_blocks*: blocks of one function, x86-64. Each case is a function f of a few
+ * binary/code/: blocks of one function, x86-64. Each case is a function f of a few
  * instructions: XOR %ECX,%ECX, what the case is about, then
  *
  *     xor %edx,%edx; test %eax,%eax; 1: xor %ebx,%ebx; 2: xor %esi,%esi; 3: xor %edi,%edi; ret
@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-#include "code_blocks.h"
+#include "binary/code/code_blocks.h"
 #include "elf_image.h"
 
 #define TEXT 0x401000u

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "exceptions.h"
+#include "binary/code/exceptions.h"
 
 #define TABLE 0x403000u    /* address of the table */
 #define FUNCTION 0x401000u /* of the function it belongs to */

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 #include <elf.h>
 
-#include "instructions.h"
+#include "binary/code/instructions.h"
 
 #define ADDRESS 0x401000u
 

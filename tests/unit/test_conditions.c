@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* profile/conditions.c: which conditional branches test the same. */
+/* binary/code/conditions.c: which conditional branches test the same. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 
 #include <cmocka.h>
 
-#include "conditions.h"
+#include "binary/code/conditions.h"
 #include "elf_image.h"
 
 /* The condition of the branch that these bytes are, in a program for this machine. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* profile/counts.c and string_table.c: tables that add up, and strings with numbers. */
+/* support/counts.c and string_table.c: tables that add up, and strings with numbers. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,9 +9,9 @@
 
 #include <cmocka.h>
 
-#include "counts.h"
-#include "shared_counts.h"
-#include "string_table.h"
+#include "support/counts.h"
+#include "support/shared_counts.h"
+#include "support/string_table.h"
 
 /* --- Counts ------------------------------------------------------------------------------------
  */

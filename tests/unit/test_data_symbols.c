@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* profile/data_symbols.c: data by their symbols. Expected names are BOLT 22's. */
+/* binary/functions/data_symbols.c: data by their symbols. Expected names are BOLT 22's. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "data_symbols.h"
+#include "binary/functions/data_symbols.h"
 #include "functions_program.h"
 
 static void add_datum(struct program *program, const char *name, unsigned binding, uint64_t address,

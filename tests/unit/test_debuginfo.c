@@ -14,7 +14,7 @@
 
 #include "bat_debuginfo.h"
 #include "bat_elf.h"
-#include "debuginfo.h"
+#include "debuginfo/debuginfo.h"
 
 #define FOLDER TEST_DATA "/debug/"
 

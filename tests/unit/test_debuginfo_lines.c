@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "line_table.h"
+#include "debuginfo/line_table.h"
 
 /* --- Programs ------------------------------------------------------------------------------- */
 

@@ -15,7 +15,7 @@
 #include <cmocka.h>
 
 #include "bat_debuginfo.h"
-#include "debuginfo.h"
+#include "debuginfo/debuginfo.h"
 
 #define FOLDER TEST_DATA "/debug/"
 

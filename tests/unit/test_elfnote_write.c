@@ -12,8 +12,8 @@
 #include <signal.h>
 #include <sys/resource.h>
 
-#include "elf_file.h"
 #include "elf_image.h"
+#include "elfnote/elf_file.h"
 #include "folder.h"
 
 #define NOTE_NAME ".note.bolt_bat"

@@ -12,10 +12,10 @@
 #include <cmocka.h>
 
 #include "bat.h"
-#include "escape_controls.h"
-#include "escape_name.h"
 #include "output_file.h"
-#include "yaml_string.h"
+#include "profile/translate/escape_name.h"
+#include "profile/translate/yaml_string.h"
+#include "spec/escape_controls.h"
 
 static const struct {
     const char *text;

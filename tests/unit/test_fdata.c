@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* profile/fdata_read.c and merge.c: fdata, by the rules of spec/profiles.md 3. */
+/* profile/read/fdata_read.c and merge.c: fdata, by the rules of spec/profiles.md 3. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "functions.h"
+#include "binary/functions/functions.h"
 #include "functions_program.h"
 
 /* --- Asking ------------------------------------------------------------------------------- */

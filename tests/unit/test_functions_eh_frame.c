@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "eh_frame.h"
+#include "binary/functions/eh_frame.h"
 
 #define ADDRESS 0x10000u /* where the section would be loaded */
 

@@ -8,9 +8,9 @@
 
 #include <cmocka.h>
 
-#include "functions.h"
+#include "binary/functions/functions.h"
+#include "binary/functions/plt.h"
 #include "functions_program.h"
-#include "plt.h"
 
 #define GOT 0x405000u /* slots in .data */
 

@@ -13,7 +13,7 @@
 #include <cmocka.h>
 #include <elf.h>
 
-#include "instructions_x86.h"
+#include "binary/code/instructions_x86.h"
 
 #define ADDRESS 0x401000u
 #define LENGTH_MAX 15u

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "key_sort.h"
+#include "support/key_sort.h"
 
 /* xorshift64 */
 static uint64_t next_random(uint64_t *random)

@@ -10,9 +10,9 @@
 
 #include <cmocka.h>
 
-#include "leb128.h"
+#include "decoder/leb128.h"
+#include "encoder/writer.h"
 #include "note_bytes.h"
-#include "writer.h"
 
 /* --- What BAT.md 3 says, in slow motion ---------------------------------------------------- */
 

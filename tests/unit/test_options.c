@@ -11,7 +11,7 @@
 
 #include "bat_decoder.h"
 #include "bat_encoder.h"
-#include "options.h"
+#include "spec/options.h"
 
 /* What a library has, and what an older and a newer program give. */
 struct now {

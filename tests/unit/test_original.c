@@ -15,7 +15,7 @@
 #include "bat_decoder.h"
 #include "bat_original.h"
 #include "bat_profile.h"
-#include "original.h"
+#include "binary/original/original.h"
 
 #define BOLTED TEST_DATA "/demo/small.bolt"
 #define INPUT TEST_DATA "/demo/small"

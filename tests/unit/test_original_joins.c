@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* profile/to_input_join.c and to_input_starts.c: halves of runs, and where runs begin. */
+/* profile/remap/join.c and starts.c: halves of runs, and where runs begin. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "to_input.h"
+#include "profile/remap/to_input.h"
 
 struct joining {
     struct bat_profile *result;

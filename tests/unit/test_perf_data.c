@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* profile/perf_data.c and what it calls: whole files, and what comes of them. */
+/* profile/perf/file.c and what it calls: whole files, and what comes of them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* profile/perf_processes.c and its like: which processes have the binary, when, and where. */
+/* profile/perf/history_collect.c and its like: which processes have the binary, when, and where. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,8 +9,8 @@
 #include <cmocka.h>
 
 #include "perf_bytes.h"
-#include "perf_processes.h"
-#include "profile.h"
+#include "profile/perf/history.h"
+#include "profile/profile.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 

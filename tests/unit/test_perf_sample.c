@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* profile/perf_attributes.c and profile/perf_sample.c: events, and the fields of their samples. */
+/* profile/perf/attributes.c and profile/perf/sample.c: events, and the fields of their samples. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "perf_bytes.h"
-#include "perf_sample.h"
+#include "profile/perf/sample.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* profile/perf_script*.c: text of perf script, by the rules of spec/perf-script.md. */
+/* profile/perf/script*.c: text of perf script, by the rules of spec/perf-script.md. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "perf_script.h"
+#include "profile/perf/script.h"
 #include "profile_text.h"
 
 #define MINUS_1 0xffffffffffffffffULL

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* profile/perf_stream.c and profile/perf_unpack.c: records one by one, compressed ones too. */
+/* profile/perf/stream.c and profile/perf/unpack.c: records one by one, compressed ones too. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,7 +12,7 @@
 #include <zstd.h>
 
 #include "perf_bytes.h"
-#include "perf_stream.h"
+#include "profile/perf/stream.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* profile/preagg.c: pre-aggregated profiles, by the rules of spec/profiles.md 1. */
+/* profile/read/preagg_read.c: pre-aggregated profiles, by the rules of spec/profiles.md 1. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -20,8 +20,8 @@
 #include <unistd.h>
 
 #include "bat_binary.h"
+#include "elfnote/output.h"
 #include "folder.h"
-#include "output.h"
 #include "output_file.h"
 
 /* --- A file system that cannot let two files change places --------------------------------------

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "text_fields.h"
+#include "profile/text_fields.h"
 
 /* The slow reader's word on what the fast one is to say. */
 static void check_hex(const uint8_t *bytes, size_t size)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* profile/three_way.c: which targets two branches had before llvm-bolt exchanged them. */
+/* binary/code/three_way.c: which targets two branches had before llvm-bolt exchanged them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "three_way.h"
+#include "binary/code/three_way.h"
 
 /* Parts of hashes that llvm-bolt-22 wrote for blocks of SQLite with one conditional branch. */
 #define OPCODES_BRANCH UINT64_C(0x011b0000)

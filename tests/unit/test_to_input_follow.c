@@ -12,7 +12,7 @@
 
 #include "bat_encoder.h"
 #include "functions_program.h"
-#include "to_input_follow.h"
+#include "profile/remap/follow.h"
 
 /* Input and output have the same three functions at the same places. */
 #define MAIN TEXT

@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "truncated.h"
+#include "tools/common/truncated.h"
 
 #define THREADS 4
 #define SIZE ((size_t)1 << 16)
@@ -41,7 +41,7 @@ static void read_cut_file(int complaints)
     char *bytes = mmap(NULL, SIZE, PROT_READ, MAP_PRIVATE, file, 0);
     if (bytes == MAP_FAILED || ftruncate(file, 0) != 0)
         _exit(2);
-    truncated_catch("tool");
+    truncated_catch("tool", 3);
     pthread_barrier_init(&barrier, NULL, THREADS);
     pthread_t threads[THREADS];
     for (size_t i = 0; i < THREADS; i++)
@@ -71,7 +71,7 @@ static void test_threads(void **state)
         int status;
         assert_int_equal(waitpid(child, &status, 0), child);
         assert_true(WIFEXITED(status));
-        assert_int_equal(WEXITSTATUS(status), 1);
+        assert_int_equal(WEXITSTATUS(status), 3);
         /* One sentence. */
         assert_memory_equal(said, "tool: /tmp/test_truncated.", 26);
         const char *end = strchr(said, '\n');

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "escape.h"
 
-#include "escape_controls.h"
+#include "spec/escape_controls.h"
 
 void output_escaped_bytes(struct output *output, const char *text, size_t size)
 {

@@ -14,7 +14,7 @@
 
 #include <batkit/bat_version.h>
 
-#include "escape_controls.h"
+#include "spec/escape_controls.h"
 #include "truncated.h"
 
 /* The longest message. A longer one, such as one with two paths of the largest size, is cut off. */
@@ -47,7 +47,7 @@ void tool_begin(const char *name)
     snprintf(version_text, sizeof(version_text), "%s (batkit) %s", name, bat_version());
     argp_program_version = version_text;
     argp_err_exit_status = TOOL_USAGE;
-    truncated_catch(tool_name);
+    truncated_catch(tool_name, TOOL_BAD);
     /* A closed pipe becomes an error like any other, and temporary files are removed. */
     signal(SIGPIPE, SIG_IGN);
     /* A limit on the size of files becomes an error like a full disk. */

@@ -9,9 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "escape_controls.h"
-#include "tool.h"
-
+#include "spec/escape_controls.h"
 /* No more files are open at once. */
 #define FILES_MAX 1024
 
@@ -19,6 +17,7 @@
 #define TEMPORARY "/.bat-"
 
 static const char *tool;
+static int exit_status;
 
 /* The functions below run in a signal handler: no stdio, no allocation. */
 
@@ -149,12 +148,13 @@ static void handle(int signal_number, siginfo_t *info, void *context)
     put(": ", 2);
     put_file((uint64_t)(uintptr_t)info->si_addr);
     put(sentence, sizeof(sentence) - 1);
-    _exit(TOOL_BAD);
+    _exit(exit_status);
 }
 
-void truncated_catch(const char *name)
+void truncated_catch(const char *name, int status)
 {
     tool = name;
+    exit_status = status;
     struct sigaction action = {.sa_sigaction = handle, .sa_flags = SA_SIGINFO};
     sigemptyset(&action.sa_mask);
     sigaction(SIGBUS, &action, NULL);

@@ -5,9 +5,9 @@
 
 /*
  * Install a handler for SIGBUS, which reading a mapped file behind its new end raises: it prints a
- * message, removes temporary files and ends the tool with exit status 1. name is the tool's and
+ * message, removes temporary files and ends the tool with this exit status. name is the tool's and
  * must stay valid.
  */
-void truncated_catch(const char *name);
+void truncated_catch(const char *name, int status);
 
 #endif

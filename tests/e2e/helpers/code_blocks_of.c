@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "code_graph.h"
+#include "binary/code/graph.h"
 
 static void check(enum bat_code code, const struct bat_error *error)
 {

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "bat_decoder.h"
-#include "functions.h"
+#include "binary/functions/functions.h"
 
 static void check(enum bat_code code, const struct bat_error *error)
 {

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * The condition that a conditional branch tests, as a number: tells whether two branches test the
+ * same condition or opposite ones. Internal to the library.
+ */
+#ifndef BAT_BINARY_CODE_CONDITIONS_H
+#define BAT_BINARY_CODE_CONDITIONS_H
+
+#include "bat_elf.h"
+
+#define CONDITION_UNKNOWN 0u
+
+/* The condition of a branch that is taken exactly when one with this condition is not. */
+#define CONDITION_OPPOSITE(condition) ((condition) ^ 1u)
+
+/*
+ * The condition of the conditional branch at an address of the file, for x86-64 (Jcc) and AArch64
+ * (B.cond, CBZ, CBNZ, TBZ, TBNZ); CONDITION_UNKNOWN for other instructions. Equal numbers mean the
+ * same test, registers included.
+ */
+uint32_t condition_at(const struct bat_elf *elf, uint64_t address);
+
+/* The number of x86-64's condition, 0 (JO) to 15 (JG); CONDITIONS_X86 for others. */
+#define CONDITIONS_X86 16u
+uint32_t condition_number_x86(uint32_t condition);
+
+#endif

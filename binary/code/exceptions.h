@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Reads a function's exception table (language-specific data area, LSDA, in .gcc_except_table):
+ * which code may throw, and where the exception lands. The types that are caught are not read.
+ *
+ * The table's address comes from the function's FDE (eh_frame.h). Its format is that of GCC and
+ * Clang; see "Exception Handling Tables" in the Itanium C++ ABI. Safe on any bytes.
+ */
+#ifndef BAT_BINARY_CODE_EXCEPTIONS_H
+#define BAT_BINARY_CODE_EXCEPTIONS_H
+
+#include "bat.h"
+
+/* Code with one landing pad for its exceptions; all are offsets from the function's start. */
+struct bat_call_site {
+    uint64_t start;
+    uint64_t end;
+    uint64_t landing_pad; /* BAT_NO_OFFSET if there is none. In a split function it may be in the
+                             other fragment: then the difference of the addresses, modulo 2^64 */
+};
+
+/* A walk over the call sites of one table. Members are private. */
+struct bat_call_site_walk {
+    const uint8_t *start;
+    const uint8_t *next;
+    const uint8_t *end;
+    uint64_t address;    /* of start */
+    uint64_t pads_start; /* offset that landing pads count from */
+    uint8_t encoding;    /* DW_EH_PE_* of the numbers */
+};
+
+/*
+ * Start a walk over the table in size bytes, which are loaded at address; function is the address
+ * of its function. False if the header is damaged or of an unknown form; the walk is then empty.
+ */
+bool bat_call_site_begin(struct bat_call_site_walk *walk, const uint8_t *bytes, size_t size,
+                         uint64_t address, uint64_t function);
+
+/* The next call site in the table's order. False at the end, and where the table is damaged. */
+bool bat_call_site_next(struct bat_call_site_walk *walk, struct bat_call_site *site);
+
+#endif

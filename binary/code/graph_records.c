@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Decides which records of a profile llvm-bolt accepts for a function: spec/profiles.md 7. */
+#include "graph.h"
+#include "instructions.h"
+
+/* --- Edges -------------------------------------------------------------------------------- */
+
+/* True if block `to` is a successor. Successors ascend if there are more than two. */
+static bool is_successor(const struct bat_code_graph *graph, uint32_t from, uint32_t to)
+{
+    uint32_t low = graph->first_edge[from];
+    uint32_t high = graph->end_edge[from];
+    if (high - low <= 2) {
+        for (uint32_t i = low; i < high; i++)
+            if (graph->edges[i] == to)
+                return true;
+        return false;
+    }
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (graph->edges[middle] < to)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < graph->end_edge[from] && graph->edges[low] == to;
+}
+
+bool bat_code_graph_has_edge(const struct bat_code_graph *graph, uint32_t from, uint32_t to)
+{
+    if (is_successor(graph, from, to))
+        return true;
+    if (graph->end_edge[from] - graph->first_edge[from] != 2)
+        return false;
+    uint32_t through = graph->edges[graph->first_edge[from] + 1];
+    return graph->end_edge[through] - graph->first_edge[through] == 1 &&
+           graph->edges[graph->first_edge[through]] == to;
+}
+
+/* --- Instructions ------------------------------------------------------------------------- */
+
+static const struct bat_code_kept *kept_at(const struct bat_code_graph *graph, uint64_t offset)
+{
+    uint32_t low = 0;
+    uint32_t high = graph->kept_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (graph->kept[middle].offset < offset)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < graph->kept_count && graph->kept[low].offset == offset ? &graph->kept[low] : NULL;
+}
+
+/* True for a call, a tail call or an indirect jump. */
+static bool may_call(const struct bat_code_kept *kept)
+{
+    return kept->leaves || kept->kind == BAT_INSTRUCTION_CALL ||
+           kept->kind == BAT_INSTRUCTION_INDIRECT_CALL ||
+           kept->kind == BAT_INSTRUCTION_INDIRECT_JUMP;
+}
+
+/* --- Records ------------------------------------------------------------------------------ */
+
+/*
+ * The block that a branch to an offset enters at its start; BAT_NONE if it goes into the middle of
+ * one. *is_taken is true if llvm-bolt accepts the record nevertheless, from any block.
+ */
+static uint32_t target_of(const struct bat_code_graph *graph, uint64_t to, bool *is_taken)
+{
+    uint32_t block = bat_code_block_at(&graph->blocks, to);
+    const struct bat_code_block *target = &graph->blocks.all[block];
+    *is_taken = false;
+    if (to == target->start || to == graph->body[block])
+        return block;
+    if (to == target->last) {
+        const struct bat_code_kept *last = kept_at(graph, to);
+        *is_taken = last && last->kind == BAT_INSTRUCTION_JUMP && !last->leaves;
+        return BAT_NONE;
+    }
+    /* Behind the last instruction's start: no-operations between blocks once were part of it. */
+    return to > target->last && block + 1 < graph->blocks.count ? block + 1 : BAT_NONE;
+}
+
+bool bat_code_graph_takes_branch(const struct bat_code_graph *graph, uint64_t from, uint64_t to,
+                                 bool is_bolted)
+{
+    uint32_t source = bat_code_block_at(&graph->blocks, from);
+    uint32_t target = bat_code_block_at(&graph->blocks, to);
+    if (source == BAT_NONE || target == BAT_NONE)
+        return false;
+    if (from == to || graph->first_edge[source] == graph->end_edge[source])
+        return true;
+    bool is_taken;
+    target = target_of(graph, to, &is_taken);
+    if (target == BAT_NONE)
+        return is_taken;
+    const struct bat_code_kept *branch = kept_at(graph, from);
+    if (!branch && !(is_bolted && from == graph->blocks.all[source].start))
+        return false;
+    if (bat_code_graph_has_edge(graph, source, target))
+        return true;
+    if (branch && may_call(branch) && (graph->blocks.all[target].flags & BAT_BLOCK_ENTRY))
+        return true;
+    return is_bolted && source == target;
+}
+
+bool bat_code_graph_takes_exit(const struct bat_code_graph *graph, uint64_t from, bool is_bolted)
+{
+    if (is_bolted)
+        return true;
+    const struct bat_code_kept *branch = kept_at(graph, from);
+    return branch &&
+           (may_call(branch) || branch->kind == BAT_INSTRUCTION_CONDITIONAL ||
+            branch->kind == BAT_INSTRUCTION_JUMP || branch->kind == BAT_INSTRUCTION_RETURN);
+}
+
+bool bat_code_graph_takes_call(const struct bat_code_graph *graph, uint32_t block, uint64_t offset)
+{
+    uint32_t start = graph->blocks.all[block].start;
+    bool is_final = block + 1 == graph->blocks.count;
+    uint32_t end = is_final ? graph->blocks.size : graph->blocks.all[block + 1].start;
+    if (offset >= end - start)
+        return false;
+    const struct bat_code_kept *call = kept_at(graph, start + offset);
+    return call && may_call(call);
+}

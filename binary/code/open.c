@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Opens the code reader (code_blocks_reader.h) and looks up sections, bytes, data in code and
+ * wanted functions in it.
+ */
+#include "code_blocks.h"
+
+#include <elf.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "binary/functions/eh_frame.h"
+#include "reader.h"
+
+/* --- Sections ----------------------------------------------------------------------------- */
+
+static int by_address(const void *left, const void *right)
+{
+    const struct bat_section *a = *(const struct bat_section *const *)left;
+    const struct bat_section *b = *(const struct bat_section *const *)right;
+    if (a->address != b->address)
+        return a->address < b->address ? -1 : 1;
+    return (a->index > b->index) - (a->index < b->index);
+}
+
+static enum bat_code read_sections(struct bat_code_reader *reader, struct bat_error *error)
+{
+    size_t count;
+    const struct bat_section *sections = bat_elf_sections(reader->elf, &count);
+    reader->sections = malloc((count + 1) * sizeof(*reader->sections));
+    if (!reader->sections)
+        return bat_fail(error, BAT_ERR_MEMORY, "out of memory for %zu sections", count);
+    reader->is_static = true;
+    for (size_t i = 0; i < count; i++) {
+        if (sections[i].type == SHT_DYNAMIC)
+            reader->is_static = false;
+        if ((sections[i].flags & SHF_ALLOC) && sections[i].address != 0 && sections[i].size > 0)
+            reader->sections[reader->section_count++] = &sections[i];
+    }
+    qsort(reader->sections, reader->section_count, sizeof(*reader->sections), by_address);
+    return BAT_OK;
+}
+
+const struct bat_section *code_section_at(const struct bat_code_reader *reader, uint64_t address)
+{
+    size_t low = 0;
+    size_t high = reader->section_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (reader->sections[middle]->address <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == 0)
+        return NULL;
+    const struct bat_section *section = reader->sections[low - 1];
+    return address - section->address < section->size ? section : NULL;
+}
+
+/* --- Bytes -------------------------------------------------------------------------------- */
+
+const uint8_t *code_bytes(const struct bat_code_reader *reader, uint64_t address, uint64_t *size)
+{
+    uint64_t available;
+    const uint8_t *bytes = bat_elf_at_address(reader->elf, address, &available);
+    if (*size > available)
+        *size = available;
+    return bytes;
+}
+
+/* The number of markers at or below address. */
+static uint32_t markers_up_to(const struct bat_code_reader *reader, uint64_t address)
+{
+    uint32_t low = 0;
+    uint32_t high = reader->marker_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (reader->markers[middle].address <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+bool code_is_data(const struct bat_code_reader *reader, uint64_t address)
+{
+    uint32_t count = markers_up_to(reader, address);
+    return count > 0 && reader->markers[count - 1].is_data;
+}
+
+/* Markers alternate between data and code, so the next one ends the data. */
+uint64_t code_end_of_data(const struct bat_code_reader *reader, uint64_t address, uint64_t end)
+{
+    uint32_t count = markers_up_to(reader, address);
+    bool goes_on = count < reader->marker_count && reader->markers[count].address < end;
+    return goes_on ? reader->markers[count].address : end;
+}
+
+uint64_t code_skip_data(const struct bat_code_reader *reader, uint64_t address, uint64_t end)
+{
+    uint32_t count = markers_up_to(reader, address);
+    if (count == 0 || !reader->markers[count - 1].is_data ||
+        reader->markers[count - 1].address != address)
+        return address;
+    return code_end_of_data(reader, address, end);
+}
+
+/* --- Wanted functions --------------------------------------------------------------------- */
+
+struct code_wanted *code_find_wanted(const struct bat_code_reader *reader, uint32_t function)
+{
+    uint32_t low = 0;
+    uint32_t high = reader->wanted_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (reader->wanted[middle].function < function)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == reader->wanted_count || reader->wanted[low].function != function)
+        return NULL;
+    return &reader->wanted[low];
+}
+
+struct code_wanted *code_find_wanted_at(const struct bat_code_reader *reader, uint64_t address)
+{
+    if (!code_may_be_wanted(reader, address))
+        return NULL;
+    uint32_t index = bat_functions_find(reader->functions, address);
+    if (index == BAT_NONE || reader->all[index].address != address)
+        return NULL;
+    return code_find_wanted(reader, index);
+}
+
+static enum bat_code set_wanted(struct bat_code_reader *reader, const uint32_t *indices,
+                                uint32_t count, struct bat_error *error)
+{
+    reader->wanted = malloc(((size_t)count + 1) * sizeof(*reader->wanted));
+    if (!reader->wanted)
+        return bat_fail(error, BAT_ERR_MEMORY, "out of memory for %" PRIu32 " functions", count);
+    for (uint32_t i = 0; i < count; i++) {
+        if (indices[i] >= reader->function_count || (i > 0 && indices[i] <= indices[i - 1]))
+            return bat_fail(error, BAT_ERR_ARGUMENT,
+                            "expected ascending indices of functions, found %" PRIu32, indices[i]);
+        reader->wanted[i] = (struct code_wanted){.function = indices[i]};
+    }
+    reader->wanted_count = count;
+    return BAT_OK;
+}
+
+#define GRANULES_MAX (UINT64_C(1) << 22)
+
+static const struct bat_function_symbol *wanted_function(const struct bat_code_reader *reader,
+                                                         uint32_t position)
+{
+    return &reader->all[reader->wanted[position].function];
+}
+
+static void mark_granules(struct code_granules *granules,
+                          const struct bat_function_symbol *function)
+{
+    uint64_t start = function->address - granules->start;
+    uint64_t left = granules->size - start;
+    uint64_t end = start + (function->size < left ? function->size : left);
+    for (uint64_t granule = start >> granules->shift; granule << granules->shift < end; granule++)
+        granules->bits[granule / 8] |= (uint8_t)(1u << granule % 8);
+}
+
+static enum bat_code set_granules(struct bat_code_reader *reader, struct bat_error *error)
+{
+    struct code_granules *granules = &reader->granules;
+    const struct bat_function_symbol *last = wanted_function(reader, reader->wanted_count - 1);
+    granules->start = wanted_function(reader, 0)->address;
+    granules->size = last->address - granules->start;
+    granules->size += last->size < UINT64_MAX - granules->size ? last->size : 0;
+    while (CODE_GRANULE_MIN >> granules->shift > 1)
+        granules->shift++;
+    while (granules->size >> granules->shift >= GRANULES_MAX)
+        granules->shift++;
+    granules->bits = calloc((size_t)((granules->size >> granules->shift) / 8 + 1), 1);
+    if (!granules->bits)
+        return bat_fail(error, BAT_ERR_MEMORY, "out of memory for a map of the code");
+    for (uint32_t i = 0; i < reader->wanted_count; i++)
+        mark_granules(granules, wanted_function(reader, i));
+    return BAT_OK;
+}
+
+/* Of several FDEs of one function, BOLT takes the first that covers any code. */
+static enum bat_code find_exception_tables(struct bat_code_reader *reader, struct bat_error *error)
+{
+    struct bat_fde_walk walk;
+    bat_fde_begin(&walk, reader->elf);
+    for (;;) {
+        struct bat_fde fde;
+        bool found;
+        enum bat_code code = bat_fde_next(&walk, &fde, &found, error);
+        if (code || !found)
+            return code;
+        if (fde.lsda == 0 || fde.size == 0)
+            continue;
+        struct code_wanted *wanted = code_find_wanted_at(reader, fde.address);
+        if (wanted && wanted->lsda == 0)
+            wanted->lsda = fde.lsda;
+    }
+}
+
+/* --- The reader --------------------------------------------------------------------------- */
+
+enum bat_code code_addresses_add(struct code_addresses *addresses, uint64_t address,
+                                 struct bat_error *error)
+{
+    if (addresses->count == addresses->capacity) {
+        uint32_t capacity = addresses->capacity ? 2 * addresses->capacity : 64;
+        uint64_t *all = capacity > addresses->capacity
+                            ? realloc(addresses->all, capacity * sizeof(*all))
+                            : NULL;
+        if (!all)
+            return bat_fail(error, BAT_ERR_MEMORY, "out of memory for %" PRIu32 " entry points",
+                            addresses->count);
+        addresses->all = all;
+        addresses->capacity = capacity;
+    }
+    addresses->all[addresses->count++] = address;
+    return BAT_OK;
+}
+
+static enum bat_code fill(struct bat_code_reader *reader, const struct bat_elf *symbols,
+                          const uint32_t *indices, uint32_t count, struct bat_error *error)
+{
+    enum bat_code code = set_wanted(reader, indices, count, error);
+    if (code || count == 0)
+        return code;
+    code = set_granules(reader, error);
+    if (!code)
+        code = read_sections(reader, error);
+    if (!code)
+        code = find_exception_tables(reader, error);
+    if (!code)
+        code = code_read_symbols(reader, symbols, error);
+    if (!code)
+        code = code_find_entries(reader, error);
+    return code;
+}
+
+enum bat_code bat_code_open(const struct bat_elf *elf, const struct bat_elf *symbols,
+                            const struct bat_functions *functions, const uint32_t *indices,
+                            uint32_t count, struct bat_code_reader **reader,
+                            struct bat_error *error)
+{
+    uint16_t machine = bat_elf_machine(elf);
+    *reader = NULL;
+    if (count != 0 && machine != EM_X86_64 && machine != EM_AARCH64)
+        return bat_fail(error, BAT_ERR_UNSUPPORTED,
+                        "expected code of x86-64 or AArch64, found machine %u", machine);
+    struct bat_code_reader *result = calloc(1, sizeof(*result));
+    if (!result)
+        return bat_fail(error, BAT_ERR_MEMORY, "out of memory for a code reader");
+    result->elf = elf;
+    result->functions = functions;
+    result->machine = machine;
+    result->all = bat_functions_all(functions, &result->function_count);
+    enum bat_code code = fill(result, symbols ? symbols : elf, indices, count, error);
+    if (code)
+        bat_code_close(result);
+    else
+        *reader = result;
+    return code;
+}
+
+void bat_code_close(struct bat_code_reader *reader)
+{
+    if (!reader)
+        return;
+    free(reader->wanted);
+    free(reader->granules.bits);
+    free(reader->sections);
+    free(reader->markers);
+    free(reader->entries.all);
+    free(reader);
+}

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * The basic blocks of one function in the output (the BOLTed binary), and the input block that each
+ * of them belongs to, its owner. BOLT splits and copies blocks and inlines code into them, and the
+ * note has no entry for most of that; the output's instructions say which code is reached from
+ * where. Uses the note alone, not the input binary. Internal to the library.
+ */
+#ifndef BAT_BINARY_CODE_OUTPUT_FLOW_H
+#define BAT_BINARY_CODE_OUTPUT_FLOW_H
+
+#include "bat_decoder.h"
+#include "bat_elf.h"
+#include "binary/functions/functions.h"
+#include "inlined.h"
+#include "three_way.h"
+
+/* A basic block of the output: entered at its start only, and left at its end only. */
+struct bat_output_block {
+    uint64_t start; /* addresses in the output */
+    uint64_t end;
+    uint64_t last;   /* the branch, jump, return or trap at its end; 0 if there is none */
+    uint64_t target; /* of the direct branch at its end; 0 if there is none */
+    uint32_t branch; /* input offset of the branch at its end; BAT_NONE if the note lacks it */
+    /*
+     * The input block that it belongs to, as index into blocks; BAT_NONE if that is not known. A
+     * block entry or a branch entry of the note in this code names the owner. Code without entries
+     * belongs to the block from which alone it is reached.
+     */
+    uint32_t owner;
+    /* The input blocks that begin here are begins[first_begin .. first_begin + begin_count), in the
+     * order of their entries; all but the last one are empty. */
+    uint32_t first_begin;
+    uint32_t begin_count;
+    bool falls_through;
+    bool is_return; /* it is a single return instruction */
+
+    /* For code of an inlined call; otherwise the first two are BAT_NONE. */
+    uint32_t inlined; /* the call, as index into inlined */
+    uint32_t copied;  /* the block in the callee's own flow that this is a copy of */
+    uint64_t origin;  /* the callee's address that start is a copy of; 0 for BOLT's own jumps */
+    bool begins_copy; /* start is a copy of that block's start */
+};
+
+/* A call that BOLT inlined. */
+struct bat_output_inlined {
+    uint32_t table;                     /* the callee's hot table */
+    const struct bat_output_flow *flow; /* the callee's own code; NULL if it is not known */
+};
+
+struct bat_output_flow {
+    struct bat_block *blocks; /* of the input function, ascending */
+    uint32_t block_count;
+    struct bat_output_block *all; /* of all fragments, ascending */
+    uint32_t count;
+    uint32_t *begins; /* indices into blocks */
+    struct bat_output_inlined *inlined;
+    /* Pairs of branches whose targets BOLT may have exchanged, and for each input block its pair or
+     * BAT_NONE. Both are NULL if there are none. */
+    struct bat_three_way *pairs;
+    uint32_t pair_count;
+    uint32_t *pair_of;
+};
+
+/* --- The functions of a program ------------------------------------------------------------- */
+
+/* The flows of a program's functions, each read at its first use. */
+struct bat_output_flows;
+
+/* NULL if there is no memory. What program points to must outlive the flows. */
+struct bat_output_flows *bat_output_flows_new(const struct bat_program *program);
+
+/* NULL is allowed. */
+void bat_output_flows_free(struct bat_output_flows *flows);
+
+/*
+ * The flow of a hot table's function and its fragments, with the calls that are inlined in it.
+ * Where bytes cannot be decoded, decoding goes on at the next block entry. *flow is owned by flows.
+ * Fails with BAT_ERR_MEMORY. Time is n log n in the code's branches and the entries, plus that of
+ * bat_inlined_find().
+ */
+enum bat_code bat_output_flows_get(struct bat_output_flows *flows, uint32_t table,
+                                   const struct bat_output_flow **flow, struct bat_error *error);
+
+/* --- Look-ups in one flow ------------------------------------------------------------------- */
+
+/* The output block that holds address, or BAT_NONE. Logarithmic. */
+uint32_t bat_output_flow_at(const struct bat_output_flow *flow, uint64_t address);
+
+/*
+ * The blocks that follow a block: next[0] by fall-through, next[1] by the branch at its end.
+ * BAT_NONE for none, for one outside of the function, or if it is not known.
+ */
+void bat_output_flow_next(const struct bat_output_flow *flow, uint32_t block, uint32_t next[2]);
+
+/*
+ * For a block without an owner (it is reached from several input blocks): the next block where an
+ * input block begins, if control surely goes there. The block itself if an input block begins in
+ * it. BAT_NONE if that is not known, or if the block has an owner.
+ */
+uint32_t bat_output_flow_through(const struct bat_output_flow *flow, uint32_t block);
+
+/*
+ * The block that is a single return and follows a block, if there is just one. Such a block has no
+ * code where the function is inlined. BAT_NONE if there is none.
+ */
+uint32_t bat_output_flow_return(const struct bat_output_flow *flow, uint32_t block);
+
+/* True for an output block that is a single jump, and where no input block begins. */
+bool bat_output_block_is_jump(const struct bat_output_block *block);
+
+/* --- For the parts that read flows ---------------------------------------------------------- */
+
+/* Values of owner while owners are searched. */
+#define BAT_OWNER_UNKNOWN BAT_NONE
+#define BAT_OWNER_SEVERAL (BAT_NONE - 1)
+
+/* Read a function; NULL if there is no memory. */
+struct bat_output_flow *bat_output_flow_read(struct bat_output_flows *flows, uint32_t table);
+
+/* NULL is allowed. */
+void bat_output_flow_free(struct bat_output_flow *flow);
+
+const struct bat_program *bat_output_flows_program(const struct bat_output_flows *flows);
+
+/* bat_inlined_find() for the program of flows. */
+enum bat_code bat_output_flows_inlined(struct bat_output_flows *flows,
+                                       const struct bat_caller *caller,
+                                       struct bat_inlined *inlined);
+
+/*
+ * The flow of a function that is inlined in one that is being read. *flow is NULL if the function
+ * is being read itself (recursion), or if inlined calls are nested too deep. Fails with
+ * BAT_ERR_MEMORY.
+ */
+enum bat_code bat_output_flows_callee(struct bat_output_flows *flows, uint32_t table,
+                                      const struct bat_output_flow **flow);
+
+/* Fill the owners. False if there is no memory. Linear in the blocks. */
+bool bat_output_flow_find_owners(struct bat_output_flow *flow);
+
+/* Fill the pairs. False if there is no memory. Linear in the blocks. */
+bool bat_output_flow_find_pairs(struct bat_output_flow *flow, const struct bat_elf *elf);
+
+#endif

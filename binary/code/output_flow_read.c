@@ -1,0 +1,568 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Reads the flow of an output function (output_flow.h): makes its blocks from its instructions, the
+ * note's entries and the inlined calls that are found in it.
+ */
+#include <elf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "inlined.h"
+#include "instructions.h"
+#include "output_flow.h"
+#include "support/key_sort.h"
+
+/* An instruction that ends a block. */
+struct leave {
+    uint64_t at;
+    uint64_t next;   /* address behind it */
+    uint64_t target; /* 0 if none is known */
+    bool falls_through;
+    bool is_return;
+};
+
+/* A block entry of the note. */
+struct begin {
+    uint64_t address;
+    uint32_t block; /* index into blocks */
+    bool is_block;  /* the input block begins here; else this is some code of it */
+};
+
+/* A branch entry of the note. */
+struct mark {
+    uint64_t address;
+    uint32_t block;
+    uint32_t input; /* offset */
+};
+
+/* A fragment, and the ranges of leaves, begins and marks in it. */
+struct part {
+    uint64_t start, end;
+    size_t first_leave, end_leave;
+    size_t first_begin, end_begin;
+    size_t first_mark, end_mark;
+};
+
+struct flow_reader {
+    struct bat_output_flows *flows;
+    struct bat_output_flow *flow;
+    const struct bat_map *map;
+    const struct bat_elf *elf;
+    struct bat_sort_key *cuts; /* addresses where blocks start */
+    size_t cut_count;
+    size_t cut_capacity;
+    struct leave *leaves; /* ascending within each fragment */
+    size_t leave_count;
+    size_t leave_capacity;
+    struct begin *begins; /* ascending within each fragment */
+    size_t begin_count;
+    struct mark *marks;
+    size_t mark_count;
+    struct part *parts;
+    size_t part_count;
+    struct bat_inlined inlined; /* calls[i] is flow->inlined[i] */
+    bool is_out_of_memory;
+};
+
+/* --- Entries and instructions ------------------------------------------------------------- */
+
+static bool reserve(void **array, size_t *capacity, size_t count, size_t size)
+{
+    if (count < *capacity)
+        return true;
+    size_t wanted = *capacity ? 2 * *capacity : 64;
+    void *grown = realloc(*array, wanted * size);
+    if (!grown)
+        return false;
+    *array = grown;
+    *capacity = wanted;
+    return true;
+}
+
+static void add_cut(struct flow_reader *reader, uint64_t address)
+{
+    void *cuts = reader->cuts;
+    if (!reserve(&cuts, &reader->cut_capacity, reader->cut_count, sizeof(*reader->cuts))) {
+        reader->is_out_of_memory = true;
+        return;
+    }
+    reader->cuts = cuts;
+    reader->cuts[reader->cut_count++] = (struct bat_sort_key){.key = address};
+}
+
+static void add_leave(struct flow_reader *reader, struct leave leave)
+{
+    void *leaves = reader->leaves;
+    if (!reserve(&leaves, &reader->leave_capacity, reader->leave_count, sizeof(*reader->leaves))) {
+        reader->is_out_of_memory = true;
+        return;
+    }
+    reader->leaves = leaves;
+    reader->leaves[reader->leave_count++] = leave;
+    add_cut(reader, leave.next);
+    if (leave.target)
+        add_cut(reader, leave.target);
+}
+
+/* Fill *leave; false if the instruction does not end a block. */
+static bool leaves_block(const struct bat_instruction *instruction, uint64_t at,
+                         struct leave *leave)
+{
+    *leave = (struct leave){.at = at, .next = at + instruction->length};
+    switch (instruction->kind) {
+    case BAT_INSTRUCTION_CONDITIONAL:
+        leave->falls_through = true;
+        leave->target = instruction->target;
+        return true;
+    case BAT_INSTRUCTION_JUMP:
+        leave->target = instruction->target;
+        return true;
+    case BAT_INSTRUCTION_RETURN:
+        leave->is_return = true;
+        return true;
+    case BAT_INSTRUCTION_INDIRECT_JUMP:
+    case BAT_INSTRUCTION_TRAP:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/*
+ * AArch64: the target of an indirect jump if the instructions before load its register with a
+ * constant, as in BOLT's jumps over long distances; otherwise 0. `at` is the jump's offset.
+ */
+static uint64_t long_jump_target(const uint8_t *bytes, uint64_t at, uint64_t start)
+{
+    uint32_t jump;
+    memcpy(&jump, bytes + at, sizeof(jump));
+    uint32_t wanted = jump >> 5 & 31;
+    uint64_t value = 0;
+    if ((jump & 0xfffffc1f) != 0xd61f0000)
+        return 0;
+    for (uint64_t i = at < 16 ? 0 : at - 16; i < at; i += 4) {
+        uint32_t word;
+        memcpy(&word, bytes + i, sizeof(word));
+        if ((word & 31) != wanted)
+            continue;
+        unsigned shift = (word >> 21 & 3) * 16;
+        uint64_t half = (uint64_t)(word >> 5 & 0xffff) << shift;
+        if ((word & 0x9f000000) == 0x90000000) { /* ADRP */
+            uint64_t pages = (uint64_t)(word >> 5 & 0x7ffff) << 2 | (word >> 29 & 3);
+            pages = (pages ^ 0x100000) - 0x100000;
+            value = ((start + i) & ~UINT64_C(0xfff)) + (pages << 12);
+        } else if ((word & 0xffc003e0) == (0x91000000 | wanted << 5) && value) { /* ADD */
+            value += word >> 10 & 0xfff;
+        } else if ((word & 0xff800000) == 0xd2800000) { /* MOVZ */
+            value = half;
+        } else if ((word & 0xff800000) == 0xf2800000) { /* MOVK */
+            value = (value & ~(UINT64_C(0xffff) << shift)) | half;
+        } else {
+            value = 0;
+        }
+    }
+    return value;
+}
+
+/* Read the code of a fragment, the last part. Where it cannot be decoded, go on at an entry. */
+static void read_code(struct flow_reader *reader, uint64_t start, uint64_t size)
+{
+    uint64_t available;
+    const uint8_t *bytes = bat_elf_at_address(reader->elf, start, &available);
+    if (!bytes)
+        return;
+    uint16_t machine = bat_elf_machine(reader->elf);
+    size = size < available ? size : available;
+    size_t next_begin = reader->parts[reader->part_count - 1].first_begin;
+    for (uint64_t at = 0; at < size && !reader->is_out_of_memory;) {
+        struct bat_instruction instruction;
+        if (bat_instruction_decode(machine, bytes + at, (size_t)(size - at), start + at,
+                                   &instruction) &&
+            instruction.length != 0) {
+            struct leave leave;
+            if (leaves_block(&instruction, start + at, &leave)) {
+                if (machine == EM_AARCH64 && instruction.kind == BAT_INSTRUCTION_INDIRECT_JUMP)
+                    leave.target = long_jump_target(bytes, at, start);
+                add_leave(reader, leave);
+            }
+            at += instruction.length;
+            continue;
+        }
+        while (next_begin < reader->begin_count && reader->begins[next_begin].address <= start + at)
+            next_begin++;
+        if (next_begin == reader->begin_count)
+            return;
+        at = reader->begins[next_begin].address - start;
+    }
+}
+
+/* Read the entries of a table, and then its code. */
+static void read_part(struct flow_reader *reader, uint32_t table, uint64_t size)
+{
+    const struct bat_map *map = reader->map;
+    const struct bat_function *function = &map->functions[table];
+    const struct bat_output_flow *flow = reader->flow;
+    size_t part = reader->part_count++;
+    reader->parts[part].start = function->address;
+    reader->parts[part].end = function->address + size;
+    reader->parts[part].first_leave = reader->leave_count;
+    reader->parts[part].first_begin = reader->begin_count;
+    reader->parts[part].first_mark = reader->mark_count;
+    uint32_t block_number = function->first_block;
+    for (uint32_t i = 0; i < function->entry_count; i++) {
+        uint32_t output = map->output_offsets[function->first_entry + i];
+        uint32_t input = map->input_offsets[function->first_entry + i];
+        bool is_branch = input & BAT_BRANCH_ENTRY;
+        input >>= 1;
+        uint32_t number = is_branch ? 0 : block_number++;
+        if (output >= size)
+            continue;
+        uint32_t block = bat_block_at(flow->blocks, flow->block_count, input);
+        if (block == BAT_NONE)
+            continue;
+        uint64_t address = function->address + output;
+        if (is_branch) {
+            reader->marks[reader->mark_count++] = (struct mark){address, block, input};
+            continue;
+        }
+        bool is_made = map->block_hashes && map->block_hashes[number] == 0 &&
+                       map->block_indices[number] == 0 && input != 0;
+        reader->begins[reader->begin_count++] =
+            (struct begin){address, block, !is_made && flow->blocks[block].input_offset == input};
+        add_cut(reader, address);
+    }
+    add_cut(reader, function->address);
+    read_code(reader, function->address, size);
+    reader->parts[part].end_leave = reader->leave_count;
+    reader->parts[part].end_begin = reader->begin_count;
+    reader->parts[part].end_mark = reader->mark_count;
+}
+
+/* --- Inlined code ------------------------------------------------------------------------- */
+
+/* True if a part has a conditional branch without an entry, which BOLT must have made. */
+static bool has_made_branch(const struct flow_reader *reader, const struct part *part)
+{
+    size_t begin = part->first_begin;
+    size_t mark = part->first_mark;
+    for (size_t i = part->first_leave; i < part->end_leave; i++) {
+        uint64_t at = reader->leaves[i].at;
+        while (begin < part->end_begin && reader->begins[begin].address < at)
+            begin++;
+        while (mark < part->end_mark && reader->marks[mark].address < at)
+            mark++;
+        bool has_entry = (begin < part->end_begin && reader->begins[begin].address == at) ||
+                         (mark < part->end_mark && reader->marks[mark].address == at);
+        if (!has_entry && reader->leaves[i].falls_through)
+            return true;
+    }
+    return false;
+}
+
+/* Append the addresses of a part's entries, ascending. Returns the new count. */
+static size_t add_entries(const struct flow_reader *reader, const struct part *part,
+                          uint64_t *entries, size_t count)
+{
+    size_t begin = part->first_begin;
+    size_t mark = part->first_mark;
+    while (begin < part->end_begin || mark < part->end_mark) {
+        bool is_begin = mark == part->end_mark ||
+                        (begin < part->end_begin &&
+                         reader->begins[begin].address <= reader->marks[mark].address);
+        entries[count++] =
+            is_begin ? reader->begins[begin++].address : reader->marks[mark++].address;
+    }
+    return count;
+}
+
+/* Find the inlined calls, if there is code that BOLT has made. */
+static enum bat_code find_inlined(struct flow_reader *reader, uint32_t table)
+{
+    bool is_any = false;
+    for (size_t i = 0; i < reader->part_count && !is_any; i++)
+        is_any = has_made_branch(reader, &reader->parts[i]);
+    if (!is_any)
+        return BAT_OK;
+    struct bat_code_range *ranges = malloc((reader->part_count + 1) * sizeof(*ranges));
+    uint64_t *entries = malloc((reader->begin_count + reader->mark_count + 1) * sizeof(*entries));
+    size_t count = 0;
+    enum bat_code code = BAT_ERR_MEMORY;
+    if (ranges && entries) {
+        for (size_t i = 0; i < reader->part_count; i++) {
+            ranges[i] = (struct bat_code_range){reader->parts[i].start, reader->parts[i].end};
+            count = add_entries(reader, &reader->parts[i], entries, count);
+        }
+        const struct bat_caller caller = {table, ranges, reader->part_count, entries, count};
+        code = bat_output_flows_inlined(reader->flows, &caller, &reader->inlined);
+    }
+    free(ranges);
+    free(entries);
+    return code;
+}
+
+/* Cut a copied run where the callee's own code is cut into blocks. */
+static void cut_run(struct flow_reader *reader, const struct bat_copied_run *run,
+                    const struct bat_output_flow *callee)
+{
+    add_cut(reader, run->start);
+    add_cut(reader, run->end);
+    uint32_t block = bat_output_flow_at(callee, run->origin);
+    if (run->is_jump || block == BAT_NONE)
+        return;
+    for (block++; block < callee->count && callee->all[block].start < run->origin_end; block++)
+        add_cut(reader, run->start + (callee->all[block].start - run->origin));
+}
+
+static enum bat_code read_inlined(struct flow_reader *reader, uint32_t table)
+{
+    struct bat_output_flow *flow = reader->flow;
+    struct bat_inlined *inlined = &reader->inlined;
+    enum bat_code code = find_inlined(reader, table);
+    if (code != BAT_OK || inlined->call_count == 0)
+        return code;
+    flow->inlined = calloc(inlined->call_count, sizeof(*flow->inlined));
+    if (!flow->inlined)
+        return BAT_ERR_MEMORY;
+    for (uint32_t i = 0; i < inlined->call_count && code == BAT_OK; i++) {
+        const struct bat_inlined_call *call = &inlined->calls[i];
+        const struct bat_output_flow *callee;
+        flow->inlined[i].table = call->table;
+        code = bat_output_flows_callee(reader->flows, call->table, &callee);
+        if (code != BAT_OK || !callee)
+            continue;
+        flow->inlined[i].flow = callee;
+        for (uint32_t j = 0; j < call->run_count; j++)
+            cut_run(reader, &inlined->runs[call->first_run + j], callee);
+    }
+    return code;
+}
+
+/* Mark the blocks in a run as copies of the callee's blocks. */
+static void copy_run(struct bat_output_flow *flow, uint32_t call, const struct bat_copied_run *run)
+{
+    const struct bat_output_flow *callee = flow->inlined[call].flow;
+    uint32_t block = bat_output_flow_at(flow, run->start);
+    for (; block < flow->count && flow->all[block].start < run->end; block++) {
+        struct bat_output_block *at = &flow->all[block];
+        uint64_t origin = run->is_jump ? run->origin : run->origin + (at->start - run->start);
+        uint32_t copied = bat_output_flow_at(callee, origin);
+        if (at->start < run->start || copied == BAT_NONE)
+            continue;
+        at->inlined = call;
+        at->copied = copied;
+        at->origin = run->is_jump ? 0 : origin;
+        at->begins_copy = !run->is_jump && callee->all[at->copied].start == origin;
+    }
+}
+
+static void copy_runs(struct flow_reader *reader)
+{
+    const struct bat_inlined *inlined = &reader->inlined;
+    for (uint32_t i = 0; i < inlined->call_count; i++)
+        for (uint32_t j = 0; j < inlined->calls[i].run_count && reader->flow->inlined[i].flow; j++)
+            copy_run(reader->flow, i, &inlined->runs[inlined->calls[i].first_run + j]);
+}
+
+/* --- Blocks ------------------------------------------------------------------------------- */
+
+static void sort_cuts(struct flow_reader *reader)
+{
+    if (reader->cut_count == 0)
+        return;
+    struct bat_sort_key *spare = malloc(reader->cut_count * sizeof(*spare));
+    if (!spare) {
+        reader->is_out_of_memory = true;
+        return;
+    }
+    struct bat_sort_key *sorted = bat_sort_keys(reader->cuts, spare, (uint32_t)reader->cut_count);
+    size_t kept = 0;
+    for (size_t i = 0; i < reader->cut_count; i++)
+        if (i == 0 || sorted[i].key != sorted[kept - 1].key)
+            sorted[kept++] = sorted[i];
+    struct bat_sort_key *other = sorted == spare ? reader->cuts : spare;
+    reader->cuts = sorted;
+    reader->cut_count = kept;
+    free(other);
+}
+
+static size_t first_cut_from(const struct flow_reader *reader, uint64_t address)
+{
+    size_t low = 0;
+    size_t high = reader->cut_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (reader->cuts[middle].key < address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Append the blocks of a part, with the owners that the note gives. */
+static void make_blocks(struct flow_reader *reader, size_t part, uint32_t *begin_count)
+{
+    struct bat_output_flow *flow = reader->flow;
+    uint64_t end = reader->parts[part].end;
+    size_t leave = reader->parts[part].first_leave;
+    size_t begin = reader->parts[part].first_begin;
+    size_t mark = reader->parts[part].first_mark;
+    for (size_t i = first_cut_from(reader, reader->parts[part].start);
+         i < reader->cut_count && reader->cuts[i].key < end; i++) {
+        struct bat_output_block block = {.start = reader->cuts[i].key,
+                                         .end = end,
+                                         .branch = BAT_NONE,
+                                         .owner = BAT_OWNER_UNKNOWN,
+                                         .first_begin = *begin_count,
+                                         .inlined = BAT_NONE,
+                                         .copied = BAT_NONE,
+                                         .falls_through = true};
+        if (i + 1 < reader->cut_count && reader->cuts[i + 1].key < end)
+            block.end = reader->cuts[i + 1].key;
+        while (leave < reader->parts[part].end_leave && reader->leaves[leave].next < block.end)
+            leave++;
+        if (leave < reader->parts[part].end_leave && reader->leaves[leave].next == block.end) {
+            block.falls_through = reader->leaves[leave].falls_through;
+            block.target = reader->leaves[leave].target;
+            block.last = reader->leaves[leave].at;
+            block.is_return = reader->leaves[leave].is_return && block.last == block.start;
+        }
+        bool has_entry = false;
+        for (;
+             begin < reader->parts[part].end_begin && reader->begins[begin].address <= block.start;
+             begin++) {
+            if (reader->begins[begin].address != block.start)
+                continue;
+            has_entry = true;
+            block.owner = reader->begins[begin].block;
+            if (!reader->begins[begin].is_block)
+                continue;
+            flow->begins[(*begin_count)++] = reader->begins[begin].block;
+            if (block.last == block.start)
+                block.branch = flow->blocks[block.owner].input_offset;
+        }
+        block.begin_count = *begin_count - block.first_begin;
+        while (mark < reader->parts[part].end_mark && reader->marks[mark].address < block.start)
+            mark++;
+        for (; mark < reader->parts[part].end_mark && reader->marks[mark].address < block.end;
+             mark++) {
+            uint32_t marked = reader->marks[mark].block;
+            if (reader->marks[mark].address == block.last)
+                block.branch = reader->marks[mark].input;
+            if (!has_entry)
+                block.owner = block.owner == BAT_OWNER_UNKNOWN || block.owner == marked
+                                  ? marked
+                                  : BAT_OWNER_SEVERAL;
+        }
+        flow->all[flow->count++] = block;
+    }
+}
+
+/* --- The function ------------------------------------------------------------------------- */
+
+static int by_part_start(const void *left, const void *right)
+{
+    uint64_t a = ((const struct part *)left)->start;
+    uint64_t b = ((const struct part *)right)->start;
+    return (a > b) - (a < b);
+}
+
+static void read_parts(struct flow_reader *reader, uint32_t table,
+                       const struct bat_functions *functions)
+{
+    const struct bat_map *map = reader->map;
+    uint32_t function_count;
+    const struct bat_function_symbol *all = bat_functions_all(functions, &function_count);
+    uint32_t first = map->fragment_start[table];
+    uint32_t end = map->fragment_start[table + 1];
+    for (uint32_t i = first; i <= end; i++) {
+        uint32_t part = i == end ? table : map->fragments[i];
+        uint64_t address = map->functions[part].address;
+        uint32_t symbol = bat_functions_find(functions, address);
+        if (symbol != BAT_NONE && all[symbol].address == address &&
+            address + all[symbol].size > address)
+            read_part(reader, part, all[symbol].size);
+    }
+    qsort(reader->parts, reader->part_count, sizeof(*reader->parts), by_part_start);
+}
+
+static int by_start(const void *left, const void *right)
+{
+    uint64_t a = ((const struct bat_output_block *)left)->start;
+    uint64_t b = ((const struct bat_output_block *)right)->start;
+    return (a > b) - (a < b);
+}
+
+/* Make the blocks of all parts. False if there is no memory. */
+static bool make_all_blocks(struct flow_reader *reader)
+{
+    struct bat_output_flow *flow = reader->flow;
+    sort_cuts(reader);
+    if (reader->is_out_of_memory)
+        return false;
+    /* With a damaged symbol table, parts may overlap and share cuts. */
+    size_t capacity = 0;
+    for (size_t i = 0; i < reader->part_count; i++)
+        capacity += first_cut_from(reader, reader->parts[i].end) -
+                    first_cut_from(reader, reader->parts[i].start);
+    if (capacity >= BAT_OWNER_SEVERAL)
+        return false;
+    flow->all = malloc((capacity + 1) * sizeof(*flow->all));
+    if (!flow->all)
+        return false;
+    uint32_t begin_count = 0;
+    for (size_t i = 0; i < reader->part_count; i++)
+        make_blocks(reader, i, &begin_count);
+    bool is_ascending = true;
+    for (uint32_t i = 1; i < flow->count; i++)
+        is_ascending &= flow->all[i - 1].start < flow->all[i].start;
+    if (!is_ascending)
+        qsort(flow->all, flow->count, sizeof(*flow->all), by_start);
+    return true;
+}
+
+static bool build(struct flow_reader *reader, uint32_t table)
+{
+    const struct bat_program *program = bat_output_flows_program(reader->flows);
+    const struct bat_map *map = program->map;
+    struct bat_output_flow *flow = reader->flow;
+    flow->block_count = bat_map_blocks(map, table, NULL, 0);
+    flow->blocks = malloc(((size_t)flow->block_count + 1) * sizeof(*flow->blocks));
+    size_t parts = (size_t)(map->fragment_start[table + 1] - map->fragment_start[table]) + 1;
+    size_t entries = map->functions[table].entry_count;
+    for (uint32_t i = map->fragment_start[table]; i < map->fragment_start[table + 1]; i++)
+        entries += map->functions[map->fragments[i]].entry_count;
+    reader->parts = malloc(parts * sizeof(*reader->parts));
+    reader->begins = malloc((entries + 1) * sizeof(*reader->begins));
+    reader->marks = malloc((entries + 1) * sizeof(*reader->marks));
+    flow->begins = malloc((entries + 1) * sizeof(*flow->begins));
+    if (!flow->blocks || !reader->parts || !reader->begins || !reader->marks || !flow->begins)
+        return false;
+    flow->block_count = bat_map_blocks(map, table, flow->blocks, flow->block_count);
+    read_parts(reader, table, program->functions);
+    if (reader->is_out_of_memory || read_inlined(reader, table) != BAT_OK ||
+        !make_all_blocks(reader))
+        return false;
+    copy_runs(reader);
+    return bat_output_flow_find_owners(flow) && bat_output_flow_find_pairs(flow, program->elf);
+}
+
+struct bat_output_flow *bat_output_flow_read(struct bat_output_flows *flows, uint32_t table)
+{
+    const struct bat_program *program = bat_output_flows_program(flows);
+    struct flow_reader reader = {.flows = flows,
+                                 .flow = calloc(1, sizeof(*reader.flow)),
+                                 .map = program->map,
+                                 .elf = program->elf};
+    bool is_built = reader.flow && build(&reader, table);
+    free(reader.cuts);
+    free(reader.leaves);
+    free(reader.begins);
+    free(reader.marks);
+    free(reader.parts);
+    bat_inlined_free(&reader.inlined);
+    if (is_built)
+        return reader.flow;
+    bat_output_flow_free(reader.flow);
+    return NULL;
+}

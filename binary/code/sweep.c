@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Decodes one function and marks where its blocks start (code_blocks_sweep.h): at targets of
+ * branches, entry points, and landing pads of exceptions.
+ */
+#include "sweep.h"
+
+#include <elf.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "exceptions.h"
+
+/* --- Decoding ----------------------------------------------------------------------------- */
+
+/* Assembly functions may end in padding of zeros. */
+static bool is_zero_padding(const struct code_sweep *sweep, uint32_t offset)
+{
+    for (uint32_t i = offset; i < sweep->size; i++)
+        if (sweep->bytes[i] != 0)
+            return false;
+    return true;
+}
+
+static enum bat_code append(struct code_sweep *sweep, const struct code_instruction *instruction,
+                            struct bat_error *error)
+{
+    if (sweep->count == sweep->capacity) {
+        size_t capacity = sweep->capacity ? (size_t)sweep->capacity * 2 : sweep->size / 3 + 16;
+        capacity = capacity < sweep->size ? capacity : sweep->size;
+        struct code_instruction *all = realloc(sweep->all, capacity * sizeof(*all));
+        if (!all)
+            return bat_fail(error, BAT_ERR_MEMORY, "out of memory for %zu instructions", capacity);
+        sweep->all = all;
+        sweep->capacity = (uint32_t)capacity;
+    }
+    sweep->all[sweep->count++] = *instruction;
+    return BAT_OK;
+}
+
+/* Set the target of a direct branch or call, and make it a label if it is in the function. */
+static void read_target(struct code_sweep *sweep, const struct bat_instruction *decoded,
+                        struct code_instruction *instruction)
+{
+    uint64_t offset = decoded->target - sweep->function->address;
+    bool is_call = decoded->kind == BAT_INSTRUCTION_CALL;
+    instruction->target = CODE_OUTSIDE;
+    if (offset < sweep->size) {
+        instruction->target = (uint32_t)offset;
+        if (offset > 0 || !is_call) /* a recursive call enters nothing new */
+            code_mark(sweep, offset, CODE_MARK_LABEL);
+    } else if (offset == sweep->size && offset < sweep->function->extent) {
+        /* A branch to the padding behind the function is what __builtin_unreachable() leaves. */
+        instruction->kind = BAT_INSTRUCTION_NOP;
+    }
+}
+
+/*
+ * The function takes an address of its own code: the code there may be called from anywhere. On
+ * AArch64 the address may also be in the padding behind the function, where no block can start.
+ */
+static void read_reference(struct code_sweep *sweep, uint64_t reference)
+{
+    uint64_t offset = reference - sweep->function->address;
+    if (offset == 0 || code_is_data(sweep->reader, reference))
+        return;
+    sweep->has_own_reference |= offset < sweep->size;
+    code_mark(sweep, offset, CODE_MARK_LABEL | CODE_MARK_ENTRY);
+    if (sweep->reader->machine == EM_AARCH64 && offset > sweep->size &&
+        offset < sweep->function->extent)
+        sweep->obstacle = BAT_CODE_MISALIGNED;
+}
+
+static enum bat_code read_jump(struct code_sweep *sweep, const struct bat_instruction *decoded,
+                               struct code_instruction *instruction, struct bat_error *error)
+{
+    instruction->jump = decoded->jump;
+    switch (decoded->jump) {
+    case BAT_JUMP_REGISTER:
+        sweep->has_register_jump = true;
+        return BAT_OK;
+    case BAT_JUMP_SLOT:
+        code_read_slot(sweep, instruction, decoded->slot);
+        return BAT_OK;
+    case BAT_JUMP_TABLE: {
+        const struct code_table table = {
+            .address = decoded->slot, .first = sweep->count, .jump = sweep->count};
+        return code_add_table(sweep, &table, error);
+    }
+    default:
+        return BAT_OK;
+    }
+}
+
+static enum bat_code add_instruction(struct code_sweep *sweep, uint32_t offset,
+                                     const struct bat_instruction *decoded, struct bat_error *error)
+{
+    struct code_instruction instruction = {.offset = offset, .kind = decoded->kind};
+    enum bat_code code = BAT_OK;
+    sweep->marks[offset] |= CODE_MARK_INSTRUCTION;
+    if (decoded->is_short_branch)
+        sweep->obstacle = BAT_CODE_UNDECODABLE;
+    switch (decoded->kind) {
+    case BAT_INSTRUCTION_CONDITIONAL:
+    case BAT_INSTRUCTION_JUMP:
+    case BAT_INSTRUCTION_CALL:
+        read_target(sweep, decoded, &instruction);
+        break;
+    case BAT_INSTRUCTION_INDIRECT_JUMP:
+        code = read_jump(sweep, decoded, &instruction, error);
+        break;
+    default:
+        break;
+    }
+    if (decoded->has_reference)
+        read_reference(sweep, decoded->reference);
+    return code ? code : append(sweep, &instruction, error);
+}
+
+/*
+ * The offset behind the data at this one; the offset itself if there is no data. A function from a
+ * symbol may begin with data, one from .eh_frame does not.
+ */
+static uint32_t skip_data(const struct code_sweep *sweep, uint32_t offset)
+{
+    uint64_t start = sweep->function->address;
+    if (offset > 0)
+        return (uint32_t)(code_skip_data(sweep->reader, start + offset, start + sweep->size) -
+                          start);
+    if ((sweep->function->flags & BAT_FUNCTION_FDE) || !code_is_data(sweep->reader, start))
+        return 0;
+    return (uint32_t)(code_end_of_data(sweep->reader, start, start + sweep->size) - start);
+}
+
+static enum bat_code decode(struct code_sweep *sweep, struct bat_error *error)
+{
+    uint32_t offset = 0;
+    while (offset < sweep->size) {
+        uint64_t address = sweep->function->address + offset;
+        uint32_t behind_data = skip_data(sweep, offset);
+        if (behind_data != offset) {
+            offset = behind_data;
+            continue;
+        }
+        struct bat_instruction decoded;
+        if (!bat_instruction_decode(sweep->reader->machine, sweep->bytes + offset,
+                                    sweep->size - offset, address, &decoded)) {
+            if (!is_zero_padding(sweep, offset))
+                sweep->obstacle = BAT_CODE_UNDECODABLE;
+            return BAT_OK;
+        }
+        enum bat_code code = add_instruction(sweep, offset, &decoded, error);
+        if (code)
+            return code;
+        offset += decoded.length;
+    }
+    return BAT_OK;
+}
+
+/* --- Tables ------------------------------------------------------------------------------- */
+
+enum bat_code code_add_table(struct code_sweep *sweep, const struct code_table *table,
+                             struct bat_error *error)
+{
+    if (sweep->table_count == sweep->table_capacity) {
+        size_t capacity = sweep->table_capacity ? (size_t)sweep->table_capacity * 2 : 8;
+        struct code_table *tables = realloc(sweep->tables, capacity * sizeof(*tables));
+        if (!tables)
+            return bat_fail(error, BAT_ERR_MEMORY, "out of memory for %zu jump tables", capacity);
+        sweep->tables = tables;
+        sweep->table_capacity = (uint32_t)capacity;
+    }
+    sweep->tables[sweep->table_count++] = *table;
+    return BAT_OK;
+}
+
+/* --- Entry points and landing pads ---------------------------------------------------------- */
+
+/*
+ * Mark the entry points from symbols and from other functions' code. Both lists ascend by address,
+ * so those of one function are next to each other.
+ */
+static void mark_entries(struct code_sweep *sweep)
+{
+    const uint64_t address = sweep->function->address;
+    uint32_t count;
+    uint32_t index = (uint32_t)(sweep->function - sweep->reader->all);
+    const uint64_t *entries = bat_functions_entry_points(sweep->reader->functions, index, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t offset = entries[i] - address;
+        code_mark(sweep, offset, CODE_MARK_LABEL | CODE_MARK_ENTRY);
+        if (offset >= sweep->size)
+            sweep->obstacle = BAT_CODE_MISALIGNED;
+    }
+    const struct code_addresses *others = &sweep->reader->entries;
+    uint32_t low = 0;
+    uint32_t high = others->count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (others->all[middle] < address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; low < others->count && others->all[low] - address < sweep->size; low++)
+        code_mark(sweep, others->all[low] - address, CODE_MARK_LABEL | CODE_MARK_ENTRY);
+}
+
+/* The number of calls before each instruction and before the end; NULL without memory. */
+static uint32_t *count_calls(const struct code_sweep *sweep)
+{
+    uint32_t *calls = malloc(((size_t)sweep->count + 1) * sizeof(*calls));
+    if (!calls)
+        return NULL;
+    calls[0] = 0;
+    for (uint32_t i = 0; i < sweep->count; i++) {
+        const struct code_instruction *instruction = &sweep->all[i];
+        calls[i + 1] = calls[i] + (code_is_call(instruction) ||
+                                   code_is_tail_call(instruction, BAT_INSTRUCTION_JUMP));
+    }
+    return calls;
+}
+
+/* The first instruction at or above offset. */
+static uint32_t instruction_from(const struct code_sweep *sweep, uint64_t offset)
+{
+    uint32_t low = 0;
+    uint32_t high = sweep->count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (sweep->all[middle].offset < offset)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/*
+ * A block starts where exceptions land; it is a landing pad if any call may throw them. Call sites
+ * do not overlap, so a function has at most one for each byte. More of them are a damaged table,
+ * which other functions may share: without the limit it would be read for each of them.
+ */
+static void mark_landing_pads(struct code_sweep *sweep, struct bat_call_site_walk *walk,
+                              const uint32_t *calls)
+{
+    struct bat_call_site site;
+    for (uint32_t left = sweep->size; left > 0 && bat_call_site_next(walk, &site); left--) {
+        if (site.landing_pad == BAT_NO_OFFSET)
+            continue;
+        if (site.landing_pad > sweep->size) /* in a fragment: perf2bolt stops here */
+            return;
+        if (site.landing_pad == sweep->size ||
+            !(sweep->marks[site.landing_pad] & CODE_MARK_INSTRUCTION))
+            continue;
+        code_mark(sweep, site.landing_pad, CODE_MARK_LABEL);
+        uint32_t first = instruction_from(sweep, site.start);
+        uint32_t end = instruction_from(sweep, site.end);
+        if (end > first && calls[end] > calls[first])
+            code_mark(sweep, site.landing_pad, CODE_MARK_LANDING_PAD);
+    }
+}
+
+static enum bat_code read_exceptions(struct code_sweep *sweep, uint64_t lsda,
+                                     struct bat_error *error)
+{
+    uint64_t size = UINT64_MAX;
+    const uint8_t *bytes = lsda ? code_bytes(sweep->reader, lsda, &size) : NULL;
+    struct bat_call_site_walk walk;
+    if (!bytes || !bat_call_site_begin(&walk, bytes, (size_t)size, lsda, sweep->function->address))
+        return BAT_OK;
+    uint32_t *calls = count_calls(sweep);
+    if (!calls)
+        return bat_fail(error, BAT_ERR_MEMORY, "out of memory for %" PRIu32 " instructions",
+                        sweep->count);
+    mark_landing_pads(sweep, &walk, calls);
+    free(calls);
+    return BAT_OK;
+}
+
+/* --- The whole function ------------------------------------------------------------------- */
+
+/* True if an instruction starts at each label. */
+static bool has_aligned_labels(const struct code_sweep *sweep)
+{
+    for (uint32_t i = 0; i < sweep->size; i++) {
+        const uint8_t both = CODE_MARK_LABEL | CODE_MARK_INSTRUCTION;
+        if ((sweep->marks[i] & both) == CODE_MARK_LABEL)
+            return false;
+    }
+    return true;
+}
+
+static enum bat_code find_labels(struct code_sweep *sweep, uint64_t lsda, struct bat_error *error)
+{
+    enum bat_code code = decode(sweep, error);
+    if (!code && !sweep->obstacle && sweep->has_register_jump &&
+        sweep->reader->machine == EM_X86_64)
+        code = code_find_register_tables(sweep, error);
+    if (code || sweep->obstacle)
+        return code;
+    mark_entries(sweep);
+    code_read_tables(sweep);
+    code = read_exceptions(sweep, lsda, error);
+    if (!sweep->obstacle && !has_aligned_labels(sweep))
+        sweep->obstacle = BAT_CODE_MISALIGNED;
+    if (!sweep->obstacle && sweep->count == 0)
+        sweep->obstacle = BAT_CODE_UNDECODABLE;
+    return code;
+}
+
+/* The obstacles for which perf2bolt does not even decode the function. */
+static enum bat_code_obstacle obstacle_before(const struct bat_code_reader *reader,
+                                              const struct code_wanted *wanted)
+{
+    const struct bat_function_symbol *function = &reader->all[wanted->function];
+    if (wanted->is_split)
+        return BAT_CODE_SPLIT;
+    if (function->flags & (BAT_FUNCTION_CONFLICT | BAT_FUNCTION_PLT))
+        return BAT_CODE_CONFLICT;
+    if (wanted->is_skipped)
+        return BAT_CODE_SKIPPED;
+    uint64_t size = function->size;
+    const uint8_t *bytes = code_bytes(reader, function->address, &size);
+    if (!bytes || size == 0 || size != function->size || size >= CODE_OUTSIDE)
+        return BAT_CODE_UNDECODABLE;
+    return BAT_CODE_CLEAR;
+}
+
+enum bat_code code_sweep_function(const struct bat_code_reader *reader, uint32_t function,
+                                  struct code_sweep *sweep, struct bat_error *error)
+{
+    *sweep = (struct code_sweep){.reader = reader};
+    const struct code_wanted *wanted = code_find_wanted(reader, function);
+    if (!wanted)
+        return bat_fail(error, BAT_ERR_ARGUMENT,
+                        "expected a function that bat_code_open() got, found function %" PRIu32,
+                        function);
+    sweep->function = &reader->all[function];
+    sweep->obstacle = obstacle_before(reader, wanted);
+    if (sweep->obstacle)
+        return BAT_OK;
+    uint64_t size = sweep->function->size;
+    sweep->bytes = code_bytes(reader, sweep->function->address, &size);
+    sweep->size = (uint32_t)size;
+    sweep->marks = calloc(sweep->size, 1);
+    if (!sweep->marks)
+        return bat_fail(error, BAT_ERR_MEMORY, "out of memory for %" PRIu32 " bytes of code",
+                        sweep->size);
+    return find_labels(sweep, wanted->lsda, error);
+}
+
+void code_sweep_free(struct code_sweep *sweep)
+{
+    free(sweep->marks);
+    free(sweep->all);
+    free(sweep->tables);
+    *sweep = (struct code_sweep){0};
+}
+
+enum bat_code bat_code_blocks(const struct bat_code_reader *reader, uint32_t function,
+                              struct bat_code_blocks *blocks, struct bat_error *error)
+{
+    *blocks = (struct bat_code_blocks){0};
+    struct code_sweep sweep;
+    enum bat_code code = code_sweep_function(reader, function, &sweep, error);
+    if (!code)
+        code = code_build_blocks(&sweep, blocks, error);
+    code_sweep_free(&sweep);
+    return code;
+}
+
+void bat_code_blocks_free(struct bat_code_blocks *blocks)
+{
+    free(blocks->all);
+    *blocks = (struct bat_code_blocks){0};
+}

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Finds and reads the jump tables of x86-64. Without relocations, a table is what an indirect jump
+ * refers to and what holds addresses inside the function. It ends at the first entry that is no
+ * such address, at the function's next table, or with its section. Tables of AArch64 are not read,
+ * because perf2bolt does not read them.
+ */
+#include <elf.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sweep.h"
+
+#define RELATIVE_SIZE 4u
+#define ADDRESS_SIZE 8u
+
+/* The bytes from a table's start to its section's end; *size is 0 if there can be no table. */
+static const uint8_t *table_bytes(const struct bat_code_reader *reader, uint64_t address,
+                                  uint64_t *size)
+{
+    const struct bat_section *section = code_section_at(reader, address);
+    *size = 0;
+    if (!section || (section->flags & SHF_EXECINSTR))
+        return NULL;
+    uint64_t section_size;
+    const uint8_t *bytes = bat_elf_section_bytes(reader->elf, section, &section_size);
+    uint64_t offset = address - section->address;
+    if (!bytes || offset >= section_size)
+        return NULL;
+    *size = section_size - offset;
+    return bytes + offset;
+}
+
+static uint64_t entry_at(const struct code_table *table, const uint8_t *bytes, uint64_t index)
+{
+    if (table->is_relative) {
+        int32_t distance;
+        memcpy(&distance, bytes + index * RELATIVE_SIZE, sizeof(distance));
+        return table->address + (uint64_t)(int64_t)distance;
+    }
+    uint64_t address;
+    memcpy(&address, bytes + index * ADDRESS_SIZE, sizeof(address));
+    return address;
+}
+
+/*
+ * True if the first entries are addresses of the function and two of them lead inside, or one
+ * inside and another to its start or its end (which is what __builtin_unreachable() leaves). *steps
+ * limits the entries that may still be read for the function.
+ */
+static bool is_table(const struct code_sweep *sweep, const struct code_table *table,
+                     uint64_t *steps)
+{
+    uint64_t size;
+    const uint8_t *bytes = table_bytes(sweep->reader, table->address, &size);
+    uint64_t count = size / (table->is_relative ? RELATIVE_SIZE : ADDRESS_SIZE);
+    uint64_t inside = 0;
+    uint64_t special = 0;
+    for (uint64_t i = 0; i<count && * steps> 0; i++, --*steps) {
+        uint64_t offset = entry_at(table, bytes, i) - sweep->function->address;
+        if (offset == 0 || offset == sweep->size)
+            special = 1;
+        else if (offset < sweep->size)
+            inside++;
+        else
+            return false;
+        if (inside + special >= 2)
+            return true;
+    }
+    return false;
+}
+
+/* True if the entries fit the jump. Entries that look like distances are no addresses. */
+static bool fits_jump(const struct code_sweep *sweep, const struct code_table *table,
+                      uint64_t *steps)
+{
+    struct code_table other = *table;
+    other.is_relative = true;
+    bool looks_relative = is_table(sweep, &other, steps);
+    if (table->is_relative || looks_relative)
+        return table->is_relative && looks_relative;
+    return is_table(sweep, table, steps);
+}
+
+static int by_address(const void *left, const void *right)
+{
+    const struct code_table *a = left;
+    const struct code_table *b = right;
+    if (a->address != b->address)
+        return a->address < b->address ? -1 : 1;
+    return (a->jump > b->jump) - (a->jump < b->jump);
+}
+
+/* A walk through the entries of a table. */
+struct table_walk {
+    const struct code_sweep *sweep;
+    const struct code_table *table;
+    const uint8_t *bytes;
+    uint64_t count;
+    uint64_t next;
+};
+
+static struct table_walk walk_table(const struct code_sweep *sweep, const struct code_table *table)
+{
+    uint64_t size;
+    const uint8_t *bytes = table_bytes(sweep->reader, table->address, &size);
+    if (size > table->limit - table->address)
+        size = table->limit - table->address;
+    return (struct table_walk){.sweep = sweep,
+                               .table = table,
+                               .bytes = bytes,
+                               .count = size / (table->is_relative ? RELATIVE_SIZE : ADDRESS_SIZE)};
+}
+
+/* The next target of the table, as an offset; false at the table's end. */
+static bool next_entry(struct table_walk *walk, uint64_t *offset)
+{
+    const struct code_sweep *sweep = walk->sweep;
+    while (walk->next < walk->count) {
+        *offset = entry_at(walk->table, walk->bytes, walk->next++) - sweep->function->address;
+        if (*offset < sweep->size)
+            return sweep->marks[*offset] & CODE_MARK_INSTRUCTION;
+        if (*offset != sweep->size)
+            return false;
+    }
+    return false;
+}
+
+/* Mark all targets of a table; or clear CODE_MARK_TABLE there if not is_set. */
+static void mark_entries(struct code_sweep *sweep, const struct code_table *table, bool is_set)
+{
+    struct table_walk walk = walk_table(sweep, table);
+    uint64_t offset;
+    while (next_entry(&walk, &offset)) {
+        if (is_set)
+            sweep->marks[offset] |= CODE_MARK_TABLE | CODE_MARK_LABEL;
+        else
+            sweep->marks[offset] &= (uint8_t)~CODE_MARK_TABLE;
+    }
+}
+
+void code_table_targets(const struct code_sweep *sweep, const struct code_table *table,
+                        uint32_t *targets, uint32_t capacity, uint32_t *count)
+{
+    struct table_walk walk = walk_table(sweep, table);
+    uint64_t offset;
+    for (*count = 0; next_entry(&walk, &offset); ++*count)
+        if (*count < capacity)
+            targets[*count] = (uint32_t)offset;
+}
+
+/* Link the jumps of tables first to end - 1, which are at one address, to their table. */
+static void lead_jumps(struct code_sweep *sweep, uint32_t first, uint32_t end)
+{
+    for (uint32_t i = first; i < end; i++) {
+        uint32_t next = sweep->tables[i].jump + 1;
+        sweep->all[next - 1].table = i + 1;
+        if (next < sweep->count && (sweep->marks[sweep->all[next].offset] & CODE_MARK_TABLE))
+            sweep->all[next - 1].reaches_next = true;
+    }
+}
+
+void code_read_tables(struct code_sweep *sweep)
+{
+    /* Tables end soon; this limits the time for a malicious file. */
+    uint64_t steps = 4096 + UINT64_C(8) * sweep->size;
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < sweep->table_count; i++)
+        if (fits_jump(sweep, &sweep->tables[i], &steps))
+            sweep->tables[kept++] = sweep->tables[i];
+    sweep->table_count = kept;
+    if (kept > 1)
+        qsort(sweep->tables, kept, sizeof(*sweep->tables), by_address);
+
+    uint32_t end;
+    for (uint32_t first = 0; first < kept; first = end) {
+        const struct code_table *table = &sweep->tables[first];
+        for (end = first + 1; end < kept && sweep->tables[end].address == table->address;)
+            end++;
+        for (uint32_t i = first; i < end; i++)
+            sweep->tables[i].limit = end < kept ? sweep->tables[end].address : UINT64_MAX;
+        mark_entries(sweep, table, true);
+        lead_jumps(sweep, first, end);
+        mark_entries(sweep, table, false);
+    }
+}
+
+/* The slot is constant if its section is not writable; its target must be in the function. */
+void code_read_slot(struct code_sweep *sweep, struct code_instruction *jump, uint64_t slot)
+{
+    const struct bat_section *section = code_section_at(sweep->reader, slot);
+    if (!section || (section->flags & SHF_WRITE))
+        return;
+    uint64_t size;
+    const uint8_t *bytes = bat_elf_section_bytes(sweep->reader->elf, section, &size);
+    uint64_t offset = slot - section->address;
+    if (!bytes || offset > size || size - offset < ADDRESS_SIZE)
+        return;
+    uint64_t target;
+    memcpy(&target, bytes + offset, sizeof(target));
+    target -= sweep->function->address;
+    if (target >= sweep->size)
+        return;
+    jump->kind = BAT_INSTRUCTION_JUMP;
+    jump->target = (uint32_t)target;
+    sweep->has_fixed_jump = true;
+    code_mark(sweep, target, CODE_MARK_LABEL | CODE_MARK_ENTRY);
+}

@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "draft.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "eh_frame.h"
+#include "plt.h"
+
+/* Adds functions that have no symbol: PLT entries, and code that only .eh_frame describes. */
+
+enum bat_code draft_reserve(struct draft_functions *functions, uint64_t capacity,
+                            struct bat_error *error)
+{
+    if (capacity <= functions->capacity)
+        return BAT_OK;
+    struct draft_function *grown = NULL;
+    if (capacity < BAT_NONE)
+        grown = realloc(functions->all, capacity * sizeof(*grown));
+    if (!grown) {
+        bat_fail(error, BAT_ERR_MEMORY, "out of memory for %" PRIu64 " functions", capacity);
+        return BAT_ERR_MEMORY;
+    }
+    functions->all = grown;
+    functions->capacity = (uint32_t)capacity;
+    return BAT_OK;
+}
+
+enum bat_code draft_append(struct draft_functions *functions, const struct draft_function *function,
+                           struct bat_error *error)
+{
+    if (functions->count == functions->capacity) {
+        enum bat_code code = draft_reserve(functions, 2 * (uint64_t)functions->count + 64, error);
+        if (code)
+            return code;
+    }
+    functions->all[functions->count++] = *function;
+    return BAT_OK;
+}
+
+/* --- PLT ---------------------------------------------------------------------------------- */
+
+/* The function that starts at address, or NULL. */
+static struct draft_function *function_at(const struct draft_functions *functions, uint64_t address)
+{
+    uint32_t low = 0;
+    uint32_t high = functions->count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (functions->all[middle].address < address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < functions->count && functions->all[low].address == address ? &functions->all[low]
+                                                                            : NULL;
+}
+
+/*
+ * If this file's symbol table has the entry's function, with its name and address: the first symbol
+ * at that address; else BAT_NONE.
+ */
+static enum bat_code find_own_symbol(struct draft *draft, const struct bat_plt_entry *entry,
+                                     uint32_t *first, struct bat_error *error)
+{
+    struct draft_symbols *symbols = &draft->symbols;
+    uint64_t length = strlen(entry->symbol);
+    uint32_t start = draft_symbols_from(symbols, entry->target);
+    *first = BAT_NONE;
+    for (uint32_t i = start; i < symbols->count && symbols->all[i].address == entry->target; i++) {
+        enum bat_code code = draft_symbols_spend(symbols, length + 1, error);
+        if (code)
+            return code;
+        if (symbols->all[i].binding == STB_LOCAL ||
+            strcmp(symbols->all[i].name, entry->symbol) != 0)
+            continue;
+        *first = start;
+        return BAT_OK;
+    }
+    return BAT_OK;
+}
+
+/*
+ * Set a PLT entry's name: the symbol of its slot; for a function of this file, the function's first
+ * name; for an IFUNC without a symbol, its resolver's. *known is false if the resolver is not a
+ * function with a symbol.
+ */
+static enum bat_code name_plt_entry(struct draft *draft, const struct bat_plt_entry *entry,
+                                    struct draft_function *function, bool *known,
+                                    struct bat_error *error)
+{
+    uint32_t first = BAT_NONE;
+    *known = true;
+    if (!entry->symbol) {
+        const struct draft_function *resolver = function_at(&draft->functions, entry->target);
+        first = resolver ? resolver->first : BAT_NONE;
+        *known = first != BAT_NONE;
+    } else if (entry->target) {
+        enum bat_code code = find_own_symbol(draft, entry, &first, error);
+        if (code)
+            return code;
+    }
+    function->name = DRAFT_NAME_PLT;
+    function->text = entry->symbol;
+    function->symbol = first;
+    return BAT_OK;
+}
+
+static enum bat_code collect_plt_entries(struct draft *draft, struct draft_functions *found,
+                                         struct bat_error *error)
+{
+    struct bat_plt_entry *entries;
+    size_t count;
+    enum bat_code code = bat_plt_entries(draft->elf, &entries, &count, error);
+    for (size_t i = 0; i < count && !code; i++) {
+        struct draft_function *known_function = function_at(&draft->functions, entries[i].address);
+        if (known_function) {
+            known_function->flags |= BAT_FUNCTION_PLT;
+            continue;
+        }
+        struct draft_function function = {
+            .address = entries[i].address,
+            .in = entries[i].in,
+            .first = BAT_NONE,
+            .flags = BAT_FUNCTION_PLT,
+        };
+        bool known;
+        code = name_plt_entry(draft, &entries[i], &function, &known, error);
+        if (!code && known)
+            code = draft_append(found, &function, error);
+    }
+    free(entries);
+    return code;
+}
+
+/* The start of each PLT section is a function, even if no entry is there. */
+static enum bat_code collect_plt_starts(struct draft *draft, struct draft_functions *found,
+                                        struct bat_error *error)
+{
+    for (size_t i = 0; i < draft->section_count; i++) {
+        const struct bat_section *section = draft->sections[i];
+        if (!bat_plt_is_section(draft->elf, section) || section->size == 0)
+            continue;
+        struct draft_function *known_function = function_at(&draft->functions, section->address);
+        if (known_function) {
+            known_function->flags |= BAT_FUNCTION_PLT;
+            continue;
+        }
+        struct draft_function start = {
+            .address = section->address,
+            .in = section,
+            .text = section->name,
+            .first = BAT_NONE,
+            .flags = BAT_FUNCTION_PLT,
+            .name = DRAFT_NAME_PSEUDO,
+        };
+        enum bat_code code = draft_append(found, &start, error);
+        if (code)
+            return code;
+    }
+    return BAT_OK;
+}
+
+/* Entries come before a section's start at the same address. */
+static int by_address(const void *left, const void *right)
+{
+    const struct draft_function *a = left;
+    const struct draft_function *b = right;
+    if (a->address != b->address)
+        return a->address < b->address ? -1 : 1;
+    return (a->name > b->name) - (a->name < b->name);
+}
+
+/*
+ * Merge more, which is sorted, into functions: from the end, so that no second array is needed. All
+ * addresses differ.
+ */
+static enum bat_code merge(struct draft_functions *functions, const struct draft_functions *more,
+                           struct bat_error *error)
+{
+    enum bat_code code = draft_reserve(functions, (uint64_t)functions->count + more->count, error);
+    if (code)
+        return code;
+    uint32_t i = functions->count;
+    uint32_t j = more->count;
+    functions->count += more->count;
+    for (uint32_t to = functions->count; j > 0; to--) {
+        bool is_old = i > 0 && functions->all[i - 1].address > more->all[j - 1].address;
+        functions->all[to - 1] = is_old ? functions->all[--i] : more->all[--j];
+    }
+    return BAT_OK;
+}
+
+/* Keep the first of several at the same address. */
+static void drop_repeated(struct draft_functions *functions)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < functions->count; i++)
+        if (kept == 0 || functions->all[kept - 1].address != functions->all[i].address)
+            functions->all[kept++] = functions->all[i];
+    functions->count = kept;
+}
+
+enum bat_code draft_add_plt(struct draft *draft, struct bat_error *error)
+{
+    struct draft_functions found = {0};
+    enum bat_code code = collect_plt_entries(draft, &found, error);
+    if (!code)
+        code = collect_plt_starts(draft, &found, error);
+    if (!code && found.count) {
+        qsort(found.all, found.count, sizeof(*found.all), by_address);
+        drop_repeated(&found);
+        code = merge(&draft->functions, &found, error);
+    }
+    free(found.all);
+    return code;
+}
+
+/* --- FDEs --------------------------------------------------------------------------------- */
+
+/* The code of all FDEs in the section's order: key is its address, value its size. */
+static enum bat_code collect_fdes(const struct bat_elf *elf, struct bat_sort_key **keys,
+                                  size_t *count, struct bat_error *error)
+{
+    struct bat_fde_walk walk;
+    size_t capacity = 0;
+    *keys = NULL;
+    *count = 0;
+    bat_fde_begin(&walk, elf);
+    for (;;) {
+        struct bat_fde fde;
+        bool found;
+        enum bat_code code = bat_fde_next(&walk, &fde, &found, error);
+        if (code || !found)
+            return code;
+        if (*count == capacity) {
+            capacity = capacity ? 2 * capacity : 1024;
+            struct bat_sort_key *grown = realloc(*keys, capacity * sizeof(*grown));
+            if (!grown)
+                return bat_fail(error, BAT_ERR_MEMORY, "out of memory for %zu FDEs", *count);
+            *keys = grown;
+        }
+        (*keys)[(*count)++] = (struct bat_sort_key){.key = fde.address, .value = fde.size};
+    }
+}
+
+/* Of several FDEs at one address the first with a size counts, else the first. */
+static void take_fdes(struct draft *draft, const struct bat_sort_key *sorted, size_t count)
+{
+    draft->fde_count = 0;
+    for (size_t i = 0; i < count; i++) {
+        struct draft_fde *last = draft->fde_count ? &draft->fdes[draft->fde_count - 1] : NULL;
+        if (!last || last->address != sorted[i].key)
+            draft->fdes[draft->fde_count++] =
+                (struct draft_fde){.address = sorted[i].key, .size = sorted[i].value};
+        else if (last->size == 0)
+            last->size = sorted[i].value;
+    }
+}
+
+static enum bat_code sort_fdes(struct draft *draft, struct bat_sort_key *keys, size_t count,
+                               struct bat_error *error)
+{
+    struct bat_sort_key *spare = malloc(count * sizeof(*spare) + 1);
+    draft->fdes = malloc(count * sizeof(*draft->fdes) + 1);
+    if (!spare || !draft->fdes) {
+        free(spare);
+        return bat_fail(error, BAT_ERR_MEMORY, "out of memory for %zu FDEs", count);
+    }
+    take_fdes(draft, bat_sort_keys(keys, spare, count), count);
+    free(spare);
+    return BAT_OK;
+}
+
+enum bat_code draft_read_fdes(struct draft *draft, struct bat_error *error)
+{
+    struct bat_sort_key *keys;
+    size_t count;
+    enum bat_code code = collect_fdes(draft->elf, &keys, &count, error);
+    const struct bat_section *frames = bat_elf_section(draft->elf, ".eh_frame");
+    if (frames)
+        bat_elf_release(draft->elf, bat_elf_section_bytes(draft->elf, frames, &(uint64_t){0}),
+                        frames->size);
+    if (!code)
+        code = sort_fdes(draft, keys, count, error);
+    free(keys);
+    return code;
+}
+
+/* True if the function starts at the FDE's address or contains it. */
+static bool covers(const struct draft_function *function, const struct draft_fde *fde)
+{
+    return function->address == fde->address || draft_contains(function, fde->address);
+}
+
+/* FDEs become functions if they start in a section, and in no function, also none found here. */
+static enum bat_code collect_new(const struct draft *draft, struct draft_functions *found,
+                                 struct bat_error *error)
+{
+    const struct draft_functions *functions = &draft->functions;
+    uint32_t next = 0; /* the first function above the FDE's start */
+    for (size_t i = 0; i < draft->fde_count; i++) {
+        const struct draft_fde *fde = &draft->fdes[i];
+        while (next < functions->count && functions->all[next].address <= fde->address)
+            next++;
+        const struct draft_function *before = next ? &functions->all[next - 1] : NULL;
+        const struct draft_function *last = found->count ? &found->all[found->count - 1] : NULL;
+        if (last && (!before || last->address > before->address))
+            before = last;
+        if (before && covers(before, fde))
+            continue;
+        const struct bat_section *in = draft_section_at(draft, fde->address);
+        struct draft_function function = {
+            .address = fde->address,
+            .size = fde->size,
+            .in = in,
+            .first = BAT_NONE,
+            .flags = BAT_FUNCTION_FDE,
+            .name = DRAFT_NAME_FDE,
+        };
+        enum bat_code code = in ? draft_append(found, &function, error) : BAT_OK;
+        if (code)
+            return code;
+    }
+    return BAT_OK;
+}
+
+enum bat_code draft_add_fdes(struct draft *draft, struct bat_error *error)
+{
+    struct draft_functions found = {0};
+    enum bat_code code = collect_new(draft, &found, error);
+    if (!code)
+        code = merge(&draft->functions, &found, error);
+    free(found.all);
+    return code;
+}

@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "functions.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "draft.h"
+
+/*
+ * Look-ups use buckets: the address range of all functions is divided into about as many buckets of
+ * 2^shift bytes as there are functions. starts_below[b] is the number of functions that start below
+ * bucket b, so a look-up searches only the functions that start in the address's bucket.
+ */
+struct span {
+    uint64_t start;
+    uint64_t size;
+};
+
+struct bat_functions {
+    struct bat_function_symbol *all;
+    struct span *spans; /* the members of all[] that a search needs */
+    uint32_t count;
+    uint32_t *starts_below; /* bucket_count + 1 */
+    uint64_t bucket_count;
+    unsigned shift;
+    uint64_t *entry_points;
+    uint32_t *first_entry_point; /* count + 1: indices into entry_points */
+    char *text;
+    const struct bat_elf *elf;
+    _Atomic(uint8_t) *padding; /* enum padding, by function; found at the first look-up there */
+    struct draft *draft;       /* the source of the names; NULL once they are made */
+    bool have_symbols;
+};
+
+enum padding {
+    PADDING_UNKNOWN,
+    PADDING_ONLY, /* there is only padding between size and extent */
+    PADDING_NOT,
+};
+
+static void free_draft(struct draft *draft)
+{
+    if (!draft)
+        return;
+    free(draft->symbols.all);
+    free(draft->sections);
+    free(draft->fdes);
+    free(draft->functions.all);
+    free(draft->entries.all);
+    free(draft);
+}
+
+void bat_functions_free(struct bat_functions *functions)
+{
+    if (!functions)
+        return;
+    free(functions->all);
+    free(functions->spans);
+    free(functions->starts_below);
+    free(functions->entry_points);
+    free(functions->first_entry_point);
+    free(functions->text);
+    free((void *)functions->padding);
+    free_draft(functions->draft);
+    free(functions);
+}
+
+/* --- Building ----------------------------------------------------------------------------- */
+
+/* Number the symbols that name the wanted functions (NULL: all). */
+static enum bat_code number_symbols(struct draft *draft, const uint8_t *wanted,
+                                    struct bat_error *error)
+{
+    uint32_t *symbols[2]; /* [0]: to number by name; [1]: to number by name and file */
+    uint32_t counts[2] = {0, 0};
+    bool has_nameless = false;
+    for (unsigned i = 0; i < 2; i++)
+        symbols[i] = malloc(((size_t)draft->functions.count + 1) * sizeof(*symbols[i]));
+    enum bat_code code = BAT_OK;
+    if (!symbols[0] || !symbols[1])
+        code = bat_fail(error, BAT_ERR_MEMORY, "out of memory for the numbers of local symbols");
+    for (uint32_t i = 0; i < draft->functions.count && !code; i++) {
+        const struct draft_function *function = &draft->functions.all[i];
+        if (wanted && !wanted[i])
+            continue;
+        if (function->name == DRAFT_NAME_FILE)
+            symbols[1][counts[1]++] = function->symbol;
+        if (function->name == DRAFT_NAME_LOCAL ||
+            (function->name == DRAFT_NAME_PLT && function->symbol != BAT_NONE))
+            symbols[0][counts[0]++] = function->symbol;
+        has_nameless = has_nameless || function->name == DRAFT_NAME_ANONYMOUS;
+    }
+    if (has_nameless && !code)
+        draft_symbols_number_nameless(&draft->symbols);
+    for (unsigned i = 0; i < 2; i++) {
+        if (!code)
+            code = draft_symbols_number(&draft->symbols, i == 1, symbols[i], counts[i], error);
+        free(symbols[i]);
+    }
+    return code;
+}
+
+/* FDEs are read in a second thread, because symbols and FDEs are independent. */
+struct fde_thread {
+    struct draft *draft;
+    enum bat_code code;
+    struct bat_error error;
+};
+
+static void *read_fdes(void *context)
+{
+    struct fde_thread *reading = context;
+    reading->code = draft_read_fdes(reading->draft, &reading->error);
+    return NULL;
+}
+
+static enum bat_code read_symbols_and_fdes(struct draft *draft, const struct bat_elf *symbols,
+                                           struct bat_error *error)
+{
+    struct fde_thread reading = {.draft = draft};
+    pthread_t thread;
+    bool is_started = pthread_create(&thread, NULL, read_fdes, &reading) == 0;
+    enum bat_code code = draft_symbols_read(symbols, &draft->symbols, error);
+    if (is_started)
+        pthread_join(thread, NULL);
+    else
+        read_fdes(&reading);
+    if (code || !reading.code)
+        return code;
+    if (error)
+        *error = reading.error;
+    return reading.code;
+}
+
+static enum bat_code find_functions(struct draft *draft, const struct bat_elf *symbols,
+                                    struct bat_error *error)
+{
+    draft->symbols.text_left = draft_text_limit(draft->elf);
+    if (symbols != draft->elf)
+        draft->symbols.text_left += draft_text_limit(symbols);
+    enum bat_code code = read_symbols_and_fdes(draft, symbols, error);
+    if (!code)
+        code = draft_read_sections(draft, error);
+    if (!code)
+        code = draft_discover(draft, error);
+    if (!code)
+        code = draft_add_plt(draft, error);
+    if (!code)
+        code = draft_add_fdes(draft, error);
+    if (!code)
+        code = draft_set_sizes(draft, error);
+    return code;
+}
+
+static enum bat_code fill_functions(struct bat_functions *functions, const struct draft *draft,
+                                    struct bat_error *error)
+{
+    uint32_t count = draft->functions.count;
+    functions->all = malloc(((size_t)count + 1) * sizeof(*functions->all));
+    functions->spans = malloc(((size_t)count + 1) * sizeof(*functions->spans));
+    functions->padding = calloc((size_t)count + 1, sizeof(*functions->padding));
+    if (!functions->all || !functions->spans || !functions->padding)
+        return bat_fail(error, BAT_ERR_MEMORY, "out of memory for the table of functions");
+    for (uint32_t i = 0; i < count; i++) {
+        const struct draft_function *from = &draft->functions.all[i];
+        functions->spans[i] = (struct span){.start = from->address, .size = from->size};
+        functions->all[i] = (struct bat_function_symbol){
+            .address = from->address,
+            .size = from->size,
+            .extent = from->extent,
+            .flags = from->flags,
+        };
+    }
+    functions->elf = draft->elf;
+    functions->count = count;
+    functions->have_symbols = draft->symbols.found;
+    return BAT_OK;
+}
+
+static enum bat_code fill_entry_points(struct bat_functions *functions, const struct draft *draft,
+                                       struct bat_error *error)
+{
+    const struct draft_entries *entries = &draft->entries;
+    functions->entry_points =
+        malloc(((size_t)entries->count + 1) * sizeof(*functions->entry_points));
+    functions->first_entry_point =
+        malloc(((size_t)functions->count + 1) * sizeof(*functions->first_entry_point));
+    if (!functions->entry_points || !functions->first_entry_point)
+        return bat_fail(error, BAT_ERR_MEMORY, "out of memory for the table of functions");
+    uint32_t entry = 0;
+    for (uint32_t i = 0; i < functions->count; i++) {
+        functions->first_entry_point[i] = entry;
+        for (; entry < entries->count && entries->all[entry].function == i; entry++)
+            functions->entry_points[entry] = entries->all[entry].address;
+    }
+    functions->first_entry_point[functions->count] = entry;
+    return BAT_OK;
+}
+
+/* --- Look-ups ----------------------------------------------------------------------------- */
+
+static enum bat_code fill_buckets(struct bat_functions *functions, struct bat_error *error)
+{
+    uint32_t count = functions->count;
+    uint64_t range = count ? functions->spans[count - 1].start - functions->spans[0].start : 0;
+    while (range >> functions->shift > count)
+        functions->shift++;
+    functions->bucket_count = (range >> functions->shift) + 1;
+    functions->starts_below =
+        malloc((functions->bucket_count + 1) * sizeof(*functions->starts_below));
+    if (!functions->starts_below)
+        return bat_fail(error, BAT_ERR_MEMORY, "out of memory for the table of functions");
+    uint32_t below = 0;
+    for (uint64_t bucket = 0; bucket <= functions->bucket_count; bucket++) {
+        while (below < count && (functions->spans[below].start - functions->spans[0].start) >>
+                                    functions->shift < bucket)
+            below++;
+        functions->starts_below[bucket] = below;
+    }
+    return BAT_OK;
+}
+
+/*
+ * True if only padding follows a function up to its extent. Two threads may find out at the same
+ * time; both get the same result.
+ */
+static bool is_padded(const struct bat_functions *functions, uint32_t index)
+{
+    const struct bat_function_symbol *function = &functions->all[index];
+    enum padding known = atomic_load_explicit(&functions->padding[index], memory_order_relaxed);
+    if (known == PADDING_UNKNOWN) {
+        known = draft_is_padding(functions->elf, function->address + function->size,
+                                 function->extent - function->size)
+                    ? PADDING_ONLY
+                    : PADDING_NOT;
+        atomic_store_explicit(&functions->padding[index], (uint8_t)known, memory_order_relaxed);
+    }
+    return known == PADDING_ONLY;
+}
+
+uint32_t bat_functions_find(const struct bat_functions *functions, uint64_t address)
+{
+    if (functions->count == 0 || address < functions->spans[0].start)
+        return BAT_NONE;
+    uint64_t bucket = (address - functions->spans[0].start) >> functions->shift;
+    if (bucket >= functions->bucket_count)
+        bucket = functions->bucket_count - 1;
+    /* Functions that start below the bucket start below the address; function 0 is never above. */
+    uint32_t low = functions->starts_below[bucket];
+    uint32_t high = functions->starts_below[bucket + 1];
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (functions->spans[middle].start <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    uint32_t index = low - 1;
+    uint64_t offset = address - functions->spans[index].start;
+    if (offset < functions->spans[index].size)
+        return index;
+    bool is_padding = offset < functions->all[index].extent && is_padded(functions, index);
+    return is_padding ? index : BAT_NONE;
+}
+
+const struct bat_function_symbol *bat_functions_all(const struct bat_functions *functions,
+                                                    uint32_t *count)
+{
+    *count = functions->count;
+    return functions->all;
+}
+
+bool bat_functions_have_symbols(const struct bat_functions *functions)
+{
+    return functions->have_symbols;
+}
+
+const uint64_t *bat_functions_entry_points(const struct bat_functions *functions, uint32_t index,
+                                           uint32_t *count)
+{
+    uint32_t first = functions->first_entry_point[index];
+    *count = functions->first_entry_point[index + 1] - first;
+    return functions->entry_points + first;
+}
+
+enum bat_code bat_functions_create_unnamed(const struct bat_elf *elf, const struct bat_elf *symbols,
+                                           struct bat_functions **functions,
+                                           struct bat_error *error)
+{
+    *functions = NULL;
+    struct bat_functions *result = calloc(1, sizeof(*result));
+    struct draft *draft = calloc(1, sizeof(*draft));
+    if (!result || !draft) {
+        free(result);
+        free(draft);
+        return bat_fail(error, BAT_ERR_MEMORY, "out of memory for the table of functions");
+    }
+    draft->elf = elf;
+    result->draft = draft;
+    enum bat_code code = find_functions(draft, symbols ? symbols : elf, error);
+    if (!code)
+        code = fill_functions(result, draft, error);
+    if (!code)
+        code = fill_entry_points(result, draft, error);
+    if (!code)
+        code = fill_buckets(result, error);
+    if (code) {
+        bat_functions_free(result);
+        return code;
+    }
+    *functions = result;
+    return BAT_OK;
+}
+
+void bat_functions_take_first_names(struct bat_functions *functions)
+{
+    struct draft *draft = functions->draft;
+    for (uint32_t i = 0; draft && i < draft->functions.count; i++) {
+        struct draft_function *function = &draft->functions.all[i];
+        bool is_of_symbol = function->name == DRAFT_NAME_PLAIN ||
+                            function->name == DRAFT_NAME_LOCAL || function->name == DRAFT_NAME_FILE;
+        if (!is_of_symbol || function->first == BAT_NONE)
+            continue;
+        const struct draft_symbol *symbol = &draft->symbols.all[function->first];
+        function->symbol = function->first;
+        if (symbol->length == 0)
+            function->name = DRAFT_NAME_ANONYMOUS;
+        else
+            function->name = symbol->binding == STB_LOCAL ? DRAFT_NAME_LOCAL : DRAFT_NAME_PLAIN;
+    }
+}
+
+enum bat_code bat_functions_name(struct bat_functions *functions, const uint8_t *wanted,
+                                 struct bat_error *error)
+{
+    struct draft *draft = functions->draft;
+    if (!draft)
+        return BAT_OK;
+    enum bat_code code = number_symbols(draft, wanted, error);
+    if (!code)
+        code = draft_write_names(draft, wanted, functions->all, &functions->text, error);
+    functions->draft = NULL;
+    free_draft(draft);
+    return code;
+}
+
+enum bat_code bat_functions_create(const struct bat_elf *elf, const struct bat_elf *symbols,
+                                   struct bat_functions **functions, struct bat_error *error)
+{
+    enum bat_code code = bat_functions_create_unnamed(elf, symbols, functions, error);
+    if (!code)
+        code = bat_functions_name(*functions, NULL, error);
+    if (code) {
+        bat_functions_free(*functions);
+        *functions = NULL;
+    }
+    return code;
+}

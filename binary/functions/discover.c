@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "draft.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "plt.h"
+
+/*
+ * Decides which symbols are functions, by perf2bolt's rules in perf2bolt's order: a profile's
+ * offsets are relative to what perf2bolt takes for a function.
+ */
+
+/* --- Sections ----------------------------------------------------------------------------- */
+
+static int by_address(const void *left, const void *right)
+{
+    const struct bat_section *a = *(const struct bat_section *const *)left;
+    const struct bat_section *b = *(const struct bat_section *const *)right;
+    if (a->address != b->address)
+        return a->address < b->address ? -1 : 1;
+    return (a->index > b->index) - (a->index < b->index);
+}
+
+enum bat_code draft_read_sections(struct draft *draft, struct bat_error *error)
+{
+    size_t count;
+    const struct bat_section *sections = bat_elf_sections(draft->elf, &count);
+    /* NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers is meant. */
+    draft->sections = malloc((count + 1) * sizeof(*draft->sections));
+    if (!draft->sections)
+        return bat_fail(error, BAT_ERR_MEMORY, "out of memory for %zu sections", count);
+    for (size_t i = 0; i < count; i++) {
+        bool is_thread_local_zero = sections[i].type == SHT_NOBITS && (sections[i].flags & SHF_TLS);
+        if ((sections[i].flags & SHF_ALLOC) && sections[i].address != 0 && !is_thread_local_zero)
+            draft->sections[draft->section_count++] = &sections[i];
+    }
+    /* NOLINTNEXTLINE(bugprone-sizeof-expression) */
+    qsort(draft->sections, draft->section_count, sizeof(*draft->sections), by_address);
+    return BAT_OK;
+}
+
+/* An empty section contains its own address. */
+static bool section_holds(const struct bat_section *section, uint64_t address)
+{
+    uint64_t offset = address - section->address;
+    return address >= section->address && (offset < section->size || offset == 0);
+}
+
+const struct bat_section *draft_section_at(const struct draft *draft, uint64_t address)
+{
+    size_t low = 0;
+    size_t high = draft->section_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (draft->sections[middle]->address <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == 0 || !section_holds(draft->sections[low - 1], address))
+        return NULL;
+    return draft->sections[low - 1];
+}
+
+/* --- One symbol --------------------------------------------------------------------------- */
+
+/* True if the symbol is in a section of code and may be a function. */
+static bool is_in_code(const struct draft_symbol *symbol)
+{
+    const struct bat_section *in = symbol->in;
+    if (!in || !(in->flags & SHF_EXECINSTR) || symbol->address == in->address + in->size)
+        return false;
+    return !symbol->is_reserved;
+}
+
+bool draft_tolerates(const struct draft_function *function, const struct draft_symbol *symbol)
+{
+    if (!section_holds(function->in, symbol->address))
+        return false;
+    if (symbol->size == 0 && draft_contains(function, symbol->address))
+        return true;
+    return symbol->type == STT_NOTYPE && symbol->binding == STB_LOCAL;
+}
+
+/* True if the symbol is not a function but belongs to the last one. */
+static bool belongs_to(struct draft_function *last, struct draft_symbol *symbol)
+{
+    bool is_inside = draft_contains(last, symbol->address);
+    if (!draft_is_function(symbol) &&
+        (is_inside || (last->size == 0 && draft_tolerates(last, symbol))))
+        return true;
+    if (!is_inside || symbol->address == last->address)
+        return false;
+    symbol->is_entry_point = !draft_tolerates(last, symbol);
+    return true;
+}
+
+/*
+ * Give the function the symbol's name if it has none (is_first), or if this is the first of its
+ * names with two slashes.
+ */
+static void offer_name(const struct draft_symbols *symbols, struct draft_function *function,
+                       uint32_t index, bool is_first)
+{
+    const struct draft_symbol *symbol = &symbols->all[index];
+    if (function->has_final_name)
+        return;
+    bool is_local = symbol->binding == STB_LOCAL;
+    bool is_final = symbol->slashes + is_local >= 2;
+    if (!is_first && !is_final && !symbol->file)
+        return;
+    function->symbol = index;
+    function->has_final_name = is_final || symbol->file;
+    if (!*symbol->name)
+        function->name = DRAFT_NAME_ANONYMOUS;
+    else if (!is_final && symbol->file)
+        function->name = DRAFT_NAME_FILE;
+    else
+        function->name = is_local ? DRAFT_NAME_LOCAL : DRAFT_NAME_PLAIN;
+}
+
+/* --- All symbols -------------------------------------------------------------------------- */
+
+/*
+ * The size of the symbol and of the FDE at its address, whichever is larger; *conflict if it lies
+ * inside another FDE's code. *next_fde is the first FDE at or above its address.
+ */
+static void ask_fdes(const struct draft *draft, size_t *next_fde, const struct draft_symbol *symbol,
+                     uint64_t *size, bool *conflict)
+{
+    while (*next_fde < draft->fde_count && draft->fdes[*next_fde].address < symbol->address)
+        ++*next_fde;
+    *size = symbol->size;
+    *conflict = false;
+    if (*next_fde == draft->fde_count)
+        return;
+    const struct draft_fde *fde = &draft->fdes[*next_fde];
+    if (fde->address == symbol->address) {
+        if (fde->size > *size)
+            *size = fde->size;
+    } else if (*next_fde > 0) {
+        *conflict = symbol->address - fde[-1].address < fde[-1].size;
+    }
+}
+
+/* Add a symbol that is a function: to the last function if that is at its address, else as new. */
+static enum bat_code add_symbol(struct draft *draft, uint32_t index, size_t *next_fde,
+                                struct bat_error *error)
+{
+    const struct draft_symbol *symbol = &draft->symbols.all[index];
+    struct draft_functions *functions = &draft->functions;
+    uint64_t size;
+    bool conflict;
+    ask_fdes(draft, next_fde, symbol, &size, &conflict);
+
+    bool is_first =
+        functions->count == 0 || functions->all[functions->count - 1].address != symbol->address;
+    if (is_first) {
+        const struct bat_section *in = draft_section_at(draft, symbol->address);
+        if (!in || in->size == 0)
+            return BAT_OK;
+        struct draft_function function = {
+            .address = symbol->address,
+            .in = in,
+            .first = index,
+            .flags = conflict ? BAT_FUNCTION_CONFLICT : 0,
+        };
+        enum bat_code code = draft_append(functions, &function, error);
+        if (code)
+            return code;
+    }
+    struct draft_function *function = &functions->all[functions->count - 1];
+    if (size > function->size)
+        function->size = size;
+    if (symbol->is_fragment)
+        function->flags |= BAT_FUNCTION_FRAGMENT;
+    offer_name(&draft->symbols, function, index, is_first);
+    return BAT_OK;
+}
+
+/* True for symbols of PLT sections: the function there is the PLT entry or the section's start. */
+static bool is_plt_symbol(const struct draft *draft, const struct draft_symbol *symbol)
+{
+    if (symbol->type != STT_SECTION)
+        return false;
+    const struct bat_section *in = draft_section_at(draft, symbol->address);
+    return in && bat_plt_is_section(draft->elf, in);
+}
+
+enum bat_code draft_discover(struct draft *draft, struct bat_error *error)
+{
+    size_t next_fde = 0;
+    enum bat_code enough = draft_reserve(&draft->functions, draft->symbols.count, error);
+    if (enough)
+        return enough;
+    for (uint32_t i = 0; i < draft->symbols.count; i++) {
+        struct draft_symbol *symbol = &draft->symbols.all[i];
+        struct draft_functions *functions = &draft->functions;
+        if (!is_in_code(symbol) || is_plt_symbol(draft, symbol))
+            continue;
+        if (functions->count && belongs_to(&functions->all[functions->count - 1], symbol))
+            continue;
+        enum bat_code code = add_symbol(draft, i, &next_fde, error);
+        if (code)
+            return code;
+    }
+    return BAT_OK;
+}

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * The data of bat_functions_create(): symbols in the order in which they are examined, and the
+ * functions found so far. Internal to binary/functions/.
+ */
+#ifndef BAT_BINARY_FUNCTIONS_DRAFT_H
+#define BAT_BINARY_FUNCTIONS_DRAFT_H
+
+#include <elf.h>
+
+#include "functions.h"
+#include "support/key_sort.h"
+
+/* --- Symbols (symbols.c, number.c) ------------------------------------- */
+
+/* A symbol whose section is in memory. */
+struct draft_symbol {
+    uint64_t address;
+    uint64_t size;
+    const char *name;             /* of a nameless section symbol: the section's */
+    const char *file;             /* of the FILE symbol before a local function symbol; or NULL */
+    const struct bat_section *in; /* NULL for an absolute symbol */
+    uint64_t hash;                /* of a local symbol's name */
+    uint32_t length;              /* of the name */
+    uint32_t number;              /* if needed: N of a local symbol's "f/N", from 1; the position
+                                     of a nameless symbol among those, from 1; else 0 */
+    uint32_t file_number;         /* if needed: N of its "f/file.c/N", from 1; else 0 */
+    uint8_t type;                 /* STT_* */
+    uint8_t binding;              /* STB_* */
+    uint8_t slashes;              /* in the name, up to 2 */
+    bool is_fragment;             /* has the name f.cold, f.warm, f.cold.N or f.warm.N */
+    bool is_private;              /* has the name of an assembler's private label, .Lf */
+    bool is_reserved;             /* marks space that BOLT reserves: not a function */
+    bool is_entry_point;          /* a secondary entry point of the function around it */
+};
+
+/* Sorted by address; at one address function symbols come first, section symbols last, otherwise in
+ * the file's order. */
+struct draft_symbols {
+    struct draft_symbol *all;
+    uint32_t count;
+    bool found;         /* the file has a symbol table */
+    uint64_t seed;      /* of all hashes; the author of a hostile file cannot know it */
+    uint64_t text_left; /* bytes of names that may still be read or written */
+};
+
+/*
+ * Names in a damaged table can overlap, so that together they are far longer than the file. So at
+ * most this many bytes of names are read and written for each byte of symbol tables and strings;
+ * two or three are enough for files of compilers and linkers.
+ */
+#define DRAFT_TEXT_FACTOR 32u
+
+/* That limit for a file, in bytes. It is at most DRAFT_TEXT_FACTOR times the file's size. */
+uint64_t draft_text_limit(const struct bat_elf *elf);
+
+/*
+ * Read the symbols of elf that perf2bolt uses, and sort them; names are taken from text_left. The
+ * caller frees symbols->all with free(), also after a failure.
+ */
+enum bat_code draft_symbols_read(const struct bat_elf *elf, struct draft_symbols *symbols,
+                                 struct bat_error *error);
+
+/*
+ * Number the local symbols with the names of the symbols in wanted[], which need an "f/N", or with
+ * by_file an "f/file.c/N". Only these names are numbered, because a look-up among few is cheap.
+ */
+enum bat_code draft_symbols_number(struct draft_symbols *symbols, bool by_file,
+                                   const uint32_t *wanted, uint32_t wanted_count,
+                                   struct bat_error *error);
+
+/* Number all symbols without a name. */
+void draft_symbols_number_nameless(struct draft_symbols *symbols);
+
+/* The first symbol at or above address; symbols->count if there is none. */
+uint32_t draft_symbols_from(const struct draft_symbols *symbols, uint64_t address);
+
+/* Take bytes from symbols->text_left; fails with BAT_ERR_ELF if too few are left. */
+enum bat_code draft_symbols_spend(struct draft_symbols *symbols, uint64_t bytes,
+                                  struct bat_error *error);
+
+static inline bool draft_is_function(const struct draft_symbol *symbol)
+{
+    return symbol->type == STT_FUNC || symbol->type == STT_GNU_IFUNC;
+}
+
+/* --- Functions ---------------------------------------------------------------------------- */
+
+/* The form of a function's name. */
+enum draft_name {
+    DRAFT_NAME_PLAIN,     /* the symbol's name */
+    DRAFT_NAME_LOCAL,     /* "f/N" */
+    DRAFT_NAME_FILE,      /* "f/file.c/N" */
+    DRAFT_NAME_ANONYMOUS, /* "ANONYMOUS.N", from 0, of a symbol without name */
+    DRAFT_NAME_PLT,       /* "f@PLT" or "f/N@PLT" */
+    DRAFT_NAME_PSEUDO,    /* "__BOLT_PSEUDO_.plt" */
+    DRAFT_NAME_FDE,       /* "__BOLT_FDE_FUNCat..." */
+};
+
+struct draft_function {
+    uint64_t address;
+    uint64_t size;
+    uint64_t extent;
+    const struct bat_section *in; /* the section at its address */
+    const char *text;             /* PLT: the name before "@PLT", if symbol is BAT_NONE */
+    uint32_t symbol;              /* PLAIN to PLT: the symbol that the name is from; BAT_NONE for
+                                     a PLT entry named by text */
+    uint32_t first;               /* the first symbol at its address; BAT_NONE without symbols */
+    uint32_t flags;               /* enum bat_function_flag */
+    uint8_t name;                 /* enum draft_name */
+    bool has_final_name;          /* its name has two slashes, and no other replaces it */
+};
+
+/* Functions, ascending by address, one for each address. */
+struct draft_functions {
+    struct draft_function *all;
+    uint32_t count;
+    uint32_t capacity;
+};
+
+/* A secondary entry point of the function with that index. */
+struct draft_entry {
+    uint64_t address;
+    uint32_t function;
+};
+
+struct draft_entries {
+    struct draft_entry *all;
+    uint32_t count;
+    uint32_t capacity;
+};
+
+/* The code that an FDE describes. */
+struct draft_fde {
+    uint64_t address;
+    uint64_t size;
+};
+
+struct draft {
+    const struct bat_elf *elf;
+    struct draft_symbols symbols;
+    const struct bat_section **sections; /* in memory, ascending by address */
+    size_t section_count;
+    struct draft_fde *fdes; /* ascending by address, one for each address */
+    size_t fde_count;
+    struct draft_functions functions;
+    struct draft_entries entries; /* ascending by address */
+};
+
+/* Find all functions: discover.c, append.c (PLT, FDEs), size.c. */
+enum bat_code draft_read_sections(struct draft *draft, struct bat_error *error);
+enum bat_code draft_read_fdes(struct draft *draft, struct bat_error *error);
+enum bat_code draft_discover(struct draft *draft, struct bat_error *error);
+enum bat_code draft_add_plt(struct draft *draft, struct bat_error *error);
+enum bat_code draft_add_fdes(struct draft *draft, struct bat_error *error);
+enum bat_code draft_set_sizes(struct draft *draft, struct bat_error *error);
+
+/* The section in memory that contains address, or NULL. */
+const struct bat_section *draft_section_at(const struct draft *draft, uint64_t address);
+
+/* True if a symbol may be inside the function without ending it. */
+bool draft_tolerates(const struct draft_function *function, const struct draft_symbol *symbol);
+
+static inline bool draft_contains(const struct draft_function *function, uint64_t address)
+{
+    return address - function->address < function->size;
+}
+
+/* Make room for capacity functions in total. */
+enum bat_code draft_reserve(struct draft_functions *functions, uint64_t capacity,
+                            struct bat_error *error);
+
+/* Append a function; addresses must ascend. */
+enum bat_code draft_append(struct draft_functions *functions, const struct draft_function *function,
+                           struct bat_error *error);
+
+/*
+ * Fill to[i].name for the functions i for which wanted[i] is not 0 (for all, if wanted is NULL);
+ * see names.c. Names point into *text or into the file. The caller frees *text with
+ * free(), also after a failure.
+ */
+enum bat_code draft_write_names(struct draft *draft, const uint8_t *wanted,
+                                struct bat_function_symbol *to, char **text,
+                                struct bat_error *error);
+
+/* --- Padding (padding.c) -------------------------------------------------------- */
+
+/*
+ * True if the size bytes at address, between a function and what follows it, are only padding:
+ * breakpoints first, then no-operations, zeros and, on x86-64, jumps forward over them. False if
+ * they are not in the file. True on machines other than x86-64 and AArch64.
+ */
+bool draft_is_padding(const struct bat_elf *elf, uint64_t address, uint64_t size);
+
+#endif

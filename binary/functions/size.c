@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "draft.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Finds the functions' sizes and secondary entry points. */
+
+static enum bat_code add_entry(struct draft_entries *entries, uint32_t function, uint64_t address,
+                               struct bat_error *error)
+{
+    if (entries->count && entries->all[entries->count - 1].address == address)
+        return BAT_OK;
+    if (entries->count == entries->capacity) {
+        uint64_t capacity = 2 * (uint64_t)entries->capacity + 64;
+        struct draft_entry *grown = NULL;
+        if (capacity < BAT_NONE)
+            grown = realloc(entries->all, capacity * sizeof(*grown));
+        if (!grown) {
+            bat_fail(error, BAT_ERR_MEMORY, "out of memory for %" PRIu32 " entry points",
+                     entries->count);
+            return BAT_ERR_MEMORY;
+        }
+        entries->all = grown;
+        entries->capacity = (uint32_t)capacity;
+    }
+    entries->all[entries->count++] = (struct draft_entry){.address = address, .function = function};
+    return BAT_OK;
+}
+
+/*
+ * Go through the symbols from *at on that lie after a function's start and before limit. Symbols
+ * that it tolerates are entry points too, up to the first one that it does not tolerate: that is
+ * *boundary, where the function ends at the latest.
+ */
+static enum bat_code pass_symbols(struct draft *draft, uint32_t function, uint64_t limit,
+                                  uint32_t *at, uint64_t *boundary, struct bat_error *error)
+{
+    const struct draft_function *owner = &draft->functions.all[function];
+    bool is_open = true;
+    for (; *at < draft->symbols.count; ++*at) {
+        const struct draft_symbol *symbol = &draft->symbols.all[*at];
+        if (symbol->address >= limit)
+            break;
+        bool is_entry = symbol->is_entry_point;
+        if (!is_entry && is_open) {
+            is_open = draft_tolerates(owner, symbol);
+            if (!is_open)
+                *boundary = symbol->address;
+            is_entry = is_open && !symbol->is_private;
+        }
+        enum bat_code code = BAT_OK;
+        if (is_entry)
+            code = add_entry(&draft->entries, function, symbol->address, error);
+        if (code)
+            return code;
+    }
+    return BAT_OK;
+}
+
+/* A function without size, or in conflict with an FDE, gets all bytes up to the boundary. */
+static void set_size(struct draft_function *function, uint64_t boundary)
+{
+    uint64_t section_end = function->in->address + function->in->size;
+    uint64_t end = boundary < section_end ? boundary : section_end;
+    function->extent = end > function->address ? end - function->address : 0;
+    if (function->size > function->extent) {
+        function->extent = function->size;
+        function->flags |= BAT_FUNCTION_CONFLICT;
+    } else if (function->size == 0 || (function->flags & BAT_FUNCTION_CONFLICT)) {
+        function->size = function->extent;
+        function->flags |= BAT_FUNCTION_UNSIZED;
+    }
+}
+
+enum bat_code draft_set_sizes(struct draft *draft, struct bat_error *error)
+{
+    struct draft_functions *functions = &draft->functions;
+    uint32_t at = 0;
+    for (uint32_t i = 0; i < functions->count; i++) {
+        struct draft_function *function = &functions->all[i];
+        uint64_t limit = i + 1 < functions->count ? functions->all[i + 1].address : UINT64_MAX;
+        while (at < draft->symbols.count && draft->symbols.all[at].address <= function->address)
+            at++;
+        uint64_t boundary = limit;
+        enum bat_code code = pass_symbols(draft, i, limit, &at, &boundary, error);
+        if (code)
+            return code;
+        set_size(function, boundary);
+    }
+    return BAT_OK;
+}

@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Finds folded functions (to_input_folded.h) and compares their code instruction by instruction. */
+#include "folded.h"
+
+#include <elf.h>
+#include <stdlib.h>
+
+/* --- What was folded -------------------------------------------------------------------------- */
+
+/* An input function and the one that its code was folded into. */
+struct folding {
+    uint32_t kept;
+    uint32_t input;
+};
+
+static int compare_foldings(const void *left_pointer, const void *right_pointer)
+{
+    const struct folding *left = left_pointer;
+    const struct folding *right = right_pointer;
+    if (left->kept != right->kept)
+        return left->kept < right->kept ? -1 : 1;
+    return left->input < right->input ? -1 : left->input > right->input;
+}
+
+/* The function whose code an input function runs in the output: itself if it was not folded. */
+static uint32_t kept_for(const struct bat_original *original, uint32_t input)
+{
+    uint32_t kept = input;
+    for (uint32_t i = original->first_home[input]; i < original->first_home[input + 1]; i++) {
+        uint32_t of_home = original->input_of[original->homes[i]];
+        if (of_home == input)
+            return input;
+        if (of_home != BAT_NONE && kept == input)
+            kept = of_home;
+    }
+    return kept;
+}
+
+/* Collect foldings, sorted by kept function. kept_of has an item for each input function. */
+static uint32_t collect_foldings(const struct bat_original *original, uint32_t *kept_of,
+                                 struct folding *foldings)
+{
+    uint32_t count = 0;
+    for (uint32_t input = 0; input < original->input_count; input++)
+        kept_of[input] = kept_for(original, input);
+    for (uint32_t input = 0; input < original->input_count; input++) {
+        uint32_t kept = kept_of[input];
+        if (kept != input && kept_of[kept] == kept)
+            foldings[count++] = (struct folding){kept, input};
+    }
+    if (count > 1)
+        qsort(foldings, count, sizeof(*foldings), compare_foldings);
+    return count;
+}
+
+/* The size of a function up to the next symbol inside it. */
+static uint64_t size_of(const struct bat_original *original, uint32_t input)
+{
+    const struct bat_function_symbol *function = &original->inputs[input];
+    uint64_t size = function->size;
+    if (input + 1 < original->input_count && function[1].address - function->address < size)
+        size = function[1].address - function->address;
+    return size;
+}
+
+static void add_member(struct folded *folded, uint32_t body, uint32_t input, uint32_t *count)
+{
+    folded->member_of[input] = *count;
+    folded->members[(*count)++] = (struct folded_member){
+        .start = folded->original->inputs[input].address,
+        .size = size_of(folded->original, input),
+        .body = body,
+    };
+    folded->bodies[body].member_count++;
+}
+
+static void add_foldings(struct folded *folded, const struct folding *foldings, uint32_t count)
+{
+    uint32_t members = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        if (i == 0 || foldings[i].kept != foldings[i - 1].kept) {
+            folded->bodies[folded->body_count++] = (struct folded_body){.first_member = members};
+            add_member(folded, folded->body_count - 1, foldings[i].kept, &members);
+            folded->members[members - 1].fit = FOLDED_EQUAL;
+        }
+        add_member(folded, folded->body_count - 1, foldings[i].input, &members);
+    }
+}
+
+enum bat_code folded_open(struct folded *folded, const struct bat_original *original)
+{
+    *folded = (struct folded){.original = original};
+    if (original->counters.folded == 0)
+        return BAT_OK;
+    struct folding *foldings = malloc(((size_t)original->input_count + 1) * sizeof(*foldings));
+    folded->member_of = malloc(((size_t)original->input_count + 1) * sizeof(*folded->member_of));
+    if (!foldings || !folded->member_of) {
+        free(foldings);
+        return BAT_ERR_MEMORY;
+    }
+    uint32_t count = collect_foldings(original, folded->member_of, foldings);
+    folded->bodies = malloc(((size_t)count + 1) * sizeof(*folded->bodies));
+    folded->members = malloc((2 * (size_t)count + 1) * sizeof(*folded->members));
+    for (uint32_t i = 0; i < original->input_count; i++)
+        folded->member_of[i] = BAT_NONE;
+    if (folded->bodies && folded->members)
+        add_foldings(folded, foldings, count);
+    free(foldings);
+    return folded->bodies && folded->members ? BAT_OK : BAT_ERR_MEMORY;
+}
+
+void folded_close(struct folded *folded)
+{
+    for (uint32_t i = 0; i < folded->body_count; i++) {
+        const struct folded_body *body = &folded->bodies[i];
+        for (uint32_t j = 0; j < body->member_count; j++)
+            free(folded->members[body->first_member + j].offsets);
+        free(body->places);
+    }
+    free(folded->bodies);
+    free(folded->members);
+    free(folded->member_of);
+}
+
+/* The member whose code holds an input address, or BAT_NONE. */
+static uint32_t member_at(const struct folded *folded, uint64_t address)
+{
+    if (folded->body_count == 0)
+        return BAT_NONE;
+    uint32_t input = bat_functions_find(folded->original->input_functions, address);
+    return input == BAT_NONE ? BAT_NONE : folded->member_of[input];
+}
+
+uint32_t folded_body_at(const struct folded *folded, uint64_t address)
+{
+    uint32_t member = member_at(folded, address);
+    if (member == BAT_NONE)
+        return BAT_NONE;
+    uint32_t body = folded->members[member].body;
+    return folded->bodies[body].first_member == member ? body : BAT_NONE;
+}
+
+/* --- A body's code ---------------------------------------------------------------------------- */
+
+/* Decode an instruction. On AArch64, constants in the code count as instructions of kind OTHER. */
+static bool decode(const struct bat_original *original, uint64_t address,
+                   struct bat_instruction *instruction)
+{
+    if (bat_original_decode(original->elf, address, instruction))
+        return true;
+    *instruction = (struct bat_instruction){.length = 4, .kind = BAT_INSTRUCTION_OTHER};
+    return bat_elf_machine(original->elf) == EM_AARCH64;
+}
+
+enum bat_code folded_read(struct folded *folded, uint32_t number)
+{
+    struct folded_body *body = &folded->bodies[number];
+    const struct folded_member *kept = &folded->members[body->first_member];
+    if (body->places)
+        return BAT_OK;
+    uint32_t capacity = 16;
+    body->places = malloc(capacity * sizeof(*body->places));
+    if (!body->places)
+        return BAT_ERR_MEMORY;
+    struct bat_instruction instruction;
+    for (uint64_t at = 0; at < kept->size && at < UINT32_MAX; at += instruction.length) {
+        if (!decode(folded->original, kept->start + at, &instruction))
+            return BAT_OK;
+        if (body->place_count == capacity) {
+            capacity *= 2;
+            struct folded_place *grown = realloc(body->places, capacity * sizeof(*grown));
+            if (!grown)
+                return BAT_ERR_MEMORY;
+            body->places = grown;
+        }
+        body->places[body->place_count++] = (struct folded_place){
+            (uint32_t)at, instruction.length, instruction.kind, instruction.target};
+    }
+    return BAT_OK;
+}
+
+const struct folded_place *folded_place_at(const struct folded *folded, uint32_t number,
+                                           uint64_t address)
+{
+    const struct folded_body *body = &folded->bodies[number];
+    uint64_t offset = address - folded->members[body->first_member].start;
+    uint32_t low = 0;
+    uint32_t high = body->place_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (body->places[middle].offset < offset)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    bool is_there = low < body->place_count && body->places[low].offset == offset;
+    return is_there ? &body->places[low] : NULL;
+}
+
+/* --- Members' code ---------------------------------------------------------------------------- */
+
+static bool is_branch(uint8_t kind)
+{
+    return kind == BAT_INSTRUCTION_JUMP || kind == BAT_INSTRUCTION_CONDITIONAL;
+}
+
+/*
+ * Find the member's instruction for each place of the body, no-operations aside; false if the code
+ * differs. Fills offsets, one for each place.
+ */
+static bool align(const struct folded *folded, const struct folded_member *member,
+                  uint32_t *offsets, bool *is_shifted)
+{
+    const struct folded_body *body = &folded->bodies[member->body];
+    uint64_t at = 0;
+    for (uint32_t i = 0; i < body->place_count; i++) {
+        const struct folded_place *place = &body->places[i];
+        struct bat_instruction own = {.kind = BAT_INSTRUCTION_OTHER};
+        bool is_nop = place->kind == BAT_INSTRUCTION_NOP;
+        bool is_code = false;
+        while (at < member->size && decode(folded->original, member->start + at, &own)) {
+            is_code = true;
+            if (own.kind != BAT_INSTRUCTION_NOP || is_nop)
+                break;
+            at += own.length;
+            is_code = false;
+        }
+        offsets[i] = BAT_NONE;
+        if (is_nop && (!is_code || own.kind != BAT_INSTRUCTION_NOP)) {
+            *is_shifted = true;
+            continue;
+        }
+        if (!is_code || own.kind != place->kind ||
+            (own.length != place->length && !is_nop && !is_branch(own.kind)))
+            return false;
+        offsets[i] = (uint32_t)at;
+        *is_shifted |= offsets[i] != place->offset || own.length != place->length;
+        at += own.length;
+    }
+    return true;
+}
+
+/* True if branches inside a member go where the body's go. */
+static bool branches_agree(const struct folded *folded, const struct folded_member *member,
+                           const uint32_t *offsets)
+{
+    const struct folded_body *body = &folded->bodies[member->body];
+    uint64_t start = folded->members[body->first_member].start;
+    uint64_t size = folded->members[body->first_member].size;
+    for (uint32_t i = 0; i < body->place_count; i++) {
+        struct bat_instruction own;
+        const struct folded_place *place = &body->places[i];
+        if (!is_branch(place->kind) || place->target - start >= size)
+            continue;
+        const struct folded_place *target = folded_place_at(folded, member->body, place->target);
+        uint32_t goes_to = target ? offsets[target - body->places] : BAT_NONE;
+        if (!decode(folded->original, member->start + offsets[i], &own) || goes_to == BAT_NONE ||
+            own.target - member->start != goes_to)
+            return false;
+    }
+    return true;
+}
+
+enum bat_code folded_compare(struct folded *folded, uint32_t number)
+{
+    struct folded_member *member = &folded->members[number];
+    if (member->fit != FOLDED_UNREAD)
+        return BAT_OK;
+    uint32_t place_count = folded->bodies[member->body].place_count;
+    uint32_t *offsets = malloc(((size_t)place_count + 1) * sizeof(*offsets));
+    if (!offsets)
+        return BAT_ERR_MEMORY;
+    bool is_shifted = false;
+    bool fits =
+        align(folded, member, offsets, &is_shifted) && branches_agree(folded, member, offsets);
+    member->fit = !fits ? FOLDED_DIFFERS : is_shifted ? FOLDED_SHIFTED : FOLDED_EQUAL;
+    if (fits && is_shifted)
+        member->offsets = offsets;
+    else
+        free(offsets);
+    return BAT_OK;
+}
+
+bool folded_move(const struct folded *folded, uint32_t number, uint64_t address, uint64_t *moved)
+{
+    const struct folded_member *member = &folded->members[number];
+    const struct folded_body *body = &folded->bodies[member->body];
+    const struct folded_place *place = folded_place_at(folded, member->body, address);
+    if (!place || member->fit == FOLDED_DIFFERS || member->fit == FOLDED_UNREAD)
+        return false;
+    uint32_t offset = member->offsets ? member->offsets[place - body->places] : place->offset;
+    *moved = member->start + offset;
+    return offset != BAT_NONE;
+}
+
+enum bat_code folded_named(struct folded *folded, uint64_t branch, uint64_t to, uint32_t *member)
+{
+    struct bat_instruction instruction;
+    uint64_t moved;
+    *member = BAT_NONE;
+    if (!bat_original_decode(folded->original->elf, branch, &instruction) ||
+        (!is_branch(instruction.kind) && instruction.kind != BAT_INSTRUCTION_CALL))
+        return BAT_OK;
+    uint32_t named = member_at(folded, instruction.target);
+    if (named == BAT_NONE || folded->members[named].body != folded_body_at(folded, to))
+        return BAT_OK;
+    enum bat_code code = folded_compare(folded, named);
+    if (code == BAT_OK && folded_move(folded, named, to, &moved) && moved == instruction.target)
+        *member = named;
+    return code;
+}

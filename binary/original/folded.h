@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Functions of the input that BOLT has folded into one (-icf), and how their instructions
+ * correspond. Internal to profile/remap/.
+ *
+ * Of several functions with equal code BOLT keeps one and redirects all calls to it. A remapped
+ * profile has the samples of all of them in the kept function, the "body". The functions that run
+ * the body's code, the kept one included, are its "members": each has an equal instruction for each
+ * instruction of the body.
+ */
+#ifndef BAT_BINARY_ORIGINAL_FOLDED_H
+#define BAT_BINARY_ORIGINAL_FOLDED_H
+
+#include "original.h"
+
+/* An instruction of a body. */
+struct folded_place {
+    uint32_t offset; /* from the function's start */
+    uint8_t length;
+    uint8_t kind; /* enum bat_instruction_kind */
+    uint64_t target;
+};
+
+/* How a member's code compares with its body's. */
+enum folded_fit {
+    FOLDED_UNREAD,
+    FOLDED_EQUAL,   /* the same instructions at the same offsets */
+    FOLDED_SHIFTED, /* the same instructions but for no-operations and lengths of branches */
+    FOLDED_DIFFERS,
+};
+
+/* A function that runs a body's code in the output. */
+struct folded_member {
+    uint64_t start;
+    uint64_t size;
+    uint32_t body;
+    uint32_t *offsets; /* in this function, of each of the body's places; BAT_NONE for one that it
+                          lacks; NULL unless FOLDED_SHIFTED */
+    uint8_t fit;       /* enum folded_fit */
+};
+
+struct folded_body {
+    uint32_t first_member; /* the function that was kept */
+    uint32_t member_count; /* that one included */
+    uint32_t place_count;
+    struct folded_place *places; /* ascending; NULL until folded_read() */
+};
+
+struct folded {
+    const struct bat_original *original;
+    struct folded_body *bodies;
+    struct folded_member *members; /* grouped by body */
+    uint32_t body_count;
+    uint32_t *member_of; /* for each input function: its index in members, or BAT_NONE */
+};
+
+/* Find what was folded. Linear in the paired functions, n log n in the folded ones. */
+enum bat_code folded_open(struct folded *folded, const struct bat_original *original);
+void folded_close(struct folded *folded);
+
+/* The body whose kept function holds an input address; BAT_NONE if there is none. */
+uint32_t folded_body_at(const struct folded *folded, uint64_t address);
+
+/* Read a body's code, once. For all bodies and members together, linear in the input's code. */
+enum bat_code folded_read(struct folded *folded, uint32_t number);
+
+/* The instruction at an address of a body that has been read; NULL if none starts there. */
+const struct folded_place *folded_place_at(const struct folded *folded, uint32_t number,
+                                           uint64_t address);
+
+/* Compare a member's code with its body, once. The body has been read. */
+enum bat_code folded_compare(struct folded *folded, uint32_t number);
+
+/* The address in a member that corresponds to an address of its body; false if it has none. */
+bool folded_move(const struct folded *folded, uint32_t number, uint64_t address, uint64_t *moved);
+
+/*
+ * The member that the input's direct branch or call at `branch` names, when its remapped trace goes
+ * to the address `to` of a body that has been read. BAT_NONE if it is no direct branch or call, or
+ * its target does not correspond to `to`.
+ */
+enum bat_code folded_named(struct folded *folded, uint64_t branch, uint64_t to, uint32_t *member);
+
+#endif

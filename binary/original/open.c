@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Opens an input binary, and checks that BOLT read it. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bat_decoder.h"
+#include "original.h"
+#include "spec/options.h"
+
+/* A build-id in hex, at most 32 bytes of it. */
+struct id_text {
+    char text[2 * 32 + 1];
+};
+
+static struct id_text id_text(const uint8_t *id, size_t size)
+{
+    struct id_text result = {{0}};
+    static const char digits[] = "0123456789abcdef";
+    for (size_t i = 0; i < size && i < 32; i++) {
+        result.text[2 * i] = digits[id[i] >> 4];
+        result.text[2 * i + 1] = digits[id[i] & 15];
+    }
+    return result;
+}
+
+/* --- Before pairing ------------------------------------------------------------------------- */
+
+static enum bat_code check_kind(const struct bat_elf *elf, const struct bat_binary *binary,
+                                struct bat_error *error)
+{
+    if (!binary->elf)
+        return bat_fail(error, BAT_ERR_ARGUMENT,
+                        "expected a BOLTed ELF file for the input binary, found a raw note");
+    if (!binary->map)
+        return bat_fail(error, BAT_ERR_ARGUMENT, "expected a decoded note, found none");
+    if (bat_elf_machine(elf) != bat_elf_machine(binary->elf))
+        return bat_fail(
+            error, BAT_ERR_MISMATCH,
+            "expected an input binary for machine %u like the BOLTed one, found one for "
+            "machine %u (ELF numbers)",
+            bat_elf_machine(binary->elf), bat_elf_machine(elf));
+    if (bat_elf_section(elf, BAT_SECTION_NAME) || bat_elf_bolt_info(elf))
+        return bat_fail(error, BAT_ERR_MISMATCH,
+                        "expected the input binary, found a file that BOLT wrote");
+    if (bat_elf_type(elf) != bat_elf_type(binary->elf))
+        return bat_fail(error, BAT_ERR_MISMATCH,
+                        "expected an input binary of ELF type %u like the BOLTed one, found one of "
+                        "type %u",
+                        bat_elf_type(binary->elf), bat_elf_type(elf));
+    return BAT_OK;
+}
+
+/*
+ * BOLT flips the last bit of the build-id that it copies; since version 24 the first bit as well.
+ * An unchanged build-id is accepted too.
+ */
+bool bat_original_has_build_id(const uint8_t *output, size_t size, const uint8_t *input,
+                               size_t input_size)
+{
+    if (size == 0 || size != input_size)
+        return false;
+    bool flips_last = (output[size - 1] ^ input[size - 1]) & 1;
+    bool flips_first = (output[0] ^ input[0]) & 0x80;
+    if (flips_first && !flips_last)
+        return false;
+    for (size_t i = 0; i < size; i++) {
+        unsigned flipped = (i == 0 && flips_first ? 0x80u : 0u) | (i + 1 == size && flips_last);
+        if ((output[i] ^ input[i]) != flipped)
+            return false;
+    }
+    return true;
+}
+
+/* *known is set if both files have a build-id. */
+static enum bat_code check_build_id(const struct bat_elf *elf, const struct bat_binary *binary,
+                                    bool *known, struct bat_error *error)
+{
+    size_t size;
+    size_t input_size;
+    const uint8_t *id = bat_elf_build_id(binary->elf, &size);
+    const uint8_t *input = bat_elf_build_id(elf, &input_size);
+    *known = id && input && size != 0;
+    if (!*known)
+        return BAT_OK;
+    if (bat_original_has_build_id(id, size, input, input_size))
+        return BAT_OK;
+    uint8_t expected[32];
+    size_t shown = size < sizeof(expected) ? size : sizeof(expected);
+    memcpy(expected, id, shown);
+    if (shown == size)
+        expected[size - 1] ^= 1;
+    return bat_fail(
+        error, BAT_ERR_MISMATCH,
+        "expected the build-id %s (the BOLTed file's with its last bit flipped back; since "
+        "BOLT 24 its first bit as well), found %s: it is not the file that BOLT read",
+        id_text(expected, shown).text, id_text(input, input_size).text);
+}
+
+/* --- After pairing -------------------------------------------------------------------------- */
+
+/*
+ * With the same build-id, it is enough that one table fits. If build-ids are missing or ignored, no
+ * function may be too small for its table, and at most a tenth of the tables may lack a function.
+ */
+static bool is_acceptable(const struct bat_misfits *misfits, uint64_t tables, bool same_build)
+{
+    if (same_build)
+        return misfits->unnamed + misfits->too_small < tables || tables == 0;
+    return misfits->too_small == 0 && misfits->unnamed <= tables / 10;
+}
+
+static enum bat_code fail_misfits(const struct bat_original *original,
+                                  const struct bat_misfits *misfits, struct bat_error *error)
+{
+    uint32_t output = original->output_of[misfits->example];
+    const char *name = output == BAT_NONE ? "" : original->outputs[output].name;
+    char detail[160] = "";
+    if (misfits->example_size != 0)
+        snprintf(detail, sizeof(detail), ", where it has 0x%" PRIx64 " bytes and needs 0x%" PRIx64,
+                 misfits->example_size, misfits->example_offset + 1);
+    return bat_fail(error, BAT_ERR_MISMATCH,
+                    "expected the functions of all %" PRIu64 " tables, found no function for "
+                    "%" PRIu64 " and one that is too small for %" PRIu64
+                    " (for example \"%.100s\"%s): it is not the file that BOLT read",
+                    original->counters.tables, misfits->unnamed, misfits->too_small, name, detail);
+}
+
+/* --- Opening -------------------------------------------------------------------------------- */
+
+/* Fill table_of and output_of: the table at each function's start, and the reverse. */
+static void find_tables(struct bat_original *original)
+{
+    const struct bat_map *map = original->binary->map;
+    for (uint32_t table = 0; table < bat_map_tables(map); table++)
+        original->output_of[table] = BAT_NONE;
+    for (uint32_t i = 0; i < original->output_count; i++) {
+        uint32_t table = bat_map_table_at(map, original->outputs[i].address);
+        original->table_of[i] = table;
+        if (table != BAT_NONE)
+            original->output_of[table] = i;
+    }
+}
+
+static enum bat_code find_functions(struct bat_original *original, struct bat_error *error)
+{
+    enum bat_code code = bat_functions_create(original->binary->elf, original->output_symbols,
+                                              &original->output_functions, error);
+    if (code == BAT_OK)
+        code = bat_functions_create(original->elf, original->input_symbols,
+                                    &original->input_functions, error);
+    if (code != BAT_OK)
+        return code;
+    original->outputs = bat_functions_all(original->output_functions, &original->output_count);
+    original->inputs = bat_functions_all(original->input_functions, &original->input_count);
+    size_t tables = bat_map_tables(original->binary->map);
+    original->input_of = malloc(((size_t)original->output_count + 1) * sizeof(*original->input_of));
+    original->table_of = malloc(((size_t)original->output_count + 1) * sizeof(*original->table_of));
+    original->output_of = malloc((tables + 1) * sizeof(*original->output_of));
+    if (!original->input_of || !original->table_of || !original->output_of)
+        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %" PRIu32 " functions",
+                        original->output_count);
+    find_tables(original);
+    return BAT_OK;
+}
+
+enum bat_code bat_original_pair(struct bat_elf *elf, struct bat_binary *binary,
+                                const struct bat_original_options *options,
+                                struct bat_original **original, struct bat_misfits *misfits,
+                                struct bat_error *error)
+{
+    *original = NULL;
+    struct bat_original *made = calloc(1, sizeof(*made));
+    if (!made)
+        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for an input binary");
+    made->binary = binary;
+    made->elf = elf;
+    made->output_symbols =
+        options && options->output_symbols ? options->output_symbols : binary->elf;
+    made->input_symbols = options && options->input_symbols ? options->input_symbols : elf;
+    enum bat_code code = find_functions(made, error);
+    if (code == BAT_OK)
+        code = bat_original_pair_functions(made, misfits, error);
+    if (code != BAT_OK) {
+        bat_original_close(made);
+        return code;
+    }
+    *original = made;
+    return BAT_OK;
+}
+
+enum bat_code bat_original_open(const char *path, struct bat_binary *binary,
+                                const struct bat_original_options *options,
+                                struct bat_original **original, struct bat_error *error)
+{
+    *original = NULL;
+    struct bat_original_options own;
+    enum bat_code code =
+        bat_options_copy(&own, sizeof(own), options, "bat_original_options", error);
+    if (code != BAT_OK)
+        return code;
+    struct bat_elf *elf;
+    code = bat_elf_open(path, &elf, error);
+    if (code != BAT_OK)
+        return code;
+    bool is_known = false;
+    struct bat_original *made = NULL;
+    struct bat_misfits misfits;
+    code = check_kind(elf, binary, error);
+    if (code == BAT_OK && !own.ignore_build_id)
+        code = check_build_id(elf, binary, &is_known, error);
+    if (code == BAT_OK)
+        code = bat_original_pair(elf, binary, &own, &made, &misfits, error);
+    if (code == BAT_OK && made && !is_acceptable(&misfits, made->counters.tables, is_known))
+        code = fail_misfits(made, &misfits, error);
+    if (code != BAT_OK || !made) {
+        bat_original_close(made);
+        bat_elf_close(elf);
+        return code;
+    }
+    made->owns_elf = true;
+    *original = made;
+    return BAT_OK;
+}
+
+void bat_original_close(struct bat_original *original)
+{
+    if (!original)
+        return;
+    bat_functions_free(original->output_functions);
+    bat_functions_free(original->input_functions);
+    free(original->input_of);
+    free(original->table_of);
+    free(original->output_of);
+    free(original->first_home);
+    free(original->homes);
+    if (original->owns_elf)
+        bat_elf_close(original->elf);
+    free(original);
+}
+
+struct bat_elf *bat_original_elf(const struct bat_original *original)
+{
+    return original->elf;
+}
+
+struct bat_original_counters bat_original_counters(const struct bat_original *original)
+{
+    return original->counters;
+}

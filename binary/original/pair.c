@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Pairs functions of the output with functions of the input. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "original.h"
+#include "support/key_sort.h"
+
+struct pairing {
+    struct bat_original *original;
+    struct bat_symbol_pairs symbols;
+    uint32_t *largest; /* by hot table: the largest input offset in it and its fragments */
+    uint32_t *named;   /* PLT entries and code without symbols among input functions, by name */
+    uint32_t named_count;
+    const struct bat_section *remains; /* .bolt.org.text, the input's code; or NULL */
+};
+
+static enum bat_code fail_memory(struct bat_error *error)
+{
+    return bat_fail(error, BAT_ERR_MEMORY, "not enough memory to pair functions");
+}
+
+static bool is_fragment(const struct bat_original *original, uint32_t output)
+{
+    uint32_t table = original->table_of[output];
+    return table != BAT_NONE && table >= original->binary->map->hot_count;
+}
+
+/* --- By name -------------------------------------------------------------------------------- */
+
+#define NAMED_FLAGS ((uint32_t)BAT_FUNCTION_PLT | (uint32_t)BAT_FUNCTION_FDE)
+
+static int compare_named(const void *left, const void *right, void *context)
+{
+    const struct bat_function_symbol *inputs = context;
+    uint32_t left_index = *(const uint32_t *)left;
+    uint32_t right_index = *(const uint32_t *)right;
+    int order = strcmp(inputs[left_index].name, inputs[right_index].name);
+    return order != 0 ? order : left_index < right_index ? -1 : left_index > right_index;
+}
+
+static enum bat_code sort_named(struct pairing *pairing)
+{
+    const struct bat_original *original = pairing->original;
+    pairing->named = malloc(((size_t)original->input_count + 1) * sizeof(*pairing->named));
+    if (!pairing->named)
+        return BAT_ERR_MEMORY;
+    for (uint32_t i = 0; i < original->input_count; i++)
+        if (original->inputs[i].flags & NAMED_FLAGS)
+            pairing->named[pairing->named_count++] = i;
+    struct bat_function_symbol *inputs = (struct bat_function_symbol *)original->inputs;
+    qsort_r(pairing->named, pairing->named_count, sizeof(*pairing->named), compare_named, inputs);
+    return BAT_OK;
+}
+
+/*
+ * The input function with the output's name. Of several the one at the same address, else the next
+ * higher one, else the last.
+ */
+static uint32_t find_named(const struct pairing *pairing, const struct bat_function_symbol *output)
+{
+    const struct bat_function_symbol *inputs = pairing->original->inputs;
+    uint32_t low = 0;
+    uint32_t high = pairing->named_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        const struct bat_function_symbol *input = &inputs[pairing->named[middle]];
+        int order = strcmp(input->name, output->name);
+        if (order < 0 || (order == 0 && input->address < output->address))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    /* low is the first with that name at or above the address, or follows the last. */
+    for (uint32_t i = low; i + 1 >= low && i != BAT_NONE; i--)
+        if (i < pairing->named_count && strcmp(inputs[pairing->named[i]].name, output->name) == 0)
+            return pairing->named[i];
+    return BAT_NONE;
+}
+
+/* --- By symbols ----------------------------------------------------------------------------- */
+
+/* The input function that starts at an address, or BAT_NONE. */
+static uint32_t input_at(const struct bat_original *original, uint64_t address)
+{
+    uint32_t low = 0;
+    uint32_t high = original->input_count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (original->inputs[middle].address < address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < original->input_count && original->inputs[low].address == address ? low : BAT_NONE;
+}
+
+/* BOLT leaves the input's code at its addresses, in a section that it renames. */
+static uint32_t find_remains(const struct pairing *pairing,
+                             const struct bat_function_symbol *function)
+{
+    const struct bat_section *remains = pairing->remains;
+    return remains && function->address - remains->address < remains->size
+               ? input_at(pairing->original, function->address)
+               : BAT_NONE;
+}
+
+static bool fits(const struct pairing *pairing, uint32_t table, uint32_t input)
+{
+    return table == BAT_NONE || pairing->largest[table] < pairing->original->inputs[input].extent;
+}
+
+/*
+ * The input function of an output function that is not a fragment. Of several that BOLT folded into
+ * one, the one with the name that profiles use, unless it is too small for the table. *misfit is
+ * one that is too small, or BAT_NONE.
+ */
+static uint32_t choose_input(const struct pairing *pairing, uint32_t output, uint32_t *misfit)
+{
+    const struct bat_original *original = pairing->original;
+    const struct bat_function_symbol *function = &original->outputs[output];
+    *misfit = BAT_NONE;
+    if (function->flags & BAT_FUNCTION_FDE && original->table_of[output] == BAT_NONE)
+        return find_remains(pairing, function);
+    if (function->flags & NAMED_FLAGS)
+        return find_named(pairing, function);
+    const struct bat_symbol_pairs *pairs = &pairing->symbols;
+    for (size_t i = bat_symbol_pairs_at(pairs, function->address);
+         i < pairs->count && pairs->all[i].output == function->address; i++) {
+        uint32_t input = input_at(original, pairs->all[i].input);
+        if (input == BAT_NONE)
+            continue;
+        if (fits(pairing, original->table_of[output], input))
+            return input;
+        *misfit = input;
+    }
+    return BAT_NONE;
+}
+
+/* --- Tables --------------------------------------------------------------------------------- */
+
+static enum bat_code find_largest(struct pairing *pairing)
+{
+    const struct bat_map *map = pairing->original->binary->map;
+    pairing->largest = calloc((size_t)map->hot_count + 1, sizeof(*pairing->largest));
+    if (!pairing->largest)
+        return BAT_ERR_MEMORY;
+    for (uint32_t table = 0; table < bat_map_tables(map); table++) {
+        const struct bat_function *function = &map->functions[table];
+        uint32_t *largest = &pairing->largest[function->parent];
+        for (uint32_t i = 0; i < function->entry_count; i++) {
+            uint32_t offset = map->input_offsets[function->first_entry + i] >> 1;
+            *largest = offset > *largest ? offset : *largest;
+        }
+    }
+    return BAT_OK;
+}
+
+static void count_misfit(const struct pairing *pairing, uint32_t table, uint32_t misfit,
+                         struct bat_misfits *misfits)
+{
+    if (misfit == BAT_NONE)
+        misfits->unnamed++;
+    else
+        misfits->too_small++;
+    bool is_worse = misfit != BAT_NONE && misfits->example_size == 0;
+    if (misfits->example != BAT_NONE && !is_worse)
+        return;
+    misfits->example = table;
+    misfits->example_size = misfit == BAT_NONE ? 0 : pairing->original->inputs[misfit].extent;
+    misfits->example_offset = pairing->largest[table];
+}
+
+static void count_pair(struct bat_original *original, uint32_t output)
+{
+    struct bat_original_counters *counters = &original->counters;
+    bool is_paired = original->input_of[output] != BAT_NONE;
+    if (original->outputs[output].flags & BAT_FUNCTION_PLT) {
+        counters->plt += is_paired;
+    } else if (original->table_of[output] == BAT_NONE) {
+        counters->functions++;
+        counters->functions_paired += is_paired;
+    } else {
+        counters->tables_paired += is_paired;
+    }
+}
+
+static void pair_outputs(struct pairing *pairing, struct bat_misfits *misfits)
+{
+    struct bat_original *original = pairing->original;
+    const struct bat_map *map = original->binary->map;
+    original->counters.tables = map->hot_count;
+    for (uint32_t output = 0; output < original->output_count; output++) {
+        if (is_fragment(original, output))
+            continue;
+        uint32_t misfit;
+        original->input_of[output] = choose_input(pairing, output, &misfit);
+        count_pair(original, output);
+    }
+    for (uint32_t table = 0; table < map->hot_count; table++) {
+        uint32_t misfit = BAT_NONE;
+        uint32_t output = original->output_of[table];
+        if (output != BAT_NONE && original->input_of[output] != BAT_NONE)
+            continue;
+        if (output != BAT_NONE)
+            choose_input(pairing, output, &misfit);
+        count_misfit(pairing, table, misfit, misfits);
+    }
+    for (uint32_t table = map->hot_count; table < bat_map_tables(map); table++)
+        if (original->output_of[table] != BAT_NONE)
+            original->input_of[original->output_of[table]] =
+                bat_original_input_of_table(original, map->functions[table].parent);
+}
+
+/* --- From the input to the output ------------------------------------------------------------ */
+
+/* A pair of functions as a number: pairs sort by input function, then by output function. */
+static struct bat_sort_key new_home(uint32_t input, uint32_t output)
+{
+    return (struct bat_sort_key){.key = (uint64_t)input << 32 | output};
+}
+
+static uint32_t input_of_home(struct bat_sort_key home)
+{
+    return (uint32_t)(home.key >> 32);
+}
+
+static uint32_t output_of_home(struct bat_sort_key home)
+{
+    return (uint32_t)home.key;
+}
+
+/* True for code that BOLT has left at its old address; perhaps nothing jumps there any more. */
+static bool is_remains(const struct bat_original *original, uint32_t output)
+{
+    return original->outputs[output].flags & BAT_FUNCTION_FDE &&
+           original->table_of[output] == BAT_NONE;
+}
+
+/* Pairs of functions by their symbols, which also name functions that were folded into others. */
+static size_t collect_symbol_homes(const struct pairing *pairing, struct bat_sort_key *homes)
+{
+    const struct bat_original *original = pairing->original;
+    const struct bat_symbol_pairs *pairs = &pairing->symbols;
+    size_t count = 0;
+    uint32_t output = 0;
+    for (size_t i = 0; i < pairs->count; i++) {
+        while (output < original->output_count &&
+               original->outputs[output].address < pairs->all[i].output)
+            output++;
+        uint32_t input = input_at(original, pairs->all[i].input);
+        if (output < original->output_count && input != BAT_NONE &&
+            original->outputs[output].address == pairs->all[i].output &&
+            original->input_of[output] != BAT_NONE && !is_fragment(original, output) &&
+            fits(pairing, original->table_of[output], input))
+            homes[count++] = new_home(input, output);
+    }
+    return count;
+}
+
+/*
+ * All pairs of functions; homes must have space for them. is_home has a zero byte for each input
+ * function.
+ */
+static size_t collect_homes(const struct pairing *pairing, struct bat_sort_key *homes,
+                            uint8_t *is_home)
+{
+    const struct bat_original *original = pairing->original;
+    size_t count = collect_symbol_homes(pairing, homes);
+    for (uint32_t output = 0; output < original->output_count; output++)
+        if (original->input_of[output] != BAT_NONE && !is_fragment(original, output) &&
+            !is_remains(original, output))
+            homes[count++] = new_home(original->input_of[output], output);
+    for (size_t i = 0; i < count; i++)
+        is_home[input_of_home(homes[i])] = 1;
+    for (uint32_t output = 0; output < original->output_count; output++)
+        if (original->input_of[output] != BAT_NONE && is_remains(original, output) &&
+            !is_home[original->input_of[output]])
+            homes[count++] = new_home(original->input_of[output], output);
+    return count;
+}
+
+/* Fill first_home and homes from all pairs, sorted. */
+static void fill_homes(struct bat_original *original, const struct bat_sort_key *all, size_t count)
+{
+    uint32_t kept = 0;
+    uint32_t input = 0;
+    for (size_t i = 0; i < count; i++) {
+        if (i > 0 && all[i - 1].key == all[i].key)
+            continue;
+        while (input <= input_of_home(all[i]))
+            original->first_home[input++] = kept;
+        original->homes[kept++] = output_of_home(all[i]);
+        original->counters.folded +=
+            original->input_of[output_of_home(all[i])] != input_of_home(all[i]);
+    }
+    while (input <= original->input_count)
+        original->first_home[input++] = kept;
+}
+
+static enum bat_code find_homes(const struct pairing *pairing)
+{
+    struct bat_original *original = pairing->original;
+    size_t most = (size_t)original->output_count + pairing->symbols.count;
+    struct bat_sort_key *homes = malloc((most + 1) * sizeof(*homes));
+    struct bat_sort_key *spare = malloc((most + 1) * sizeof(*spare));
+    original->homes = malloc((most + 1) * sizeof(*original->homes));
+    original->first_home = calloc((size_t)original->input_count + 1, sizeof(*original->first_home));
+    uint8_t *is_home = calloc((size_t)original->input_count + 1, 1);
+    if (!homes || !spare || !original->homes || !original->first_home || !is_home) {
+        free(homes);
+        free(spare);
+        free(is_home);
+        return BAT_ERR_MEMORY;
+    }
+    size_t count = collect_homes(pairing, homes, is_home);
+    free(is_home);
+    fill_homes(original, bat_sort_keys(homes, spare, count), count);
+    free(homes);
+    free(spare);
+    return BAT_OK;
+}
+
+bool bat_original_is_home(const struct bat_original *original, uint32_t input, uint32_t output)
+{
+    uint32_t low = original->first_home[input];
+    uint32_t high = original->first_home[input + 1];
+    uint32_t end = high;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (original->homes[middle] < output)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < end && original->homes[low] == output;
+}
+
+enum bat_code bat_original_pair_functions(struct bat_original *original,
+                                          struct bat_misfits *misfits, struct bat_error *error)
+{
+    struct pairing pairing = {
+        .original = original,
+        .remains = bat_elf_section(original->binary->elf, ".bolt.org.text"),
+    };
+    *misfits = (struct bat_misfits){.example = BAT_NONE};
+    for (uint32_t i = 0; i < original->output_count; i++)
+        original->input_of[i] = BAT_NONE;
+    enum bat_code code = bat_original_pair_symbols(original, &pairing.symbols, error);
+    if (code == BAT_OK && (find_largest(&pairing) != BAT_OK || sort_named(&pairing) != BAT_OK))
+        code = fail_memory(error);
+    if (code == BAT_OK) {
+        pair_outputs(&pairing, misfits);
+        if (find_homes(&pairing) != BAT_OK)
+            code = fail_memory(error);
+    }
+    free(pairing.symbols.all);
+    free(pairing.largest);
+    free(pairing.named);
+    return code;
+}

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "code_map.h"
+
+#include <elf.h>
+#include <stdlib.h>
+
+#include "binary/code/instructions.h"
+
+/* A mark is 0 until its address is decoded; the low bits are the instruction's length. */
+#define LENGTH_MASK 0x1fu
+#define MARK_NONE 0x20u    /* no instruction starts there */
+#define MARK_BARRIER 0x40u /* a jump, call or return */
+
+static int compare_segments(const void *left, const void *right)
+{
+    const struct code_segment *a = left;
+    const struct code_segment *b = right;
+    return a->address < b->address ? -1 : a->address > b->address;
+}
+
+static size_t count_segments(const struct bat_elf *elf)
+{
+    struct bat_segment segment;
+    size_t count = 0;
+    while (bat_elf_segment(elf, count, &segment))
+        count++;
+    return count;
+}
+
+enum bat_code code_map_create(struct code_map *map, const struct bat_elf *elf,
+                              struct bat_error *error)
+{
+    *map = (struct code_map){.machine = bat_elf_machine(elf)};
+    if (map->machine != EM_X86_64 && map->machine != EM_AARCH64)
+        return bat_fail(error, BAT_ERR_UNSUPPORTED,
+                        "expected a program for x86-64 or AArch64, found machine %u", map->machine);
+    map->segments = calloc(count_segments(elf) + 1, sizeof(*map->segments));
+    if (!map->segments)
+        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory");
+    struct bat_segment segment;
+    uint64_t bytes_left; /* of the file */
+    bat_elf_bytes(elf, &bytes_left);
+    for (size_t i = 0; bat_elf_segment(elf, i, &segment); i++) {
+        uint64_t available;
+        const uint8_t *bytes = bat_elf_at_address(elf, segment.address, &available);
+        if (!(segment.flags & PF_X) || !bytes || available == 0)
+            continue;
+        if (available > bytes_left) {
+            code_map_free(map);
+            return bat_fail(error, BAT_ERR_ELF,
+                            "expected segments that do not share the file's bytes, found "
+                            "executable ones that are larger together than the file");
+        }
+        bytes_left -= available;
+        /* The system provides zeroed pages when they are first touched, and few are. */
+        uint8_t *marks = calloc(available, 1);
+        if (!marks) {
+            code_map_free(map);
+            return bat_fail(error, BAT_ERR_MEMORY, "not enough memory");
+        }
+        map->segments[map->count++] =
+            (struct code_segment){segment.address, available, bytes, marks};
+    }
+    qsort(map->segments, map->count, sizeof(*map->segments), compare_segments);
+    return BAT_OK;
+}
+
+void code_map_free(struct code_map *map)
+{
+    for (size_t i = 0; i < map->count; i++)
+        free(map->segments[i].marks);
+    free(map->segments);
+    *map = (struct code_map){0};
+}
+
+static struct code_segment *find_segment(const struct code_map *map, uint64_t address)
+{
+    size_t low = 0;
+    size_t high = map->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (map->segments[middle].address <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == 0 || address - map->segments[low - 1].address >= map->segments[low - 1].size)
+        return NULL;
+    return &map->segments[low - 1];
+}
+
+bool code_map_has(const struct code_map *map, uint64_t address)
+{
+    return find_segment(map, address) != NULL;
+}
+
+static bool is_barrier(const struct bat_instruction *instruction)
+{
+    switch (instruction->kind) {
+    case BAT_INSTRUCTION_JUMP:
+    case BAT_INSTRUCTION_INDIRECT_JUMP:
+    case BAT_INSTRUCTION_CALL:
+    case BAT_INSTRUCTION_INDIRECT_CALL:
+    case BAT_INSTRUCTION_RETURN:
+        return true;
+    default:
+        return false;
+    }
+}
+
+static uint8_t decode(const struct code_map *map, const struct code_segment *segment,
+                      uint64_t offset)
+{
+    struct bat_instruction instruction;
+    if (!bat_instruction_decode(map->machine, segment->bytes + offset,
+                                (size_t)(segment->size - offset), segment->address + offset,
+                                &instruction))
+        return MARK_NONE;
+    return (uint8_t)(instruction.length | (is_barrier(&instruction) ? MARK_BARRIER : 0));
+}
+
+struct code_instruction code_map_at(struct code_map *map, uint64_t address)
+{
+    struct code_segment *segment = find_segment(map, address);
+    if (!segment)
+        return (struct code_instruction){0};
+    uint64_t offset = address - segment->address;
+    if (!segment->marks[offset])
+        segment->marks[offset] = decode(map, segment, offset);
+    uint8_t mark = segment->marks[offset];
+    return (struct code_instruction){.length = mark & LENGTH_MASK,
+                                     .is_barrier = (mark & MARK_BARRIER) != 0};
+}
+
+/* Decode from start up to end. Returns the end of the last instruction, which can be behind end. */
+static uint64_t sweep(const struct code_map *map, uint64_t start, uint64_t end)
+{
+    struct code_segment *segment = find_segment(map, start);
+    if (!segment)
+        return end;
+    uint64_t offset = start - segment->address;
+    uint64_t end_offset =
+        end - segment->address < segment->size ? end - segment->address : segment->size;
+    while (offset < end_offset) {
+        uint8_t mark = decode(map, segment, offset);
+        uint8_t length = mark & LENGTH_MASK;
+        segment->marks[offset++] = mark;
+        for (; length > 1 && offset < segment->size; length--)
+            segment->marks[offset++] = MARK_NONE;
+    }
+    return segment->address + offset;
+}
+
+static int compare_ranges(const void *left, const void *right)
+{
+    const struct code_range *a = left;
+    const struct code_range *b = right;
+    if (a->start != b->start)
+        return a->start < b->start ? -1 : 1;
+    return a->end < b->end ? -1 : a->end > b->end;
+}
+
+void code_map_sweep(struct code_map *map, struct code_range *ranges, size_t count)
+{
+    uint64_t end = 0;  /* of the ranges so far */
+    uint64_t next = 0; /* the end of their instructions: the last one can reach beyond end */
+    qsort(ranges, count, sizeof(*ranges), compare_ranges);
+    for (size_t i = 0; i < count; i++) {
+        /* A range that starts inside the ones before goes on where their instructions end. */
+        uint64_t start = ranges[i].start < end ? next : ranges[i].start;
+        if (ranges[i].end <= end || start >= ranges[i].end)
+            continue;
+        next = sweep(map, start, ranges[i].end);
+        end = ranges[i].end;
+    }
+}
+
+bool code_map_falls_through(struct code_map *map, uint64_t start, uint64_t end)
+{
+    while (start < end) {
+        struct code_instruction instruction = code_map_at(map, start);
+        if (instruction.length == 0 || instruction.is_barrier)
+            return false;
+        start += instruction.length;
+    }
+    return start == end && code_map_at(map, end).length != 0;
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * A sample profile: one tree for each function that has code, with the calls inlined into it as
+ * descendants. The tables are flat; they are sorted when the profile is written.
+ */
+#ifndef BAT_PROFILE_AUTOFDO_FOREST_H
+#define BAT_PROFILE_AUTOFDO_FOREST_H
+
+#include "bat.h"
+#include "bat_output.h"
+#include "support/counts.h"
+#include "support/string_table.h"
+
+/* A line, as an offset from its function's first line, and a discriminator. */
+static inline uint64_t forest_place(uint32_t line_offset, uint32_t discriminator)
+{
+    return (uint64_t)line_offset << 32 | discriminator;
+}
+
+struct forest_node {
+    uint32_t name;
+    uint64_t total; /* samples in it and below it */
+    uint64_t head;  /* calls of it; roots only */
+};
+
+struct forest {
+    struct bat_strings names;
+    struct forest_node *nodes;
+    uint32_t node_count;
+    size_t node_capacity;
+    /* The words of each table's key and, behind the colon, its two values. */
+    struct bat_counts children; /* parent node + 1 (0: root), place, name: node, 0 */
+    struct bat_counts bodies;   /* node, place: count, 0 */
+    struct bat_counts targets;  /* node, place, name: count, 0 */
+};
+
+struct forest forest_new(void);
+void forest_free(struct forest *forest);
+
+/*
+ * Find, or else add, the root of a function's tree, or the node of a call that was inlined into
+ * node parent at place. Fails with BAT_ERR_MEMORY.
+ */
+enum bat_code forest_root(struct forest *forest, uint32_t name, uint32_t *node);
+enum bat_code forest_child(struct forest *forest, uint32_t parent, uint64_t place, uint32_t name,
+                           uint32_t *node);
+
+/* Raise the count of a place, which is the largest count of its instructions. */
+enum bat_code forest_raise(struct forest *forest, uint32_t node, uint64_t place, uint64_t count);
+
+/* Count calls from a place to the function of that name. The place's count may stay 0. */
+enum bat_code forest_call(struct forest *forest, uint32_t node, uint64_t place, uint32_t name,
+                          uint64_t count);
+
+/* a + b, at most 2^64 - 1. */
+static inline uint64_t forest_add(uint64_t a, uint64_t b)
+{
+    return a > UINT64_MAX - b ? UINT64_MAX : a + b;
+}
+
+/*
+ * Write the forest in LLVM's text format: trees by descending totals, then by name. Sorts the
+ * tables: afterwards the forest can only be freed. *roots is set to the number of trees.
+ */
+enum bat_code forest_write(struct forest *forest, struct bat_output *output, uint64_t *roots,
+                           struct bat_error *error);
+
+#endif

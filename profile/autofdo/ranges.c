@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "ranges.h"
+
+#include <stdlib.h>
+
+#include "profile/profile.h"
+
+/* --- From traces ---------------------------------------------------------------------------- */
+
+static bool is_known(uint64_t branch)
+{
+    return branch != BAT_TRACE_FALLTHROUGH_ONLY && branch != BAT_TRACE_EXTERNAL_RETURN;
+}
+
+/* A trace is (branch, from, to): branch went to from, and the next branch was at to. */
+static enum bat_code add_trace(struct ranges *ranges, const uint64_t *trace, struct code_map *code,
+                               struct bat_autofdo_counters *counters)
+{
+    uint64_t count = trace[3];
+    if (__builtin_add_overflow(counters->samples, count, &counters->samples))
+        return BAT_ERR_RANGE;
+    bool from_is_code = code_map_at(code, trace[1]).length != 0;
+    if (!from_is_code)
+        counters->outside += count;
+    enum bat_code status = BAT_OK;
+    if (from_is_code && is_known(trace[0]) && count != 0) {
+        uint64_t source = code_map_has(code, trace[0]) ? trace[0] : RANGES_OUTSIDE;
+        uint64_t branch[2] = {source, trace[1]};
+        status = bat_counts_add(&ranges->branches, branch, count, 0);
+    }
+    if (status != BAT_OK || !from_is_code || trace[2] == BAT_TRACE_BRANCH_ONLY || count == 0)
+        return status;
+    if (trace[1] > trace[2] || !code_map_falls_through(code, trace[1], trace[2])) {
+        counters->invalid += count;
+        return BAT_OK;
+    }
+    return bat_counts_add(&ranges->ranges, trace + 1, count, 0);
+}
+
+enum bat_code ranges_collect(struct ranges *ranges, const struct bat_profile *profile,
+                             struct code_map *code, struct bat_autofdo_counters *counters,
+                             struct bat_error *error)
+{
+    *ranges = (struct ranges){.ranges = bat_counts_new(2), .branches = bat_counts_new(2)};
+    enum bat_code status = BAT_OK;
+    for (uint32_t i = 0; i < profile->traces.count && status == BAT_OK; i++)
+        status = add_trace(ranges, bat_counts_item(&profile->traces, i), code, counters);
+    if (status != BAT_OK) {
+        ranges_free(ranges);
+        return bat_fail(error, status,
+                        status == BAT_ERR_MEMORY
+                            ? "not enough memory"
+                            : "expected counts that add up to less than 2^64, found more");
+    }
+    bat_counts_sort(&ranges->ranges);
+    bat_counts_sort(&ranges->branches);
+    counters->ranges = ranges->ranges.count;
+    counters->branches = ranges->branches.count;
+    return BAT_OK;
+}
+
+void ranges_free(struct ranges *ranges)
+{
+    bat_counts_free(&ranges->ranges);
+    bat_counts_free(&ranges->branches);
+}
+
+/* --- Runs that do not overlap --------------------------------------------------------------- */
+
+/* The start of a range, or the address behind its end. */
+struct edge {
+    uint64_t address;
+    uint64_t count;
+    bool is_end; /* address is the first one behind the range */
+};
+
+static int compare_edges(const void *left, const void *right)
+{
+    const struct edge *a = left;
+    const struct edge *b = right;
+    if (a->address != b->address)
+        return a->address < b->address ? -1 : 1;
+    return 0;
+}
+
+static struct edge *make_edges(const struct range_run *ranges, size_t count)
+{
+    struct edge *edges = malloc(2 * count * sizeof(*edges) + 1);
+    for (size_t i = 0; edges && i < count; i++) {
+        edges[2 * i] = (struct edge){ranges[i].first, ranges[i].count, false};
+        edges[2 * i + 1] = (struct edge){ranges[i].last + 1, ranges[i].count, true};
+    }
+    if (edges)
+        qsort(edges, 2 * count, sizeof(*edges), compare_edges);
+    return edges;
+}
+
+enum bat_code ranges_cut(const struct range_run *ranges, size_t count, struct range_run **runs,
+                         size_t *run_count, struct bat_error *error)
+{
+    struct edge *edges = make_edges(ranges, count);
+    *runs = malloc(2 * count * sizeof(**runs) + 1);
+    *run_count = 0;
+    if (!edges || !*runs) {
+        free(edges);
+        free(*runs);
+        *runs = NULL;
+        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory");
+    }
+    uint64_t total = 0;
+    size_t depth = 0; /* ranges that have this address, including those of count 0 */
+    for (size_t i = 0; i < 2 * count; i++) {
+        if (depth > 0 && edges[i].address > edges[i - 1].address)
+            (*runs)[(*run_count)++] =
+                (struct range_run){edges[i - 1].address, edges[i].address - 1, total};
+        if (edges[i].is_end) {
+            total -= edges[i].count;
+            depth--;
+        } else {
+            total += edges[i].count;
+            depth++;
+        }
+    }
+    free(edges);
+    return BAT_OK;
+}

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "attributes.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+void perf_attributes_free(struct perf_attributes *attributes)
+{
+    for (uint32_t i = 0; i < attributes->count; i++)
+        free(attributes->items[i].name);
+    free(attributes->items);
+    bat_counts_free(&attributes->ids);
+    *attributes = (struct perf_attributes){.ids = bat_counts_new(1)};
+}
+
+/* --- Reading them ------------------------------------------------------------------------- */
+
+/* A field that older, shorter attributes do not have: it is 0 then. */
+static uint64_t later_field(const uint8_t *bytes, size_t size, size_t offset)
+{
+    return offset + 8 <= size ? perf_u64(bytes + offset) : 0;
+}
+
+static struct perf_attribute parse(const uint8_t *bytes, size_t size)
+{
+    return (struct perf_attribute){
+        .type = perf_u32(bytes + ATTRIBUTE_TYPE),
+        .config = perf_u64(bytes + ATTRIBUTE_CONFIG),
+        .sample_type = perf_u64(bytes + ATTRIBUTE_SAMPLE_TYPE),
+        .read_format = perf_u64(bytes + ATTRIBUTE_READ_FORMAT),
+        .flags = perf_u64(bytes + ATTRIBUTE_FLAGS),
+        .branch_type = later_field(bytes, size, ATTRIBUTE_BRANCH_TYPE),
+        .regs_user = later_field(bytes, size, ATTRIBUTE_REGS_USER),
+        .regs_intr = later_field(bytes, size, ATTRIBUTE_REGS_INTR),
+    };
+}
+
+static enum bat_code no_memory(struct bat_error *error)
+{
+    return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for the profile's events");
+}
+
+/* An id that two events have belongs to the first. */
+static enum bat_code add_ids(struct perf_attributes *attributes, uint32_t number,
+                             const uint8_t *ids, size_t count, struct bat_error *error)
+{
+    for (size_t i = 0; i < count; i++) {
+        const uint64_t id = perf_u64(ids + 8 * i);
+        if (bat_counts_find(&attributes->ids, &id))
+            continue;
+        if (bat_counts_add(&attributes->ids, &id, (uint64_t)number + 1, 0) != BAT_OK)
+            return no_memory(error);
+    }
+    return BAT_OK;
+}
+
+/* Samples with unknown fields cannot be read, because such a field may be anywhere in them. */
+static enum bat_code check_known(const struct perf_attribute *attribute, uint64_t offset,
+                                 struct bat_error *error)
+{
+    uint64_t fields = attribute->sample_type & ~(uint64_t)SAMPLE_KNOWN;
+    uint64_t counters =
+        attribute->sample_type & SAMPLE_READ ? attribute->read_format & ~(uint64_t)READ_KNOWN : 0;
+    uint64_t branches = attribute->sample_type & SAMPLE_BRANCH_STACK
+                            ? attribute->branch_type & ~(uint64_t)BRANCH_KNOWN
+                            : 0;
+    if ((fields | counters | branches) == 0)
+        return BAT_OK;
+    return bat_fail_at(error, BAT_ERR_UNSUPPORTED, BAT_PLACE_FILE, offset,
+                       "expected samples of known fields, found %s 0x%" PRIx64 " of a newer perf",
+                       fields     ? "fields"
+                       : counters ? "counters of the format"
+                                  : "branch stacks of the type",
+                       fields     ? fields
+                       : counters ? counters
+                                  : branches);
+}
+
+enum bat_code perf_attributes_add(struct perf_attributes *attributes, const uint8_t *bytes,
+                                  size_t size, const uint8_t *ids, size_t count, uint64_t offset,
+                                  struct bat_error *error)
+{
+    if (size < PERF_ATTRIBUTE_SIZE_MIN)
+        return bat_fail_at(error, BAT_ERR_SYNTAX, BAT_PLACE_FILE, offset,
+                           "expected an event's attributes of at least %u bytes, found %zu",
+                           PERF_ATTRIBUTE_SIZE_MIN, size);
+    struct perf_attribute attribute = parse(bytes, size);
+    enum bat_code code = check_known(&attribute, offset, error);
+    if (code != BAT_OK)
+        return code;
+    if (attributes->count == attributes->capacity) {
+        uint32_t capacity = attributes->capacity ? attributes->capacity * 2 : 8;
+        struct perf_attribute *items = realloc(attributes->items, capacity * sizeof(*items));
+        if (!items)
+            return no_memory(error);
+        attributes->items = items;
+        attributes->capacity = capacity;
+    }
+    attributes->items[attributes->count] = attribute;
+    return add_ids(attributes, attributes->count++, ids, count, error);
+}
+
+enum bat_code perf_attributes_name_number(struct perf_attributes *attributes, uint32_t number,
+                                          const char *name, size_t size, struct bat_error *error)
+{
+    size_t length = strnlen(name, size);
+    if (number >= attributes->count || attributes->items[number].name || length == 0)
+        return BAT_OK;
+    char *copy = strndup(name, length);
+    if (!copy)
+        return no_memory(error);
+    attributes->items[number].name = copy;
+    attributes->items[number].is_memory_load =
+        strstr(copy, "mem-loads") != NULL &&
+        (attributes->items[number].sample_type & SAMPLE_ADDR) != 0;
+    return BAT_OK;
+}
+
+enum bat_code perf_attributes_name(struct perf_attributes *attributes, uint64_t id,
+                                   const char *name, size_t size, struct bat_error *error)
+{
+    const uint64_t *item = bat_counts_find(&attributes->ids, &id);
+    if (!item)
+        return BAT_OK;
+    return perf_attributes_name_number(attributes, (uint32_t)item[1] - 1, name, size, error);
+}
+
+/* --- Assigning records to events ---------------------------------------------------------- */
+
+/* The index of the word in its samples' bodies that is their id. */
+static int sample_id_word(const struct perf_attribute *attribute)
+{
+    uint64_t type = attribute->sample_type;
+    if (type & SAMPLE_IDENTIFIER)
+        return 0;
+    if (!(type & SAMPLE_ID))
+        return PERF_ID_NONE;
+    return __builtin_popcountll(type & (SAMPLE_IP | SAMPLE_TID | SAMPLE_TIME | SAMPLE_ADDR));
+}
+
+/* The number of bytes after the time at the end of a record that is not a sample. */
+static uint32_t trailer_size(const struct perf_attribute *attribute)
+{
+    return 8 * (uint32_t)__builtin_popcountll(
+                   attribute->sample_type &
+                   (SAMPLE_ID | SAMPLE_STREAM_ID | SAMPLE_CPU | SAMPLE_IDENTIFIER));
+}
+
+static bool have_same_layout(const struct perf_attribute *left, const struct perf_attribute *right)
+{
+    return left->sample_type == right->sample_type && left->read_format == right->read_format &&
+           left->branch_type == right->branch_type && left->regs_user == right->regs_user &&
+           left->regs_intr == right->regs_intr;
+}
+
+static bool has_time(const struct perf_attribute *attribute)
+{
+    return (attribute->sample_type & SAMPLE_TIME) && (attribute->flags & FLAG_SAMPLE_ID_ALL);
+}
+
+enum bat_code perf_attributes_finish(struct perf_attributes *attributes, struct bat_error *error)
+{
+    if (attributes->count == 0)
+        return bat_fail(error, BAT_ERR_SYNTAX, "expected events in perf.data, found none");
+    const struct perf_attribute *first = &attributes->items[0];
+    attributes->id_word = attributes->count == 1 ? PERF_ID_NONE : sample_id_word(first);
+    attributes->has_time = has_time(first);
+    attributes->trailer = trailer_size(first);
+    for (uint32_t i = 1; i < attributes->count; i++) {
+        const struct perf_attribute *other = &attributes->items[i];
+        bool can_assign = attributes->id_word == PERF_ID_NONE
+                              ? have_same_layout(first, other)
+                              : sample_id_word(other) == attributes->id_word;
+        if (!can_assign)
+            return bat_fail(error, BAT_ERR_UNSUPPORTED,
+                            "expected events whose samples all have their ids at the same place, "
+                            "found events 1 and %" PRIu32 " that differ",
+                            i + 1);
+        /* Other records are not assigned to events, so they must all end in the same way. */
+        attributes->has_time =
+            attributes->has_time && has_time(other) && trailer_size(other) == attributes->trailer;
+    }
+    return BAT_OK;
+}
+
+enum bat_code perf_attributes_of_sample(const struct perf_attributes *attributes,
+                                        const struct perf_record *sample,
+                                        const struct perf_attribute **attribute,
+                                        struct bat_error *error)
+{
+    *attribute = &attributes->items[0];
+    if (attributes->id_word == PERF_ID_NONE)
+        return BAT_OK;
+    size_t offset = PERF_RECORD_HEADER_SIZE + 8 * (size_t)attributes->id_word;
+    if (offset + 8 > sample->size)
+        return bat_fail_at(error, BAT_ERR_SYNTAX, BAT_PLACE_FILE, sample->offset,
+                           "expected a sample with an id, found one of %u bytes", sample->size);
+    const uint64_t id = perf_u64(sample->bytes + offset);
+    const uint64_t *item = bat_counts_find(&attributes->ids, &id);
+    if (item)
+        *attribute = &attributes->items[item[1] - 1];
+    else if (id != 0)
+        return bat_fail_at(error, BAT_ERR_SYNTAX, BAT_PLACE_FILE, sample->offset,
+                           "expected a sample of one of the %" PRIu32
+                           " events, found the id %" PRIu64 " that none of them has",
+                           attributes->count, id);
+    return BAT_OK;
+}
+
+uint64_t perf_attributes_record_time(const struct perf_attributes *attributes,
+                                     const struct perf_record *record)
+{
+    uint32_t from_end = attributes->trailer + 8;
+    if (!attributes->has_time || record->size < PERF_RECORD_HEADER_SIZE + from_end)
+        return 0;
+    return perf_u64(record->bytes + record->size - from_end);
+}

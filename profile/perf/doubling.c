@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Processors with branch stacks of 32 entries sometimes hold the newest entry twice. The first
+ * sample of the binary, by time, that has 32 entries shows such a processor; from this sample on,
+ * the two newest entries of every sample are left out, as perf2bolt does it.
+ */
+#include "sample.h"
+#include "session.h"
+
+/* True if 32 entries of the sample's branch stack are used: the kernel's only on request. */
+static bool has_doubling_size(const struct perf_session *session, const struct perf_sample *sample)
+{
+    if (sample->branch_count < PERF_DOUBLING_ENTRIES)
+        return false;
+    uint64_t count = 0;
+    for (uint64_t i = 0; i < sample->branch_count; i++) {
+        const uint8_t *branch = sample->branches + i * PERF_BRANCH_SIZE;
+        count +=
+            session->options->keep_kernel_branches ||
+            (perf_u64(branch) < PERF_KERNEL_ADDRESS && perf_u64(branch + 8) < PERF_KERNEL_ADDRESS);
+    }
+    return count == PERF_DOUBLING_ENTRIES;
+}
+
+/* Look for such a sample before doubling_since among the records in [start, end) of the file. */
+static enum bat_code search(struct perf_session *session, uint64_t start, uint64_t end,
+                            struct bat_error *error)
+{
+    struct perf_stream stream;
+    enum bat_code code = perf_stream_open(&stream, session->file, start, end, error);
+    if (code != BAT_OK)
+        return code;
+    struct perf_record record;
+    while ((code = perf_stream_next(&stream, &record, error)) == BAT_OK && record.bytes) {
+        if (record.type != RECORD_SAMPLE || record.size < PERF_DOUBLING_ENTRIES * PERF_BRANCH_SIZE)
+            continue;
+        struct perf_sample sample;
+        code = perf_sample_parse(&session->attributes, &record, &sample, error);
+        if (code != BAT_OK)
+            break;
+        struct perf_moment moment = perf_session_moment(session, &record, sample.time);
+        if (sample.has_process && has_doubling_size(session, &sample) &&
+            perf_moment_before(moment, session->doubling_since) &&
+            perf_processes_find(&session->processes, sample.process, moment))
+            session->doubling_since = moment;
+    }
+    perf_stream_close(&stream);
+    return code;
+}
+
+/* The chunk with the earliest full stack, if it may be before doubling_since; else NULL. */
+static struct perf_chunk *next_chunk(struct perf_session *session)
+{
+    struct perf_chunk *best = NULL;
+    for (uint32_t i = 0; i < session->chunk_count; i++) {
+        struct perf_chunk *chunk = &session->chunks[i];
+        struct perf_moment earliest = {chunk->min_time, chunk->position};
+        if (chunk->has_full_stack && perf_moment_before(earliest, session->doubling_since) &&
+            (!best || chunk->min_time < best->min_time))
+            best = chunk;
+    }
+    return best;
+}
+
+enum bat_code perf_session_find_doubling(struct perf_session *session, struct bat_error *error)
+{
+    session->doubling_since = (struct perf_moment){UINT64_MAX, UINT64_MAX};
+    if (!session->binary.doubles_entry || session->options->basic_samples)
+        return BAT_OK;
+    struct perf_chunk *chunk = next_chunk(session);
+    /* Compressed records cannot be read without those before them. */
+    if (chunk && session->is_compressed)
+        return search(session, session->data_start, session->data_end, error);
+    enum bat_code code = BAT_OK;
+    for (; chunk && code == BAT_OK; chunk = next_chunk(session)) {
+        uint32_t next = (uint32_t)(chunk - session->chunks) + 1;
+        code =
+            search(session, chunk->position,
+                   next < session->chunk_count ? session->chunks[next].position : session->data_end,
+                   error);
+        chunk->has_full_stack = false;
+    }
+    return code;
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* The two features that are read: names of events, and build-ids of files. */
+#include <inttypes.h>
+
+#include "session.h"
+
+/* Offsets in a build-id record: header, process, build-id, its size, the file's name. */
+#define BUILD_ID_AT 12u
+#define BUILD_ID_SIZE_AT 32u
+#define BUILD_ID_NAME_AT 36u
+
+static enum bat_code no_memory(struct bat_error *error)
+{
+    return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for the profile's build-ids");
+}
+
+enum bat_code perf_session_build_id(struct perf_session *session, const uint8_t *bytes, size_t size,
+                                    uint64_t offset, struct bat_error *error)
+{
+    if (size <= BUILD_ID_NAME_AT || !memchr(bytes + BUILD_ID_NAME_AT, 0, size - BUILD_ID_NAME_AT))
+        return bat_fail_at(error, BAT_ERR_SYNTAX, BAT_PLACE_FILE, offset,
+                           "expected a build-id and a terminated name, found a record of %zu bytes",
+                           size);
+    uint16_t misc = perf_u16(bytes + 4);
+    if ((misc & MISC_CPU_MODE) == MISC_GUEST_KERNEL || (misc & MISC_CPU_MODE) == MISC_GUEST_USER)
+        return BAT_OK;
+    bool knows_size = (misc & MISC_BUILD_ID_SIZE) != 0;
+    size_t id_size = knows_size ? bytes[BUILD_ID_SIZE_AT] : PERF_BUILD_ID_SIZE;
+    if (id_size > PERF_BUILD_ID_SIZE)
+        return bat_fail_at(error, BAT_ERR_SYNTAX, BAT_PLACE_FILE, offset,
+                           "expected a build-id of at most %u bytes, found one of %zu",
+                           PERF_BUILD_ID_SIZE, id_size);
+    if (perf_processes_list(&session->processes, (const char *)bytes + BUILD_ID_NAME_AT,
+                            bytes + BUILD_ID_AT, id_size, knows_size) != BAT_OK)
+        return no_memory(error);
+    return BAT_OK;
+}
+
+static enum bat_code read_build_ids(struct perf_session *session, const uint8_t *bytes, size_t size,
+                                    uint64_t offset, struct bat_error *error)
+{
+    enum bat_code code = BAT_OK;
+    for (size_t at = 0, step; at < size && code == BAT_OK; at += step) {
+        size_t left = size - at;
+        step = left < PERF_RECORD_HEADER_SIZE ? 0 : perf_u16(bytes + at + 6);
+        if (step < PERF_RECORD_HEADER_SIZE || step > left)
+            return bat_fail_at(
+                error, BAT_ERR_SYNTAX, BAT_PLACE_FILE, offset + at,
+                "expected a list of complete build-id records, found one of %zu bytes with %zu "
+                "left",
+                step, left);
+        code = perf_session_build_id(session, bytes + at, step, offset + at, error);
+    }
+    return code;
+}
+
+/* --- Names of events ---------------------------------------------------------------------- */
+
+struct descriptions {
+    const uint8_t *bytes;
+    size_t size;
+    size_t at;
+};
+
+/* Take `size` bytes; NULL if fewer are left. */
+static const uint8_t *take(struct descriptions *list, uint64_t size)
+{
+    if (size > list->size - list->at)
+        return NULL;
+    const uint8_t *bytes = list->bytes + list->at;
+    list->at += (size_t)size;
+    return bytes;
+}
+
+/* Read an event: attributes, number of ids, name, ids. False if it is not complete. */
+static bool take_description(struct perf_session *session, struct descriptions *list,
+                             uint32_t number, uint32_t attribute_size, struct bat_error *error,
+                             enum bat_code *code)
+{
+    const uint8_t *attribute = take(list, attribute_size);
+    const uint8_t *counts = attribute ? take(list, 8) : NULL;
+    if (!counts)
+        return false;
+    uint32_t id_count = perf_u32(counts);
+    uint32_t name_size = perf_u32(counts + 4);
+    const uint8_t *name = take(list, name_size);
+    const uint8_t *ids = name ? take(list, (uint64_t)id_count * 8) : NULL;
+    if (!ids)
+        return false;
+    if (id_count != 0)
+        *code = perf_attributes_name(&session->attributes, perf_u64(ids), (const char *)name,
+                                     name_size, error);
+    if (*code == BAT_OK)
+        *code = perf_attributes_name_number(&session->attributes, number, (const char *)name,
+                                            name_size, error);
+    return true;
+}
+
+static enum bat_code read_descriptions(struct perf_session *session, const uint8_t *bytes,
+                                       size_t size, uint64_t offset, struct bat_error *error)
+{
+    struct descriptions list = {.bytes = bytes, .size = size};
+    const uint8_t *header = take(&list, 8);
+    enum bat_code code = BAT_OK;
+    for (uint32_t i = 0; header && i < perf_u32(header) && code == BAT_OK; i++)
+        if (!take_description(session, &list, i, perf_u32(header + 4), error, &code))
+            header = NULL;
+    if (header)
+        return code;
+    return bat_fail_at(error, BAT_ERR_SYNTAX, BAT_PLACE_FILE, offset + list.at,
+                       "expected another description of an event, found the end of all %zu bytes",
+                       size);
+}
+
+enum bat_code perf_session_feature(struct perf_session *session, uint64_t feature,
+                                   const uint8_t *bytes, size_t size, uint64_t offset,
+                                   struct bat_error *error)
+{
+    if (feature == FEATURE_BUILD_ID)
+        return read_build_ids(session, bytes, size, offset, error);
+    if (feature == FEATURE_EVENT_DESC)
+        return read_descriptions(session, bytes, size, offset, error);
+    return BAT_OK;
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * The processes in which the binary was mapped, when, and where. The events of processes are
+ * collected in any order and then sorted by time. Internal to the library.
+ */
+#ifndef BAT_PROFILE_PERF_HISTORY_H
+#define BAT_PROFILE_PERF_HISTORY_H
+
+#include "binary.h"
+#include "support/counts.h"
+#include "support/string_table.h"
+
+/* When something happened: by time, and if that is equal or unknown, by its place in the file. */
+struct perf_moment {
+    uint64_t time;
+    uint64_t position;
+};
+
+static inline bool perf_moment_before(struct perf_moment left, struct perf_moment right)
+{
+    return left.time != right.time ? left.time < right.time : left.position < right.position;
+}
+
+/* A file that was mapped, or that a list of build-ids names. */
+struct perf_object {
+    uint8_t build_id[PERF_BUILD_ID_SIZE];
+    uint8_t build_id_size;    /* 0 if none was seen */
+    bool is_mapped;           /* at least one mapping was seen */
+    bool is_listed_as_binary; /* a list of build-ids gives it the binary's build-id */
+    bool is_listed_as_other;  /* ... or another one */
+};
+
+/* The most places where a process can have the binary at a time, if that is a shared library. */
+#define PERF_BIASES_MAX 4u
+
+/* From a moment on, a process has the binary with these biases, the newest first, or not at all. */
+struct perf_span {
+    uint32_t process;
+    uint32_t bias_count;
+    struct perf_moment since;
+    uint64_t biases[PERF_BIASES_MAX];
+};
+
+struct perf_event;
+
+struct perf_processes {
+    const struct perf_binary *binary;
+    struct bat_strings names; /* paths of objects */
+    struct perf_object *objects;
+    uint32_t object_capacity;
+    struct perf_event *events;
+    size_t event_count;
+    size_t event_capacity;
+    bool has_other_build; /* a file of the binary's name has another build-id */
+
+    /* After perf_processes_finish() */
+    struct perf_span *spans; /* by process, then by time */
+    size_t span_count;
+    struct bat_counts table; /* process: index of its first span, number of its spans */
+};
+
+void perf_processes_init(struct perf_processes *processes, const struct perf_binary *binary);
+void perf_processes_free(struct perf_processes *processes);
+
+/* --- Collecting events. All fail with BAT_ERR_MEMORY only. --------------------------------- */
+
+/* Add an element of a list of build-ids. size is as for perf_binary_match_build_id(). */
+enum bat_code perf_processes_list(struct perf_processes *processes, const char *path,
+                                  const uint8_t *build_id, size_t size, bool knows_size);
+
+struct perf_mapping {
+    uint32_t process;
+    struct perf_moment moment;
+    uint64_t address;
+    uint64_t length;
+    uint64_t offset;
+    const char *path;
+    const uint8_t *build_id; /* NULL if not known */
+    size_t build_id_size;
+};
+
+enum bat_code perf_processes_map(struct perf_processes *processes,
+                                 const struct perf_mapping *mapping);
+enum bat_code perf_processes_fork(struct perf_processes *processes, uint32_t process,
+                                  uint32_t parent, struct perf_moment moment);
+enum bat_code perf_processes_exec(struct perf_processes *processes, uint32_t process,
+                                  struct perf_moment moment);
+
+/* --- The result ---------------------------------------------------------------------------- */
+
+/*
+ * Sort the events and make the spans. has_time is false if moments have positions only, which are
+ * not quite in order: then a process has the binary from its start on. If only is not NULL, all
+ * other processes are left out. Fails with BAT_ERR_MISMATCH if no process has the binary, or only
+ * others have; the message lists what was found.
+ */
+enum bat_code perf_processes_finish(struct perf_processes *processes, bool has_time,
+                                    const uint32_t *only, struct bat_error *error);
+
+/* How many processes have the binary. */
+uint32_t perf_processes_count(const struct perf_processes *processes);
+
+/* The span of a process at that moment; NULL if it does not have the binary then. */
+const struct perf_span *perf_processes_find(const struct perf_processes *processes,
+                                            uint32_t process, struct perf_moment moment);
+
+/*
+ * Convert an address in a process to the binary's; BAT_ADDRESS_EXTERNAL if it is outside. If it is
+ * outside but looks like an address of a position-independent binary, UINT64_MAX: unknown.
+ */
+static inline uint64_t perf_own_address(const struct perf_binary *binary,
+                                        const struct perf_span *span, uint64_t address)
+{
+    uint64_t size = binary->high - binary->low;
+    for (uint32_t i = 0; i < span->bias_count; i++)
+        if (address - span->biases[i] - binary->low < size)
+            return address - span->biases[i];
+    return !binary->is_fixed && address < binary->high ? UINT64_MAX : BAT_ADDRESS_EXTERNAL;
+}
+
+#endif

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* The fields of a sample. Internal to the library. */
+#ifndef BAT_PROFILE_PERF_SAMPLE_H
+#define BAT_PROFILE_PERF_SAMPLE_H
+
+#include "attributes.h"
+
+struct perf_sample {
+    const struct perf_attribute *attribute;
+    bool has_process;
+    uint32_t process;
+    uint64_t ip;
+    uint64_t time;
+    uint64_t address;
+    const uint8_t *branches; /* PERF_BRANCH_SIZE bytes each, the newest first */
+    uint64_t branch_count;
+};
+
+/*
+ * Find the event and the fields of a sample; fields that it does not have are 0. Fails with
+ * BAT_ERR_SYNTAX if a field is not inside the record.
+ */
+enum bat_code perf_sample_parse(const struct perf_attributes *attributes,
+                                const struct perf_record *record, struct perf_sample *sample,
+                                struct bat_error *error);
+
+#endif

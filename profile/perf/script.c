@@ -1,0 +1,432 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Reading a text of perf script in two passes: spec/perf-script.md. */
+#include "script.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "profile/line_blocks.h"
+
+/* The fewest bytes that are worth a thread, and the most threads. */
+#define STRETCH_MIN ((uint64_t)8 << 20)
+#define THREADS_MAX 64u
+
+struct script {
+    int file;
+    uint64_t size;
+    const struct bat_read_options *options;
+    struct perf_script_sections sections;
+    struct perf_binary binary;
+    struct perf_processes processes;
+    uint64_t lost;
+    bool lacks_processes; /* samples have no process ids */
+    struct perf_span only_span;
+};
+
+/* --- Blocks of lines ----------------------------------------------------------------------- */
+
+/* Whole lines of the file, from offset on. */
+struct block {
+    const uint8_t *text;
+    size_t size;
+    uint64_t offset;
+};
+
+/* Returns the next block of the input; size 0 at its end. line is its first, for errors. */
+static enum bat_code next_block(struct bat_input *input, struct block *block, uint64_t line,
+                                struct bat_error *error)
+{
+    enum bat_code code = bat_input_next(input, &block->text, &block->size, error);
+    if (code == BAT_ERR_SYNTAX)
+        return bat_fail_text(error, code, line, 1,
+                             "expected a line of at most %zu bytes, found a longer one",
+                             BAT_LINE_MAX);
+    size_t supplied = input->supplied_newline && block->size != 0;
+    block->offset = input->offset - (input->end - input->start) - (block->size - supplied);
+    return code;
+}
+
+/* The first newline at or behind `at`, but not behind the block. */
+static const uint8_t *line_end(const struct block *block, const uint8_t *at)
+{
+    return memchr(at, '\n', (size_t)(block->text + block->size - at));
+}
+
+/* --- The first pass: records of processes --------------------------------------------------- */
+
+struct survey {
+    struct script *script;
+    struct bat_error *error;
+    uint64_t lines; /* before the current block */
+};
+
+static uint64_t count_newlines(const uint8_t *from, const uint8_t *to)
+{
+    uint64_t count = 0;
+    for (; from < to; from++)
+        count += *from == '\n';
+    return count;
+}
+
+static enum bat_code survey_line(struct survey *survey, const struct block *block,
+                                 const uint8_t *start, const uint8_t *newline,
+                                 const uint8_t *record)
+{
+    struct script *script = survey->script;
+    uint64_t offset = block->offset + (uint64_t)(start - block->text);
+    const struct perf_script_section *section = perf_script_section_at(&script->sections, offset);
+    enum perf_script_content content = section ? section->content : PERF_SCRIPT_SAMPLES;
+    struct bat_lines lines = {.at = start, .end = newline + 1, .error = survey->error};
+    struct perf_script_line line = {.lines = &lines, .start = start, .at = start};
+    enum bat_code code = BAT_OK;
+    if (content == PERF_SCRIPT_BUILD_IDS)
+        code = perf_script_read_build_id(&script->processes, &line);
+    else if (content != PERF_SCRIPT_SAMPLES && record)
+        code = perf_script_read_record(&script->processes, &line, record, offset, &script->lost);
+    if (code == BAT_ERR_SYNTAX && survey->error)
+        survey->error->line = survey->lines + count_newlines(block->text, start) + 1;
+    return code;
+}
+
+/* Read every line of the lists of build-ids, which are short. */
+static enum bat_code survey_build_ids(struct survey *survey, const struct block *block)
+{
+    const struct perf_script_sections *sections = &survey->script->sections;
+    enum bat_code code = BAT_OK;
+    const uint8_t *start = block->text;
+    const uint8_t *end = block->text + block->size;
+    for (uint32_t i = 0; i < sections->count; i++) {
+        uint64_t first = i ? sections->all[i - 1].end : sections->start;
+        if (sections->all[i].content != PERF_SCRIPT_BUILD_IDS ||
+            first >= block->offset + block->size || sections->all[i].end <= block->offset)
+            continue;
+        if (first > block->offset)
+            start = block->text + (first - block->offset);
+        if (sections->all[i].end < block->offset + block->size)
+            end = block->text + (sections->all[i].end - block->offset);
+        while (start < end && code == BAT_OK) {
+            const uint8_t *newline = line_end(block, start);
+            code = survey_line(survey, block, start, newline, NULL);
+            start = newline + 1;
+        }
+    }
+    return code;
+}
+
+static enum bat_code survey_block(struct survey *survey, const struct block *block)
+{
+    const uint8_t *at = block->text;
+    const uint8_t *end = block->text + block->size;
+    enum bat_code code = survey_build_ids(survey, block);
+    while (code == BAT_OK) {
+        const uint8_t *record =
+            memmem(at, (size_t)(end - at), PERF_SCRIPT_RECORD, sizeof(PERF_SCRIPT_RECORD) - 1);
+        if (!record)
+            break;
+        const uint8_t *before = memrchr(block->text, '\n', (size_t)(record - block->text));
+        const uint8_t *newline = line_end(block, record);
+        code = survey_line(survey, block, before ? before + 1 : block->text, newline, record);
+        at = newline + 1;
+    }
+    return code;
+}
+
+/* True if samples have no process ids, by the first line of the first block that shows it. */
+static bool lacks_processes(const struct block *block)
+{
+    enum perf_script_form form = PERF_SCRIPT_EITHER;
+    const uint8_t *end = block->text + block->size;
+    for (const uint8_t *at = block->text; at < end && form == PERF_SCRIPT_EITHER;
+         at = line_end(block, at) + 1)
+        form = perf_script_form_of(at);
+    return form == PERF_SCRIPT_WITHOUT_PROCESSES;
+}
+
+static enum bat_code survey(struct script *script, struct bat_error *error)
+{
+    struct survey survey = {.script = script, .error = error};
+    struct bat_input input;
+    struct block block = {.size = 1};
+    enum bat_code code = bat_input_open(&input, script->file, false, 0, UINT64_MAX, error);
+    while (code == BAT_OK && block.size != 0) {
+        code = next_block(&input, &block, survey.lines + 1, error);
+        if (code == BAT_OK && block.size != 0)
+            code = survey_block(&survey, &block);
+        if (code == BAT_OK && block.offset == 0 && block.size != 0)
+            script->lacks_processes = lacks_processes(&block);
+        if (code == BAT_OK)
+            survey.lines += count_newlines(block.text, block.text + block.size);
+    }
+    bat_input_close(&input);
+    return code;
+}
+
+/* --- The second pass: samples --------------------------------------------------------------- */
+
+/* A stretch of the file, and the profile that it is read into. */
+struct stretch {
+    const struct script *script;
+    uint64_t offset;
+    uint64_t stop;
+    struct bat_profile *profile;
+    struct perf_script_reader reader;
+    uint64_t lines; /* read */
+    enum bat_code code;
+    struct bat_error error;
+    pthread_t thread;
+};
+
+/* Read the lines of a block, except those in sections without samples. */
+static enum bat_code read_block(struct stretch *stretch, const struct block *block)
+{
+    struct bat_lines lines = {.at = block->text,
+                              .end = block->text + block->size,
+                              .line = stretch->lines + 1,
+                              .error = &stretch->error};
+    const struct perf_script_section *section = NULL;
+    enum bat_code code = BAT_OK;
+    while (lines.at < lines.end && code == BAT_OK) {
+        uint64_t offset = block->offset + (uint64_t)(lines.at - block->text);
+        if (!section || offset >= section->end)
+            section = perf_script_section_at(&stretch->script->sections, offset);
+        struct perf_script_line line = {.lines = &lines, .start = lines.at, .at = lines.at};
+        bool is_wanted = section && (section->content == PERF_SCRIPT_ANYTHING ||
+                                     section->content == PERF_SCRIPT_SAMPLES);
+        if (is_wanted)
+            code = perf_script_read_sample(&stretch->reader, &line);
+        lines.at = is_wanted ? line.at : line_end(block, lines.at) + 1;
+        lines.line += code == BAT_OK;
+    }
+    stretch->lines = lines.line - 1;
+    return code;
+}
+
+static void *run_stretch(void *context)
+{
+    struct stretch *stretch = context;
+    const struct bat_read_options *options = stretch->script->options;
+    struct bat_profile *profile = stretch->profile;
+    struct bat_input input;
+    struct block block = {.size = 1};
+    enum bat_code code = bat_input_open(&input, stretch->script->file, false, stretch->offset,
+                                        stretch->stop, &stretch->error);
+    while (code == BAT_OK && block.size != 0) {
+        code = next_block(&input, &block, stretch->lines + 1, &stretch->error);
+        if (code != BAT_OK || block.size == 0)
+            break;
+        code = read_block(stretch, &block);
+        profile->counters.bytes += block.size - input.supplied_newline;
+        if (options->progress)
+            options->progress(block.size - input.supplied_newline, options->progress_context);
+    }
+    bat_input_close(&input);
+    profile->counters.lines += stretch->lines;
+    stretch->code = code;
+    return NULL;
+}
+
+/* Read all stretches: the first in this thread, each other one in a new thread. */
+static void run_stretches(struct stretch *stretches, unsigned count)
+{
+    bool started[THREADS_MAX] = {false};
+    for (unsigned i = 1; i < count; i++)
+        started[i] = pthread_create(&stretches[i].thread, NULL, run_stretch, &stretches[i]) == 0;
+    run_stretch(&stretches[0]);
+    for (unsigned i = 1; i < count; i++) {
+        if (started[i])
+            pthread_join(stretches[i].thread, NULL);
+        else
+            run_stretch(&stretches[i]);
+    }
+}
+
+/* --- Joining the stretches ------------------------------------------------------------------ */
+
+/* Add a stretch to profile. lines and has_full_stack are those of the stretches before. */
+static enum bat_code gather_stretch(struct bat_profile *profile, struct stretch *stretch,
+                                    uint64_t lines, bool has_full_stack, struct bat_error *error)
+{
+    if (stretch->code != BAT_OK) {
+        if (stretch->error.place == BAT_PLACE_TEXT)
+            stretch->error.line += lines;
+        if (error)
+            *error = stretch->error;
+        return stretch->code;
+    }
+    enum bat_code code = perf_script_reader_finish(&stretch->reader, has_full_stack, error);
+    if (code == BAT_OK)
+        code = bat_profile_take(profile, stretch->profile, error);
+    perf_script_reader_free(&stretch->reader);
+    bat_profile_free(stretch->profile);
+    stretch->profile = NULL;
+    return code;
+}
+
+static enum bat_code gather_stretches(struct bat_profile *profile, struct stretch *stretches,
+                                      unsigned count, struct bat_error *error)
+{
+    uint64_t lines = 0;
+    bool has_full_stack = false;
+    enum bat_code code = BAT_OK;
+    for (unsigned i = 0; i < count && code == BAT_OK; i++) {
+        code = gather_stretch(profile, &stretches[i], lines, has_full_stack, error);
+        lines += stretches[i].lines;
+        has_full_stack = has_full_stack || stretches[i].reader.newest.has_full_stack;
+    }
+    return code;
+}
+
+static unsigned count_threads(const struct script *script)
+{
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    uint64_t threads = script->options->threads;
+    if (threads == 0)
+        threads = processors > 0 ? (uint64_t)processors : 1;
+    if (threads > script->size / STRETCH_MIN)
+        threads = script->size / STRETCH_MIN;
+    if (threads > THREADS_MAX)
+        threads = THREADS_MAX;
+    return threads ? (unsigned)threads : 1;
+}
+
+static enum bat_code read_samples(const struct script *script, struct bat_profile *profile,
+                                  struct bat_error *error)
+{
+    unsigned count = count_threads(script);
+    struct stretch *stretches = calloc(count, sizeof(*stretches));
+    struct bat_shared_profile *shared = count > 1 ? bat_shared_profile_new() : NULL;
+    enum bat_code code = stretches && (count == 1 || shared) ? BAT_OK : BAT_ERR_MEMORY;
+    for (unsigned i = 0; i < count && code == BAT_OK; i++) {
+        struct stretch *stretch = &stretches[i];
+        stretch->script = script;
+        stretch->offset = script->size / count * i;
+        stretch->stop = i + 1 < count ? script->size / count * (i + 1) : UINT64_MAX;
+        stretch->profile = bat_profile_new_part(profile);
+        code = stretch->profile ? BAT_OK : BAT_ERR_MEMORY;
+        if (code == BAT_OK && shared)
+            bat_profile_share(stretch->profile, shared);
+        perf_script_reader_init(&stretch->reader, stretch->profile, &script->processes,
+                                script->options);
+        stretch->reader.only_span = script->lacks_processes ? &script->only_span : NULL;
+    }
+    if (code == BAT_OK) {
+        run_stretches(stretches, count);
+        code = gather_stretches(profile, stretches, count, error);
+        if (code == BAT_OK && shared)
+            code = bat_profile_take_shared(profile, shared, error);
+    } else {
+        bat_fail(error, code, "not enough memory to read the profile");
+    }
+    for (unsigned i = 0; stretches && i < count; i++) {
+        perf_script_reader_free(&stretches[i].reader);
+        bat_profile_free(stretches[i].profile);
+    }
+    bat_shared_profile_free(shared);
+    free(stretches);
+    return code;
+}
+
+/* --- The whole text ------------------------------------------------------------------------- */
+
+enum bat_code perf_script_check(const struct bat_profile *profile, const struct perf_binary *binary,
+                                const struct bat_read_options *options, struct bat_error *error)
+{
+    const struct bat_profile_counters *counters = &profile->counters;
+    uint64_t own = counters->perf_samples - counters->perf_foreign_samples;
+    bool has_records = counters->trace_records != 0 || counters->sample_records != 0 ||
+                       profile->mem_samples.count != 0;
+    /* Entries that were left out are branch stacks too. */
+    if (own == 0 || has_records || counters->perf_branches != 0)
+        return BAT_OK;
+    return bat_fail(error, BAT_ERR_MISMATCH,
+                    "expected %s, found none in %" PRIu64 " samples of %.64s",
+                    options->basic_samples ? "addresses (perf script -F pid,event,ip)"
+                                           : "branch stacks (perf script -F pid,brstack)",
+                    own, binary->name);
+}
+
+/* Find where all processes have the binary: samples without process ids may be of any. */
+static enum bat_code find_only_span(struct script *script, struct bat_error *error)
+{
+    static const struct perf_moment end = {UINT64_MAX, UINT64_MAX};
+    const struct perf_processes *processes = &script->processes;
+    bool is_found = false;
+    for (uint32_t i = 0; i < processes->table.count; i++) {
+        uint32_t process = (uint32_t)bat_counts_item(&processes->table, i)[0];
+        const struct perf_span *span = perf_processes_find(processes, process, end);
+        if (!span)
+            continue;
+        if (is_found && (span->bias_count != script->only_span.bias_count ||
+                         memcmp(span->biases, script->only_span.biases,
+                                span->bias_count * sizeof(*span->biases)) != 0))
+            return bat_fail(error, BAT_ERR_MISMATCH,
+                            "expected samples with process ids (perf script --show-mmap-events "
+                            "-F pid,brstack), found samples without, and %.64s mapped at several "
+                            "places",
+                            script->binary.name);
+        script->only_span = *span;
+        is_found = true;
+    }
+    return BAT_OK;
+}
+
+/* Find where processes have the binary. */
+static enum bat_code place_binary(struct script *script, struct bat_error *error)
+{
+    const struct bat_read_options *options = script->options;
+    const uint32_t only = (uint32_t)options->process;
+    if (script->lacks_processes && script->processes.event_count == 0 && !options->has_process) {
+        script->only_span = (struct perf_span){.bias_count = 1};
+        if (script->binary.is_fixed)
+            return BAT_OK;
+        return bat_fail(error, BAT_ERR_MISMATCH,
+                        "expected the mappings of %.64s, which is position-independent (perf "
+                        "script --show-mmap-events), found samples without mappings and process "
+                        "ids",
+                        script->binary.name);
+    }
+    /* Samples have no time, so the times of mappings are of no use. */
+    enum bat_code code = perf_processes_finish(&script->processes, false,
+                                               options->has_process ? &only : NULL, error);
+    return code == BAT_OK && script->lacks_processes ? find_only_span(script, error) : code;
+}
+
+static enum bat_code read_script(struct script *script, struct bat_profile *profile,
+                                 struct bat_error *error)
+{
+    enum bat_code code =
+        perf_script_find_sections(script->file, script->size, &script->sections, error);
+    if (code == BAT_OK)
+        code = survey(script, error);
+    if (code == BAT_OK)
+        code = place_binary(script, error);
+    if (code == BAT_OK)
+        code = read_samples(script, profile, error);
+    if (code != BAT_OK)
+        return code;
+    profile->counters.perf_lost += script->lost;
+    profile->counters.perf_processes += perf_processes_count(&script->processes);
+    return perf_script_check(profile, &script->binary, script->options, error);
+}
+
+enum bat_code perf_script_read_file(struct bat_profile *profile, int file, uint64_t size,
+                                    const struct bat_read_options *options, struct bat_error *error)
+{
+    struct script script = {.file = file, .size = size, .options = options};
+    enum bat_code code = perf_binary_init(&script.binary, profile, error);
+    if (code != BAT_OK)
+        return code;
+    struct bat_profile *part = bat_profile_new_part(profile);
+    if (!part)
+        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory to read the profile");
+    perf_processes_init(&script.processes, &script.binary);
+    code = read_script(&script, part, error);
+    if (code == BAT_OK)
+        code = bat_profile_take(profile, part, error);
+    perf_processes_free(&script.processes);
+    bat_profile_free(part);
+    return code;
+}

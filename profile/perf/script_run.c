@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Reading perf.data with perf itself: spec/perf-script.md 4. */
+#include <elf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "child.h"
+#include "profile/line_blocks.h"
+#include "script.h"
+
+/* Enough for all arguments of perf and the final NULL. */
+#define ARGUMENTS_MAX 16u
+
+struct run {
+    const char *path; /* of perf.data */
+    const struct bat_read_options *options;
+    struct perf_binary binary;
+    struct perf_processes processes;
+    struct perf_script_reader reader;
+    struct bat_profile *profile;
+    uint64_t lost;
+    struct bat_error *error;
+};
+
+typedef enum bat_code line_fn(struct run *run, struct perf_script_line *line);
+
+/* --- Lines of perf's output ----------------------------------------------------------------- */
+
+static enum bat_code do_build_id(struct run *run, struct perf_script_line *line)
+{
+    return perf_script_read_build_id(&run->processes, line);
+}
+
+static enum bat_code do_record(struct run *run, struct perf_script_line *line)
+{
+    const uint8_t *newline = rawmemchr(line->start, '\n');
+    const uint8_t *record = memmem(line->start, (size_t)(newline - line->start), PERF_SCRIPT_RECORD,
+                                   sizeof(PERF_SCRIPT_RECORD) - 1);
+    return record ? perf_script_read_record(&run->processes, line, record, line->lines->line,
+                                            &run->lost)
+                  : BAT_OK;
+}
+
+static enum bat_code do_sample(struct run *run, struct perf_script_line *line)
+{
+    return perf_script_read_sample(&run->reader, line);
+}
+
+/* --- Running perf --------------------------------------------------------------------------- */
+
+static enum bat_code do_lines(struct run *run, struct bat_lines *lines, line_fn *do_line)
+{
+    enum bat_code code = BAT_OK;
+    while (lines->at < lines->end && code == BAT_OK) {
+        struct perf_script_line line = {.lines = lines, .start = lines->at, .at = lines->at};
+        code = do_line(run, &line);
+        lines->at = (const uint8_t *)rawmemchr(lines->at, '\n') + 1;
+        lines->line++;
+    }
+    return code;
+}
+
+/* Read all of perf's output. An error has the line of that output. */
+static enum bat_code read_output(struct run *run, const struct perf_process *process,
+                                 line_fn *do_line)
+{
+    struct bat_input input;
+    enum bat_code code = bat_input_open(&input, process->output, true, 0, UINT64_MAX, run->error);
+    uint64_t line = 1;
+    size_t size = 1;
+    while (code == BAT_OK && size != 0) {
+        const uint8_t *text;
+        code = bat_input_next(&input, &text, &size, run->error);
+        if (code != BAT_OK || size == 0)
+            break;
+        struct bat_lines lines = {
+            .at = text, .end = text + size, .line = line, .error = run->error};
+        code = do_lines(run, &lines, do_line);
+        line = lines.line;
+        run->profile->counters.bytes += size;
+        if (run->options->progress)
+            run->options->progress(size, run->options->progress_context);
+    }
+    bat_input_close(&input);
+    run->profile->counters.lines += line - 1;
+    return code;
+}
+
+/* perf's error if the samples of an event have no address that they accessed. */
+static const char no_addresses[] = "Cannot print 'addr' field";
+
+/*
+ * Run perf with these arguments and then -f -i FILE. It is no error if samples have no address of
+ * accessed data.
+ */
+static enum bat_code run_perf(struct run *run, const char *const *arguments, const char *what,
+                              line_fn *do_line)
+{
+    const char *all[ARGUMENTS_MAX] = {"perf"};
+    size_t count = 1;
+    for (size_t i = 0; arguments[i]; i++)
+        all[count++] = arguments[i];
+    all[count++] = "-f";
+    all[count++] = "-i";
+    all[count++] = run->path;
+    all[count] = NULL;
+    struct perf_process process;
+    enum bat_code code = perf_process_start(&process, all, what, no_addresses, run->error);
+    if (code != BAT_OK)
+        return code;
+    code = read_output(run, &process, do_line);
+    int status;
+    perf_process_end(&process, &status);
+    if (code == BAT_OK && status != 0 && !process.has_sought)
+        code = perf_process_fail(&process, status, run->error);
+    return code;
+}
+
+/* --- The commands of perf ------------------------------------------------------------------- */
+
+static enum bat_code read_processes(struct run *run)
+{
+    static const char *const list[] = {"buildid-list", NULL};
+    static const char *const events[] = {"script", "--show-mmap-events", "--show-task-events",
+                                         "--no-itrace", NULL};
+    enum bat_code code = run_perf(run, list, "perf buildid-list", do_build_id);
+    if (code == BAT_OK)
+        code = run_perf(run, events, "perf script --show-mmap-events", do_record);
+    const uint32_t only = (uint32_t)run->options->process;
+    if (code == BAT_OK)
+        code = perf_processes_finish(&run->processes, false,
+                                     run->options->has_process ? &only : NULL, run->error);
+    return code;
+}
+
+static enum bat_code read_stacks(struct run *run, const char *itrace)
+{
+    if (!itrace) {
+        static const char *const stacks[] = {"script", "-F", "pid,brstack", NULL};
+        return run_perf(run, stacks, "perf script -F pid,brstack", do_sample);
+    }
+    size_t size = strlen(itrace) + sizeof("--itrace=");
+    char *option = malloc(size);
+    if (!option)
+        return bat_fail(run->error, BAT_ERR_MEMORY, "not enough memory to run perf");
+    snprintf(option, size, "--itrace=%s", itrace);
+    const char *const stacks[] = {"script", "-F", "pid,brstack", option, NULL};
+    enum bat_code code = run_perf(run, stacks, "perf script -F pid,brstack --itrace", do_sample);
+    free(option);
+    return code;
+}
+
+/* Trace data gives branches only, no memory samples. */
+static enum bat_code read_samples(struct run *run)
+{
+    static const char *const basic[] = {"script", "-F", "pid,event,ip", NULL};
+    static const char *const loads[] = {"script", "-F", "pid,event,addr,ip", NULL};
+    const struct bat_read_options *options = run->options;
+    const char *itrace = options->arm_spe ? "bl" : options->itrace;
+    enum bat_code code;
+    if (options->basic_samples && !options->arm_spe)
+        code = run_perf(run, basic, "perf script -F pid,event,ip", do_sample);
+    else
+        code = read_stacks(run, itrace);
+    if (code == BAT_OK && !itrace)
+        code = run_perf(run, loads, "perf script -F pid,event,addr,ip", do_sample);
+    return code;
+}
+
+static enum bat_code run_all(struct run *run)
+{
+    if (run->options->arm_spe && bat_elf_machine(run->binary.elf) != EM_AARCH64)
+        return bat_fail(run->error, BAT_ERR_MISMATCH,
+                        "expected a binary for AArch64, which alone has SPE, found one for another "
+                        "machine");
+    enum bat_code code = read_processes(run);
+    if (code == BAT_OK)
+        code = read_samples(run);
+    if (code == BAT_OK)
+        code = perf_script_reader_finish(&run->reader, false, run->error);
+    if (code != BAT_OK)
+        return code;
+    run->profile->counters.perf_lost += run->lost;
+    run->profile->counters.perf_processes += perf_processes_count(&run->processes);
+    return perf_script_check(run->profile, &run->binary, run->options, run->error);
+}
+
+enum bat_code perf_script_run(struct bat_profile *profile, const char *path,
+                              const struct bat_read_options *options, struct bat_error *error)
+{
+    struct run run = {
+        .path = path, .options = options, .profile = bat_profile_new_part(profile), .error = error};
+    if (!run.profile)
+        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory to read the profile");
+    enum bat_code code = perf_binary_init(&run.binary, profile, error);
+    perf_processes_init(&run.processes, &run.binary);
+    perf_script_reader_init(&run.reader, run.profile, &run.processes, options);
+    if (code == BAT_OK)
+        code = run_all(&run);
+    if (code == BAT_OK)
+        code = bat_profile_take(profile, run.profile, error);
+    perf_script_reader_free(&run.reader);
+    perf_processes_free(&run.processes);
+    bat_profile_free(run.profile);
+    return code;
+}

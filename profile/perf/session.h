@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * The state of reading one perf.data, and the steps: head, survey of all records, collection of the
+ * samples. Internal to the library.
+ */
+#ifndef BAT_PROFILE_PERF_SESSION_H
+#define BAT_PROFILE_PERF_SESSION_H
+
+#include "attributes.h"
+#include "history.h"
+#include "profile/profile.h"
+
+/*
+ * A stretch of records. A file has at most PERF_CHUNKS of them, so that their memory does not grow
+ * with the file.
+ */
+struct perf_chunk {
+    uint64_t position;   /* of its first record */
+    uint64_t min_time;   /* of its samples */
+    bool has_full_stack; /* some sample has PERF_DOUBLING_ENTRIES entries or more */
+};
+
+#define PERF_CHUNKS 1024u
+
+/* Processors with branch stacks of this size sometimes hold the newest entry twice. */
+#define PERF_DOUBLING_ENTRIES 32u
+
+struct perf_session {
+    int file;
+    const struct bat_read_options *options;
+    uint64_t file_size;
+    uint64_t data_start; /* the records are in [data_start, data_end) of the file */
+    uint64_t data_end;
+    struct perf_binary binary;
+    struct perf_attributes attributes;
+    uint64_t id_bytes; /* of the sections of ids that were read so far */
+    struct perf_processes processes;
+
+    /* Set by the survey */
+    struct bat_profile_counters counters;
+    bool is_finished; /* perf_attributes_finish() was called: at the kernel's first record */
+    bool is_compressed;
+    bool has_trace_data; /* of the processor, which only perf can decode into samples */
+    struct perf_chunk chunks[PERF_CHUNKS];
+    uint32_t chunk_count;
+    uint64_t chunk_size;
+
+    /*
+     * From this sample on, the two newest entries of each branch stack are left out. A moment
+     * after all others if they are always used.
+     */
+    struct perf_moment doubling_since;
+};
+
+/* Read everything in front of the records, and in a regular file the features behind them. */
+enum bat_code perf_session_read_head(struct perf_session *session, struct bat_error *error);
+
+/* Read the bytes of the feature with that number; they may be NULL if size is 0. */
+enum bat_code perf_session_feature(struct perf_session *session, uint64_t feature,
+                                   const uint8_t *bytes, size_t size, uint64_t offset,
+                                   struct bat_error *error);
+
+/* Read the build-id of a file, from a record or from an element of the feature. */
+enum bat_code perf_session_build_id(struct perf_session *session, const uint8_t *bytes, size_t size,
+                                    uint64_t offset, struct bat_error *error);
+
+/*
+ * The first pass over all records: finds the processes, the events that records describe, and the
+ * chunks for the second pass.
+ */
+enum bat_code perf_session_survey(struct perf_session *session, struct bat_error *error);
+
+/* Set doubling_since. */
+enum bat_code perf_session_find_doubling(struct perf_session *session, struct bat_error *error);
+
+/* The second pass: add all samples to profile, by several threads if the file is large enough. */
+enum bat_code perf_session_collect(struct perf_session *session, struct bat_profile *profile,
+                                   struct bat_error *error);
+
+/* When a sample was taken. */
+static inline struct perf_moment perf_session_moment(const struct perf_session *session,
+                                                     const struct perf_record *record,
+                                                     uint64_t time)
+{
+    return (struct perf_moment){session->attributes.has_time ? time : 0, record->position};
+}
+
+/* Report progress: each of the two passes counts for half of the bytes. */
+static inline void perf_session_progress(const struct perf_session *session, uint64_t bytes)
+{
+    if (session->options->progress)
+        session->options->progress(bytes / 2, session->options->progress_context);
+}
+
+#endif

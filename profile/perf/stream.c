@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "stream.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "unpack.h"
+
+/* Holds several of the longest records, and fits into the processor's caches. */
+#define BUFFER_SIZE ((size_t)1 << 19)
+
+enum bat_code perf_stream_open(struct perf_stream *stream, int file, uint64_t offset, uint64_t stop,
+                               struct bat_error *error)
+{
+    *stream = (struct perf_stream){.file = file, .offset = offset, .stop = stop};
+    stream->capacity = stop - offset < BUFFER_SIZE ? (size_t)(stop - offset) : BUFFER_SIZE;
+    stream->buffer = malloc(stream->capacity ? stream->capacity : 1);
+    if (!stream->buffer)
+        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory to read the profile");
+    return BAT_OK;
+}
+
+void perf_stream_close(struct perf_stream *stream)
+{
+    free(stream->buffer);
+    perf_unpacker_free(stream->unpacker);
+    *stream = (struct perf_stream){0};
+}
+
+enum bat_code perf_read_at(int file, uint64_t offset, void *bytes, size_t size,
+                           struct bat_error *error)
+{
+    size_t done = 0;
+    while (done < size) {
+        ssize_t got = pread(file, (uint8_t *)bytes + done, size - done, (off_t)(offset + done));
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return bat_fail(error, BAT_ERR_IO, "reading: %s", strerror(errno));
+        if (got == 0)
+            return bat_fail_at(error, BAT_ERR_TRUNCATED, BAT_PLACE_FILE, offset + done,
+                               "expected %zu more bytes, found the end of the file", size - done);
+        done += (size_t)got;
+    }
+    return BAT_OK;
+}
+
+/* Read on until the buffer has `size` bytes, or all that are left of the stretch. */
+static enum bat_code fill(struct perf_stream *stream, size_t size, struct bat_error *error)
+{
+    size_t available = stream->end - stream->start;
+    uint64_t left = stream->stop - stream->offset;
+    if (available >= size || available >= left)
+        return BAT_OK;
+    memmove(stream->buffer, stream->buffer + stream->start, available);
+    stream->start = 0;
+    stream->end = available;
+    size_t wanted = stream->capacity - available;
+    if (wanted > left - available)
+        wanted = (size_t)(left - available);
+    enum bat_code code = perf_read_at(stream->file, stream->offset + available,
+                                      stream->buffer + available, wanted, error);
+    stream->end += wanted;
+    stream->bytes_read += wanted;
+    return code;
+}
+
+/* Skip bytes that are not part of a record. */
+static void skip(struct perf_stream *stream, uint64_t size)
+{
+    size_t available = stream->end - stream->start;
+    stream->start += size < available ? (size_t)size : available;
+    stream->offset += size;
+    if (size >= available)
+        stream->start = stream->end = 0;
+}
+
+static enum bat_code next_of_file(struct perf_stream *stream, struct perf_record *record,
+                                  struct bat_error *error)
+{
+    *record = (struct perf_record){.offset = stream->offset};
+    uint64_t left = stream->stop - stream->offset;
+    if (left == 0)
+        return BAT_OK;
+    enum bat_code code = fill(stream, PERF_RECORD_HEADER_SIZE, error);
+    if (code != BAT_OK)
+        return code;
+    if (left < PERF_RECORD_HEADER_SIZE)
+        return bat_fail_at(error, BAT_ERR_TRUNCATED, BAT_PLACE_FILE, stream->offset,
+                           "expected a record, found the end of the data in its header");
+    uint16_t size = perf_u16(stream->buffer + stream->start + 6);
+    if (size < PERF_RECORD_HEADER_SIZE)
+        return bat_fail_at(error, BAT_ERR_SYNTAX, BAT_PLACE_FILE, stream->offset,
+                           "expected a record of at least %u bytes, found one of %u",
+                           PERF_RECORD_HEADER_SIZE, size);
+    if (size > left)
+        return bat_fail_at(
+            error, BAT_ERR_TRUNCATED, BAT_PLACE_FILE, stream->offset,
+            "expected a record of %u bytes, found the end of the data after %" PRIu64, size, left);
+    code = fill(stream, size, error);
+    if (code != BAT_OK)
+        return code;
+    record->bytes = stream->buffer + stream->start;
+    record->type = perf_u32(record->bytes);
+    record->misc = perf_u16(record->bytes + 4);
+    record->size = size;
+    record->position = stream->offset + stream->unpacked;
+    stream->start += size;
+    stream->offset += size;
+    return BAT_OK;
+}
+
+/* Two kinds of records are followed by data, whose size they hold. */
+static enum bat_code skip_data(struct perf_stream *stream, const struct perf_record *record,
+                               struct bat_error *error)
+{
+    uint64_t size;
+    if (record->type == RECORD_AUXTRACE && record->size >= 16)
+        size = perf_u64(record->bytes + 8);
+    else if (record->type == RECORD_TRACING_DATA && record->size >= 12)
+        size = ((uint64_t)perf_u32(record->bytes + 8) + 7) & ~(uint64_t)7;
+    else
+        return BAT_OK;
+    uint64_t left = stream->stop - stream->offset;
+    if (size > left)
+        return bat_fail_at(error, BAT_ERR_TRUNCATED, BAT_PLACE_FILE, record->offset,
+                           "expected a record with %" PRIu64 " bytes behind it, found the end of "
+                           "the data after %" PRIu64,
+                           size, left);
+    skip(stream, size);
+    return BAT_OK;
+}
+
+/* Hand a compressed record to the unpacker. */
+static enum bat_code feed(struct perf_stream *stream, const struct perf_record *record,
+                          struct bat_error *error)
+{
+    const uint8_t *bytes = record->bytes + PERF_RECORD_HEADER_SIZE;
+    uint64_t size = record->size - PERF_RECORD_HEADER_SIZE;
+    if (record->type == RECORD_COMPRESSED2) {
+        uint64_t inside = size < 8 ? 0 : size - 8;
+        uint64_t claimed = size < 8 ? 0 : perf_u64(bytes);
+        if (size < 8 || claimed > inside)
+            return bat_fail_at(error, BAT_ERR_SYNTAX, BAT_PLACE_FILE, record->offset,
+                               "expected a compressed record with %" PRIu64 " bytes of data, found "
+                               "%" PRIu64,
+                               claimed, inside);
+        bytes += 8;
+        size = claimed;
+    }
+    if (!stream->unpacker) {
+        stream->unpacker = perf_unpacker_new();
+        if (!stream->unpacker)
+            return bat_fail(error, BAT_ERR_MEMORY, "not enough memory to unpack the profile");
+    }
+    perf_unpacker_feed(stream->unpacker, bytes, (size_t)size, record->offset);
+    return BAT_OK;
+}
+
+enum bat_code perf_stream_next(struct perf_stream *stream, struct perf_record *record,
+                               struct bat_error *error)
+{
+    for (;;) {
+        if (stream->unpacker) {
+            enum bat_code code = perf_unpacker_next(stream->unpacker, record, error);
+            if (code != BAT_OK)
+                return code;
+            if (record->bytes) {
+                record->position = stream->offset + stream->unpacked;
+                stream->unpacked += record->size;
+                return BAT_OK;
+            }
+        }
+        enum bat_code code = next_of_file(stream, record, error);
+        if (code != BAT_OK)
+            return code;
+        if (!record->bytes)
+            return stream->unpacker ? perf_unpacker_end(stream->unpacker, error) : BAT_OK;
+        if (record->type != RECORD_COMPRESSED && record->type != RECORD_COMPRESSED2)
+            return skip_data(stream, record, error);
+        code = feed(stream, record, error);
+        if (code != BAT_OK)
+            return code;
+    }
+}

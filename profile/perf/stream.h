@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Reads the records of a stretch of perf.data one by one and unpacks compressed ones. Memory does
+ * not grow with the file. Internal to the library.
+ */
+#ifndef BAT_PROFILE_PERF_STREAM_H
+#define BAT_PROFILE_PERF_STREAM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "bat.h"
+#include "format.h"
+#include "record.h"
+
+struct perf_unpacker;
+
+struct perf_stream {
+    int file;
+    uint64_t offset; /* of buffer + start in the file */
+    uint64_t stop;   /* where the stretch ends */
+    uint8_t *buffer;
+    size_t capacity;
+    size_t start; /* [start, end) of buffer is not returned yet */
+    size_t end;
+    struct perf_unpacker *unpacker; /* NULL until the first compressed record */
+    uint64_t unpacked;              /* bytes of records that were unpacked */
+    uint64_t bytes_read;
+};
+
+/* Prepare to read the records in [offset, stop) of a file; a record must start at offset. */
+enum bat_code perf_stream_open(struct perf_stream *stream, int file, uint64_t offset, uint64_t stop,
+                               struct bat_error *error);
+void perf_stream_close(struct perf_stream *stream);
+
+/*
+ * Returns the next record, valid until the next call. Compressed records are not returned
+ * themselves, nor is the data behind some records that their size leaves out. Fails for a record
+ * that is too short or ends behind the stretch, and for damaged compressed data.
+ */
+enum bat_code perf_stream_next(struct perf_stream *stream, struct perf_record *record,
+                               struct bat_error *error);
+
+/* True if a compressed record was read. */
+static inline bool perf_stream_was_compressed(const struct perf_stream *stream)
+{
+    return stream->unpacker != NULL;
+}
+
+/* Read exactly size bytes at offset. Fails with BAT_ERR_TRUNCATED where the file ends before. */
+enum bat_code perf_read_at(int file, uint64_t offset, void *bytes, size_t size,
+                           struct bat_error *error);
+
+#endif

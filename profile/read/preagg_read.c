@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Pre-aggregated profiles, a record a line: spec/profiles.md 1. */
+#include <string.h>
+
+#include "profile/profile.h"
+#include "profile/text_fields.h"
+
+/* One line being read. Every line ends with a newline, so no step checks for the text's end. */
+struct preagg_line {
+    const struct bat_lines *lines;
+    const uint8_t *start;
+    const uint8_t *at;
+};
+
+/* A location of a record. */
+struct location {
+    uint64_t address;
+    bool is_foreign;
+};
+
+static inline void skip_blanks(struct preagg_line *line)
+{
+    line->at = bat_skip_blanks(line->at);
+}
+
+static enum bat_code fail(const struct preagg_line *line, const uint8_t *at, const char *expected)
+{
+    return bat_lines_fail(line->lines, line->start, at, expected);
+}
+
+/* Read -1, -2 or -3, which stand for constants at the top of the address space. */
+static bool read_constant(const uint8_t **at, uint64_t *value)
+{
+    const uint8_t *digits = *at;
+    if (digits[0] != '-' || digits[1] < '1' || digits[1] > '3')
+        return false;
+    *value = 0 - (uint64_t)(digits[1] - '0');
+    *at = digits + 2;
+    return true;
+}
+
+/*
+ * True if [name, name + size) is the profiled binary's build-id in hexadecimal. If build-ids are
+ * ignored, any name but X passes.
+ */
+static bool is_own_build_id(const struct bat_profile *profile, const uint8_t *name, size_t size)
+{
+    if (profile->ignore_build_id)
+        return !(size == 1 && name[0] == 'X');
+    if (profile->build_id_size == 0 || size != profile->build_id_size * 2)
+        return false;
+    for (size_t i = 0; i < profile->build_id_size; i++) {
+        /* A character that is no digit gives more than 15, which no half of a byte equals. */
+        uint8_t high = bat_hex_value(name[2 * i]);
+        uint8_t low = bat_hex_value(name[2 * i + 1]);
+        if (high != profile->build_id[i] >> 4 || low != (profile->build_id[i] & 15))
+            return false;
+    }
+    return true;
+}
+
+/* Count the objects that locations name, to report them if none is the binary. */
+static enum bat_code count_foreign(struct bat_profile *profile, const struct preagg_line *line,
+                                   size_t size)
+{
+    if (memchr(line->at, '\0', size))
+        return fail(line, line->at, "a build-id");
+    uint32_t number;
+    enum bat_code code =
+        bat_strings_add(&profile->foreign_names, (const char *)line->at, size, &number);
+    const uint64_t key = number;
+    if (code == BAT_OK)
+        code = bat_counts_add(&profile->foreign_counts, &key, 1, 0);
+    return code == BAT_OK ? BAT_OK : bat_lines_fail_add(line->lines, code);
+}
+
+/* A location with a colon in it: X:address or build-id:offset. */
+static enum bat_code read_object_location(struct bat_profile *profile, struct preagg_line *line,
+                                          const uint8_t *colon, struct location *location)
+{
+    size_t size = (size_t)(colon - line->at);
+    location->is_foreign = !is_own_build_id(profile, line->at, size);
+    if (location->is_foreign) {
+        enum bat_code code = count_foreign(profile, line, size);
+        if (code != BAT_OK)
+            return code;
+    }
+    const uint8_t *at = colon + 1;
+    if (!read_constant(&at, &location->address) && !bat_read_hex(&at, &location->address))
+        return fail(line, colon + 1, "a hexadecimal address behind the colon");
+    if (!bat_ends_field(*at))
+        return fail(line, colon + 1, "a hexadecimal address behind the colon");
+    line->at = at;
+    return BAT_OK;
+}
+
+/* Any location that is not plain digits. */
+static enum bat_code read_odd_location(struct bat_profile *profile, struct preagg_line *line,
+                                       struct location *location)
+{
+    const uint8_t *end = line->at;
+    const uint8_t *colon = NULL;
+    for (; !bat_ends_field(*end); end++)
+        if (*end == ':' && !colon)
+            colon = end;
+    if (colon && colon != line->at)
+        return read_object_location(profile, line, colon, location);
+    const uint8_t *at = line->at;
+    location->is_foreign = false;
+    if (!read_constant(&at, &location->address) || at != end)
+        return fail(line, line->at, "a hexadecimal address");
+    line->at = at;
+    return BAT_OK;
+}
+
+/* The next location as an address of the binary, BAT_ADDRESS_EXTERNAL or a constant. */
+static inline enum bat_code read_address(struct bat_profile *profile, struct preagg_line *line,
+                                         uint64_t *address)
+{
+    skip_blanks(line);
+    struct location location = {0};
+    const uint8_t *at = line->at;
+    if ((bat_read_short_hex(&at, line->lines->end, &location.address) ||
+         bat_read_hex(&at, &location.address)) &&
+        bat_ends_field(*at)) {
+        line->at = at;
+    } else {
+        enum bat_code code = read_odd_location(profile, line, &location);
+        if (code != BAT_OK)
+            return code;
+    }
+    *address = location.address;
+    if (location.address >= BAT_TRACE_EXTERNAL_RETURN)
+        return BAT_OK;
+    if (location.is_foreign) {
+        profile->counters.foreign_locations++;
+        *address = BAT_ADDRESS_EXTERNAL;
+    } else if (location.address != BAT_ADDRESS_EXTERNAL) {
+        *address += profile->base_address;
+    }
+    return BAT_OK;
+}
+
+static inline enum bat_code read_count(struct preagg_line *line, uint64_t *count)
+{
+    skip_blanks(line);
+    const uint8_t *at = line->at;
+    bool fits;
+    if (!bat_read_decimal(&at, count, &fits) || !bat_ends_field(*at))
+        return fail(line, line->at, "a decimal count");
+    if (!fits || *count > BAT_COUNT_MAX)
+        return fail(line, line->at, "a count below 2^63");
+    line->at = at;
+    return BAT_OK;
+}
+
+static inline enum bat_code read_line_end(struct preagg_line *line)
+{
+    skip_blanks(line);
+    if (*line->at != '\n')
+        return fail(line, line->at, "the end of the line");
+    return BAT_OK;
+}
+
+/* Read `addresses` addresses, `counts` counts and the end of the line. */
+static inline enum bat_code read_fields(struct bat_profile *profile, struct preagg_line *line,
+                                        unsigned addresses, uint64_t *address, unsigned counts,
+                                        uint64_t *count)
+{
+    enum bat_code code = BAT_OK;
+    for (unsigned i = 0; code == BAT_OK && i < addresses; i++)
+        code = read_address(profile, line, &address[i]);
+    for (unsigned i = 0; code == BAT_OK && i < counts; i++)
+        code = read_count(line, &count[i]);
+    if (code == BAT_OK)
+        code = read_line_end(line);
+    return code;
+}
+
+static inline enum bat_code add_trace(struct bat_profile *profile, const struct preagg_line *line,
+                                      const uint64_t *trace, const uint64_t *count)
+{
+    profile->counters.trace_records++;
+    enum bat_code code = bat_lines_add_sum(line->lines, profile, count[0]);
+    if (code != BAT_OK)
+        return code;
+    code = bat_counts_add_three_later(&profile->traces, &profile->trace_batch, trace, count[0],
+                                      count[1]);
+    return code == BAT_OK ? BAT_OK : bat_lines_fail_add(line->lines, code);
+}
+
+/* T and R: a branch, and the fall-through behind it. */
+static inline enum bat_code read_trace(struct bat_profile *profile, struct preagg_line *line,
+                                       bool is_return)
+{
+    uint64_t trace[3];
+    uint64_t count[2] = {0, 0};
+    enum bat_code code = read_fields(profile, line, 3, trace, 1, count);
+    if (code != BAT_OK)
+        return code;
+    if (is_return && trace[0] == BAT_ADDRESS_EXTERNAL) {
+        trace[0] = BAT_TRACE_EXTERNAL_RETURN;
+    } else if (is_return && trace[0] < BAT_TRACE_EXTERNAL_RETURN) {
+        code = bat_counts_add(&profile->returns, trace, 0, 0);
+        if (code != BAT_OK)
+            return bat_lines_fail_add(line->lines, code);
+    }
+    return add_trace(profile, line, trace, count);
+}
+
+static enum bat_code read_branch(struct bat_profile *profile, struct preagg_line *line)
+{
+    uint64_t trace[3] = {0, 0, BAT_TRACE_BRANCH_ONLY};
+    uint64_t count[2] = {0, 0};
+    enum bat_code code = read_fields(profile, line, 2, trace, 2, count);
+    return code == BAT_OK ? add_trace(profile, line, trace, count) : code;
+}
+
+/* F, f and r: a fall-through without a branch address. origin says what is known of the branch. */
+static enum bat_code read_fallthrough(struct bat_profile *profile, struct preagg_line *line,
+                                      uint64_t origin)
+{
+    uint64_t trace[3] = {origin, 0, 0};
+    uint64_t count[2] = {0, 0};
+    enum bat_code code = read_fields(profile, line, 2, trace + 1, 1, count);
+    return code == BAT_OK ? add_trace(profile, line, trace, count) : code;
+}
+
+static enum bat_code read_sample(struct bat_profile *profile, struct preagg_line *line)
+{
+    uint64_t address;
+    uint64_t count;
+    enum bat_code code = read_fields(profile, line, 1, &address, 1, &count);
+    if (code != BAT_OK)
+        return code;
+    profile->counters.sample_records++;
+    code = bat_lines_add_sum(line->lines, profile, count);
+    if (code != BAT_OK)
+        return code;
+    code = bat_counts_add(&profile->samples, &address, count, 0);
+    return code == BAT_OK ? BAT_OK : bat_lines_fail_add(line->lines, code);
+}
+
+static enum bat_code read_event(struct bat_profile *profile, struct preagg_line *line)
+{
+    skip_blanks(line);
+    const uint8_t *start = line->at;
+    while (!bat_ends_field(*line->at)) {
+        if (*line->at == '\0')
+            return fail(line, line->at, "the name of an event");
+        line->at++;
+    }
+    if (line->at == start)
+        return fail(line, start, "the name of an event");
+    size_t size = (size_t)(line->at - start);
+    enum bat_code code = read_line_end(line);
+    if (code != BAT_OK)
+        return code;
+    uint32_t ignored;
+    code = bat_strings_add(&profile->events, (const char *)start, size, &ignored);
+    return code == BAT_OK ? BAT_OK : bat_lines_fail_add(line->lines, code);
+}
+
+static inline enum bat_code read_record(struct bat_profile *profile, struct preagg_line *line)
+{
+    skip_blanks(line);
+    if (*line->at == '\n')
+        return BAT_OK;
+    uint8_t type = *line->at;
+    if (!bat_ends_field(line->at[1]))
+        type = 0;
+    line->at++;
+    switch (type) {
+    case 'T':
+        return read_trace(profile, line, false);
+    case 'R':
+        return read_trace(profile, line, true);
+    case 'B':
+        return read_branch(profile, line);
+    case 'F':
+        return read_fallthrough(profile, line, BAT_TRACE_FALLTHROUGH_ONLY);
+    case 'f':
+        return read_fallthrough(profile, line, BAT_TRACE_EXTERNAL_ORIGIN);
+    case 'r':
+        return read_fallthrough(profile, line, BAT_TRACE_EXTERNAL_RETURN);
+    case 'S':
+        return read_sample(profile, line);
+    case 'E':
+        return read_event(profile, line);
+    default:
+        return fail(line, line->at - 1, "a record type (T, R, B, F, f, r, S or E)");
+    }
+}
+
+enum bat_code bat_preagg_read(struct bat_profile *profile, struct bat_lines *lines)
+{
+    while (lines->at < lines->end) {
+        struct preagg_line line = {.lines = lines, .start = lines->at, .at = lines->at};
+        enum bat_code code = read_record(profile, &line);
+        if (code != BAT_OK)
+            return code;
+        /* Every record was read up to its newline. */
+        lines->at = line.at + 1;
+        lines->line++;
+    }
+    enum bat_code code = bat_counts_flush(&profile->traces, &profile->trace_batch);
+    return code == BAT_OK ? BAT_OK : bat_lines_fail_add(lines, code);
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Look-up and cache of the nodes of output functions (to_input_follow.h). */
+#include "follow.h"
+
+#include <stdlib.h>
+
+#include "states.h"
+#include "ways.h"
+
+enum bat_code input_follow_open(struct input_follow *follow, const struct bat_original *original)
+{
+    *follow = (struct input_follow){0};
+    size_t count = original->binary->map->hot_count;
+    enum bat_code code = input_flow_open(&follow->flow, original);
+    follow->functions = calloc(count + 1, sizeof(*follow->functions));
+    return follow->functions ? code : BAT_ERR_MEMORY;
+}
+
+void input_follow_close(struct input_follow *follow)
+{
+    for (uint32_t i = 0; follow->functions && i < follow->flow.original->binary->map->hot_count;
+         i++)
+        free(follow->functions[i].all);
+    free(follow->functions);
+    input_paths_free(&follow->paths);
+    if (follow->flow.original)
+        input_flow_close(&follow->flow);
+}
+
+/* The function of a table; for a fragment's table, that of its hot code. */
+static struct input_followed function_of(struct input_follow *follow, uint32_t table)
+{
+    const struct bat_original *original = follow->flow.original;
+    uint32_t hot = original->binary->map->functions[table].parent;
+    const struct bat_function_symbol *input =
+        &original->inputs[bat_original_input_of_table(original, hot)];
+    return (struct input_followed){
+        .flow = &follow->flow,
+        .paths = &follow->paths,
+        .nodes = &follow->functions[hot],
+        .hot = hot,
+        .input_start = input->address,
+        .input_end = input->address + input->extent,
+    };
+}
+
+static enum bat_code read_function(const struct input_followed *function)
+{
+    enum bat_code code = input_nodes_read(function->nodes, function->flow->original, function->hot);
+    return code == BAT_OK ? input_states_find(function) : code;
+}
+
+enum bat_code input_follow_node(struct input_follow *follow, uint32_t table, uint64_t address,
+                                const struct input_node **node)
+{
+    const struct bat_original *original = follow->flow.original;
+    const struct input_followed function = function_of(follow, table);
+    enum bat_code code = function.nodes->is_read ? BAT_OK : read_function(&function);
+    if (code != BAT_OK)
+        return code;
+    uint32_t output = original->output_of[table];
+    struct input_node *found = input_nodes_find(function.nodes, address);
+    *node = found && output != BAT_NONE && found->address >= original->outputs[output].address
+                ? found
+                : NULL;
+    return BAT_OK;
+}
+
+const struct input_node *input_follow_target(const struct input_follow *follow, uint32_t table,
+                                             const struct input_node *node)
+{
+    uint32_t hot = follow->flow.original->binary->map->functions[table].parent;
+    return input_nodes_target(&follow->functions[hot], node);
+}
+
+enum bat_code input_follow_ways(struct input_follow *follow, uint32_t table,
+                                const struct input_node *node)
+{
+    if (node->has_ways)
+        return BAT_OK;
+    const struct input_followed function = function_of(follow, table);
+    return input_ways_find(&function, &function.nodes->all[node - function.nodes->all]);
+}

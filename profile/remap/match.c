@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Finds the instruction of the input that a node of the output is, and where the input goes on from
+ * there (to_input_match.h): by the note's entry for it, or by a walk through the input's code.
+ */
+#include "match.h"
+
+#include "binary/code/conditions.h"
+#include "promotion.h"
+#include "search.h"
+#include "walk.h"
+
+/* --- Branches and calls ----------------------------------------------------------------------- */
+
+/* The input address of the branch entry that the note has for exactly this address, or 0. */
+static uint64_t exact_entry(const struct input_followed *function, uint64_t address)
+{
+    const struct bat_original *original = function->flow->original;
+    const struct bat_map *map = original->binary->map;
+    uint32_t output = input_fragment_at(original, function->hot, address);
+    uint64_t offset = address - original->outputs[output].address;
+    uint32_t entry = bat_original_entry(map, original->table_of[output], offset);
+    if (entry == BAT_NONE || map->output_offsets[entry] != offset ||
+        !(map->input_offsets[entry] & BAT_BRANCH_ENTRY))
+        return 0;
+    return function->input_start + (map->input_offsets[entry] >> 1);
+}
+
+/*
+ * A conditional branch of both binaries: the output's has the input's condition, the opposite one
+ * (BOLT has swapped the successors), or another.
+ */
+static void match_condition(const struct input_followed *function, struct input_node *node,
+                            const struct input_walk *walk)
+{
+    const struct bat_original *original = function->flow->original;
+    struct input_state here = walk->state;
+    struct input_state goes = {walk->instruction.target, here.frame};
+    struct input_state falls = {here.at + walk->instruction.length, here.frame};
+    uint32_t output = condition_at(original->binary->elf, node->address);
+    uint32_t input = condition_at(original->elf, here.at);
+    node->source = here.at;
+    node->jump = here.at;
+    if (output == input) {
+        node->taken = goes;
+        node->fall = falls;
+        node->jumps_if_taken = true;
+    } else if (output == CONDITION_OPPOSITE(input)) {
+        node->taken = falls;
+        node->fall = goes;
+        node->jumps_if_not = true;
+    } else {
+        node->taken = here;
+        node->fall = here;
+        node->source = 0;
+    }
+}
+
+/* Fill the node once the deciding instruction of the input is known. */
+static void match(const struct input_followed *function, struct input_node *node,
+                  const struct input_walk *walk)
+{
+    uint8_t kind = walk->instruction.kind;
+    struct input_state here = walk->state;
+    struct input_state next = {here.at + walk->instruction.length, here.frame};
+    /* By default the instruction is BOLT's own: the input does nothing here. */
+    node->taken = here;
+    node->fall = here;
+    node->is_promotion =
+        node->kind == BAT_INSTRUCTION_CONDITIONAL &&
+        (kind == BAT_INSTRUCTION_INDIRECT_CALL || kind == BAT_INSTRUCTION_INDIRECT_JUMP);
+    if (input_kind_is_call(node->kind) && input_kind_is_call(kind)) {
+        node->source = here.at;
+        node->fall = next;
+    } else if ((node->kind == BAT_INSTRUCTION_CALL && kind == BAT_INSTRUCTION_JUMP) ||
+               (input_kind_is_call(node->kind) && kind == BAT_INSTRUCTION_INDIRECT_JUMP &&
+                here.frame != INPUT_ROOT_FRAME)) {
+        /* A tail call in inlined code: its callee returns to where the inlined code would. */
+        const struct input_frame *frame = &function->flow->frames[here.frame];
+        node->source = here.at;
+        node->fall = (struct input_state){frame->returns_to, frame->caller};
+    } else if (node->kind == BAT_INSTRUCTION_CONDITIONAL && kind == BAT_INSTRUCTION_CONDITIONAL) {
+        match_condition(function, node, walk);
+    } else if (node->kind == kind) {
+        node->source = here.at;
+    }
+}
+
+/* --- Tail calls ------------------------------------------------------------------------------- */
+
+/*
+ * True for a conditional branch to another function whose entry in the note is a jump of the input:
+ * the input branches to that jump (BOLT has simplified a conditional tail call).
+ */
+static bool is_conditional_tail_call(const struct input_followed *function,
+                                     const struct input_node *node, uint64_t entry)
+{
+    struct bat_instruction instruction;
+    return node->kind == BAT_INSTRUCTION_CONDITIONAL && entry != 0 &&
+           node->target_node == BAT_NONE &&
+           input_flow_decode(function->flow, entry, &instruction) &&
+           instruction.kind == BAT_INSTRUCTION_JUMP;
+}
+
+/* Find that jump where the note's entry is the conditional branch itself. */
+static enum bat_code find_tail_call(const struct input_followed *function, struct input_node *node)
+{
+    const struct input_node jump = {.kind = BAT_INSTRUCTION_JUMP, .target = node->target};
+    if (node->kind != BAT_INSTRUCTION_CONDITIONAL || node->source == 0 || node->tail_call != 0 ||
+        node->target_node != BAT_NONE)
+        return BAT_OK;
+    struct input_walk walk = {.function = function, .node = &jump, .state = node->taken};
+    input_walk_on(&walk);
+    if (walk.path.found && walk.instruction.kind == BAT_INSTRUCTION_JUMP &&
+        input_flow_calls_same(function->flow, node->target, walk.instruction.target))
+        node->tail_call = walk.state.at;
+    return walk.code;
+}
+
+/* --- Inlined calls ---------------------------------------------------------------------------- */
+
+/* True if a call or jump of the input goes to a function whose code can be inlined. */
+static bool enters_code(const struct input_followed *function,
+                        const struct bat_instruction *instruction)
+{
+    return (instruction->kind == BAT_INSTRUCTION_CALL ||
+            (instruction->kind == BAT_INSTRUCTION_JUMP &&
+             !input_is_inside(function, instruction->target))) &&
+           input_flow_has_code(function->flow, instruction->target);
+}
+
+/*
+ * True if a node's instruction can be the instruction of inlined code that a walk has found: the
+ * same one, or a promotion of it.
+ */
+static bool is_inlined(const struct input_followed *function, const struct input_node *node,
+                       const struct input_walk *walk)
+{
+    uint8_t kind = walk->instruction.kind;
+    if (walk->state.frame == INPUT_ROOT_FRAME || !walk->path.found)
+        return false;
+    if (kind == BAT_INSTRUCTION_INDIRECT_CALL || kind == BAT_INSTRUCTION_INDIRECT_JUMP)
+        return node->kind != BAT_INSTRUCTION_RETURN && node->kind != BAT_INSTRUCTION_TRAP;
+    if (node->kind == BAT_INSTRUCTION_CONDITIONAL)
+        return kind == BAT_INSTRUCTION_CONDITIONAL;
+    bool is_direct = kind == BAT_INSTRUCTION_CALL || kind == BAT_INSTRUCTION_JUMP;
+    return is_direct &&
+           (node->kind == BAT_INSTRUCTION_CALL || node->kind == BAT_INSTRUCTION_JUMP) &&
+           input_flow_calls_same(function->flow, node->target, walk->instruction.target);
+}
+
+/* True if a call or jump of the output differs from the call or jump of the input. */
+static bool is_other(const struct input_followed *function, const struct input_node *node,
+                     const struct bat_instruction *instruction)
+{
+    if (node->kind == BAT_INSTRUCTION_CALL || node->kind == BAT_INSTRUCTION_JUMP)
+        return !input_flow_calls_same(function->flow, node->target, instruction->target);
+    return node->kind == BAT_INSTRUCTION_INDIRECT_CALL ||
+           node->kind == BAT_INSTRUCTION_INDIRECT_JUMP;
+}
+
+/*
+ * The note's entry for an instruction of inlined code may be the address of the inlined call. Walk
+ * to the instruction from the current state if that is in the inlined code already, otherwise from
+ * the call. *is_found is false if the entry is the node's own instruction.
+ */
+static enum bat_code walk_inlined(struct input_walk *walk, uint64_t entry, bool *is_found)
+{
+    const struct input_followed *function = walk->function;
+    *is_found = false;
+    if (walk->state.frame != INPUT_ROOT_FRAME) {
+        struct input_walk inside = *walk;
+        input_walk_on(&inside);
+        *is_found = is_inlined(function, walk->node, &inside);
+        if (inside.code != BAT_OK || *is_found) {
+            *walk = inside;
+            return walk->code;
+        }
+    }
+    if (!input_flow_decode(function->flow, entry, &walk->instruction) ||
+        !enters_code(function, &walk->instruction) ||
+        !is_other(function, walk->node, &walk->instruction))
+        return BAT_OK;
+    struct input_state call = {entry, INPUT_ROOT_FRAME};
+    walk->code = input_search(function->flow, function->hot, walk->state, call, false, &walk->path);
+    if (walk->code != BAT_OK || !walk->path.found)
+        return walk->code;
+    walk->path.found = false;
+    walk->state = call;
+    input_walk_on(walk);
+    *is_found = walk->code == BAT_OK && is_inlined(function, walk->node, walk);
+    return walk->code;
+}
+
+/* --- Any node --------------------------------------------------------------------------------- */
+
+static bool is_promotion(const struct input_node *node, const struct input_walk *walk)
+{
+    return node->kind == BAT_INSTRUCTION_CONDITIONAL &&
+           (walk->instruction.kind == BAT_INSTRUCTION_INDIRECT_CALL ||
+            walk->instruction.kind == BAT_INSTRUCTION_INDIRECT_JUMP);
+}
+
+/* A node that is the input's branch or call at `entry`, as the note says. */
+static enum bat_code match_entry(const struct input_followed *function, struct input_node *node,
+                                 uint64_t entry)
+{
+    struct input_walk walk = {.function = function, .node = node, .state = node->state};
+    node->is_entry = input_flow_decode(function->flow, entry, &walk.instruction);
+    if (node->is_entry)
+        walk.state = (struct input_state){entry, INPUT_ROOT_FRAME};
+    else
+        node->before = &input_path_unknown;
+    match(function, node, &walk);
+    if (!is_promotion(node, &walk))
+        return BAT_OK;
+    enum bat_code code = input_match_before(function, node);
+    return code == BAT_OK && node->before->found ? input_promotion_follow(function, node, &walk)
+                                                 : code;
+}
+
+/* A node whose instruction was searched by a walk. */
+static enum bat_code match_walk(const struct input_followed *function, struct input_node *node,
+                                struct input_walk *walk, bool is_known)
+{
+    if (walk->path.found || is_known)
+        match(function, node, walk);
+    if (walk->path.found && is_promotion(node, walk))
+        walk->code = input_promotion_follow(function, node, walk);
+    walk->path.last = 0;
+    return walk->code == BAT_OK ? input_paths_keep(function->paths, &walk->path, &node->before)
+                                : walk->code;
+}
+
+static enum bat_code match_by_walk(const struct input_followed *function, struct input_node *node,
+                                   bool is_known)
+{
+    struct input_walk walk = {.function = function, .node = node, .state = node->state};
+    input_walk_on(&walk);
+    return walk.code == BAT_OK ? match_walk(function, node, &walk, is_known) : walk.code;
+}
+
+/* A node whose entry in the note is an address of the input function. */
+static enum bat_code match_known(const struct input_followed *function, struct input_node *node,
+                                 uint64_t entry)
+{
+    struct input_walk walk = {.function = function, .node = node, .state = node->state};
+    bool is_found;
+    enum bat_code code = walk_inlined(&walk, entry, &is_found);
+    if (code != BAT_OK)
+        return code;
+    return is_found ? match_walk(function, node, &walk, true) : match_entry(function, node, entry);
+}
+
+enum bat_code input_match(const struct input_followed *function, struct input_node *node)
+{
+    node->taken = node->state;
+    node->fall = node->state;
+    node->before = &input_path_empty;
+    bool is_inner_jump = node->kind == BAT_INSTRUCTION_JUMP && node->target_node != BAT_NONE;
+    if (!input_kind_changes_flow(node->kind) || is_inner_jump)
+        return BAT_OK;
+    uint64_t entry = exact_entry(function, node->address);
+    if (is_conditional_tail_call(function, node, entry)) {
+        node->tail_call = entry;
+        entry = 0;
+    }
+    enum bat_code code = entry != 0 && input_is_inside(function, entry)
+                             ? match_known(function, node, entry)
+                             : match_by_walk(function, node, entry != 0);
+    return code == BAT_OK ? find_tail_call(function, node) : code;
+}
+
+enum bat_code input_match_before(const struct input_followed *function, struct input_node *node)
+{
+    if (!node->is_entry)
+        return BAT_OK;
+    struct input_state entry = {exact_entry(function, node->address), INPUT_ROOT_FRAME};
+    struct input_path_draft path;
+    enum bat_code code =
+        input_search(function->flow, function->hot, node->state, entry, false, &path);
+    path.last = 0;
+    return code == BAT_OK ? input_paths_keep(function->paths, &path, &node->before) : code;
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * The code of an output function as nodes: starts of basic blocks, and instructions that change the
+ * flow of control. Internal to profile/remap/.
+ */
+#ifndef BAT_PROFILE_REMAP_NODES_H
+#define BAT_PROFILE_REMAP_NODES_H
+
+#include "binary/original/original.h"
+#include "path.h"
+
+/*
+ * An address of the output: the start of a block, a branch or call, or what follows one. Its paths
+ * lead through the input.
+ */
+struct input_node {
+    uint64_t address;         /* in the output */
+    uint64_t target;          /* of a direct branch or call, in the output */
+    uint64_t source;          /* the same instruction in the input; 0 if BOLT made this one */
+    struct input_state state; /* of the input when the output arrives here */
+    struct input_state taken; /* ... when the branch is taken; taken_path leads on from there */
+    struct input_state fall;  /* ... behind the instruction; equal to state if that is no branch */
+    uint64_t tail_call;       /* the jump that a branch out of the function stands for, or 0 */
+    const struct input_path *before;     /* from state to the instruction */
+    const struct input_path *fall_path;  /* from there to the state of the next node */
+    const struct input_path *taken_path; /* of a branch inside the function: to the state of its
+                                            target; with tail_call: to that jump */
+    const struct input_path *enter_path; /* of a fragment's first node: from the function's start
+                                            to state */
+    uint32_t target_node; /* of a direct branch to a node: its index; else BAT_NONE */
+    uint8_t kind;         /* enum bat_instruction_kind; OTHER if only a block starts here */
+    uint8_t length;
+    bool has_ways;       /* all paths are filled */
+    bool is_entry;       /* `before` leads to a branch entry of the note */
+    bool is_fixed;       /* the note lists the block that starts here */
+    bool is_first;       /* the first node of its fragment */
+    bool is_early;       /* state is before the node's place in the input */
+    bool is_late;        /* state is behind it, at the input's next decision */
+    bool is_leader;      /* the target of a branch, or behind one */
+    uint64_t jump;       /* the input's branch or call that the next two fields refer to */
+    bool jumps_if_taken; /* it jumps in the input if this branch is taken */
+    bool jumps_if_not;   /* ... if this branch is not taken */
+    bool falls;          /* the next node is in the same fragment */
+    bool is_promotion;   /* BOLT's comparison before a promoted indirect call or jump */
+};
+
+/* The nodes of an output function, with all its fragments, by ascending address. */
+struct input_nodes {
+    struct input_node *all;
+    uint32_t count;
+    bool is_read;
+};
+
+/*
+ * Read the code of a hot table's function and its fragments. Fills address, target, target_node,
+ * kind, length, is_first, falls and is_leader of each node; all else is zero. nodes must be {0};
+ * the caller frees nodes->all, also after a failure, which is BAT_ERR_MEMORY. Time is linear in the
+ * code, and n log n in its branches.
+ */
+enum bat_code input_nodes_read(struct input_nodes *nodes, const struct bat_original *original,
+                               uint32_t hot);
+
+/* The last node at or below an output address, or NULL. */
+struct input_node *input_nodes_find(const struct input_nodes *nodes, uint64_t address);
+
+/* The node at an output address, or NULL. */
+struct input_node *input_nodes_at(const struct input_nodes *nodes, uint64_t address);
+
+/* The target node of a direct branch; NULL for other nodes and targets in other functions. */
+static inline struct input_node *input_nodes_target(const struct input_nodes *nodes,
+                                                    const struct input_node *node)
+{
+    return node->target_node == BAT_NONE ? NULL : &nodes->all[node->target_node];
+}
+
+/* --- Fragments -------------------------------------------------------------------------------- */
+
+/* The number of fragments of a hot table's function, its hot code included. */
+uint32_t input_fragment_count(const struct bat_original *original, uint32_t hot);
+
+/*
+ * The output function of a fragment (0 is the hot code) and its table; BAT_NONE if no output
+ * function starts where the table does.
+ */
+uint32_t input_fragment(const struct bat_original *original, uint32_t hot, uint32_t fragment,
+                        uint32_t *table);
+
+/* The output function of the fragment that holds an output address, or BAT_NONE. */
+uint32_t input_fragment_at(const struct bat_original *original, uint32_t hot, uint64_t address);
+
+#endif

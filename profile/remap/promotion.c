@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Follows comparisons of promoted indirect calls and jumps (to_input_promotion.h). */
+#include "promotion.h"
+
+#include "binary/code/conditions.h"
+
+/* The start of the input function that the code before a branch compares with; 0 if none. */
+static uint64_t compared_function(const struct input_followed *function,
+                                  const struct input_node *node)
+{
+    const struct bat_original *original = function->flow->original;
+    uint64_t found = 0;
+    struct bat_instruction instruction;
+    for (uint64_t at = node->is_first ? node->address : node[-1].address; at < node->address;
+         at += instruction.length) {
+        if (!bat_original_decode(original->binary->elf, at, &instruction))
+            return 0;
+        uint64_t constant =
+            instruction.has_reference ? instruction.reference : instruction.immediate;
+        uint32_t output = bat_functions_find(original->output_functions, constant);
+        if (output != BAT_NONE && original->outputs[output].address == constant &&
+            original->input_of[output] != BAT_NONE)
+            found = original->inputs[original->input_of[output]].address;
+    }
+    return found;
+}
+
+/* True if the next branch or call of the output at or behind a node calls callee. */
+static bool calls_next(const struct input_followed *function, const struct input_node *node,
+                       uint64_t callee)
+{
+    while (node && !input_kind_changes_flow(node->kind) && node->falls)
+        node++;
+    return node && (input_kind_is_call(node->kind) || node->kind == BAT_INSTRUCTION_JUMP) &&
+           input_flow_calls_same(function->flow, node->target, callee);
+}
+
+enum bat_code input_promotion_follow(const struct input_followed *function, struct input_node *node,
+                                     const struct input_walk *walk)
+{
+    uint64_t callee = compared_function(function, node);
+    bool is_equal = (condition_at(function->flow->original->binary->elf, node->address) & 15u) == 4;
+    struct input_node *next = is_equal      ? input_nodes_target(function->nodes, node)
+                              : node->falls ? node + 1
+                                            : NULL;
+    struct input_flow *flow = function->flow;
+    if (!next || callee == 0 || !input_flow_has_code(flow, callee) ||
+        calls_next(function, next, callee))
+        return BAT_OK;
+    /* A function that is called by a jump returns to where the code with the jump would. */
+    bool is_call = walk->instruction.kind == BAT_INSTRUCTION_INDIRECT_CALL;
+    uint32_t frame = walk->state.frame;
+    uint64_t returns_to = is_call ? walk->state.at + walk->instruction.length : 0;
+    enum bat_code code = BAT_OK;
+    if (is_call || frame == INPUT_ROOT_FRAME)
+        code = input_flow_enter(flow, walk->state.frame, returns_to, &frame);
+    if (code != BAT_OK || frame == BAT_NONE)
+        return code;
+    struct input_state *state = is_equal ? &node->taken : &node->fall;
+    *state = (struct input_state){callee, frame};
+    node->jump = walk->state.at;
+    node->jumps_if_taken = is_equal;
+    node->jumps_if_not = !is_equal;
+    return BAT_OK;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Indirect calls that BOLT has promoted to direct ones. Internal to profile/remap/. */
+#ifndef BAT_PROFILE_REMAP_PROMOTION_H
+#define BAT_PROFILE_REMAP_PROMOTION_H
+
+#include "walk.h"
+
+/*
+ * Follow a branch of BOLT's that compares the pointer of an indirect call with a function. Where
+ * they are equal, the output calls that function directly or has its code inlined: in the second
+ * case fill taken (or fall), jump, jumps_if_taken and jumps_if_not of node. walk stands at the
+ * indirect call or jump of the input. Fails with BAT_ERR_MEMORY.
+ */
+enum bat_code input_promotion_follow(const struct input_followed *function, struct input_node *node,
+                                     const struct input_walk *walk);
+
+#endif

@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Breadth-first search for a path through the input's blocks (to_input_search.h). */
+#include "search.h"
+
+#define MOST_PLACES 64u
+#define MOST_STEPS 256u /* of a search: instructions, or stretches of straight code */
+
+/* A block, or the rest of one, that the search has reached. */
+struct place {
+    struct input_state state;
+    uint64_t from;   /* the jump that leads here, or the last instruction before it */
+    uint32_t parent; /* index of the place before it */
+    bool is_jump;
+    bool goes_on;     /* the rest of a block, behind a call */
+    uint64_t outside; /* the PLT entry, if `from` is a call out of the binary; or 0 */
+    uint64_t leaves;  /* ... and the entry's jump out of the binary */
+};
+
+struct search {
+    struct input_flow *flow;
+    const struct input_function *function;
+    uint32_t hot;
+    uint64_t start; /* of the function */
+    uint64_t end;
+    struct input_state goal;
+    struct place *places; /* MOST_PLACES of them */
+    uint32_t count;
+    uint32_t steps;
+    bool passes_calls; /* calls are stepped over, not entered */
+    bool must_move;
+    bool found; /* the goal, as the last place */
+    enum bat_code code;
+};
+
+static bool is_goal(const struct search *search, struct input_state state)
+{
+    return state.at == search->goal.at && state.frame == search->goal.frame;
+}
+
+static bool is_known(const struct search *search, struct input_state state)
+{
+    /* Without the first place: a block may jump to itself. */
+    for (uint32_t i = 1; i < search->count; i++)
+        if (search->places[i].state.at == state.at && search->places[i].state.frame == state.frame)
+            return true;
+    return false;
+}
+
+static void arrive(struct search *search, const struct place *place)
+{
+    if (search->found || search->count == MOST_PLACES || is_known(search, place->state))
+        return;
+    search->places[search->count++] = *place;
+    search->found = is_goal(search, place->state);
+}
+
+/* Enter the function that is called; false if the call is stepped over. */
+static bool enter_call(struct search *search, struct place *to, uint64_t target, uint64_t next)
+{
+    uint32_t frame = BAT_NONE;
+    if (next != 0 && input_flow_is_outside(search->flow, target, &to->leaves)) {
+        to->state.at = next;
+        to->is_jump = true;
+        to->goes_on = true;
+        to->outside = target;
+        arrive(search, to);
+        return true;
+    }
+    if (search->passes_calls || !input_flow_has_code(search->flow, target))
+        return false;
+    search->code = input_flow_enter(search->flow, to->state.frame, next, &frame);
+    if (search->code != BAT_OK || frame == BAT_NONE)
+        return false;
+    to->state = (struct input_state){target, frame};
+    to->is_jump = true;
+    arrive(search, to);
+    return true;
+}
+
+static void leave_frame(struct search *search, struct place *to)
+{
+    const struct input_frame *frame = &search->flow->frames[to->state.frame];
+    if (frame->returns_to == 0)
+        return;
+    to->state = (struct input_state){frame->returns_to, frame->caller};
+    to->is_jump = true;
+    to->goes_on = true;
+    arrive(search, to);
+}
+
+static void jump(struct search *search, struct place to, uint64_t target)
+{
+    to.state.at = target;
+    to.is_jump = true;
+    arrive(search, &to);
+}
+
+/* An indirect jump may lead to any block that the note lists. */
+static void jump_anywhere(struct search *search, const struct place *to)
+{
+    if (to->state.frame == INPUT_ROOT_FRAME && search->goal.frame == INPUT_ROOT_FRAME &&
+        input_block_at(search->function, search->goal.at))
+        jump(search, *to, search->goal.at);
+}
+
+static bool is_inside(const struct search *search, struct input_state state)
+{
+    return state.frame != INPUT_ROOT_FRAME || (state.at >= search->start && state.at < search->end);
+}
+
+/* Follow one instruction; false if execution does not go on behind it. */
+static bool pass(struct search *search, struct place *to, const struct bat_instruction *instruction)
+{
+    uint64_t next = to->from + instruction->length;
+    switch (instruction->kind) {
+    case BAT_INSTRUCTION_JUMP:
+        if (is_inside(search, (struct input_state){instruction->target, to->state.frame}) ||
+            !enter_call(search, to, instruction->target, 0))
+            jump(search, *to, instruction->target);
+        return false;
+    case BAT_INSTRUCTION_CONDITIONAL:
+        jump(search, *to, instruction->target);
+        return true;
+    case BAT_INSTRUCTION_CALL:
+        return !enter_call(search, to, instruction->target, next);
+    case BAT_INSTRUCTION_RETURN:
+        leave_frame(search, to);
+        return false;
+    case BAT_INSTRUCTION_INDIRECT_JUMP:
+        jump_anywhere(search, to);
+        return false;
+    case BAT_INSTRUCTION_TRAP:
+        return false;
+    default:
+        return true;
+    }
+}
+
+/*
+ * The first address from this one on where the search must stop and look: the goal, a block's start
+ * or the function's end.
+ */
+static uint64_t next_event(const struct search *search, uint32_t frame, uint64_t address)
+{
+    uint64_t event = UINT64_MAX;
+    if (frame == INPUT_ROOT_FRAME) {
+        event = input_flow_next_block(search->flow, search->hot, address);
+        event = search->end >= address && search->end < event ? search->end : event;
+    }
+    bool is_goal_ahead = frame == search->goal.frame && search->goal.at >= address;
+    return is_goal_ahead && search->goal.at < event ? search->goal.at : event;
+}
+
+/* Pass straight code below the next event. False if it has no known end. */
+static bool pass_straight_code(const struct search *search, uint64_t event,
+                               struct input_state *state, uint64_t *before)
+{
+    struct input_run run;
+    if (state->at >= event || event - state->at <= INPUT_RUN_PAYS)
+        return true;
+    bool has_end = input_flow_run(search->flow, state->at, event, &run);
+    if (has_end && run.end <= event && run.end != run.start) {
+        state->at = run.end;
+        *before = run.last;
+    }
+    return has_end || event != UINT64_MAX;
+}
+
+/* True if the block ends at this event; then its end is a new place, unless it is outside. */
+static bool ends_at_event(struct search *search, const struct place *to)
+{
+    struct bat_instruction ignored;
+    bool is_end = is_goal(search, to->state);
+    if (!is_end && !is_inside(search, to->state))
+        return true;
+    if (!is_end && to->state.frame == INPUT_ROOT_FRAME)
+        is_end = input_block_at(search->function, to->state.at) &&
+                 input_flow_decode(search->flow, to->state.at, &ignored);
+    if (is_end)
+        arrive(search, to);
+    return is_end;
+}
+
+/* Follow a block's instructions to all places where it may lead. */
+static void leave_block(struct search *search, uint32_t number)
+{
+    struct input_state state = search->places[number].state;
+    uint64_t before = state.at;
+    uint64_t event = next_event(search, state.frame, state.at + 1);
+    bool after_branch = false;
+    if (!is_inside(search, state))
+        return;
+    for (bool is_first = true; search->steps < MOST_STEPS && !search->found; is_first = false) {
+        search->steps++;
+        struct bat_instruction instruction;
+        struct place to = {.state = state, .from = before, .parent = number};
+        if (state.at >= event) {
+            if (ends_at_event(search, &to))
+                return;
+            event = next_event(search, state.frame, state.at + 1);
+        }
+        if (!input_flow_decode(search->flow, state.at, &instruction))
+            return;
+        /* A jump directly behind a conditional branch belongs to the branch's block. */
+        if (after_branch && state.frame == INPUT_ROOT_FRAME &&
+            instruction.kind != BAT_INSTRUCTION_JUMP) {
+            arrive(search, &to);
+            return;
+        }
+        to.from = state.at;
+        if (!pass(search, &to, &instruction))
+            return;
+        after_branch = instruction.kind == BAT_INSTRUCTION_CONDITIONAL;
+        before = state.at;
+        state.at += instruction.length;
+        bool is_new = is_first || input_kind_changes_flow(instruction.kind);
+        if (!after_branch && is_new && !pass_straight_code(search, event, &state, &before))
+            return;
+    }
+}
+
+/* True for a block that only jumps elsewhere. */
+static bool is_jump_alone(const struct search *search, uint64_t address)
+{
+    struct bat_instruction instruction = {.kind = BAT_INSTRUCTION_NOP};
+    for (uint32_t i = 0; i < 4 && instruction.kind == BAT_INSTRUCTION_NOP; i++) {
+        if (!input_flow_decode(search->flow, address, &instruction))
+            return false;
+        address += instruction.length;
+    }
+    return instruction.kind == BAT_INSTRUCTION_JUMP;
+}
+
+/* True if the output can run through a block without a trace of it. */
+static bool is_transparent(const struct search *search, const struct place *place)
+{
+    if (!is_inside(search, place->state))
+        return false;
+    if (place->state.frame != INPUT_ROOT_FRAME || place->goes_on)
+        return true;
+    const struct input_block *block = input_block_at(search->function, place->state.at);
+    return !block || !block->is_live || is_jump_alone(search, place->state.at);
+}
+
+/* Fill the path to the last place. */
+static void trace_back(const struct search *search, struct input_path_draft *path)
+{
+    uint32_t last = search->count - 1;
+    path->jump_count = 0;
+    path->last = search->places[last].from;
+    for (uint32_t i = last; i != 0; i = search->places[i].parent)
+        path->jump_count += search->places[i].outside ? 3 : search->places[i].is_jump;
+    path->found = path->jump_count <= INPUT_PATH_JUMPS;
+    if (!path->found)
+        return;
+    uint32_t number = path->jump_count;
+    for (uint32_t i = last; i != 0; i = search->places[i].parent) {
+        const struct place *place = &search->places[i];
+        if (place->outside) {
+            path->jumps[--number] = (struct input_jump){BAT_ADDRESS_EXTERNAL, place->state.at};
+            path->jumps[--number] = (struct input_jump){place->leaves, BAT_ADDRESS_EXTERNAL};
+            path->jumps[--number] = (struct input_jump){place->from, place->outside};
+        } else if (place->is_jump) {
+            path->jumps[--number] = (struct input_jump){place->from, place->state.at};
+        }
+    }
+}
+
+static void search_path(struct search *search, struct input_state from,
+                        struct input_path_draft *path)
+{
+    search->places[0] = (struct place){.state = from, .from = from.at};
+    search->count = 1;
+    search->steps = 0;
+    search->found = !search->must_move && is_goal(search, from);
+    for (uint32_t i = 0; i < search->count && !search->found && search->code == BAT_OK; i++)
+        if (i == 0 || is_transparent(search, &search->places[i]))
+            leave_block(search, i);
+    if (search->found)
+        trace_back(search, path);
+}
+
+enum bat_code input_search(struct input_flow *flow, uint32_t hot, struct input_state from,
+                           struct input_state to, bool must_move, struct input_path_draft *path)
+{
+    path->found = false;
+    path->jump_count = 0;
+    path->last = 0;
+    if (from.at == 0 || to.at == 0)
+        return BAT_OK;
+    enum bat_code code = input_flow_read(flow, hot);
+    if (code != BAT_OK)
+        return code;
+    const struct bat_function_symbol *input =
+        &flow->original->inputs[bat_original_input_of_table(flow->original, hot)];
+    struct place places[MOST_PLACES];
+    struct search search = {
+        .places = places,
+        .flow = flow,
+        .function = &flow->functions[hot],
+        .hot = hot,
+        .start = input->address,
+        .end = input->address + input->extent,
+        .goal = to,
+        .must_move = must_move,
+    };
+    search_path(&search, from, path);
+    if (!path->found && search.code == BAT_OK) {
+        search.passes_calls = true;
+        search_path(&search, from, path);
+    }
+    return search.code;
+}

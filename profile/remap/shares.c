@@ -1,0 +1,450 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Collects the traces of folded bodies and what names their members (to_input_shares.h);
+ * divide.c then computes the shares.
+ */
+#include "shares.h"
+
+#include <stdlib.h>
+
+#include "bat_profile.h"
+
+/* A body may have this many columns, and more while its cells stay below the maximum. */
+#define COLUMNS_MIN 16u
+#define CELLS_MAX (1u << 16)
+
+enum bat_code shares_open(struct shares *shares, const struct bat_original *original)
+{
+    *shares = (struct shares){.site_of = bat_counts_new(2)};
+    enum bat_code code = folded_open(&shares->folded, original);
+    if (code != BAT_OK || shares->folded.body_count == 0)
+        return code;
+    const struct folded_body *last = &shares->folded.bodies[shares->folded.body_count - 1];
+    size_t member_count = (size_t)last->first_member + last->member_count;
+    shares->bodies = calloc(shares->folded.body_count, sizeof(*shares->bodies));
+    shares->column_of = malloc(member_count * sizeof(*shares->column_of));
+    shares->named = malloc(member_count * sizeof(*shares->named));
+    if (!shares->bodies || !shares->column_of || !shares->named)
+        return BAT_ERR_MEMORY;
+    for (size_t i = 0; i < member_count; i++)
+        shares->column_of[i] = BAT_NONE;
+    for (uint32_t i = 0; i < shares->folded.body_count; i++)
+        shares->bodies[i] = (struct shares_body){.first_out = BAT_NONE, .first_into = BAT_NONE};
+    return BAT_OK;
+}
+
+void shares_close(struct shares *shares)
+{
+    for (uint32_t i = 0; shares->bodies && i < shares->folded.body_count; i++)
+        free(shares->bodies[i].columns);
+    free(shares->bodies);
+    free(shares->column_of);
+    free(shares->named);
+    free(shares->traces);
+    free(shares->sites);
+    bat_counts_free(&shares->site_of);
+    free(shares->cells);
+    free(shares->maps);
+    folded_close(&shares->folded);
+}
+
+/* --- Traces ----------------------------------------------------------------------------------- */
+
+static bool is_place(uint64_t address)
+{
+    return address != BAT_ADDRESS_EXTERNAL && address < BAT_TRACE_EXTERNAL_RETURN;
+}
+
+/* The body's call that returns to an address, or 0. */
+static uint64_t call_before(const struct folded *folded, uint32_t body, uint64_t address)
+{
+    const struct folded_place *place = folded_place_at(folded, body, address);
+    if (!place || place == folded->bodies[body].places)
+        return 0;
+    const struct folded_place *call = place - 1;
+    bool is_call =
+        call->kind == BAT_INSTRUCTION_CALL || call->kind == BAT_INSTRUCTION_INDIRECT_CALL;
+    return is_call && call->offset + call->length == place->offset ? address - call->length : 0;
+}
+
+/* Fill way, call and, where the branch of another function names it, member. */
+static enum bat_code classify(struct shares *shares, struct shares_trace *trace)
+{
+    struct bat_instruction branch = {.kind = BAT_INSTRUCTION_OTHER};
+    if (is_place(trace->branch))
+        bat_original_decode(shares->folded.original->elf, trace->branch, &branch);
+    bool is_jump =
+        branch.kind == BAT_INSTRUCTION_JUMP || branch.kind == BAT_INSTRUCTION_CONDITIONAL;
+    trace->way = SHARES_KNOWN;
+    if (trace->into == BAT_NONE) {
+        trace->way = branch.kind == BAT_INSTRUCTION_RETURN ? SHARES_RETURNS : SHARES_LEAVES;
+        return BAT_OK;
+    }
+    trace->call = call_before(&shares->folded, trace->into, trace->from);
+    if (trace->out_of == trace->into && (is_jump || branch.kind == BAT_INSTRUCTION_INDIRECT_JUMP))
+        trace->way = SHARES_INNER;
+    else if (trace->out_of != BAT_NONE && (is_jump || branch.kind == BAT_INSTRUCTION_CALL))
+        trace->way = SHARES_CALLED;
+    else if (is_jump || branch.kind == BAT_INSTRUCTION_CALL)
+        return folded_named(&shares->folded, trace->branch, trace->from, &trace->member);
+    else if (trace->branch == BAT_TRACE_FALLTHROUGH_ONLY)
+        trace->way = SHARES_PIECE;
+    else if (trace->call != 0)
+        trace->way = SHARES_RETURN;
+    return BAT_OK;
+}
+
+static enum bat_code use_body(struct shares *shares, uint32_t number)
+{
+    struct shares_body *body = &shares->bodies[number];
+    if (body->column_count != 0)
+        return BAT_OK;
+    body->columns = malloc(2 * sizeof(*body->columns));
+    if (!body->columns)
+        return BAT_ERR_MEMORY;
+    body->capacity = 2;
+    body->columns[body->column_count++] = shares->folded.bodies[number].first_member;
+    return folded_read(&shares->folded, number);
+}
+
+enum bat_code shares_add(struct shares *shares, const uint64_t trace[5], bool *is_taken)
+{
+    const struct folded *folded = &shares->folded;
+    struct shares_trace taken = {
+        .branch = trace[0],
+        .from = trace[1],
+        .to = trace[2],
+        .count = trace[3],
+        .mispredictions = trace[4],
+        .into = is_place(trace[1]) ? folded_body_at(folded, trace[1]) : BAT_NONE,
+        .out_of = is_place(trace[0]) ? folded_body_at(folded, trace[0]) : BAT_NONE,
+        .member = BAT_NONE,
+        .site = BAT_NONE,
+        .end = BAT_NONE,
+        .next_out = BAT_NONE,
+        .next_into = BAT_NONE,
+    };
+    *is_taken = taken.into != BAT_NONE || taken.out_of != BAT_NONE;
+    enum bat_code code = BAT_OK;
+    if (taken.into != BAT_NONE)
+        code = use_body(shares, taken.into);
+    if (taken.out_of != BAT_NONE && code == BAT_OK)
+        code = use_body(shares, taken.out_of);
+    if (!*is_taken || code != BAT_OK)
+        return code;
+    if (shares->count == shares->capacity) {
+        uint32_t capacity = shares->capacity ? 2 * shares->capacity : 256;
+        struct shares_trace *grown = realloc(shares->traces, capacity * sizeof(*grown));
+        if (!grown)
+            return BAT_ERR_MEMORY;
+        shares->traces = grown;
+        shares->capacity = capacity;
+    }
+    shares->traces[shares->count] = taken;
+    return classify(shares, &shares->traces[shares->count++]);
+}
+
+static int compare_traces(const void *left_pointer, const void *right_pointer)
+{
+    const struct shares_trace *left = left_pointer;
+    const struct shares_trace *right = right_pointer;
+    if (left->branch != right->branch)
+        return left->branch < right->branch ? -1 : 1;
+    if (left->from != right->from)
+        return left->from < right->from ? -1 : 1;
+    return left->to < right->to ? -1 : left->to > right->to;
+}
+
+/* --- Returns ---------------------------------------------------------------------------------- */
+
+/* A return to a call that names a member belongs to that member. */
+static enum bat_code find_returns(struct shares *shares)
+{
+    struct bat_counts called = bat_counts_new(1); /* return address of a call: its member */
+    enum bat_code code = BAT_OK;
+    for (uint32_t i = 0; i < shares->count && code == BAT_OK; i++) {
+        const struct shares_trace *trace = &shares->traces[i];
+        struct bat_instruction call;
+        if (trace->way != SHARES_KNOWN || trace->member == BAT_NONE ||
+            !bat_original_decode(shares->folded.original->elf, trace->branch, &call))
+            continue;
+        uint64_t returns_to = trace->branch + call.length;
+        if (call.kind == BAT_INSTRUCTION_CALL && !bat_counts_find(&called, &returns_to))
+            code = bat_counts_add(&called, &returns_to, trace->member, 0);
+    }
+    for (uint32_t i = 0; i < shares->count; i++) {
+        struct shares_trace *trace = &shares->traces[i];
+        const uint64_t *found = bat_counts_find(&called, &trace->from);
+        if (trace->way != SHARES_RETURNS)
+            continue;
+        if (found && shares->folded.members[found[1]].body == trace->out_of)
+            trace->member = (uint32_t)found[1];
+        else
+            trace->way = SHARES_LEAVES;
+    }
+    bat_counts_free(&called);
+    return code;
+}
+
+/* --- Columns ---------------------------------------------------------------------------------- */
+
+/* Fill the weight of each body and the lists of its traces. */
+static void weigh(struct shares *shares)
+{
+    for (uint32_t i = shares->count; i-- > 0;) {
+        struct shares_trace *trace = &shares->traces[i];
+        if (trace->into != BAT_NONE) {
+            trace->next_into = shares->bodies[trace->into].first_into;
+            shares->bodies[trace->into].first_into = i;
+        }
+        if (trace->into != BAT_NONE &&
+            (trace->way != SHARES_KNOWN || trace->to == BAT_TRACE_BRANCH_ONLY))
+            shares->bodies[trace->into].weight++;
+        if (trace->way != SHARES_CALLED && trace->way != SHARES_LEAVES)
+            continue;
+        struct shares_body *body = &shares->bodies[trace->out_of];
+        body->weight++;
+        trace->next_out = body->first_out;
+        body->first_out = i;
+    }
+}
+
+/* Give a member a column, unless it has one or the body has too many. */
+static enum bat_code name_member(struct shares *shares, uint32_t member)
+{
+    struct shares_body *body = &shares->bodies[shares->folded.members[member].body];
+    if (shares->column_of[member] != BAT_NONE ||
+        (body->column_count >= COLUMNS_MIN &&
+         ((uint64_t)body->column_count + 1) * (body->weight + UINT64_C(1)) > CELLS_MAX))
+        return BAT_OK;
+    if (body->column_count == body->capacity) {
+        uint32_t *grown = realloc(body->columns, 2 * (size_t)body->capacity * sizeof(*grown));
+        if (!grown)
+            return BAT_ERR_MEMORY;
+        body->columns = grown;
+        body->capacity *= 2;
+    }
+    shares->column_of[member] = body->column_count;
+    body->columns[body->column_count++] = member;
+    shares->named[shares->named_count++] = member;
+    return BAT_OK;
+}
+
+/* The member that a body's branch or call names in the code of the member `caller`, or BAT_NONE. */
+static enum bat_code named_by(struct shares *shares, const struct shares_trace *trace,
+                              uint32_t caller, uint32_t *named)
+{
+    uint64_t branch;
+    *named = BAT_NONE;
+    if (!folded_move(&shares->folded, caller, trace->branch, &branch))
+        return BAT_OK;
+    return folded_named(&shares->folded, branch, trace->from, named);
+}
+
+/* Give columns to the members that a member's branches and calls name. */
+static enum bat_code name_called(struct shares *shares, uint32_t caller)
+{
+    const struct shares_body *body = &shares->bodies[shares->folded.members[caller].body];
+    enum bat_code code = BAT_OK;
+    for (uint32_t i = body->first_out; i != BAT_NONE && code == BAT_OK;
+         i = shares->traces[i].next_out) {
+        uint32_t named = BAT_NONE;
+        if (shares->traces[i].way == SHARES_CALLED)
+            code = named_by(shares, &shares->traces[i], caller, &named);
+        if (named != BAT_NONE && code == BAT_OK)
+            code = name_member(shares, named);
+    }
+    return code;
+}
+
+static int compare_counts(const void *left_pointer, const void *right_pointer, void *context)
+{
+    const struct shares_trace *traces = context;
+    uint32_t left = *(const uint32_t *)left_pointer;
+    uint32_t right = *(const uint32_t *)right_pointer;
+    if (traces[left].count != traces[right].count)
+        return traces[left].count > traces[right].count ? -1 : 1;
+    return left < right ? -1 : left > right;
+}
+
+/* Give columns to the members that functions outside of bodies call, the most called first. */
+static enum bat_code name_known(struct shares *shares)
+{
+    uint32_t *order = malloc(((size_t)shares->count + 1) * sizeof(*order));
+    if (!order)
+        return BAT_ERR_MEMORY;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < shares->count; i++)
+        if (shares->traces[i].way == SHARES_KNOWN && shares->traces[i].member != BAT_NONE)
+            order[count++] = i;
+    if (count > 1)
+        qsort_r(order, count, sizeof(*order), compare_counts, shares->traces);
+    enum bat_code code = BAT_OK;
+    for (uint32_t i = 0; i < count && code == BAT_OK; i++)
+        code = name_member(shares, shares->traces[order[i]].member);
+    free(order);
+    return code;
+}
+
+/* Give columns to all members that may have been called, directly or by members of bodies. */
+static enum bat_code name_all(struct shares *shares)
+{
+    enum bat_code code = name_known(shares);
+    for (uint32_t i = 0; i < shares->folded.body_count && code == BAT_OK; i++)
+        if (shares->bodies[i].column_count != 0)
+            code = name_called(shares, shares_member(shares, i, SHARES_UNKNOWN));
+    for (uint32_t i = 0; i < shares->named_count && code == BAT_OK; i++)
+        code = name_called(shares, shares->named[i]);
+    return code;
+}
+
+/* --- Sites ------------------------------------------------------------------------------------ */
+
+static enum bat_code add_site(struct shares *shares, uint64_t address, bool is_start, uint32_t body,
+                              uint32_t *site)
+{
+    const uint64_t key[2] = {address, is_start};
+    const uint64_t *found = bat_counts_find(&shares->site_of, key);
+    if (found) {
+        *site = (uint32_t)found[2];
+        return BAT_OK;
+    }
+    *site = shares->site_count++;
+    shares->sites[*site] =
+        (struct shares_site){.body = body, .row = shares->bodies[body].site_count++};
+    return bat_counts_add(&shares->site_of, key, *site, 0);
+}
+
+static uint32_t find_site(const struct shares *shares, uint64_t address, bool is_start)
+{
+    const uint64_t key[2] = {address, is_start};
+    const uint64_t *found = bat_counts_find(&shares->site_of, key);
+    return found ? (uint32_t)found[2] : BAT_NONE;
+}
+
+/* Fill the site of a trace: it divides as the runs that end there. */
+static enum bat_code find_source(struct shares *shares, struct shares_trace *trace)
+{
+    switch (trace->way) {
+    case SHARES_INNER:
+    case SHARES_CALLED:
+    case SHARES_LEAVES:
+        return add_site(shares, trace->branch, false, trace->out_of, &trace->site);
+    case SHARES_PIECE:
+        trace->site = find_site(shares, trace->from, true);
+        if (trace->site != BAT_NONE || trace->call == 0)
+            return BAT_OK;
+        return add_site(shares, trace->call, false, trace->into, &trace->site);
+    case SHARES_RETURN:
+        return add_site(shares, trace->call, false, trace->into, &trace->site);
+    default:
+        return BAT_OK;
+    }
+}
+
+static enum bat_code find_sites(struct shares *shares)
+{
+    enum bat_code code = BAT_OK;
+    shares->sites = malloc((2 * (size_t)shares->count + 1) * sizeof(*shares->sites));
+    if (!shares->sites)
+        return BAT_ERR_MEMORY;
+    for (uint32_t i = 0; i < shares->count && code == BAT_OK; i++) {
+        struct shares_trace *trace = &shares->traces[i];
+        if (trace->into != BAT_NONE && trace->to == BAT_TRACE_BRANCH_ONLY)
+            code = add_site(shares, trace->from, true, trace->into, &trace->end);
+    }
+    for (uint32_t i = 0; i < shares->count && code == BAT_OK; i++)
+        code = find_source(shares, &shares->traces[i]);
+    for (uint32_t i = 0; i < shares->count && code == BAT_OK; i++) {
+        struct shares_trace *trace = &shares->traces[i];
+        if (trace->into == BAT_NONE || !is_place(trace->to))
+            continue;
+        uint32_t end = find_site(shares, trace->to, false);
+        trace->end = end != BAT_NONE && shares->sites[end].body == trace->into ? end : BAT_NONE;
+    }
+    return code;
+}
+
+/* --- Cells ------------------------------------------------------------------------------------ */
+
+/*
+ * Fill the map of a call: for each column of the caller's body, the column of the called body. Sets
+ * is_recursion if every member calls itself.
+ */
+static enum bat_code fill_map(struct shares *shares, struct shares_trace *trace)
+{
+    enum bat_code code = BAT_OK;
+    trace->is_recursion = trace->into == trace->out_of;
+    for (uint32_t i = 0; i < shares_columns(shares, trace->out_of) && code == BAT_OK; i++) {
+        uint32_t named;
+        uint32_t *column = &shares->maps[trace->map + i];
+        code = named_by(shares, trace, shares_member(shares, trace->out_of, i), &named);
+        *column = named == BAT_NONE ? BAT_NONE : shares->column_of[named];
+        bool is_kept = named == shares_member(shares, trace->into, SHARES_UNKNOWN);
+        if (is_kept && (i == SHARES_UNKNOWN || *column == BAT_NONE))
+            *column = SHARES_UNKNOWN;
+        trace->is_recursion &= *column == i;
+    }
+    shares->bodies[trace->into].is_called |= !trace->is_recursion;
+    return code;
+}
+
+static enum bat_code make_cells(struct shares *shares)
+{
+    size_t cells = 0;
+    size_t maps = 0;
+    for (uint32_t i = 0; i < shares->folded.body_count; i++) {
+        struct shares_body *body = &shares->bodies[i];
+        body->entries = cells;
+        body->carry = body->entries + body->column_count;
+        body->sites = body->carry + body->column_count;
+        cells = body->sites + (size_t)body->site_count * body->column_count;
+    }
+    for (uint32_t i = 0; i < shares->site_count; i++) {
+        struct shares_site *site = &shares->sites[i];
+        const struct shares_body *body = &shares->bodies[site->body];
+        site->cells = body->sites + (size_t)site->row * body->column_count;
+    }
+    for (uint32_t i = 0; i < shares->count; i++) {
+        struct shares_trace *trace = &shares->traces[i];
+        trace->cells = cells;
+        trace->map = maps;
+        cells += shares_has_cells(trace) ? shares_columns(shares, trace->into) : 0;
+        maps += trace->way == SHARES_CALLED ? shares_columns(shares, trace->out_of) : 0;
+    }
+    shares->cells = calloc(cells + 1, sizeof(*shares->cells));
+    shares->maps = malloc((maps + 1) * sizeof(*shares->maps));
+    enum bat_code code = shares->cells && shares->maps ? BAT_OK : BAT_ERR_MEMORY;
+    for (uint32_t i = 0; i < shares->count && code == BAT_OK; i++)
+        if (shares->traces[i].way == SHARES_CALLED)
+            code = fill_map(shares, &shares->traces[i]);
+    return code;
+}
+
+void shares_use(struct shares *shares, uint64_t branch, uint32_t member, uint64_t count)
+{
+    uint32_t site = find_site(shares, branch, false);
+    uint32_t column = shares->column_of[member];
+    if (site == BAT_NONE)
+        return;
+    double *cell = &shares->cells[shares->sites[site].cells];
+    cell += column == BAT_NONE ? SHARES_UNKNOWN : column;
+    *cell = *cell > (double)count ? *cell - (double)count : 0;
+}
+
+/* --- All of it -------------------------------------------------------------------------------- */
+
+enum bat_code shares_find(struct shares *shares)
+{
+    if (shares->count > 1)
+        qsort(shares->traces, shares->count, sizeof(*shares->traces), compare_traces);
+    enum bat_code code = find_returns(shares);
+    weigh(shares);
+    if (code == BAT_OK)
+        code = name_all(shares);
+    if (code == BAT_OK)
+        code = find_sites(shares);
+    if (code == BAT_OK)
+        code = make_cells(shares);
+    return code == BAT_OK ? shares_divide(shares) : code;
+}

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Divides the samples of a folded body (to_input_folded.h) among its members. Internal to
+ * the library.
+ *
+ * A direct branch or call of the input names the member that it goes to, so the member of the run
+ * behind it is known. Every other run starts where runs of the body ended: at a branch inside the
+ * body, or at a call that returns. Such a run divides among the members as the runs that ended
+ * there. For a run that starts by a pointer or from outside the binary, the member is not known:
+ * its samples are in column 0.
+ */
+#ifndef BAT_PROFILE_REMAP_SHARES_H
+#define BAT_PROFILE_REMAP_SHARES_H
+
+#include "binary/original/folded.h"
+#include "support/counts.h"
+
+/* How a trace enters a body, or leaves one. */
+enum shares_way {
+    SHARES_KNOWN,   /* from outside of all bodies: its member is named, or stays unknown */
+    SHARES_CALLED,  /* from a branch or call of a body, whose members may name different targets */
+    SHARES_INNER,   /* by a branch inside the body */
+    SHARES_RETURN,  /* a return from a call that the body makes */
+    SHARES_PIECE,   /* a run whose record has no branch */
+    SHARES_LEAVES,  /* leaves: its branch is in a body, its run is in none */
+    SHARES_RETURNS, /* leaves by a return to a call that names the member */
+};
+
+/* A trace in a folded body. */
+struct shares_trace {
+    uint64_t branch;
+    uint64_t from;
+    uint64_t to;
+    uint64_t count;
+    uint64_t mispredictions;
+    uint64_t call;      /* the body's call that the run starts behind (its address), or 0 */
+    uint32_t into;      /* the body that holds the run, or BAT_NONE */
+    uint32_t out_of;    /* the body that holds the branch, or BAT_NONE */
+    uint32_t member;    /* KNOWN, RETURNS: the named member, or BAT_NONE */
+    uint32_t site;      /* the trace divides as the runs that end there; or BAT_NONE */
+    uint32_t end;       /* the site where its own run ends, or BAT_NONE */
+    uint32_t next_out;  /* the next trace out of the same body */
+    uint32_t next_into; /* the next trace into the same body */
+    size_t cells;       /* index of its shares, one for each column of `into` */
+    size_t map;         /* CALLED: index in maps; for each column of out_of, the one of `into` */
+    uint8_t way;        /* enum shares_way */
+    bool is_recursion;  /* CALLED: each member calls itself */
+};
+
+#define SHARES_UNKNOWN 0u /* the column of samples whose member is not known */
+
+struct shares_body {
+    uint32_t *columns;     /* for each column its member; for SHARES_UNKNOWN the kept function */
+    uint32_t column_count; /* 0 if the profile has nothing in the body */
+    uint32_t capacity;
+    uint32_t weight;     /* number of traces that need a cell for each column */
+    uint32_t first_out;  /* trace */
+    uint32_t first_into; /* trace */
+    uint32_t site_count;
+    bool is_called; /* by members of bodies, other than by recursion */
+    size_t entries; /* cells: counts of the traces that enter from outside the body */
+    size_t carry;   /* cells: what rounding to whole numbers has left over */
+    size_t sites;   /* cells: for each site one for each column */
+};
+
+/* An address where runs end; or where runs start that have a record of their branch alone. */
+struct shares_site {
+    uint32_t body;
+    uint32_t row; /* its number among the body's sites */
+    size_t cells; /* one for each of the body's columns */
+    double comes; /* count of the runs that end here */
+    double goes;  /* count of the runs in the body that start from here */
+};
+
+struct shares {
+    struct folded folded;
+    struct shares_body *bodies; /* one for each of folded.bodies */
+    uint32_t *column_of;        /* for each of folded.members; BAT_NONE if it has no column */
+    uint32_t *named;            /* the members that have a column */
+    uint32_t named_count;
+    struct shares_trace *traces; /* by branch, from, to once shares_find() has sorted them */
+    uint32_t count;
+    uint32_t capacity;
+    struct shares_site *sites;
+    uint32_t site_count;
+    struct bat_counts site_of; /* address, true if runs start there: site */
+    double *cells;
+    uint32_t *maps;
+};
+
+enum bat_code shares_open(struct shares *shares, const struct bat_original *original);
+void shares_close(struct shares *shares);
+
+/*
+ * Take a trace of the input's profile: branch, from, to, count, mispredictions. *is_taken is false
+ * if neither end is in a body.
+ */
+enum bat_code shares_add(struct shares *shares, const uint64_t trace[5], bool *is_taken);
+
+/*
+ * Find all shares: the cells of a trace then add up to its count. Limits for columns and sites of a
+ * body keep time and memory linear in the traces.
+ */
+enum bat_code shares_find(struct shares *shares);
+
+/* The last step of shares_find(): fill the cells of traces and sites (divide.c). */
+enum bat_code shares_divide(struct shares *shares);
+
+/* Subtract count from a member's share of the runs that ended at a branch: they are given out. */
+void shares_use(struct shares *shares, uint64_t branch, uint32_t member, uint64_t count);
+
+static inline uint32_t shares_columns(const struct shares *shares, uint32_t body)
+{
+    return shares->bodies[body].column_count;
+}
+
+/* True if a trace has cells: it may divide among several members. */
+static inline bool shares_has_cells(const struct shares_trace *trace)
+{
+    return trace->into != BAT_NONE && trace->way != SHARES_KNOWN;
+}
+
+/* The member that a column of a body stands for. */
+static inline uint32_t shares_member(const struct shares *shares, uint32_t body, uint32_t column)
+{
+    return shares->bodies[body].columns[column];
+}
+
+#endif

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Remaps a profile of the BOLTed binary (the output) to the input binary. Internal to
+ * profile/remap/.
+ *
+ * A trace of the output runs through a row of basic blocks. Each step from one block to the next,
+ * by fall-through or by branch, is also a step in the input's flow of control, and the input's code
+ * says which: a branch, a fall-through, or several of them where BOLT removed blocks in between.
+ * A trace is cut at each step that is a branch in the input. Where a branch of the output is a
+ * fall-through in the input, the run before it and the run after it are joined.
+ */
+#ifndef BAT_PROFILE_REMAP_TO_INPUT_H
+#define BAT_PROFILE_REMAP_TO_INPUT_H
+
+#include "follow.h"
+#include "profile/profile.h"
+
+/* --- Pieces of traces (join.c) ------------------------------------------------------ */
+
+/* A run of the input's code (all by fall-through) and the branch that leads to it. */
+struct input_piece {
+    uint64_t branch;
+    uint64_t from;
+    uint64_t to;
+    uint64_t count;
+    uint64_t mispredictions;
+    uint32_t start_join; /* the join whose second half this run is, or BAT_NONE */
+    uint32_t end_join;   /* the join whose first half this run is; BAT_NONE if `to` is the end */
+};
+
+/* A branch of the output that is a fall-through in the input. */
+struct input_join {
+    uint64_t point; /* input address where the second halves start */
+    uint64_t last;  /* the instruction before it */
+    uint32_t first_left;
+    uint32_t first_right;
+};
+
+struct input_joins {
+    struct bat_profile *result;
+    struct bat_to_input_counters *counters;
+    struct bat_counts by_branch; /* output address to index in all */
+    struct input_join *all;
+    uint32_t count;
+    uint32_t capacity;
+    struct input_piece *pieces; /* the halves */
+    uint32_t *next;             /* for each piece, the next one of its list */
+    uint32_t piece_count;
+    uint32_t piece_capacity;
+};
+
+struct input_joins input_joins_new(struct bat_profile *result,
+                                   struct bat_to_input_counters *counters);
+void input_joins_free(struct input_joins *joins);
+
+/* Find the join of a branch of the output; make it if there is none. */
+enum bat_code input_joins_find(struct input_joins *joins, uint64_t branch, uint64_t point,
+                               uint64_t last, uint32_t *join);
+
+/*
+ * Add a piece to the result, or keep it until input_joins_finish() if it is a half. A second half
+ * without a run (`to` is BAT_TRACE_BRANCH_ONLY) is dropped: it says nothing.
+ */
+enum bat_code input_joins_add(struct input_joins *joins, const struct input_piece *piece);
+
+/* Join the halves and add them to the result. */
+enum bat_code input_joins_finish(struct input_joins *joins);
+
+/* --- Starts of runs (starts.c) ------------------------------------------------------ */
+
+/* How an execution arrives at the first node of a run, and what the input runs before that. */
+enum input_way {
+    INPUT_WAY_PLAIN,   /* nothing */
+    INPUT_WAY_ENTERS,  /* the code from the function's first instruction to the node */
+    INPUT_WAY_RETURNS, /* the code from behind the call to the node */
+};
+
+/*
+ * Where a run starts whose own record names no branch (a fall-through alone), as learned from a
+ * record of a branch alone.
+ */
+struct input_start {
+    uint64_t branch;     /* see struct input_piece */
+    uint64_t from;       /* in the input; 0 if the run does not exist there */
+    uint32_t start_join; /* see struct input_piece */
+    uint8_t way;         /* enum input_way: to the output address */
+    uint64_t count;      /* number of branches that came this way */
+    uint32_t next;       /* the next start of the same output address */
+};
+
+/*
+ * Counts of runs that start elsewhere in the input than their own records say, by the output
+ * address where the records say that they start.
+ */
+struct input_starts {
+    struct bat_counts by_output; /* output address to index of its first start */
+    struct input_start *all;
+    uint32_t count;
+    uint32_t capacity;
+};
+
+struct input_starts input_starts_new(void);
+void input_starts_free(struct input_starts *starts);
+
+/* Add a start of runs; start->next is ignored. */
+enum bat_code input_starts_add(struct input_starts *starts, uint64_t output,
+                               const struct input_start *start);
+
+/*
+ * Lower the count of an equal start by up to start->count: the record of those runs says itself
+ * where they come from.
+ */
+void input_starts_remove(struct input_starts *starts, uint64_t output,
+                         const struct input_start *start);
+
+/* Take up to count from one start: *start is a copy with the count taken. False if none is left. */
+bool input_starts_take(struct input_starts *starts, uint64_t output, uint64_t count,
+                       struct input_start *start);
+
+/* --- Traces (trace.c) --------------------------------------------------------------- */
+
+/* What a trace runs through, for the counters. */
+struct input_sights {
+    bool is_promoted;  /* a comparison of a promoted indirect call or jump */
+    bool is_inlined;   /* code of an inlined call */
+    bool is_cut;       /* a step that the input's code does not have: the run is cut there */
+    bool is_unsourced; /* its branch is left out */
+};
+
+struct input_move {
+    const struct bat_profile *profile;
+    const struct bat_original *original;
+    struct bat_original_walks *walks;
+    struct bat_to_input_counters counters;
+    struct input_sights sights;                 /* of the current trace */
+    const struct bat_function_symbol *function; /* the input function that holds the current run */
+    struct input_follow follow;
+    struct input_joins joins;
+    struct input_starts starts; /* from records of branches without a run */
+};
+
+/*
+ * Remap one trace. Traces without a run (`to` is BAT_TRACE_BRANCH_ONLY) must come before traces
+ * without a branch, which use what they say of the starts of runs.
+ */
+enum bat_code input_move_trace(struct input_move *move, const struct input_piece *trace);
+
+/* The input address of the branch at an output address; BAT_ADDRESS_EXTERNAL if not known. */
+enum bat_code input_move_source(struct input_move *move, uint64_t address, uint64_t *source);
+
+/* --- Folded functions (unfold.c) ----------------------------------------------------- */
+
+/*
+ * Where BOLT has folded equal functions into one (-icf), all their samples are in the function that
+ * it kept: give them to the functions that were called. Only traces change; the sum of their counts
+ * stays the same.
+ */
+enum bat_code input_unfold(const struct bat_original *original, struct bat_profile *result,
+                           struct bat_to_input_counters *counters);
+
+#endif

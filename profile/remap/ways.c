@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Fills the paths of a node (to_input_ways.h), by searches between known states. */
+#include "ways.h"
+
+#include "match.h"
+#include "search.h"
+
+/* Insert a jump at the start of a path. */
+static void begin_with_jump(struct input_path_draft *path, uint64_t from, uint64_t to)
+{
+    path->found = path->found && path->jump_count < INPUT_PATH_JUMPS;
+    if (!path->found)
+        return;
+    for (uint32_t i = path->jump_count++; i > 0; i--)
+        path->jumps[i] = path->jumps[i - 1];
+    path->jumps[0] = (struct input_jump){from, to};
+}
+
+/* The path from behind a node's instruction to another state, with the input's jump if jumps. */
+static enum bat_code find_way(const struct input_followed *function, const struct input_node *node,
+                              struct input_state from, bool jumps, struct input_state to,
+                              const struct input_path **kept)
+{
+    struct input_path_draft path;
+    struct input_flow *flow = function->flow;
+    bool must_move =
+        node->source == 0 && (node->kind == BAT_INSTRUCTION_JUMP
+                                  ? node->is_early
+                                  : !input_kind_changes_flow(node->kind) && !node->is_late);
+    enum bat_code code = input_search(flow, function->hot, from, to, must_move, &path);
+    if (code == BAT_OK && must_move && !path.found)
+        code = input_search(flow, function->hot, from, to, false, &path);
+    if (code == BAT_OK && jumps)
+        begin_with_jump(&path, node->jump, from.at);
+    else if (path.found && path.jump_count == 0 && from.at == to.at)
+        path.last = node->source;
+    return code == BAT_OK ? input_paths_keep(function->paths, &path, kept) : code;
+}
+
+/* Fill the path to the next node. */
+static enum bat_code find_fall(const struct input_followed *function, struct input_node *node)
+{
+    bool is_same = !input_kind_changes_flow(node->kind) && node->falls && !node[1].is_leader &&
+                   !node[1].is_fixed;
+    node->fall_path = is_same ? &input_path_empty : &input_path_unknown;
+    if (is_same || !node->falls || !input_kind_goes_on(node->kind))
+        return BAT_OK;
+    return find_way(function, node, node->fall, node->jumps_if_not, node[1].state,
+                    &node->fall_path);
+}
+
+/* Fill the path to the branch target, or to the tail call that the branch stands for. */
+static enum bat_code find_taken(const struct input_followed *function, struct input_node *node)
+{
+    const struct input_node *target = input_nodes_target(function->nodes, node);
+    struct input_state goal = {node->tail_call, INPUT_ROOT_FRAME};
+    node->taken_path = &input_path_unknown;
+    if (!node->tail_call && !target)
+        return BAT_OK;
+    if (!node->tail_call)
+        goal = target->state;
+    return find_way(function, node, node->taken, node->jumps_if_taken, goal, &node->taken_path);
+}
+
+/* Fill the path from the function's start. */
+static enum bat_code find_enter(const struct input_followed *function, struct input_node *node)
+{
+    struct input_state start = {function->input_start, INPUT_ROOT_FRAME};
+    struct input_path_draft path;
+    node->enter_path = &input_path_empty;
+    if (!node->is_first)
+        return BAT_OK;
+    enum bat_code code =
+        input_search(function->flow, function->hot, start, node->state, false, &path);
+    return code == BAT_OK ? input_paths_keep(function->paths, &path, &node->enter_path) : code;
+}
+
+enum bat_code input_ways_find(const struct input_followed *function, struct input_node *node)
+{
+    node->has_ways = true;
+    if (node->state.at == 0) {
+        node->before = &input_path_empty;
+        node->fall_path = &input_path_unknown;
+        node->taken_path = &input_path_unknown;
+        node->enter_path = &input_path_empty;
+        return BAT_OK;
+    }
+    enum bat_code code = input_match_before(function, node);
+    if (code == BAT_OK)
+        code = find_fall(function, node);
+    if (code == BAT_OK)
+        code = find_taken(function, node);
+    return code == BAT_OK ? find_enter(function, node) : code;
+}

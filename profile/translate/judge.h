@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Judges the records of one function as llvm-bolt does when it reads the profile: spec/profiles.md
+ * 7. A function whose records do not fit its code is stale, and llvm-bolt refuses its profile.
+ * Internal to the library.
+ */
+#ifndef BAT_PROFILE_TRANSLATE_JUDGE_H
+#define BAT_PROFILE_TRANSLATE_JUDGE_H
+
+#include "binary/code/graph.h"
+#include "records.h"
+
+/* The records whose source is one function. */
+struct judged_records {
+    struct bat_records *records;
+    uint32_t function;
+    uint32_t first; /* indices in records->branches: first to end - 1 */
+    uint32_t end;
+    bool is_yaml; /* judge them as written to YAML, not to fdata */
+};
+
+struct verdict {
+    bool is_given_up; /* llvm-bolt does not check it: the function is not simple for it */
+    bool is_stale;    /* a record does not fit the code */
+    uint64_t samples; /* as llvm-bolt counts them */
+};
+
+/* Judge by the graph of the function's code in the input binary. */
+enum bat_code judge_by_code(const struct judged_records *judged, const struct bat_code_graph *graph,
+                            struct verdict *verdict, struct bat_error *error);
+
+/* Judge by the note and the output's code of the function, which must have a table. */
+enum bat_code judge_by_note(const struct judged_records *judged, struct verdict *verdict,
+                            struct bat_error *error);
+
+/* --- Shared by both ------------------------------------------------------------------------- */
+
+/* True for a record of a branch, false for one of a memory access. */
+static inline bool judged_is_branch(const uint64_t *item)
+{
+    return item[0] >> 32 <= BAT_KIND_SYMBOL && item[2] >> 32 <= BAT_KIND_SYMBOL;
+}
+
+/* Where YAML has a record; records without a count are left out. */
+static inline enum bat_yaml_place judged_yaml_place(const struct bat_records *records, uint32_t i)
+{
+    return bat_counts_item(&records->branches, i)[4] == 0
+               ? BAT_YAML_NOWHERE
+               : (enum bat_yaml_place)records->yaml_places[i];
+}
+
+/*
+ * The input blocks that the note lists for a function with a table; *count may be 0. The caller
+ * frees them. NULL if there is no memory.
+ */
+struct bat_block *judged_blocks(const struct judged_records *judged, uint32_t *count);
+
+#endif

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Records of a translation: look-ups, and adding the records of fdata inputs (records.h). */
+#include "records.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "escape_name.h"
+#include "profile/profile.h"
+
+void bat_records_free(struct bat_records *records)
+{
+    if (!records)
+        return;
+    bat_records_forget_code(records);
+    bat_functions_free(records->functions);
+    if (records->input) {
+        records->input->elf = NULL;
+        bat_binary_close(records->input);
+        free(records->input);
+    }
+    free(records->renamed);
+    free(records->tables);
+    free(records->block_counts);
+    bat_strings_free(&records->extra_names);
+    bat_strings_free(&records->events);
+    bat_counts_free(&records->branches);
+    bat_counts_free(&records->samples);
+    bat_counts_free(&records->starts_reached);
+    free(records->yaml_places);
+    bat_counts_free(&records->entry_ids);
+    free(records);
+}
+
+enum bat_code bat_records_flow(struct bat_records *records, uint32_t hot,
+                               const struct bat_output_flow **flow, struct bat_error *error)
+{
+    if (!records->flows) {
+        const struct bat_program program = {records->binary->map, records->binary->elf,
+                                            records->functions};
+        records->flows = bat_output_flows_new(&program);
+    }
+    if (!records->flows)
+        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for the code of functions");
+    return bat_output_flows_get(records->flows, hot, flow, error);
+}
+
+void bat_records_forget_code(struct bat_records *records)
+{
+    bat_uncovered_close(&records->uncovered);
+    bat_output_flows_free(records->flows);
+    records->flows = NULL;
+}
+
+struct bat_translate_counters bat_records_counters(const struct bat_records *records)
+{
+    return records->counters;
+}
+
+bool bat_records_have_note(const struct bat_records *records)
+{
+    return records->binary->note != NULL;
+}
+
+uint64_t bat_records_count(const struct bat_records *records)
+{
+    return records->kind == BAT_PROFILE_BRANCHES ? records->branches.count : records->samples.count;
+}
+
+static struct bat_record_end end_of(const struct bat_records *records, const uint64_t *words)
+{
+    struct bat_record_end end = {.kind = (unsigned)(words[0] >> 32), .offset = words[1]};
+    end.name = bat_records_name(records, (uint32_t)words[0], &end.is_escaped);
+    return end;
+}
+
+bool bat_records_get(const struct bat_records *records, uint64_t i, struct bat_record *record)
+{
+    if (i >= bat_records_count(records))
+        return false;
+    bool has_branches = records->kind == BAT_PROFILE_BRANCHES;
+    const struct bat_counts *counts = has_branches ? &records->branches : &records->samples;
+    const uint64_t *item = bat_counts_item(counts, (uint32_t)i);
+    *record = (struct bat_record){.from = end_of(records, item),
+                                  .count = item[counts->words],
+                                  .mispredictions = item[counts->words + 1]};
+    if (has_branches)
+        record->to = end_of(records, item + 2);
+    return true;
+}
+
+const char *bat_records_name(const struct bat_records *records, uint32_t name, bool *is_escaped)
+{
+    *is_escaped = false;
+    if (name == BAT_NAME_UNKNOWN)
+        return "[unknown]";
+    if (name < records->function_count)
+        return records->symbols[name].name;
+    *is_escaped = true;
+    return bat_strings_get(&records->extra_names, name - records->function_count);
+}
+
+/* --- fdata inputs ------------------------------------------------------------------------- */
+
+/* The binary's functions by escaped name. */
+struct name_index {
+    struct bat_strings names;
+    uint32_t *functions; /* for each name: the first function with it */
+};
+
+static void free_index(struct name_index *index)
+{
+    bat_strings_free(&index->names);
+    free(index->functions);
+}
+
+static enum bat_code index_names(const struct bat_records *records, struct name_index *index)
+{
+    index->functions = malloc(((size_t)records->function_count + 1) * sizeof(*index->functions));
+    size_t capacity = 256;
+    char *buffer = malloc(capacity);
+    enum bat_code code = index->functions && buffer ? BAT_OK : BAT_ERR_MEMORY;
+    for (uint32_t i = 0; i < records->function_count && code == BAT_OK; i++) {
+        const char *name = records->symbols[i].name;
+        size_t length = strlen(name);
+        size_t needed = BAT_NAME_ESCAPED_BYTE * length + 1;
+        if (needed > capacity) {
+            char *grown = realloc(buffer, needed * 2);
+            if (!grown) {
+                code = BAT_ERR_MEMORY;
+                break;
+            }
+            buffer = grown;
+            capacity = needed * 2;
+        }
+        uint32_t before = index->names.count;
+        uint32_t number;
+        size_t size = (size_t)(bat_escape_name(buffer, name, length) - buffer);
+        code = bat_strings_add(&index->names, buffer, size, &number);
+        if (code == BAT_OK && number == before)
+            index->functions[number] = i;
+    }
+    free(buffer);
+    return code;
+}
+
+static int compare_names(const void *left, const void *right, void *names)
+{
+    return strcmp(bat_strings_get(names, *(const uint32_t *)left),
+                  bat_strings_get(names, *(const uint32_t *)right));
+}
+
+/* The indices of names in alphabetical order. The caller frees them. NULL without memory. */
+static uint32_t *sort_names(const struct bat_strings *names)
+{
+    uint32_t *order = malloc(((size_t)names->count + 1) * sizeof(*order));
+    if (!order)
+        return NULL;
+    for (uint32_t i = 0; i < names->count; i++)
+        order[i] = i;
+    qsort_r(order, names->count, sizeof(*order), compare_names, (void *)names);
+    return order;
+}
+
+/*
+ * For each name of an fdata input, find or make its name in the records. New names are added in
+ * alphabetical order, because records are sorted by them and must not depend on the order of
+ * reading.
+ */
+static enum bat_code map_names(struct bat_records *records, const struct bat_strings *names,
+                               const struct name_index *index, uint32_t *numbers)
+{
+    uint32_t *order = sort_names(names);
+    enum bat_code code = order ? BAT_OK : BAT_ERR_MEMORY;
+    for (uint32_t i = 0; i < names->count && code == BAT_OK; i++) {
+        uint32_t *number = &numbers[order[i]];
+        const char *name = bat_strings_get(names, order[i]);
+        uint32_t known = bat_strings_find(&index->names, name, strlen(name));
+        if (known != BAT_NONE) {
+            *number = index->functions[known];
+        } else if (strcmp(name, "[unknown]") == 0) {
+            *number = BAT_NAME_UNKNOWN;
+        } else {
+            code = bat_strings_add(&records->extra_names, name, strlen(name), number);
+            *number += records->function_count;
+        }
+    }
+    free(order);
+    return code;
+}
+
+static enum bat_code add_renamed(struct bat_counts *counts, const struct bat_counts *from,
+                                 const uint32_t *numbers)
+{
+    enum bat_code code = BAT_OK;
+    for (uint32_t i = 0; i < from->count && code == BAT_OK; i++) {
+        const uint64_t *item = bat_counts_item(from, i);
+        uint64_t key[BAT_COUNTS_MAX_WORDS];
+        for (uint32_t word = 0; word < from->words; word += 2) {
+            key[word] = bat_fdata_word((uint32_t)(item[word] >> 32), numbers[(uint32_t)item[word]]);
+            key[word + 1] = item[word + 1];
+        }
+        code = bat_counts_add(counts, key, item[from->words], item[from->words + 1]);
+    }
+    return code;
+}
+
+/* fdata must match the records: of a BOLTed binary or not, and of branches or of samples. */
+static enum bat_code check_header(const struct bat_records *records, const struct bat_fdata *fdata,
+                                  struct bat_error *error)
+{
+    bool is_bolted = bat_records_have_note(records);
+    if (is_bolted && !fdata->bolted)
+        return bat_fail(
+            error, BAT_ERR_MISMATCH,
+            "expected fdata of a BOLTed binary (\"boltedcollection\" in its first line), "
+            "found fdata without it");
+    if (!is_bolted && fdata->bolted)
+        return bat_fail(error, BAT_ERR_MISMATCH,
+                        "expected fdata of a binary without a BAT note, found fdata of a BOLTed "
+                        "one (\"boltedcollection\" in its first line)");
+    if (fdata->no_lbr != (records->kind == BAT_PROFILE_SAMPLES))
+        return bat_fail(error, BAT_ERR_MISMATCH, "expected fdata of %s, found %s",
+                        fdata->no_lbr ? "branches" : "basic samples (no_lbr)",
+                        fdata->no_lbr ? "basic samples (no_lbr)" : "branches");
+    return BAT_OK;
+}
+
+enum bat_code bat_records_add_fdata(struct bat_records *records, const struct bat_profile *profile,
+                                    struct bat_error *error)
+{
+    const struct bat_fdata *fdata = &profile->fdata;
+    if (!fdata->seen)
+        return BAT_OK;
+    enum bat_code code = check_header(records, fdata, error);
+    if (code != BAT_OK)
+        return code;
+    struct name_index index = {0};
+    uint32_t *numbers = malloc(((size_t)fdata->names.count + 1) * sizeof(*numbers));
+    code = numbers ? index_names(records, &index) : BAT_ERR_MEMORY;
+    if (code == BAT_OK)
+        code = map_names(records, &fdata->names, &index, numbers);
+    if (code == BAT_OK)
+        code = add_renamed(&records->branches, &fdata->branches, numbers);
+    if (code == BAT_OK)
+        code = add_renamed(&records->samples, &fdata->samples, numbers);
+    free(numbers);
+    free_index(&index);
+    if (code == BAT_ERR_RANGE)
+        return bat_fail(error, code,
+                        "expected counts that add up to less than 2^64 for each record, found "
+                        "more");
+    if (code != BAT_OK)
+        return bat_fail(error, code, "not enough memory for the fdata records");
+    return BAT_OK;
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * The records of the input binary that a translation makes, and that fdata and YAML are written
+ * from. Internal to the library.
+ */
+#ifndef BAT_PROFILE_TRANSLATE_RECORDS_H
+#define BAT_PROFILE_TRANSLATE_RECORDS_H
+
+#include "bat_profile.h"
+#include "binary/code/output_flow.h"
+#include "binary/functions/functions.h"
+#include "support/counts.h"
+#include "support/string_table.h"
+#include "tableless.h"
+
+/* The kinds of ends that translation makes: fdata's first digit of an end. */
+#define BAT_KIND_UNKNOWN 0u
+#define BAT_KIND_SYMBOL 1u
+
+/* The same for memory samples: the load read unknown data, or data with a symbol. */
+#define BAT_KIND_MEMORY_UNKNOWN 3u
+#define BAT_KIND_MEMORY 4u
+
+/* The name of an end that is in no function: "[unknown]". */
+#define BAT_NAME_UNKNOWN BAT_NONE
+
+/* Where YAML has a branch record. */
+enum bat_yaml_place {
+    BAT_YAML_NOWHERE,   /* left out: a memory access, or of a block that the note lacks */
+    BAT_YAML_SUCCESSOR, /* in succ: a branch or fall-through from a block to one of the function */
+    BAT_YAML_CALL,      /* in calls: a call or jump to a function */
+};
+
+/*
+ * An end is a word of bat_fdata_word(): a kind and a name. Names below function_count are indices
+ * of the binary's functions. The others, less function_count, are indices in extra_names: data, and
+ * names of fdata inputs that the binary does not have.
+ */
+struct bat_records {
+    struct bat_binary *binary;
+    struct bat_binary *input;  /* binary, if the records own it, without its file; or NULL */
+    const struct bat_map *map; /* of tables: binary's, or the BOLTed one's if binary is the input */
+    const struct bat_original *original; /* the paired input binary, or NULL */
+    const struct bat_elf *symbols_elf;   /* the file with symbols; NULL: the binary's own */
+    struct bat_functions *functions;
+    const struct bat_function_symbol *symbols; /* function_count */
+    struct bat_function_symbol *renamed;       /* owned symbols with the input's names, or NULL */
+    uint32_t function_count;
+    uint32_t *tables;       /* for each function its BAT table, or BAT_NONE */
+    uint32_t *block_counts; /* for each function its number of blocks; 0 if not known. NULL if the
+                               binary has a note */
+    struct bat_strings extra_names;
+
+    enum bat_profile_kind kind;
+    struct bat_counts branches; /* from, offset, to, offset: count, mispredictions */
+    struct bat_counts samples;  /* name, offset: count */
+    bool is_parity;             /* perf2bolt's records, not only those that llvm-bolt accepts */
+    /* Function, offset: how much of the record from there to the function's own start is
+       fall-throughs, not calls of itself. Only needed with is_parity. */
+    struct bat_counts starts_reached;
+    uint8_t *yaml_places; /* for each of branches: enum bat_yaml_place */
+    /* Function without a table, offset: id of the secondary entry point there. */
+    struct bat_counts entry_ids;
+    struct bat_strings events;
+    struct bat_translate_counters counters;
+
+    /* The binary's code that was read. It is kept after the translation for bat_records_judge(). */
+    struct bat_uncovered uncovered; /* functions without a table that traces run through */
+    struct bat_output_flows *flows; /* NULL until the first bat_records_flow() */
+};
+
+/* The name of an end, as a C string: without escapes for functions, escaped for extra names. */
+const char *bat_records_name(const struct bat_records *records, uint32_t name, bool *is_escaped);
+
+/* The output's code of a hot table's function, read once; owned by records. */
+enum bat_code bat_records_flow(struct bat_records *records, uint32_t hot,
+                               const struct bat_output_flow **flow, struct bat_error *error);
+
+/* Free the code that was read. */
+void bat_records_forget_code(struct bat_records *records);
+
+/*
+ * Fill yaml_places. branches must be sorted. Decides by the input's code where that is at hand (for
+ * the functions in uncovered), otherwise by the note and the output's code. Time is n log n in the
+ * records of functions.
+ */
+enum bat_code bat_records_find_places(struct bat_records *records, struct bat_error *error);
+
+/* Add a profile's fdata records. Names that the binary has become its functions. */
+enum bat_code bat_records_add_fdata(struct bat_records *records, const struct bat_profile *profile,
+                                    struct bat_error *error);
+
+/*
+ * Fill entry_ids for branches from functions that have a table. symbols may be NULL: the binary's
+ * own.
+ */
+enum bat_code bat_records_find_entries(struct bat_records *records, const struct bat_elf *symbols,
+                                       struct bat_error *error);
+
+#endif

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Finds the secondary entry points, in functions without a table, that records enter: by the blocks
+ * of their code.
+ */
+#include <stdlib.h>
+
+#include "profile/profile.h"
+#include "records.h"
+#include "tableless.h"
+
+static bool is_function(const struct bat_records *records, uint64_t word)
+{
+    return word >> 32 == BAT_KIND_SYMBOL && (uint32_t)word < records->function_count;
+}
+
+/* True for a branch from a function with a table to one without, but not to its start. */
+static bool may_enter(const struct bat_records *records, const uint64_t *item)
+{
+    return is_function(records, item[0]) && is_function(records, item[2]) && item[3] != 0 &&
+           records->tables[(uint32_t)item[0]] != BAT_NONE &&
+           records->tables[(uint32_t)item[2]] == BAT_NONE &&
+           !(records->symbols[(uint32_t)item[2]].flags & BAT_FUNCTION_PLT);
+}
+
+static enum bat_code add_id(struct bat_records *records, struct bat_uncovered *uncovered,
+                            const uint64_t *item, struct bat_error *error)
+{
+    const uint64_t key[2] = {(uint32_t)item[2], item[3]};
+    if (bat_counts_find(&records->entry_ids, key))
+        return BAT_OK;
+    const struct bat_code_blocks *blocks;
+    enum bat_code code = bat_uncovered_blocks(uncovered, (uint32_t)item[2], &blocks, error);
+    if (code != BAT_OK)
+        return code;
+    code = bat_counts_add(&records->entry_ids, key, bat_code_entry_id(blocks, item[3]), 0);
+    return code == BAT_OK ? BAT_OK : bat_fail(error, code, "not enough memory for entry points");
+}
+
+enum bat_code bat_records_find_entries(struct bat_records *records, const struct bat_elf *symbols,
+                                       struct bat_error *error)
+{
+    uint8_t *wanted = calloc((size_t)records->function_count + 1, 1);
+    if (!wanted)
+        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for entry points");
+    bool has_any = false;
+    for (uint32_t i = 0; i < records->branches.count; i++) {
+        const uint64_t *item = bat_counts_item(&records->branches, i);
+        if (may_enter(records, item))
+            wanted[(uint32_t)item[2]] = has_any = true;
+    }
+    struct bat_uncovered uncovered = {0};
+    enum bat_code code = BAT_OK;
+    if (has_any)
+        code = bat_uncovered_open(&uncovered, records->binary->elf, symbols, records->functions,
+                                  wanted, error);
+    free(wanted);
+    for (uint32_t i = 0; has_any && i < records->branches.count && code == BAT_OK; i++) {
+        const uint64_t *item = bat_counts_item(&records->branches, i);
+        if (may_enter(records, item))
+            code = add_id(records, &uncovered, item, error);
+    }
+    bat_uncovered_close(&uncovered);
+    return code;
+}

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Finds the place of each record in YAML. fdata has addresses only. YAML has successors of blocks
+ * and calls, so a record to the start of its own function must be known as a jump or a recursive
+ * call; and its blocks are those of the note, so records of other blocks are left out.
+ */
+#include <stdlib.h>
+
+#include "bat_decoder.h"
+#include "binary/original/original.h"
+#include "profile/profile.h"
+#include "records.h"
+
+/* The calls of one function that have an entry in the note; kept for its further records. */
+struct own_calls {
+    uint32_t function;
+    uint32_t *offsets; /* in the input, ascending */
+    size_t count;
+};
+
+static int by_offset(const void *left, const void *right)
+{
+    uint32_t a = *(const uint32_t *)left;
+    uint32_t b = *(const uint32_t *)right;
+    return (a > b) - (a < b);
+}
+
+static enum bat_code fail_memory(struct bat_error *error)
+{
+    return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for the places of records in YAML");
+}
+
+static size_t count_entries(const struct bat_map *map, uint32_t hot)
+{
+    size_t count = map->functions[hot].entry_count;
+    for (uint32_t i = map->fragment_start[hot]; i < map->fragment_start[hot + 1]; i++)
+        count += map->functions[map->fragments[i]].entry_count;
+    return count;
+}
+
+/* Add the input offsets of a table's entries where the output has calls. */
+static void add_calls(const struct bat_records *records, uint32_t table, struct own_calls *calls)
+{
+    const struct bat_map *map = records->map;
+    const struct bat_function *function = &map->functions[table];
+    for (uint32_t i = 0; i < function->entry_count; i++) {
+        uint32_t entry = function->first_entry + i;
+        uint64_t address = function->address + map->output_offsets[entry];
+        struct bat_instruction instruction;
+        if (bat_original_decode(records->binary->elf, address, &instruction) &&
+            (instruction.kind == BAT_INSTRUCTION_CALL ||
+             instruction.kind == BAT_INSTRUCTION_INDIRECT_CALL))
+            calls->offsets[calls->count++] = map->input_offsets[entry] >> 1;
+    }
+}
+
+static enum bat_code read_calls(const struct bat_records *records, uint32_t function,
+                                struct own_calls *calls, struct bat_error *error)
+{
+    const struct bat_map *map = records->map;
+    uint32_t hot = bat_map_parent(map, records->tables[function]);
+    free(calls->offsets);
+    calls->function = function;
+    calls->count = 0;
+    calls->offsets = malloc((count_entries(map, hot) + 1) * sizeof(*calls->offsets));
+    if (!calls->offsets)
+        return fail_memory(error);
+    add_calls(records, hot, calls);
+    for (uint32_t i = map->fragment_start[hot]; i < map->fragment_start[hot + 1]; i++)
+        add_calls(records, map->fragments[i], calls);
+    qsort(calls->offsets, calls->count, sizeof(*calls->offsets), by_offset);
+    return BAT_OK;
+}
+
+/* Decide by the note and the output's code: a call if the entry is one in the output. */
+static enum bat_code is_no_call(const struct bat_records *records, const uint64_t *item,
+                                struct own_calls *calls, bool *is_jump, struct bat_error *error)
+{
+    uint32_t function = (uint32_t)item[0];
+    enum bat_code code = BAT_OK;
+    *is_jump = false;
+    if (records->tables[function] == BAT_NONE || item[1] > UINT32_MAX)
+        return BAT_OK;
+    if (calls->function != function)
+        code = read_calls(records, function, calls, error);
+    if (code != BAT_OK)
+        return code;
+    uint32_t offset = (uint32_t)item[1];
+    *is_jump = !calls->offsets ||
+               !bsearch(&offset, calls->offsets, calls->count, sizeof(offset), by_offset);
+    return BAT_OK;
+}
+
+/* Decide by the input's code. */
+static bool is_input_jump(const struct bat_records *records, const uint64_t *item)
+{
+    uint64_t address = records->symbols[(uint32_t)item[0]].address + item[1];
+    struct bat_instruction instruction;
+    return bat_original_decode(records->binary->elf, address, &instruction) &&
+           (instruction.kind == BAT_INSTRUCTION_JUMP ||
+            instruction.kind == BAT_INSTRUCTION_CONDITIONAL);
+}
+
+/* Find the place of a record to the start of its own function. */
+static enum bat_code find_jump(const struct bat_records *records, const uint64_t *item,
+                               struct own_calls *calls, uint8_t *place, struct bat_error *error)
+{
+    bool is_jump = false;
+    enum bat_code code = BAT_OK;
+    if (bat_records_have_note(records))
+        code = is_no_call(records, item, calls, &is_jump, error);
+    else
+        is_jump = is_input_jump(records, item);
+    if (is_jump)
+        *place = BAT_YAML_SUCCESSOR;
+    return code;
+}
+
+/* --- Blocks that the note lacks --------------------------------------------------------------- */
+
+/* The blocks of one input function, by the note and by its code. */
+struct both_blocks {
+    struct bat_block *noted;
+    uint32_t count; /* of noted */
+    const struct bat_code_blocks *code;
+};
+
+/* True if the note lists the block of the code that holds an offset. */
+static bool has_block(const struct both_blocks *blocks, uint64_t offset)
+{
+    uint32_t noted = bat_block_at(blocks->noted, blocks->count, offset);
+    uint32_t block = bat_code_block_at(blocks->code, offset);
+    return noted != BAT_NONE && block != BAT_NONE &&
+           blocks->noted[noted].input_offset == blocks->code->all[block].start;
+}
+
+/* Leave out the records of blocks that the note lacks. */
+static void leave_out(struct bat_records *records, const struct both_blocks *blocks, uint32_t first,
+                      uint32_t end)
+{
+    for (uint32_t i = first; i < end; i++) {
+        const uint64_t *item = bat_counts_item(&records->branches, i);
+        uint8_t place = records->yaml_places[i];
+        if (place != BAT_YAML_NOWHERE &&
+            (!has_block(blocks, item[1]) ||
+             (place == BAT_YAML_SUCCESSOR && !has_block(blocks, item[3]))))
+            records->yaml_places[i] = BAT_YAML_NOWHERE;
+    }
+}
+
+/*
+ * Check the records first to end - 1, which are of one input function with a table. YAML would give
+ * records of blocks that the note lacks to the blocks before them.
+ */
+static enum bat_code check_blocks(struct bat_records *records, uint32_t function, uint32_t first,
+                                  uint32_t end, struct bat_error *error)
+{
+    uint32_t table = records->tables[function];
+    uint32_t capacity = bat_map_blocks(records->map, table, NULL, 0);
+    struct both_blocks blocks = {.noted = malloc(((size_t)capacity + 1) * sizeof(*blocks.noted))};
+    if (!blocks.noted)
+        return fail_memory(error);
+    blocks.count = bat_map_blocks(records->map, table, blocks.noted, capacity);
+    enum bat_code code = BAT_OK;
+    if (blocks.count < records->map->functions[table].input_block_count)
+        code = bat_uncovered_blocks(&records->uncovered, function, &blocks.code, error);
+    if (code == BAT_OK && blocks.code && blocks.code->count != 0)
+        leave_out(records, &blocks, first, end);
+    free(blocks.noted);
+    return code;
+}
+
+/* --- All records ------------------------------------------------------------------------------ */
+
+static bool is_function(const struct bat_records *records, uint64_t word)
+{
+    return word >> 32 == BAT_KIND_SYMBOL && (uint32_t)word < records->function_count;
+}
+
+/* The place of a record by its ends alone: one to its own function's start counts as a call. */
+static enum bat_yaml_place place_of(const uint64_t *item)
+{
+    if (item[0] >> 32 > BAT_KIND_SYMBOL || item[2] >> 32 > BAT_KIND_SYMBOL)
+        return BAT_YAML_NOWHERE;
+    return item[0] == item[2] && item[3] != 0 ? BAT_YAML_SUCCESSOR : BAT_YAML_CALL;
+}
+
+static enum bat_code find_jumps(struct bat_records *records, struct bat_error *error)
+{
+    struct own_calls calls = {.function = BAT_NONE};
+    enum bat_code code = BAT_OK;
+    for (uint32_t i = 0; i < records->branches.count && code == BAT_OK; i++) {
+        const uint64_t *item = bat_counts_item(&records->branches, i);
+        if (item[0] == item[2] && item[3] == 0 && is_function(records, item[0]))
+            code = find_jump(records, item, &calls, &records->yaml_places[i], error);
+    }
+    free(calls.offsets);
+    return code;
+}
+
+static enum bat_code find_unknown_blocks(struct bat_records *records, struct bat_error *error)
+{
+    const struct bat_counts *branches = &records->branches;
+    enum bat_code code = BAT_OK;
+    for (uint32_t i = 0, end; i < branches->count && code == BAT_OK; i = end) {
+        uint64_t word = bat_counts_item(branches, i)[0];
+        for (end = i + 1; end < branches->count && bat_counts_item(branches, end)[0] == word; end++)
+            continue;
+        uint32_t function = (uint32_t)word;
+        if (is_function(records, word) && records->tables[function] != BAT_NONE &&
+            bat_uncovered_has(&records->uncovered, function))
+            code = check_blocks(records, function, i, end, error);
+    }
+    return code;
+}
+
+enum bat_code bat_records_find_places(struct bat_records *records, struct bat_error *error)
+{
+    uint32_t count = records->branches.count;
+    records->yaml_places = malloc((size_t)count + 1);
+    if (!records->yaml_places)
+        return fail_memory(error);
+    for (uint32_t i = 0; i < count; i++)
+        records->yaml_places[i] = (uint8_t)place_of(bat_counts_item(&records->branches, i));
+    if (records->is_parity)
+        return BAT_OK;
+    enum bat_code code = find_jumps(records, error);
+    if (code == BAT_OK && !bat_records_have_note(records))
+        code = find_unknown_blocks(records, error);
+    return code;
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * The state of a translation, from samples of a BOLTed binary to records of its input binary, which
+ * translate.c and translate_flow.c share. Internal to them.
+ */
+#ifndef BAT_PROFILE_TRANSLATE_TRANSLATION_H
+#define BAT_PROFILE_TRANSLATE_TRANSLATION_H
+
+#include "profile/profile.h"
+#include "records.h"
+
+struct translation {
+    const struct bat_profile *profile;
+    const struct bat_profile *fdata_of;   /* its fdata records are added */
+    const struct bat_original *hashes_of; /* its note has the hashes; NULL: the binary's own note */
+    struct bat_translate_options options;
+    struct bat_records *records;
+    struct bat_counts_batch batch; /* not yet in records->branches */
+    uint8_t *touched;              /* for each function: it has samples */
+    struct bat_error *error;
+};
+
+/* An address translated to the input binary. */
+struct place {
+    uint32_t function; /* for a fragment its parent; BAT_NONE outside of functions */
+    uint64_t offset;   /* in that function of the input binary; 0 outside of functions */
+};
+
+/* A trace with its counts: an item of the profile's traces. */
+struct trace {
+    uint64_t branch;
+    uint64_t from;
+    uint64_t to;
+    uint64_t count;
+    uint64_t mispredictions;
+};
+
+static inline const struct bat_map *translation_map(const struct translation *translation)
+{
+    return translation->records->binary->map;
+}
+
+static inline uint32_t translation_function(const struct translation *translation, uint64_t address)
+{
+    return bat_functions_find(translation->records->functions, address);
+}
+
+/* The parent function of a fragment; any other function itself. */
+uint32_t translation_parent(const struct translation *translation, uint32_t function);
+
+/* Translate an address to the input by the note alone (BAT.md 8.1). */
+struct place translation_place(const struct translation *translation, uint64_t address,
+                               bool is_branch_source);
+
+/* Count a function as one with samples, and `count` of them if it has no table. */
+void translation_touch(struct translation *translation, uint32_t function, uint64_t count);
+
+/* Add a record. */
+enum bat_code translation_add(struct translation *translation, struct place from, struct place to,
+                              uint64_t count, uint64_t mispredictions);
+
+/* Add a record from one offset of a function to another, for a jump or fall-through, not a call. */
+enum bat_code translation_add_inside(struct translation *translation, uint32_t function,
+                                     uint64_t from, uint64_t to, uint64_t count,
+                                     uint64_t mispredictions);
+
+/*
+ * Add the records of a trace's branch, whose source is in a function with a table, as far as
+ * llvm-bolt accepts them. from and to are its ends by the note alone.
+ */
+enum bat_code translation_flow_branch(struct translation *translation, const struct trace *trace,
+                                      struct place from, struct place to);
+
+/* Add the records of a fall-through from an address in a function with a table to trace->to. */
+enum bat_code translation_flow_run(struct translation *translation, uint32_t function,
+                                   uint64_t from, const struct trace *trace);
+
+#endif

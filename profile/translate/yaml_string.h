@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* YAML strings of any bytes. Internal to the library. */
+#ifndef BAT_PROFILE_TRANSLATE_YAML_STRING_H
+#define BAT_PROFILE_TRANSLATE_YAML_STRING_H
+
+#include "support/text_writer.h"
+
+/*
+ * Write a C string in single quotes, or in double quotes if it has characters that need escapes;
+ * these are read back as the same characters. A byte that is not UTF-8, for which YAML has no form,
+ * is written as four characters such as \x9b.
+ */
+void bat_yaml_string(struct bat_text_writer *text, const char *string);
+
+#endif

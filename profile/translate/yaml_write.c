@@ -1,0 +1,440 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Writes records as BOLT's YAML profile: spec/profiles.md 4. */
+#include <stdlib.h>
+
+#include "bat_decoder.h"
+#include "profile/profile.h"
+#include "records.h"
+#include "support/key_sort.h"
+#include "support/text_writer.h"
+#include "yaml_string.h"
+
+/* One block of the function that is being written. */
+struct yaml_block {
+    uint64_t hash;
+    uint64_t exec;
+    uint32_t index;
+    uint32_t first; /* the records from it: indices in records->branches */
+    uint32_t count;
+};
+
+struct yaml_writer {
+    struct bat_text_writer text;
+    const struct bat_records *records;
+    const struct bat_map *map;
+    uint32_t *entries; /* records into another function, or to their own start; by target */
+    uint32_t entry_count;
+    struct bat_block *blocks;
+    struct yaml_block *yaml_blocks;
+    uint32_t block_capacity;
+    struct bat_error *error;
+};
+
+static const uint64_t *record(const struct yaml_writer *writer, uint32_t i)
+{
+    return bat_counts_item(&writer->records->branches, i);
+}
+
+static bool is_function(const struct yaml_writer *writer, uint64_t word)
+{
+    return word >> 32 == BAT_KIND_SYMBOL && (uint32_t)word < writer->records->function_count;
+}
+
+/* The place of a record in YAML: enum bat_yaml_place. */
+static uint8_t place_of(const struct yaml_writer *writer, uint32_t i)
+{
+    return writer->records->yaml_places[i];
+}
+
+/* The part of a record's count that is perf2bolt's fall-throughs to the function's own start. */
+static uint64_t fallthrough_count(const struct yaml_writer *writer, const uint64_t *item)
+{
+    if (item[0] != item[2] || item[3] != 0 || !is_function(writer, item[0]))
+        return 0;
+    const uint64_t key[2] = {(uint32_t)item[0], item[1]};
+    const uint64_t *found = bat_counts_find(&writer->records->starts_reached, key);
+    return found ? found[2] : 0;
+}
+
+/*
+ * How often a record enters another function, or its own at the start. llvm-bolt counts jumps as
+ * entries, too. perf2bolt writes a fall-through to the start as a call, but counts no entry.
+ */
+static uint64_t entry_count(const struct yaml_writer *writer, const uint64_t *item)
+{
+    return writer->records->is_parity ? item[4] - fallthrough_count(writer, item) : item[4];
+}
+
+static enum bat_code fail_memory(struct bat_error *error)
+{
+    return bat_fail(error, BAT_ERR_MEMORY, "not enough memory to write YAML");
+}
+
+/* --- Entries by target -------------------------------------------------------------------- */
+
+static enum bat_code sort_entries(struct yaml_writer *writer)
+{
+    uint32_t all = writer->records->branches.count;
+    struct bat_sort_key *keys = malloc(2 * ((size_t)all + 1) * sizeof(*keys));
+    writer->entries = malloc(((size_t)all + 1) * sizeof(*writer->entries));
+    if (!writer->entries || !keys) {
+        free(keys);
+        return fail_memory(writer->error);
+    }
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < all; i++) {
+        const uint64_t *item = record(writer, i);
+        bool is_inside = item[0] == item[2] && item[3] != 0;
+        if (item[0] >> 32 <= BAT_KIND_SYMBOL && is_function(writer, item[2]) && !is_inside)
+            keys[count++] = (struct bat_sort_key){.key = item[3], .value = i};
+    }
+    struct bat_sort_key *spare = keys + count;
+    struct bat_sort_key *sorted = bat_sort_keys(keys, spare, count);
+    for (uint32_t i = 0; i < count; i++)
+        sorted[i].key = record(writer, (uint32_t)sorted[i].value)[2];
+    sorted = bat_sort_keys(sorted, sorted == keys ? spare : keys, count);
+    for (uint32_t i = 0; i < count; i++)
+        writer->entries[i] = (uint32_t)sorted[i].value;
+    writer->entry_count = count;
+    free(keys);
+    return BAT_OK;
+}
+
+/* --- One function ------------------------------------------------------------------------- */
+
+/* The records of one function, as a source and as a target. */
+struct function_records {
+    uint32_t function;
+    uint32_t first; /* indices in records->branches: first to end - 1 */
+    uint32_t end;
+    uint32_t first_entry; /* indices in writer->entries */
+    uint32_t end_entry;
+};
+
+static uint64_t executions(const struct yaml_writer *writer, const struct function_records *ranges)
+{
+    uint64_t count = 0;
+    for (uint32_t i = ranges->first_entry; i < ranges->end_entry; i++) {
+        const uint64_t *item = record(writer, writer->entries[i]);
+        if (item[3] == 0)
+            count += entry_count(writer, item);
+    }
+    return count;
+}
+
+static void write_number(struct bat_text_writer *text, const char *before, uint64_t value)
+{
+    bat_text_string(text, before);
+    char *at = bat_text_room(text, 32);
+    bat_text_end(text, bat_put_decimal(at, value));
+}
+
+static void write_hash(struct bat_text_writer *text, const char *before, uint64_t value)
+{
+    bat_text_string(text, before);
+    char *at = bat_text_room(text, 32);
+    at = bat_put_text(at, "0x");
+    bat_text_end(text, bat_put_upper_hex(at, value));
+}
+
+/* The number of a function in the file; 0 for an unknown one. */
+static uint32_t function_id(const struct yaml_writer *writer, uint64_t word)
+{
+    return is_function(writer, word) ? (uint32_t)word + 1 : 0;
+}
+
+static void write_function_head(struct yaml_writer *writer, const struct function_records *ranges,
+                                uint64_t hash, uint32_t block_count)
+{
+    struct bat_text_writer *text = &writer->text;
+    bat_text_string(text, "  - name:            ");
+    bat_yaml_string(text, writer->records->symbols[ranges->function].name);
+    write_number(text, "\n    fid:             ", ranges->function + 1u);
+    write_hash(text, "\n    hash:            ", hash);
+    write_number(text, "\n    exec:            ", executions(writer, ranges));
+    write_number(text, "\n    nblocks:         ", block_count);
+    bat_text_string(text, "\n");
+}
+
+/* The id of the secondary entry point that a call goes to, or 0. */
+static uint32_t call_discriminator(const struct yaml_writer *writer, const uint64_t *item)
+{
+    if (!is_function(writer, item[2]))
+        return 0;
+    uint32_t table = writer->records->tables[(uint32_t)item[2]];
+    if (table != BAT_NONE)
+        return bat_map_secondary_id(writer->map, table, item[3]);
+    const uint64_t key[2] = {(uint32_t)item[2], item[3]};
+    const uint64_t *found = bat_counts_find(&writer->records->entry_ids, key);
+    return found ? (uint32_t)found[2] : 0;
+}
+
+static void write_successors(struct yaml_writer *writer, const struct yaml_block *block,
+                             uint32_t block_count)
+{
+    struct bat_text_writer *text = &writer->text;
+    const char *separator = "        succ:            [ ";
+    for (uint32_t i = block->first; i < block->first + block->count; i++) {
+        const uint64_t *item = record(writer, i);
+        if (place_of(writer, i) != BAT_YAML_SUCCESSOR)
+            continue;
+        uint32_t to = bat_block_at(writer->blocks, block_count, item[3]);
+        bat_text_string(text, separator);
+        write_number(text, "{ bid: ", to == BAT_NONE ? 0 : writer->blocks[to].index);
+        write_number(text, ", cnt: ", item[4]);
+        if (item[5] != 0)
+            write_number(text, ", mis: ", item[5]);
+        bat_text_string(text, " }");
+        separator = ", ";
+    }
+    if (separator[0] == ',')
+        bat_text_string(text, " ]\n");
+}
+
+static void write_calls(struct yaml_writer *writer, const struct yaml_block *block,
+                        uint64_t block_offset)
+{
+    struct bat_text_writer *text = &writer->text;
+    const char *separator = "        calls:           [ ";
+    for (uint32_t i = block->first; i < block->first + block->count; i++) {
+        const uint64_t *item = record(writer, i);
+        if (place_of(writer, i) != BAT_YAML_CALL)
+            continue;
+        bat_text_string(text, separator);
+        write_hash(text, "{ off: ", item[1] - block_offset);
+        write_number(text, ", fid: ", function_id(writer, item[2]));
+        uint32_t discriminator = call_discriminator(writer, item);
+        if (discriminator != 0)
+            write_number(text, ", disc: ", discriminator);
+        write_number(text, ", cnt: ", item[4]);
+        if (item[5] != 0)
+            write_number(text, ", mis: ", item[5]);
+        bat_text_string(text, " }");
+        separator = ", ";
+    }
+    if (separator[0] == ',')
+        bat_text_string(text, " ]\n");
+}
+
+/* True if the block was entered, or a record from it has a count. */
+static bool has_counts(const struct yaml_writer *writer, const struct yaml_block *block)
+{
+    for (uint32_t i = block->first; i < block->first + block->count; i++)
+        if (place_of(writer, i) != BAT_YAML_NOWHERE && record(writer, i)[4] != 0)
+            return true;
+    return block->exec != 0;
+}
+
+static void write_block(struct yaml_writer *writer, uint32_t block, uint32_t block_count)
+{
+    struct bat_text_writer *text = &writer->text;
+    const struct yaml_block *yaml = &writer->yaml_blocks[block];
+    write_number(text, "      - bid:             ", yaml->index);
+    bat_text_string(text, "\n        insns:           0");
+    write_hash(text, "\n        hash:            ", yaml->hash);
+    if (yaml->exec != 0)
+        write_number(text, "\n        exec:            ", yaml->exec);
+    bat_text_string(text, "\n");
+    write_successors(writer, yaml, block_count);
+    write_calls(writer, yaml, writer->blocks[block].input_offset);
+}
+
+/* Read the function's blocks into writer->blocks; *count may be 0. */
+static enum bat_code load_blocks(struct yaml_writer *writer, uint32_t table, uint32_t *count)
+{
+    *count = bat_map_blocks(writer->map, table, writer->blocks, writer->block_capacity);
+    if (*count <= writer->block_capacity)
+        return BAT_OK;
+    uint32_t capacity = *count;
+    free(writer->blocks);
+    free(writer->yaml_blocks);
+    writer->blocks = malloc((size_t)capacity * sizeof(*writer->blocks));
+    writer->yaml_blocks = malloc((size_t)capacity * sizeof(*writer->yaml_blocks));
+    writer->block_capacity = capacity;
+    if (!writer->blocks || !writer->yaml_blocks)
+        return fail_memory(writer->error);
+    *count = bat_map_blocks(writer->map, table, writer->blocks, capacity);
+    return BAT_OK;
+}
+
+/* Give each block its records and its executions. Records ascend by offset, as blocks do. */
+static void fill_blocks(struct yaml_writer *writer, const struct function_records *ranges,
+                        uint32_t block_count)
+{
+    for (uint32_t i = 0; i < block_count; i++)
+        writer->yaml_blocks[i] = (struct yaml_block){.hash = writer->blocks[i].hash,
+                                                     .index = writer->blocks[i].index,
+                                                     .first = ranges->first};
+    uint32_t block_after = 0; /* the first block above the record's offset */
+    for (uint32_t i = ranges->first; i < ranges->end; i++) {
+        while (block_after < block_count &&
+               writer->blocks[block_after].input_offset <= record(writer, i)[1])
+            block_after++;
+        if (block_after == 0)
+            continue;
+        uint32_t block = block_after - 1;
+        if (writer->yaml_blocks[block].count++ == 0)
+            writer->yaml_blocks[block].first = i;
+    }
+    for (uint32_t i = ranges->first_entry; i < ranges->end_entry; i++) {
+        const uint64_t *item = record(writer, writer->entries[i]);
+        uint32_t block = bat_block_at(writer->blocks, block_count, item[3]);
+        if (block != BAT_NONE && writer->blocks[block].input_offset == item[3])
+            writer->yaml_blocks[block].exec += entry_count(writer, item);
+    }
+}
+
+static enum bat_code write_function(struct yaml_writer *writer,
+                                    const struct function_records *ranges)
+{
+    uint32_t table = writer->records->tables[ranges->function];
+    if (table == BAT_NONE) {
+        const uint32_t *block_counts = writer->records->block_counts;
+        write_function_head(writer, ranges, 0, block_counts ? block_counts[ranges->function] : 0);
+        return BAT_OK;
+    }
+    const struct bat_function *function = &writer->map->functions[table];
+    uint32_t count;
+    enum bat_code code = load_blocks(writer, table, &count);
+    if (code != BAT_OK)
+        return code;
+    write_function_head(writer, ranges, function->hash, function->input_block_count);
+    fill_blocks(writer, ranges, count);
+    bool is_first = true;
+    for (uint32_t i = 0; i < count; i++) {
+        if (!has_counts(writer, &writer->yaml_blocks[i]))
+            continue;
+        if (is_first)
+            bat_text_string(&writer->text, "    blocks:\n");
+        is_first = false;
+        write_block(writer, i, count);
+    }
+    if (is_first)
+        bat_text_string(&writer->text, "    blocks:          []\n");
+    return BAT_OK;
+}
+
+/* --- The file ----------------------------------------------------------------------------- */
+
+/* Write the functions that records name: either those with a table, or those without. */
+static enum bat_code write_functions(struct yaml_writer *writer, bool with_table)
+{
+    const struct bat_records *records = writer->records;
+    uint32_t next = 0;
+    uint32_t next_entry = 0;
+    for (uint32_t i = 0; i < records->function_count; i++) {
+        uint64_t word = bat_fdata_word(BAT_KIND_SYMBOL, i);
+        struct function_records ranges = {.function = i};
+        while (next < records->branches.count && record(writer, next)[0] < word)
+            next++;
+        ranges.first = next;
+        while (next < records->branches.count && record(writer, next)[0] == word)
+            next++;
+        ranges.end = next;
+        ranges.first_entry = next_entry;
+        while (next_entry < writer->entry_count &&
+               record(writer, writer->entries[next_entry])[2] == word)
+            next_entry++;
+        ranges.end_entry = next_entry;
+        bool is_named = ranges.first != ranges.end || ranges.first_entry != ranges.end_entry;
+        if (!is_named || (records->tables[i] != BAT_NONE) != with_table)
+            continue;
+        enum bat_code code = write_function(writer, &ranges);
+        if (code != BAT_OK)
+            return code;
+    }
+    return BAT_OK;
+}
+
+static void write_build_id(struct bat_text_writer *text, struct bat_elf *elf)
+{
+    size_t size;
+    const uint8_t *id = bat_elf_build_id(elf, &size);
+    if (!id || size > 256) {
+        bat_text_string(text, "'<unknown>'");
+        return;
+    }
+    /* In quotes, because an id of decimal digits alone would be a number. */
+    char *at = bat_text_room(text, 2 * size + 2);
+    *at++ = '\'';
+    for (size_t i = 0; i < size; i++) {
+        *at++ = "0123456789abcdef"[id[i] >> 4];
+        *at++ = "0123456789abcdef"[id[i] & 15];
+    }
+    *at++ = '\'';
+    bat_text_end(text, at);
+}
+
+/* Write all events as one string, separated by commas. */
+static enum bat_code write_events(struct yaml_writer *writer)
+{
+    const struct bat_strings *events = &writer->records->events;
+    size_t size = 1;
+    for (uint32_t i = 0; i < events->count; i++)
+        size += strlen(bat_strings_get(events, i)) + 1;
+    char *joined = malloc(size);
+    if (!joined)
+        return fail_memory(writer->error);
+    char *at = joined;
+    for (uint32_t i = 0; i < events->count; i++) {
+        at = bat_put_text(at, i ? "," : "");
+        at = bat_put_text(at, bat_strings_get(events, i));
+    }
+    *at = '\0';
+    bat_yaml_string(&writer->text, joined);
+    free(joined);
+    return BAT_OK;
+}
+
+static enum bat_code write_header(struct yaml_writer *writer)
+{
+    struct bat_text_writer *text = &writer->text;
+    const struct bat_records *records = writer->records;
+    bat_text_string(text, "---\nheader:\n  profile-version: 1\n  binary-name:     ");
+    bat_yaml_string(text, bat_elf_path(records->binary->elf));
+    bat_text_string(text, "\n  binary-build-id: ");
+    write_build_id(text, records->binary->elf);
+    bat_text_string(text, records->kind == BAT_PROFILE_BRANCHES
+                              ? "\n  profile-flags:   [ lbr ]"
+                              : "\n  profile-flags:   [ sample ]");
+    bat_text_string(text, "\n  profile-origin:  battranslate\n  profile-events:  ");
+    enum bat_code code = write_events(writer);
+    bat_text_string(text, "\n  dfs-order:       false\n  hash-func:       xxh3\n");
+    return code;
+}
+
+static enum bat_code write_file(struct yaml_writer *writer)
+{
+    enum bat_code code = write_header(writer);
+    if (code != BAT_OK)
+        return code;
+    /* BOLT's YAML has no form for basic samples of a BOLTed binary: the list stays empty. */
+    if (writer->records->kind == BAT_PROFILE_SAMPLES) {
+        bat_text_string(&writer->text, "functions:       []\n...\n");
+        return BAT_OK;
+    }
+    code = sort_entries(writer);
+    if (code != BAT_OK)
+        return code;
+    bat_text_string(&writer->text,
+                    bat_records_count(writer->records) ? "functions:\n" : "functions:       []\n");
+    code = write_functions(writer, false);
+    if (code == BAT_OK)
+        code = write_functions(writer, true);
+    bat_text_string(&writer->text, "...\n");
+    return code;
+}
+
+enum bat_code bat_records_write_yaml(const struct bat_records *records, struct bat_output *output,
+                                     struct bat_error *error)
+{
+    struct yaml_writer writer = {.records = records, .map = records->map, .error = error};
+    enum bat_code code = bat_text_begin(&writer.text, output, error);
+    if (code != BAT_OK)
+        return code;
+    code = bat_text_finish(&writer.text, write_file(&writer));
+    free(writer.entries);
+    free(writer.blocks);
+    free(writer.yaml_blocks);
+    return code;
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "array.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#define HUGE_PAGE ((size_t)2 << 20)
+
+void *bat_array_new(size_t count, size_t size)
+{
+    return bat_array_grow(NULL, count, size);
+}
+
+void *bat_array_grow(void *array, size_t count, size_t size)
+{
+    if (size != 0 && count > SIZE_MAX / size)
+        return NULL;
+    size_t bytes = count * size;
+    array = realloc(array, bytes > 0 ? bytes : 1);
+    if (array && bytes >= 2 * HUGE_PAGE) {
+        size_t before = (size_t)(-(uintptr_t)array & (HUGE_PAGE - 1));
+        /* Advice only: if the system refuses, small pages are used. */
+        madvise((char *)array + before, bytes - before, MADV_HUGEPAGE);
+    }
+    return array;
+}
+
+void *bat_array_shrink(void *array, size_t count, size_t size)
+{
+    size_t bytes = count * size;
+    void *shrunk = realloc(array, bytes > 0 ? bytes : 1);
+    return shrunk ? shrunk : array;
+}

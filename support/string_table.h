@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* A set of strings, numbered from 0 in the order they were added. Internal to the library. */
+#ifndef BAT_SUPPORT_STRING_TABLE_H
+#define BAT_SUPPORT_STRING_TABLE_H
+
+#include "bat.h"
+
+struct bat_strings {
+    char *text; /* all strings, each with a terminating zero */
+    size_t text_size;
+    size_t text_capacity;
+    size_t *starts;  /* of the strings in text */
+    uint32_t *slots; /* string number + 1, or 0 */
+    uint32_t count;
+    uint32_t capacity; /* of starts; there are twice as many slots */
+    uint64_t seed;     /* of the hashes, set with the first allocation: see hash_seed.h */
+};
+
+void bat_strings_free(struct bat_strings *strings);
+
+/* The number of a string of size bytes, none of them 0; a new string is added. */
+enum bat_code bat_strings_add(struct bat_strings *strings, const char *string, size_t size,
+                              uint32_t *number);
+
+/* Forget all strings but the first `count`. Linear in them. */
+void bat_strings_truncate(struct bat_strings *strings, uint32_t count);
+
+/* The number of a string, or BAT_NONE. */
+uint32_t bat_strings_find(const struct bat_strings *strings, const char *string, size_t size);
+
+static inline const char *bat_strings_get(const struct bat_strings *strings, uint32_t number)
+{
+    return strings->text + strings->starts[number];
+}
+
+#endif

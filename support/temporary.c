@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "temporary.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "elfnote/high_descriptor.h"
+
+enum bat_code bat_temporary_open(int *file, struct bat_error *error)
+{
+    const char *folder = getenv("TMPDIR");
+    if (!folder || !folder[0])
+        folder = "/tmp";
+    *file = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    char path[4096];
+    /* Some file systems do not support O_TMPFILE. */
+    if (*file < 0 && snprintf(path, sizeof(path), "%s/batkit-XXXXXX", folder) < (int)sizeof(path)) {
+        *file = mkostemp(path, O_CLOEXEC);
+        if (*file >= 0)
+            unlink(path);
+    }
+    *file = bat_high_descriptor(*file);
+    if (*file < 0)
+        return bat_fail(error, BAT_ERR_IO, "making a temporary file in %s: %s", folder,
+                        strerror(errno));
+    return BAT_OK;
+}
+
+/* Append the rest of a stream. */
+static enum bat_code copy_stream(int stream, int file, struct bat_error *error)
+{
+    const size_t size = (size_t)1 << 16;
+    char *buffer = malloc(size);
+    if (!buffer)
+        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory to read the profile");
+    enum bat_code code = BAT_OK;
+    for (ssize_t got = 1; got != 0 && code == BAT_OK;) {
+        got = read(stream, buffer, size);
+        if (got < 0 && errno != EINTR)
+            code = bat_fail(error, BAT_ERR_IO, "reading: %s", strerror(errno));
+        else if (got > 0)
+            code = bat_temporary_write(file, buffer, (size_t)got, error);
+    }
+    free(buffer);
+    return code;
+}
+
+enum bat_code bat_temporary_copy(int stream, const void *bytes, size_t size, int *file,
+                                 struct bat_error *error)
+{
+    enum bat_code code = bat_temporary_open(file, error);
+    if (code != BAT_OK)
+        return code;
+    code = bat_temporary_write(*file, bytes, size, error);
+    if (code == BAT_OK)
+        code = copy_stream(stream, *file, error);
+    if (code != BAT_OK)
+        close(*file);
+    return code;
+}
+
+enum bat_code bat_temporary_of_bytes(const void *bytes, size_t size, int *file,
+                                     struct bat_error *error)
+{
+    *file = bat_high_descriptor(memfd_create("profile", MFD_CLOEXEC));
+    enum bat_code code = *file < 0 ? bat_temporary_open(file, error) : BAT_OK;
+    if (code != BAT_OK)
+        return code;
+    code = bat_temporary_write(*file, bytes, size, error);
+    if (code == BAT_OK && lseek(*file, 0, SEEK_SET) != 0)
+        code = bat_fail(error, BAT_ERR_IO, "reading a temporary file: %s", strerror(errno));
+    if (code != BAT_OK)
+        close(*file);
+    return code;
+}
+
+enum bat_code bat_temporary_write(int file, const void *bytes, size_t size, struct bat_error *error)
+{
+    const char *at = bytes;
+    while (size != 0) {
+        ssize_t done = write(file, at, size);
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done < 0)
+            return bat_fail(error, BAT_ERR_IO, "writing to a temporary file: %s", strerror(errno));
+        at += done;
+        size -= (size_t)done;
+    }
+    return BAT_OK;
+}

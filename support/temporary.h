@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Temporary files without a name, for streams that are read twice. Internal to the library. */
+#ifndef BAT_SUPPORT_TEMPORARY_H
+#define BAT_SUPPORT_TEMPORARY_H
+
+#include "bat.h"
+
+/* Open a temporary file in the folder TMPDIR, or else /tmp. The caller closes it with close(). */
+enum bat_code bat_temporary_open(int *file, struct bat_error *error);
+
+/* The same, with the bytes that were already read from a stream and then the rest of the stream. */
+enum bat_code bat_temporary_copy(int stream, const void *bytes, size_t size, int *file,
+                                 struct bat_error *error);
+
+/*
+ * Open one in memory, where the system has that, with these bytes, to be read from its start. The
+ * caller closes it.
+ */
+enum bat_code bat_temporary_of_bytes(const void *bytes, size_t size, int *file,
+                                     struct bat_error *error);
+
+/* Append bytes to a temporary file. */
+enum bat_code bat_temporary_write(int file, const void *bytes, size_t size,
+                                  struct bat_error *error);
+
+#endif

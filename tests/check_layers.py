@@ -1,0 +1,116 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Which file includes which: never one of a room further down, and never in a circle.
+
+    check_layers.py [ROOT]
+
+The rooms and their order are those of README's table, from its top to its bottom; a room's folders
+are rooms of their own, in the order in which its row names them, before what is in the room itself if
+the row says so. A circle is looked for among files without their endings: x.c and x.h are one.
+"""
+
+import collections
+import pathlib
+import re
+import sys
+
+ROW = re.compile(r"^\| `([a-z/]+)/` \|", re.M)
+INCLUDE = re.compile(r'^#include "([^"]+)"', re.M)
+
+
+def rooms_of(readme):
+    """The rooms of README's table, in its order."""
+    rooms = [room for room in ROW.findall(readme) if room != "tests"]
+    if len(rooms) < 2:
+        raise ValueError("README.md has no table of rooms")
+    return rooms
+
+
+def room_of(path, rooms):
+    """The innermost room that a file is in; None if it is in none."""
+    inside = [room for room in rooms if str(path).startswith(room + "/")]
+    return max(inside, key=len, default=None)
+
+
+def includes(root, files):
+    """{file: files that it includes}, all as paths from root. A name without a folder is that of a
+    file beside the one that includes it, or of a public header."""
+    by_name = {file.name: file for file in files}
+    result = {}
+    for file in files:
+        result[file] = []
+        for text in INCLUDE.findall((root / file).read_text(encoding="utf-8")):
+            beside = file.parent / text
+            found = beside if beside in result or (root / beside).exists() else pathlib.Path(text)
+            if not (root / found).exists():
+                found = by_name.get(text)
+            if found is None:
+                raise ValueError(f'{file}: #include "{text}": there is no such file')
+            result[file].append(found)
+    return result
+
+
+def upward(included, rooms):
+    """Sentences about includes of rooms further down."""
+    order = {room: i for i, room in enumerate(rooms)}
+    for file, others in included.items():
+        for other in others:
+            here, there = room_of(file, rooms), room_of(other, rooms)
+            if there is None or order[there] > order[here]:
+                yield f"{file} includes {other}, which is in a room further down"
+
+
+def circles(included):
+    """Lists of files, without their endings, that include each other in a circle."""
+    graph = collections.defaultdict(set)
+    for file, others in included.items():
+        graph[str(file.with_suffix(""))] |= {str(o.with_suffix("")) for o in others}
+    number, lowest, stack, found = {}, {}, [], []
+
+    def visit(node):        # Tarjan's strongly connected components
+        number[node] = lowest[node] = len(number)
+        stack.append(node)
+        for other in sorted(graph[node]):
+            if other not in number:
+                visit(other)
+                lowest[node] = min(lowest[node], lowest[other])
+            elif other in stack:
+                lowest[node] = min(lowest[node], number[other])
+        if lowest[node] == number[node]:
+            start = stack.index(node)
+            if len(stack) - start > 1:
+                found.append(sorted(stack[start:]))
+            del stack[start:]
+
+    for node in sorted(graph):
+        if node not in number:
+            visit(node)
+    return found
+
+
+def check(root):
+    """What is wrong in a tree: sentences."""
+    root = pathlib.Path(root)
+    rooms = rooms_of((root / "README.md").read_text(encoding="utf-8"))
+    files = sorted(p.relative_to(root) for room in {r.split("/")[0] for r in rooms}
+                   for p in (root / room).rglob("*.[ch]"))
+    if not files:
+        return ["there are no source files"]
+    wrong = [f"{file} is in no room" for file in files if room_of(file, rooms) is None]
+    if wrong:
+        return wrong
+    included = includes(root, files)
+    return [*upward(included, rooms),
+            *(f"these include each other: {', '.join(circle)}" for circle in circles(included))]
+
+
+def main():
+    """Exit status 1 if anything is wrong."""
+    root = sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).resolve().parents[1]
+    wrong = check(root)
+    print("\n".join(wrong) or "every include goes to the same room or one above it")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* batdump: show the BAT note of a BOLTed binary. */
+#include <argp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bat_binary.h"
+#include "dump_json.h"
+#include "dump_original.h"
+#include "dump_text.h"
+#include "elfnote/output.h"
+#include "selection.h"
+#include "summary.h"
+#include "tools/common/tool.h"
+
+static const char doc[] =
+    "Show the BAT note of a binary that BOLT wrote with --enable-bat: a summary, or the parts that "
+    "the options select.\v"
+    "FILE is an ELF file or a raw note (the content of section .note.bolt_bat), recognised by its "
+    "first bytes; - reads a raw note from standard input.\n\n"
+    "A raw note and a stripped file have no symbols: then --function takes addresses only, and "
+    "--translate prints the function's address in place of its name.\n\n"
+    "Exit status: 0 if all is well, 1 if the file is bad or does not have what was asked for, 2 "
+    "for wrong usage.";
+
+enum option_key {
+    OPTION_DUMP_ALL = 1000,
+    OPTION_FUNCTION,
+    OPTION_TRANSLATE,
+    OPTION_JSON,
+    OPTION_ORIGINAL,
+    OPTION_TO_INPUT,
+    OPTION_TO_OUTPUT,
+};
+
+static const struct argp_option argp_options[] = {
+    {"dump-all", OPTION_DUMP_ALL, NULL, 0, "Print every table in the text of llvm-bat-dump", 0},
+    {"function", OPTION_FUNCTION, "NAME|0xADDR", 0,
+     "Print only the tables of this function and its fragments, with their names; repeatable", 0},
+    {"translate", OPTION_TRANSLATE, "0xADDR[:1]", 0,
+     "Translate an output address to a function and an input offset; :1 if it is the source of a "
+     "branch; repeatable",
+     0},
+    {"original", OPTION_ORIGINAL, "FILE", 0,
+     "The input binary, which BOLT read, for --to-input and --to-output", 0},
+    {"to-input", OPTION_TO_INPUT, "0xADDR[:1]", 0,
+     "Print where an address of FILE was in the input binary; :1 if it is the source of a branch; "
+     "repeatable",
+     0},
+    {"to-output", OPTION_TO_OUTPUT, "NAME+0xOFF|0xADDR", 0,
+     "Print where an instruction of the input binary is in FILE: in several places if BOLT copied "
+     "it; repeatable",
+     0},
+    {"json", OPTION_JSON, NULL, 0, "Print JSON; all tables, or those of --function", 0},
+    {0},
+};
+
+struct options {
+    const char *path;
+    bool dump_all;
+    bool json;
+    const char **functions;
+    size_t function_count;
+    struct dump_address *addresses;
+    size_t address_count;
+    const char *original;
+    struct dump_address *to_input;
+    size_t to_input_count;
+    const char **to_output;
+    size_t to_output_count;
+};
+
+/* "0xADDR" or "0xADDR:0" or "0xADDR:1". */
+static bool parse_translate(const char *text, struct dump_address *address)
+{
+    char digits[32];
+    const char *colon = strchr(text, ':');
+    size_t length = colon ? (size_t)(colon - text) : strlen(text);
+    if (length >= sizeof(digits))
+        return false;
+    memcpy(digits, text, length);
+    digits[length] = '\0';
+    address->is_branch_source = colon && strcmp(colon, ":1") == 0;
+    if (colon && !address->is_branch_source && strcmp(colon, ":0") != 0)
+        return false;
+    return tool_parse_address(digits, &address->address);
+}
+
+static bool has_original_queries(const struct options *options)
+{
+    return options->to_input_count != 0 || options->to_output_count != 0;
+}
+
+static void check_original(const struct options *options, struct argp_state *state)
+{
+    bool has_queries = has_original_queries(options);
+    if (has_queries && !options->original)
+        argp_error(state, "expected --original=FILE, the binary that BOLT read, with --to-input "
+                          "and --to-output");
+    if (!has_queries && options->original)
+        argp_error(state, "expected --to-input or --to-output with --original");
+    if (has_queries && (options->json || options->dump_all || options->function_count != 0 ||
+                        options->address_count != 0))
+        argp_error(state, "--to-input and --to-output cannot be combined with other queries");
+}
+
+static error_t parse_option(int key, char *argument, struct argp_state *state)
+{
+    struct options *options = state->input;
+    switch (key) {
+    case OPTION_DUMP_ALL:
+        options->dump_all = true;
+        return 0;
+    case OPTION_JSON:
+        options->json = true;
+        return 0;
+    case OPTION_FUNCTION:
+        options->functions[options->function_count++] = argument;
+        return 0;
+    case OPTION_TRANSLATE:
+        if (!parse_translate(argument, &options->addresses[options->address_count++]))
+            argp_error(state, "expected --translate=0xADDR or 0xADDR:1, found \"%s\"", argument);
+        return 0;
+    case OPTION_ORIGINAL:
+        options->original = argument;
+        return 0;
+    case OPTION_TO_INPUT:
+        if (!parse_translate(argument, &options->to_input[options->to_input_count++]))
+            argp_error(state, "expected --to-input=0xADDR or 0xADDR:1, found \"%s\"", argument);
+        return 0;
+    case OPTION_TO_OUTPUT:
+        options->to_output[options->to_output_count++] = argument;
+        return 0;
+    case ARGP_KEY_ARG:
+        if (options->path)
+            argp_error(state, "expected one FILE, found \"%s\" and \"%s\"", options->path,
+                       argument);
+        options->path = argument;
+        return 0;
+    case ARGP_KEY_END:
+        if (!options->path)
+            argp_error(state, "expected a FILE");
+        if (options->json && (options->dump_all || options->address_count != 0))
+            argp_error(state, "--json cannot be combined with --dump-all or --translate");
+        check_original(options, state);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+/* Print the selected tables as JSON. */
+static bool print_json(struct output *output, const struct options *options,
+                       struct bat_binary *binary, const struct selection *selection)
+{
+    struct bat_error error;
+    const char **names = NULL;
+    if (bat_binary_table_names(binary, &names, &error) != BAT_OK) {
+        tool_report(options->path, &error);
+        return false;
+    }
+    dump_json(output, binary, selection, names);
+    free(names);
+    return true;
+}
+
+static bool print_text(struct output *output, const struct options *options,
+                       const struct bat_binary *binary, const struct selection *selection,
+                       const struct bat_names *names)
+{
+    bool tables = options->dump_all || options->function_count != 0;
+    if (!tables && options->address_count == 0)
+        return summarize(output, options->path, binary);
+    dump_text_parsed(output, binary->map);
+    if (tables)
+        dump_text_tables(output, binary->map, selection, options->function_count ? names : NULL);
+    if (options->address_count != 0)
+        dump_text_translations(output, binary, names, options->addresses, options->address_count);
+    return true;
+}
+
+/* Find all that was asked for, and print it if nothing is missing. */
+static bool print_requested(struct output *output, const struct options *options,
+                            struct bat_binary *binary)
+{
+    struct bat_names names = {0};
+    struct bat_error error;
+    if ((options->function_count != 0 || options->address_count != 0) &&
+        bat_names_collect(binary, &names, &error) != BAT_OK) {
+        tool_report(options->path, &error);
+        return false;
+    }
+    struct selection selection = selection_all(binary->map);
+    bool fine =
+        options->function_count == 0 || selection_find(&selection, options->path, binary, &names,
+                                                       options->functions, options->function_count);
+    if (fine && options->json)
+        fine = print_json(output, options, binary, &selection);
+    else if (fine)
+        fine = print_text(output, options, binary, &selection, &names);
+    selection_free(&selection);
+    bat_names_free(&names);
+    return fine;
+}
+
+/* Answer --to-input and --to-output. */
+static bool print_original(struct output *output, const struct options *options,
+                           struct bat_binary *binary)
+{
+    struct bat_original *original;
+    struct bat_names names = {0};
+    struct bat_error error;
+    if (bat_original_open(options->original, binary, NULL, &original, &error) != BAT_OK) {
+        tool_report(error.code == BAT_ERR_ARGUMENT ? options->path : options->original, &error);
+        return false;
+    }
+    bool fine = bat_names_collect(binary, &names, &error) == BAT_OK;
+    if (!fine)
+        tool_report(options->path, &error);
+    fine = fine &&
+           dump_to_input(output, options->path, original, options->to_input,
+                         options->to_input_count) &&
+           dump_to_output(output, options->original, original, &names, options->to_output,
+                          options->to_output_count);
+    bat_names_free(&names);
+    bat_original_close(original);
+    return fine;
+}
+
+static enum tool_exit run(const struct options *options)
+{
+    struct bat_binary binary;
+    struct bat_error error;
+    if (bat_binary_open(options->path, &binary, &error) != BAT_OK) {
+        tool_report(options->path, &error);
+        return TOOL_BAD;
+    }
+    enum tool_exit status = TOOL_BAD;
+    struct output *output = output_begin(STDOUT_FILENO);
+    if (output) {
+        bool fine = has_original_queries(options) ? print_original(output, options, &binary)
+                                                  : print_requested(output, options, &binary);
+        status = fine ? TOOL_FINE : TOOL_BAD;
+        status = output_end(output, status);
+    }
+    bat_binary_close(&binary);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    tool_begin("batdump");
+    /* No option is given more often than there are arguments. */
+    struct options options = {
+        .functions = calloc((size_t)argc, sizeof(*options.functions)),
+        .addresses = calloc((size_t)argc, sizeof(*options.addresses)),
+        .to_input = calloc((size_t)argc, sizeof(*options.to_input)),
+        .to_output = calloc((size_t)argc, sizeof(*options.to_output)),
+    };
+    enum tool_exit status = TOOL_BAD;
+    if (options.functions && options.addresses && options.to_input && options.to_output) {
+        static const struct argp argp = {argp_options, parse_option, "FILE", doc, NULL, NULL, NULL};
+        if (tool_parse(&argp, argc, argv, 0, &options))
+            status = run(&options);
+    } else {
+        tool_message(NULL, "not enough memory");
+    }
+    free(options.functions);
+    free(options.addresses);
+    free(options.to_input);
+    free(options.to_output);
+    return (int)tool_end(status);
+}

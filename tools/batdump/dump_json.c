@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "dump_json.h"
+
+#include "tools/common/escape.h"
+
+/* No entry is longer, nor are the numbers of a table. */
+#define ENTRY_SIZE_MAX 256u
+
+static void json_entries(struct output *output, const struct bat_map *map,
+                         const struct bat_function *table)
+{
+    const uint32_t *outputs = map->output_offsets + table->first_entry;
+    const uint32_t *inputs = map->input_offsets + table->first_entry;
+    const uint64_t *hash = map->block_hashes + table->first_block;
+    const uint32_t *index = map->block_indices + table->first_block;
+    output_text(output, ",\"entries\":[");
+    for (uint32_t i = 0; i < table->entry_count; i++) {
+        char *at = output_reserve(output, ENTRY_SIZE_MAX);
+        at = put_text(at, i == 0 ? "{\"output\":" : ",{\"output\":");
+        at = put_decimal(at, outputs[i]);
+        at = put_text(at, ",\"input\":");
+        at = put_decimal(at, inputs[i] >> 1);
+        if (inputs[i] & BAT_BRANCH_ENTRY) {
+            at = put_text(at, ",\"branch\":true}");
+        } else {
+            at = put_text(at, ",\"hash\":\"0x");
+            at = put_hex(at, *hash++);
+            at = put_text(at, "\",\"index\":");
+            at = put_decimal(at, *index++);
+            at = put_text(at, "}");
+        }
+        output_commit(output, at);
+    }
+    output_text(output, "]");
+}
+
+static void json_secondary_entries(struct output *output, const struct bat_map *map,
+                                   const struct bat_function *table)
+{
+    if (table->secondary_count == 0)
+        return;
+    output_text(output, ",\"secondary_entry_points\":");
+    const uint32_t *offsets = map->secondary_entries + table->first_secondary;
+    for (uint32_t i = 0; i < table->secondary_count; i++) {
+        char *at = output_reserve(output, ENTRY_SIZE_MAX);
+        at = put_text(at, i == 0 ? "[" : ",");
+        at = put_decimal(at, offsets[i]);
+        output_commit(output, at);
+    }
+    output_text(output, "]");
+}
+
+/* The members that only a hot function has. */
+static void json_hot(struct output *output, const struct bat_map *map,
+                     const struct bat_function *table)
+{
+    char *at = output_reserve(output, ENTRY_SIZE_MAX);
+    at = put_text(at, ",\"hash\":\"0x");
+    at = put_hex(at, table->hash);
+    at = put_text(at, "\",\"num_blocks\":");
+    at = put_decimal(at, table->input_block_count);
+    output_commit(output, at);
+    json_secondary_entries(output, map, table);
+}
+
+/* The members that only a cold fragment has. */
+static void json_cold(struct output *output, const struct bat_map *map,
+                      const struct bat_function *table)
+{
+    char *at = output_reserve(output, ENTRY_SIZE_MAX);
+    at = put_text(at, ",\"parent\":\"0x");
+    at = put_hex(at, map->functions[table->parent].address);
+    at = put_text(at, "\",\"skew\":");
+    at = put_decimal(at, table->skew);
+    at = put_text(at, ",\"equal_prefix\":");
+    at = put_decimal(at, table->equal_count);
+    output_commit(output, at);
+}
+
+static void json_table(struct output *output, const struct bat_map *map, uint32_t index,
+                       const char *name)
+{
+    const struct bat_function *table = &map->functions[index];
+    bool hot = index < map->hot_count;
+    char *at = output_reserve(output, ENTRY_SIZE_MAX);
+    at = put_text(at, hot ? "{\"kind\":\"hot\",\"address\":\"0x"
+                          : "{\"kind\":\"cold\",\"address\":\"0x");
+    at = put_hex(at, table->address);
+    at = put_text(at, "\"");
+    output_commit(output, at);
+    if (name) {
+        output_text(output, ",\"name\":");
+        output_json_string(output, name);
+    }
+    if (hot)
+        json_hot(output, map, table);
+    else
+        json_cold(output, map, table);
+    json_entries(output, map, table);
+    output_text(output, "}");
+}
+
+/* The members of the note as a whole. */
+static void json_head(struct output *output, const struct bat_binary *binary)
+{
+    const struct bat_map *map = binary->map;
+    bool merged = map->hot_index == BAT_HOT_INDEX_MERGED;
+    output_format(output,
+                  "{\"format\":\"batkit-note\",\"schema\":1,\"version\":%d,\"hot_index\":\"%s\"",
+                  (int)map->version, merged ? "merged" : "table");
+    if (!binary->elf)
+        return;
+    size_t size = 0;
+    const uint8_t *build_id = bat_elf_build_id(binary->elf, &size);
+    if (build_id) {
+        output_text(output, ",\"build_id\":\"");
+        for (size_t i = 0; i < size; i++)
+            output_format(output, "%02x", build_id[i]);
+        output_text(output, "\"");
+    }
+    const char *info = bat_elf_bolt_info(binary->elf);
+    if (info) {
+        output_text(output, ",\"bolt_info\":");
+        output_json_string(output, info);
+    }
+}
+
+void dump_json(struct output *output, const struct bat_binary *binary,
+               const struct selection *selection, const char *const *names)
+{
+    const struct bat_map *map = binary->map;
+    json_head(output, binary);
+    output_text(output, ",\"functions\":[");
+    const char *separator = "\n";
+    for (uint32_t i = 0; i < bat_map_tables(map) && output->error == 0; i++) {
+        if (!selection_has(selection, i))
+            continue;
+        output_text(output, separator);
+        separator = ",\n";
+        json_table(output, map, i, names ? names[i] : NULL);
+    }
+    output_text(output, "\n]}\n");
+}

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "dump_original.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/common/escape.h"
+
+static void put_place(struct output *output, const struct bat_original_place *place)
+{
+    output_format(output, "0x%" PRIx64 " ", place->address);
+    output_escaped(output, place->name);
+    output_format(output, " + 0x%" PRIx64, place->address - place->function_address);
+}
+
+bool dump_to_input(struct output *output, const char *path, const struct bat_original *original,
+                   const struct dump_address *addresses, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct bat_original_place place;
+        if (!bat_original_input_of(original, addresses[i].address, addresses[i].is_branch_source,
+                                   &place)) {
+            tool_message(path,
+                         "--to-input=0x%" PRIx64
+                         ": expected an address in a function that the input binary also has, "
+                         "found none there",
+                         addresses[i].address);
+            return false;
+        }
+        output_format(output, "0x%" PRIx64 " -> ", addresses[i].address);
+        put_place(output, &place);
+        output_text(output, "\n");
+    }
+    return true;
+}
+
+/* --- To the output -------------------------------------------------------------------------- */
+
+/* Find "FUNCTION+0xOFFSET", split at the last plus sign; "FUNCTION" alone is its start. */
+static bool find_function(const char *path, const struct bat_original *original, const char *text,
+                          uint64_t *address)
+{
+    const char *plus = strrchr(text, '+');
+    uint64_t offset = 0;
+    size_t length = strlen(text);
+    if (plus && tool_parse_address(plus + 1, &offset))
+        length = (size_t)(plus - text);
+    char *name = strndup(text, length);
+    if (!name) {
+        tool_message(NULL, "not enough memory");
+        return false;
+    }
+    size_t found = bat_original_input_function_named(original, name, address);
+    free(name);
+    *address += offset;
+    if (found == 1)
+        return true;
+    if (found == 0)
+        tool_message(path, "--to-output=%s: expected a function of the input binary, found none",
+                     text);
+    else
+        tool_message(path,
+                     "--to-output=%s: expected one function, found %zu with this name: give an "
+                     "address, or a name with file and number such as f/file.c/1",
+                     text, found);
+    return false;
+}
+
+static bool find_place(const char *path, const struct bat_original *original, const char *text,
+                       struct bat_original_place *place)
+{
+    uint64_t address = 0;
+    bool is_address = strncmp(text, "0x", 2) == 0 && tool_parse_address(text, &address);
+    if (!is_address && !find_function(path, original, text, &address))
+        return false;
+    if (!bat_original_input_function_at(original, address, place)) {
+        tool_message(path,
+                     "--to-output=%s: expected an address in a function of the input binary, "
+                     "found none at 0x%" PRIx64,
+                     text, address);
+        return false;
+    }
+    if (place->kind == BAT_ORIGINAL_GONE) {
+        tool_message(path,
+                     "--to-output=%s: expected a function that the BOLTed binary also has, found "
+                     "\"%.200s\"",
+                     text, place->name);
+        return false;
+    }
+    return true;
+}
+
+static void put_output(struct output *output, const struct bat_names *names, uint64_t address)
+{
+    output_format(output, "0x%" PRIx64, address);
+    const struct bat_symbol *symbol = bat_names_containing(names, address);
+    if (!symbol)
+        return;
+    output_text(output, " ");
+    output_escaped(output, symbol->name);
+    output_format(output, " + 0x%" PRIx64, address - symbol->address);
+}
+
+static bool put_outputs(struct output *output, const struct bat_original *original,
+                        const struct bat_names *names, const struct bat_original_place *place)
+{
+    struct bat_error error;
+    uint64_t *addresses = NULL;
+    size_t count = 0;
+    if (bat_original_outputs_of(original, place->address, &addresses, &count, &error) != BAT_OK) {
+        tool_report(NULL, &error);
+        return false;
+    }
+    for (size_t i = 0; i < count || i == 0; i++) {
+        put_place(output, place);
+        output_text(output, " -> ");
+        if (count == 0)
+            output_text(output, "nothing: BOLT removed this instruction");
+        else
+            put_output(output, names, addresses[i]);
+        output_text(output, "\n");
+    }
+    free(addresses);
+    return true;
+}
+
+bool dump_to_output(struct output *output, const char *original_path,
+                    const struct bat_original *original, const struct bat_names *names,
+                    const char *const *instructions, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct bat_original_place place;
+        if (!find_place(original_path, original, instructions[i], &place) ||
+            !put_outputs(output, original, names, &place))
+            return false;
+    }
+    return true;
+}

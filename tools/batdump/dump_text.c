@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "dump_text.h"
+
+#include <elf.h>
+#include <inttypes.h>
+
+#include "bat_decoder.h"
+#include "tools/common/escape.h"
+
+/* No line of numbers is longer. */
+#define LINE_SIZE_MAX 128u
+
+void dump_text_parsed(struct output *output, const struct bat_map *map)
+{
+    output_format(output, "BOLT-INFO: Parsed %" PRIu32 " BAT entries\n", bat_map_tables(map));
+}
+
+static void dump_entries(struct output *output, const struct bat_map *map,
+                         const struct bat_function *table)
+{
+    const uint32_t *outputs = map->output_offsets + table->first_entry;
+    const uint32_t *inputs = map->input_offsets + table->first_entry;
+    const uint64_t *hash = map->block_hashes + table->first_block;
+    for (uint32_t i = 0; i < table->entry_count; i++) {
+        char *at = output_reserve(output, LINE_SIZE_MAX);
+        at = put_text(at, "0x");
+        at = put_hex32(at, outputs[i]);
+        at = put_text(at, " -> 0x");
+        at = put_hex32(at, inputs[i] >> 1);
+        if (inputs[i] & BAT_BRANCH_ENTRY) {
+            at = put_text(at, " (branch)\n");
+        } else {
+            at = put_text(at, " hash: 0x");
+            at = put_hex(at, *hash++);
+            at = put_text(at, "\n");
+        }
+        output_commit(output, at);
+    }
+}
+
+static void dump_secondary_entries(struct output *output, const struct bat_map *map,
+                                   const struct bat_function *table)
+{
+    if (table->secondary_count == 0)
+        return;
+    output_format(output, "%" PRIu32 " secondary entry points:\n", table->secondary_count);
+    const uint32_t *offsets = map->secondary_entries + table->first_secondary;
+    for (uint32_t i = 0; i < table->secondary_count; i++) {
+        char *at = output_reserve(output, LINE_SIZE_MAX);
+        at = put_text(at, "0x");
+        at = put_hex32(at, offsets[i]);
+        at = put_text(at, "\n");
+        output_commit(output, at);
+    }
+}
+
+/* All names at an address, the best one first, each behind a comma. */
+static void dump_names(struct output *output, const struct bat_names *names, uint64_t address)
+{
+    const struct bat_symbol *best = bat_names_best(names, address);
+    if (!best)
+        return;
+    output_text(output, ", name: ");
+    output_escaped(output, best->name);
+    size_t first = 0;
+    size_t count = bat_names_at(names, address, &first);
+    for (size_t i = first; i < first + count; i++) {
+        const struct bat_symbol *symbol = names->symbols[i];
+        if (symbol == best || (symbol->type == STT_NOTYPE && best->type != STT_NOTYPE))
+            continue;
+        output_text(output, ", ");
+        output_escaped(output, symbol->name);
+    }
+}
+
+/* A function's name, or its address if it has none. */
+static void dump_function(struct output *output, const struct bat_names *names, uint64_t address)
+{
+    const struct bat_symbol *symbol = bat_names_best(names, address);
+    if (symbol)
+        output_escaped(output, symbol->name);
+    else
+        output_format(output, "0x%" PRIx64, address);
+}
+
+static void dump_table(struct output *output, const struct bat_map *map, uint32_t index,
+                       const struct bat_names *names)
+{
+    const struct bat_function *table = &map->functions[index];
+    bool hot = index < map->hot_count;
+    char *at = output_reserve(output, LINE_SIZE_MAX);
+    at = put_text(at, "Function Address: 0x");
+    at = put_hex(at, table->address);
+    if (hot) {
+        at = put_text(at, ", hash: 0x");
+        at = put_hex(at, table->hash);
+    }
+    output_commit(output, at);
+    if (names)
+        dump_names(output, names, table->address);
+    if (names && !hot) {
+        output_text(output, ", fragment of: ");
+        dump_function(output, names, map->functions[table->parent].address);
+    }
+    output_text(output, "\nBB mappings:\n");
+    dump_entries(output, map, table);
+    at = output_reserve(output, LINE_SIZE_MAX);
+    if (hot) {
+        at = put_text(at, "NumBlocks: ");
+        at = put_decimal(at, table->input_block_count);
+        at = put_text(at, "\n");
+    }
+    output_commit(output, at);
+    dump_secondary_entries(output, map, table);
+    output_text(output, "\n");
+}
+
+static void dump_parents(struct output *output, const struct bat_map *map,
+                         const struct selection *selection)
+{
+    if (selection->fragments == 0)
+        return;
+    output_format(output, "%" PRIu32 " cold mappings:\n", selection->fragments);
+    for (uint32_t i = map->hot_count; i < bat_map_tables(map); i++) {
+        if (!selection_has(selection, i))
+            continue;
+        char *at = output_reserve(output, LINE_SIZE_MAX);
+        at = put_text(at, "0x");
+        at = put_hex(at, map->functions[i].address);
+        at = put_text(at, " -> ");
+        at = put_hex(at, map->functions[bat_map_parent(map, i)].address);
+        at = put_text(at, "\n");
+        output_commit(output, at);
+    }
+    output_text(output, "\n");
+}
+
+void dump_text_tables(struct output *output, const struct bat_map *map,
+                      const struct selection *selection, const struct bat_names *names)
+{
+    output_format(output, "BAT tables for %" PRIu32 " functions:\n", selection->tables);
+    for (uint32_t i = 0; i < bat_map_tables(map) && output->error == 0; i++)
+        if (selection_has(selection, map->by_address[i]))
+            dump_table(output, map, map->by_address[i], names);
+    dump_parents(output, map, selection);
+}
+
+static void dump_translation(struct output *output, const struct bat_binary *binary,
+                             const struct bat_names *names, const struct dump_address *request)
+{
+    const struct bat_map *map = binary->map;
+    uint64_t address = request->address;
+    uint32_t table = bat_binary_table_containing(binary, names, address);
+    uint64_t start = 0;
+    uint64_t function = 0;
+    if (table != BAT_NONE) {
+        start = map->functions[table].address;
+        function = map->functions[bat_map_parent(map, table)].address;
+    } else {
+        const struct bat_symbol *symbol = bat_names_containing(names, address);
+        if (!symbol) {
+            output_format(output, "No function symbol found for 0x%" PRIx64 "\n", address);
+            return;
+        }
+        start = function = symbol->address;
+    }
+    output_format(output, "0x%" PRIx64 " -> ", address);
+    dump_function(output, names, function);
+    output_format(output, " + 0x%" PRIx64 "\n",
+                  bat_map_translate(map, table, address - start, request->is_branch_source));
+}
+
+void dump_text_translations(struct output *output, const struct bat_binary *binary,
+                            const struct bat_names *names, const struct dump_address *addresses,
+                            size_t count)
+{
+    output_text(output, "Translating addresses according to parsed BAT tables:\n");
+    for (size_t i = 0; i < count; i++)
+        dump_translation(output, binary, names, &addresses[i]);
+}

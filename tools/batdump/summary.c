@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "summary.h"
+
+#include <elf.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/common/escape.h"
+
+/* Width of the first column, and of the numbers behind it. */
+#define LABEL_WIDTH 26
+#define NUMBER_WIDTH 14
+
+/* Enough for 2^64 - 1 with separators. */
+#define NUMBER_SIZE 32u
+
+/* value with a comma at each thousand, as text. */
+static const char *with_commas(uint64_t value, char text[NUMBER_SIZE])
+{
+    char *at = text + NUMBER_SIZE - 1;
+    *at = '\0';
+    unsigned digits = 0;
+    do {
+        if (digits != 0 && digits % 3 == 0)
+            *--at = ',';
+        *--at = (char)('0' + value % 10);
+        digits++;
+        value /= 10;
+    } while (value != 0);
+    return at;
+}
+
+static void print_label(struct output *output, const char *label)
+{
+    output_format(output, "  %-*s", LABEL_WIDTH, label);
+}
+
+static void print_text(struct output *output, const char *label, const char *text)
+{
+    print_label(output, label);
+    output_escaped(output, text);
+    output_text(output, "\n");
+}
+
+static void print_number(struct output *output, const char *label, uint64_t value)
+{
+    char text[NUMBER_SIZE];
+    print_label(output, label);
+    output_format(output, "%*s\n", NUMBER_WIDTH, with_commas(value, text));
+}
+
+/* --- Who wrote it, and how ------------------------------------------------------------------ */
+
+/* "BOLT revision: R, command line: C" in two lines; any other text in one. */
+static void print_bolt_info(struct output *output, const char *info)
+{
+    static const char before_revision[] = "BOLT revision: ";
+    static const char before_command[] = ", command line: ";
+    const char *command = strstr(info, before_command);
+    if (strncmp(info, before_revision, strlen(before_revision)) != 0 || !command) {
+        print_text(output, "BOLT says", info);
+        return;
+    }
+    const char *revision = info + strlen(before_revision);
+    char *copy = strndup(revision, (size_t)(command - revision));
+    if (copy) {
+        const char *shown = strcmp(copy, "<unknown>") == 0 ? "not recorded" : copy;
+        print_text(output, "BOLT revision", shown);
+    }
+    free(copy);
+    print_text(output, "Command line", command + strlen(before_command));
+}
+
+static void print_build_id(struct output *output, const struct bat_elf *elf)
+{
+    size_t size = 0;
+    const uint8_t *build_id = bat_elf_build_id(elf, &size);
+    print_label(output, "Build-id");
+    if (!build_id)
+        output_text(output, "none");
+    for (size_t i = 0; build_id && i < size; i++)
+        output_format(output, "%02x", build_id[i]);
+    output_text(output, "\n");
+}
+
+static const char *machine_name(const struct bat_elf *elf)
+{
+    switch (bat_elf_machine(elf)) {
+    case EM_X86_64:
+        return "x86-64";
+    case EM_AARCH64:
+        return "AArch64";
+    case EM_RISCV:
+        return "RISC-V";
+    default:
+        return "unknown";
+    }
+}
+
+static void print_hot_index(struct output *output, const struct bat_map *map)
+{
+    if (map->hot_index == BAT_HOT_INDEX_MERGED) {
+        print_text(output, "Hot indices", "count in all tables, a defect of BOLT 19:");
+        print_text(output, "", "perf2bolt misreads them or crashes;");
+        print_text(output, "", "batinject --repair FILE puts them right");
+    }
+    if (map->hot_index_ambiguous)
+        print_text(output, map->hot_index == BAT_HOT_INDEX_MERGED ? "" : "Hot indices",
+                   "a guess: they can be read in two ways, and there are no symbols to decide");
+}
+
+static void print_origin(struct output *output, const struct bat_binary *binary)
+{
+    print_text(output, "Format", "version 3, written by BOLT 19 or later");
+    if (binary->elf) {
+        const char *info = bat_elf_bolt_info(binary->elf);
+        if (info)
+            print_bolt_info(output, info);
+        else
+            print_text(output, "BOLT revision", "not recorded (no .note.bolt_info)");
+        print_text(output, "Machine", machine_name(binary->elf));
+        print_build_id(output, binary->elf);
+    } else {
+        print_text(output, "File", "a raw note: no command line, build-id or symbols");
+    }
+    print_hot_index(output, binary->map);
+}
+
+/* --- Contents ------------------------------------------------------------------------------- */
+
+static void print_contents(struct output *output, const struct bat_map *map)
+{
+    uint32_t split = 0;
+    uint32_t split_further = 0;
+    for (uint32_t i = 0; i < map->hot_count; i++) {
+        uint32_t fragments = map->fragment_start[i + 1] - map->fragment_start[i];
+        split += fragments > 0;
+        split_further += fragments > 1;
+    }
+    output_text(output, "\nContents\n");
+    print_number(output, "functions", map->hot_count);
+    print_number(output, "  with cold fragments", split);
+    print_number(output, "  with several of them", split_further);
+    print_number(output, "cold fragments", map->cold_count);
+    print_number(output, "entries", map->entry_count);
+    print_number(output, "  blocks", map->block_count);
+    print_number(output, "  branches and calls", map->entry_count - map->block_count);
+    print_number(output, "secondary entry points", map->secondary_count);
+}
+
+/* --- Use of the bytes ----------------------------------------------------------------------- */
+
+static const char *const share_labels[BAT_SHARES] = {
+    [BAT_SHARE_CONTAINER] = "ELF note header, padding",
+    [BAT_SHARE_COUNTS] = "counts",
+    [BAT_SHARE_ADDRESSES] = "function addresses",
+    [BAT_SHARE_FUNCTION_HASHES] = "function hashes",
+    [BAT_SHARE_HOT_INDICES] = "fragments' hot indices",
+    [BAT_SHARE_SKEWS] = "fragments' skews",
+    [BAT_SHARE_BRANCH_MASKS] = "branch bit masks",
+    [BAT_SHARE_OUTPUT_OFFSETS] = "output offsets",
+    [BAT_SHARE_INPUT_OFFSETS] = "input offsets",
+    [BAT_SHARE_BLOCK_HASHES] = "block hashes",
+    [BAT_SHARE_BLOCK_INDICES] = "block indices",
+    [BAT_SHARE_SECONDARY_ENTRIES] = "secondary entry points",
+};
+
+static void print_share(struct output *output, const char *label, uint64_t bytes, uint64_t total)
+{
+    char text[NUMBER_SIZE];
+    print_label(output, label);
+    output_format(output, "%*s %6.1f %%\n", NUMBER_WIDTH, with_commas(bytes, text),
+                  total ? 100.0 * (double)bytes / (double)total : 0.0);
+}
+
+/* The kinds of fields that have bytes, the largest first. */
+static void print_shares(struct output *output, const struct bat_shares *shares, uint64_t total)
+{
+    bool printed[BAT_SHARES] = {false};
+    for (;;) {
+        unsigned largest = BAT_SHARES;
+        for (unsigned i = 0; i < BAT_SHARES; i++)
+            if (!printed[i] && shares->bytes[i] != 0 &&
+                (largest == BAT_SHARES || shares->bytes[i] > shares->bytes[largest]))
+                largest = i;
+        if (largest == BAT_SHARES)
+            break;
+        printed[largest] = true;
+        print_share(output, share_labels[largest], shares->bytes[largest], total);
+    }
+    print_share(output, "the note", total, total);
+}
+
+bool summarize(struct output *output, const char *path, const struct bat_binary *binary)
+{
+    struct bat_shares shares;
+    bat_map_shares(binary->map, &shares);
+    uint64_t sum = bat_shares_sum(&shares);
+    if (sum != binary->note_size) {
+        tool_message(path, "expected the note's fields to add up to its %zu bytes, found %" PRIu64,
+                     binary->note_size, sum);
+        return false;
+    }
+    output_escaped(output, path);
+    output_text(output, "\n");
+    print_origin(output, binary);
+    print_contents(output, binary->map);
+    output_text(output, "\nBytes\n");
+    print_shares(output, &shares, sum);
+    return true;
+}

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* batinject: put a BAT note into a binary, take it out, repair it. */
+#include <argp.h>
+
+#include "inject.h"
+#include "tools/common/tool.h"
+
+static const char doc[] =
+    "Write, replace, remove, extract or repair the BAT note of FILE, an ELF file. Exactly one "
+    "action must be given.\v"
+    "Nothing that is loaded when FILE runs changes: only the note, the section name table, the "
+    "section header table and the ELF header's fields for these do. FILE (or OUT) is replaced as a "
+    "whole after everything has been written. It keeps FILE's mode and, where allowed, owner, and "
+    "does not change if anything fails. Hard links to it keep the old content.\n\n"
+    "A new note is checked against FILE before anything is written, as batvalidate does: a note "
+    "with errors is refused, warnings are printed. NOTE, JSON and OUT may be - for standard input "
+    "and output; OUT of -o may not.\n\n"
+    "Exit status: 0 if all is well, 1 if a file is bad or the note is refused, 2 for wrong usage.";
+
+enum option_key {
+    OPTION_NOTE = 1000,
+    OPTION_JSON,
+    OPTION_FROM,
+    OPTION_REMOVE,
+    OPTION_EXTRACT,
+    OPTION_REPAIR,
+    OPTION_FORCE,
+    OPTION_NO_CHECK,
+};
+
+static const struct argp_option argp_options[] = {
+    {NULL, 0, NULL, 0, "Actions:", 1},
+    {"note", OPTION_NOTE, "NOTE", 0,
+     "Add or replace the note by the raw note in the file NOTE, the content of a .note.bolt_bat "
+     "section",
+     0},
+    {"json", OPTION_JSON, "JSON", 0,
+     "Add or replace the note by the one that the file JSON describes, in the form that batdump "
+     "--json prints",
+     0},
+    {"from", OPTION_FROM, "ELF", 0, "Add or replace the note by that of another binary", 0},
+    {"remove", OPTION_REMOVE, NULL, 0, "Remove the note", 0},
+    {"extract", OPTION_EXTRACT, "OUT", 0,
+     "Write the note, as it is, to the file OUT; FILE is not changed", 0},
+    {"repair", OPTION_REPAIR, NULL, 0,
+     "Rewrite the note, which must decode, in the form that BOLT 22 writes: this corrects the hot "
+     "indices of some notes of BOLT 19, which crash perf2bolt",
+     0},
+    {NULL, 0, NULL, 0, "Options:", 2},
+    {"output", 'o', "OUT", 0, "Write the changed file to OUT and leave FILE as it is", 0},
+    {"force", OPTION_FORCE, NULL, 0, "With --from: copy the note even if the build-ids differ", 0},
+    {"no-check", OPTION_NO_CHECK, NULL, 0, "Write the new note without checking it", 0},
+    {"quiet", 'q', NULL, 0, "Do not print what was done", 0},
+    {0},
+};
+
+/* Set the action; only one may be given. */
+static void set_action(struct inject_request *request, enum inject_action action,
+                       const char *argument, struct argp_state *state)
+{
+    if (request->action != INJECT_NOTHING)
+        argp_error(state, "expected exactly one of --note, --json, --from, --remove, --extract and "
+                          "--repair, found two");
+    request->action = action;
+    request->argument = argument;
+}
+
+/* Check the combination of all options. */
+static void check_request(const struct inject_request *request, struct argp_state *state)
+{
+    if (!request->file)
+        argp_error(state, "expected a FILE");
+    if (request->action == INJECT_NOTHING)
+        argp_error(state, "expected one of --note, --json, --from, --remove, --extract and "
+                          "--repair");
+    if (request->force && request->action != INJECT_FROM)
+        argp_error(state, "--force only goes with --from");
+    if (request->output && request->action == INJECT_EXTRACT)
+        argp_error(state, "-o does not go with --extract, which changes no binary");
+}
+
+static error_t parse_option(int key, char *argument, struct argp_state *state)
+{
+    struct inject_request *request = state->input;
+    switch (key) {
+    case OPTION_NOTE:
+        set_action(request, INJECT_NOTE, argument, state);
+        return 0;
+    case OPTION_JSON:
+        set_action(request, INJECT_JSON, argument, state);
+        return 0;
+    case OPTION_FROM:
+        set_action(request, INJECT_FROM, argument, state);
+        return 0;
+    case OPTION_REMOVE:
+        set_action(request, INJECT_REMOVE, NULL, state);
+        return 0;
+    case OPTION_EXTRACT:
+        set_action(request, INJECT_EXTRACT, argument, state);
+        return 0;
+    case OPTION_REPAIR:
+        set_action(request, INJECT_REPAIR, NULL, state);
+        return 0;
+    case OPTION_FORCE:
+        request->force = true;
+        return 0;
+    case OPTION_NO_CHECK:
+        request->no_check = true;
+        return 0;
+    case 'o':
+        request->output = argument;
+        return 0;
+    case 'q':
+        request->quiet = true;
+        return 0;
+    case ARGP_KEY_ARG:
+        if (request->file)
+            argp_error(state, "expected one FILE, found \"%s\" and \"%s\"", request->file,
+                       argument);
+        request->file = argument;
+        return 0;
+    case ARGP_KEY_END:
+        check_request(request, state);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+int main(int argc, char **argv)
+{
+    static const struct argp argp = {
+        .options = argp_options, .parser = parse_option, .args_doc = "FILE", .doc = doc};
+    struct inject_request request = {.action = INJECT_NOTHING};
+    tool_begin("batinject");
+    if (!tool_parse(&argp, argc, argv, 0, &request))
+        return TOOL_BAD;
+    return (int)tool_end(inject_run(&request));
+}

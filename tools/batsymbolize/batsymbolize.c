@@ -1,0 +1,448 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* batsymbolize: functions and source lines for addresses and stacks of a BOLTed binary. */
+#include <argp.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "symbolize_arguments.h"
+#include "symbolize_text.h"
+#include "text_lines.h"
+#include "tools/common/split_units.h"
+#include "tools/common/tool.h"
+
+static const char doc[] =
+    "Print functions, inlined calls and source lines for addresses of a binary that BOLT wrote "
+    "with --enable-bat, found through the binary that BOLT read; or of any other binary.\v"
+    "Without ADDRESS, standard input is read. Addresses are answered as llvm-symbolizer does. In "
+    "stacks as perf script, gdb, the sanitizers, glog, systemd-coredump and backtrace_symbols() "
+    "print them, the frames are rewritten. Other lines are printed unchanged.\n\n"
+    "An option takes its value as in --output-style=GNU, -e FILE or -e=FILE; long options may "
+    "begin with one hyphen, as llvm-symbolizer's. Under the name addr2line or llvm-addr2line it "
+    "has that program's defaults. Options in the environment variable BATSYMBOLIZE_OPTS are read "
+    "first.\n\n"
+    "Exit status: 0 if all is well, 1 if a file is bad or has no debug information or an address "
+    "is not in its code (with --lenient only if the given file cannot be read), 2 for wrong "
+    "usage.";
+
+enum option_key {
+    KEY_ORIGINAL = 0x100,
+    KEY_DEBUG_FILE,
+    KEY_IGNORE_BUILD_ID,
+    KEY_FUNCTIONS,
+    KEY_NO_INLINES,
+    KEY_INLINING,
+    KEY_DEMANGLE,
+    KEY_NO_DEMANGLE,
+    KEY_STYLE,
+    KEY_RELATIVE,
+    KEY_ADJUST,
+    KEY_VERBOSE,
+    KEY_RETURN,
+    KEY_FOLDED,
+    KEY_COMMAND,
+    KEY_LENIENT,
+    KEY_IGNORED,
+};
+
+static const struct argp_option argp_options[] = {
+    {"obj", 'e', "FILE", 0, "The binary that the addresses belong to", 1},
+    {"exe", 'e', "FILE", OPTION_HIDDEN, NULL, 1},
+    {"original", KEY_ORIGINAL, "FILE", 0, "The binary that BOLT read", 1},
+    {"debug-file", KEY_DEBUG_FILE, "FILE", 0,
+     "A separate file with debug information, if it is not found by build-id or debuglink", 1},
+    {"ignore-build-id", KEY_IGNORE_BUILD_ID, NULL, 0, "Accept the original whatever its build-id",
+     1},
+    {"functions", KEY_FUNCTIONS, "none|short|linkage", OPTION_ARG_OPTIONAL,
+     "Print functions' names: none, as debug information has them, or the linker's (default)", 2},
+    {NULL, 'f', NULL, 0, "Print functions' names: --functions=linkage", 2},
+    {"inlines", 'i', NULL, 0, "Print inlined calls too (default)", 2},
+    {"inlining", KEY_INLINING, "true|false", OPTION_ARG_OPTIONAL | OPTION_HIDDEN, NULL, 2},
+    {"no-inlines", KEY_NO_INLINES, NULL, 0, "Print only the innermost place", 2},
+    {"demangle", KEY_DEMANGLE, "true|false", OPTION_ARG_OPTIONAL,
+     "Print names as in the source (default)", 2},
+    {NULL, 'C', NULL, 0, "The same: --demangle", 2},
+    {"no-demangle", KEY_NO_DEMANGLE, NULL, 0, "Print names as the linker has them", 2},
+    {"pretty-print", 'p', NULL, 0, "Print function and place in one line", 2},
+    {"addresses", 'a', NULL, 0, "Print the address first", 2},
+    {"print-address", 'a', NULL, OPTION_HIDDEN, NULL, 2},
+    {"output-style", KEY_STYLE, "LLVM|GNU|JSON", 0, "Print in this style", 2},
+    {"basenames", 's', NULL, 0, "Print files without their folders", 2},
+    {"relativenames", KEY_RELATIVE, NULL, 0,
+     "Print files as they were given to the compiler, without the folder that it ran in", 2},
+    {"verbose", KEY_VERBOSE, NULL, 0, "Print all that is known, a line each", 2},
+    {"adjust-vma", KEY_ADJUST, "OFFSET", 0, "Subtract OFFSET from each address in memory", 3},
+    {"return-addresses", KEY_RETURN, NULL, 0,
+     "Addresses outside of stacks are return addresses: print the calls before them", 3},
+    {"folded", KEY_FOLDED, NULL, 0,
+     "Print each distinct stack in one line with its count, as input for flame graphs", 3},
+    {"command", KEY_COMMAND, NULL, 0,
+     "With --folded: put the command's name, from perf script's samples, in front", 3},
+    {"lenient", KEY_LENIENT, NULL, 0,
+     "As llvm-symbolizer, do not report addresses outside of code or missing debug information", 3},
+    {"default-arch", KEY_IGNORED, "ARCH", OPTION_HIDDEN, NULL, 3},
+    {"cache-size", KEY_IGNORED, "SIZE", OPTION_HIDDEN, NULL, 3},
+    {"color", KEY_IGNORED, "WHEN", OPTION_ARG_OPTIONAL | OPTION_HIDDEN, NULL, 3},
+    {"no-debuginfod", KEY_IGNORED, NULL, OPTION_HIDDEN, NULL, 3},
+    {"untag-addresses", KEY_IGNORED, NULL, OPTION_HIDDEN, NULL, 3},
+    {"no-untag-addresses", KEY_IGNORED, NULL, OPTION_HIDDEN, NULL, 3},
+    {"relative-address", KEY_IGNORED, NULL, OPTION_HIDDEN, NULL, 3},
+    {0},
+};
+
+struct arguments {
+    struct symbolize_files_options files;
+    struct symbolize_options print;
+    const char **addresses;
+    size_t address_count;
+    uint64_t adjust;
+    bool return_addresses;
+    bool folded;
+    bool with_command;
+    bool lenient;
+};
+
+static void parse_functions(struct arguments *arguments, const char *value,
+                            struct argp_state *state)
+{
+    static const char *const names[] = {"none", "short", "linkage"};
+    if (!value)
+        value = "linkage";
+    for (unsigned i = 0; i < 3; i++)
+        if (strcmp(value, names[i]) == 0) {
+            arguments->print.functions = (enum symbolize_functions)i;
+            return;
+        }
+    argp_error(state, "--functions: expected none, short or linkage, found \"%s\"", value);
+}
+
+static void parse_style(struct arguments *arguments, const char *value, struct argp_state *state)
+{
+    static const char *const names[] = {"LLVM", "GNU", "JSON"};
+    for (unsigned i = 0; i < 3; i++)
+        if (strcmp(value, names[i]) == 0) {
+            arguments->print.style = (enum symbolize_style)i;
+            return;
+        }
+    argp_error(state, "--output-style: expected LLVM, GNU or JSON, found \"%s\"", value);
+}
+
+static bool parse_switch(const char *option, const char *value, struct argp_state *state)
+{
+    if (value && strcmp(value, "true") != 0 && strcmp(value, "false") != 0)
+        argp_error(state, "--%s: expected true or false, found \"%s\"", option, value);
+    return !value || strcmp(value, "true") == 0;
+}
+
+static error_t parse_print_option(int key, char *value, struct argp_state *state)
+{
+    struct arguments *arguments = state->input;
+    struct symbolize_options *print = &arguments->print;
+    switch (key) {
+    case 'f':
+        print->functions = FUNCTIONS_LINKAGE;
+        return 0;
+    case KEY_FUNCTIONS:
+        parse_functions(arguments, value, state);
+        return 0;
+    case 'i':
+        print->inlines = true;
+        return 0;
+    case KEY_INLINING:
+        print->inlines = parse_switch("inlining", value, state);
+        return 0;
+    case KEY_NO_INLINES:
+        print->inlines = false;
+        return 0;
+    case 'C':
+    case KEY_DEMANGLE:
+        print->demangle = parse_switch("demangle", value, state);
+        return 0;
+    case KEY_NO_DEMANGLE:
+        print->demangle = false;
+        return 0;
+    case 'p':
+        print->pretty = true;
+        return 0;
+    case 'a':
+        print->addresses = true;
+        return 0;
+    case KEY_STYLE:
+        parse_style(arguments, value, state);
+        return 0;
+    case 's':
+        print->paths = PATHS_BASENAMES;
+        return 0;
+    case KEY_RELATIVE:
+        print->paths = PATHS_RELATIVE;
+        return 0;
+    case KEY_VERBOSE:
+        print->verbose = true;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static error_t parse_input_option(int key, char *value, struct argp_state *state)
+{
+    struct arguments *arguments = state->input;
+    char *end;
+    switch (key) {
+    case KEY_ADJUST:
+        arguments->adjust = strtoull(value, &end, 0);
+        if (value[0] < '0' || value[0] > '9' || *end)
+            argp_error(state, "--adjust-vma: expected a number, found \"%s\"", value);
+        return 0;
+    case KEY_RETURN:
+        arguments->return_addresses = true;
+        return 0;
+    case KEY_FOLDED:
+        arguments->folded = true;
+        return 0;
+    case KEY_COMMAND:
+        arguments->with_command = true;
+        return 0;
+    case KEY_LENIENT:
+        arguments->lenient = true;
+        return 0;
+    case KEY_IGNORED:
+        return 0;
+    case ARGP_KEY_ARG:
+        arguments->addresses[arguments->address_count++] = value;
+        return 0;
+    case ARGP_KEY_END:
+        if (arguments->files.binary.debug_file && !arguments->files.path)
+            argp_error(state, "--debug-file: expected -e FILE too, found none");
+        if (arguments->with_command && !arguments->folded)
+            argp_error(state, "--command: expected --folded too, found none");
+        return 0;
+    default:
+        return parse_print_option(key, value, state);
+    }
+}
+
+static error_t parse_option(int key, char *value, struct argp_state *state)
+{
+    struct arguments *arguments = state->input;
+    switch (key) {
+    case 'e':
+        arguments->files.path = value;
+        return 0;
+    case KEY_ORIGINAL:
+        arguments->files.binary.original = value;
+        return 0;
+    case KEY_DEBUG_FILE:
+        arguments->files.binary.debug_file = value;
+        return 0;
+    case KEY_IGNORE_BUILD_ID:
+        arguments->files.binary.ignore_build_id = true;
+        return 0;
+    default:
+        return parse_input_option(key, value, state);
+    }
+}
+
+/* --- Running -------------------------------------------------------------------------------- */
+
+static bool read_text(struct symbolize_text *text)
+{
+    struct text_lines *lines = text_lines_begin(STDIN_FILENO, text->printer->output);
+    if (!lines) {
+        tool_message(NULL, "not enough memory");
+        return false;
+    }
+    struct text_line line;
+    int error = 0;
+    while (text->printer->output->error == 0 && text_lines_next(lines, &line, &error)) {
+        if (line.is_part)
+            symbolize_text_part(text, line.text, line.length, line.is_end);
+        else
+            symbolize_text_line(text, line.text, line.length);
+    }
+    text_lines_end(lines);
+    symbolize_text_end(text);
+    if (text->printer->output->error != 0 || error == 0)
+        return true;
+    tool_message("standard input", "%s", strerror(error));
+    return false;
+}
+
+/* Answer the addresses on the command line, in JSON as one list. */
+static void read_addresses(struct symbolize_text *text, const struct arguments *arguments)
+{
+    bool as_list = arguments->print.style == STYLE_JSON;
+    if (as_list)
+        print_list_begin(text->printer);
+    for (size_t i = 0; i < arguments->address_count; i++)
+        symbolize_text_line(text, arguments->addresses[i], strlen(arguments->addresses[i]));
+    symbolize_text_end(text);
+    if (as_list)
+        print_list_end(text->printer);
+}
+
+static bool print_folded(struct symbolize_text *text)
+{
+    const struct bat_folded_stack *stacks;
+    size_t count;
+    struct bat_error error;
+    if (bat_folded_stacks(text->folded, &stacks, &count, &error) != BAT_OK) {
+        tool_report(NULL, &error);
+        return false;
+    }
+    for (size_t i = 0; i < count; i++) {
+        output_text(text->printer->output, stacks[i].text);
+        output_format(text->printer->output, " %" PRIu64 "\n", stacks[i].count);
+    }
+    return true;
+}
+
+/* Report which files have no source lines, and why. */
+static bool check_debug(const struct symbolize_files *files, const char *original)
+{
+    bool fine = true;
+    const struct bat_symbolizer *symbolizer;
+    const char *path;
+    for (size_t i = 0; (path = symbolize_files_at(files, i, &symbolizer)); i++) {
+        const struct bat_error *reason = symbolizer ? bat_symbolizer_no_debug(symbolizer) : NULL;
+        uint64_t read = 0;
+        uint64_t missing = symbolizer ? bat_symbolizer_units_missing(symbolizer, &read) : 0;
+        split_units_warn(i == 0 && original ? original : path, missing, read);
+        if (!reason)
+            continue;
+        fine = false;
+        if (bat_symbolizer_lacks_original(symbolizer))
+            tool_message(path, "has no source lines, because BOLT removed them: expected the "
+                               "binary that BOLT read (--original=FILE), found none");
+        else
+            tool_report(i == 0 && original ? original : path, reason);
+    }
+    return fine;
+}
+
+/* Report the files whose debug information did not fit into memory. */
+static bool check_memory(const struct symbolize_files *files)
+{
+    bool fine = true;
+    const struct bat_symbolizer *symbolizer;
+    const char *path;
+    for (size_t i = 0; (path = symbolize_files_at(files, i, &symbolizer)); i++) {
+        if (!symbolizer || !bat_symbolizer_lacks_memory(symbolizer))
+            continue;
+        tool_message(path, "not enough memory to read debug information");
+        fine = false;
+    }
+    return fine;
+}
+
+/* Report addresses without a file, and those outside of code. */
+static bool check_addresses(const struct symbolize_text *text, const char *path)
+{
+    if (text->no_file)
+        tool_message(NULL, "expected the file that addresses without a file name belong to "
+                           "(-e FILE), found none");
+    if (text->outside.count == 1)
+        tool_message(path, "address 0x%" PRIx64 " is outside of the file's code",
+                     text->outside.first);
+    else if (text->outside.count != 0)
+        tool_message(
+            path, "%" PRIu64 " addresses are outside of the file's code, the first is 0x%" PRIx64,
+            text->outside.count, text->outside.first);
+    return !text->no_file && !text->unreadable && text->outside.count == 0;
+}
+
+/* Report files that the text names and that cannot be read. */
+static void report_unreadable(const struct symbolize_files *files)
+{
+    const struct bat_symbolizer *symbolizer;
+    const char *path;
+    struct bat_error error;
+    for (size_t i = 0; (path = symbolize_files_at(files, i, &symbolizer)); i++)
+        if (!symbolizer && !symbolize_files_find((struct symbolize_files *)files,
+                                                 (struct bat_slice){path, strlen(path)}, &error))
+            tool_report(path, &error);
+}
+
+static enum tool_exit symbolize(const struct arguments *arguments, struct symbolize_text *text)
+{
+    bool fine = true;
+    if (arguments->address_count != 0)
+        read_addresses(text, arguments);
+    else
+        fine = read_text(text);
+    if (text->folded)
+        fine = print_folded(text) && fine;
+    if (text->no_memory) {
+        tool_message(NULL, "not enough memory");
+        fine = false;
+    }
+    output_flush(text->printer->output);
+    if (text->unreadable)
+        report_unreadable(text->files);
+    fine = check_memory(text->files) && fine;
+    if (!arguments->lenient) {
+        fine = check_addresses(text, arguments->files.path) && fine;
+        fine = check_debug(text->files, arguments->files.binary.original) && fine;
+    }
+    return fine ? TOOL_FINE : TOOL_BAD;
+}
+
+static enum tool_exit run(const struct arguments *arguments)
+{
+    struct symbolize_printer printer = {.options = arguments->print};
+    struct symbolize_text text = {
+        .printer = &printer,
+        .return_addresses = arguments->return_addresses,
+        .with_command = arguments->with_command,
+        .adjust = arguments->adjust,
+    };
+    enum tool_exit status = TOOL_BAD;
+    printer.names = demangled_names_new();
+    text.folded = arguments->folded ? bat_folded_new() : NULL;
+    text.files = symbolize_files_open(&arguments->files);
+    if (!printer.names || (arguments->folded && !text.folded))
+        tool_message(NULL, "not enough memory");
+    else if (text.files && (printer.output = output_begin(STDOUT_FILENO)))
+        status = output_end(printer.output, symbolize(arguments, &text));
+    symbolize_files_close(text.files);
+    bat_folded_free(text.folded);
+    demangled_names_free(printer.names);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    tool_begin("batsymbolize");
+    bool as_addr2line = symbolize_is_addr2line(argv[0]);
+    bool is_stand_in = symbolize_is_stand_in(argv[0]);
+    struct symbolize_argv normal;
+    enum tool_exit status = TOOL_BAD;
+    if (!symbolize_argv_make(&normal, argc, argv)) {
+        tool_message(NULL, "not enough memory");
+        return (int)tool_end(TOOL_BAD);
+    }
+    struct arguments arguments = {
+        .files = {.binary = {.size = sizeof(arguments.files.binary), .demangle = demangle}},
+        .print = {.style = as_addr2line ? STYLE_GNU : STYLE_LLVM,
+                  .functions = as_addr2line ? FUNCTIONS_NONE : FUNCTIONS_LINKAGE,
+                  .inlines = !as_addr2line,
+                  .demangle = !as_addr2line},
+        .lenient = is_stand_in,
+        .addresses = calloc((size_t)normal.count, sizeof(*arguments.addresses)),
+    };
+    if (arguments.addresses) {
+        static const struct argp argp = {argp_options, parse_option, "[ADDRESS...]", doc, NULL,
+                                         NULL,         NULL};
+        bool is_parsed = tool_parse(&argp, normal.count, normal.values, 0, &arguments);
+        if (as_addr2line && !arguments.files.path)
+            arguments.files.path = "a.out";
+        if (is_parsed)
+            status = run(&arguments);
+    } else {
+        tool_message(NULL, "not enough memory");
+    }
+    free(arguments.addresses);
+    symbolize_argv_free(&normal);
+    return (int)tool_end(status);
+}

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "symbolize_files.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/common/tool.h"
+
+/* This many files can be open at once; further ones are an error. */
+#define FILES_MAX 64u
+
+struct opened_file {
+    char *path;
+    struct bat_symbolizer *symbolizer; /* NULL if it could not be opened */
+    struct bat_error error;            /* why */
+};
+
+struct symbolize_files {
+    const struct symbolize_files_options *options;
+    struct bat_symbolizer *given;
+    struct opened_file others[FILES_MAX];
+    size_t count;
+};
+
+struct symbolize_files *symbolize_files_open(const struct symbolize_files_options *options)
+{
+    struct symbolize_files *files = calloc(1, sizeof(*files));
+    if (!files) {
+        tool_message(NULL, "not enough memory");
+        return NULL;
+    }
+    files->options = options;
+    struct bat_error error;
+    if (!options->path ||
+        bat_symbolizer_open(options->path, &options->binary, &files->given, &error) == BAT_OK)
+        return files;
+    tool_report(options->path, &error);
+    free(files);
+    return NULL;
+}
+
+void symbolize_files_close(struct symbolize_files *files)
+{
+    if (!files)
+        return;
+    for (size_t i = 0; i < files->count; i++) {
+        bat_symbolizer_close(files->others[i].symbolizer);
+        free(files->others[i].path);
+    }
+    bat_symbolizer_close(files->given);
+    free(files);
+}
+
+struct bat_symbolizer *symbolize_files_given(const struct symbolize_files *files)
+{
+    return files->given;
+}
+
+/* Open a file that a text names. */
+static void open_other(struct symbolize_files *files, struct opened_file *other)
+{
+    /* The original and the debug file of the given binary are not those of others. */
+    struct bat_symbolizer_options plain = {.size = sizeof(plain),
+                                           .demangle = files->options->binary.demangle};
+    const struct bat_symbolizer_options *options = files->given ? &plain : &files->options->binary;
+    if (bat_symbolizer_open(other->path, options, &other->symbolizer, &other->error) == BAT_OK)
+        return;
+    /* A library beside the BOLTed program has no note. */
+    if (options->original && other->error.code == BAT_ERR_NO_NOTE)
+        bat_symbolizer_open(other->path, &plain, &other->symbolizer, &other->error);
+}
+
+struct bat_symbolizer *symbolize_files_find(struct symbolize_files *files, struct bat_slice module,
+                                            struct bat_error *error)
+{
+    if (files->given && bat_symbolizer_is(files->given, module))
+        return files->given;
+    for (size_t i = 0; i < files->count; i++) {
+        struct opened_file *other = &files->others[i];
+        if (strlen(other->path) != module.length ||
+            memcmp(other->path, module.text, module.length) != 0)
+            continue;
+        *error = other->error;
+        return other->symbolizer;
+    }
+    char *path = strndup(module.text, module.length);
+    if (!path || files->count == FILES_MAX) {
+        free(path);
+        bat_fail(error, BAT_ERR_MEMORY, "expected at most %u files, found more", FILES_MAX);
+        return NULL;
+    }
+    struct opened_file *other = &files->others[files->count++];
+    other->path = path;
+    open_other(files, other);
+    *error = other->error;
+    return other->symbolizer;
+}
+
+const char *symbolize_files_at(const struct symbolize_files *files, size_t i,
+                               const struct bat_symbolizer **symbolizer)
+{
+    if (i == 0 && files->given) {
+        *symbolizer = files->given;
+        return files->options->path;
+    }
+    i -= files->given != NULL;
+    if (i >= files->count)
+        return NULL;
+    *symbolizer = files->others[i].symbolizer;
+    return files->others[i].path;
+}

@@ -1,0 +1,281 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Looks up the frames of stacks, and writes them in the form of their lines. */
+#include <inttypes.h>
+
+#include "symbolize_text.h"
+#include "tools/common/escape.h"
+
+/* --- Looking up ----------------------------------------------------------------------------- */
+
+/* The binary of a frame, and the frame's address in it; NULL if they cannot be determined. */
+static struct bat_symbolizer *find_binary(struct symbolize_text *text, struct text_frame *frame,
+                                          uint64_t *address)
+{
+    struct bat_stack_line read = frame->read;
+    struct bat_symbolizer *given = symbolize_files_given(text->files);
+    const struct bat_symbolizer *same;
+    uint64_t pid = read.pid ? read.pid : text->pid;
+    if (read.form != BAT_FORM_PERF)
+        read.address -= text->adjust;
+    if (given && bat_symbolizer_address(given, &read, pid, address)) {
+        frame->module = symbolize_files_at(text->files, 0, &same);
+        return given;
+    }
+    /* Look in other files only if the text has no name for the frame. */
+    if (read.module.length == 0 || (given && (read.name.length != 0 || !read.has_module_offset)))
+        return NULL;
+    struct bat_error error;
+    struct bat_symbolizer *other = symbolize_files_find(text->files, read.module, &error);
+    return other && bat_symbolizer_address(other, &read, pid, address) ? other : NULL;
+}
+
+void text_frame_find(struct symbolize_text *text, size_t i, struct text_frame *frame)
+{
+    const struct text_stack_line *line = &text->stack.lines[i];
+    *frame = (struct text_frame){
+        .line = text->stack.bytes + line->start,
+        .length = line->length,
+        .module = "",
+    };
+    bat_stack_line_read(frame->line, frame->length, &frame->read);
+    uint64_t address;
+    struct bat_symbolizer *symbolizer = find_binary(text, frame, &address);
+    if (!symbolizer)
+        return;
+    const struct symbolize_options *options = &text->printer->options;
+    struct bat_frames_options wanted = {
+        .size = sizeof(wanted),
+        .plain_names = options->functions == FUNCTIONS_SHORT,
+        .folders = options->paths == PATHS_RELATIVE,
+        .no_inlines = !options->inlines,
+    };
+    enum bat_symbolizer_found found = bat_symbolizer_frames(symbolizer, address, line->pc, &wanted,
+                                                            &frame->frames, &frame->count);
+    bool is_known = frame->frames[0].function || frame->frames[0].file;
+    if (found == BAT_FOUND_NOWHERE || !is_known)
+        frame->count = 0;
+}
+
+/* No compiler inlines so deeply. */
+#define INLINED_MAX 128u
+
+/* The next frame that is not inlined, from line i on; false if there is none. */
+static bool next_real_frame(struct symbolize_text *text, size_t i, struct text_frame *frame)
+{
+    /* perf may print a source line behind each frame. */
+    for (size_t tried = 0; i < text->stack.count && tried < 2 * INLINED_MAX; i++, tried++) {
+        const struct text_stack_line *line = &text->stack.lines[i];
+        struct bat_stack_line read;
+        bat_stack_line_read(text->stack.bytes + line->start, line->length, &read);
+        if (read.kind != BAT_LINE_FRAME || read.is_inlined)
+            continue;
+        text_frame_find(text, i, frame);
+        return true;
+    }
+    return false;
+}
+
+bool text_frame_is_replaced(struct symbolize_text *text, size_t i)
+{
+    struct bat_stack_line read;
+    const struct text_stack_line *line = &text->stack.lines[i];
+    bat_stack_line_read(text->stack.bytes + line->start, line->length, &read);
+    struct text_frame frame;
+    if (read.kind == BAT_LINE_TEXT && i != 0) {
+        /* A source line belongs to the frame before it. */
+        text_frame_find(text, i - 1, &frame);
+        return frame.count != 0 || (frame.read.is_inlined && text_frame_is_replaced(text, i - 1));
+    }
+    if (!read.is_inlined || !next_real_frame(text, i + 1, &frame))
+        return false;
+    return frame.count != 0 && frame.read.address == read.address;
+}
+
+/* --- Writing -------------------------------------------------------------------------------- */
+
+static const char *function_name(struct symbolize_text *text, const struct bat_source_frame *frame)
+{
+    const char *name = printed_function(text->printer, frame);
+    return name ? name : "??";
+}
+
+/* "a.c:3:5"; unknown parts are left out. */
+static void write_location(struct symbolize_text *text, const struct bat_source_frame *frame,
+                           bool with_column)
+{
+    struct output *output = text->printer->output;
+    output_escaped(output, printed_file(text->printer, frame, frame->file));
+    output_format(output, ":%" PRIu32, frame->line);
+    if (with_column && frame->column != 0)
+        output_format(output, ":%" PRIu32, frame->column);
+}
+
+/* Write the line's start, up to end, with the frame's new number. */
+static void write_start(struct symbolize_text *text, const struct text_frame *frame, size_t inlined,
+                        size_t end)
+{
+    struct output *output = text->printer->output;
+    const struct bat_stack_line *read = &frame->read;
+    if (!read->has_number) {
+        output_bytes(output, frame->line, end);
+        return;
+    }
+    char digits[24];
+    uint64_t number = read->number + text->shift + inlined;
+    size_t length = (size_t)(put_decimal(digits, number) - digits);
+    size_t before = read->number_end - read->number_start;
+    output_bytes(output, frame->line, read->number_start);
+    output_bytes(output, digits, length);
+    /* A longer number takes blanks that follow it, so that the rest stays in its column. */
+    size_t rest = read->number_end;
+    while (before < length && rest + 1 < end && frame->line[rest] == ' ' &&
+           frame->line[rest + 1] == ' ') {
+        rest++;
+        before++;
+    }
+    output_bytes(output, frame->line + rest, end - rest);
+}
+
+static void write_gdb(struct symbolize_text *text, const struct text_frame *frame)
+{
+    struct output *output = text->printer->output;
+    for (size_t i = 0; i < frame->count; i++) {
+        const struct bat_source_frame *source = &frame->frames[i];
+        /* gdb prints an address only if it is not the first of a line: in the innermost frame. */
+        if (i == 0)
+            write_start(text, frame, i, frame->read.address_end);
+        else
+            write_start(text, frame, i, frame->read.number_end);
+        output_text(output, i == 0 ? " in " : "  ");
+        output_escaped(output, function_name(text, source));
+        output_text(output, " ()");
+        if (source->file) {
+            output_text(output, " at ");
+            write_location(text, source, false);
+        }
+        output_text(output, "\n");
+    }
+}
+
+/* The forms of the sanitizers, systemd and glog: only the address has a fixed place, in front. */
+static void write_simple(struct symbolize_text *text, const struct text_frame *frame)
+{
+    struct output *output = text->printer->output;
+    const char *before = frame->read.form == BAT_FORM_SANITIZER ? " in " : "  ";
+    for (size_t i = 0; i < frame->count; i++) {
+        const struct bat_source_frame *source = &frame->frames[i];
+        write_start(text, frame, i, frame->read.address_end);
+        output_text(output, before);
+        output_escaped(output, function_name(text, source));
+        if (source->file) {
+            output_text(output, " ");
+            write_location(text, source, true);
+        }
+        output_text(output, "\n");
+    }
+}
+
+/* Write inlined calls and source lines in perf's own form. */
+static void write_perf(struct symbolize_text *text, const struct text_frame *frame)
+{
+    struct output *output = text->printer->output;
+    for (size_t i = 0; i < frame->count; i++) {
+        const struct bat_source_frame *source = &frame->frames[i];
+        write_start(text, frame, i, frame->read.address_end);
+        output_text(output, " ");
+        output_escaped(output, function_name(text, source));
+        if (i + 1 < frame->count) {
+            output_text(output, " (inlined)");
+        } else if (frame->read.module.length != 0) {
+            output_text(output, " (");
+            output_bytes(output, frame->read.module.text, frame->read.module.length);
+            output_text(output, ")");
+        }
+        output_text(output, "\n");
+        if (source->file) {
+            output_text(output, "  ");
+            write_location(text, source, false);
+            output_text(output, "\n");
+        }
+    }
+}
+
+/* Write the line up to end, and the frames behind it. */
+static void write_behind(struct symbolize_text *text, const struct text_frame *frame, size_t end)
+{
+    struct output *output = text->printer->output;
+    output_bytes(output, frame->line, end);
+    for (size_t i = 0; i < frame->count; i++) {
+        const struct bat_source_frame *source = &frame->frames[i];
+        output_text(output, i == 0 ? " " : " (inlined by) ");
+        output_escaped(output, function_name(text, source));
+        if (source->file) {
+            output_text(output, " at ");
+            write_location(text, source, true);
+        }
+    }
+    output_text(output, "\n");
+}
+
+static void write_json(struct symbolize_text *text, const struct text_frame *frame)
+{
+    if (frame->read.kind != BAT_LINE_FRAME && frame->read.kind != BAT_LINE_PC)
+        return;
+    struct symbolize_request request = {frame->module, frame->read.address,
+                                        frame->read.has_address};
+    if (frame->count != 0) {
+        print_frames(text->printer, &request, frame->frames, frame->count);
+        return;
+    }
+    char name[1024];
+    size_t length =
+        frame->read.name.length < sizeof(name) ? frame->read.name.length : sizeof(name) - 1;
+    if (length != 0)
+        memcpy(name, frame->read.name.text, length);
+    name[length] = '\0';
+    struct bat_source_frame as_read = {.function = length != 0 ? name : NULL};
+    bool demangle = text->printer->options.demangle;
+    text->printer->options.demangle = false; /* the name's memory is not kept */
+    print_frames(text->printer, &request, &as_read, 1);
+    text->printer->options.demangle = demangle;
+}
+
+static void write_as_it_is(struct symbolize_text *text, const struct text_frame *frame)
+{
+    write_start(text, frame, 0, frame->length);
+    output_text(text->printer->output, "\n");
+}
+
+void text_frame_write(struct symbolize_text *text, const struct text_frame *frame)
+{
+    const struct bat_stack_line *read = &frame->read;
+    if (text->printer->options.style == STYLE_JSON) {
+        write_json(text, frame);
+        return;
+    }
+    if (read->has_number && read->number == 0)
+        text->shift = 0;
+    if (frame->count == 0) {
+        write_as_it_is(text, frame);
+        return;
+    }
+    switch (read->form) {
+    case BAT_FORM_GDB:
+        write_gdb(text, frame);
+        break;
+    case BAT_FORM_PERF:
+        write_perf(text, frame);
+        break;
+    case BAT_FORM_BACKTRACE:
+        write_behind(text, frame, frame->length);
+        break;
+    case BAT_FORM_PERF_SAMPLE:
+        write_behind(text, frame, read->address_end);
+        break;
+    default:
+        write_simple(text, frame);
+        break;
+    }
+    if (read->has_number)
+        text->shift += frame->count - 1;
+}

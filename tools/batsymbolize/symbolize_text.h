@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Processes a text with addresses or stacks line by line: addresses are answered as llvm-symbolizer
+ * does, frames of stacks are rewritten with their functions and source lines, other lines are
+ * printed unchanged. Or else only the stacks are counted.
+ */
+#ifndef BAT_TOOLS_BATSYMBOLIZE_SYMBOLIZE_TEXT_H
+#define BAT_TOOLS_BATSYMBOLIZE_SYMBOLIZE_TEXT_H
+
+#include "symbolize_files.h"
+#include "symbolize_print.h"
+
+/* The lines of one stack. */
+struct text_stack {
+    char *bytes; /* all lines, one behind the other */
+    size_t size;
+    size_t byte_capacity;
+    struct text_stack_line {
+        size_t start;
+        size_t length;
+        enum bat_frame_pc pc;
+    } * lines;
+    size_t count;
+    size_t line_capacity;
+};
+
+/* Addresses that were outside of code. */
+struct text_outside {
+    uint64_t count;
+    uint64_t first;
+};
+
+struct symbolize_text {
+    struct symbolize_files *files;
+    struct symbolize_printer *printer;
+    struct bat_folded *folded; /* NULL: the text is rewritten, not counted */
+    bool return_addresses;     /* addresses outside of stacks are return addresses */
+    bool with_command;         /* folded: the command's name is the outermost frame */
+    uint64_t adjust;           /* subtracted from addresses */
+    /* All members from here on start as zero. */
+    struct bat_stack_place place;
+    struct text_stack stack;
+    uint64_t pid;
+    char *command;  /* of the sample that is being read, or NULL */
+    uint64_t shift; /* added to frames' numbers, for the inlined frames before them */
+    bool no_memory;
+    bool no_file;    /* an address had no file */
+    bool unreadable; /* a file could not be opened */
+    struct text_outside outside;
+};
+
+/* Process the next line, without its newline. */
+void symbolize_text_line(struct symbolize_text *text, const char *line, size_t length);
+
+/* Process a part of a line that is too long to be a frame; is_end: the line's last part. */
+void symbolize_text_part(struct symbolize_text *text, const char *part, size_t length, bool is_end);
+
+/* Finish at the end of the text. */
+void symbolize_text_end(struct symbolize_text *text);
+
+/* --- Internal to symbolize_*.c -------------------------------------------------------------- */
+
+/* A frame of a stack, and the source frames that were found for it. */
+struct text_frame {
+    const char *line;
+    size_t length;
+    struct bat_stack_line read;
+    const char *module; /* path of the binary */
+    const struct bat_source_frame *frames;
+    size_t count; /* 0: nothing was found, the line stays as it is */
+};
+
+/* Look up the frame in line number i of the stack. */
+void text_frame_find(struct symbolize_text *text, size_t i, struct text_frame *frame);
+
+/*
+ * True if a line of the stack is not needed any more: perf's own inlined call or source line of a
+ * frame that was found.
+ */
+bool text_frame_is_replaced(struct symbolize_text *text, size_t i);
+
+/* Write a frame in the form of its line. */
+void text_frame_write(struct symbolize_text *text, const struct text_frame *frame);
+
+/* Add the stack to the folded ones. */
+void text_stack_fold(struct symbolize_text *text);
+
+#endif

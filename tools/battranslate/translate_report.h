@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* battranslate's warnings and report. */
+#ifndef BAT_TOOLS_BATTRANSLATE_TRANSLATE_REPORT_H
+#define BAT_TOOLS_BATTRANSLATE_TRANSLATE_REPORT_H
+
+#include <stdio.h>
+
+#include "bat_profile.h"
+#include "tools/common/tool.h"
+
+/* A build-id in hexadecimal, or "none". */
+void report_build_id(const struct bat_elf *elf, char *buffer, size_t size);
+
+/* True if the file is loaded at an address chosen at run time. */
+bool report_is_relocatable(const struct bat_elf *elf);
+
+/*
+ * Warn if the profile does not seem to be the binary's, or has no sample of it. TOOL_BAD, with a
+ * message, if the profile has no records of the wanted kind at all.
+ */
+enum tool_exit report_check(const char *path, const struct bat_elf *elf,
+                            const struct bat_profile *profile, const struct bat_records *records);
+
+/*
+ * Check a profile that is written untranslated: TOOL_BAD, with a message, if there is nothing to
+ * write. Warns of samples that the output's format cannot have.
+ */
+enum tool_exit report_check_samples(const char *path, const struct bat_profile *profile);
+
+/*
+ * Check a profile that was moved to the input binary of elf. No sample in the binary is a warning
+ * if the result may be empty, else TOOL_BAD.
+ */
+enum tool_exit report_check_moved(const char *path, const struct bat_elf *elf,
+                                  const struct bat_profile *profile,
+                                  const struct bat_to_input_counters *counters, bool may_be_empty);
+
+/* What llvm-bolt will refuse of the outputs. */
+struct report_judgements {
+    bool has_fdata;
+    bool has_yaml;
+    struct bat_judgement fdata;
+    struct bat_judgement yaml;
+};
+
+/*
+ * Judge records as fdata, as YAML, or as both. If the code cannot be read, warns and leaves
+ * has_fdata and has_yaml false. TOOL_BAD if there is no memory.
+ */
+enum tool_exit report_judge(const char *path, struct bat_records *records, bool as_fdata,
+                            bool as_yaml, struct report_judgements *judgements);
+
+/* Print the report of paired functions and moved samples: for people, or as one JSON object. */
+void report_moved(FILE *file, bool as_json, const struct bat_original *original,
+                  const struct bat_to_input_counters *counters);
+
+/*
+ * Print the report at the end: for people, or as one JSON object. records and judgements are NULL
+ * if nothing was translated.
+ */
+void report_print(FILE *file, bool as_json, const struct bat_profile *profile,
+                  const struct bat_records *records, const struct report_judgements *judgements);
+
+/* Print the report of a profile that was moved to the input binary and translated there. */
+void report_print_moved(FILE *file, bool as_json, const struct bat_profile *profile,
+                        const struct bat_original *original,
+                        const struct bat_to_input_counters *counters,
+                        const struct bat_records *records,
+                        const struct report_judgements *judgements);
+
+#endif

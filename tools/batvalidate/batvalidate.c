@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* batvalidate: check BAT notes. spec/checks.md describes the checks and the JSON. */
+#include <argp.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "bat_validate.h"
+#include "elfnote/output.h"
+#include "tools/common/escape.h"
+#include "tools/common/tool.h"
+
+static const char doc[] =
+    "Check BAT notes: a line for each finding, then a verdict for each file.\v"
+    "FILE is an ELF file or a raw note (the content of section .note.bolt_bat), recognised by its "
+    "first bytes; - reads a raw note from standard input. A raw note is checked less, because the "
+    "binary's sections and symbols are not known.\n\n"
+    "Findings are errors (translation goes wrong), warnings (it works, but not as well as it "
+    "could) and notes. A file without errors is sound.\n\n"
+    "Exit status: 0 if all files are sound, 1 if one is not or cannot be read, 2 for wrong usage.";
+
+/* Lines for one check in one file, unless --all is given. */
+#define LINES_PER_CHECK 20u
+
+enum option_key {
+    OPTION_JSON = 1000,
+    OPTION_ROUND_TRIP,
+    OPTION_ORIGINAL,
+    OPTION_STRICT,
+    OPTION_ALL,
+    OPTION_LIST_CHECKS,
+};
+
+static const struct argp_option argp_options[] = {
+    {"round-trip", OPTION_ROUND_TRIP, NULL, 0,
+     "Also encode each note again and compare byte for byte", 0},
+    {"original", OPTION_ORIGINAL, "INPUT", 0,
+     "Also check against INPUT, the binary that BOLT read: names of functions, offsets inside them",
+     0},
+    {"strict", OPTION_STRICT, NULL, 0, "A file with warnings is not sound either", 0},
+    {"all", OPTION_ALL, NULL, 0, "Print all findings, not only the first 20 of each check", 0},
+    {"json", OPTION_JSON, NULL, 0, "Print JSON, always with all findings", 0},
+    {"quiet", 'q', NULL, 0, "Print neither findings nor verdicts, only set the exit status", 0},
+    {"list-checks", OPTION_LIST_CHECKS, NULL, 0, "Print all checks and exit", 0},
+    {0},
+};
+
+struct options {
+    const char **paths;
+    size_t path_count;
+    const char *original;
+    bool round_trip;
+    bool strict;
+    bool all;
+    bool json;
+    bool quiet;
+    bool list_checks;
+};
+
+static void parse_end(const struct options *options, struct argp_state *state)
+{
+    if (options->path_count == 0 && !options->list_checks)
+        argp_error(state, "expected a FILE");
+    if (options->json && options->quiet)
+        argp_error(state, "--json cannot be combined with --quiet");
+}
+
+static error_t parse_option(int key, char *argument, struct argp_state *state)
+{
+    struct options *options = state->input;
+    switch (key) {
+    case OPTION_ROUND_TRIP:
+        options->round_trip = true;
+        return 0;
+    case OPTION_ORIGINAL:
+        options->original = argument;
+        return 0;
+    case OPTION_STRICT:
+        options->strict = true;
+        return 0;
+    case OPTION_ALL:
+        options->all = true;
+        return 0;
+    case OPTION_JSON:
+        options->json = true;
+        return 0;
+    case 'q':
+        options->quiet = true;
+        return 0;
+    case OPTION_LIST_CHECKS:
+        options->list_checks = true;
+        return 0;
+    case ARGP_KEY_ARG:
+        options->paths[options->path_count++] = argument;
+        return 0;
+    case ARGP_KEY_END:
+        parse_end(options, state);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+/* --- Findings of one file --------------------------------------------------------------------- */
+
+struct file {
+    const char *path;
+    const struct options *options;
+    const struct bat_binary *binary;
+    struct output *output;
+    uint64_t findings;
+    uint64_t *of_check; /* findings of each check, in the order of bat_checks() */
+};
+
+/* The check's index in bat_checks(); their number if it is not there. */
+static size_t check_number(const char *id)
+{
+    size_t count = 0;
+    const struct bat_check *checks = bat_checks(&count);
+    size_t i = 0;
+    while (i < count && strcmp(checks[i].id, id) != 0)
+        i++;
+    return i;
+}
+
+static void print_line(const struct file *file, const struct bat_finding *finding)
+{
+    struct output *output = file->output;
+    output_escaped(output, file->path);
+    output_text(output, ": " BAT_SECTION_NAME);
+    if (finding->offset != BAT_NO_OFFSET)
+        output_format(output, "+0x%" PRIx64, finding->offset);
+    output_format(output, ": %s: %s: ", bat_severity_name(finding->severity), finding->check);
+    output_escaped(output, finding->message);
+    output_text(output, "\n");
+}
+
+static void print_json(const struct file *file, const struct bat_finding *finding)
+{
+    struct output *output = file->output;
+    const struct bat_map *map = file->binary->map;
+    output_format(output, "%s\n{\"check\":\"%s\",\"severity\":\"%s\"", file->findings ? "," : "",
+                  finding->check, bat_severity_name(finding->severity));
+    if (finding->offset != BAT_NO_OFFSET)
+        output_format(output, ",\"offset\":%" PRIu64, finding->offset);
+    if (finding->table != BAT_NONE) {
+        const struct bat_function *table = &map->functions[finding->table];
+        output_format(output, ",\"table\":\"0x%" PRIx64 "\"", table->address);
+        if (finding->entry != BAT_NONE)
+            output_format(output, ",\"entry\":%" PRIu32, finding->entry - table->first_entry);
+    }
+    output_text(output, ",\"message\":");
+    output_json_string(output, finding->message);
+    output_text(output, "}");
+}
+
+static void receive(const struct bat_finding *finding, void *context)
+{
+    struct file *file = context;
+    uint64_t number = file->of_check[check_number(finding->check)]++;
+    if (file->options->json)
+        print_json(file, finding);
+    else if (!file->options->quiet && (file->options->all || number < LINES_PER_CHECK))
+        print_line(file, finding);
+    file->findings++;
+}
+
+static void print_left_out(const struct file *file)
+{
+    size_t count = 0;
+    const struct bat_check *checks = bat_checks(&count);
+    for (size_t i = 0; i < count; i++) {
+        if (file->of_check[i] <= LINES_PER_CHECK)
+            continue;
+        output_escaped(file->output, file->path);
+        output_format(file->output,
+                      ": " BAT_SECTION_NAME ": %s: %s: %" PRIu64 " more (--all prints them)\n",
+                      bat_severity_name(checks[i].severity), checks[i].id,
+                      file->of_check[i] - LINES_PER_CHECK);
+    }
+}
+
+/* --- Verdicts --------------------------------------------------------------------------------- */
+
+static bool is_sound(const struct options *options, const struct bat_verdict *verdict)
+{
+    return verdict->errors == 0 && !(options->strict && verdict->warnings != 0);
+}
+
+static void print_verdict(const struct file *file, const struct bat_verdict *verdict)
+{
+    struct output *output = file->output;
+    if (!file->options->all)
+        print_left_out(file);
+    output_escaped(output, file->path);
+    output_format(output, ": %s (%" PRIu64 " error%s, %" PRIu64 " warning%s",
+                  is_sound(file->options, verdict) ? "sound" : "unsound", verdict->errors,
+                  verdict->errors == 1 ? "" : "s", verdict->warnings,
+                  verdict->warnings == 1 ? "" : "s");
+    if (verdict->notes != 0)
+        output_format(output, ", %" PRIu64 " note%s", verdict->notes,
+                      verdict->notes == 1 ? "" : "s");
+    output_text(output, ")\n");
+}
+
+static void print_json_verdict(const struct file *file, const struct bat_verdict *verdict)
+{
+    output_format(file->output,
+                  "],\"errors\":%" PRIu64 ",\"warnings\":%" PRIu64 ",\"notes\":%" PRIu64
+                  ",\"verdict\":\"%s\"",
+                  verdict->errors, verdict->warnings, verdict->notes,
+                  is_sound(file->options, verdict) ? "sound" : "unsound");
+}
+
+/* Report a file that cannot be checked to the end, on standard error and in the JSON. */
+static void report(const struct file *file, const struct bat_error *error)
+{
+    output_flush(file->output);
+    tool_report(file->path, error);
+    if (!file->options->json)
+        return;
+    char text[BAT_MESSAGE_SIZE + 64];
+    bat_error_text(error, text, sizeof(text));
+    output_text(file->output, "],\"verdict\":\"unreadable\",\"message\":");
+    output_json_string(file->output, text);
+}
+
+/* Find and check the note, print the verdict. False if the file is not sound or not readable. */
+static bool validate_note(struct file *file, struct bat_elf *original)
+{
+    struct bat_binary binary;
+    struct bat_error error;
+    if (bat_binary_find_note(file->path, &binary, &error) != BAT_OK) {
+        report(file, &error);
+        return false;
+    }
+    file->binary = &binary;
+    struct bat_validate_options options = {
+        .size = sizeof(options), .round_trip = file->options->round_trip, .original = original};
+    struct bat_verdict verdict;
+    bool ended = bat_validate(&binary, &options, receive, file, &verdict, &error) == BAT_OK;
+    if (!ended)
+        report(file, &error);
+    else if (file->options->json)
+        print_json_verdict(file, &verdict);
+    else if (!file->options->quiet)
+        print_verdict(file, &verdict);
+    bat_binary_close(&binary);
+    return ended && is_sound(file->options, &verdict);
+}
+
+static bool validate_file(const struct options *options, const char *path, bool is_first,
+                          struct bat_elf *original, struct output *output)
+{
+    size_t checks = 0;
+    bat_checks(&checks);
+    struct file file = {
+        .path = path,
+        .options = options,
+        .output = output,
+        /* One more for an id that is not in the list. */
+        .of_check = calloc(checks + 1, sizeof(*file.of_check)),
+    };
+    if (!file.of_check) {
+        tool_message(path, "not enough memory");
+        return false;
+    }
+    if (options->json) {
+        output_text(output, is_first ? "\n{\"file\":" : ",\n{\"file\":");
+        output_json_string(output, path);
+        output_text(output, ",\"findings\":[");
+    }
+    bool fine = validate_note(&file, original);
+    if (options->json)
+        output_text(output, "}");
+    free(file.of_check);
+    return fine;
+}
+
+static bool validate_files(const struct options *options, struct bat_elf *original,
+                           struct output *output)
+{
+    bool fine = true;
+    if (options->json)
+        output_text(output, "{\"format\":\"batkit-validation\",\"schema\":1,\"files\":[");
+    for (size_t i = 0; i < options->path_count; i++)
+        if (!validate_file(options, options->paths[i], i == 0, original, output))
+            fine = false;
+    if (options->json)
+        output_text(output, "\n]}\n");
+    return fine;
+}
+
+static void list_checks(struct output *output)
+{
+    size_t count = 0;
+    const struct bat_check *checks = bat_checks(&count);
+    for (size_t i = 0; i < count; i++)
+        output_format(output, "%-18s %-7s %s\n", checks[i].id,
+                      bat_severity_name(checks[i].severity), checks[i].summary);
+}
+
+static enum tool_exit run(const struct options *options)
+{
+    struct bat_elf *original = NULL;
+    struct bat_error error;
+    if (options->original && bat_elf_open(options->original, &original, &error) != BAT_OK) {
+        tool_report(options->original, &error);
+        return TOOL_BAD;
+    }
+    enum tool_exit status = TOOL_BAD;
+    struct output *output = output_begin(STDOUT_FILENO);
+    if (output) {
+        bool fine = true;
+        if (options->list_checks)
+            list_checks(output);
+        else
+            fine = validate_files(options, original, output);
+        status = fine ? TOOL_FINE : TOOL_BAD;
+        status = output_end(output, status);
+    }
+    bat_elf_close(original);
+    return status;
+}
+
+int main(int argc, char **argv)
+{
+    tool_begin("batvalidate");
+    struct options options = {.paths = calloc((size_t)argc, sizeof(*options.paths))};
+    enum tool_exit status = TOOL_BAD;
+    if (options.paths) {
+        static const struct argp argp = {argp_options, parse_option, "FILE...", doc,
+                                         NULL,         NULL,         NULL};
+        if (tool_parse(&argp, argc, argv, 0, &options))
+            status = run(&options);
+    } else {
+        tool_message(NULL, "not enough memory");
+    }
+    free(options.paths);
+    return (int)tool_end(status);
+}
