@@ -96,9 +96,9 @@ static enum bat_code survey_build_ids(struct survey *survey, const struct block 
 {
     const struct perf_script_sections *sections = &survey->script->sections;
     enum bat_code code = BAT_OK;
-    const uint8_t *start = block->text;
-    const uint8_t *end = block->text + block->size;
     for (uint32_t i = 0; i < sections->count; i++) {
+        const uint8_t *start = block->text;
+        const uint8_t *end = block->text + block->size;
         uint64_t first = i ? sections->all[i - 1].end : sections->start;
         if (sections->all[i].content != PERF_SCRIPT_BUILD_IDS ||
             first >= block->offset + block->size || sections->all[i].end <= block->offset)

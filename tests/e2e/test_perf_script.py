@@ -496,6 +496,14 @@ class Errors(PerfScript):
         self.fails(f"PERFTEXT;BUILDIDS={len(identity) + 3:x};\n{identity} a\n",
                    "text:2:41: expected the end of a build-id of at most 20 bytes")
 
+    def test_sections_of_one_kind(self):
+        """A second list of build-ids is read from its first line, also if it does not end in the same
+        block of the file."""
+        first, bad, line = "ab a\n", "abx b\n", "cd /usr/lib/some/library.so\n"
+        second = bad + line * (8000000 // len(line))
+        self.fails(f"PERFTEXT;BUILDIDS={len(first):x};BUILDIDS={len(second):x};\n{first}{second}",
+                   "text:3:3: expected the end of a build-id")
+
     def test_nothing_of_use(self):
         self.fails("100 0x10/0x20/P/-/-/0\n", "found none: no mappings were recorded")
         self.fails("MAP\n100\n", "expected branch stacks (perf script -F pid,brstack), found none "
