@@ -13,17 +13,31 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* "branch from to count"; false for any other line. */
+static bool parse_trace(const char *line, struct bat_trace *trace)
+{
+    char *at;
+    *trace = (struct bat_trace){.branch = strtoull(line, &at, 16)};
+    trace->from = strtoull(at, &at, 16);
+    trace->to = strtoull(at, &at, 16);
+    const char *count = at;
+    trace->count = strtoull(count, &at, 10);
+    return at != count && strspn(at, "\n") == strlen(at);
+}
 
 static enum bat_code read_traces(struct bat_profile *profile, struct bat_error *error)
 {
-    struct bat_trace trace = {0};
-    while (scanf("%" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNu64, &trace.branch, &trace.from,
-                 &trace.to, &trace.count) == 4) {
-        enum bat_code code = bat_profile_add_trace(profile, &trace, error);
-        if (code != BAT_OK)
-            return code;
-    }
-    return feof(stdin) ? BAT_OK : bat_fail(error, BAT_ERR_SYNTAX, "not all lines are traces");
+    char line[256];
+    struct bat_trace trace;
+    enum bat_code code = BAT_OK;
+    while (code == BAT_OK && fgets(line, sizeof(line), stdin))
+        code = parse_trace(line, &trace)
+                   ? bat_profile_add_trace(profile, &trace, error)
+                   : bat_fail(error, BAT_ERR_SYNTAX, "expected a trace, found %s", line);
+    return code;
 }
 
 /* What bat_records_write_fdata() writes, piece by piece. */

@@ -183,12 +183,14 @@ enum bat_code bat_counts_flush(struct bat_counts *counts, struct bat_counts_batc
         if (counts->slots[slots[i]] != 0)
             __builtin_prefetch(item_at(counts, counts->slots[slots[i]] - 1), 1);
     enum bat_code code = BAT_OK;
+    uint32_t added = 0;
     for (uint32_t i = 0; i < count && code == BAT_OK; i++) {
         const uint64_t *item = batch->items[i];
         uint32_t slot = find_slot_from(counts, item, slots[i]);
         code = add_at(counts, slot, item, item[counts->words], item[counts->words + 1]);
-        batch->added += code == BAT_OK;
+        added += code == BAT_OK;
     }
+    batch->added += added;
     return code;
 }
 
@@ -202,6 +204,8 @@ void bat_counts_subtract(struct bat_counts *counts, const uint64_t *key, uint64_
 
 void bat_counts_truncate(struct bat_counts *counts, uint32_t count)
 {
+    if (count == counts->count)
+        return;
     bat_counts_clear(counts);
     counts->count = count;
     if (counts->slots)

@@ -125,6 +125,10 @@ class Examples(unittest.TestCase):
         self.assertEqual(printed([self.bin / "symbolize", BINARY, INPUT, hex(main)]), f"{main:#x} main at ?:0\n")
 
     def test_errors(self):
+        done = subprocess.run([self.bin / "traces_to_fdata", BINARY], input="1 2 3 4\n1 2 3\n", text=True, check=False,
+                              capture_output=True)
+        self.assertEqual((done.returncode, done.stdout), (1, ""))
+        self.assertIn("expected a trace, found 1 2 3", done.stderr)
         for command in (["decode_note", INPUT], ["translate_addresses", INPUT, "0x1"], ["functions", INPUT],
                         ["traces_to_fdata", INPUT], ["symbolize", INPUT, INPUT, "0x1"]):
             done = subprocess.run([self.bin / command[0], *command[1:]], stdin=subprocess.DEVNULL,

@@ -87,6 +87,7 @@ static inline void assert_trace(const struct bat_profile *profile, uint64_t bran
     if (!item)
         fail_msg("there is no trace %llx %llx %llx", (unsigned long long)branch,
                  (unsigned long long)from, (unsigned long long)to);
+    assert_non_null(item);
     assert_int_equal(item[3], count);
     assert_int_equal(item[4], mispredictions);
 }

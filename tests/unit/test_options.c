@@ -11,7 +11,13 @@
 
 #include "bat_decoder.h"
 #include "bat_encoder.h"
+#include "bat_profile.h"
+#include "bat_symbolizer.h"
+#include "bat_validate.h"
 #include "spec/options.h"
+
+#define BOLTED TEST_DATA "/demo/small.bolt"
+#define INPUT TEST_DATA "/demo/small"
 
 /* What a library has, and what an older and a newer program give. */
 struct now {
@@ -112,6 +118,76 @@ static void test_functions(void **state)
     bat_builder_free(builder);
 }
 
+static void test_functions_of_files(void **state)
+{
+    (void)state;
+    struct bat_error error = {0};
+    struct bat_binary binary;
+    assert_int_equal(bat_binary_open(BOLTED, &binary, &error), BAT_OK);
+
+    const struct bat_validate_options validate = {.round_trip = true};
+    struct bat_verdict verdict = {.tables = 9};
+    assert_int_equal(bat_validate(&binary, &validate, NULL, NULL, &verdict, &error),
+                     BAT_ERR_ARGUMENT);
+    assert_int_equal(verdict.tables, 0);
+    assert_non_null(strstr(error.message, "struct bat_validate_options"));
+
+    const struct bat_original_options pair = {.ignore_build_id = true};
+    struct bat_original *original = (struct bat_original *)&binary;
+    assert_int_equal(bat_original_open(INPUT, &binary, &pair, &original, &error), BAT_ERR_ARGUMENT);
+    assert_null(original);
+    assert_non_null(strstr(error.message, "struct bat_original_options"));
+
+    /* A profile that was moved is translated with options like any other. */
+    struct bat_profile *profile;
+    struct bat_profile *moved;
+    struct bat_records *records = (struct bat_records *)&binary;
+    const struct bat_translate_options translate = {.keep_all_records = true};
+    assert_int_equal(bat_original_open(INPUT, &binary, NULL, &original, &error), BAT_OK);
+    assert_int_equal(bat_profile_new_of(&binary, &profile, &error), BAT_OK);
+    assert_int_equal(bat_profile_to_input(profile, &binary, original, &moved, NULL, &error),
+                     BAT_OK);
+    assert_int_equal(
+        bat_profile_translate_moved(moved, profile, original, &translate, &records, &error),
+        BAT_ERR_ARGUMENT);
+    assert_null(records);
+    assert_non_null(strstr(error.message, "struct bat_translate_options"));
+    assert_int_equal(bat_profile_translate_moved(moved, profile, original, NULL, &records, &error),
+                     BAT_OK);
+    bat_records_free(records);
+    bat_profile_free(moved);
+    bat_profile_free(profile);
+    bat_original_close(original);
+    bat_binary_close(&binary);
+}
+
+static void test_symbolizer(void **state)
+{
+    (void)state;
+    struct bat_error error = {0};
+    const struct bat_symbolizer_options open = {.original = INPUT};
+    struct bat_symbolizer *symbolizer = (struct bat_symbolizer *)&error;
+    assert_int_equal(bat_symbolizer_open(BOLTED, &open, &symbolizer, &error), BAT_ERR_ARGUMENT);
+    assert_null(symbolizer);
+    assert_non_null(strstr(error.message, "struct bat_symbolizer_options"));
+
+    assert_int_equal(bat_symbolizer_open(BOLTED, NULL, &symbolizer, &error), BAT_OK);
+    const struct bat_frames_options sizeless = {.plain_names = false};
+    const struct bat_source_frame *frames;
+    size_t count;
+    /* A function of the binary, by readelf. */
+    assert_int_equal(
+        bat_symbolizer_frames(symbolizer, 0x4063c0, BAT_PC_EXACT, NULL, &frames, &count),
+        BAT_FOUND);
+    assert_string_equal(frames[0].function, "_init");
+    assert_int_equal(
+        bat_symbolizer_frames(symbolizer, 0x4063c0, BAT_PC_EXACT, &sizeless, &frames, &count),
+        BAT_FOUND_NOWHERE);
+    assert_int_equal(count, 1);
+    assert_null(frames[0].function);
+    bat_symbolizer_close(symbolizer);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -119,6 +195,8 @@ int main(void)
         cmocka_unit_test(test_members_that_are_not_known),
         cmocka_unit_test(test_no_size),
         cmocka_unit_test(test_functions),
+        cmocka_unit_test(test_functions_of_files),
+        cmocka_unit_test(test_symbolizer),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

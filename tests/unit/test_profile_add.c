@@ -394,8 +394,8 @@ static void test_records(void **state)
         assert_int_equal(bat_output_begin_callback(take, &written, &output, NULL), BAT_OK);
         assert_int_equal(bat_records_write_fdata(records, output, NULL), BAT_OK);
         assert_int_equal(bat_outputs_commit(&output, 1, NULL), BAT_OK);
-        strcpy(expected, basic ? "no_lbr\nboltedcollection\n" : "boltedcollection\n");
-        print_records(records, expected + strlen(expected));
+        int head = sprintf(expected, "%sboltedcollection\n", basic ? "no_lbr\n" : "");
+        print_records(records, expected + head);
         assert_string_equal(written.text, expected);
         bat_records_free(records);
         bat_profile_free(profile);
