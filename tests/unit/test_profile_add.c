@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 
 #include "perf_files.h"
@@ -422,6 +423,70 @@ static void test_records(void **state)
     bat_binary_close(&binary);
 }
 
+/* Translates a profile that others read at the same time. */
+struct sharing {
+    const struct bat_profile *profile;
+    uint64_t records;
+    uint64_t traces;
+    enum bat_code code;
+    pthread_t thread;
+};
+
+static void *translate_shared(void *context)
+{
+    struct sharing *sharing = context;
+    struct bat_binary binary;
+    struct bat_records *records;
+    sharing->code = bat_binary_find_note(DEMO, &binary, NULL);
+    if (sharing->code != BAT_OK)
+        return NULL;
+    struct bat_preparation *preparation = bat_preparation_begin(&binary, NULL);
+    const struct bat_translate_options options = {
+        .size = sizeof(options), .preparation = preparation, .will_be_judged = true};
+    sharing->code = bat_profile_translate(sharing->profile, &binary, &options, &records, NULL);
+    if (sharing->code == BAT_OK)
+        sharing->records = bat_records_count(records);
+    bat_records_free(records);
+    struct bat_profile *merged = NULL;
+    if (sharing->code == BAT_OK)
+        sharing->code = bat_profile_new_of(&binary, &merged, NULL);
+    if (sharing->code == BAT_OK)
+        sharing->code = bat_profile_merge(merged, sharing->profile, NULL);
+    struct bat_trace trace;
+    while (merged && bat_profile_trace(sharing->profile, sharing->traces, &trace))
+        sharing->traces++;
+    bat_profile_free(merged);
+    bat_preparation_free(preparation);
+    bat_binary_close(&binary);
+    return NULL;
+}
+
+/* What takes a profile as const does not change it: the thread sanitizer's build sees if it does.
+ */
+static void test_const_profile(void **state)
+{
+    (void)state;
+    struct bat_elf *elf = open_binary();
+    struct bat_profile *profile = profile_of(elf);
+    assert_int_equal(bat_profile_read(profile, TEST_DATA "/demo/small.preagg", NULL, NULL), BAT_OK);
+    struct sharing sharing[3];
+    for (size_t i = 0; i < COUNT(sharing); i++) {
+        sharing[i] = (struct sharing){.profile = profile};
+        assert_int_equal(pthread_create(&sharing[i].thread, NULL, translate_shared, &sharing[i]),
+                         0);
+    }
+    for (size_t i = 0; i < COUNT(sharing); i++)
+        pthread_join(sharing[i].thread, NULL);
+    for (size_t i = 0; i < COUNT(sharing); i++) {
+        assert_int_equal(sharing[i].code, BAT_OK);
+        assert_true(sharing[i].records > 20);
+        assert_int_equal(sharing[i].records, sharing[0].records);
+        assert_int_equal(sharing[i].traces, profile->traces.count);
+    }
+    bat_profile_free(profile);
+    bat_elf_close(elf);
+}
+
 static void test_translate_options(void **state)
 {
     (void)state;
@@ -468,6 +533,7 @@ int main(void)
         cmocka_unit_test(test_cannot_be_read),
         cmocka_unit_test(test_new_of),
         cmocka_unit_test(test_records),
+        cmocka_unit_test(test_const_profile),
         cmocka_unit_test(test_translate_options),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
