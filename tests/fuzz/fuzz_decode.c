@@ -99,6 +99,44 @@ static void look_up_in(const struct bat_map *map, uint32_t table)
     }
 }
 
+/* The place of an address is what the table that holds it says. */
+static void expect_place(const struct bat_map *map, const struct bat_map_query *query,
+                         const struct bat_map_place *place)
+{
+    uint64_t address = query->output_address;
+    uint32_t table = bat_map_table_containing(map, address);
+    fuzz_expect(place->table == table && place->function == bat_map_parent(map, table),
+                "a place is in the table that holds the address");
+    uint64_t start = table == BAT_NONE ? 0 : map->functions[table].address;
+    fuzz_expect(place->offset ==
+                    bat_map_translate(map, table, address - start, query->is_branch_source),
+                "a place has the translated offset");
+}
+
+/* Addresses of many tables at once, and one by one. */
+static void ask_for_places(const struct bat_map *map)
+{
+    struct bat_map_query queries[4 * TABLES_MAX];
+    struct bat_map_place places[4 * TABLES_MAX];
+    size_t count = 0;
+    for (uint32_t i = 0; i < bat_map_tables(map) && i < TABLES_MAX; i++) {
+        const struct bat_function *function = &map->functions[i];
+        const uint64_t offsets[4] = {0, last_output(map, function), UINT64_MAX, 1};
+        for (uint32_t j = 0; j < 4; j++)
+            queries[count++] = (struct bat_map_query){
+                .output_address = function->address + offsets[j], .is_branch_source = j % 2};
+    }
+    bat_map_inputs_of(map, queries, count, places);
+    for (size_t i = 0; i < count; i++) {
+        struct bat_map_place place;
+        bool found =
+            bat_map_input_of(map, queries[i].output_address, queries[i].is_branch_source, &place);
+        fuzz_expect(found == (place.table != BAT_NONE), "a place that is found has a table");
+        expect_place(map, &queries[i], &place);
+        expect_place(map, &queries[i], &places[i]);
+    }
+}
+
 static void look_up(const struct bat_map *map)
 {
     uint32_t tables = bat_map_tables(map);
@@ -108,6 +146,7 @@ static void look_up(const struct bat_map *map)
         fuzz_expect(map->functions[map->by_address[i - 1]].address <
                         map->functions[map->by_address[i]].address,
                     "by_address ascends");
+    ask_for_places(map);
     bat_map_table_containing(map, 0);
     bat_map_table_containing(map, UINT64_MAX);
     fuzz_expect(bat_map_translate(map, BAT_NONE, 7, false) == 7, "without a table an offset stays");
