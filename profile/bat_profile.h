@@ -133,11 +133,16 @@ struct bat_read_options {
  * NULL.
  *
  * On failure the profile is as it was before, so that one bad file among a thousand can be left
- * out. error has line and column, for perf.data the offset in the file. Fails with BAT_ERR_IO,
- * BAT_ERR_MEMORY, BAT_ERR_SYNTAX for what cannot be read, BAT_ERR_RANGE for counts that are too
- * large (alone, or with the profile's), BAT_ERR_MISMATCH for fdata of another kind than the
- * profile's and for perf.data without samples of the binary, BAT_ERR_UNSUPPORTED for forms of
- * perf.data that perf alone can read, BAT_ERR_ARGUMENT for options without their size.
+ * out. error has line and column, for perf.data the offset in the file. Fails with
+ *   BAT_ERR_IO, BAT_ERR_MEMORY;
+ *   BAT_ERR_SYNTAX for text of another form;
+ *   BAT_ERR_TRUNCATED, BAT_ERR_COUNT, BAT_ERR_SYNTAX for damaged perf.data;
+ *   BAT_ERR_UNSUPPORTED for a folder, and for perf.data that perf alone can read;
+ *   BAT_ERR_RANGE for counts that are too large, alone or with the profile's;
+ *   BAT_ERR_MISMATCH for fdata of another kind than the profile's, for perf.data without samples of
+ *     the binary or without branch stacks;
+ *   BAT_ERR_ARGUMENT for perf.data if the profile's target has no elf, and for options without
+ *     their size.
  *
  * Memory grows with distinct records, for perf.data also with processes; time is linear in the
  * file. perf.data from a pipe is kept in a temporary file without a name (in TMPDIR, else /tmp).
@@ -172,13 +177,13 @@ BAT_API enum bat_code bat_profile_merge(struct bat_profile *profile, const struc
 /* --- From memory -------------------------------------------------------------------------- */
 
 /*
- * A branch that was taken, and the code that ran behind it up to the next branch (spec/profiles.md
- * 1). No later version of the library has more members.
+ * A branch that was taken, and the code that ran from its target to the next branch
+ * (spec/profiles.md 1). Later versions of the library add no members.
  */
 struct bat_trace {
     uint64_t branch; /* address of the branch; 0 or a BAT_TRACE_* */
-    uint64_t from;   /* where it went to; 0: outside of the binary */
-    uint64_t to;     /* the next branch that was taken; 0, or BAT_TRACE_BRANCH_ONLY */
+    uint64_t from;   /* its target, where the run starts; 0: outside of the binary */
+    uint64_t to;     /* the next branch, where the run ends; 0, or BAT_TRACE_BRANCH_ONLY */
     uint64_t count;
     uint64_t mispredictions; /* of the branch */
     bool is_return;          /* the branch is known as a return */
@@ -189,9 +194,9 @@ struct bat_trace {
  * was sampled. Addresses are those of the binary's ELF file, unless bat_profile_set_mapping() was
  * called. A load that is not of the binary is left out.
  *
- * Fail, the profile being as it was, with BAT_ERR_MEMORY, or with BAT_ERR_RANGE if the profile's
- * counts add up to 2^63 or more, or the mispredictions of a trace to 2^64. Constant time, on
- * average.
+ * On failure the profile is as it was: BAT_ERR_MEMORY; BAT_ERR_RANGE if the profile's counts add up
+ * to 2^63 or more, or the mispredictions of a trace to 2^64 or more; BAT_ERR_ARGUMENT for an event
+ * without a name. Constant time, on average.
  */
 BAT_API enum bat_code bat_profile_add_trace(struct bat_profile *profile,
                                             const struct bat_trace *trace, struct bat_error *error);
@@ -211,10 +216,12 @@ struct bat_mapping {
 };
 
 /*
- * Addresses that are added from now on, by the functions above, are those of a process that has the
- * binary mapped so; those outside of the binary are external. NULL: they are the binary's own
- * again, as at first. Fails, nothing being changed, with BAT_ERR_MISMATCH if no code of the binary
- * can be mapped so, and with BAT_ERR_ARGUMENT for a profile whose target has no elf.
+ * Says that the addresses that the functions above get from now on are those of a process with this
+ * mapping of the binary. They are converted to the binary's own; those outside of the binary become
+ * BAT_ADDRESS_EXTERNAL. NULL: they are the binary's own again, as in a new profile. On failure
+ * nothing changes: BAT_ERR_MISMATCH if the binary has no code that can be mapped so,
+ * BAT_ERR_ARGUMENT if the profile's target has no elf, BAT_ERR_ELF for a binary without segments or
+ * with more than 128 of code.
  */
 BAT_API enum bat_code bat_profile_set_mapping(struct bat_profile *profile,
                                               const struct bat_mapping *mapping,
