@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "bat_decoder.h"
+#include "spec/binary_search.h"
 
 /* --- Names ---------------------------------------------------------------------------------- */
 
@@ -184,16 +185,8 @@ void bat_names_free(struct bat_names *names)
 /* The last group at or below the address, or NULL. */
 static const struct bat_name_group *group_up_to(const struct bat_names *names, uint64_t address)
 {
-    size_t low = 0;
-    size_t high = names->group_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (names->groups[middle].address <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low ? &names->groups[low - 1] : NULL;
+    size_t up_to = BAT_COUNT_UP_TO(names->groups, names->group_count, address, address);
+    return up_to ? &names->groups[up_to - 1] : NULL;
 }
 
 static const struct bat_name_group *group_at(const struct bat_names *names, uint64_t address)
@@ -216,19 +209,15 @@ size_t bat_names_at(const struct bat_names *names, uint64_t address, size_t *fir
 bool bat_names_have(const struct bat_names *names, uint64_t address, const char *name,
                     size_t length)
 {
-    size_t low = 0;
-    size_t high = bat_names_at(names, address, &low);
-    high += low;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const char *other = names->symbols[middle]->name;
+    size_t first;
+    size_t count = bat_names_at(names, address, &first);
+    struct bat_search search = {.low = first, .high = first + count};
+    while (bat_search_next(&search)) {
+        const char *other = names->symbols[search.middle]->name;
         int order = compare_bases(other, base_length(other, strlen(other)), name, length);
         if (order == 0)
             return true;
-        if (order < 0)
-            low = middle + 1;
-        else
-            high = middle;
+        bat_search_go(&search, order < 0);
     }
     return false;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Line-number programs: DWARF 2 to 5, section 6.2. */
 #include "line_table.h"
+#include "spec/binary_search.h"
 
 #include <dwarf.h>
 #include <gelf.h>
@@ -298,20 +299,12 @@ void line_table_free(struct line_table *table)
 
 const struct line_row *line_table_find(const struct line_table *table, uint64_t address)
 {
-    size_t low = 0;
-    size_t high = table->sequence_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (table->sequences[middle].end > address)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    if (low == table->sequence_count || table->sequences[low].start > address)
+    size_t found = BAT_COUNT_UP_TO(table->sequences, table->sequence_count, end, address);
+    if (found == table->sequence_count || table->sequences[found].start > address)
         return NULL;
-    const struct line_row *rows = table->rows + table->sequences[low].first_row;
+    const struct line_row *rows = table->rows + table->sequences[found].first_row;
     size_t first = 0;
-    size_t count = table->sequences[low].row_count;
+    size_t count = table->sequences[found].row_count;
     while (count > 1) {
         size_t half = count / 2;
         if (rows[first + half].address <= address)

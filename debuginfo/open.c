@@ -6,22 +6,15 @@
 
 #include "bat_elf.h"
 #include "debuginfo.h"
+#include "spec/binary_search.h"
 
 bool debug_is_code(const struct bat_debuginfo *debuginfo, uint64_t address)
 {
     /* Linkers write 0 and 1 where a function was dropped; no program has code there. */
     if (address <= 1)
         return false;
-    size_t low = 0;
-    size_t high = debuginfo->code_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (debuginfo->code[middle].end <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < debuginfo->code_count && address >= debuginfo->code[low].start;
+    size_t found = BAT_COUNT_UP_TO(debuginfo->code, debuginfo->code_count, end, address);
+    return found < debuginfo->code_count && address >= debuginfo->code[found].start;
 }
 
 /* --- Addresses of units --------------------------------------------------------------------- */

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "debuginfo.h"
+#include "spec/binary_search.h"
 
 /* Map a .dwo file or package. NULL if there is none that can be read. */
 static struct split_file *open_file(struct bat_debuginfo *debuginfo, const char *path, size_t head)
@@ -67,16 +68,8 @@ static void sort_units(struct split_file *split)
 /* The first unit of that id, or NULL. */
 static struct split_unit *find_unit(const struct split_file *split, uint64_t id)
 {
-    size_t low = 0;
-    size_t high = split->unit_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (split->units[middle].id < id)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < split->unit_count && split->units[low].id == id ? &split->units[low] : NULL;
+    size_t found = BAT_COUNT_BELOW(split->units, split->unit_count, id, id);
+    return found < split->unit_count && split->units[found].id == id ? &split->units[found] : NULL;
 }
 
 /* --- .dwo files ------------------------------------------------------------------------------ */
@@ -266,6 +259,7 @@ static void list_rows(struct bat_debuginfo *debuginfo, struct split_package *pac
 {
     const struct package_index *index = &package->index;
     struct split_file *file = package->file;
+    file->unit_count = 0;
     file->units = index->slots ? calloc(index->slots, sizeof(*file->units)) : NULL;
     if (!file->units) {
         debuginfo->no_memory |= index->slots != 0;

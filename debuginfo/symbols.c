@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "debuginfo.h"
+#include "spec/binary_search.h"
 
 static int compare_symbols(const void *left, const void *right)
 {
@@ -72,16 +73,8 @@ const char *bat_debuginfo_symbol(struct bat_debuginfo *debuginfo, uint64_t addre
             debuginfo->symbol_count = 0;
         }
     }
-    size_t low = 0;
-    size_t high = debuginfo->symbol_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (debuginfo->symbols[middle].address < address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (i >= debuginfo->symbol_count - low || debuginfo->symbols[low + i].address != address)
+    size_t found = BAT_COUNT_BELOW(debuginfo->symbols, debuginfo->symbol_count, address, address);
+    if (i >= debuginfo->symbol_count - found || debuginfo->symbols[found + i].address != address)
         return NULL;
-    return debuginfo->symbols[low + i].name;
+    return debuginfo->symbols[found + i].name;
 }

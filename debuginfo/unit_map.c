@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "debuginfo.h"
+#include "spec/binary_search.h"
 
 /* Runs that contain the current address, the innermost (the last node) on top. */
 struct heap {
@@ -111,14 +112,6 @@ bool debug_map_make(struct debug_map *map, struct debug_run *runs, size_t count)
 
 uint32_t debug_map_find(const struct debug_map *map, uint64_t address)
 {
-    size_t low = 0;
-    size_t high = map->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (map->starts[middle] <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low == 0 ? BAT_NONE : map->nodes[low - 1];
+    size_t up_to = BAT_NUMBERS_UP_TO(map->starts, map->count, address);
+    return up_to == 0 ? BAT_NONE : map->nodes[up_to - 1];
 }

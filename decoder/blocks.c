@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The blocks of an input function, put together from its tables: BAT.md 8.3. */
 #include "bat_decoder.h"
+#include "spec/binary_search.h"
 
 #include <stdlib.h>
 
@@ -82,14 +83,6 @@ uint32_t bat_map_blocks(const struct bat_map *map, uint32_t table, struct bat_bl
 
 uint32_t bat_block_at(const struct bat_block *blocks, uint32_t count, uint64_t input_offset)
 {
-    uint32_t low = 0;
-    uint32_t high = count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (blocks[middle].input_offset <= input_offset)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low ? low - 1 : BAT_NONE;
+    uint32_t up_to = BAT_COUNT_UP_TO(blocks, count, input_offset, input_offset);
+    return up_to ? up_to - 1 : BAT_NONE;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Look-ups in a map: BAT.md 8. */
 #include "bat_decoder.h"
+#include "spec/binary_search.h"
 #include "spec/map_index.h"
 
 /* False for BAT_NONE and any other number that is no index: a function without a table. */
@@ -21,16 +22,10 @@ bool bat_map_is_unemitted(const struct bat_map *map, uint32_t table)
 /* The number of tables that start at or below address. */
 static uint32_t tables_up_to(const struct bat_map *map, uint64_t address)
 {
-    uint32_t low = 0;
-    uint32_t high = bat_map_tables(map);
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (map->functions[map->by_address[middle]].address <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    struct bat_search search = {.high = bat_map_tables(map)};
+    while (bat_search_next(&search))
+        bat_search_go(&search, map->functions[map->by_address[search.middle]].address <= address);
+    return (uint32_t)search.low;
 }
 
 /* The last of the first `count` tables by address, which holds what is behind its start. */
@@ -63,16 +58,8 @@ static uint32_t entry_at(const struct bat_map *map, const struct bat_function *t
                          uint64_t output_offset)
 {
     const uint32_t *offsets = map->output_offsets + table->first_entry;
-    uint32_t low = 0;
-    uint32_t high = table->entry_count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (offsets[middle] <= output_offset)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low ? table->first_entry + low - 1 : BAT_NONE;
+    uint32_t up_to = BAT_NUMBERS_UP_TO(offsets, table->entry_count, output_offset);
+    return up_to ? table->first_entry + up_to - 1 : BAT_NONE;
 }
 
 uint64_t bat_map_translate(const struct bat_map *map, uint32_t table, uint64_t output_offset,

@@ -6,6 +6,7 @@
 
 #include "array.h"
 #include "map_index.h"
+#include "spec/binary_search.h"
 
 enum bat_code bat_map_sort_tables(struct bat_map *map, uint64_t *duplicate)
 {
@@ -62,16 +63,10 @@ enum bat_code bat_map_link_fragments(struct bat_map *map)
 uint32_t bat_map_rank(const struct bat_map *map, uint32_t table)
 {
     uint64_t address = map->functions[table].address;
-    uint32_t low = 0;
-    uint32_t high = bat_map_tables(map);
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (map->functions[map->by_address[middle]].address < address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    struct bat_search search = {.high = bat_map_tables(map)};
+    while (bat_search_next(&search))
+        bat_search_go(&search, map->functions[map->by_address[search.middle]].address < address);
+    return (uint32_t)search.low;
 }
 
 void bat_map_free(struct bat_map *map)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "array.h"
+#include "spec/binary_search.h"
 
 /* Tables with more entries have an index. At most this many entries are searched one by one. */
 #define LARGE_TABLE 512u
@@ -162,16 +163,7 @@ uint32_t bat_map_block_from(const struct bat_map *map, const struct bat_function
 /* The position of the first of ascending keys that is at least wanted; count if there is none. */
 static uint32_t lower_bound(const uint64_t *keys, uint32_t count, uint64_t wanted)
 {
-    uint32_t low = 0;
-    uint32_t high = count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (keys[middle] < wanted)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return BAT_NUMBERS_BELOW(keys, count, wanted);
 }
 
 uint32_t bat_map_find_secondary(const struct bat_map *map, const struct bat_function *table,

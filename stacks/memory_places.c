@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "spec/binary_search.h"
 #include "symbolizer.h"
 
 #define PAGE_SIZE 4096u
@@ -108,16 +109,10 @@ static struct candidates find_candidates(const struct bat_symbolizer *symbolizer
 /* The first of a name's symbols, which ascend by address, at or above this address. */
 static size_t first_from(const struct named_symbol *named, size_t count, uint64_t address)
 {
-    size_t low = 0;
-    size_t high = count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (named[middle].symbol->address < address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    struct bat_search search = {.high = count};
+    while (bat_search_next(&search))
+        bat_search_go(&search, named[search.middle].symbol->address < address);
+    return search.low;
 }
 
 /*

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "binary/functions/plt.h"
+#include "spec/binary_search.h"
 
 /* True for a symbol that can name an address. */
 static bool can_name(const struct bat_elf *elf, const struct bat_symbol *symbol)
@@ -173,18 +174,12 @@ void symbol_index_free(struct symbol_index *index)
 
 const struct bat_symbol *symbol_index_at(const struct symbol_index *index, uint64_t address)
 {
-    size_t low = 0;
-    size_t high = index->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (index->by_address[middle]->address <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == 0)
+    struct bat_search search = {.high = index->count};
+    while (bat_search_next(&search))
+        bat_search_go(&search, index->by_address[search.middle]->address <= address);
+    if (search.low == 0)
         return NULL;
-    const struct bat_symbol *symbol = index->by_address[low - 1];
+    const struct bat_symbol *symbol = index->by_address[search.low - 1];
     if (symbol->size != 0)
         return address - symbol->address < symbol->size ? symbol : NULL;
     size_t count;
@@ -295,17 +290,13 @@ static bool make_plain(struct symbol_index *index, bat_demangle_fn *demangle)
 static size_t bound(const struct named_symbol *names, size_t count, struct bat_slice name,
                     bool behind)
 {
-    size_t low = 0;
-    size_t high = count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        int order = compare_names(names[middle].name, names[middle].length, name.text, name.length);
-        if (order < 0 || (order == 0 && behind))
-            low = middle + 1;
-        else
-            high = middle;
+    struct bat_search search = {.high = count};
+    while (bat_search_next(&search)) {
+        const struct named_symbol *named = &names[search.middle];
+        int order = compare_names(named->name, named->length, name.text, name.length);
+        bat_search_go(&search, order < 0 || (order == 0 && behind));
     }
-    return low;
+    return search.low;
 }
 
 /* The elements equal to name in a sorted array. */

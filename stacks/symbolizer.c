@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "spec/binary_search.h"
 #include "spec/options.h"
 
 /* No instruction is longer (x86-64). */
@@ -161,18 +162,10 @@ static bool is_in_branch(const struct bat_map *map, uint32_t table, uint64_t add
     const struct bat_function *function = &map->functions[table];
     uint64_t offset = address - function->address;
     const uint32_t *outputs = map->output_offsets + function->first_entry;
-    size_t low = 0;
-    size_t high = function->entry_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (outputs[middle] <= offset)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == 0 || offset - outputs[low - 1] >= INSTRUCTION_MAX)
+    size_t up_to = BAT_NUMBERS_UP_TO(outputs, function->entry_count, offset);
+    if (up_to == 0 || offset - outputs[up_to - 1] >= INSTRUCTION_MAX)
         return false;
-    return map->input_offsets[function->first_entry + low - 1] & BAT_BRANCH_ENTRY;
+    return map->input_offsets[function->first_entry + up_to - 1] & BAT_BRANCH_ENTRY;
 }
 
 /* The address in the original; in_call is true for an address inside a call. */

@@ -6,6 +6,7 @@
 
 #include "bat_decoder.h"
 #include "checking.h"
+#include "spec/binary_search.h"
 
 /* The faults of one function. */
 struct faults {
@@ -291,17 +292,13 @@ static void check_sorted_blocks(struct function_blocks *function)
 /* True if the first entry for an offset is an input block. */
 static bool has_block(const struct function_blocks *function, uint32_t offset)
 {
-    uint32_t low = 0;
-    uint32_t high = function->count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (offset_of(function->sorted[middle]) < offset)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < function->count && offset_of(function->sorted[low]) == offset &&
-           is_input_block(function->map, function->sorted[low]);
+    struct bat_search search = {.high = function->count};
+    while (bat_search_next(&search))
+        bat_search_go(&search, offset_of(function->sorted[search.middle]) < offset);
+    if (search.low == function->count)
+        return false;
+    uint64_t found = function->sorted[search.low];
+    return offset_of(found) == offset && is_input_block(function->map, found);
 }
 
 static void check_secondary(struct function_blocks *function)

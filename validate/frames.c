@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "binary/functions/eh_frame.h"
+#include "spec/binary_search.h"
 
 static int compare_frames(const void *left_pointer, const void *right_pointer)
 {
@@ -58,17 +59,9 @@ void bat_frames_free(struct bat_frames *frames)
 
 bool bat_frames_at(const struct bat_frames *frames, uint64_t address, uint64_t *size)
 {
-    size_t low = 0;
-    size_t high = frames->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (frames->frames[middle].address <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == 0 || frames->frames[low - 1].address != address)
+    size_t up_to = BAT_COUNT_UP_TO(frames->frames, frames->count, address, address);
+    if (up_to == 0 || frames->frames[up_to - 1].address != address)
         return false;
-    *size = frames->frames[low - 1].size;
+    *size = frames->frames[up_to - 1].size;
     return true;
 }

@@ -2,21 +2,13 @@
 #include "places.h"
 
 #include "bat_decoder.h"
+#include "spec/binary_search.h"
 
 uint32_t bat_first_beyond(const struct bat_map *map, const struct bat_function *table,
                           uint64_t size)
 {
     const uint32_t *outputs = map->output_offsets + table->first_entry;
-    uint32_t low = 0;
-    uint32_t high = table->entry_count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (outputs[middle] <= size)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return BAT_NUMBERS_UP_TO(outputs, table->entry_count, size);
 }
 
 /* True if the address is in another table of the function that table belongs to. */

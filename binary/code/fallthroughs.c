@@ -1,21 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Look-ups of offsets, and the fall-throughs of a trace, in a function's blocks (code_blocks.h). */
 #include "code_blocks.h"
+#include "spec/binary_search.h"
 
 uint32_t bat_code_block_at(const struct bat_code_blocks *blocks, uint64_t offset)
 {
     if (blocks->count == 0 || offset < blocks->all[0].start || offset >= blocks->size)
         return BAT_NONE;
-    uint32_t low = 0;
-    uint32_t high = blocks->count;
-    while (high - low > 1) {
-        uint32_t middle = low + (high - low) / 2;
-        if (blocks->all[middle].start <= offset)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
+    return BAT_COUNT_UP_TO(blocks->all, blocks->count, start, offset) - 1;
 }
 
 uint32_t bat_code_entry_id(const struct bat_code_blocks *blocks, uint64_t offset)

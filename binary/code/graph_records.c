@@ -2,28 +2,25 @@
 /* Decides which records of a profile llvm-bolt accepts for a function: spec/profiles.md 7. */
 #include "graph.h"
 #include "instructions.h"
+#include "spec/binary_search.h"
 
 /* --- Edges -------------------------------------------------------------------------------- */
 
 /* True if block `to` is a successor. Successors ascend if there are more than two. */
 static bool is_successor(const struct bat_code_graph *graph, uint32_t from, uint32_t to)
 {
-    uint32_t low = graph->first_edge[from];
-    uint32_t high = graph->end_edge[from];
-    if (high - low <= 2) {
-        for (uint32_t i = low; i < high; i++)
+    const uint32_t first = graph->first_edge[from];
+    const uint32_t end = graph->end_edge[from];
+    if (end - first <= 2) {
+        for (uint32_t i = first; i < end; i++)
             if (graph->edges[i] == to)
                 return true;
         return false;
     }
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (graph->edges[middle] < to)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < graph->end_edge[from] && graph->edges[low] == to;
+    struct bat_search search = {.low = first, .high = end};
+    while (bat_search_next(&search))
+        bat_search_go(&search, graph->edges[search.middle] < to);
+    return search.low < end && graph->edges[search.low] == to;
 }
 
 bool bat_code_graph_has_edge(const struct bat_code_graph *graph, uint32_t from, uint32_t to)
@@ -41,16 +38,9 @@ bool bat_code_graph_has_edge(const struct bat_code_graph *graph, uint32_t from, 
 
 static const struct bat_code_kept *kept_at(const struct bat_code_graph *graph, uint64_t offset)
 {
-    uint32_t low = 0;
-    uint32_t high = graph->kept_count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (graph->kept[middle].offset < offset)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < graph->kept_count && graph->kept[low].offset == offset ? &graph->kept[low] : NULL;
+    uint32_t found = BAT_COUNT_BELOW(graph->kept, graph->kept_count, offset, offset);
+    return found < graph->kept_count && graph->kept[found].offset == offset ? &graph->kept[found]
+                                                                            : NULL;
 }
 
 /* True for a call, a tail call or an indirect jump. */

@@ -9,6 +9,7 @@
 
 #include "conditions.h"
 #include "inlined_parts.h"
+#include "spec/binary_search.h"
 
 #define MOST_INSTRUCTIONS 8u /* of a beginning */
 
@@ -191,28 +192,10 @@ void bat_beginnings_free(struct bat_beginnings *beginnings)
     free(beginnings);
 }
 
-/* The index of the first key that is at least, or if is_above greater than, this one. */
-static size_t first_from(const struct bat_beginnings *beginnings, uint64_t key, bool is_above)
-{
-    size_t low = 0;
-    size_t high = beginnings->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        uint64_t found = beginnings->sorted[middle].key;
-        if (found < key || (is_above && found == key))
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 const struct bat_sort_key *bat_beginnings_find(const struct bat_beginnings *beginnings,
                                                uint64_t key, size_t *count)
 {
-    size_t first = first_from(beginnings, key, false);
-    *count = 0;
-    if (first < beginnings->count && beginnings->sorted[first].key == key)
-        *count = first_from(beginnings, key, true) - first;
+    size_t first = BAT_COUNT_BELOW(beginnings->sorted, beginnings->count, key, key);
+    *count = BAT_COUNT_UP_TO(beginnings->sorted, beginnings->count, key, key) - first;
     return beginnings->sorted + first;
 }

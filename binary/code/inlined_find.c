@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "inlined_parts.h"
+#include "spec/binary_search.h"
 
 /* The budget of comparisons, in instructions: for each one of the caller, and in addition. */
 #define WORK_PER_INSTRUCTION 64u
@@ -73,16 +74,7 @@ bool bat_program_is_in(const struct bat_program *program, uint32_t table, uint64
 
 size_t bat_spots_from(const struct bat_spots *spots, uint64_t address)
 {
-    size_t low = 0;
-    size_t high = spots->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (spots->all[middle].address < address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return BAT_COUNT_BELOW(spots->all, spots->count, address, address);
 }
 
 const struct bat_spot *bat_spots_at(const struct bat_spots *spots, uint64_t address, size_t *hint)

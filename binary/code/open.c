@@ -11,6 +11,7 @@
 
 #include "binary/functions/eh_frame.h"
 #include "reader.h"
+#include "spec/binary_search.h"
 
 /* --- Sections ----------------------------------------------------------------------------- */
 
@@ -43,18 +44,12 @@ static enum bat_code read_sections(struct bat_code_reader *reader, struct bat_er
 
 const struct bat_section *code_section_at(const struct bat_code_reader *reader, uint64_t address)
 {
-    size_t low = 0;
-    size_t high = reader->section_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (reader->sections[middle]->address <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == 0)
+    struct bat_search search = {.high = reader->section_count};
+    while (bat_search_next(&search))
+        bat_search_go(&search, reader->sections[search.middle]->address <= address);
+    if (search.low == 0)
         return NULL;
-    const struct bat_section *section = reader->sections[low - 1];
+    const struct bat_section *section = reader->sections[search.low - 1];
     return address - section->address < section->size ? section : NULL;
 }
 
@@ -72,16 +67,7 @@ const uint8_t *code_bytes(const struct bat_code_reader *reader, uint64_t address
 /* The number of markers at or below address. */
 static uint32_t markers_up_to(const struct bat_code_reader *reader, uint64_t address)
 {
-    uint32_t low = 0;
-    uint32_t high = reader->marker_count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (reader->markers[middle].address <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return BAT_COUNT_UP_TO(reader->markers, reader->marker_count, address, address);
 }
 
 bool code_is_data(const struct bat_code_reader *reader, uint64_t address)
@@ -111,18 +97,10 @@ uint64_t code_skip_data(const struct bat_code_reader *reader, uint64_t address, 
 
 struct code_wanted *code_find_wanted(const struct bat_code_reader *reader, uint32_t function)
 {
-    uint32_t low = 0;
-    uint32_t high = reader->wanted_count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (reader->wanted[middle].function < function)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == reader->wanted_count || reader->wanted[low].function != function)
+    uint32_t found = BAT_COUNT_BELOW(reader->wanted, reader->wanted_count, function, function);
+    if (found == reader->wanted_count || reader->wanted[found].function != function)
         return NULL;
-    return &reader->wanted[low];
+    return &reader->wanted[found];
 }
 
 struct code_wanted *code_find_wanted_at(const struct bat_code_reader *reader, uint64_t address)

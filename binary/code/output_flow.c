@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Look-ups in the flow of an output function (output_flow.h), and the owners of its blocks. */
 #include "output_flow.h"
+#include "spec/binary_search.h"
 
 #include <stdlib.h>
 
@@ -8,16 +9,8 @@
 
 uint32_t bat_output_flow_at(const struct bat_output_flow *flow, uint64_t address)
 {
-    uint32_t low = 0;
-    uint32_t high = flow->count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (flow->all[middle].start <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low != 0 && address < flow->all[low - 1].end ? low - 1 : BAT_NONE;
+    uint32_t up_to = BAT_COUNT_UP_TO(flow->all, flow->count, start, address);
+    return up_to != 0 && address < flow->all[up_to - 1].end ? up_to - 1 : BAT_NONE;
 }
 
 void bat_output_flow_next(const struct bat_output_flow *flow, uint32_t block, uint32_t next[2])

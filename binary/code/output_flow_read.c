@@ -10,6 +10,7 @@
 #include "inlined.h"
 #include "instructions.h"
 #include "output_flow.h"
+#include "spec/binary_search.h"
 #include "support/key_sort.h"
 
 /* An instruction that ends a block. */
@@ -387,16 +388,7 @@ static void sort_cuts(struct flow_reader *reader)
 
 static size_t first_cut_from(const struct flow_reader *reader, uint64_t address)
 {
-    size_t low = 0;
-    size_t high = reader->cut_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (reader->cuts[middle].key < address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return BAT_COUNT_BELOW(reader->cuts, reader->cut_count, key, address);
 }
 
 /* Append the blocks of a part, with the owners that the note gives. */

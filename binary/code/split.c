@@ -10,6 +10,7 @@
 #include <xxhash.h>
 
 #include "markers.h"
+#include "spec/binary_search.h"
 
 #define NAMES_MIN 16u
 
@@ -218,21 +219,18 @@ static enum bat_code read_candidates(struct split *split, const struct code_symb
 /* The address of the local symbol with the parent's name in the fragment's file; 0 if none. */
 static uint64_t parent_in_file(const struct split *split, const struct fragment *fragment)
 {
-    uint32_t low = 0;
-    uint32_t high = split->candidate_count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        const struct candidate *candidate = &split->candidates[middle];
-        if (candidate->parent < fragment->parent ||
-            (candidate->parent == fragment->parent && candidate->order < fragment->file_start))
-            low = middle + 1;
-        else
-            high = middle;
+    struct bat_search search = {.high = split->candidate_count};
+    while (bat_search_next(&search)) {
+        const struct candidate *candidate = &split->candidates[search.middle];
+        bat_search_go(&search, candidate->parent < fragment->parent ||
+                                   (candidate->parent == fragment->parent &&
+                                    candidate->order < fragment->file_start));
     }
-    if (low == split->candidate_count || split->candidates[low].parent != fragment->parent ||
-        split->candidates[low].order >= fragment->file_end)
+    if (search.low == split->candidate_count)
         return 0;
-    return split->candidates[low].address;
+    const struct candidate *found = &split->candidates[search.low];
+    bool is_inside = found->parent == fragment->parent && found->order < fragment->file_end;
+    return is_inside ? found->address : 0;
 }
 
 /* The address of the function that a fragment comes from; 0 if there is none. */

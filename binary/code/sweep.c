@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "exceptions.h"
+#include "spec/binary_search.h"
 
 /* --- Decoding ----------------------------------------------------------------------------- */
 
@@ -193,17 +194,9 @@ static void mark_entries(struct code_sweep *sweep)
             sweep->obstacle = BAT_CODE_MISALIGNED;
     }
     const struct code_addresses *others = &sweep->reader->entries;
-    uint32_t low = 0;
-    uint32_t high = others->count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (others->all[middle] < address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    for (; low < others->count && others->all[low] - address < sweep->size; low++)
-        code_mark(sweep, others->all[low] - address, CODE_MARK_LABEL | CODE_MARK_ENTRY);
+    uint32_t found = BAT_NUMBERS_BELOW(others->all, others->count, address);
+    for (; found < others->count && others->all[found] - address < sweep->size; found++)
+        code_mark(sweep, others->all[found] - address, CODE_MARK_LABEL | CODE_MARK_ENTRY);
 }
 
 /* The number of calls before each instruction and before the end; NULL without memory. */
@@ -224,16 +217,7 @@ static uint32_t *count_calls(const struct code_sweep *sweep)
 /* The first instruction at or above offset. */
 static uint32_t instruction_from(const struct code_sweep *sweep, uint64_t offset)
 {
-    uint32_t low = 0;
-    uint32_t high = sweep->count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (sweep->all[middle].offset < offset)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return BAT_COUNT_BELOW(sweep->all, sweep->count, offset, offset);
 }
 
 /*

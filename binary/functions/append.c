@@ -7,6 +7,7 @@
 
 #include "eh_frame.h"
 #include "plt.h"
+#include "spec/binary_search.h"
 
 /* Adds functions that have no symbol: PLT entries, and code that only .eh_frame describes. */
 
@@ -44,17 +45,10 @@ enum bat_code draft_append(struct draft_functions *functions, const struct draft
 /* The function that starts at address, or NULL. */
 static struct draft_function *function_at(const struct draft_functions *functions, uint64_t address)
 {
-    uint32_t low = 0;
-    uint32_t high = functions->count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (functions->all[middle].address < address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < functions->count && functions->all[low].address == address ? &functions->all[low]
-                                                                            : NULL;
+    uint32_t found = BAT_COUNT_BELOW(functions->all, functions->count, address, address);
+    return found < functions->count && functions->all[found].address == address
+               ? &functions->all[found]
+               : NULL;
 }
 
 /*

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "draft.h"
+#include "spec/binary_search.h"
 
 /*
  * Look-ups use buckets: the address range of all functions is divided into about as many buckets of
@@ -247,16 +248,11 @@ uint32_t bat_functions_find(const struct bat_functions *functions, uint64_t addr
     if (bucket >= functions->bucket_count)
         bucket = functions->bucket_count - 1;
     /* Functions that start below the bucket start below the address; function 0 is never above. */
-    uint32_t low = functions->starts_below[bucket];
-    uint32_t high = functions->starts_below[bucket + 1];
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (functions->spans[middle].start <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    uint32_t index = low - 1;
+    struct bat_search search = {.low = functions->starts_below[bucket],
+                                .high = functions->starts_below[bucket + 1]};
+    while (bat_search_next(&search))
+        bat_search_go(&search, functions->spans[search.middle].start <= address);
+    uint32_t index = (uint32_t)search.low - 1;
     uint64_t offset = address - functions->spans[index].start;
     if (offset < functions->spans[index].size)
         return index;

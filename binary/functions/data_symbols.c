@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "draft.h"
+#include "spec/binary_search.h"
 
 /* The most objects that a look-up tries, from the inside out: real ones nest one or two deep. */
 #define DEPTH_MAX 1000u
@@ -135,16 +136,8 @@ static bool holds(const struct datum *datum, uint64_t address)
 
 uint32_t bat_data_symbols_find(const struct bat_data_symbols *data, uint64_t address)
 {
-    uint32_t low = 0;
-    uint32_t high = data->count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (data->all[middle].address <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    uint32_t index = low ? low - 1 : BAT_NONE;
+    uint32_t up_to = BAT_COUNT_UP_TO(data->all, data->count, address, address);
+    uint32_t index = up_to ? up_to - 1 : BAT_NONE;
     unsigned depth = 0;
     while (index != BAT_NONE && depth++ < DEPTH_MAX && !holds(&data->all[index], address))
         index = data->all[index].parent;

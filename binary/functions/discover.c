@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "draft.h"
+#include "spec/binary_search.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -49,18 +50,12 @@ static bool section_holds(const struct bat_section *section, uint64_t address)
 
 const struct bat_section *draft_section_at(const struct draft *draft, uint64_t address)
 {
-    size_t low = 0;
-    size_t high = draft->section_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (draft->sections[middle]->address <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == 0 || !section_holds(draft->sections[low - 1], address))
+    struct bat_search search = {.high = draft->section_count};
+    while (bat_search_next(&search))
+        bat_search_go(&search, draft->sections[search.middle]->address <= address);
+    if (search.low == 0 || !section_holds(draft->sections[search.low - 1], address))
         return NULL;
-    return draft->sections[low - 1];
+    return draft->sections[search.low - 1];
 }
 
 /* --- One symbol --------------------------------------------------------------------------- */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "plt_slots.h"
+#include "spec/binary_search.h"
 
 bool bat_plt_is_section(const struct bat_elf *elf, const struct bat_section *section)
 {
@@ -69,16 +70,8 @@ static int by_slot(const void *left, const void *right)
 /* The first of the sorted slots at this address; slots->count if there is none. */
 static size_t first_slot(const struct plt_slots *slots, uint64_t address)
 {
-    size_t low = 0;
-    size_t high = slots->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (slots->slots[middle].slot < address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < slots->count && slots->slots[low].slot == address ? low : slots->count;
+    size_t found = BAT_COUNT_BELOW(slots->slots, slots->count, slot, address);
+    return found < slots->count && slots->slots[found].slot == address ? found : slots->count;
 }
 
 /* --- Relocations -------------------------------------------------------------------------- */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "draft.h"
+#include "spec/binary_search.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -300,16 +301,7 @@ enum bat_code draft_symbols_read(const struct bat_elf *elf, struct draft_symbols
 
 uint32_t draft_symbols_from(const struct draft_symbols *symbols, uint64_t address)
 {
-    uint32_t low = 0;
-    uint32_t high = symbols->count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (symbols->all[middle].address < address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return BAT_COUNT_BELOW(symbols->all, symbols->count, address, address);
 }
 
 uint64_t draft_text_limit(const struct bat_elf *elf)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "original.h"
+#include "spec/binary_search.h"
 
 bool bat_original_decode(const struct bat_elf *elf, uint64_t address,
                          struct bat_instruction *instruction)
@@ -119,22 +120,17 @@ static void use_walks(struct alignment *alignment, struct bat_original_walks *wa
     if (!walks || alignment->steps % WALK_STRIDE != 0)
         return;
     struct walk *walk = find_walk(walks, alignment->run);
-    size_t low = alignment->steps / WALK_STRIDE;
+    const size_t first = alignment->steps / WALK_STRIDE;
     if (!walk)
         return;
-    if (low == walk->count + 1)
+    if (first == walk->count + 1)
         add_state(walk, alignment);
-    size_t high = walk->count;
     const struct bat_original_run *run = alignment->run;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (walk->states[middle].output < limit)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low > alignment->steps / WALK_STRIDE && low <= walk->count) {
-        *alignment = walk->states[low - 1];
+    struct bat_search search = {.low = first, .high = walk->count};
+    while (bat_search_next(&search))
+        bat_search_go(&search, walk->states[search.middle].output < limit);
+    if (search.low > first && search.low <= walk->count) {
+        *alignment = walk->states[search.low - 1];
         alignment->run = run;
     }
 }

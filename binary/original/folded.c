@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Finds folded functions (to_input_folded.h) and compares their code instruction by instruction. */
 #include "folded.h"
+#include "spec/binary_search.h"
 
 #include <elf.h>
 #include <stdlib.h>
@@ -184,17 +185,9 @@ const struct folded_place *folded_place_at(const struct folded *folded, uint32_t
 {
     const struct folded_body *body = &folded->bodies[number];
     uint64_t offset = address - folded->members[body->first_member].start;
-    uint32_t low = 0;
-    uint32_t high = body->place_count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (body->places[middle].offset < offset)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    bool is_there = low < body->place_count && body->places[low].offset == offset;
-    return is_there ? &body->places[low] : NULL;
+    uint32_t found = BAT_COUNT_BELOW(body->places, body->place_count, offset, offset);
+    bool is_there = found < body->place_count && body->places[found].offset == offset;
+    return is_there ? &body->places[found] : NULL;
 }
 
 /* --- Members' code ---------------------------------------------------------------------------- */

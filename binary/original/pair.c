@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "original.h"
+#include "spec/binary_search.h"
 #include "support/key_sort.h"
 
 struct pairing {
@@ -60,19 +61,15 @@ static enum bat_code sort_named(struct pairing *pairing)
 static uint32_t find_named(const struct pairing *pairing, const struct bat_function_symbol *output)
 {
     const struct bat_function_symbol *inputs = pairing->original->inputs;
-    uint32_t low = 0;
-    uint32_t high = pairing->named_count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        const struct bat_function_symbol *input = &inputs[pairing->named[middle]];
+    struct bat_search search = {.high = pairing->named_count};
+    while (bat_search_next(&search)) {
+        const struct bat_function_symbol *input = &inputs[pairing->named[search.middle]];
         int order = strcmp(input->name, output->name);
-        if (order < 0 || (order == 0 && input->address < output->address))
-            low = middle + 1;
-        else
-            high = middle;
+        bat_search_go(&search, order < 0 || (order == 0 && input->address < output->address));
     }
-    /* low is the first with that name at or above the address, or follows the last. */
-    for (uint32_t i = low; i + 1 >= low && i != BAT_NONE; i--)
+    /* The first with that name at or above the address, or behind the last. */
+    const uint32_t first = (uint32_t)search.low;
+    for (uint32_t i = first; i + 1 >= first && i != BAT_NONE; i--)
         if (i < pairing->named_count && strcmp(inputs[pairing->named[i]].name, output->name) == 0)
             return pairing->named[i];
     return BAT_NONE;
@@ -83,16 +80,9 @@ static uint32_t find_named(const struct pairing *pairing, const struct bat_funct
 /* The input function that starts at an address, or BAT_NONE. */
 static uint32_t input_at(const struct bat_original *original, uint64_t address)
 {
-    uint32_t low = 0;
-    uint32_t high = original->input_count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (original->inputs[middle].address < address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < original->input_count && original->inputs[low].address == address ? low : BAT_NONE;
+    uint32_t found = BAT_COUNT_BELOW(original->inputs, original->input_count, address, address);
+    return found < original->input_count && original->inputs[found].address == address ? found
+                                                                                       : BAT_NONE;
 }
 
 /* BOLT leaves the input's code at its addresses, in a section that it renames. */
@@ -323,17 +313,11 @@ static enum bat_code find_homes(const struct pairing *pairing)
 
 bool bat_original_is_home(const struct bat_original *original, uint32_t input, uint32_t output)
 {
-    uint32_t low = original->first_home[input];
-    uint32_t high = original->first_home[input + 1];
-    uint32_t end = high;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (original->homes[middle] < output)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < end && original->homes[low] == output;
+    const uint32_t end = original->first_home[input + 1];
+    struct bat_search search = {.low = original->first_home[input], .high = end};
+    while (bat_search_next(&search))
+        bat_search_go(&search, original->homes[search.middle] < output);
+    return search.low < end && original->homes[search.low] == output;
 }
 
 enum bat_code bat_original_pair_functions(struct bat_original *original,

@@ -5,20 +5,16 @@
 #include <string.h>
 
 #include "original.h"
+#include "spec/binary_search.h"
 
 uint32_t bat_original_entry(const struct bat_map *map, uint32_t table, uint64_t output_offset)
 {
     const struct bat_function *function = &map->functions[table];
-    uint32_t low = 0;
-    uint32_t high = function->entry_count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (map->output_offsets[function->first_entry + middle] <= output_offset)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low == 0 ? BAT_NONE : function->first_entry + low - 1;
+    const uint32_t first = function->first_entry;
+    struct bat_search search = {.low = first, .high = (size_t)first + function->entry_count};
+    while (bat_search_next(&search))
+        bat_search_go(&search, map->output_offsets[search.middle] <= output_offset);
+    return search.low == first ? BAT_NONE : (uint32_t)search.low - 1;
 }
 
 /* The run from an entry of the output function's table to the next entry. */

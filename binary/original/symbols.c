@@ -9,6 +9,7 @@
 
 #include "bat_decoder.h"
 #include "original.h"
+#include "spec/binary_search.h"
 #include "support/key_sort.h"
 
 /*
@@ -205,16 +206,7 @@ static enum bat_code pair_sides(const struct side *output, const struct side *in
 
 size_t bat_symbol_pairs_at(const struct bat_symbol_pairs *pairs, uint64_t output)
 {
-    size_t low = 0;
-    size_t high = pairs->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (pairs->all[middle].output < output)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return BAT_COUNT_BELOW(pairs->all, pairs->count, output, output);
 }
 
 enum bat_code bat_original_pair_symbols(const struct bat_original *original,

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "binary/code/instructions.h"
+#include "spec/binary_search.h"
 
 /* A mark is 0 until its address is decoded; the low bits are the instruction's length. */
 #define LENGTH_MASK 0x1fu
@@ -75,18 +76,10 @@ void code_map_free(struct code_map *map)
 
 static struct code_segment *find_segment(const struct code_map *map, uint64_t address)
 {
-    size_t low = 0;
-    size_t high = map->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (map->segments[middle].address <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == 0 || address - map->segments[low - 1].address >= map->segments[low - 1].size)
+    size_t up_to = BAT_COUNT_UP_TO(map->segments, map->count, address, address);
+    if (up_to == 0 || address - map->segments[up_to - 1].address >= map->segments[up_to - 1].size)
         return NULL;
-    return &map->segments[low - 1];
+    return &map->segments[up_to - 1];
 }
 
 bool code_map_has(const struct code_map *map, uint64_t address)

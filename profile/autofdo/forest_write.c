@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "forest.h"
+#include "spec/binary_search.h"
 #include "support/text_writer.h"
 
 struct target {
@@ -74,17 +75,12 @@ static int compare_targets(const void *left, const void *right)
 /* The first item of a sorted table whose first words are not less than (first, second). */
 static uint32_t lower_bound(const struct bat_counts *table, uint64_t first, uint64_t second)
 {
-    uint32_t low = 0;
-    uint32_t high = table->count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        const uint64_t *item = bat_counts_item(table, middle);
-        if (item[0] < first || (item[0] == first && item[1] < second))
-            low = middle + 1;
-        else
-            high = middle;
+    struct bat_search search = {.high = table->count};
+    while (bat_search_next(&search)) {
+        const uint64_t *item = bat_counts_item(table, (uint32_t)search.middle);
+        bat_search_go(&search, item[0] < first || (item[0] == first && item[1] < second));
     }
-    return low;
+    return (uint32_t)search.low;
 }
 
 /* --- Text ----------------------------------------------------------------------------------- */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "history_event.h"
+#include "spec/binary_search.h"
 
 /* Where a process has the binary at the current moment of the replay. */
 struct state {
@@ -240,14 +241,9 @@ const struct perf_span *perf_processes_find(const struct perf_processes *process
         return NULL;
     /* Find the last span that begins at the moment or before. */
     const struct perf_span *spans = processes->spans + item[1];
-    size_t low = 0;
-    size_t high = item[2];
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (perf_moment_before(moment, spans[middle].since))
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return low != 0 && spans[low - 1].bias_count != 0 ? &spans[low - 1] : NULL;
+    struct bat_search search = {.high = item[2]};
+    while (bat_search_next(&search))
+        bat_search_go(&search, !perf_moment_before(moment, spans[search.middle].since));
+    bool is_found = search.low != 0 && spans[search.low - 1].bias_count != 0;
+    return is_found ? &spans[search.low - 1] : NULL;
 }

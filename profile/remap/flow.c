@@ -4,6 +4,7 @@
  * code, frames of inlined calls, and the blocks that the note lists.
  */
 #include "flow.h"
+#include "spec/binary_search.h"
 
 #include <stdlib.h>
 
@@ -245,16 +246,7 @@ static enum bat_code read_blocks(struct input_flow *flow, uint32_t hot)
 /* The first block that starts at or above an address; function->count if there is none. */
 static uint32_t block_from(const struct input_function *function, uint64_t address)
 {
-    uint32_t low = 0;
-    uint32_t high = function->count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (function->blocks[middle].address < address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return BAT_COUNT_BELOW(function->blocks, function->count, address, address);
 }
 
 const struct input_block *input_block_at(const struct input_function *function, uint64_t address)

@@ -5,6 +5,7 @@
 #include <elf.h>
 #include <stdlib.h>
 
+#include "spec/binary_search.h"
 #include "support/key_sort.h"
 
 /* --- Fragments -------------------------------------------------------------------------------- */
@@ -264,16 +265,8 @@ enum bat_code input_nodes_read(struct input_nodes *nodes, const struct bat_origi
 
 struct input_node *input_nodes_find(const struct input_nodes *nodes, uint64_t address)
 {
-    uint32_t low = 0;
-    uint32_t high = nodes->count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (nodes->all[middle].address <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low == 0 ? NULL : &nodes->all[low - 1];
+    uint32_t up_to = BAT_COUNT_UP_TO(nodes->all, nodes->count, address, address);
+    return up_to == 0 ? NULL : &nodes->all[up_to - 1];
 }
 
 struct input_node *input_nodes_at(const struct input_nodes *nodes, uint64_t address)

@@ -4,6 +4,7 @@
  * llvm-bolt accepts as edges of the input. See spec/profiles.md 2, "Edges".
  */
 #include "binary/code/instructions.h"
+#include "spec/binary_search.h"
 #include "translation.h"
 
 static enum bat_code flow_of(struct translation *translation, uint32_t function,
@@ -47,16 +48,8 @@ static uint32_t entry_below(const struct translation *translation, uint32_t func
     const struct bat_function *table = &map->functions[translation->records->tables[function]];
     const uint32_t *offsets = map->output_offsets + table->first_entry;
     uint64_t offset = address - table->address;
-    uint32_t low = 0;
-    uint32_t high = table->entry_count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (offsets[middle] <= offset)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low == 0 ? BAT_NONE : offsets[low - 1];
+    uint32_t up_to = BAT_NUMBERS_UP_TO(offsets, table->entry_count, offset);
+    return up_to == 0 ? BAT_NONE : offsets[up_to - 1];
 }
 
 /* True if the note has an entry for exactly this address. */
