@@ -36,7 +36,7 @@ static struct bat_output *new_output(const char *path, struct bat_error *error)
     if (!output || !own_path) {
         free(output);
         free(own_path);
-        bat_fail(error, BAT_ERR_MEMORY, "no memory to write a file");
+        bat_fail(error, BAT_ERR_MEMORY, "not enough memory to write a file");
         return NULL;
     }
     output->path = own_path;

@@ -168,7 +168,7 @@ static enum bat_code read_table(struct symbol_reader *reader, struct elf_symbols
                         table_name(reader->section), reader->count, INT32_MAX);
     table->symbols = malloc(reader->count * sizeof(*table->symbols));
     if (!table->symbols)
-        return bat_fail(error, BAT_ERR_MEMORY, "no memory for %zu symbols", reader->count);
+        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %zu symbols", reader->count);
     reader->text_left = TEXT_FACTOR * (reader->section->size + reader->names.size);
     for (size_t i = 0; i < reader->count; i++) {
         bool kept = false;

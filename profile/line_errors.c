@@ -47,10 +47,6 @@ enum bat_code bat_lines_fail(const struct bat_lines *lines, const uint8_t *start
 
 enum bat_code bat_lines_fail_add(const struct bat_lines *lines, enum bat_code code)
 {
-    if (code == BAT_ERR_RANGE)
-        /* Additions are made in batches, so the line of the failed one is not known. */
-        return bat_fail(lines->error, code,
-                        "expected counts that add up to less than 2^64 for each record, found "
-                        "more");
-    return bat_fail(lines->error, code, "not enough memory for the profile");
+    /* Additions are made in batches, so the line of the failed one is not known. */
+    return bat_counts_fail(lines->error, code, "the profile");
 }

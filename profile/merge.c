@@ -150,17 +150,6 @@ static void merge_counters(struct bat_profile_counters *counters,
     counters->perf_processes += from->perf_processes;
 }
 
-static enum bat_code fail_add(enum bat_code code, struct bat_error *error)
-{
-    if (code == BAT_OK)
-        return BAT_OK;
-    if (code == BAT_ERR_RANGE)
-        return bat_fail(error, code,
-                        "expected counts that add up to less than 2^64 for each record over all "
-                        "inputs, found more");
-    return bat_fail(error, code, "not enough memory for the profile");
-}
-
 /* What a profile gets from another one, and what it had. */
 struct profile_merge {
     struct bat_profile *profile;
@@ -257,7 +246,7 @@ static enum bat_code merge_profiles(struct bat_profile *profile, const struct ba
     free(merge.foreign_numbers);
     free(merge.numbers);
     if (code != BAT_OK)
-        return fail_add(code, error);
+        return bat_counts_fail(error, code, "the profile");
     profile->sum += from->sum;
     if (from->fdata.seen) {
         profile->fdata.bolted = from->fdata.bolted;
@@ -336,5 +325,5 @@ enum bat_code bat_profile_take_shared(struct bat_profile *profile,
         code = bat_shared_counts_take(shared->returns, &profile->returns);
     if (code == BAT_OK)
         code = bat_shared_counts_take(shared->mem_samples, &profile->mem_samples);
-    return fail_add(code, error);
+    return bat_counts_fail(error, code, "the profile");
 }

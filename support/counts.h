@@ -100,6 +100,22 @@ enum bat_code bat_counts_merge(struct bat_counts *counts, const struct bat_count
 /* The same, but from may be empty afterwards: if counts is empty, it takes over from's memory. */
 enum bat_code bat_counts_take(struct bat_counts *counts, struct bat_counts *from);
 
+/*
+ * The error of an addition to a table that counts records: how it fails with BAT_ERR_RANGE, or not
+ * enough memory for `what`. Returns code; BAT_OK is no error.
+ */
+static inline enum bat_code bat_counts_fail(struct bat_error *error, enum bat_code code,
+                                            const char *what)
+{
+    if (code == BAT_OK)
+        return BAT_OK;
+    if (code == BAT_ERR_RANGE)
+        return bat_fail(error, code,
+                        "expected counts that add up to less than 2^64 for each record, found "
+                        "more");
+    return bat_fail(error, code, "not enough memory for %s", what);
+}
+
 /* Subtract what was added to a key, which is there. */
 void bat_counts_subtract(struct bat_counts *counts, const uint64_t *key, uint64_t first,
                          uint64_t second);

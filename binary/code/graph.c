@@ -22,7 +22,7 @@ struct graph_builder {
 static enum bat_code fail_memory(const struct graph_builder *builder)
 {
     return bat_fail(builder->error, BAT_ERR_MEMORY,
-                    "out of memory for the graph of %" PRIu32 " blocks",
+                    "not enough memory for the graph of %" PRIu32 " blocks",
                     builder->graph->blocks.count);
 }
 

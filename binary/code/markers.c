@@ -173,7 +173,7 @@ static enum bat_code find_markers(struct bat_code_reader *reader, const struct c
     bool is_out_of_memory = !markings || !reader->markers;
     free(markings);
     if (is_out_of_memory)
-        return bat_fail(error, BAT_ERR_MEMORY, "out of memory for %" PRIu64 " symbols",
+        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %" PRIu64 " symbols",
                         table->count);
     return BAT_OK;
 }

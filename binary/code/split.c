@@ -121,7 +121,8 @@ static enum bat_code allocate(struct split *split, const struct code_symbols *ta
     split->fragments = calloc((size_t)count + 1, sizeof(*split->fragments));
     split->parents = calloc(split->capacity, sizeof(*split->parents));
     if (!split->fragments || !split->parents)
-        return bat_fail(error, BAT_ERR_MEMORY, "out of memory for %" PRIu64 " fragments", count);
+        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %" PRIu64 " fragments",
+                        count);
     return BAT_OK;
 }
 
@@ -176,7 +177,7 @@ static enum bat_code add_candidate(struct split *split, uint32_t slot, const Elf
         size_t capacity = split->candidate_count ? 2 * (size_t)split->candidate_count : 1;
         struct candidate *all = realloc(split->candidates, capacity * sizeof(*all));
         if (!all)
-            return bat_fail(error, BAT_ERR_MEMORY, "out of memory for %zu symbols", capacity);
+            return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %zu symbols", capacity);
         split->candidates = all;
     }
     split->candidates[split->candidate_count++] =

@@ -31,7 +31,8 @@ static enum bat_code append(struct code_sweep *sweep, const struct code_instruct
         capacity = capacity < sweep->size ? capacity : sweep->size;
         struct code_instruction *all = realloc(sweep->all, capacity * sizeof(*all));
         if (!all)
-            return bat_fail(error, BAT_ERR_MEMORY, "out of memory for %zu instructions", capacity);
+            return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %zu instructions",
+                            capacity);
         sweep->all = all;
         sweep->capacity = (uint32_t)capacity;
     }
@@ -167,7 +168,8 @@ enum bat_code code_add_table(struct code_sweep *sweep, const struct code_table *
         size_t capacity = sweep->table_capacity ? (size_t)sweep->table_capacity * 2 : 8;
         struct code_table *tables = realloc(sweep->tables, capacity * sizeof(*tables));
         if (!tables)
-            return bat_fail(error, BAT_ERR_MEMORY, "out of memory for %zu jump tables", capacity);
+            return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %zu jump tables",
+                            capacity);
         sweep->tables = tables;
         sweep->table_capacity = (uint32_t)capacity;
     }
@@ -255,7 +257,7 @@ static enum bat_code read_exceptions(struct code_sweep *sweep, uint64_t lsda,
         return BAT_OK;
     uint32_t *calls = count_calls(sweep);
     if (!calls)
-        return bat_fail(error, BAT_ERR_MEMORY, "out of memory for %" PRIu32 " instructions",
+        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %" PRIu32 " instructions",
                         sweep->count);
     mark_landing_pads(sweep, &walk, calls);
     free(calls);
@@ -329,7 +331,7 @@ enum bat_code code_sweep_function(const struct bat_code_reader *reader, uint32_t
     sweep->size = (uint32_t)size;
     sweep->marks = calloc(sweep->size, 1);
     if (!sweep->marks)
-        return bat_fail(error, BAT_ERR_MEMORY, "out of memory for %" PRIu32 " bytes of code",
+        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %" PRIu32 " bytes of code",
                         sweep->size);
     return find_labels(sweep, wanted->lsda, error);
 }

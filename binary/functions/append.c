@@ -20,7 +20,7 @@ enum bat_code draft_reserve(struct draft_functions *functions, uint64_t capacity
     if (capacity < BAT_NONE)
         grown = realloc(functions->all, capacity * sizeof(*grown));
     if (!grown) {
-        bat_fail(error, BAT_ERR_MEMORY, "out of memory for %" PRIu64 " functions", capacity);
+        bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %" PRIu64 " functions", capacity);
         return BAT_ERR_MEMORY;
     }
     functions->all = grown;
@@ -232,7 +232,7 @@ static enum bat_code collect_fdes(const struct bat_elf *elf, struct bat_sort_key
             capacity = capacity ? 2 * capacity : 1024;
             struct bat_sort_key *grown = realloc(*keys, capacity * sizeof(*grown));
             if (!grown)
-                return bat_fail(error, BAT_ERR_MEMORY, "out of memory for %zu FDEs", *count);
+                return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %zu FDEs", *count);
             *keys = grown;
         }
         (*keys)[(*count)++] = (struct bat_sort_key){.key = fde.address, .value = fde.size};
@@ -260,7 +260,7 @@ static enum bat_code sort_fdes(struct draft *draft, struct bat_sort_key *keys, s
     draft->fdes = malloc(count * sizeof(*draft->fdes) + 1);
     if (!spare || !draft->fdes) {
         free(spare);
-        return bat_fail(error, BAT_ERR_MEMORY, "out of memory for %zu FDEs", count);
+        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %zu FDEs", count);
     }
     take_fdes(draft, bat_sort_keys(keys, spare, count), count);
     free(spare);

@@ -30,7 +30,7 @@ enum bat_code draft_read_sections(struct draft *draft, struct bat_error *error)
     /* NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers is meant. */
     draft->sections = malloc((count + 1) * sizeof(*draft->sections));
     if (!draft->sections)
-        return bat_fail(error, BAT_ERR_MEMORY, "out of memory for %zu sections", count);
+        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %zu sections", count);
     for (size_t i = 0; i < count; i++) {
         bool is_thread_local_zero = sections[i].type == SHT_NOBITS && (sections[i].flags & SHF_TLS);
         if ((sections[i].flags & SHF_ALLOC) && sections[i].address != 0 && !is_thread_local_zero)

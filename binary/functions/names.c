@@ -150,7 +150,7 @@ enum bat_code draft_write_names(struct draft *draft, const uint8_t *wanted,
     char *at = *text = malloc(size);
     if (!at)
         return bat_fail(error, BAT_ERR_MEMORY,
-                        "out of memory for the names of %" PRIu32 " functions",
+                        "not enough memory for the names of %" PRIu32 " functions",
                         draft->functions.count);
     for (uint32_t i = 0; i < draft->functions.count; i++) {
         const struct draft_function *function = &draft->functions.all[i];

@@ -18,7 +18,7 @@ static enum bat_code add_entry(struct draft_entries *entries, uint32_t function,
         if (capacity < BAT_NONE)
             grown = realloc(entries->all, capacity * sizeof(*grown));
         if (!grown) {
-            bat_fail(error, BAT_ERR_MEMORY, "out of memory for %" PRIu32 " entry points",
+            bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %" PRIu32 " entry points",
                      entries->count);
             return BAT_ERR_MEMORY;
         }

@@ -260,7 +260,7 @@ static enum bat_code read_symbols(const struct table *table, struct draft_symbol
 {
     symbols->all = malloc(((size_t)table->count + 1) * sizeof(*symbols->all));
     if (!symbols->all)
-        return bat_fail(error, BAT_ERR_MEMORY, "out of memory for %" PRIu32 " symbols",
+        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %" PRIu32 " symbols",
                         table->count);
     symbols->count = 0;
     symbols->seed = (uint64_t)(uintptr_t)symbols->all;
@@ -271,7 +271,7 @@ static enum bat_code read_symbols(const struct table *table, struct draft_symbol
     struct draft_symbol *sorted = keys ? sort_symbols(symbols, keys) : NULL;
     free(keys);
     if (!sorted)
-        return bat_fail(error, BAT_ERR_MEMORY, "out of memory for %" PRIu32 " symbols",
+        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %" PRIu32 " symbols",
                         symbols->count);
     free(symbols->all);
     symbols->all = sorted;

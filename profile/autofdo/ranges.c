@@ -47,10 +47,7 @@ enum bat_code ranges_collect(struct ranges *ranges, const struct bat_profile *pr
         status = add_trace(ranges, bat_counts_item(&profile->traces, i), code, counters);
     if (status != BAT_OK) {
         ranges_free(ranges);
-        return bat_fail(error, status,
-                        status == BAT_ERR_MEMORY
-                            ? "not enough memory"
-                            : "expected counts that add up to less than 2^64, found more");
+        return bat_counts_fail(error, status, "the profile's ranges");
     }
     bat_counts_sort(&ranges->ranges);
     bat_counts_sort(&ranges->branches);

@@ -60,11 +60,7 @@ enum bat_code perf_script_reader_finish(struct perf_script_reader *reader, bool 
         profile->counters.perf_dropped += newest->dropped_entries;
         profile->counters.trace_records -= newest->dropped_entries;
     }
-    if (code == BAT_ERR_RANGE)
-        return bat_fail(error, code,
-                        "expected counts that add up to less than 2^64 for each record, found "
-                        "more");
-    return code == BAT_OK ? BAT_OK : bat_fail(error, code, "not enough memory for the profile");
+    return bat_counts_fail(error, code, "the profile");
 }
 
 /* The last span of a process, as samples have no time; NULL if it does not have the binary. */

@@ -9,15 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static enum bat_code fail_add(struct bat_error *error, enum bat_code code)
-{
-    if (code == BAT_ERR_RANGE)
-        return bat_fail(error, code,
-                        "expected counts that add up to less than 2^64 for each record, found "
-                        "more");
-    return bat_fail(error, code, "not enough memory for the input binary's profile");
-}
-
 /* --- Traces --------------------------------------------------------------------------------- */
 
 static int compare_traces(const void *left_pointer, const void *right_pointer, void *context)
@@ -178,7 +169,7 @@ enum bat_code bat_profile_to_input(const struct bat_profile *profile, struct bat
     input_starts_free(&move.starts);
     if (code != BAT_OK) {
         bat_profile_free(result);
-        return fail_add(error, code);
+        return bat_counts_fail(error, code, "the input binary's profile");
     }
     if (counters)
         *counters = move.counters;

@@ -23,11 +23,7 @@ struct memory_translation {
 
 static enum bat_code fail_add(struct bat_error *error, enum bat_code code)
 {
-    if (code == BAT_ERR_RANGE)
-        return bat_fail(error, code,
-                        "expected counts that add up to less than 2^64 for each record, found "
-                        "more");
-    return bat_fail(error, code, "not enough memory for the translated profile");
+    return bat_counts_fail(error, code, "the translated profile");
 }
 
 static const uint64_t *sample_at(const struct memory_translation *translation, uint32_t i)

@@ -246,11 +246,5 @@ enum bat_code bat_records_add_fdata(struct bat_records *records, const struct ba
         code = add_renamed(&records->samples, &fdata->samples, numbers);
     free(numbers);
     free_index(&index);
-    if (code == BAT_ERR_RANGE)
-        return bat_fail(error, code,
-                        "expected counts that add up to less than 2^64 for each record, found "
-                        "more");
-    if (code != BAT_OK)
-        return bat_fail(error, code, "not enough memory for the fdata records");
-    return BAT_OK;
+    return bat_counts_fail(error, code, "the fdata records");
 }
