@@ -32,7 +32,7 @@ struct bat_binary {
 /*
  * Open path ("-": a raw note on standard input) and decode its note. The first bytes decide whether
  * the file is an ELF file or a raw note. If the note alone leaves open how to read the hot indices
- * (BAT.md 7.2), symbols decide; map->hot_index_ambiguous stays set only if they cannot.
+ * (BAT.md 7.2, 9.2), symbols decide; map->hot_index_ambiguous stays set only if they cannot.
  * On success the caller closes binary with bat_binary_close(); on failure it is empty.
  */
 BAT_API enum bat_code bat_binary_open(const char *path, struct bat_binary *binary,
@@ -163,7 +163,7 @@ enum bat_share {
     BAT_SHARE_COUNTS,    /* NumFuncs, NumBlocks, NumSecEntryPoints, NumEntries, EqualElems */
     BAT_SHARE_ADDRESSES, /* of functions and fragments */
     BAT_SHARE_FUNCTION_HASHES,
-    BAT_SHARE_HOT_INDICES,  /* HotIndex */
+    BAT_SHARE_HOT_INDICES,  /* HotIndex; version 1: the list of fragments and parents */
     BAT_SHARE_SKEWS,        /* ColdInputSkew */
     BAT_SHARE_BRANCH_MASKS, /* BranchEntries */
     BAT_SHARE_OUTPUT_OFFSETS,

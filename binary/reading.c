@@ -3,6 +3,7 @@
 
 #include "bat_decoder.h"
 #include "names.h"
+#include "parents.h"
 
 /* True if a symbol at the fragment is named after one at its parent. */
 static bool named_after_parent(const struct bat_names *names, uint64_t fragment, uint64_t parent)
@@ -42,6 +43,11 @@ enum bat_code bat_binary_choose_reading(struct bat_binary *binary, struct bat_er
     if (code != BAT_OK || names.count == 0) {
         bat_names_free(&names);
         return BAT_OK;
+    }
+    if (map->hot_index == BAT_HOT_INDEX_FRAGMENT) {
+        code = bat_binary_find_parents(map, &names, error);
+        bat_names_free(&names);
+        return code;
     }
 
     enum bat_hot_index first = map->hot_index;

@@ -28,15 +28,25 @@ struct measuring {
     uint32_t hot_index; /* the previous fragment's, as the note has it */
 };
 
+/* Index deltas of a table's blocks. */
+static uint64_t measure_indices(const struct bat_map *map, const struct bat_function *table)
+{
+    uint64_t bytes = 0;
+    uint64_t index = 0;
+    for (uint32_t i = 0; i < table->block_count; i++) {
+        uint64_t next = map->block_indices[table->first_block + i];
+        bytes += uleb128_size(next - index);
+        index = next;
+    }
+    return bytes;
+}
+
 static void measure_entries(struct measuring *now, const struct bat_function *table)
 {
     const struct bat_map *map = now->map;
     uint64_t output_bytes = 0;
     uint64_t input_bytes = 0;
-    uint64_t index_bytes = 0;
     uint64_t input = 0;
-    uint64_t index = 0;
-    const uint32_t *block_index = map->block_indices + table->first_block;
     for (uint32_t i = 0; i < table->entry_count; i++) {
         uint32_t entry = table->first_entry + i;
         uint64_t address = table->address + map->output_offsets[entry];
@@ -46,19 +56,19 @@ static void measure_entries(struct measuring *now, const struct bat_function *ta
         if (i >= table->equal_count)
             input_bytes += sleb128_size((int64_t)(new_input - input));
         input = new_input;
-        if (input & BAT_BRANCH_ENTRY)
-            continue;
-        index_bytes += uleb128_size(*block_index - index);
-        index = *block_index++;
     }
     now->bytes[BAT_SHARE_OUTPUT_OFFSETS] += output_bytes;
     now->bytes[BAT_SHARE_INPUT_OFFSETS] += input_bytes;
+    if (!bat_map_has_hashes(map))
+        return;
     now->bytes[BAT_SHARE_BLOCK_HASHES] += (uint64_t)8 * table->block_count;
-    now->bytes[BAT_SHARE_BLOCK_INDICES] += index_bytes;
+    now->bytes[BAT_SHARE_BLOCK_INDICES] += measure_indices(map, table);
 }
 
 static void measure_hot_header(struct measuring *now, const struct bat_function *table)
 {
+    if (!bat_map_has_hashes(now->map))
+        return;
     now->bytes[BAT_SHARE_FUNCTION_HASHES] += 8;
     now->bytes[BAT_SHARE_COUNTS] +=
         uleb128_size(table->input_block_count) + uleb128_size(table->secondary_count);
@@ -67,11 +77,15 @@ static void measure_hot_header(struct measuring *now, const struct bat_function 
 static void measure_cold_header(struct measuring *now, const struct bat_function *table)
 {
     const struct bat_map *map = now->map;
-    uint32_t hot_index =
-        map->hot_index == BAT_HOT_INDEX_MERGED ? bat_map_rank(map, table->parent) : table->parent;
+    uint32_t hot_index = table->parent;
+    if (map->hot_index == BAT_HOT_INDEX_MERGED)
+        hot_index = bat_map_rank(map, table->parent);
+    else if (map->hot_index == BAT_HOT_INDEX_FRAGMENT)
+        hot_index = (uint32_t)(table - map->functions) - map->hot_count;
     now->bytes[BAT_SHARE_HOT_INDICES] += uleb128_size((uint64_t)hot_index - now->hot_index);
     now->hot_index = hot_index;
-    now->bytes[BAT_SHARE_SKEWS] += uleb128_size(table->skew);
+    if (bat_map_has_hashes(map))
+        now->bytes[BAT_SHARE_SKEWS] += uleb128_size(table->skew);
 }
 
 static void measure_secondary_entries(struct measuring *now, const struct bat_function *table)
@@ -95,21 +109,44 @@ static void measure_table(struct measuring *now, uint32_t index)
         measure_hot_header(now, table);
     else
         measure_cold_header(now, table);
-    now->bytes[BAT_SHARE_COUNTS] +=
-        uleb128_size(table->entry_count) + uleb128_size(table->equal_count);
+    now->bytes[BAT_SHARE_COUNTS] += uleb128_size(table->entry_count);
+    if (bat_map_has_hashes(now->map) || (hot && now->map->has_prefixes))
+        now->bytes[BAT_SHARE_COUNTS] += uleb128_size(table->equal_count);
     now->bytes[BAT_SHARE_BRANCH_MASKS] += (table->equal_count + (uint64_t)7) / 8;
     measure_entries(now, table);
     if (hot)
         measure_secondary_entries(now, table);
 }
 
+/* BAT.md 10: words of fixed size. */
+static void measure_version_1(const struct bat_map *map, uint64_t *bytes)
+{
+    uint64_t tables = bat_map_tables(map);
+    bytes[BAT_SHARE_COUNTS] = 4 + 4 * tables + 4;
+    bytes[BAT_SHARE_ADDRESSES] = 8 * tables;
+    bytes[BAT_SHARE_HOT_INDICES] = (uint64_t)16 * map->cold_count;
+    for (uint32_t i = 0; i < tables; i++) {
+        bytes[BAT_SHARE_OUTPUT_OFFSETS] += (uint64_t)4 * map->functions[i].entry_count;
+        bytes[BAT_SHARE_INPUT_OFFSETS] += (uint64_t)4 * map->functions[i].entry_count;
+    }
+}
+
+/* BAT.md 4 to 7, 9. */
+static void measure_tables(const struct bat_map *map, uint64_t *bytes)
+{
+    struct measuring now = {.map = map, .bytes = bytes};
+    bytes[BAT_SHARE_COUNTS] = uleb128_size(map->hot_count) + uleb128_size(map->cold_count);
+    for (uint32_t i = 0; i < bat_map_tables(map); i++)
+        measure_table(&now, i);
+}
+
 void bat_map_shares(const struct bat_map *map, struct bat_shares *shares)
 {
     *shares = (struct bat_shares){0};
-    struct measuring now = {.map = map, .bytes = shares->bytes};
-    shares->bytes[BAT_SHARE_COUNTS] = uleb128_size(map->hot_count) + uleb128_size(map->cold_count);
-    for (uint32_t i = 0; i < bat_map_tables(map); i++)
-        measure_table(&now, i);
+    if (map->version == BAT_VERSION_1)
+        measure_version_1(map, shares->bytes);
+    else
+        measure_tables(map, shares->bytes);
     uint64_t description = bat_shares_sum(shares);
     uint64_t padding = (uint64_t)-description & 3;
     shares->bytes[BAT_SHARE_CONTAINER] = BAT_NOTE_HEADER_SIZE + padding;

@@ -27,12 +27,13 @@ struct bat_decode_options {
 
 /*
  * Decode a note: section and size are the content of .note.bolt_bat, ELF note header included.
- * The bytes are only read during the call. options may be NULL.
+ * The bytes are only read during the call. options may be NULL. All versions are decoded;
+ * map->version says which one it is.
  *
  * On success *map is a new map, which the caller frees with bat_map_free(). On failure *map is NULL
- * and error (may be NULL) has the code, the byte offset in the section, and the sentence. Notes of
- * versions 1 and 2 fail with BAT_ERR_VERSION; options without their size, and other values of
- * hot_index, with BAT_ERR_ARGUMENT.
+ * and error (may be NULL) has the code, the byte offset in the section, and the sentence. If
+ * the note is sound in no version, they are those of version 3. Options without their size, and
+ * other values of hot_index, fail with BAT_ERR_ARGUMENT.
  * Time is linear in size. Memory: 1.5 times the finished map, plus 2.5 bytes for each byte of the
  * note, plus 1.5 MB; for notes that BOLT writes, three times the note's size.
  */
@@ -52,7 +53,8 @@ BAT_API enum bat_code bat_note_description(const void *section, size_t size,
  * Set the parents of all fragments again, with the hot indices read as form, TABLE or MERGED
  * (BAT.md 7.2). The indices in the note are recovered from the map. On failure the map is
  * unchanged: BAT_ERR_HOT_INDEX if an index names no hot function when read like that,
- * BAT_ERR_ARGUMENT for another form, BAT_ERR_MEMORY. No other thread may use the map meanwhile.
+ * BAT_ERR_ARGUMENT for another form, BAT_ERR_VERSION for versions 1 and 2, BAT_ERR_MEMORY. No other
+ * thread may use the map meanwhile.
  */
 BAT_API enum bat_code bat_map_set_hot_index(struct bat_map *map, enum bat_hot_index form,
                                             struct bat_error *error);
@@ -100,8 +102,9 @@ BAT_API void bat_map_inputs_of(const struct bat_map *map, const struct bat_map_q
 /* --- Tables --------------------------------------------------------------------------------- */
 
 /*
- * True for the table of a function that BOLT did not emit (BAT.md 6.1): its address is 0, and its
- * entries lie below that, modulo 2^32. It contains no address. False without a table.
+ * True for the table of a function or fragment that BOLT did not emit (BAT.md 6.1): its address is
+ * 0, and its entries, if it has any, lie below that, modulo 2^32. It contains no address. False
+ * without a table.
  */
 BAT_API bool bat_map_is_unemitted(const struct bat_map *map, uint32_t table);
 
@@ -167,6 +170,7 @@ struct bat_block {
  * The input blocks of the function that table belongs to: those of its hot table and of all its
  * fragments, ascending by input offset, one for each offset (BAT.md 8.3). Entries that are not a
  * block of the input function (hash and index 0 at an offset that is not 0) are left out.
+ * Versions 1 and 2 do not mark those; hashes are 0 and indices BAT_NONE there.
  *
  * Returns the number of blocks written, 0 without a table. If capacity may be too small, returns a
  * number above it that is large enough for a second call; the content of blocks is undefined then.

@@ -42,9 +42,11 @@ static uint32_t append_table(const struct bat_map *map, uint32_t table, struct b
         uint32_t input = map->input_offsets[from->first_entry + i];
         if (input & BAT_BRANCH_ENTRY)
             continue;
-        struct bat_block now = {.hash = map->block_hashes[block],
-                                .input_offset = input >> 1,
-                                .index = map->block_indices[block]};
+        struct bat_block now = {.input_offset = input >> 1, .index = BAT_NONE};
+        if (bat_map_has_hashes(map)) {
+            now.hash = map->block_hashes[block];
+            now.index = map->block_indices[block];
+        }
         block++;
         bool is_input_block = now.hash != 0 || now.index != 0 || now.input_offset == 0;
         if (!is_input_block)

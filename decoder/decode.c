@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "decoder/legacy/legacy.h"
 #include "decoding.h"
 #include "spec/array.h"
 #include "spec/map.h"
@@ -296,21 +297,36 @@ static enum bat_code decode_cold_tables(struct bat_decoding *decoding)
     return code;
 }
 
-/* Set everything that depends on all tables: order by address, parents, fragments, index. */
-static enum bat_code connect_tables(struct bat_decoding *decoding, enum bat_hot_index wanted)
+/* The order of all tables. */
+static enum bat_code sort_tables(struct bat_decoding *decoding)
 {
-    struct bat_map *map = decoding->map;
     struct bat_error *error = decoding->reader.error;
     uint64_t duplicate = 0;
-    enum bat_code code = bat_map_sort_tables(map, &duplicate);
+    enum bat_code code = bat_map_sort_tables(decoding->map, &duplicate);
     if (code == BAT_ERR_ORDER)
         return bat_fail_at(error, code, BAT_PLACE_SECTION, BAT_NO_OFFSET,
                            "expected one table at 0x%" PRIx64
                            ", found it in the hot and in the cold table",
                            duplicate);
-    uint32_t misfit = 0;
+    return code == BAT_OK ? BAT_OK : fail_memory(error);
+}
+
+/* What look-ups need beside the tables, once the parents are known. */
+static enum bat_code link_tables(struct bat_decoding *decoding)
+{
+    enum bat_code code = bat_map_link_fragments(decoding->map);
     if (code == BAT_OK)
-        code = bat_hot_index_resolve(map, decoding->hot_indices, wanted, &misfit);
+        code = bat_map_build_index(decoding->map);
+    return code == BAT_OK ? BAT_OK : fail_memory(decoding->reader.error);
+}
+
+static enum bat_code resolve_parents(struct bat_decoding *decoding, enum bat_hot_index wanted)
+{
+    const struct bat_map *map = decoding->map;
+    struct bat_error *error = decoding->reader.error;
+    uint32_t misfit = 0;
+    enum bat_code code =
+        bat_hot_index_resolve(decoding->map, decoding->hot_indices, wanted, &misfit);
     if (code == BAT_ERR_HOT_INDEX)
         return bat_fail_at(error, code, BAT_PLACE_SECTION, decoding->hot_indices[misfit].offset,
                            "table at 0x%" PRIx64
@@ -318,10 +334,6 @@ static enum bat_code connect_tables(struct bat_decoding *decoding, enum bat_hot_
                            " hot functions",
                            map->functions[map->hot_count + misfit].address,
                            decoding->hot_indices[misfit].index, map->hot_count);
-    if (code == BAT_OK)
-        code = bat_map_link_fragments(map);
-    if (code == BAT_OK)
-        code = bat_map_build_index(map);
     return code == BAT_OK ? BAT_OK : fail_memory(error);
 }
 
@@ -341,24 +353,96 @@ static enum bat_code decode_description(struct bat_decoding *decoding, enum bat_
                                "more bytes",
                                bat_reader_left(reader));
     shrink_arrays(decoding->map);
-    return connect_tables(decoding, wanted);
+    code = sort_tables(decoding);
+    if (code == BAT_OK)
+        code = resolve_parents(decoding, wanted);
+    return code == BAT_OK ? link_tables(decoding) : code;
+}
+
+/* --- All versions ----------------------------------------------------------------------------- */
+
+typedef enum bat_code decode_fn(struct bat_decoding *decoding, enum bat_hot_index wanted);
+
+static enum bat_code decode_version_3(struct bat_decoding *decoding, enum bat_hot_index wanted)
+{
+    decoding->map->version = BAT_VERSION_3;
+    return decode_description(decoding, wanted);
+}
+
+/* Of older notes the parents are known, and only their order is missing. */
+static enum bat_code finish_older(struct bat_decoding *decoding, enum bat_code code)
+{
+    if (code == BAT_OK)
+        code = sort_tables(decoding);
+    return code == BAT_OK ? link_tables(decoding) : code;
+}
+
+static enum bat_code decode_version_1(struct bat_decoding *decoding, enum bat_hot_index wanted)
+{
+    (void)wanted;
+    return finish_older(decoding, bat_decode_version_1(decoding));
+}
+
+static enum bat_code decode_version_2(struct bat_decoding *decoding, enum bat_hot_index wanted)
+{
+    (void)wanted;
+    return finish_older(decoding, bat_decode_version_2(decoding, false));
+}
+
+static enum bat_code decode_version_2_with_prefixes(struct bat_decoding *decoding,
+                                                    enum bat_hot_index wanted)
+{
+    (void)wanted;
+    return finish_older(decoding, bat_decode_version_2(decoding, true));
+}
+
+/* Read the note as one version; decoding has no map afterwards if it is not of that version. */
+static enum bat_code try_version(struct bat_decoding *decoding, const uint8_t *description,
+                                 decode_fn *decode, enum bat_hot_index hot_index)
+{
+    decoding->reader.cursor = description;
+    decoding->reader.table = NULL;
+    decoding->address = 0;
+    decoding->hot_indices = NULL;
+    decoding->map = calloc(1, sizeof(struct bat_map));
+    if (!decoding->map)
+        return fail_memory(decoding->reader.error);
+    enum bat_code code = decode(decoding, hot_index);
+    free(decoding->hot_indices);
+    if (code != BAT_OK) {
+        bat_map_free(decoding->map);
+        decoding->map = NULL;
+    }
+    return code;
 }
 
 /*
- * If a note that failed with code is a sound one of an older version, report that instead. Returns
- * the code of the error.
+ * BAT.md 11: a note that is no sound version 3 may be a sound older one. If it is not, what is
+ * wrong with it as version 3 is what to tell.
  */
-static enum bat_code name_older_version(const uint8_t *description, size_t size, enum bat_code code,
-                                        struct bat_error *error)
+static enum bat_code try_versions(struct bat_decoding *decoding, const uint8_t *description,
+                                  enum bat_hot_index hot_index, struct bat_error *error)
 {
-    if (code == BAT_ERR_MEMORY)
-        return code;
-    enum bat_version version = bat_legacy_recognise(description, size);
-    if (version == BAT_VERSION_3)
-        return code;
-    return bat_fail_at(error, BAT_ERR_VERSION, BAT_PLACE_SECTION, BAT_NOTE_HEADER_SIZE,
-                       "expected a version 3 note, found one of version %d, written by BOLT %s",
-                       (int)version, version == BAT_VERSION_1 ? "17 or earlier" : "18");
+    static decode_fn *const older[] = {decode_version_1, decode_version_2,
+                                       decode_version_2_with_prefixes};
+    struct bat_error first;
+    struct bat_error ignored;
+    decoding->reader.error = &first;
+    enum bat_code code = try_version(decoding, description, decode_version_3, hot_index);
+    decoding->reader.error = &ignored;
+    decoding->consumed = NULL;
+    for (size_t i = 0; i < sizeof(older) / sizeof(older[0]); i++) {
+        if (code == BAT_OK || code == BAT_ERR_MEMORY)
+            break;
+        enum bat_code older_code = try_version(decoding, description, older[i], hot_index);
+        if (older_code == BAT_OK || older_code == BAT_ERR_MEMORY) {
+            first = ignored;
+            code = older_code;
+        }
+    }
+    if (code != BAT_OK && error)
+        *error = first;
+    return code;
 }
 
 /* Decode into decoding->map, which is NULL on failure. The caller has set consumed(). */
@@ -375,23 +459,9 @@ static enum bat_code decode_note(struct bat_decoding *decoding, const void *sect
         bat_note_description(section, size, &description, &description_size, error);
     if (code != BAT_OK)
         return code;
-
     decoding->reported = section;
-    decoding->reader = (struct bat_reader){.start = section,
-                                           .cursor = description,
-                                           .end = description + description_size,
-                                           .error = error};
-    decoding->map = calloc(1, sizeof(struct bat_map));
-    if (!decoding->map)
-        return fail_memory(error);
-    decoding->map->version = BAT_VERSION_3;
-    code = decode_description(decoding, hot_index);
-    free(decoding->hot_indices);
-    if (code == BAT_OK)
-        return BAT_OK;
-    bat_map_free(decoding->map);
-    decoding->map = NULL;
-    return name_older_version(description, description_size, code, error);
+    decoding->reader = (struct bat_reader){.start = section, .end = description + description_size};
+    return try_versions(decoding, description, hot_index, error);
 }
 
 enum bat_code bat_decode_consuming(const void *section, size_t size, enum bat_hot_index hot_index,

@@ -46,12 +46,6 @@ enum bat_code bat_decode_entries(struct bat_decoding *decoding, struct bat_funct
 enum bat_code bat_hot_index_resolve(struct bat_map *map, const struct bat_raw_hot_index *raw,
                                     enum bat_hot_index wanted, uint32_t *misfit);
 
-/*
- * The version of a description that is not a sound version 3: BAT_VERSION_1 or BAT_VERSION_2 if
- * its bytes, read as that version, end exactly with the last table; else BAT_VERSION_3 (BAT.md 11).
- */
-enum bat_version bat_legacy_recognise(const uint8_t *description, size_t size);
-
 /* bat_decode() that calls consumed() from time to time, for a note that is mapped from a file. */
 enum bat_code bat_decode_consuming(const void *section, size_t size, enum bat_hot_index hot_index,
                                    bat_consumed_fn *consumed, void *consumed_context,

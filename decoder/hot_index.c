@@ -197,6 +197,11 @@ enum bat_code bat_map_set_hot_index(struct bat_map *map, enum bat_hot_index form
     if (form != BAT_HOT_INDEX_TABLE && form != BAT_HOT_INDEX_MERGED)
         return bat_fail(error, BAT_ERR_ARGUMENT,
                         "expected hot indices to be read as TABLE or MERGED, found %d", (int)form);
+    if (map->version != BAT_VERSION_3)
+        return bat_fail(error, BAT_ERR_VERSION,
+                        "expected a note of version 3, whose hot indices can be read in two ways, "
+                        "found one of version %d",
+                        (int)map->version);
     if (form == map->hot_index)
         return BAT_OK;
     struct bat_raw_hot_index *raw = bat_array_new(map->cold_count, sizeof(*raw));

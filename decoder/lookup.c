@@ -15,8 +15,8 @@ bool bat_map_is_unemitted(const struct bat_map *map, uint32_t table)
     if (!is_table(map, table))
         return false;
     const struct bat_function *function = &map->functions[table];
-    return function->address == 0 && function->entry_count != 0 &&
-           map->output_offsets[function->first_entry] > INT32_MAX;
+    return function->address == 0 &&
+           (function->entry_count == 0 || map->output_offsets[function->first_entry] > INT32_MAX);
 }
 
 /* The number of tables that start at or below address. */

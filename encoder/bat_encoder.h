@@ -13,8 +13,8 @@ extern "C" {
 #endif
 
 /*
- * Encode map as a version 3 note, ELF note header included: the content of .note.bolt_bat. A map
- * from bat_decode() gives the bytes that it was decoded from, merged hot indices included.
+ * Encode map as a note of its version, ELF note header included: the content of .note.bolt_bat. A
+ * map from bat_decode() gives the bytes that it was decoded from, merged hot indices included.
  *
  * On success *section is a buffer of *size bytes, which the caller frees with free(). On failure it
  * is NULL and error (may be NULL) names the table that the format cannot represent, and why. Every
@@ -28,7 +28,7 @@ BAT_API enum bat_code bat_encode(const struct bat_map *map, uint8_t **section, s
 /*
  * Bring a map into the form that BOLT 22 writes: hot indices become positions in the hot table,
  * every equal prefix gets its greatest length, every skew becomes the fragment's first input
- * offset. Parents and the results of look-ups do not change.
+ * offset. Parents and the results of look-ups do not change, nor do maps of versions 1 and 2.
  */
 BAT_API void bat_map_canonicalize(struct bat_map *map);
 
@@ -40,6 +40,25 @@ BAT_API void bat_map_canonicalize(struct bat_map *map);
  */
 BAT_API enum bat_code bat_map_drop_unemitted(struct bat_map *map, bool *dropped,
                                              struct bat_error *error);
+
+/*
+ * Where the blocks of the input function of a hot table start: *count offsets from the function's
+ * start, ascending, each once, which stay until the next call; *count 0 if that is not known.
+ */
+typedef enum bat_code bat_input_blocks_fn(uint32_t table, const uint32_t **offsets, uint32_t *count,
+                                          void *context, struct bat_error *error);
+
+/*
+ * Make a map of version 1 or 2 one of version 3, in the form that BOLT 22 writes (BAT.md 9.4): all
+ * look-ups give what they gave. One of version 3 stays as it is. What the old note lacks:
+ * hashes of functions are 0, hashes of blocks have the 16 bits that the offset tells; numbers and
+ * indices of blocks are those of input_blocks, which is asked once for each hot table, in their
+ * order; where it is NULL or does not know, they are those of the blocks that the note has.
+ * Fails with BAT_ERR_MEMORY, or as input_blocks does; the map is unchanged then. Time is n log n
+ * in the entries of a function.
+ */
+BAT_API enum bat_code bat_map_upgrade(struct bat_map *map, bat_input_blocks_fn *input_blocks,
+                                      void *context, struct bat_error *error);
 
 /* Collects the tables and entries of a new map. */
 struct bat_builder;

@@ -67,6 +67,25 @@ static enum bat_code check_hot(const struct bat_function *function, uint32_t tab
     return BAT_OK;
 }
 
+/* Nothing that versions 1 and 2 cannot say (BAT.md 9 and 10). */
+static enum bat_code check_older(const struct bat_map *map, uint32_t table, struct bat_error *error)
+{
+    const struct bat_function *function = &map->functions[table];
+    bool can_have_prefix = map->has_prefixes && table < map->hot_count;
+    const char *what = NULL;
+    if (function->hash != 0 || function->input_block_count != 0)
+        what = "a hash or a number of blocks";
+    else if (function->secondary_count != 0)
+        what = "secondary entry points";
+    else if (function->skew != 0 || (function->equal_count != 0 && !can_have_prefix))
+        what = "a skew or an equal prefix";
+    if (!what)
+        return BAT_OK;
+    return bat_fail(error, BAT_ERR_VERSION,
+                    "table at 0x%" PRIx64 ": expected nothing that version %d cannot say, found %s",
+                    function->address, (int)map->version, what);
+}
+
 static enum bat_code check_table(const struct bat_map *map, uint32_t table, struct bat_error *error)
 {
     const struct bat_function *function = &map->functions[table];
@@ -77,6 +96,10 @@ static enum bat_code check_table(const struct bat_map *map, uint32_t table, stru
                         function[-1].address, function->address);
     enum bat_code code = table < map->hot_count ? check_hot(function, table, error)
                                                 : check_fragment(map, function, error);
+    if (code != BAT_OK)
+        return code;
+    if (map->version != BAT_VERSION_3)
+        code = check_older(map, table, error);
     if (code != BAT_OK)
         return code;
     if (function->equal_count > function->entry_count)
@@ -106,15 +129,30 @@ static enum bat_code check_by_address(const struct bat_map *map, struct bat_erro
     return BAT_OK;
 }
 
+/* True if hot indices of that form can be written (BAT.md 7.2, 9.2). */
+static bool has_form(const struct bat_map *map)
+{
+    switch (map->hot_index) {
+    case BAT_HOT_INDEX_TABLE:
+        return true;
+    case BAT_HOT_INDEX_MERGED:
+        return map->version == BAT_VERSION_3;
+    case BAT_HOT_INDEX_FRAGMENT:
+        return map->version == BAT_VERSION_2;
+    default:
+        return false;
+    }
+}
+
 enum bat_code bat_map_check(const struct bat_map *map, struct bat_error *error)
 {
-    if (map->version != BAT_VERSION_3)
-        return bat_fail(error, BAT_ERR_VERSION, "expected a version 3 map, found version %d",
+    if ((unsigned)map->version < BAT_VERSION_1 || (unsigned)map->version > BAT_VERSION_3)
+        return bat_fail(error, BAT_ERR_VERSION, "expected a map of version 1, 2 or 3, found %d",
                         (int)map->version);
-    if (map->hot_index != BAT_HOT_INDEX_TABLE && map->hot_index != BAT_HOT_INDEX_MERGED)
+    if (!has_form(map))
         return bat_fail(error, BAT_ERR_ARGUMENT,
-                        "expected hot indices to be written as TABLE or MERGED, found %d",
-                        (int)map->hot_index);
+                        "expected hot indices in a form that version %d has, found %d",
+                        (int)map->version, (int)map->hot_index);
     if ((uint64_t)map->hot_count + map->cold_count >= BAT_NONE)
         return bat_fail(error, BAT_ERR_RANGE,
                         "expected fewer than %" PRIu32 " tables, found %" PRIu64, BAT_NONE,

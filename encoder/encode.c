@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "bat_decoder.h"
+#include "encoder/legacy/legacy.h"
 #include "encoding.h"
 #include "spec/array.h"
 #include "spec/map.h"
@@ -112,9 +113,8 @@ static uint64_t upper_bound(const struct bat_map *map)
     return bytes;
 }
 
-/* Write the ELF note header before the description, and the padding after it: BAT.md 2. */
-static enum bat_code finish_container(uint8_t *section, uint8_t *end, size_t *size,
-                                      struct bat_error *error)
+enum bat_code bat_encode_container(uint8_t *section, uint8_t *end, size_t *size,
+                                   struct bat_error *error)
 {
     uint64_t description = (uint64_t)(end - section) - BAT_NOTE_HEADER_SIZE;
     if (description > UINT32_MAX)
@@ -132,6 +132,24 @@ static enum bat_code finish_container(uint8_t *section, uint8_t *end, size_t *si
     return BAT_OK;
 }
 
+static enum bat_code encode_version_3(struct bat_encoding *encoding)
+{
+    enum bat_code code = encode_hot_tables(encoding);
+    return code == BAT_OK ? encode_cold_tables(encoding) : code;
+}
+
+static enum bat_code encode_description(struct bat_encoding *encoding)
+{
+    switch (encoding->map->version) {
+    case BAT_VERSION_1:
+        return bat_encode_version_1(encoding);
+    case BAT_VERSION_2:
+        return bat_encode_version_2(encoding);
+    default:
+        return encode_version_3(encoding);
+    }
+}
+
 enum bat_code bat_encode(const struct bat_map *map, uint8_t **section, size_t *size,
                          struct bat_error *error)
 {
@@ -146,11 +164,9 @@ enum bat_code bat_encode(const struct bat_map *map, uint8_t **section, size_t *s
                         "not enough memory for a note of up to %" PRIu64 " bytes", bound);
 
     struct bat_encoding encoding = {.map = map, .error = error, .at = bytes + BAT_NOTE_HEADER_SIZE};
-    code = encode_hot_tables(&encoding);
+    code = encode_description(&encoding);
     if (code == BAT_OK)
-        code = encode_cold_tables(&encoding);
-    if (code == BAT_OK)
-        code = finish_container(bytes, encoding.at, size, error);
+        code = bat_encode_container(bytes, encoding.at, size, error);
     if (code != BAT_OK) {
         free(bytes);
         return code;
@@ -161,6 +177,8 @@ enum bat_code bat_encode(const struct bat_map *map, uint8_t **section, size_t *s
 
 void bat_map_canonicalize(struct bat_map *map)
 {
+    if (map->version != BAT_VERSION_3)
+        return;
     map->hot_index = BAT_HOT_INDEX_TABLE;
     map->hot_index_ambiguous = false;
     for (uint32_t i = 0; i < bat_map_tables(map); i++) {

@@ -59,11 +59,13 @@ enum bat_version {
     BAT_VERSION_3 = 3, /* BOLT 19 and later */
 };
 
-/* How a hot index in the cold table names the parent (BAT.md 7.2). */
+/* How a hot index in the cold table names the parent (BAT.md 7.2, 9.2). */
 enum bat_hot_index {
     BAT_HOT_INDEX_AUTO = 0,   /* the decoder finds out */
     BAT_HOT_INDEX_TABLE = 1,  /* position in the hot table, as documented */
     BAT_HOT_INDEX_MERGED = 2, /* position among all tables by address: BOLT 19's defect */
+    /* Version 2 only: the fragment's own position in the cold table, BOLT 18's defect. */
+    BAT_HOT_INDEX_FRAGMENT = 3,
 };
 
 /*
@@ -99,6 +101,10 @@ struct bat_map_index;
  * from the input function's start, shifted left by one, with BAT_BRANCH_ENTRY in the lowest bit.
  * The n-th entry of f without that bit has its hash and index at position f.first_block + n.
  *
+ * Versions 1 and 2 have no hashes, block indices, numbers of blocks, secondary entry points and
+ * skews: block_hashes and block_indices are NULL, the members of struct bat_function are 0.
+ * block_count and first_block count the block entries all the same.
+ *
  * This structure is open, other handles of the library are not: programs that read a note go over
  * its arrays, entry by entry, and a call for each would take longer than what they do with it. All
  * members but index are for callers to read, and stay what they are as long as the library's
@@ -107,8 +113,10 @@ struct bat_map_index;
  */
 struct bat_map {
     enum bat_version version;
-    enum bat_hot_index hot_index; /* TABLE or MERGED, never AUTO */
-    bool hot_index_ambiguous;     /* both readings fit the note, and they differ */
+    enum bat_hot_index hot_index; /* never AUTO */
+    bool hot_index_ambiguous;     /* both readings fit the note, and they differ; FRAGMENT: the
+                                     parents are as BOLT 18's perf2bolt guesses them */
+    bool has_prefixes;            /* version 2: hot tables have equal prefixes (BAT.md 9.3) */
 
     uint32_t hot_count;
     uint32_t cold_count;
@@ -122,8 +130,8 @@ struct bat_map {
     uint32_t *fragments;            /* ... fragments[fragment_start[h] .. fragment_start[h + 1]) */
     uint32_t *output_offsets;       /* entry_count */
     uint32_t *input_offsets;        /* entry_count */
-    uint64_t *block_hashes;         /* block_count */
-    uint32_t *block_indices;        /* block_count */
+    uint64_t *block_hashes;         /* block_count; version 3 only */
+    uint32_t *block_indices;        /* block_count; version 3 only */
     uint32_t *secondary_entries;    /* secondary_count: input offsets in BOLT's order */
     struct bat_map_index *index;    /* private; stale if a caller changes the arrays */
 };
@@ -132,6 +140,24 @@ struct bat_map {
 static inline uint32_t bat_map_tables(const struct bat_map *map)
 {
     return map->hot_count + map->cold_count;
+}
+
+/* True if the map has hashes and indices of blocks. */
+static inline bool bat_map_has_hashes(const struct bat_map *map)
+{
+    return map->version >= BAT_VERSION_3;
+}
+
+/*
+ * True if the note has hashes of functions, without which there is no YAML: notes of versions 1 and
+ * 2 have none, nor have those that were made of them. True of a map without functions.
+ */
+static inline bool bat_map_has_function_hashes(const struct bat_map *map)
+{
+    for (uint32_t i = 0; i < map->hot_count; i++)
+        if (map->functions[i].hash != 0)
+            return true;
+    return map->hot_count == 0;
 }
 
 /* Frees a map and its arrays. NULL is allowed. */
@@ -153,7 +179,7 @@ enum bat_code {
     BAT_ERR_ORDER,       /* tables or entries that do not ascend */
     BAT_ERR_PREFIX,      /* an equal prefix that is longer than the table, or not equal */
     BAT_ERR_HOT_INDEX,   /* a hot index that names no hot function */
-    BAT_ERR_VERSION,     /* a note of version 1 or 2 */
+    BAT_ERR_VERSION,     /* a note of a version that lacks what is needed */
     BAT_ERR_NOT_ELF,     /* neither ELF nor a note */
     BAT_ERR_UNSUPPORTED, /* an ELF file of a kind that BOLT does not write */
     BAT_ERR_ELF,         /* a damaged ELF file */

@@ -363,6 +363,8 @@ static uint32_t most_blocks(const struct bat_map *map)
 
 enum bat_code bat_check_blocks(struct bat_checking *checking)
 {
+    if (!bat_map_has_hashes(checking->map))
+        return BAT_OK;
     uint32_t most = most_blocks(checking->map);
     struct block_buffers buffers = {.blocks = malloc((size_t)most * sizeof(*buffers.blocks)),
                                     .spare = malloc((size_t)most * sizeof(*buffers.spare))};

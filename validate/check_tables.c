@@ -98,9 +98,13 @@ static void check_emitted(struct bat_checking *checking, uint32_t index)
 
 static void check_alone(struct bat_checking *checking, uint32_t table)
 {
+    const struct bat_map *map = checking->map;
+    bool is_hot = table < map->hot_count;
+    bool is_version_3 = map->version == BAT_VERSION_3;
     check_emitted(checking, table);
-    check_prefix(checking, table);
-    if (table >= checking->map->hot_count)
+    if (is_version_3 || (is_hot && map->has_prefixes))
+        check_prefix(checking, table);
+    if (is_version_3 && !is_hot)
         check_skew(checking, table);
 }
 

@@ -37,16 +37,28 @@ static bool skip_entries(struct bat_reader *reader, const struct bat_map *map,
             return false;
         if (i >= table->equal_count && bat_reader_sleb(reader, "number", &ignored) != BAT_OK)
             return false;
-        if (!(inputs[i] & BAT_BRANCH_ENTRY) && !(skip_bytes(reader, 8) && skip_numbers(reader, 1)))
+        bool is_block = bat_map_has_hashes(map) && !(inputs[i] & BAT_BRANCH_ENTRY);
+        if (is_block && !(skip_bytes(reader, 8) && skip_numbers(reader, 1)))
             return false;
     }
     return true;
+}
+
+/* What stands before the entries of a table in version 2 (BAT.md 9). */
+static bool skip_version_2_header(struct bat_reader *reader, const struct bat_map *map,
+                                  uint32_t table)
+{
+    bool is_hot = table < map->hot_count;
+    /* Address, hot index, entries, equal ones. */
+    return skip_numbers(reader, is_hot ? 2 + map->has_prefixes : 3);
 }
 
 static bool skip_table(struct bat_reader *reader, const struct bat_map *map, uint32_t table)
 {
     const struct bat_function *function = &map->functions[table];
     bool is_hot = table < map->hot_count;
+    if (map->version == BAT_VERSION_2)
+        return skip_version_2_header(reader, map, table) && skip_entries(reader, map, function);
     /* Address; hash, blocks, secondary entry points, or hot index, skew; entries, equal prefix. */
     bool header =
         skip_numbers(reader, 1) &&
@@ -70,6 +82,25 @@ static bool walk_tables(struct bat_reader *reader, const struct bat_map *map, ui
     return fits;
 }
 
+/* Words of fixed size, hot and cold tables by address (BAT.md 10). */
+static bool walk_version_1(const struct bat_reader *reader, const struct bat_map *map,
+                           uint64_t *offsets)
+{
+    uint64_t offset = (uint64_t)(reader->cursor - reader->start) + 4;
+    for (uint32_t i = 0; i < bat_map_tables(map); i++) {
+        uint32_t table = map->by_address[i];
+        offsets[table] = offset;
+        offset += 12 + (uint64_t)8 * map->functions[table].entry_count;
+    }
+    return offset <= (uint64_t)(reader->end - reader->start);
+}
+
+static bool walk(struct bat_reader *reader, const struct bat_map *map, uint64_t *offsets)
+{
+    return map->version == BAT_VERSION_1 ? walk_version_1(reader, map, offsets)
+                                         : walk_tables(reader, map, offsets);
+}
+
 void bat_checking_locate(struct bat_checking *checking)
 {
     if (checking->is_located)
@@ -84,7 +115,7 @@ void bat_checking_locate(struct bat_checking *checking)
     reader.end = reader.cursor + size;
     uint64_t *offsets = malloc(((size_t)bat_map_tables(checking->map) + 1) * sizeof(*offsets));
     /* If out of memory, findings have no offset. */
-    if (offsets && walk_tables(&reader, checking->map, offsets))
+    if (offsets && walk(&reader, checking->map, offsets))
         checking->table_offsets = offsets;
     else
         free(offsets);

@@ -38,6 +38,24 @@ static enum bat_code report_undecodable(struct bat_checking *checking, enum bat_
     return code;
 }
 
+/* What an old note lacks. */
+static enum bat_code check_version(struct bat_checking *checking)
+{
+    const struct bat_map *map = checking->map;
+    if (map->version != BAT_VERSION_3)
+        bat_checking_find(checking, CHECK_VERSION, BAT_NONE, BAT_NONE,
+                          "expected a note of version 3, found one of version %d, written by BOLT "
+                          "%s: it has no hashes, so that profiles are fdata only, and later BOLTs "
+                          "refuse it; \"batinject --upgrade\" makes it version 3",
+                          (int)map->version,
+                          map->version == BAT_VERSION_1 ? "17 or earlier" : "18");
+    if (map->hot_index == BAT_HOT_INDEX_FRAGMENT && map->hot_index_ambiguous)
+        bat_checking_find(checking, CHECK_PARENTS, BAT_NONE, BAT_NONE,
+                          "expected hot indices that name parents, found BOLT 18's, which number "
+                          "the fragments, and not all fragments have symbols that tell");
+    return BAT_OK;
+}
+
 static enum bat_code check_hot_index_form(struct bat_checking *checking)
 {
     if (checking->map->hot_index == BAT_HOT_INDEX_MERGED)
@@ -51,8 +69,8 @@ static enum bat_code check_hot_index_form(struct bat_checking *checking)
 static enum bat_code run_checks(struct bat_checking *checking)
 {
     static enum bat_code (*const groups[])(struct bat_checking *) = {
-        check_hot_index_form, bat_check_round_trip, bat_check_tables,
-        bat_check_blocks,     bat_check_binary,     bat_check_original,
+        check_version,    check_hot_index_form, bat_check_round_trip, bat_check_tables,
+        bat_check_blocks, bat_check_binary,     bat_check_original,
     };
     enum bat_code code = BAT_OK;
     for (size_t i = 0; code == BAT_OK && i < sizeof(groups) / sizeof(groups[0]); i++)

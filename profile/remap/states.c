@@ -23,6 +23,18 @@ static void set_state(struct following *following, struct input_node *node,
         (uint32_t)(node - following->function->nodes->all);
 }
 
+/*
+ * True if a block entry without hash and index is of a block that BOLT made. Upgraded notes have no
+ * hash for the block at a function's start either (BAT.md 9.4).
+ */
+static bool is_made_by_bolt(const struct bat_map *map, const struct bat_function *table,
+                            uint32_t entry, uint32_t block)
+{
+    bool is_upgraded = map->functions[table->parent].hash == 0;
+    return bat_map_has_hashes(map) && map->block_hashes[block] == 0 &&
+           map->block_indices[block] == 0 && !(is_upgraded && map->input_offsets[entry] >> 1 == 0);
+}
+
 /* Set the states that a table's block entries give; of several at one offset, the last. */
 static void fix_states(struct following *following, uint32_t table, uint64_t start)
 {
@@ -37,9 +49,8 @@ static void fix_states(struct following *following, uint32_t table, uint64_t sta
         block--;
         struct input_node *node =
             input_nodes_at(function->nodes, start + map->output_offsets[entry]);
-        /* An entry without hash and index is of a block that BOLT made. */
-        if (!node || node->is_fixed ||
-            (map->block_hashes[block] == 0 && map->block_indices[block] == 0))
+        bool is_made = is_made_by_bolt(map, entries, entry, block);
+        if (!node || node->is_fixed || is_made)
             continue;
         node->is_fixed = true;
         set_state(following, node,

@@ -425,10 +425,25 @@ static enum bat_code write_file(struct yaml_writer *writer)
     return code;
 }
 
+static const char *note_without_hashes(enum bat_version version)
+{
+    static const char *const names[] = {
+        [BAT_VERSION_1] = "one of version 1 (BOLT 17 or earlier)",
+        [BAT_VERSION_2] = "one of version 2 (BOLT 18)",
+        [BAT_VERSION_3] = "one that was upgraded from an older version",
+    };
+    return names[version];
+}
+
 enum bat_code bat_records_write_yaml(const struct bat_records *records, struct bat_output *output,
                                      struct bat_error *error)
 {
     struct yaml_writer writer = {.records = records, .map = records->map, .error = error};
+    if (!bat_map_has_function_hashes(records->map))
+        return bat_fail(error, BAT_ERR_VERSION,
+                        "expected a BAT note with the hashes that YAML needs, found %s, which has "
+                        "none: write fdata",
+                        note_without_hashes(records->map->version));
     enum bat_code code = bat_text_begin(&writer.text, output, error);
     if (code != BAT_OK)
         return code;

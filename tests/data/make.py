@@ -21,6 +21,7 @@ sys.path.insert(0, str(HERE.parent / "e2e"))
 # pylint: disable=wrong-import-position
 import elffile
 import fixtures
+import oldnote
 import perf_data
 import perf_scenes
 import qemu_trace
@@ -56,7 +57,12 @@ def make_good():
     before = fixtures.input_step("small", "fixed").folder()
     with tempfile.TemporaryDirectory() as folder:
         bolted = run_bolt(16, before, pathlib.Path(folder))
-        (HERE / "bad" / "version-1.note").write_bytes(elffile.Elf(bolted).note())
+        version_1 = elffile.Elf(bolted).note()
+        (HERE / "legacy" / "version-1.note").write_bytes(version_1)
+        note = oldnote.read_version_1(version_1)
+        (HERE / "legacy" / "version-2.note").write_bytes(oldnote.write_version_2(note))
+        (HERE / "legacy" / "version-2-prefixes.note").write_bytes(
+            oldnote.write_version_2(note, True))
 
 
 def make_demo():
@@ -153,9 +159,6 @@ def bad_notes():
 
     huge = uleb(2**32 - 1)
     sound = Sketch()
-    version_2 = Sketch()
-    version_2.fields = [("all", uleb(1) + uleb(0x800000) + uleb(2) + uleb(2) + b"\2" + uleb(0)
-                         + uleb(14) + uleb(0))]
     return [
         ("owner", sketch(owner=b"BALT\0\0\0\0").bytes(), "container", 12),
         ("type", sketch(type=2).bytes(), "container", 8),
@@ -196,7 +199,6 @@ def bad_notes():
         field("skew-beyond", "skew", uleb(2**32), "range"),
         ("trailing", sketch(fields=sound.fields + [("more", b"\0")]).bytes(), "trailing",
          sound.offset("end")),
-        ("version-2", version_2.bytes(), "version", None),
     ]
 
 
@@ -206,7 +208,6 @@ def make_bad():
     for name, content, code, offset in bad_notes():
         (HERE / "bad" / f"{name}.note").write_bytes(content)
         lines.append(f"{name}.note {code} {'-' if offset is None else offset}")
-    lines.append("version-1.note version -")
     (HERE / "bad" / "expected.txt").write_text("\n".join(lines) + "\n", encoding="ascii")
     (HERE / "good" / "sketch.note").write_bytes(Sketch().bytes())
 
@@ -268,7 +269,7 @@ def make_perf():
 
 def main():
     """Make everything."""
-    for folder in ("good", "bad", "demo", "perf"):
+    for folder in ("good", "bad", "legacy", "demo", "perf"):
         (HERE / folder).mkdir(exist_ok=True)
         for file in (HERE / folder).iterdir():
             file.unlink()

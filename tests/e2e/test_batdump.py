@@ -654,18 +654,6 @@ class Errors(Scratch):
         path = self.file(note + b"\0\0\0\0")
         self.check_error(batdump(path), path, rf"\.note\.bolt_bat\+{len(note):#x}: ")
 
-    def test_older_versions_are_named(self):
-        first = struct.pack("<I QI II II I QQ", 1, 0x800000, 2, 0, 0, 14, 0x8000000e, 1, 0x900000,
-                            0x800000)
-        path = self.file(container(first))
-        self.check_error(batdump(path), path, "version 1, .*BOLT 17 or earlier")
-        # Version 2: one hot function with an equal block and a branch, and one fragment of it.
-        second = b"".join([uleb(1), uleb(0x800000), uleb(2), uleb(1), b"\0", uleb(0), uleb(14),
-                           sleb(29), uleb(1), uleb(0x100000), uleb(0), uleb(1), uleb(0),
-                           sleb(100)])
-        path = self.file(container(second))
-        self.check_error(batdump(path), path, "version 2, .*BOLT 18")
-
     def test_usage(self):
         path = self.file(encode(EXTREMES))
         for arguments in [[], [path, path], ["--translate=", path], ["--translate=zz", path],

@@ -244,6 +244,43 @@ class Version1:
         return value
 
 
+class Version2:
+    def __init__(self, data):
+        self.reader = reader = Reader(data)
+        end = decode_container(reader)
+        self.tables, self.running = [], 0
+        for hot in (True, False):
+            index = 0
+            for _ in range(self.number("NumFuncs")):
+                self.running = (self.running + reader.uleb128()) % 2**64
+                table = Table(self.running, not hot)
+                reader.row("Address", hex(table.address))
+                if not hot:
+                    index += reader.uleb128()
+                    reader.row("HotIndex", str(index))
+                self.entries(table)
+                self.tables.append(table)
+        if reader.at != end:
+            raise ValueError(f"description ends at {end:#x}, tables at {reader.at:#x}")
+        decode_padding(reader)
+        self.rows = reader.rows
+
+    def number(self, name):
+        value = self.reader.uleb128()
+        self.reader.row(name, str(value))
+        return value
+
+    def entries(self, table):
+        side = 0
+        for i in range(self.number("NumEntries")):
+            self.running += self.reader.uleb128()
+            side += self.reader.sleb128()
+            output = self.running - table.address
+            table.entries.append((output, side >> 1, bool(side & 1)))
+            self.reader.row(f"entry {i}", f"{output:#x} -> {side >> 1:#x} "
+                                          f"{'(branch)' if side & 1 else 'block'}")
+
+
 def decode_container(reader):
     """Reads the note header; returns where the description ends."""
     values = []
@@ -365,6 +402,16 @@ class WorkedExample(unittest.TestCase):
 
     def test_version_1_fields_and_values(self):
         self.check_rows(byte_rows("### 13.6 Version 1"), Version1(read_note("version-1")).rows)
+
+    def test_version_2_bytes_are_the_note(self):
+        self.assertEqual(joined(byte_rows("### 13.7 Version 2")).hex(" "),
+                         read_note("version-2").hex(" "))
+
+    def test_version_2_fields_and_values(self):
+        note, old = Version2(read_note("version-2")), Version1(read_note("version-1"))
+        self.check_rows(byte_rows("### 13.7 Version 2"), note.rows)
+        self.assertEqual([(t.address, t.entries) for t in note.tables],
+                         [(t.address, t.entries) for t in old.tables])
 
     def test_stray_entry(self):
         told = byte_rows("### 13.5 An entry below its fragment")

@@ -58,6 +58,7 @@ void fuzz_expect_equal_maps(const struct bat_map *left, const struct bat_map *ri
 {
     fuzz_expect(left->version == right->version && left->hot_index == right->hot_index,
                 "both maps have the same version and hot indices");
+    fuzz_expect(left->has_prefixes == right->has_prefixes, "both maps have prefixes or neither");
     fuzz_expect(left->hot_count == right->hot_count && left->cold_count == right->cold_count &&
                     left->entry_count == right->entry_count &&
                     left->block_count == right->block_count &&
@@ -74,8 +75,13 @@ void fuzz_expect_equal_maps(const struct bat_map *left, const struct bat_map *ri
     fuzz_expect(same(left->output_offsets, right->output_offsets, left->entry_count, 4) &&
                     same(left->input_offsets, right->input_offsets, left->entry_count, 4),
                 "both maps have the same entries");
-    fuzz_expect(same(left->block_hashes, right->block_hashes, left->block_count, 8) &&
-                    same(left->block_indices, right->block_indices, left->block_count, 4),
+    bool has_hashes = bat_map_has_hashes(left);
+    fuzz_expect(has_hashes == (left->block_hashes != NULL) &&
+                    has_hashes == (left->block_indices != NULL),
+                "there are hashes and indices where the version has them");
+    fuzz_expect(!has_hashes ||
+                    (same(left->block_hashes, right->block_hashes, left->block_count, 8) &&
+                     same(left->block_indices, right->block_indices, left->block_count, 4)),
                 "both maps have the same blocks");
     fuzz_expect(same(left->secondary_entries, right->secondary_entries, left->secondary_count, 4),
                 "both maps have the same secondary entry points");

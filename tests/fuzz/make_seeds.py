@@ -227,7 +227,8 @@ def main():
                    "fdata", "perf_data", "perf_script", "debuginfo", "stacks", "original"):
         (out / target).mkdir(parents=True, exist_ok=True)
     good = sorted((data / "good").glob("*.note"))
-    for path in good + sorted((data / "bad").glob("*.note")):
+    legacy = sorted((data / "legacy").glob("*.note"))
+    for path in good + sorted((data / "bad").glob("*.note")) + legacy:
         for target in ("decode", "round_trip"):
             shutil.copy(path, out / target / path.name)
     for path in good:

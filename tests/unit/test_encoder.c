@@ -403,7 +403,8 @@ static void test_map_itself(void **state)
     ASSERT_REFUSED(BAT_ERR_VERSION, map.version, BAT_VERSION_2);
     ASSERT_REFUSED(BAT_ERR_VERSION, map.version, (enum bat_version)4);
     ASSERT_REFUSED(BAT_ERR_ARGUMENT, map.hot_index, BAT_HOT_INDEX_AUTO);
-    ASSERT_REFUSED(BAT_ERR_ARGUMENT, map.hot_index, (enum bat_hot_index)3);
+    ASSERT_REFUSED(BAT_ERR_ARGUMENT, map.hot_index, BAT_HOT_INDEX_FRAGMENT);
+    ASSERT_REFUSED(BAT_ERR_ARGUMENT, map.hot_index, (enum bat_hot_index)4);
     /* More tables than indices of 32 bits; their sum must not wrap. */
     ASSERT_REFUSED(BAT_ERR_RANGE, map.hot_count, UINT32_MAX);
     ASSERT_REFUSED(BAT_ERR_RANGE, map.cold_count, UINT32_MAX - 1);

@@ -67,8 +67,8 @@ static void test_tables_at_the_extremes(void **state)
     assert_int_equal(bat_map_table_containing(map, UINT64_MAX), BAT_NONE);
     bat_map_free(map);
 
-    /* Tables at 0 and at 2^64 - 1. */
-    map = decode_description("02 00 0000000000000000 00 00 00 00"
+    /* Tables at 0 (which has an entry, as BOLT emitted it) and at 2^64 - 1. */
+    map = decode_description("02 00 0000000000000000 00 00 01 00 00 00 0000000000000000 00"
                              "ffffffffffffffffff01 0000000000000000 00 00 00 00 00");
     assert_int_equal(bat_map_table_at(map, 0), 0);
     assert_int_equal(bat_map_table_containing(map, UINT64_MAX - 1), 0);

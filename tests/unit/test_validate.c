@@ -567,8 +567,6 @@ static const struct bad_description bad_descriptions[] = {
     {"order", 34, 28, {2, 0x10, HASH, 1, 0, 0, 0, 0x00, HASH, 1, 0, 0, 0, 0}},
     {"prefix", 33, 19, {1, 0x10, HASH, 1, 0, 1, 2, 0, 0, 0, 0}},
     {"hot-index", 36, 20, {1, 0x10, HASH, 1, 0, 0, 0, 1, 0x10, 2, 0, 0, 0}},
-    {"version", 20, 28, {1, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0, 0,
-                         1, 0, 0, 0, 8, 0, 0, 0, 8, 0, 0, 0x80}},
 };
 
 static void test_bytes_that_do_not_decode(void **state)

@@ -11,8 +11,9 @@ static void json_entries(struct output *output, const struct bat_map *map,
 {
     const uint32_t *outputs = map->output_offsets + table->first_entry;
     const uint32_t *inputs = map->input_offsets + table->first_entry;
-    const uint64_t *hash = map->block_hashes + table->first_block;
-    const uint32_t *index = map->block_indices + table->first_block;
+    bool has_hashes = bat_map_has_hashes(map);
+    const uint64_t *hash = has_hashes ? map->block_hashes + table->first_block : NULL;
+    const uint32_t *index = has_hashes ? map->block_indices + table->first_block : NULL;
     output_text(output, ",\"entries\":[");
     for (uint32_t i = 0; i < table->entry_count; i++) {
         char *at = output_reserve(output, ENTRY_SIZE_MAX);
@@ -21,14 +22,14 @@ static void json_entries(struct output *output, const struct bat_map *map,
         at = put_text(at, ",\"input\":");
         at = put_decimal(at, inputs[i] >> 1);
         if (inputs[i] & BAT_BRANCH_ENTRY) {
-            at = put_text(at, ",\"branch\":true}");
-        } else {
+            at = put_text(at, ",\"branch\":true");
+        } else if (has_hashes) {
             at = put_text(at, ",\"hash\":\"0x");
             at = put_hex(at, *hash++);
             at = put_text(at, "\",\"index\":");
             at = put_decimal(at, *index++);
-            at = put_text(at, "}");
         }
+        at = put_text(at, "}");
         output_commit(output, at);
     }
     output_text(output, "]");
@@ -54,6 +55,8 @@ static void json_secondary_entries(struct output *output, const struct bat_map *
 static void json_hot(struct output *output, const struct bat_map *map,
                      const struct bat_function *table)
 {
+    if (!bat_map_has_hashes(map))
+        return;
     char *at = output_reserve(output, ENTRY_SIZE_MAX);
     at = put_text(at, ",\"hash\":\"0x");
     at = put_hex(at, table->hash);
@@ -70,10 +73,13 @@ static void json_cold(struct output *output, const struct bat_map *map,
     char *at = output_reserve(output, ENTRY_SIZE_MAX);
     at = put_text(at, ",\"parent\":\"0x");
     at = put_hex(at, map->functions[table->parent].address);
-    at = put_text(at, "\",\"skew\":");
-    at = put_decimal(at, table->skew);
-    at = put_text(at, ",\"equal_prefix\":");
-    at = put_decimal(at, table->equal_count);
+    at = put_text(at, "\"");
+    if (bat_map_has_hashes(map)) {
+        at = put_text(at, ",\"skew\":");
+        at = put_decimal(at, table->skew);
+        at = put_text(at, ",\"equal_prefix\":");
+        at = put_decimal(at, table->equal_count);
+    }
     output_commit(output, at);
 }
 
@@ -104,10 +110,12 @@ static void json_table(struct output *output, const struct bat_map *map, uint32_
 static void json_head(struct output *output, const struct bat_binary *binary)
 {
     const struct bat_map *map = binary->map;
-    bool merged = map->hot_index == BAT_HOT_INDEX_MERGED;
+    static const char *const forms[] = {[BAT_HOT_INDEX_TABLE] = "table",
+                                        [BAT_HOT_INDEX_MERGED] = "merged",
+                                        [BAT_HOT_INDEX_FRAGMENT] = "fragment"};
     output_format(output,
                   "{\"format\":\"batkit-note\",\"schema\":1,\"version\":%d,\"hot_index\":\"%s\"",
-                  (int)map->version, merged ? "merged" : "table");
+                  (int)map->version, forms[map->hot_index]);
     if (!binary->elf)
         return;
     size_t size = 0;

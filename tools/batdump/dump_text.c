@@ -13,6 +13,9 @@
 void dump_text_parsed(struct output *output, const struct bat_map *map)
 {
     output_format(output, "BOLT-INFO: Parsed %" PRIu32 " BAT entries\n", bat_map_tables(map));
+    if (map->version == BAT_VERSION_1)
+        output_format(output, "BOLT-INFO: Parsed %" PRIu32 " BAT cold-to-hot entries\n",
+                      map->cold_count);
 }
 
 static void dump_entries(struct output *output, const struct bat_map *map,
@@ -20,7 +23,8 @@ static void dump_entries(struct output *output, const struct bat_map *map,
 {
     const uint32_t *outputs = map->output_offsets + table->first_entry;
     const uint32_t *inputs = map->input_offsets + table->first_entry;
-    const uint64_t *hash = map->block_hashes + table->first_block;
+    bool has_hashes = bat_map_has_hashes(map);
+    const uint64_t *hash = has_hashes ? map->block_hashes + table->first_block : NULL;
     for (uint32_t i = 0; i < table->entry_count; i++) {
         char *at = output_reserve(output, LINE_SIZE_MAX);
         at = put_text(at, "0x");
@@ -28,12 +32,12 @@ static void dump_entries(struct output *output, const struct bat_map *map,
         at = put_text(at, " -> 0x");
         at = put_hex32(at, inputs[i] >> 1);
         if (inputs[i] & BAT_BRANCH_ENTRY) {
-            at = put_text(at, " (branch)\n");
-        } else {
+            at = put_text(at, " (branch)");
+        } else if (has_hashes) {
             at = put_text(at, " hash: 0x");
             at = put_hex(at, *hash++);
-            at = put_text(at, "\n");
         }
+        at = put_text(at, "\n");
         output_commit(output, at);
     }
 }
@@ -91,7 +95,7 @@ static void dump_table(struct output *output, const struct bat_map *map, uint32_
     char *at = output_reserve(output, LINE_SIZE_MAX);
     at = put_text(at, "Function Address: 0x");
     at = put_hex(at, table->address);
-    if (hot) {
+    if (hot && bat_map_has_hashes(map)) {
         at = put_text(at, ", hash: 0x");
         at = put_hex(at, table->hash);
     }
@@ -105,7 +109,7 @@ static void dump_table(struct output *output, const struct bat_map *map, uint32_
     output_text(output, "\nBB mappings:\n");
     dump_entries(output, map, table);
     at = output_reserve(output, LINE_SIZE_MAX);
-    if (hot) {
+    if (hot && bat_map_has_hashes(map)) {
         at = put_text(at, "NumBlocks: ");
         at = put_decimal(at, table->input_block_count);
         at = put_text(at, "\n");

@@ -105,14 +105,26 @@ static void print_hot_index(struct output *output, const struct bat_map *map)
         print_text(output, "", "perf2bolt misreads them or crashes;");
         print_text(output, "", "batinject --repair FILE puts them right");
     }
-    if (map->hot_index_ambiguous)
+    if (map->hot_index == BAT_HOT_INDEX_FRAGMENT && map->hot_index_ambiguous)
+        print_text(output, "Parents of fragments",
+                   "not in the note, a defect of BOLT 18, and no symbols tell");
+    else if (map->hot_index_ambiguous)
         print_text(output, map->hot_index == BAT_HOT_INDEX_MERGED ? "" : "Hot indices",
                    "a guess: they can be read in two ways, and there are no symbols to decide");
 }
 
 static void print_origin(struct output *output, const struct bat_binary *binary)
 {
-    print_text(output, "Format", "version 3, written by BOLT 19 or later");
+    static const char *const formats[] = {
+        [BAT_VERSION_1] = "version 1, written by BOLT 17 or earlier",
+        [BAT_VERSION_2] = "version 2, written by BOLT 18",
+        [BAT_VERSION_3] = "version 3, written by BOLT 19 or later",
+    };
+    print_text(output, "Format", formats[binary->map->version]);
+    if (!bat_map_has_hashes(binary->map)) {
+        print_text(output, "", "no hashes: profiles as fdata, not as YAML;");
+        print_text(output, "", "batinject --upgrade makes it version 3");
+    }
     if (binary->elf) {
         const char *info = bat_elf_bolt_info(binary->elf);
         if (info)

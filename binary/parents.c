@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Parents of fragments by symbols. BOLT calls a fragment of f "f.cold.0" and puts that symbol
+ * behind the one of f in the symbol table, so that of several local functions called f it is the
+ * last one before the fragment's symbol.
+ */
+#include "parents.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "bat_decoder.h"
+#include "names.h"
+#include "spec/map.h"
+
+/* A symbol at the start of a hot function. */
+struct named {
+    const struct bat_symbol *symbol;
+    uint32_t table;
+};
+
+/* Those of all hot functions, by name and then by their place in the symbol table. */
+struct named_functions {
+    struct named *all;
+    size_t count;
+};
+
+static int compare_named(const void *left_pointer, const void *right_pointer)
+{
+    const struct named *left = left_pointer;
+    const struct named *right = right_pointer;
+    int names = strcmp(left->symbol->name, right->symbol->name);
+    return names ? names
+                 : (left->symbol->order > right->symbol->order) -
+                       (left->symbol->order < right->symbol->order);
+}
+
+static enum bat_code collect(const struct bat_map *map, const struct bat_names *names,
+                             struct named_functions *functions)
+{
+    functions->all = malloc((names->count + 1) * sizeof(*functions->all));
+    if (!functions->all)
+        return BAT_ERR_MEMORY;
+    for (uint32_t i = 0; i < map->hot_count; i++) {
+        size_t first = 0;
+        size_t count = bat_names_at(names, map->functions[i].address, &first);
+        for (size_t j = first; j < first + count; j++)
+            functions->all[functions->count++] =
+                (struct named){.symbol = names->symbols[j], .table = i};
+    }
+    qsort(functions->all, functions->count, sizeof(*functions->all), compare_named);
+    return BAT_OK;
+}
+
+/* How a function's symbol compares with the first `stem` bytes of a fragment's name. */
+static int compare_stem(const char *function, const char *fragment, size_t stem)
+{
+    int names = strncmp(function, fragment, stem);
+    return names ? names : function[stem] != '\0';
+}
+
+/* How many symbols come before those called by the stem, or before the fragment's among these. */
+static size_t count_before(const struct named_functions *functions,
+                           const struct bat_symbol *fragment, size_t stem, bool before_fragment)
+{
+    size_t low = 0;
+    size_t high = functions->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        const struct bat_symbol *symbol = functions->all[middle].symbol;
+        int names = compare_stem(symbol->name, fragment->name, stem);
+        if (names < 0 || (names == 0 && before_fragment && symbol->order < fragment->order))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* The hot function that a fragment's symbol is named after, or BAT_NONE. */
+static uint32_t find_named(const struct named_functions *functions,
+                           const struct bat_symbol *fragment)
+{
+    size_t stem = bat_name_stem(fragment->name);
+    if (stem == 0)
+        return BAT_NONE;
+    size_t first = count_before(functions, fragment, stem, false);
+    size_t behind = count_before(functions, fragment, stem, true);
+    if (behind < functions->count &&
+        compare_stem(functions->all[behind].symbol->name, fragment->name, stem) == 0)
+        return functions->all[behind].table;
+    return behind > first ? functions->all[behind - 1].table : BAT_NONE;
+}
+
+static uint32_t find_parent(const struct named_functions *functions, const struct bat_names *names,
+                            uint64_t fragment)
+{
+    size_t first = 0;
+    size_t count = bat_names_at(names, fragment, &first);
+    uint32_t parent = BAT_NONE;
+    for (size_t i = first; i < first + count && parent == BAT_NONE; i++)
+        parent = find_named(functions, names->symbols[i]);
+    return parent;
+}
+
+enum bat_code bat_binary_find_parents(struct bat_map *map, const struct bat_names *names,
+                                      struct bat_error *error)
+{
+    struct named_functions functions = {0};
+    enum bat_code code = collect(map, names, &functions);
+    bool is_complete = true;
+    for (uint32_t i = map->hot_count; code == BAT_OK && i < bat_map_tables(map); i++) {
+        uint32_t parent = find_parent(&functions, names, map->functions[i].address);
+        if (parent != BAT_NONE)
+            map->functions[i].parent = parent;
+        else if (!bat_map_is_unemitted(map, i))
+            is_complete = false;
+    }
+    free(functions.all);
+    if (code == BAT_OK)
+        code = bat_map_link_fragments(map);
+    if (code != BAT_OK)
+        return bat_fail(error, code, "not enough memory for the symbols");
+    map->hot_index_ambiguous = !is_complete;
+    return BAT_OK;
+}

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Version 1: little-endian words (BAT.md 10). */
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "legacy.h"
+#include "spec/array.h"
+#include "spec/map.h"
+
+/* Bytes of a table without entries, of an entry, and of a cold fragment in the list of parents. */
+#define TABLE_SIZE 12u
+#define ENTRY_SIZE 8u
+#define PARENT_SIZE 16u
+
+/* Bit of an input offset that says that the entry is a branch. */
+#define BRANCH_BIT 0x80000000u
+
+/* A note's tables as they come, hot and cold together, and the parents of the cold ones. */
+struct tables {
+    struct bat_function *all;
+    uint64_t *parents; /* address; of hot functions their own */
+    uint32_t count;
+    uint32_t cold_count;
+};
+
+static uint32_t load_u32(const uint8_t *bytes)
+{
+    return (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 |
+           (uint32_t)bytes[3] << 24;
+}
+
+static enum bat_code read_u32(struct bat_reader *reader, const char *what, uint32_t *value)
+{
+    const uint8_t *bytes = NULL;
+    enum bat_code code = bat_reader_bytes(reader, what, 4, &bytes);
+    if (bytes)
+        *value = load_u32(bytes);
+    return code;
+}
+
+/* A count of things of unit_size bytes each. */
+static enum bat_code read_count(struct bat_reader *reader, const char *what, size_t unit_size,
+                                uint32_t *value)
+{
+    const uint8_t *at = reader->cursor;
+    enum bat_code code = read_u32(reader, what, value);
+    if (code != BAT_OK || *value <= bat_reader_left(reader) / unit_size)
+        return code;
+    return bat_reader_fail(reader, BAT_ERR_COUNT, at,
+                           "expected a %s of at most %zu (what the bytes left can hold), found "
+                           "%" PRIu32,
+                           what, bat_reader_left(reader) / unit_size, *value);
+}
+
+static enum bat_code decode_entries(struct bat_decoding *decoding, struct bat_function *table)
+{
+    struct bat_reader *reader = &decoding->reader;
+    uint32_t before = 0;
+    table->first_entry = decoding->map->entry_count;
+    table->first_block = decoding->map->block_count;
+    for (uint32_t i = 0; i < table->entry_count; i++) {
+        const uint8_t *bytes = NULL;
+        enum bat_code code = bat_reader_bytes(reader, "entry", ENTRY_SIZE, &bytes);
+        if (code != BAT_OK)
+            return code;
+        uint32_t output = load_u32(bytes);
+        uint32_t input = load_u32(bytes + 4);
+        if (i != 0 && output <= before)
+            return bat_reader_fail(reader, BAT_ERR_ORDER, bytes,
+                                   "expected the output offset of entry %" PRIu32
+                                   " above 0x%" PRIx32 ", found 0x%" PRIx32,
+                                   i, before, output);
+        before = output;
+        bat_legacy_append(decoding->map, table, output, input << 1 | (input & BRANCH_BIT) >> 31);
+    }
+    return BAT_OK;
+}
+
+static enum bat_code decode_table(struct bat_decoding *decoding, struct tables *tables, uint32_t i)
+{
+    struct bat_reader *reader = &decoding->reader;
+    struct bat_function *table = &tables->all[i];
+    const uint8_t *at = reader->cursor;
+    *table = (struct bat_function){0};
+    enum bat_code code = bat_reader_u64(reader, "table's address", &table->address);
+    if (code != BAT_OK)
+        return code;
+    if (i != 0 && table->address <= table[-1].address)
+        return bat_reader_fail(reader, BAT_ERR_ORDER, at,
+                               "expected a table above 0x%" PRIx64 ", found one at 0x%" PRIx64,
+                               table[-1].address, table->address);
+    tables->parents[i] = table->address;
+    reader->table = &table->address;
+    code = read_count(reader, "number of entries", ENTRY_SIZE, &table->entry_count);
+    if (code == BAT_OK)
+        code = decode_entries(decoding, table);
+    reader->table = NULL;
+    return code;
+}
+
+/* The table at this address, or BAT_NONE. */
+static uint32_t find_table(const struct tables *tables, uint64_t address)
+{
+    uint32_t low = 0;
+    uint32_t high = tables->count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (tables->all[middle].address < address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < tables->count && tables->all[low].address == address ? low : BAT_NONE;
+}
+
+/* One pair of the list of parents; the fragments ascend, the last one was at *before. */
+static enum bat_code decode_parent(struct bat_reader *reader, struct tables *tables, bool is_first,
+                                   uint64_t *before)
+{
+    const uint8_t *at = reader->cursor;
+    uint64_t fragment = 0;
+    uint64_t parent = 0;
+    enum bat_code code = bat_reader_u64(reader, "fragment's address", &fragment);
+    if (code == BAT_OK)
+        code = bat_reader_u64(reader, "parent's address", &parent);
+    if (code != BAT_OK)
+        return code;
+    if (!is_first && fragment <= *before)
+        return bat_reader_fail(reader, BAT_ERR_ORDER, at,
+                               "expected a fragment above 0x%" PRIx64 ", found 0x%" PRIx64, *before,
+                               fragment);
+    uint32_t table = find_table(tables, fragment);
+    if (table == BAT_NONE || parent == fragment)
+        return bat_reader_fail(reader, BAT_ERR_HOT_INDEX, at,
+                               "expected a fragment's table at 0x%" PRIx64 ", found %s", fragment,
+                               table == BAT_NONE ? "none" : "it named as its own parent");
+    tables->parents[table] = parent;
+    *before = fragment;
+    return BAT_OK;
+}
+
+static enum bat_code decode_parents(struct bat_reader *reader, struct tables *tables)
+{
+    enum bat_code code =
+        read_count(reader, "number of cold fragments", PARENT_SIZE, &tables->cold_count);
+    uint64_t before = 0;
+    for (uint32_t i = 0; code == BAT_OK && i < tables->cold_count; i++)
+        code = decode_parent(reader, tables, i == 0, &before);
+    return code;
+}
+
+static bool is_hot(const struct tables *tables, uint32_t i)
+{
+    return tables->parents[i] == tables->all[i].address;
+}
+
+/* Hot functions first, then fragments, as a map has them; both keep their order. */
+static void part_tables(struct bat_map *map, const struct tables *tables)
+{
+    uint32_t hot = 0;
+    uint32_t cold = map->hot_count;
+    for (uint32_t i = 0; i < tables->count; i++)
+        map->functions[is_hot(tables, i) ? hot++ : cold++] = tables->all[i];
+}
+
+/* The hot function at this address, or BAT_NONE. */
+static uint32_t find_hot(const struct bat_map *map, uint64_t address)
+{
+    struct tables hot = {.all = map->functions, .count = map->hot_count};
+    return find_table(&hot, address);
+}
+
+static enum bat_code set_parents(struct bat_decoding *decoding, const struct tables *tables)
+{
+    struct bat_map *map = decoding->map;
+    uint32_t hot = 0;
+    uint32_t cold = map->hot_count;
+    for (uint32_t i = 0; i < tables->count; i++) {
+        if (is_hot(tables, i)) {
+            map->functions[hot].parent = hot;
+            hot++;
+            continue;
+        }
+        uint32_t parent = find_hot(map, tables->parents[i]);
+        if (parent == BAT_NONE)
+            return bat_fail_at(
+                decoding->reader.error, BAT_ERR_HOT_INDEX, BAT_PLACE_SECTION, BAT_NO_OFFSET,
+                "table at 0x%" PRIx64 ": expected the address of a hot function as parent, found "
+                "0x%" PRIx64,
+                tables->all[i].address, tables->parents[i]);
+        map->functions[cold++].parent = parent;
+    }
+    return BAT_OK;
+}
+
+static enum bat_code decode_tables(struct bat_decoding *decoding, struct tables *tables)
+{
+    enum bat_code code = BAT_OK;
+    for (uint32_t i = 0; code == BAT_OK && i < tables->count; i++)
+        code = decode_table(decoding, tables, i);
+    if (code == BAT_OK)
+        code = decode_parents(&decoding->reader, tables);
+    if (code == BAT_OK)
+        code = bat_legacy_finish(decoding);
+    if (code != BAT_OK)
+        return code;
+    struct bat_map *map = decoding->map;
+    map->cold_count = tables->cold_count;
+    map->hot_count = tables->count - tables->cold_count;
+    part_tables(map, tables);
+    return set_parents(decoding, tables);
+}
+
+enum bat_code bat_decode_version_1(struct bat_decoding *decoding)
+{
+    struct bat_reader *reader = &decoding->reader;
+    struct bat_map *map = decoding->map;
+    struct tables tables = {0};
+    map->version = BAT_VERSION_1;
+    map->hot_index = BAT_HOT_INDEX_TABLE;
+    enum bat_code code = read_count(reader, "number of tables", TABLE_SIZE, &tables.count);
+    if (code == BAT_OK)
+        code = bat_legacy_allocate(decoding, bat_reader_left(reader) / ENTRY_SIZE);
+    if (code != BAT_OK)
+        return code;
+    tables.all = bat_array_new(tables.count, sizeof(*tables.all));
+    tables.parents = bat_array_new(tables.count, sizeof(*tables.parents));
+    map->functions = bat_array_new(tables.count, sizeof(*map->functions));
+    if (tables.all && tables.parents && map->functions)
+        code = decode_tables(decoding, &tables);
+    else
+        code = bat_fail(reader->error, BAT_ERR_MEMORY, "not enough memory for %" PRIu32 " tables",
+                        tables.count);
+    free(tables.all);
+    free(tables.parents);
+    return code;
+}
