@@ -603,12 +603,15 @@ class Usage(Scratch):
         for arguments, message in [
                 ([], "expected a FILE"),
                 (["--remove"], "expected a FILE"),
-                ([file], "expected one of --note, --json, --from, --remove, --extract and "
-                         "--repair"),
-                (["--remove", "--repair", file], "expected exactly one of --note, --json, --from, "
-                                                 "--remove, --extract and --repair, found two"),
-                (["--note=x", "--note=y", file], "expected exactly one of --note, --json, --from, "
-                                                 "--remove, --extract and --repair, found two"),
+                ([file], "expected one of --note, --json, --from, --remove, --extract, "
+                         "--repair and --upgrade"),
+                (["--remove", "--repair", file],
+                 "expected exactly one of --note, --json, --from, --remove, --extract, --repair and "
+                 "--upgrade, found two"),
+                (["--note=x", "--note=y", file],
+                 "expected exactly one of --note, --json, --from, --remove, --extract, --repair and "
+                 "--upgrade, found two"),
+                (["--repair", "--original=x", file], "--original only goes with --upgrade"),
                 (["--remove", file, file], f'expected one FILE, found "{file}" and "{file}"'),
                 (["--remove", "--force", file], "--force only goes with --from"),
                 (["--extract=-", "-o", "x", file], "-o does not go with --extract, which changes no "

@@ -6,8 +6,8 @@
 #include "tools/common/tool.h"
 
 static const char doc[] =
-    "Write, replace, remove, extract or repair the BAT note of FILE, an ELF file. Exactly one "
-    "action must be given.\v"
+    "Write, replace, remove, extract, repair or upgrade the BAT note of FILE, an ELF file. Exactly "
+    "one action must be given.\v"
     "Nothing that is loaded when FILE runs changes: only the note, the section name table, the "
     "section header table and the ELF header's fields for these do. FILE (or OUT) is replaced as a "
     "whole after everything has been written. It keeps FILE's mode and, where allowed, owner, and "
@@ -24,6 +24,8 @@ enum option_key {
     OPTION_REMOVE,
     OPTION_EXTRACT,
     OPTION_REPAIR,
+    OPTION_UPGRADE,
+    OPTION_ORIGINAL,
     OPTION_FORCE,
     OPTION_NO_CHECK,
 };
@@ -46,7 +48,13 @@ static const struct argp_option argp_options[] = {
      "Rewrite the note, which must decode, in the form that BOLT 22 writes: this corrects the hot "
      "indices of some notes of BOLT 19, which crash perf2bolt",
      0},
+    {"upgrade", OPTION_UPGRADE, NULL, 0,
+     "Make a note of BOLT 18 or earlier one of version 3, which later perf2bolts read: for fdata, "
+     "as there are no hashes for YAML",
+     0},
     {NULL, 0, NULL, 0, "Options:", 2},
+    {"original", OPTION_ORIGINAL, "INPUT", 0,
+     "With --upgrade: number blocks as in the code of INPUT, the binary that BOLT read", 0},
     {"output", 'o', "OUT", 0, "Write the changed file to OUT and leave FILE as it is", 0},
     {"force", OPTION_FORCE, NULL, 0, "With --from: copy the note even if the build-ids differ", 0},
     {"no-check", OPTION_NO_CHECK, NULL, 0, "Write the new note without checking it", 0},
@@ -59,8 +67,8 @@ static void set_action(struct inject_request *request, enum inject_action action
                        const char *argument, struct argp_state *state)
 {
     if (request->action != INJECT_NOTHING)
-        argp_error(state, "expected exactly one of --note, --json, --from, --remove, --extract and "
-                          "--repair, found two");
+        argp_error(state, "expected exactly one of --note, --json, --from, --remove, --extract, "
+                          "--repair and --upgrade, found two");
     request->action = action;
     request->argument = argument;
 }
@@ -71,10 +79,12 @@ static void check_request(const struct inject_request *request, struct argp_stat
     if (!request->file)
         argp_error(state, "expected a FILE");
     if (request->action == INJECT_NOTHING)
-        argp_error(state, "expected one of --note, --json, --from, --remove, --extract and "
-                          "--repair");
+        argp_error(state, "expected one of --note, --json, --from, --remove, --extract, "
+                          "--repair and --upgrade");
     if (request->force && request->action != INJECT_FROM)
         argp_error(state, "--force only goes with --from");
+    if (request->original && request->action != INJECT_UPGRADE)
+        argp_error(state, "--original only goes with --upgrade");
     if (request->output && request->action == INJECT_EXTRACT)
         argp_error(state, "-o does not go with --extract, which changes no binary");
 }
@@ -100,6 +110,12 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         return 0;
     case OPTION_REPAIR:
         set_action(request, INJECT_REPAIR, NULL, state);
+        return 0;
+    case OPTION_UPGRADE:
+        set_action(request, INJECT_UPGRADE, NULL, state);
+        return 0;
+    case OPTION_ORIGINAL:
+        request->original = argument;
         return 0;
     case OPTION_FORCE:
         request->force = true;

@@ -13,6 +13,7 @@
 #include "bat_decoder.h"
 #include "bat_encoder.h"
 #include "bat_validate.h"
+#include "inject_upgrade.h"
 #include "json_note.h"
 
 /* A bad note may have an error in each of its tables: only the first findings are printed. */
@@ -143,16 +144,59 @@ static bool note_from_json(struct injection *injection)
     return code == BAT_OK ? encode(injection, map, name) : report(name, &error);
 }
 
-/* The file's own note in canonical form. done is set to NULL if it has that form already. */
+/* The file's own note as injection->source. */
+static bool decode_own(struct injection *injection)
+{
+    struct bat_error error;
+    struct bat_binary *source = &injection->source;
+    source->elf = injection->elf;
+    return (bat_elf_note(source->elf, &source->note, &source->note_size, NULL, &error) == BAT_OK &&
+            bat_binary_decode(source, &error) == BAT_OK) ||
+           report(injection->request->file, &error);
+}
+
+/* Encode the map of the file's own note. done is set to NULL if the note was this before. */
+static bool encode_own(struct injection *injection)
+{
+    struct bat_binary *source = &injection->source;
+    struct bat_map *map = source->map;
+    source->map = NULL;
+    if (!encode(injection, map, injection->request->file))
+        return false;
+    if (injection->note_size == source->note_size &&
+        memcmp(injection->note, source->note, source->note_size) == 0)
+        injection->done = NULL;
+    return true;
+}
+
+/* The file's own note as version 3. */
+static bool note_upgraded(struct injection *injection)
+{
+    const struct inject_request *request = injection->request;
+    if (!decode_own(injection))
+        return false;
+    const struct bat_map *map = injection->source.map;
+    if (map->hot_index == BAT_HOT_INDEX_FRAGMENT && map->hot_index_ambiguous)
+        tool_message(request->file, "warning: the note does not tell whose fragments are whose, "
+                                    "nor do symbols tell it of all: BOLT 18's perf2bolt's guess "
+                                    "is taken");
+    struct bat_error error;
+    bool dropped = false;
+    if (!inject_upgrade(request->file, &injection->source, request->original))
+        return false;
+    if (bat_map_drop_unemitted(injection->source.map, &dropped, &error) != BAT_OK)
+        return report(request->file, &error);
+    return encode_own(injection);
+}
+
+/* The file's own note in canonical form. */
 static bool note_repaired(struct injection *injection)
 {
     const char *path = injection->request->file;
     struct bat_error error;
     struct bat_binary *source = &injection->source;
-    source->elf = injection->elf;
-    if (bat_elf_note(source->elf, &source->note, &source->note_size, NULL, &error) != BAT_OK ||
-        bat_binary_decode(source, &error) != BAT_OK)
-        return report(path, &error);
+    if (!decode_own(injection))
+        return false;
     if (source->map->hot_index_ambiguous)
         tool_message(path,
                      "warning: the note's hot indices can be read in two ways, and there are no "
@@ -164,14 +208,7 @@ static bool note_repaired(struct injection *injection)
     bool dropped = false;
     if (bat_map_drop_unemitted(source->map, &dropped, &error) != BAT_OK)
         return report(path, &error);
-    struct bat_map *map = source->map;
-    source->map = NULL;
-    if (!encode(injection, map, path))
-        return false;
-    if (injection->note_size == source->note_size &&
-        memcmp(injection->note, source->note, source->note_size) == 0)
-        injection->done = NULL;
-    return true;
+    return encode_own(injection);
 }
 
 /* --- Checking ----------------------------------------------------------------------------- */
@@ -271,10 +308,11 @@ static bool begin_output(struct injection *injection)
 {
     const struct inject_request *request = injection->request;
     struct bat_error error;
-    size_t inputs = request->argument ? 1 : 0;
+    const char *input = request->argument ? request->argument : request->original;
+    size_t inputs = input ? 1 : 0;
     if (bat_elf_begin_output(injection->elf, target(request), &injection->output, &error) !=
             BAT_OK ||
-        bat_outputs_check(&injection->output, 1, &request->argument, inputs, &error) != BAT_OK)
+        bat_outputs_check(&injection->output, 1, &input, inputs, &error) != BAT_OK)
         return report(request->file, &error);
     return true;
 }
@@ -323,6 +361,8 @@ static bool get_note(struct injection *injection)
         return note_from_json(injection);
     case INJECT_FROM:
         return note_from_elf(injection);
+    case INJECT_UPGRADE:
+        return note_upgraded(injection);
     default:
         return note_repaired(injection);
     }
@@ -335,20 +375,26 @@ static const char *describe(const struct injection *injection)
     size_t size = 0;
     if (injection->request->action == INJECT_REPAIR)
         return "note repaired";
+    if (injection->request->action == INJECT_UPGRADE)
+        return "note upgraded to version 3";
     bool is_there = bat_elf_note(injection->elf, &note, &size, NULL, NULL) != BAT_ERR_NO_NOTE;
     return is_there ? "note replaced" : "note added";
 }
 
-/* A note that is canonical already is only written to another file (-o). */
-static bool leave_canonical(struct injection *injection)
+/* A note that needs no change is only written to another file (-o). */
+static bool leave_as_it_is(struct injection *injection)
 {
     const struct inject_request *request = injection->request;
+    bool is_repair = request->action == INJECT_REPAIR;
     if (request->output) {
-        injection->done = "note copied, nothing needed repair";
+        injection->done =
+            is_repair ? "note copied, nothing needed repair" : "note copied, it is of version 3";
         return write_note(injection);
     }
     if (!request->quiet)
-        tool_print("%s: nothing needed repair: the note is in canonical form", request->file);
+        tool_print(is_repair ? "%s: nothing needed repair: the note is in canonical form"
+                             : "%s: nothing to upgrade: the note is of version 3",
+                   request->file);
     return true;
 }
 
@@ -362,7 +408,7 @@ static bool inject(struct injection *injection)
     if (!begin_output(injection) || !get_note(injection))
         return false;
     if (!injection->done)
-        return leave_canonical(injection);
+        return leave_as_it_is(injection);
     return write_note(injection);
 }
 

@@ -13,14 +13,16 @@ enum inject_action {
     INJECT_REMOVE,
     INJECT_EXTRACT, /* argument: the file to write, or "-" */
     INJECT_REPAIR,
+    INJECT_UPGRADE,
 };
 
 struct inject_request {
     enum inject_action action;
     const char *argument;
     const char *file;
-    const char *output; /* NULL: the file itself */
-    bool force;         /* copy the note even if the build-ids differ */
+    const char *output;   /* NULL: the file itself */
+    const char *original; /* the input binary, for INJECT_UPGRADE; or NULL */
+    bool force;           /* copy the note even if the build-ids differ */
     bool no_check;
     bool quiet;
 };

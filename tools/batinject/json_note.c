@@ -157,6 +157,15 @@ static int stop_unexpected(struct reader *reader, size_t length, const char *fou
                           found);
 }
 
+/* Tables of other versions have other members, so check the version as soon as it is read. */
+static int check_version(struct reader *reader, uint64_t version)
+{
+    if (version == BAT_VERSION_3)
+        return 1;
+    return json_text_stop(&reader->text, BAT_ERR_VERSION, reader->note.place,
+                          "\"version\": expected 3, found %" PRIu64, version);
+}
+
 /* Store the value of the current member. */
 static int store(struct reader *reader, uint64_t value)
 {
@@ -165,8 +174,9 @@ static int store(struct reader *reader, uint64_t value)
     struct object *object = current_object(reader);
     if (object && reader->member != &json_skipped_member)
         object->values[reader->member - object->members] = value;
+    bool is_version = object == &reader->note && reader->member == &object->members[NOTE_VERSION];
     reader->member = NULL;
-    return 1;
+    return is_version ? check_version(reader, value) : 1;
 }
 
 /* Read digits, which the caller has checked, as a number. False if it is greater than max. */
@@ -360,10 +370,6 @@ static int end_note(struct reader *reader)
         return json_text_stop(&reader->text, BAT_ERR_SYNTAX, object->place,
                               "\"schema\": expected 1, found %" PRIu64,
                               object->values[NOTE_SCHEMA]);
-    if (object->values[NOTE_VERSION] != BAT_VERSION_3)
-        return json_text_stop(&reader->text, BAT_ERR_VERSION, object->place,
-                              "\"version\": expected 3, found %" PRIu64,
-                              object->values[NOTE_VERSION]);
     reader->where = IN_FILE;
     return 1;
 }
