@@ -144,8 +144,17 @@ PASSES_MATRIX = [
     ("folded", ["fixed"], ["cpython"], [22]),
 ]
 
+# Notes of version 1. They are not among names() either, but legacy().
+LEGACY_MATRIX = [
+    ("sqlite", ["fixed"], ["profile2"], [16]),
+    ("small", ["pie"], ["profile2", "all"], [16]),
+    ("exceptions", ["fixed"], ["nosplit", "all"], [16]),
+    ("samename", ["fixed"], ["profile2", "all"], [16]),
+    ("secondary", ["aarch64"], ["profile2"], [16]),
+]
+
 PACKAGES = {
-    "llvm-bolt": "bolt-22 and bolt-19", "perf2bolt": "bolt-22 and bolt-19", "qemu": "qemu-user",
+    "llvm-bolt": "bolt-22, bolt-19 and bolt-16", "perf2bolt": "bolt-22 and bolt-19", "qemu": "qemu-user",
     "aarch64": "gcc-aarch64-linux-gnu", "npm": "npm", "gcc": "gcc", "g++": "g++",
 }
 
@@ -379,7 +388,7 @@ def input_step(program, target):
 class Fixture:
     """A program that BOLT has optimized with --enable-bat.
 
-    name, program, target, variant, bolt (19 or 22), machine (elffile.EM_*)
+    name, program, target, variant, bolt (16, 19 or 22), machine (elffile.EM_*)
     input, bolted   paths of the program before and after BOLT
     fdata           path of the profile that BOLT read
     note            path of a file with the content of .note.bolt_bat
@@ -449,7 +458,7 @@ def make_fixture(name, before, folder):
 @functools.lru_cache(maxsize=None)
 def get(name):
     """The fixture of that name; it is made if it does not exist."""
-    if name not in names() and name not in passes():
+    if name not in names() + passes() + legacy():
         raise BuildError(f"there is no fixture {name}; fixtures.py --list shows all names")
     program, target, variant, bolt = name.split("-")
     before = input_step(program, target)
@@ -467,6 +476,11 @@ def names(program=None, target=None, variant=None, bolt=None):
 def passes(program=None, target=None, variant=None, bolt=None):
     """The same for the fixtures in which BOLT did more than move code."""
     return _names(PASSES_MATRIX, program, target, variant, bolt)
+
+
+def legacy(program=None, target=None, variant=None, bolt=None):
+    """The same for those whose BOLT writes notes of version 1."""
+    return _names(LEGACY_MATRIX, program, target, variant, bolt)
 
 
 def _names(matrix, program, target, variant, bolt):
@@ -502,9 +516,9 @@ def main():
     what.add_argument("--all", action="store_true", help="make all of them")
     arguments = parser.parse_args()
     if arguments.list:
-        print("\n".join(names() + passes()))
+        print("\n".join(names() + passes() + legacy()))
         return 0
-    wanted = arguments.build or names() + passes()
+    wanted = arguments.build or names() + passes() + legacy()
     failed = build(wanted)
     for name, error in failed.items():
         print(f"fixtures.py: {name}: {error}", file=sys.stderr)
