@@ -72,7 +72,7 @@ static void list_blocks(const struct bat_map *map, uint32_t table)
 static void look_up_in(const struct bat_map *map, uint32_t table)
 {
     const struct bat_function *function = &map->functions[table];
-    uint32_t found = bat_is_unemitted(map, table) ? BAT_NONE : table;
+    uint32_t found = bat_map_is_unemitted(map, table) ? BAT_NONE : table;
     fuzz_expect(bat_map_table_at(map, function->address) == found,
                 "a table is found at its own address");
     fuzz_expect(bat_map_table_containing(map, function->address) == found,
