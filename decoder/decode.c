@@ -440,6 +440,7 @@ static enum bat_code try_versions(struct bat_decoding *decoding, const uint8_t *
             code = older_code;
         }
     }
+    decoding->reader.error = NULL;
     if (code != BAT_OK && error)
         *error = first;
     return code;
