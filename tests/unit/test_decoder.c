@@ -501,8 +501,13 @@ static void test_truncated_everywhere(void **state)
 static void test_real_notes_truncated(void **state)
 {
     (void)state;
-    static const char *const paths[] = {EXAMPLE_NOTE, EXAMPLE_NOTE_BOLT_19, STRAY_ENTRY_NOTE,
-                                        VERSION_1_NOTE};
+    static const char *const paths[] = {EXAMPLE_NOTE,
+                                        EXAMPLE_NOTE_BOLT_19,
+                                        STRAY_ENTRY_NOTE,
+                                        VERSION_1_NOTE,
+                                        TEST_DATA "/legacy/version-1.note",
+                                        TEST_DATA "/legacy/version-2.note",
+                                        TEST_DATA "/legacy/version-2-prefixes.note"};
     for (size_t i = 0; i < COUNT(paths); i++) {
         const struct note_bytes whole = note_from_file(paths[i]);
         size_t description = whole.bytes[4] | (size_t)whole.bytes[5] << 8;
