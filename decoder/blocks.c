@@ -2,6 +2,7 @@
 /* The blocks of an input function, put together from its tables: BAT.md 8.3. */
 #include "bat_decoder.h"
 #include "spec/binary_search.h"
+#include "spec/map.h"
 
 #include <stdlib.h>
 
@@ -48,8 +49,7 @@ static uint32_t append_table(const struct bat_map *map, uint32_t table, struct b
             now.index = map->block_indices[block];
         }
         block++;
-        bool is_input_block = now.hash != 0 || now.index != 0 || now.input_offset == 0;
-        if (!is_input_block)
+        if (!bat_is_input_block(now.hash, now.index, now.input_offset))
             continue;
         if (count < capacity)
             blocks[count] = now;

@@ -25,14 +25,11 @@ enum bat_leb128_form {
     BAT_LEB128_OVERFLOW,
 };
 
-/* Eight bytes, little-endian, from any alignment. */
+/* Eight bytes, little-endian as the host (elfnote/write.c), from any alignment. */
 static inline uint64_t bat_load64(const uint8_t *bytes)
 {
     uint64_t value;
     memcpy(&value, bytes, sizeof(value));
-#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    value = __builtin_bswap64(value);
-#endif
     return value;
 }
 

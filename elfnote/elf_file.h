@@ -76,11 +76,4 @@ struct elf_note_place elf_find_note(const struct bat_elf *elf);
 /* Fails with BAT_ERR_NO_NOTE; the message says why this file has no note. */
 enum bat_code elf_no_note(const struct bat_elf *elf, struct bat_error *error);
 
-/*
- * Write a copy of elf to path with section, which has size bytes, as its note, or without a note
- * if section is NULL.
- */
-enum bat_code elf_rewrite(const struct bat_elf *elf, const char *path, const void *section,
-                          size_t size, struct bat_error *error);
-
 #endif

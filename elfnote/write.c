@@ -490,8 +490,12 @@ enum bat_code bat_elf_leave_note(const struct bat_elf *elf, struct bat_output *o
     return make_edit(&edit, output, error);
 }
 
-enum bat_code elf_rewrite(const struct bat_elf *elf, const char *path, const void *section,
-                          size_t size, struct bat_error *error)
+/*
+ * Write a copy of elf to path with section, which has size bytes, as its note, or without a note
+ * if section is NULL.
+ */
+static enum bat_code rewrite(const struct bat_elf *elf, const char *path, const void *section,
+                             size_t size, struct bat_error *error)
 {
     struct bat_output *output;
     enum bat_code code = bat_elf_begin_output(elf, path, &output, error);
@@ -505,14 +509,14 @@ enum bat_code elf_rewrite(const struct bat_elf *elf, const char *path, const voi
     return code;
 }
 
-/* elf_rewrite() for a file that is not open. */
+/* The same for a file that is not open. */
 static enum bat_code rewrite_path(const char *path, const char *output, const void *section,
                                   size_t size, struct bat_error *error)
 {
     struct bat_elf *elf = NULL;
     enum bat_code code = bat_elf_open(path, &elf, error);
     if (code == BAT_OK)
-        code = elf_rewrite(elf, output, section, size, error);
+        code = rewrite(elf, output, section, size, error);
     bat_elf_close(elf);
     return code;
 }

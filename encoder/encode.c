@@ -184,7 +184,7 @@ void bat_map_canonicalize(struct bat_map *map)
     for (uint32_t i = 0; i < bat_map_tables(map); i++) {
         struct bat_function *table = &map->functions[i];
         table->skew = bat_skew(map, table, i >= map->hot_count);
-        table->equal_count = bat_equal_prefix(map, table);
+        table->equal_count = bat_map_equal_prefix(map, table);
     }
 }
 

@@ -16,9 +16,6 @@ struct bat_encoding {
 /* Encode the entries of one table, whose header has been written (BAT.md 6). */
 enum bat_code bat_encode_entries(struct bat_encoding *encoding, const struct bat_function *table);
 
-/* The length of the longest equal prefix that a table can have with its skew (BAT.md 6.2). */
-uint32_t bat_equal_prefix(const struct bat_map *map, const struct bat_function *table);
-
 /* The skew that BOLT gives a table: its first entry's input offset if it is cold (BAT.md 7.1). */
 uint32_t bat_skew(const struct bat_map *map, const struct bat_function *table, bool is_cold);
 

@@ -13,17 +13,6 @@ static const uint32_t *from_element(const uint32_t *array, uint32_t first)
     return array ? array + first : NULL;
 }
 
-uint32_t bat_equal_prefix(const struct bat_map *map, const struct bat_function *table)
-{
-    const uint32_t *output = from_element(map->output_offsets, table->first_entry);
-    const uint32_t *input = from_element(map->input_offsets, table->first_entry);
-    uint32_t count = 0;
-    /* Modulo 2^32: an entry may lie below its fragment's start (BAT.md 6.2). */
-    while (count < table->entry_count && output[count] + table->skew == input[count] >> 1)
-        count++;
-    return count;
-}
-
 uint32_t bat_skew(const struct bat_map *map, const struct bat_function *table, bool is_cold)
 {
     if (!is_cold || table->entry_count == 0)

@@ -16,9 +16,6 @@
 
 static inline uint8_t *bat_write_u64(uint8_t *at, uint64_t value)
 {
-#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-    value = __builtin_bswap64(value);
-#endif
     memcpy(at, &value, sizeof(value));
     return at + sizeof(value);
 }

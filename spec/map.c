@@ -85,3 +85,17 @@ void bat_map_free(struct bat_map *map)
     bat_map_index_free(map->index);
     free(map);
 }
+
+uint32_t bat_map_equal_prefix(const struct bat_map *map, const struct bat_function *table)
+{
+    /* A map without entries may have no arrays. */
+    if (table->entry_count == 0)
+        return 0;
+    const uint32_t *outputs = map->output_offsets + table->first_entry;
+    const uint32_t *inputs = map->input_offsets + table->first_entry;
+    uint32_t count = 0;
+    /* Modulo 2^32: an entry may lie below its fragment's start (BAT.md 6.2). */
+    while (count < table->entry_count && outputs[count] + table->skew == inputs[count] >> 1)
+        count++;
+    return count;
+}

@@ -23,4 +23,16 @@ enum bat_code bat_map_link_fragments(struct bat_map *map);
  */
 uint32_t bat_map_rank(const struct bat_map *map, uint32_t table);
 
+/* The length of the longest equal prefix that a table can have with its skew (BAT.md 6.2). */
+uint32_t bat_map_equal_prefix(const struct bat_map *map, const struct bat_function *table);
+
+/*
+ * True if a block entry is of a block of the input function: the others have hash and index 0
+ * (BAT.md 6.3). So may the first block, at input offset 0.
+ */
+static inline bool bat_is_input_block(uint64_t hash, uint32_t index, uint32_t input_offset)
+{
+    return hash != 0 || index != 0 || input_offset == 0;
+}
+
 #endif

@@ -7,6 +7,7 @@
 #include "bat_decoder.h"
 #include "checking.h"
 #include "spec/binary_search.h"
+#include "spec/map.h"
 
 /* The faults of one function. */
 struct faults {
@@ -46,10 +47,9 @@ static uint64_t hash_of(const struct bat_map *map, uint64_t block)
     return map->block_hashes[(uint32_t)block];
 }
 
-/* An entry that is not a block of the input function has hash and index 0 (BAT.md 6.3). */
 static bool is_input_block(const struct bat_map *map, uint64_t block)
 {
-    return offset_of(block) == 0 || index_of(map, block) != 0 || hash_of(map, block) != 0;
+    return bat_is_input_block(hash_of(map, block), index_of(map, block), offset_of(block));
 }
 
 /* --- In the order of input offsets ---------------------------------------------------------- */

@@ -5,23 +5,13 @@
 #include "bat_decoder.h"
 #include "checking.h"
 #include "places.h"
-
-/* The most entries that qualify for the equal prefix (BAT.md 6.2). */
-static uint32_t longest_equal_prefix(const struct bat_map *map, const struct bat_function *table)
-{
-    const uint32_t *outputs = map->output_offsets + table->first_entry;
-    const uint32_t *inputs = map->input_offsets + table->first_entry;
-    uint32_t length = 0;
-    while (length < table->entry_count && outputs[length] + table->skew == inputs[length] >> 1)
-        length++;
-    return length;
-}
+#include "spec/map.h"
 
 static void check_prefix(struct bat_checking *checking, uint32_t index)
 {
     const struct bat_map *map = checking->map;
     const struct bat_function *table = &map->functions[index];
-    uint32_t longest = longest_equal_prefix(map, table);
+    uint32_t longest = bat_map_equal_prefix(map, table);
     if (table->equal_count < longest)
         bat_checking_find(checking, CHECK_PREFIX_SHORT, index, table->first_entry + longest - 1,
                           "table at 0x%" PRIx64 ": expected an equal prefix of %" PRIu32

@@ -11,6 +11,7 @@
 #include "instructions.h"
 #include "output_flow.h"
 #include "spec/binary_search.h"
+#include "spec/map.h"
 #include "support/key_sort.h"
 
 /* An instruction that ends a block. */
@@ -226,8 +227,8 @@ static void read_part(struct flow_reader *reader, uint32_t table, uint64_t size)
             reader->marks[reader->mark_count++] = (struct mark){address, block, input};
             continue;
         }
-        bool is_made = map->block_hashes && map->block_hashes[number] == 0 &&
-                       map->block_indices[number] == 0 && input != 0;
+        bool is_made = map->block_hashes && !bat_is_input_block(map->block_hashes[number],
+                                                                map->block_indices[number], input);
         reader->begins[reader->begin_count++] =
             (struct begin){address, block, !is_made && flow->blocks[block].input_offset == input};
         add_cut(reader, address);

@@ -924,8 +924,11 @@ static void test_changed_meanwhile(void **state)
             free(copy.bytes);
         }
         struct loaded before = load(place.before);
-        assert_int_equal(elf_rewrite(elf, place.before, note_b, sizeof(note_b), &error),
+        struct bat_output *output;
+        assert_int_equal(bat_elf_begin_output(elf, place.before, &output, &error), BAT_OK);
+        assert_int_equal(bat_elf_put_note(elf, note_b, sizeof(note_b), NULL, NULL, output, &error),
                          BAT_ERR_IO);
+        bat_output_abandon(output);
         assert_string_equal(error.message, "was changed by another program while it was copied");
         struct loaded after = load(place.before);
         assert_int_equal(after.size, before.size);
