@@ -114,10 +114,21 @@ static bool spread_owners(struct bat_output_flow *flow)
     return is_done;
 }
 
+/* True if a block directly follows one that begins the same input block and falls through to it. */
+static bool goes_on(const struct bat_output_flow *flow, uint32_t i)
+{
+    const struct bat_output_block *block = &flow->all[i];
+    const struct bat_output_block *before = i ? block - 1 : NULL;
+    return before && before->end == block->start && before->falls_through &&
+           before->begin_count == 1 &&
+           flow->begins[before->first_begin] == flow->begins[block->first_begin];
+}
+
 /*
  * BOLT may give several output blocks the entry of one input block (a call that it promoted, and
  * the code behind it). The input block begins where other blocks lead to, or where no block is
- * known to lead to.
+ * known to lead to. Code that BOLT puts on an edge behind a block (restored registers, a jump) has
+ * the block's entry too, and other blocks' branches to the same target may share it.
  */
 static bool find_true_begins(struct bat_output_flow *flow)
 {
@@ -142,12 +153,15 @@ static bool find_true_begins(struct bat_output_flow *flow)
     /* Each input block keeps at least one beginning: times counts those that are left. */
     for (uint32_t i = flow->count; i-- > 0 && is_done && is_any;) {
         struct bat_output_block *block = &flow->all[i];
-        if (block->begin_count != 1 || !from_self[i] || from_others[i])
+        if (block->begin_count != 1 || !from_self[i] || (from_others[i] && !goes_on(flow, i)))
             continue;
         uint32_t *left = &times[flow->begins[block->first_begin]];
         if (*left > 1) {
             --*left;
             block->begin_count = 0;
+            /* Branches of other blocks go where this code goes. */
+            if (from_others[i])
+                block->owner = BAT_NONE;
         }
     }
     free(times);
