@@ -162,5 +162,33 @@ class Inlined(unittest.TestCase):
                          {key: value[-1] for key, value in records.items()})
 
 
+
+class OnAnEdge(unittest.TestCase):
+    """Code that BOLT put on an edge behind a block has the block's entry; other branches share it."""
+
+    # Blocks of the input at 0, 5, 9 and b. The code at 9 is on the edges 0 -> b and 5 -> b.
+    CODE = bytes.fromhex("4885ff"      # 0   test rdi, rdi
+                         "7404"        # 3   je   9
+                         "85f6"        # 5   test esi, esi
+                         "7506"        # 7   jne  0xf
+                         "4889d8"      # 9   mov  rax, rbx
+                         "eb03"        # c   jmp  0x11
+                         "90"          # e   nop
+                         "ffc0"        # f   inc  eax
+                         "c3")         # 11  ret
+    ENTRIES = [(0, 0), (3, 3, True), (5, 5), (7, 7, True), (9, 5), (0xf, 9), (0x11, 0xb)]
+
+    def test_shared(self):
+        profile = [f"T X:0 {START:x} {START + 3:x} 5", f"T {START + 3:x} {START + 9:x} {START + 0xc:x} 5",
+                   f"T X:0 {START:x} {START + 0xc:x} 2",
+                   f"T {START + 0xc:x} {START + 0x11:x} {START + 0x11:x} 7"]
+        records, _ = Inlined.records(self, {"f": (self.CODE, self.ENTRIES)}, profile)
+        edges = collections.Counter()
+        for (kind, _, source, _, _, to), value in records.items():
+            if kind == "1":
+                edges["5" if int(source, 16) >= 5 else "0", to] += value[-1]
+        self.assertEqual({("0", "b"): 5, ("0", "5"): 2, ("5", "b"): 2}, dict(edges))
+
+
 if __name__ == "__main__":
     unittest.main()
