@@ -91,6 +91,14 @@ struct separate {
     char *path;
 };
 
+/* The path of an open file, or NULL: libdwfl has none for what debuginfod fetched. */
+static char *path_of_open(int file)
+{
+    char name[32];
+    snprintf(name, sizeof(name), "/proc/self/fd/%d", file);
+    return realpath(name, NULL);
+}
+
 /* libdwfl's standard search, which also keeps the file that it finds. */
 static int keep_found(Dwfl_Module *module, void **context, const char *name, Dwarf_Addr start,
                       const char *main_file, const char *link, GElf_Word sum, char **path)
@@ -98,9 +106,9 @@ static int keep_found(Dwfl_Module *module, void **context, const char *name, Dwa
     struct separate *separate = *context;
     int file =
         dwfl_standard_find_debuginfo(module, context, name, start, main_file, link, sum, path);
-    if (file >= 0 && *path && separate->file < 0) {
+    if (file >= 0 && separate->file < 0) {
         separate->file = fcntl(file, F_DUPFD_CLOEXEC, 3);
-        separate->path = strdup(*path);
+        separate->path = *path ? strdup(*path) : path_of_open(file);
     }
     return file;
 }

@@ -32,6 +32,7 @@ libcmocka-dev           /usr/include/cmocka.h
 clang                   clang
 lld                     ld.lld
 libclang-rt-14-dev      /usr/share/doc/libclang-rt-14-dev
+libdebuginfod1          /usr/share/doc/libdebuginfod1
 clang-format            clang-format
 clang-tidy              clang-tidy
 bolt-22                 llvm-bolt-22

@@ -4,13 +4,16 @@
 clang-22: plain programs on the same ranges, and BOLTed programs against runs before BOLT."""
 
 import collections
+import http.server
 import pathlib
 import re
 import shutil
 import struct
 import subprocess
 import tempfile
+import threading
 import unittest
+import unittest.mock
 
 import debug_programs
 import elffile
@@ -448,6 +451,38 @@ class DebugFiles(AutoFdoTest):
         place.parent.mkdir(parents=True)
         shutil.copy(self.debug, place)
         self.assertEqual(self.text(), self.whole)
+
+    def test_debuginfod(self):
+        """A server has the file; without it there is none."""
+        identifier, debug = elffile.Elf(self.stripped).build_id(), self.debug.read_bytes()
+        asked = []
+
+        class Server(http.server.BaseHTTPRequestHandler):
+            """Serves one debug file."""
+
+            def do_GET(self):   # pylint: disable=invalid-name
+                asked.append(self.path)
+                found = self.path == f"/buildid/{identifier}/debuginfo"
+                self.send_response(200 if found else 404)
+                self.send_header("Content-Length", str(len(debug) if found else 0))
+                self.end_headers()
+                self.wfile.write(debug if found else b"")
+
+            def log_message(self, *_):
+                """Nothing."""
+
+        with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Server) as server:
+            thread = threading.Thread(target=server.serve_forever)
+            thread.start()
+            settings = {"DEBUGINFOD_URLS": f"http://127.0.0.1:{server.server_port}/",
+                        "DEBUGINFOD_CACHE_PATH": str(self.folder / "cache")}
+            try:
+                with unittest.mock.patch.dict("os.environ", settings):
+                    self.assertEqual(self.text(), self.whole)
+            finally:
+                server.shutdown()
+                thread.join()
+        self.assertIn(f"/buildid/{identifier}/debuginfo", asked)
 
     def test_link(self):
         sample_profile.tool("llvm-objcopy-22", f"--add-gnu-debuglink={self.debug}", self.stripped)
