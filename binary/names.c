@@ -257,7 +257,7 @@ uint32_t bat_binary_table_containing(const struct bat_binary *binary, const stru
     uint32_t table = bat_map_table_containing(binary->map, address);
     if (table == BAT_NONE)
         return BAT_NONE;
-    uint64_t start = binary->map->functions[table].address;
+    uint64_t start = binary->map->tables[table].address;
     uint64_t size = bat_names_size(names, start);
     if (size != 0)
         return address - start < size ? table : BAT_NONE;
@@ -281,8 +281,8 @@ bool bat_binary_input_of(const struct bat_binary *binary, const struct bat_names
     }
     place->table = table;
     place->function = bat_map_parent(map, table);
-    place->symbol = bat_names_best(names, map->functions[place->function].address);
-    place->offset = bat_map_translate(map, table, output_address - map->functions[table].address,
+    place->symbol = bat_names_best(names, map->tables[place->function].address);
+    place->offset = bat_map_translate(map, table, output_address - map->tables[table].address,
                                       is_branch_source);
     return true;
 }
@@ -300,8 +300,7 @@ enum bat_code bat_binary_table_names(struct bat_binary *binary, const char ***na
     if (!*names)
         code = bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %u names", tables);
     for (uint32_t i = 0; *names && i < tables; i++) {
-        const struct bat_symbol *symbol =
-            bat_names_best(&symbols, binary->map->functions[i].address);
+        const struct bat_symbol *symbol = bat_names_best(&symbols, binary->map->tables[i].address);
         (*names)[i] = symbol ? symbol->name : NULL;
     }
     bat_names_free(&symbols);

@@ -43,7 +43,7 @@ static enum bat_code collect(const struct bat_map *map, const struct bat_names *
         return BAT_ERR_MEMORY;
     for (uint32_t i = 0; i < map->hot_count; i++) {
         size_t first = 0;
-        size_t count = bat_names_at(names, map->functions[i].address, &first);
+        size_t count = bat_names_at(names, map->tables[i].address, &first);
         for (size_t j = first; j < first + count; j++)
             functions->all[functions->count++] =
                 (struct named){.symbol = names->symbols[j], .table = i};
@@ -110,9 +110,9 @@ enum bat_code bat_binary_find_parents(struct bat_map *map, const struct bat_name
     enum bat_code code = collect(map, names, &functions);
     bool is_complete = true;
     for (uint32_t i = map->hot_count; code == BAT_OK && i < bat_map_tables(map); i++) {
-        uint32_t parent = find_parent(&functions, names, map->functions[i].address);
+        uint32_t parent = find_parent(&functions, names, map->tables[i].address);
         if (parent != BAT_NONE)
-            map->functions[i].parent = parent;
+            map->tables[i].parent = parent;
         else if (!bat_map_is_unemitted(map, i))
             is_complete = false;
     }

@@ -25,8 +25,8 @@ static uint32_t count_named_after_parent(const struct bat_map *map, const struct
     uint32_t agreeing = 0;
     uint32_t tables = bat_map_tables(map);
     for (uint32_t i = map->hot_count; i < tables; i++) {
-        const struct bat_function *fragment = &map->functions[i];
-        uint64_t parent = map->functions[fragment->parent].address;
+        const struct bat_table *fragment = &map->tables[i];
+        uint64_t parent = map->tables[fragment->parent].address;
         agreeing += named_after_parent(names, fragment->address, parent);
     }
     return agreeing;

@@ -29,7 +29,7 @@ struct measuring {
 };
 
 /* Index deltas of a table's blocks. */
-static uint64_t measure_indices(const struct bat_map *map, const struct bat_function *table)
+static uint64_t measure_indices(const struct bat_map *map, const struct bat_table *table)
 {
     uint64_t bytes = 0;
     uint64_t index = 0;
@@ -41,7 +41,7 @@ static uint64_t measure_indices(const struct bat_map *map, const struct bat_func
     return bytes;
 }
 
-static void measure_entries(struct measuring *now, const struct bat_function *table)
+static void measure_entries(struct measuring *now, const struct bat_table *table)
 {
     const struct bat_map *map = now->map;
     uint64_t output_bytes = 0;
@@ -65,7 +65,7 @@ static void measure_entries(struct measuring *now, const struct bat_function *ta
     now->bytes[BAT_SHARE_BLOCK_INDICES] += measure_indices(map, table);
 }
 
-static void measure_hot_header(struct measuring *now, const struct bat_function *table)
+static void measure_hot_header(struct measuring *now, const struct bat_table *table)
 {
     if (!bat_map_has_hashes(now->map))
         return;
@@ -74,21 +74,21 @@ static void measure_hot_header(struct measuring *now, const struct bat_function 
         uleb128_size(table->input_block_count) + uleb128_size(table->secondary_count);
 }
 
-static void measure_cold_header(struct measuring *now, const struct bat_function *table)
+static void measure_cold_header(struct measuring *now, const struct bat_table *table)
 {
     const struct bat_map *map = now->map;
     uint32_t hot_index = table->parent;
     if (map->hot_index == BAT_HOT_INDEX_MERGED)
         hot_index = bat_map_rank(map, table->parent);
     else if (map->hot_index == BAT_HOT_INDEX_FRAGMENT)
-        hot_index = (uint32_t)(table - map->functions) - map->hot_count;
+        hot_index = (uint32_t)(table - map->tables) - map->hot_count;
     now->bytes[BAT_SHARE_HOT_INDICES] += uleb128_size((uint64_t)hot_index - now->hot_index);
     now->hot_index = hot_index;
     if (bat_map_has_hashes(map))
         now->bytes[BAT_SHARE_SKEWS] += uleb128_size(table->skew);
 }
 
-static void measure_secondary_entries(struct measuring *now, const struct bat_function *table)
+static void measure_secondary_entries(struct measuring *now, const struct bat_table *table)
 {
     const uint32_t *offsets = now->map->secondary_entries + table->first_secondary;
     uint32_t before = 0;
@@ -101,7 +101,7 @@ static void measure_secondary_entries(struct measuring *now, const struct bat_fu
 
 static void measure_table(struct measuring *now, uint32_t index)
 {
-    const struct bat_function *table = &now->map->functions[index];
+    const struct bat_table *table = &now->map->tables[index];
     now->bytes[BAT_SHARE_ADDRESSES] += uleb128_size(table->address - now->address);
     now->address = table->address;
     bool hot = index < now->map->hot_count;
@@ -126,8 +126,8 @@ static void measure_version_1(const struct bat_map *map, uint64_t *bytes)
     bytes[BAT_SHARE_ADDRESSES] = 8 * tables;
     bytes[BAT_SHARE_HOT_INDICES] = (uint64_t)16 * map->cold_count;
     for (uint32_t i = 0; i < tables; i++) {
-        bytes[BAT_SHARE_OUTPUT_OFFSETS] += (uint64_t)4 * map->functions[i].entry_count;
-        bytes[BAT_SHARE_INPUT_OFFSETS] += (uint64_t)4 * map->functions[i].entry_count;
+        bytes[BAT_SHARE_OUTPUT_OFFSETS] += (uint64_t)4 * map->tables[i].entry_count;
+        bytes[BAT_SHARE_INPUT_OFFSETS] += (uint64_t)4 * map->tables[i].entry_count;
     }
 }
 

@@ -61,7 +61,7 @@ BAT_API enum bat_code bat_map_set_hot_index(struct bat_map *map, enum bat_hot_in
 
 /* --- Where an address was -------------------------------------------------------------------
  *
- * Tables are named by their index in map->functions. In the functions below every number that is
+ * Tables are named by their index in map->tables. In the functions below every number that is
  * none, BAT_NONE first of all, stands for a function without a table: it is not an error, and each
  * function says what it answers then.
  */
@@ -109,7 +109,7 @@ BAT_API void bat_map_inputs_of(const struct bat_map *map, const struct bat_map_q
 BAT_API bool bat_map_is_unemitted(const struct bat_map *map, uint32_t table);
 
 /*
- * The table that starts at exactly this output address, as an index into map->functions, or
+ * The table that starts at exactly this output address, as an index into map->tables, or
  * BAT_NONE. Logarithmic.
  */
 BAT_API uint32_t bat_map_table_at(const struct bat_map *map, uint64_t address);
@@ -143,7 +143,7 @@ struct bat_fallthrough {
 /* A walk over the fall-throughs of a trace. Members are private. */
 struct bat_fallthrough_walk {
     const struct bat_map *map;
-    const struct bat_function *table;
+    const struct bat_table *table;
     uint32_t entry; /* the block entry to leave next */
     uint32_t last;  /* the block entry that holds the trace's end */
 };

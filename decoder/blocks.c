@@ -37,7 +37,7 @@ static void sort_blocks(struct bat_block *blocks, uint32_t count)
 static uint32_t append_table(const struct bat_map *map, uint32_t table, struct bat_block *blocks,
                              uint32_t count, uint32_t capacity)
 {
-    const struct bat_function *from = &map->functions[table];
+    const struct bat_table *from = &map->tables[table];
     uint32_t block = from->first_block;
     for (uint32_t i = 0; i < from->entry_count; i++) {
         uint32_t input = map->input_offsets[from->first_entry + i];
@@ -73,7 +73,7 @@ uint32_t bat_map_blocks(const struct bat_map *map, uint32_t table, struct bat_bl
 {
     if (table >= bat_map_tables(map))
         return 0;
-    uint32_t hot = map->functions[table].parent;
+    uint32_t hot = map->tables[table].parent;
     uint32_t count = append_table(map, hot, blocks, 0, capacity);
     for (uint32_t i = map->fragment_start[hot]; i < map->fragment_start[hot + 1]; i++)
         count = append_table(map, map->fragments[i], blocks, count, capacity);

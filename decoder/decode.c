@@ -130,7 +130,7 @@ static enum bat_code reserve_secondary(struct bat_decoding *decoding, uint32_t m
 
 /* BAT.md 6.4: deltas are taken in 32 bits. */
 static enum bat_code decode_secondary_entries(struct bat_decoding *decoding,
-                                              struct bat_function *table)
+                                              struct bat_table *table)
 {
     struct bat_map *map = decoding->map;
     enum bat_code code = reserve_secondary(decoding, table->secondary_count);
@@ -147,7 +147,7 @@ static enum bat_code decode_secondary_entries(struct bat_decoding *decoding,
 }
 
 /* The address of the next table; tables of one kind must ascend (BAT.md 4). */
-static enum bat_code decode_address(struct bat_decoding *decoding, struct bat_function *table,
+static enum bat_code decode_address(struct bat_decoding *decoding, struct bat_table *table,
                                     bool is_first)
 {
     struct bat_reader *reader = &decoding->reader;
@@ -167,7 +167,7 @@ static enum bat_code decode_address(struct bat_decoding *decoding, struct bat_fu
 }
 
 /* BAT.md 5: the fields that only a hot function's header has. */
-static enum bat_code decode_hot_header(struct bat_decoding *decoding, struct bat_function *table)
+static enum bat_code decode_hot_header(struct bat_decoding *decoding, struct bat_table *table)
 {
     struct bat_reader *reader = &decoding->reader;
     enum bat_code code = bat_reader_u64(reader, "function hash", &table->hash);
@@ -180,7 +180,7 @@ static enum bat_code decode_hot_header(struct bat_decoding *decoding, struct bat
 }
 
 /* BAT.md 7: the fields that only a cold fragment's header has. */
-static enum bat_code decode_cold_header(struct bat_decoding *decoding, struct bat_function *table,
+static enum bat_code decode_cold_header(struct bat_decoding *decoding, struct bat_table *table,
                                         uint64_t *hot_index)
 {
     struct bat_reader *reader = &decoding->reader;
@@ -196,14 +196,14 @@ static enum bat_code decode_cold_header(struct bat_decoding *decoding, struct ba
                                "expected a hot index below %" PRIu32
                                " (the number of tables), found %" PRIu64,
                                bat_map_tables(decoding->map), *hot_index);
-    uint32_t fragment = (uint32_t)(table - decoding->map->functions) - decoding->map->hot_count;
+    uint32_t fragment = (uint32_t)(table - decoding->map->tables) - decoding->map->hot_count;
     decoding->hot_indices[fragment] = (struct bat_raw_hot_index){
         .offset = (uint64_t)(at - reader->start), .index = (uint32_t)*hot_index};
     return bat_reader_uleb32(reader, "skew", &table->skew);
 }
 
 /* The rest of a table: number of entries, length of the equal prefix, entries. */
-static enum bat_code decode_table_body(struct bat_decoding *decoding, struct bat_function *table)
+static enum bat_code decode_table_body(struct bat_decoding *decoding, struct bat_table *table)
 {
     struct bat_reader *reader = &decoding->reader;
     enum bat_code code = bat_reader_count(reader, "number of entries", 1, &table->entry_count);
@@ -241,12 +241,12 @@ static enum bat_code decode_hot_tables(struct bat_decoding *decoding)
                                           HOT_TABLE_MIN, &map->hot_count);
     if (code != BAT_OK)
         return code;
-    map->functions = bat_array_new(map->hot_count, sizeof(*map->functions));
-    if (!map->functions)
+    map->tables = bat_array_new(map->hot_count, sizeof(*map->tables));
+    if (!map->tables)
         return fail_memory(decoding->reader.error);
     for (uint32_t i = 0; i < map->hot_count; i++) {
-        struct bat_function *table = &map->functions[i];
-        *table = (struct bat_function){.parent = i};
+        struct bat_table *table = &map->tables[i];
+        *table = (struct bat_table){.parent = i};
         code = decode_address(decoding, table, i == 0);
         if (code == BAT_OK)
             code = decode_hot_header(decoding, table);
@@ -265,11 +265,11 @@ static enum bat_code decode_hot_tables(struct bat_decoding *decoding)
 static enum bat_code allocate_cold_tables(struct bat_decoding *decoding)
 {
     struct bat_map *map = decoding->map;
-    size_t bytes = (size_t)bat_map_tables(map) * sizeof(*map->functions);
-    struct bat_function *grown = realloc(map->functions, bytes ? bytes : 1);
+    size_t bytes = (size_t)bat_map_tables(map) * sizeof(*map->tables);
+    struct bat_table *grown = realloc(map->tables, bytes ? bytes : 1);
     if (!grown)
         return fail_memory(decoding->reader.error);
-    map->functions = grown;
+    map->tables = grown;
     decoding->hot_indices = bat_array_new(map->cold_count, sizeof(*decoding->hot_indices));
     if (!decoding->hot_indices)
         return fail_memory(decoding->reader.error);
@@ -285,8 +285,8 @@ static enum bat_code decode_cold_tables(struct bat_decoding *decoding)
         code = allocate_cold_tables(decoding);
     uint64_t hot_index = 0;
     for (uint32_t i = 0; code == BAT_OK && i < map->cold_count; i++) {
-        struct bat_function *table = &map->functions[map->hot_count + i];
-        *table = (struct bat_function){.parent = BAT_NONE};
+        struct bat_table *table = &map->tables[map->hot_count + i];
+        *table = (struct bat_table){.parent = BAT_NONE};
         code = decode_address(decoding, table, i == 0);
         if (code == BAT_OK)
             code = decode_cold_header(decoding, table, &hot_index);
@@ -332,7 +332,7 @@ static enum bat_code resolve_parents(struct bat_decoding *decoding, enum bat_hot
                            "table at 0x%" PRIx64
                            ": expected the index of a hot function, found %" PRIu32 " of %" PRIu32
                            " hot functions",
-                           map->functions[map->hot_count + misfit].address,
+                           map->tables[map->hot_count + misfit].address,
                            decoding->hot_indices[misfit].index, map->hot_count);
     return code == BAT_OK ? BAT_OK : fail_memory(error);
 }

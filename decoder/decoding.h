@@ -36,7 +36,7 @@ struct bat_decoding {
 enum bat_code bat_decode_make_room(struct bat_decoding *decoding, uint32_t more);
 
 /* Decode the entries of one table, whose header has been read (BAT.md 6). */
-enum bat_code bat_decode_entries(struct bat_decoding *decoding, struct bat_function *table);
+enum bat_code bat_decode_entries(struct bat_decoding *decoding, struct bat_table *table);
 
 /*
  * Decide how the hot indices are read, and set the fragments' parents (BAT.md 7.2). by_address must

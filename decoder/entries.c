@@ -274,7 +274,7 @@ static enum bat_code decode_run(struct bat_reader *reader, struct entry_cursor *
 #define ROOM_STEP 65536u
 
 /* Decode entries [first, end) of a table, all in the equal prefix or (prefix NULL) after it. */
-static enum bat_code decode_part(struct bat_decoding *decoding, const struct bat_function *table,
+static enum bat_code decode_part(struct bat_decoding *decoding, const struct bat_table *table,
                                  struct entry_cursor *cursor, uint32_t first, uint32_t end,
                                  struct equal_prefix *prefix)
 {
@@ -318,7 +318,7 @@ static enum bat_code read_branch_bits(struct bat_reader *reader, uint32_t count,
     return BAT_OK;
 }
 
-enum bat_code bat_decode_entries(struct bat_decoding *decoding, struct bat_function *table)
+enum bat_code bat_decode_entries(struct bat_decoding *decoding, struct bat_table *table)
 {
     struct bat_reader *reader = &decoding->reader;
     struct bat_map *map = decoding->map;

@@ -38,7 +38,7 @@ static void apply_reading(struct bat_map *map, const struct bat_raw_hot_index *r
                           enum bat_hot_index form)
 {
     for (uint32_t i = 0; i < map->cold_count; i++)
-        map->functions[map->hot_count + i].parent = parent_of(map, form, raw[i].index);
+        map->tables[map->hot_count + i].parent = parent_of(map, form, raw[i].index);
     map->hot_index = form;
 }
 
@@ -69,7 +69,7 @@ static int compare_blocks(const void *left_pointer, const void *right_pointer)
 static size_t place_blocks(const struct bat_map *map, uint32_t table, uint32_t function,
                            struct placed_block *blocks)
 {
-    const struct bat_function *from = &map->functions[table];
+    const struct bat_table *from = &map->tables[table];
     size_t placed = 0;
     uint32_t block = from->first_block;
     for (uint32_t i = 0; i < from->entry_count; i++) {
@@ -97,7 +97,7 @@ static uint64_t count_contradictions(const struct bat_map *map, const struct pla
     uint64_t contradictions = 0;
     for (size_t i = 0; i < count; i++) {
         const struct placed_block *now = &blocks[i];
-        if (now->index >= map->functions[now->function].input_block_count)
+        if (now->index >= map->tables[now->function].input_block_count)
             contradictions++;
         if (i == 0 || now[-1].function != now->function)
             continue;
@@ -209,7 +209,7 @@ enum bat_code bat_map_set_hot_index(struct bat_map *map, enum bat_hot_index form
         return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %" PRIu32 " fragments",
                         map->cold_count);
     for (uint32_t i = 0; i < map->cold_count; i++) {
-        uint32_t parent = map->functions[map->hot_count + i].parent;
+        uint32_t parent = map->tables[map->hot_count + i].parent;
         raw[i].index = map->hot_index == BAT_HOT_INDEX_MERGED ? bat_map_rank(map, parent) : parent;
     }
     uint32_t misfit = 0;
@@ -227,7 +227,7 @@ enum bat_code bat_map_set_hot_index(struct bat_map *map, enum bat_hot_index form
         code = bat_fail(error, BAT_ERR_HOT_INDEX,
                         "expected hot index %" PRIu32 " of the table at 0x%" PRIx64
                         " to name a hot function, found none",
-                        raw[misfit].index, map->functions[map->hot_count + misfit].address);
+                        raw[misfit].index, map->tables[map->hot_count + misfit].address);
     }
     free(raw);
     return code;

@@ -14,7 +14,7 @@ bool bat_map_is_unemitted(const struct bat_map *map, uint32_t table)
 {
     if (!is_table(map, table))
         return false;
-    const struct bat_function *function = &map->functions[table];
+    const struct bat_table *function = &map->tables[table];
     return function->address == 0 &&
            (function->entry_count == 0 || map->output_offsets[function->first_entry] > INT32_MAX);
 }
@@ -24,7 +24,7 @@ static uint32_t tables_up_to(const struct bat_map *map, uint64_t address)
 {
     struct bat_search search = {.high = bat_map_tables(map)};
     while (bat_search_next(&search))
-        bat_search_go(&search, map->functions[map->by_address[search.middle]].address <= address);
+        bat_search_go(&search, map->tables[map->by_address[search.middle]].address <= address);
     return (uint32_t)search.low;
 }
 
@@ -45,7 +45,7 @@ uint32_t bat_map_table_containing(const struct bat_map *map, uint64_t address)
 uint32_t bat_map_table_at(const struct bat_map *map, uint64_t address)
 {
     uint32_t table = bat_map_table_containing(map, address);
-    if (table == BAT_NONE || map->functions[table].address != address)
+    if (table == BAT_NONE || map->tables[table].address != address)
         return BAT_NONE;
     return table;
 }
@@ -54,7 +54,7 @@ uint32_t bat_map_table_at(const struct bat_map *map, uint64_t address)
  * The last entry at or below an output offset, as its position in the map's arrays, or BAT_NONE.
  * Of several entries at one offset, the last (BAT.md 6.1).
  */
-static uint32_t entry_at(const struct bat_map *map, const struct bat_function *table,
+static uint32_t entry_at(const struct bat_map *map, const struct bat_table *table,
                          uint64_t output_offset)
 {
     const uint32_t *offsets = map->output_offsets + table->first_entry;
@@ -67,7 +67,7 @@ uint64_t bat_map_translate(const struct bat_map *map, uint32_t table, uint64_t o
 {
     if (!is_table(map, table))
         return output_offset;
-    uint32_t entry = entry_at(map, &map->functions[table], output_offset);
+    uint32_t entry = entry_at(map, &map->tables[table], output_offset);
     if (entry == BAT_NONE)
         return output_offset;
     uint64_t input_offset = map->input_offsets[entry] >> 1;
@@ -82,7 +82,7 @@ static struct bat_map_place place_in(const struct bat_map *map, uint32_t table, 
 {
     if (table == BAT_NONE)
         return (struct bat_map_place){.table = BAT_NONE, .function = BAT_NONE, .offset = address};
-    const struct bat_function *function = &map->functions[table];
+    const struct bat_table *function = &map->tables[table];
     return (struct bat_map_place){
         .table = table,
         .function = function->parent,
@@ -100,9 +100,9 @@ bool bat_map_input_of(const struct bat_map *map, uint64_t output_address, bool i
 /* True if exactly `count` tables start at or below address. */
 static bool has_tables_up_to(const struct bat_map *map, uint64_t address, uint32_t count)
 {
-    if (count != 0 && map->functions[map->by_address[count - 1]].address > address)
+    if (count != 0 && map->tables[map->by_address[count - 1]].address > address)
         return false;
-    return count == bat_map_tables(map) || map->functions[map->by_address[count]].address > address;
+    return count == bat_map_tables(map) || map->tables[map->by_address[count]].address > address;
 }
 
 void bat_map_inputs_of(const struct bat_map *map, const struct bat_map_query *queries, size_t count,
@@ -120,7 +120,7 @@ void bat_map_inputs_of(const struct bat_map *map, const struct bat_map_query *qu
 
 uint32_t bat_map_parent(const struct bat_map *map, uint32_t table)
 {
-    return is_table(map, table) ? map->functions[table].parent : BAT_NONE;
+    return is_table(map, table) ? map->tables[table].parent : BAT_NONE;
 }
 
 struct bat_fallthrough_walk bat_map_fallthroughs(const struct bat_map *map, uint32_t table,
@@ -129,7 +129,7 @@ struct bat_fallthrough_walk bat_map_fallthroughs(const struct bat_map *map, uint
     struct bat_fallthrough_walk nothing = {.map = map};
     if (!is_table(map, table) || from >= to)
         return nothing;
-    const struct bat_function *function = &map->functions[table];
+    const struct bat_table *function = &map->tables[table];
     uint32_t entry = entry_at(map, function, from);
     uint32_t last = entry_at(map, function, to);
     if (entry == BAT_NONE)
@@ -159,7 +159,7 @@ uint32_t bat_map_secondary_id(const struct bat_map *map, uint32_t table, uint64_
 {
     if (!is_table(map, table) || input_offset > UINT32_MAX)
         return 0;
-    const struct bat_function *function = &map->functions[map->functions[table].parent];
+    const struct bat_table *function = &map->tables[map->tables[table].parent];
     uint32_t position = bat_map_find_secondary(map, function, (uint32_t)input_offset);
     return position == BAT_NONE ? 0 : position + 1;
 }

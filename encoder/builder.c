@@ -272,13 +272,13 @@ static enum bat_code allocate(struct finishing *finishing)
     const struct built_table *from = builder->tables.items;
     for (uint32_t i = 0; i < tables; i++)
         map->block_count += from[i].block_count;
-    map->functions = bat_array_new(tables, sizeof(*map->functions));
+    map->tables = bat_array_new(tables, sizeof(*map->tables));
     map->output_offsets = bat_array_new(entries, sizeof(*map->output_offsets));
     map->input_offsets = bat_array_new(entries, sizeof(*map->input_offsets));
     map->block_hashes = bat_array_new(map->block_count, sizeof(*map->block_hashes));
     map->block_indices = bat_array_new(map->block_count, sizeof(*map->block_indices));
     map->secondary_entries = bat_array_new(map->secondary_count, sizeof(*map->secondary_entries));
-    if (!map->functions || !map->output_offsets || !map->input_offsets || !map->block_hashes ||
+    if (!map->tables || !map->output_offsets || !map->input_offsets || !map->block_hashes ||
         !map->block_indices || !map->secondary_entries)
         return fail_memory(finishing->error);
     return BAT_OK;
@@ -297,11 +297,11 @@ static enum bat_code place_tables(struct finishing *finishing)
     for (uint32_t i = 0; i < count; i++)
         finishing->positions[finishing->handles[i]] = i;
 
-    struct bat_function next = {0};
+    struct bat_table next = {0};
     for (uint32_t i = 0; i < count; i++) {
         const struct built_table *from = &tables[finishing->handles[i]];
         bool is_hot = i < map->hot_count;
-        if (i != 0 && i != map->hot_count && from->address == map->functions[i - 1].address)
+        if (i != 0 && i != map->hot_count && from->address == map->tables[i - 1].address)
             return bat_fail(finishing->error, BAT_ERR_ORDER,
                             "expected one table at 0x%" PRIx64 ", found two", from->address);
         next.address = from->address;
@@ -311,7 +311,7 @@ static enum bat_code place_tables(struct finishing *finishing)
         next.block_count = from->block_count;
         next.secondary_count = from->secondary_count;
         next.parent = is_hot ? i : finishing->positions[from->parent];
-        map->functions[i] = next;
+        map->tables[i] = next;
         next.first_entry += next.entry_count;
         next.first_block += next.block_count;
         next.first_secondary += next.secondary_count;
@@ -326,12 +326,12 @@ static void sort_entries(struct finishing *finishing)
     const struct bat_map *map = finishing->map;
     for (uint32_t i = 0; i < map->entry_count; i++) {
         uint32_t table = finishing->positions[from[i].table];
-        uint32_t place = map->functions[table].first_entry + finishing->placed[table]++;
+        uint32_t place = map->tables[table].first_entry + finishing->placed[table]++;
         finishing->entries[place] = i;
     }
     for (uint32_t i = 0; i < bat_map_tables(map); i++) {
-        uint32_t *entries = finishing->entries + map->functions[i].first_entry;
-        uint32_t count = map->functions[i].entry_count;
+        uint32_t *entries = finishing->entries + map->tables[i].first_entry;
+        uint32_t count = map->tables[i].entry_count;
         uint32_t sorted = count != 0;
         while (sorted < count && from[entries[sorted - 1]].output <= from[entries[sorted]].output)
             sorted++;
@@ -361,7 +361,7 @@ static void place_entries(struct finishing *finishing)
         finishing->placed[i] = 0;
     for (uint32_t i = 0; i < map->secondary_count; i++) {
         uint32_t table = finishing->positions[secondaries[i].table];
-        uint32_t place = map->functions[table].first_secondary + finishing->placed[table]++;
+        uint32_t place = map->tables[table].first_secondary + finishing->placed[table]++;
         map->secondary_entries[place] = secondaries[i].offset;
     }
 }

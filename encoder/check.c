@@ -10,7 +10,7 @@ static bool in_array(uint32_t first, uint32_t count, uint32_t total)
     return first <= total && count <= total - first;
 }
 
-static enum bat_code check_ranges(const struct bat_map *map, const struct bat_function *table,
+static enum bat_code check_ranges(const struct bat_map *map, const struct bat_table *table,
                                   struct bat_error *error)
 {
     const char *what = NULL;
@@ -29,7 +29,7 @@ static enum bat_code check_ranges(const struct bat_map *map, const struct bat_fu
 }
 
 /* A fragment has a hot parent, and no fields that only hot functions have. */
-static enum bat_code check_fragment(const struct bat_map *map, const struct bat_function *fragment,
+static enum bat_code check_fragment(const struct bat_map *map, const struct bat_table *fragment,
                                     struct bat_error *error)
 {
     if (fragment->parent >= map->hot_count)
@@ -52,7 +52,7 @@ static enum bat_code check_fragment(const struct bat_map *map, const struct bat_
 }
 
 /* A hot function is its own parent and has no skew. */
-static enum bat_code check_hot(const struct bat_function *function, uint32_t table,
+static enum bat_code check_hot(const struct bat_table *function, uint32_t table,
                                struct bat_error *error)
 {
     if (function->parent != table)
@@ -70,7 +70,7 @@ static enum bat_code check_hot(const struct bat_function *function, uint32_t tab
 /* Nothing that versions 1 and 2 cannot say (BAT.md 9 and 10). */
 static enum bat_code check_older(const struct bat_map *map, uint32_t table, struct bat_error *error)
 {
-    const struct bat_function *function = &map->functions[table];
+    const struct bat_table *function = &map->tables[table];
     bool can_have_prefix = map->has_prefixes && table < map->hot_count;
     const char *what = NULL;
     if (function->hash != 0 || function->input_block_count != 0)
@@ -88,7 +88,7 @@ static enum bat_code check_older(const struct bat_map *map, uint32_t table, stru
 
 static enum bat_code check_table(const struct bat_map *map, uint32_t table, struct bat_error *error)
 {
-    const struct bat_function *function = &map->functions[table];
+    const struct bat_table *function = &map->tables[table];
     bool is_first = table == 0 || table == map->hot_count;
     if (!is_first && function->address <= function[-1].address)
         return bat_fail(error, BAT_ERR_ORDER,
@@ -117,14 +117,14 @@ static enum bat_code check_by_address(const struct bat_map *map, struct bat_erro
         uint32_t table = map->by_address[i];
         uint32_t before = i != 0 ? map->by_address[i - 1] : 0;
         if (table >= bat_map_tables(map) ||
-            (i != 0 && map->functions[before].address > map->functions[table].address))
+            (i != 0 && map->tables[before].address > map->tables[table].address))
             return bat_fail(error, BAT_ERR_ORDER,
                             "expected by_address to hold all tables, ascending by address, found "
                             "otherwise at position %" PRIu32,
                             i);
-        if (i != 0 && map->functions[before].address == map->functions[table].address)
+        if (i != 0 && map->tables[before].address == map->tables[table].address)
             return bat_fail(error, BAT_ERR_ORDER, "expected one table at 0x%" PRIx64 ", found two",
-                            map->functions[table].address);
+                            map->tables[table].address);
     }
     return BAT_OK;
 }

@@ -17,8 +17,7 @@
 #include "writer.h"
 
 /* BAT.md 6.4: deltas are taken in 32 bits. */
-static void encode_secondary_entries(struct bat_encoding *encoding,
-                                     const struct bat_function *table)
+static void encode_secondary_entries(struct bat_encoding *encoding, const struct bat_table *table)
 {
     uint32_t offset = 0;
     for (uint32_t i = 0; i < table->secondary_count; i++) {
@@ -28,14 +27,14 @@ static void encode_secondary_entries(struct bat_encoding *encoding,
     }
 }
 
-static void encode_address(struct bat_encoding *encoding, const struct bat_function *table)
+static void encode_address(struct bat_encoding *encoding, const struct bat_table *table)
 {
     encoding->at = bat_write_uleb(encoding->at, table->address - encoding->address);
     encoding->address = table->address;
 }
 
 /* BAT.md 5: the fields that only a hot function's header has. */
-static void encode_hot_header(struct bat_encoding *encoding, const struct bat_function *table)
+static void encode_hot_header(struct bat_encoding *encoding, const struct bat_table *table)
 {
     encoding->at = bat_write_u64(encoding->at, table->hash);
     encoding->at = bat_write_uleb(encoding->at, table->input_block_count);
@@ -43,7 +42,7 @@ static void encode_hot_header(struct bat_encoding *encoding, const struct bat_fu
 }
 
 /* BAT.md 7: the fields that only a cold fragment's header has. */
-static void encode_cold_header(struct bat_encoding *encoding, const struct bat_function *table,
+static void encode_cold_header(struct bat_encoding *encoding, const struct bat_table *table,
                                uint64_t *hot_index)
 {
     uint64_t index = table->parent;
@@ -55,8 +54,7 @@ static void encode_cold_header(struct bat_encoding *encoding, const struct bat_f
 }
 
 /* The rest of a table: number of entries, length of the equal prefix, entries. */
-static enum bat_code encode_table_body(struct bat_encoding *encoding,
-                                       const struct bat_function *table)
+static enum bat_code encode_table_body(struct bat_encoding *encoding, const struct bat_table *table)
 {
     encoding->at = bat_write_uleb(encoding->at, table->entry_count);
     encoding->at = bat_write_uleb(encoding->at, table->equal_count);
@@ -68,7 +66,7 @@ static enum bat_code encode_hot_tables(struct bat_encoding *encoding)
     const struct bat_map *map = encoding->map;
     encoding->at = bat_write_uleb(encoding->at, map->hot_count);
     for (uint32_t i = 0; i < map->hot_count; i++) {
-        const struct bat_function *table = &map->functions[i];
+        const struct bat_table *table = &map->tables[i];
         encode_address(encoding, table);
         encode_hot_header(encoding, table);
         enum bat_code code = encode_table_body(encoding, table);
@@ -85,7 +83,7 @@ static enum bat_code encode_cold_tables(struct bat_encoding *encoding)
     encoding->at = bat_write_uleb(encoding->at, map->cold_count);
     uint64_t hot_index = 0;
     for (uint32_t i = 0; i < map->cold_count; i++) {
-        const struct bat_function *table = &map->functions[map->hot_count + i];
+        const struct bat_table *table = &map->tables[map->hot_count + i];
         encode_address(encoding, table);
         encode_cold_header(encoding, table, &hot_index);
         enum bat_code code = encode_table_body(encoding, table);
@@ -104,7 +102,7 @@ static uint64_t upper_bound(const struct bat_map *map)
 {
     uint64_t bytes = BAT_NOTE_HEADER_SIZE + 2 * 5 + 3 + BAT_WRITER_SLACK;
     for (uint32_t i = 0; i < bat_map_tables(map); i++) {
-        const struct bat_function *table = &map->functions[i];
+        const struct bat_table *table = &map->tables[i];
         bytes += 2 * BAT_LEB128_MAX + 8 + 4 * 5;
         bytes += (uint64_t)table->entry_count * (5 + 5) + table->equal_count / 8 + 1;
         bytes += (uint64_t)table->block_count * (8 + BAT_LEB128_MAX);
@@ -182,7 +180,7 @@ void bat_map_canonicalize(struct bat_map *map)
     map->hot_index = BAT_HOT_INDEX_TABLE;
     map->hot_index_ambiguous = false;
     for (uint32_t i = 0; i < bat_map_tables(map); i++) {
-        struct bat_function *table = &map->functions[i];
+        struct bat_table *table = &map->tables[i];
         table->skew = bat_skew(map, table, i >= map->hot_count);
         table->equal_count = bat_map_equal_prefix(map, table);
     }
@@ -194,12 +192,12 @@ static void remove_table(struct bat_map *map, uint32_t table)
     uint32_t tables = bat_map_tables(map);
     bool is_hot = table < map->hot_count;
     for (uint32_t i = table; i + 1 < tables; i++)
-        map->functions[i] = map->functions[i + 1];
+        map->tables[i] = map->tables[i + 1];
     map->hot_count -= is_hot;
     map->cold_count -= !is_hot;
     for (uint32_t i = 0; i + 1 < tables; i++)
-        if (map->functions[i].parent > table)
-            map->functions[i].parent--;
+        if (map->tables[i].parent > table)
+            map->tables[i].parent--;
     uint32_t kept = 0;
     for (uint32_t i = 0; i < tables; i++)
         if (map->by_address[i] != table)
@@ -216,20 +214,20 @@ enum bat_code bat_map_drop_unemitted(struct bat_map *map, bool *dropped, struct 
         return BAT_OK;
     struct bat_map without = *map;
     uint32_t tables = bat_map_tables(map);
-    without.functions = bat_array_new(tables, sizeof(*without.functions));
+    without.tables = bat_array_new(tables, sizeof(*without.tables));
     without.by_address = bat_array_new(tables, sizeof(*without.by_address));
     without.fragment_start = NULL;
     without.fragments = NULL;
     enum bat_code code = BAT_ERR_MEMORY;
-    if (without.functions && without.by_address) {
-        memcpy(without.functions, map->functions, tables * sizeof(*without.functions));
+    if (without.tables && without.by_address) {
+        memcpy(without.tables, map->tables, tables * sizeof(*without.tables));
         memcpy(without.by_address, map->by_address, tables * sizeof(*without.by_address));
         remove_table(&without, table);
         code = bat_map_link_fragments(&without);
     }
     /* Free the arrays that *map does not have in the end. */
     struct bat_map spare = code == BAT_OK ? *map : without;
-    free(spare.functions);
+    free(spare.tables);
     free(spare.by_address);
     if (code != BAT_OK)
         return bat_fail(error, code, "not enough memory for %" PRIu32 " tables", tables);

@@ -14,10 +14,10 @@ struct bat_encoding {
 };
 
 /* Encode the entries of one table, whose header has been written (BAT.md 6). */
-enum bat_code bat_encode_entries(struct bat_encoding *encoding, const struct bat_function *table);
+enum bat_code bat_encode_entries(struct bat_encoding *encoding, const struct bat_table *table);
 
 /* The skew that BOLT gives a table: its first entry's input offset if it is cold (BAT.md 7.1). */
-uint32_t bat_skew(const struct bat_map *map, const struct bat_function *table, bool is_cold);
+uint32_t bat_skew(const struct bat_map *map, const struct bat_table *table, bool is_cold);
 
 /*
  * The ELF note header in front of, and the padding behind the description that ends at `end`

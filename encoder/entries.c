@@ -13,7 +13,7 @@ static const uint32_t *from_element(const uint32_t *array, uint32_t first)
     return array ? array + first : NULL;
 }
 
-uint32_t bat_skew(const struct bat_map *map, const struct bat_function *table, bool is_cold)
+uint32_t bat_skew(const struct bat_map *map, const struct bat_table *table, bool is_cold)
 {
     if (!is_cold || table->entry_count == 0)
         return 0;
@@ -32,7 +32,7 @@ static uint8_t *write_branch_bits(uint8_t *at, const uint32_t *input, uint32_t c
     return at;
 }
 
-static enum bat_code fail(const struct bat_encoding *encoding, const struct bat_function *table,
+static enum bat_code fail(const struct bat_encoding *encoding, const struct bat_table *table,
                           enum bat_code code, const char *expected, uint32_t entry)
 {
     return bat_fail(encoding->error, code,
@@ -76,7 +76,7 @@ static inline bool write_block(struct entry_cursor *cursor, uint64_t is_block)
     return true;
 }
 
-enum bat_code bat_encode_entries(struct bat_encoding *encoding, const struct bat_function *table)
+enum bat_code bat_encode_entries(struct bat_encoding *encoding, const struct bat_table *table)
 {
     static const uint64_t no_hash = 0;
     static const uint32_t no_index = 0;

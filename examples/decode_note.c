@@ -13,11 +13,11 @@
 static void print_tables(const struct bat_map *map)
 {
     for (uint32_t table = 0; table < bat_map_tables(map); table++) {
-        const struct bat_function *function = &map->functions[table];
+        const struct bat_table *function = &map->tables[table];
         printf("0x%" PRIx64 ": %" PRIu32 " entries, %" PRIu32 " blocks", function->address,
                function->entry_count, function->block_count);
         if (bat_map_parent(map, table) != table)
-            printf(", fragment of 0x%" PRIx64, map->functions[bat_map_parent(map, table)].address);
+            printf(", fragment of 0x%" PRIx64, map->tables[bat_map_parent(map, table)].address);
         putchar('\n');
     }
 }

@@ -73,7 +73,7 @@ enum bat_hot_index {
  * cold fragments. Ranges are given as the index of the first element in the map's arrays and a
  * number of elements.
  */
-struct bat_function {
+struct bat_table {
     uint64_t address;     /* in the output binary */
     uint64_t hash;        /* of the input function; 0 for a cold fragment */
     uint32_t first_entry; /* in output_offsets and input_offsets */
@@ -92,7 +92,7 @@ struct bat_function {
 struct bat_map_index;
 
 /*
- * A decoded note. functions[] holds the hot table and then the cold table, each in ascending
+ * A decoded note. tables[] holds the hot table and then the cold table, each in ascending
  * order of address, as in the note. No two tables have the same address. All arrays are owned by
  * the map and are freed by bat_map_free().
  *
@@ -102,7 +102,7 @@ struct bat_map_index;
  * The n-th entry of f without that bit has its hash and index at position f.first_block + n.
  *
  * Versions 1 and 2 have no hashes, block indices, numbers of blocks, secondary entry points and
- * skews: block_hashes and block_indices are NULL, the members of struct bat_function are 0.
+ * skews: block_hashes and block_indices are NULL, the members of struct bat_table are 0.
  * block_count and first_block count the block entries all the same.
  *
  * This structure is open, other handles of the library are not: programs that read a note go over
@@ -124,16 +124,16 @@ struct bat_map {
     uint32_t block_count;
     uint32_t secondary_count;
 
-    struct bat_function *functions; /* hot_count + cold_count */
-    uint32_t *by_address;           /* indices into functions[], ascending by address */
-    uint32_t *fragment_start;       /* hot_count + 1: hot function h's fragments are ... */
-    uint32_t *fragments;            /* ... fragments[fragment_start[h] .. fragment_start[h + 1]) */
-    uint32_t *output_offsets;       /* entry_count */
-    uint32_t *input_offsets;        /* entry_count */
-    uint64_t *block_hashes;         /* block_count; version 3 only */
-    uint32_t *block_indices;        /* block_count; version 3 only */
-    uint32_t *secondary_entries;    /* secondary_count: input offsets in BOLT's order */
-    struct bat_map_index *index;    /* private; stale if a caller changes the arrays */
+    struct bat_table *tables;    /* hot_count + cold_count */
+    uint32_t *by_address;        /* indices into tables[], ascending by address */
+    uint32_t *fragment_start;    /* hot_count + 1: hot function h's fragments are ... */
+    uint32_t *fragments;         /* ... fragments[fragment_start[h] .. fragment_start[h + 1]) */
+    uint32_t *output_offsets;    /* entry_count */
+    uint32_t *input_offsets;     /* entry_count */
+    uint64_t *block_hashes;      /* block_count; version 3 only */
+    uint32_t *block_indices;     /* block_count; version 3 only */
+    uint32_t *secondary_entries; /* secondary_count: input offsets in BOLT's order */
+    struct bat_map_index *index; /* private; stale if a caller changes the arrays */
 };
 
 /* Total number of tables, hot and cold. */
@@ -155,7 +155,7 @@ static inline bool bat_map_has_hashes(const struct bat_map *map)
 static inline bool bat_map_has_function_hashes(const struct bat_map *map)
 {
     for (uint32_t i = 0; i < map->hot_count; i++)
-        if (map->functions[i].hash != 0)
+        if (map->tables[i].hash != 0)
             return true;
     return map->hot_count == 0;
 }

@@ -19,8 +19,8 @@ enum bat_code bat_map_sort_tables(struct bat_map *map, uint64_t *duplicate)
     for (uint32_t i = 0; i < tables; i++) {
         bool take_hot = hot < map->hot_count;
         if (take_hot && cold < tables) {
-            uint64_t hot_address = map->functions[hot].address;
-            uint64_t cold_address = map->functions[cold].address;
+            uint64_t hot_address = map->tables[hot].address;
+            uint64_t cold_address = map->tables[cold].address;
             if (hot_address == cold_address) {
                 if (duplicate)
                     *duplicate = hot_address;
@@ -45,14 +45,14 @@ enum bat_code bat_map_link_fragments(struct bat_map *map)
     uint32_t tables = bat_map_tables(map);
     /* Counting sort by parent: count, add up, and fill from the back. */
     for (uint32_t i = map->hot_count; i < tables; i++)
-        start[map->functions[i].parent]++;
+        start[map->tables[i].parent]++;
     uint32_t total = 0;
     for (uint32_t i = 0; i <= map->hot_count; i++) {
         total += start[i];
         start[i] = total;
     }
     for (uint32_t i = tables; i-- > map->hot_count;)
-        fragments[--start[map->functions[i].parent]] = i;
+        fragments[--start[map->tables[i].parent]] = i;
     free(map->fragment_start);
     free(map->fragments);
     map->fragment_start = start;
@@ -62,10 +62,10 @@ enum bat_code bat_map_link_fragments(struct bat_map *map)
 
 uint32_t bat_map_rank(const struct bat_map *map, uint32_t table)
 {
-    uint64_t address = map->functions[table].address;
+    uint64_t address = map->tables[table].address;
     struct bat_search search = {.high = bat_map_tables(map)};
     while (bat_search_next(&search))
-        bat_search_go(&search, map->functions[map->by_address[search.middle]].address < address);
+        bat_search_go(&search, map->tables[map->by_address[search.middle]].address < address);
     return (uint32_t)search.low;
 }
 
@@ -73,7 +73,7 @@ void bat_map_free(struct bat_map *map)
 {
     if (!map)
         return;
-    free(map->functions);
+    free(map->tables);
     free(map->by_address);
     free(map->fragment_start);
     free(map->fragments);
@@ -86,7 +86,7 @@ void bat_map_free(struct bat_map *map)
     free(map);
 }
 
-uint32_t bat_map_equal_prefix(const struct bat_map *map, const struct bat_function *table)
+uint32_t bat_map_equal_prefix(const struct bat_map *map, const struct bat_table *table)
 {
     /* A map without entries may have no arrays. */
     if (table->entry_count == 0)

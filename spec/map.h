@@ -6,7 +6,7 @@
 #include "bat.h"
 
 /*
- * Fill by_address from functions[], whose hot and cold parts must each ascend by address. Fails
+ * Fill by_address from tables[], whose hot and cold parts must each ascend by address. Fails
  * with BAT_ERR_MEMORY, or with BAT_ERR_ORDER if a hot and a cold table share an address; then
  * *duplicate (may be NULL) gets that address.
  */
@@ -24,7 +24,7 @@ enum bat_code bat_map_link_fragments(struct bat_map *map);
 uint32_t bat_map_rank(const struct bat_map *map, uint32_t table);
 
 /* The length of the longest equal prefix that a table can have with its skew (BAT.md 6.2). */
-uint32_t bat_map_equal_prefix(const struct bat_map *map, const struct bat_function *table);
+uint32_t bat_map_equal_prefix(const struct bat_map *map, const struct bat_table *table);
 
 /*
  * True if a block entry is of a block of the input function: the others have hash and index 0

@@ -28,12 +28,12 @@ struct bat_map_index {
     uint64_t *secondaries;
 };
 
-static bool is_large(const struct bat_function *table)
+static bool is_large(const struct bat_table *table)
 {
     return table->entry_count > LARGE_TABLE;
 }
 
-static bool has_many_secondaries(const struct bat_function *table)
+static bool has_many_secondaries(const struct bat_table *table)
 {
     return table->secondary_count > LARGE_SECONDARIES;
 }
@@ -45,7 +45,7 @@ static bool is_block(const struct bat_map *map, uint32_t entry)
 
 /* --- Building --------------------------------------------------------------------------------- */
 
-static void find_nearest_blocks(const struct bat_map *map, const struct bat_function *table,
+static void find_nearest_blocks(const struct bat_map *map, const struct bat_table *table,
                                 struct nearest_blocks *nearest)
 {
     uint32_t end = table->first_entry + table->entry_count;
@@ -72,7 +72,7 @@ static int compare_keys(const void *left_pointer, const void *right_pointer)
     return left < right ? -1 : left > right;
 }
 
-static void sort_secondaries(const struct bat_map *map, const struct bat_function *table,
+static void sort_secondaries(const struct bat_map *map, const struct bat_table *table,
                              uint64_t *keys)
 {
     const uint32_t *offsets = map->secondary_entries + table->first_secondary;
@@ -91,8 +91,8 @@ static enum bat_code fill_index(const struct bat_map *map, struct bat_map_index 
     bool needs_nearest = false;
     bool needs_secondaries = false;
     for (uint32_t i = 0; i < tables; i++) {
-        needs_nearest |= is_large(&map->functions[i]);
-        needs_secondaries |= has_many_secondaries(&map->functions[i]);
+        needs_nearest |= is_large(&map->tables[i]);
+        needs_secondaries |= has_many_secondaries(&map->tables[i]);
     }
     if (needs_nearest)
         index->nearest =
@@ -102,7 +102,7 @@ static enum bat_code fill_index(const struct bat_map *map, struct bat_map_index 
     if ((needs_nearest && !index->nearest) || (needs_secondaries && !index->secondaries))
         return BAT_ERR_MEMORY;
     for (uint32_t i = 0; i < tables; i++) {
-        const struct bat_function *table = &map->functions[i];
+        const struct bat_table *table = &map->tables[i];
         if (is_large(table))
             find_nearest_blocks(map, table, index->nearest);
         if (has_many_secondaries(table))
@@ -130,13 +130,13 @@ void bat_map_index_free(struct bat_map_index *index)
 
 /* The indexed blocks next to an entry, or NULL if the caller has to look at the next entry. */
 static const struct nearest_blocks *nearest_blocks(const struct bat_map *map,
-                                                   const struct bat_function *table, uint32_t entry)
+                                                   const struct bat_table *table, uint32_t entry)
 {
     bool is_indexed = entry % LARGE_TABLE == 0 && is_large(table) && map->index;
     return is_indexed ? &map->index->nearest[entry / LARGE_TABLE] : NULL;
 }
 
-uint32_t bat_map_block_before(const struct bat_map *map, const struct bat_function *table,
+uint32_t bat_map_block_before(const struct bat_map *map, const struct bat_table *table,
                               uint32_t entry)
 {
     for (; !is_block(map, entry); entry--) {
@@ -149,7 +149,7 @@ uint32_t bat_map_block_before(const struct bat_map *map, const struct bat_functi
     return entry;
 }
 
-uint32_t bat_map_block_from(const struct bat_map *map, const struct bat_function *table,
+uint32_t bat_map_block_from(const struct bat_map *map, const struct bat_table *table,
                             uint32_t entry)
 {
     for (; !is_block(map, entry); entry++) {
@@ -166,7 +166,7 @@ static uint32_t lower_bound(const uint64_t *keys, uint32_t count, uint64_t wante
     return BAT_NUMBERS_BELOW(keys, count, wanted);
 }
 
-uint32_t bat_map_find_secondary(const struct bat_map *map, const struct bat_function *table,
+uint32_t bat_map_find_secondary(const struct bat_map *map, const struct bat_table *table,
                                 uint32_t input_offset)
 {
     if (map->index && has_many_secondaries(table)) {

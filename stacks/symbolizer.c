@@ -159,7 +159,7 @@ const struct bat_symbol *bat_symbolizer_symbol(const struct bat_symbolizer *symb
  */
 static bool is_in_branch(const struct bat_map *map, uint32_t table, uint64_t address)
 {
-    const struct bat_function *function = &map->functions[table];
+    const struct bat_table *function = &map->tables[table];
     uint64_t offset = address - function->address;
     const uint32_t *outputs = map->output_offsets + function->first_entry;
     size_t up_to = BAT_NUMBERS_UP_TO(outputs, function->entry_count, offset);

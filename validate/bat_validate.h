@@ -21,7 +21,7 @@ enum bat_severity {
 struct bat_finding {
     enum bat_severity severity;
     const char *check;              /* stable id, for example "hot-index"; static */
-    uint32_t table;                 /* index in map->functions, or BAT_NONE */
+    uint32_t table;                 /* index in map->tables, or BAT_NONE */
     uint32_t entry;                 /* position in the map's entry arrays, or BAT_NONE */
     uint64_t offset;                /* byte offset in the section, or BAT_NO_OFFSET */
     char message[BAT_MESSAGE_SIZE]; /* a sentence with the table's address; control characters

@@ -58,7 +58,7 @@ static enum bat_code check_executable(struct bat_checking *checking)
     uint64_t end = 0; /* the greatest end of the sections that start at or below the table */
     for (uint32_t rank = 0; code == BAT_OK && rank < bat_map_tables(map); rank++) {
         uint32_t table = map->by_address[rank];
-        uint64_t address = map->functions[table].address;
+        uint64_t address = map->tables[table].address;
         for (; next < count && intervals[next].start <= address; next++)
             if (intervals[next].end > end)
                 end = intervals[next].end;
@@ -102,7 +102,7 @@ static struct start find_start(const struct bat_names *names, const struct bat_f
 static void check_size(struct bat_checking *checking, uint32_t index, const struct start *start)
 {
     const struct bat_map *map = checking->map;
-    const struct bat_function *table = &map->functions[index];
+    const struct bat_table *table = &map->tables[index];
     struct bat_fault fault = bat_fault_none(CHECK_SIZE);
     for (uint32_t i = bat_first_beyond(map, table, start->size); i < table->entry_count; i++) {
         uint32_t entry = table->first_entry + i;
@@ -134,10 +134,10 @@ static void check_fragment_names(struct bat_checking *checking, uint32_t hot)
 {
     const struct bat_map *map = checking->map;
     const struct bat_names *names = &checking->names;
-    uint64_t parent = map->functions[hot].address;
+    uint64_t parent = map->tables[hot].address;
     const struct bat_symbol *of_parent = NULL; /* for messages only, so searched when needed */
     for (uint32_t i = map->fragment_start[hot]; i < map->fragment_start[hot + 1]; i++) {
-        uint64_t address = map->functions[map->fragments[i]].address;
+        uint64_t address = map->tables[map->fragments[i]].address;
         size_t first = 0;
         size_t count = bat_names_at(names, address, &first);
         if (count == 0 || has_parents_name(names, first, count, parent))
@@ -157,7 +157,7 @@ static void check_function(struct bat_checking *checking, const struct bat_frame
     const struct bat_map *map = checking->map;
     if (bat_map_is_unemitted(map, table))
         return;
-    uint64_t address = map->functions[table].address;
+    uint64_t address = map->tables[table].address;
     struct start start = find_start(&checking->names, frames, address);
     if (!start.is_known && has_symbols)
         bat_checking_find(checking, CHECK_START, table, BAT_NONE,

@@ -108,7 +108,7 @@ static uint64_t *sort_numbers(uint64_t *numbers, uint64_t *spare, uint32_t count
 static uint32_t append_table(const struct bat_map *map, uint32_t table, uint64_t *blocks,
                              uint32_t count)
 {
-    const struct bat_function *from = &map->functions[table];
+    const struct bat_table *from = &map->tables[table];
     const uint32_t *inputs = map->input_offsets + from->first_entry;
     uint32_t end = count + from->block_count;
     uint32_t position = from->first_block - count;
@@ -153,7 +153,7 @@ static uint32_t table_of(const struct bat_map *map, uint32_t hot, uint32_t posit
 {
     uint32_t table = hot;
     uint32_t next = map->fragment_start[hot];
-    while (position - map->functions[table].first_block >= map->functions[table].block_count &&
+    while (position - map->tables[table].first_block >= map->tables[table].block_count &&
            next < map->fragment_start[hot + 1])
         table = map->fragments[next++];
     return table;
@@ -164,7 +164,7 @@ static struct block_entry find_entry(const struct function_blocks *function, uin
     const struct bat_map *map = function->map;
     uint32_t position = (uint32_t)block;
     uint32_t table = table_of(map, function->hot, position);
-    const struct bat_function *of = &map->functions[table];
+    const struct bat_table *of = &map->tables[table];
     uint32_t entry = of->first_entry;
     for (uint32_t blocks = position - of->first_block + 1; blocks > 0; entry++)
         blocks -= ~map->input_offsets[entry] & BAT_BRANCH_ENTRY;
@@ -225,7 +225,7 @@ static void add_count_fault(struct function_blocks *function, uint64_t block)
     struct bat_fault *fault = &function->faults->count;
     if (count_repeated(fault))
         return;
-    const struct bat_function *hot = &function->map->functions[function->hot];
+    const struct bat_table *hot = &function->map->tables[function->hot];
     struct block_entry at = find_entry(function, block);
     bat_fault_add(fault, at.table, at.entry,
                   "table at 0x%" PRIx64 ": expected an index below %" PRIu32
@@ -268,7 +268,7 @@ static void check_hash_offset(struct function_blocks *function, uint64_t block)
 static void check_sorted_blocks(struct function_blocks *function)
 {
     const struct bat_map *map = function->map;
-    const uint32_t number = map->functions[function->hot].input_block_count;
+    const uint32_t number = map->tables[function->hot].input_block_count;
     const uint64_t *end = function->sorted + function->count;
     const uint64_t *before = NULL; /* the last input block */
     const uint64_t *first = NULL;  /* the first entry with this offset */
@@ -304,7 +304,7 @@ static bool has_block(const struct function_blocks *function, uint32_t offset)
 static void check_secondary(struct function_blocks *function)
 {
     const struct bat_map *map = function->map;
-    const struct bat_function *hot = &map->functions[function->hot];
+    const struct bat_table *hot = &map->tables[function->hot];
     for (uint32_t i = 0; i < hot->secondary_count; i++) {
         uint32_t offset = map->secondary_entries[hot->first_secondary + i];
         if (!has_block(function, offset))
@@ -343,9 +343,9 @@ static void check_function_blocks(struct bat_checking *checking, uint32_t hot,
 /* The number of block entries of a hot function and its fragments. */
 static uint32_t count_blocks(const struct bat_map *map, uint32_t hot)
 {
-    uint32_t count = map->functions[hot].block_count;
+    uint32_t count = map->tables[hot].block_count;
     for (uint32_t i = map->fragment_start[hot]; i < map->fragment_start[hot + 1]; i++)
-        count += map->functions[map->fragments[i]].block_count;
+        count += map->tables[map->fragments[i]].block_count;
     return count;
 }
 

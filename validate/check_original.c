@@ -178,7 +178,7 @@ struct largest {
 
 static void find_largest(const struct bat_map *map, uint32_t table, struct largest *largest)
 {
-    const struct bat_function *function = &map->functions[table];
+    const struct bat_table *function = &map->tables[table];
     for (uint32_t i = 0; i < function->entry_count; i++) {
         uint32_t entry = function->first_entry + i;
         uint32_t offset = map->input_offsets[entry] >> 1;
@@ -199,7 +199,7 @@ static void check_offsets(struct bat_checking *checking, uint32_t hot,
         bat_checking_find(checking, CHECK_ORIGINAL_OFFSET, largest.table, largest.entry,
                           "table at 0x%" PRIx64 ": expected input offsets below 0x%" PRIx64
                           " (size of \"%.100s\" in the original), found 0x%" PRIx32,
-                          map->functions[largest.table].address, original->size, original->name,
+                          map->tables[largest.table].address, original->size, original->name,
                           largest.offset);
 }
 
@@ -207,7 +207,7 @@ static void check_secondary(struct bat_checking *checking, uint32_t hot,
                             const struct original *original)
 {
     const struct bat_map *map = checking->map;
-    const struct bat_function *function = &map->functions[hot];
+    const struct bat_table *function = &map->tables[hot];
     struct bat_fault fault = bat_fault_none(CHECK_ORIGINAL_SECONDARY);
     for (uint32_t i = 0; i < function->secondary_count; i++) {
         uint32_t offset = map->secondary_entries[function->first_secondary + i];
@@ -266,7 +266,7 @@ static void check_function(struct bat_checking *checking, uint32_t hot,
                            const struct originals *originals)
 {
     const struct bat_names *names = &checking->names;
-    uint64_t address = checking->map->functions[hot].address;
+    uint64_t address = checking->map->tables[hot].address;
     size_t first = 0;
     size_t count = bat_names_at(names, address, &first);
     if (count == 0)

@@ -10,7 +10,7 @@
 static void check_prefix(struct bat_checking *checking, uint32_t index)
 {
     const struct bat_map *map = checking->map;
-    const struct bat_function *table = &map->functions[index];
+    const struct bat_table *table = &map->tables[index];
     uint32_t longest = bat_map_equal_prefix(map, table);
     if (table->equal_count < longest)
         bat_checking_find(checking, CHECK_PREFIX_SHORT, index, table->first_entry + longest - 1,
@@ -22,7 +22,7 @@ static void check_prefix(struct bat_checking *checking, uint32_t index)
 static void check_skew(struct bat_checking *checking, uint32_t index)
 {
     const struct bat_map *map = checking->map;
-    const struct bat_function *table = &map->functions[index];
+    const struct bat_table *table = &map->tables[index];
     uint32_t expected = 0;
     if (table->entry_count != 0)
         expected = map->input_offsets[table->first_entry] >> 1;
@@ -38,7 +38,7 @@ static void check_skew(struct bat_checking *checking, uint32_t index)
 static void check_overlap(struct bat_checking *checking, uint32_t index, uint64_t size)
 {
     const struct bat_map *map = checking->map;
-    const struct bat_function *table = &map->functions[index];
+    const struct bat_table *table = &map->tables[index];
     struct bat_fault fault = bat_fault_none(CHECK_OVERLAP);
     for (uint32_t i = bat_first_beyond(map, table, size); i < table->entry_count; i++) {
         uint32_t entry = table->first_entry + i;
@@ -59,14 +59,14 @@ static void check_next(struct bat_checking *checking, uint32_t rank)
     if (rank + 1 >= bat_map_tables(map) || bat_map_is_unemitted(map, table))
         return;
     uint32_t next = map->by_address[rank + 1];
-    check_overlap(checking, table, map->functions[next].address - map->functions[table].address);
+    check_overlap(checking, table, map->tables[next].address - map->tables[table].address);
 }
 
 /* Report tables and entries of code that BOLT did not emit. */
 static void check_emitted(struct bat_checking *checking, uint32_t index)
 {
     const struct bat_map *map = checking->map;
-    const struct bat_function *table = &map->functions[index];
+    const struct bat_table *table = &map->tables[index];
     if (bat_map_is_unemitted(map, index)) {
         bat_checking_find(checking, CHECK_NOT_EMITTED, index, BAT_NONE,
                           "table at 0x%" PRIx64

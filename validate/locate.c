@@ -26,7 +26,7 @@ static bool skip_bytes(struct bat_reader *reader, size_t size)
 }
 
 static bool skip_entries(struct bat_reader *reader, const struct bat_map *map,
-                         const struct bat_function *table)
+                         const struct bat_table *table)
 {
     const uint32_t *inputs = map->input_offsets + table->first_entry;
     if (!skip_bytes(reader, ((size_t)table->equal_count + 7) / 8))
@@ -55,7 +55,7 @@ static bool skip_version_2_header(struct bat_reader *reader, const struct bat_ma
 
 static bool skip_table(struct bat_reader *reader, const struct bat_map *map, uint32_t table)
 {
-    const struct bat_function *function = &map->functions[table];
+    const struct bat_table *function = &map->tables[table];
     bool is_hot = table < map->hot_count;
     if (map->version == BAT_VERSION_2)
         return skip_version_2_header(reader, map, table) && skip_entries(reader, map, function);
@@ -90,7 +90,7 @@ static bool walk_version_1(const struct bat_reader *reader, const struct bat_map
     for (uint32_t i = 0; i < bat_map_tables(map); i++) {
         uint32_t table = map->by_address[i];
         offsets[table] = offset;
-        offset += 12 + (uint64_t)8 * map->functions[table].entry_count;
+        offset += 12 + (uint64_t)8 * map->tables[table].entry_count;
     }
     return offset <= (uint64_t)(reader->end - reader->start);
 }

@@ -10,8 +10,7 @@
  * greater than size. An entry at size itself is allowed: BOLT puts deleted blocks at their
  * function's end. Logarithmic.
  */
-uint32_t bat_first_beyond(const struct bat_map *map, const struct bat_function *table,
-                          uint64_t size);
+uint32_t bat_first_beyond(const struct bat_map *map, const struct bat_table *table, uint64_t size);
 
 /* True if the entry's address is 0 modulo 2^32; BOLT writes that for a block that it did not emit.
  */

@@ -174,7 +174,7 @@ enum bat_code bat_beginnings_create(const struct bat_program *program,
     for (uint32_t table = 0; table < program->map->hot_count; table++) {
         struct beginning beginning;
         struct code code = {
-            .program = program, .table = table, .start = program->map->functions[table].address};
+            .program = program, .table = table, .start = program->map->tables[table].address};
         if (read_beginning(&code, &beginning))
             keys[count++] = (struct bat_sort_key){.key = key_of(&beginning), .value = table};
     }

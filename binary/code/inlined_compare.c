@@ -417,7 +417,7 @@ static bool follow(struct bat_comparison *comparison, const struct waiting *way)
 enum bat_code bat_compare(struct bat_comparison *comparison, uint64_t start, uint32_t table,
                           uint64_t *budget, struct bat_copy *copy)
 {
-    uint64_t origin = comparison->program->map->functions[table].address;
+    uint64_t origin = comparison->program->map->tables[table].address;
     if (++comparison->round == 0) {
         memset(comparison->slots, 0, comparison->slot_count * sizeof(*comparison->slots));
         comparison->round = 1;

@@ -202,7 +202,7 @@ static void read_code(struct flow_reader *reader, uint64_t start, uint64_t size)
 static void read_part(struct flow_reader *reader, uint32_t table, uint64_t size)
 {
     const struct bat_map *map = reader->map;
-    const struct bat_function *function = &map->functions[table];
+    const struct bat_table *function = &map->tables[table];
     const struct bat_output_flow *flow = reader->flow;
     size_t part = reader->part_count++;
     reader->parts[part].start = function->address;
@@ -470,7 +470,7 @@ static void read_parts(struct flow_reader *reader, uint32_t table,
     uint32_t end = map->fragment_start[table + 1];
     for (uint32_t i = first; i <= end; i++) {
         uint32_t part = i == end ? table : map->fragments[i];
-        uint64_t address = map->functions[part].address;
+        uint64_t address = map->tables[part].address;
         uint32_t symbol = bat_functions_find(functions, address);
         if (symbol != BAT_NONE && all[symbol].address == address &&
             address + all[symbol].size > address)
@@ -522,9 +522,9 @@ static bool build(struct flow_reader *reader, uint32_t table)
     flow->block_count = bat_map_blocks(map, table, NULL, 0);
     flow->blocks = malloc(((size_t)flow->block_count + 1) * sizeof(*flow->blocks));
     size_t parts = (size_t)(map->fragment_start[table + 1] - map->fragment_start[table]) + 1;
-    size_t entries = map->functions[table].entry_count;
+    size_t entries = map->tables[table].entry_count;
     for (uint32_t i = map->fragment_start[table]; i < map->fragment_start[table + 1]; i++)
-        entries += map->functions[map->fragments[i]].entry_count;
+        entries += map->tables[map->fragments[i]].entry_count;
     reader->parts = malloc(parts * sizeof(*reader->parts));
     reader->begins = malloc((entries + 1) * sizeof(*reader->begins));
     reader->marks = malloc((entries + 1) * sizeof(*reader->marks));

@@ -136,7 +136,7 @@ static enum bat_code find_largest(struct pairing *pairing)
     if (!pairing->largest)
         return BAT_ERR_MEMORY;
     for (uint32_t table = 0; table < bat_map_tables(map); table++) {
-        const struct bat_function *function = &map->functions[table];
+        const struct bat_table *function = &map->tables[table];
         uint32_t *largest = &pairing->largest[function->parent];
         for (uint32_t i = 0; i < function->entry_count; i++) {
             uint32_t offset = map->input_offsets[function->first_entry + i] >> 1;
@@ -199,7 +199,7 @@ static void pair_outputs(struct pairing *pairing, struct bat_misfits *misfits)
     for (uint32_t table = map->hot_count; table < bat_map_tables(map); table++)
         if (original->output_of[table] != BAT_NONE)
             original->input_of[original->output_of[table]] =
-                bat_original_input_of_table(original, map->functions[table].parent);
+                bat_original_input_of_table(original, map->tables[table].parent);
 }
 
 /* --- From the input to the output ------------------------------------------------------------ */

@@ -9,7 +9,7 @@
 
 uint32_t bat_original_entry(const struct bat_map *map, uint32_t table, uint64_t output_offset)
 {
-    const struct bat_function *function = &map->functions[table];
+    const struct bat_table *function = &map->tables[table];
     const uint32_t first = function->first_entry;
     struct bat_search search = {.low = first, .high = (size_t)first + function->entry_count};
     while (bat_search_next(&search))
@@ -22,7 +22,7 @@ static struct bat_original_run run_of(const struct bat_original *original, uint3
                                       uint32_t input, uint32_t entry)
 {
     const struct bat_map *map = original->binary->map;
-    const struct bat_function *function = &map->functions[original->table_of[output]];
+    const struct bat_table *function = &map->tables[original->table_of[output]];
     const struct bat_function_symbol *symbol = &original->outputs[output];
     const struct bat_function_symbol *from = &original->inputs[input];
     bool is_last = entry + 1 == function->first_entry + function->entry_count;
@@ -141,7 +141,7 @@ static uint32_t last_entry_offset(const struct bat_map *map, uint32_t hot, uint6
     uint32_t largest = BAT_NONE;
     uint32_t table;
     for (uint32_t number = 0; (table = table_number(map, hot, number)) != BAT_NONE; number++) {
-        const struct bat_function *function = &map->functions[table];
+        const struct bat_table *function = &map->tables[table];
         for (uint32_t i = 0; i < function->entry_count; i++) {
             uint32_t input = map->input_offsets[function->first_entry + i] >> 1;
             if (input <= offset && (largest == BAT_NONE || input > largest))
@@ -158,7 +158,7 @@ static enum bat_code search_table(const struct bat_original *original, uint32_t 
                                   struct found *found)
 {
     const struct bat_map *map = original->binary->map;
-    const struct bat_function *function = &map->functions[original->table_of[output]];
+    const struct bat_table *function = &map->tables[original->table_of[output]];
     enum bat_code code = BAT_OK;
     for (uint32_t i = 0; i < function->entry_count && code == BAT_OK; i++) {
         uint32_t entry = function->first_entry + i;

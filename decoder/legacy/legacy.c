@@ -17,7 +17,7 @@ enum bat_code bat_legacy_allocate(struct bat_decoding *decoding, size_t entries)
     return BAT_OK;
 }
 
-void bat_legacy_append(struct bat_map *map, struct bat_function *table, uint32_t output,
+void bat_legacy_append(struct bat_map *map, struct bat_table *table, uint32_t output,
                        uint32_t input)
 {
     bool is_block = !(input & BAT_BRANCH_ENTRY);

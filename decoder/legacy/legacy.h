@@ -24,7 +24,7 @@ enum bat_code bat_decode_version_2(struct bat_decoding *decoding, bool with_pref
 enum bat_code bat_legacy_allocate(struct bat_decoding *decoding, size_t entries);
 
 /* Append an entry to the last table, whose first_entry is set. There must be room. */
-void bat_legacy_append(struct bat_map *map, struct bat_function *table, uint32_t output,
+void bat_legacy_append(struct bat_map *map, struct bat_table *table, uint32_t output,
                        uint32_t input);
 
 /* BAT_ERR_TRAILING if bytes are left; else give back the room that no entry took. */

@@ -17,7 +17,7 @@
 
 /* A note's tables as they come, hot and cold together, and the parents of the cold ones. */
 struct tables {
-    struct bat_function *all;
+    struct bat_table *all;
     uint64_t *parents; /* address; of hot functions their own */
     uint32_t count;
     uint32_t cold_count;
@@ -52,7 +52,7 @@ static enum bat_code read_count(struct bat_reader *reader, const char *what, siz
                            what, bat_reader_left(reader) / unit_size, *value);
 }
 
-static enum bat_code decode_entries(struct bat_decoding *decoding, struct bat_function *table)
+static enum bat_code decode_entries(struct bat_decoding *decoding, struct bat_table *table)
 {
     struct bat_reader *reader = &decoding->reader;
     uint32_t before = 0;
@@ -79,9 +79,9 @@ static enum bat_code decode_entries(struct bat_decoding *decoding, struct bat_fu
 static enum bat_code decode_table(struct bat_decoding *decoding, struct tables *tables, uint32_t i)
 {
     struct bat_reader *reader = &decoding->reader;
-    struct bat_function *table = &tables->all[i];
+    struct bat_table *table = &tables->all[i];
     const uint8_t *at = reader->cursor;
-    *table = (struct bat_function){0};
+    *table = (struct bat_table){0};
     enum bat_code code = bat_reader_u64(reader, "table's address", &table->address);
     if (code != BAT_OK)
         return code;
@@ -160,13 +160,13 @@ static void part_tables(struct bat_map *map, const struct tables *tables)
     uint32_t hot = 0;
     uint32_t cold = map->hot_count;
     for (uint32_t i = 0; i < tables->count; i++)
-        map->functions[is_hot(tables, i) ? hot++ : cold++] = tables->all[i];
+        map->tables[is_hot(tables, i) ? hot++ : cold++] = tables->all[i];
 }
 
 /* The hot function at this address, or BAT_NONE. */
 static uint32_t find_hot(const struct bat_map *map, uint64_t address)
 {
-    struct tables hot = {.all = map->functions, .count = map->hot_count};
+    struct tables hot = {.all = map->tables, .count = map->hot_count};
     return find_table(&hot, address);
 }
 
@@ -177,7 +177,7 @@ static enum bat_code set_parents(struct bat_decoding *decoding, const struct tab
     uint32_t cold = map->hot_count;
     for (uint32_t i = 0; i < tables->count; i++) {
         if (is_hot(tables, i)) {
-            map->functions[hot].parent = hot;
+            map->tables[hot].parent = hot;
             hot++;
             continue;
         }
@@ -188,7 +188,7 @@ static enum bat_code set_parents(struct bat_decoding *decoding, const struct tab
                 "table at 0x%" PRIx64 ": expected the address of a hot function as parent, found "
                 "0x%" PRIx64,
                 tables->all[i].address, tables->parents[i]);
-        map->functions[cold++].parent = parent;
+        map->tables[cold++].parent = parent;
     }
     return BAT_OK;
 }
@@ -225,8 +225,8 @@ enum bat_code bat_decode_version_1(struct bat_decoding *decoding)
         return code;
     tables.all = bat_array_new(tables.count, sizeof(*tables.all));
     tables.parents = bat_array_new(tables.count, sizeof(*tables.parents));
-    map->functions = bat_array_new(tables.count, sizeof(*map->functions));
-    if (tables.all && tables.parents && map->functions)
+    map->tables = bat_array_new(tables.count, sizeof(*map->tables));
+    if (tables.all && tables.parents && map->tables)
         code = decode_tables(decoding, &tables);
     else
         code = bat_fail(reader->error, BAT_ERR_MEMORY, "not enough memory for %" PRIu32 " tables",

@@ -15,7 +15,7 @@ struct prefix {
     uint32_t count;
 };
 
-static enum bat_code decode_address(struct bat_decoding *decoding, struct bat_function *table,
+static enum bat_code decode_address(struct bat_decoding *decoding, struct bat_table *table,
                                     bool is_first)
 {
     struct bat_reader *reader = &decoding->reader;
@@ -55,7 +55,7 @@ static enum bat_code decode_hot_index(struct bat_decoding *decoding, uint32_t fr
     return BAT_OK;
 }
 
-static enum bat_code decode_prefix(struct bat_reader *reader, struct bat_function *table,
+static enum bat_code decode_prefix(struct bat_reader *reader, struct bat_table *table,
                                    struct prefix *prefix)
 {
     const uint8_t *at = reader->cursor;
@@ -87,7 +87,7 @@ static enum bat_code decode_input(struct bat_reader *reader, const struct prefix
                                   uint32_t i, uint64_t output, uint64_t *input)
 {
     if (i < prefix->count) {
-        *input = output << 1 | (prefix->branch_bits[i / 8] >> (i % 8) & 1u);
+        *input = output << 1 | ((unsigned)prefix->branch_bits[i / 8] >> (i % 8) & 1u);
         return BAT_OK;
     }
     int64_t step = 0;
@@ -96,7 +96,7 @@ static enum bat_code decode_input(struct bat_reader *reader, const struct prefix
     return code;
 }
 
-static enum bat_code decode_entries(struct bat_decoding *decoding, struct bat_function *table,
+static enum bat_code decode_entries(struct bat_decoding *decoding, struct bat_table *table,
                                     const struct prefix *prefix)
 {
     struct bat_reader *reader = &decoding->reader;
@@ -140,7 +140,7 @@ static size_t entry_min(const struct bat_map *map)
 }
 
 /* The number of entries, the prefix, and the entries: what follows a table's header. */
-static enum bat_code decode_table_body(struct bat_decoding *decoding, struct bat_function *table,
+static enum bat_code decode_table_body(struct bat_decoding *decoding, struct bat_table *table,
                                        bool has_prefix)
 {
     struct prefix prefix = {0};
@@ -169,12 +169,12 @@ static enum bat_code decode_hot_tables(struct bat_decoding *decoding)
         bat_reader_count(&decoding->reader, "number of hot functions", TABLE_MIN, &map->hot_count);
     if (code != BAT_OK)
         return code;
-    map->functions = bat_array_new(map->hot_count, sizeof(*map->functions));
-    if (!map->functions)
+    map->tables = bat_array_new(map->hot_count, sizeof(*map->tables));
+    if (!map->tables)
         return fail_memory(decoding, map->hot_count);
     for (uint32_t i = 0; code == BAT_OK && i < map->hot_count; i++) {
-        struct bat_function *table = &map->functions[i];
-        *table = (struct bat_function){.parent = i};
+        struct bat_table *table = &map->tables[i];
+        *table = (struct bat_table){.parent = i};
         code = decode_address(decoding, table, i == 0);
         if (code == BAT_OK)
             code = decode_table_body(decoding, table, map->has_prefixes);
@@ -185,11 +185,11 @@ static enum bat_code decode_hot_tables(struct bat_decoding *decoding)
 static enum bat_code allocate_cold_tables(struct bat_decoding *decoding)
 {
     struct bat_map *map = decoding->map;
-    struct bat_function *grown =
-        bat_array_grow(map->functions, bat_map_tables(map), sizeof(*map->functions));
+    struct bat_table *grown =
+        bat_array_grow(map->tables, bat_map_tables(map), sizeof(*map->tables));
     if (!grown)
         return fail_memory(decoding, bat_map_tables(map));
-    map->functions = grown;
+    map->tables = grown;
     decoding->hot_indices = bat_array_new(map->cold_count, sizeof(*decoding->hot_indices));
     return decoding->hot_indices ? BAT_OK : fail_memory(decoding, map->cold_count);
 }
@@ -203,8 +203,8 @@ static enum bat_code decode_cold_tables(struct bat_decoding *decoding)
         code = allocate_cold_tables(decoding);
     uint64_t hot_index = 0;
     for (uint32_t i = 0; code == BAT_OK && i < map->cold_count; i++) {
-        struct bat_function *table = &map->functions[map->hot_count + i];
-        *table = (struct bat_function){.parent = BAT_NONE};
+        struct bat_table *table = &map->tables[map->hot_count + i];
+        *table = (struct bat_table){.parent = BAT_NONE};
         code = decode_address(decoding, table, i == 0);
         if (code == BAT_OK)
             code = decode_hot_index(decoding, i, &hot_index);
@@ -235,7 +235,7 @@ static enum bat_code set_parents(struct bat_decoding *decoding)
     map->hot_index_ambiguous = is_defect;
     for (uint32_t i = 0; i < map->cold_count; i++) {
         const struct bat_raw_hot_index *raw = &decoding->hot_indices[i];
-        struct bat_function *table = &map->functions[map->hot_count + i];
+        struct bat_table *table = &map->tables[map->hot_count + i];
         table->parent = raw->index;
         if (raw->index < map->hot_count)
             continue;

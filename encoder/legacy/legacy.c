@@ -5,7 +5,7 @@
 #include <inttypes.h>
 
 enum bat_code bat_legacy_check_entries(const struct bat_encoding *encoding,
-                                       const struct bat_function *table)
+                                       const struct bat_table *table)
 {
     const struct bat_map *map = encoding->map;
     uint32_t before = 0;

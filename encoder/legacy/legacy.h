@@ -18,6 +18,6 @@ enum bat_code bat_encode_version_2(struct bat_encoding *encoding);
  * entries as the table says.
  */
 enum bat_code bat_legacy_check_entries(const struct bat_encoding *encoding,
-                                       const struct bat_function *table);
+                                       const struct bat_table *table);
 
 #endif

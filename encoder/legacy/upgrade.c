@@ -32,15 +32,15 @@ static int compare_offsets(const void *left_pointer, const void *right_pointer)
 /* Block entries of a function, those of its fragments too. */
 static uint32_t count_blocks(const struct bat_map *map, uint32_t hot)
 {
-    uint32_t count = map->functions[hot].block_count;
+    uint32_t count = map->tables[hot].block_count;
     for (uint32_t i = map->fragment_start[hot]; i < map->fragment_start[hot + 1]; i++)
-        count += map->functions[map->fragments[i]].block_count;
+        count += map->tables[map->fragments[i]].block_count;
     return count;
 }
 
 static uint32_t *append_blocks(const struct bat_map *map, uint32_t table, uint32_t *at)
 {
-    const struct bat_function *function = &map->functions[table];
+    const struct bat_table *function = &map->tables[table];
     for (uint32_t i = 0; i < function->entry_count; i++) {
         uint32_t input = map->input_offsets[function->first_entry + i];
         if (!(input & BAT_BRANCH_ENTRY))
@@ -92,7 +92,7 @@ static uint32_t first_index(const struct block_starts *starts)
  */
 static void set_blocks(struct bat_map *map, uint32_t table, const struct block_starts *starts)
 {
-    const struct bat_function *function = &map->functions[table];
+    const struct bat_table *function = &map->tables[table];
     uint32_t block = function->first_block;
     for (uint32_t i = 0; i < function->entry_count; i++) {
         uint32_t input = map->input_offsets[function->first_entry + i];
@@ -121,7 +121,7 @@ static enum bat_code upgrade_function(const struct upgrading *upgrading, uint32_
     set_blocks(map, hot, &starts);
     for (uint32_t i = map->fragment_start[hot]; i < map->fragment_start[hot + 1]; i++)
         set_blocks(map, map->fragments[i], &starts);
-    map->functions[hot].input_block_count = starts.count + first_index(&starts);
+    map->tables[hot].input_block_count = starts.count + first_index(&starts);
     return BAT_OK;
 }
 
@@ -150,7 +150,7 @@ static void drop_blocks(struct bat_map *map)
     map->block_hashes = NULL;
     map->block_indices = NULL;
     for (uint32_t i = 0; i < map->hot_count; i++)
-        map->functions[i].input_block_count = 0;
+        map->tables[i].input_block_count = 0;
 }
 
 enum bat_code bat_map_upgrade(struct bat_map *map, bat_input_blocks_fn *input_blocks, void *context,

@@ -6,7 +6,7 @@
 /* Bit of an input offset that says that the entry is a branch. */
 #define BRANCH_BIT 0x80000000u
 
-static enum bat_code encode_table(struct bat_encoding *encoding, const struct bat_function *table)
+static enum bat_code encode_table(struct bat_encoding *encoding, const struct bat_table *table)
 {
     const struct bat_map *map = encoding->map;
     enum bat_code code = bat_legacy_check_entries(encoding, table);
@@ -28,9 +28,9 @@ static void encode_parents(struct bat_encoding *encoding)
     const struct bat_map *map = encoding->map;
     uint8_t *at = bat_write_u32(encoding->at, map->cold_count);
     for (uint32_t i = map->hot_count; i < bat_map_tables(map); i++) {
-        const struct bat_function *fragment = &map->functions[i];
+        const struct bat_table *fragment = &map->tables[i];
         at = bat_write_u64(at, fragment->address);
-        at = bat_write_u64(at, map->functions[fragment->parent].address);
+        at = bat_write_u64(at, map->tables[fragment->parent].address);
     }
     encoding->at = at;
 }
@@ -40,7 +40,7 @@ enum bat_code bat_encode_version_1(struct bat_encoding *encoding)
     const struct bat_map *map = encoding->map;
     encoding->at = bat_write_u32(encoding->at, bat_map_tables(map));
     for (uint32_t i = 0; i < bat_map_tables(map); i++) {
-        enum bat_code code = encode_table(encoding, &map->functions[map->by_address[i]]);
+        enum bat_code code = encode_table(encoding, &map->tables[map->by_address[i]]);
         if (code != BAT_OK)
             return code;
     }

@@ -5,7 +5,7 @@
 #include "encoder/writer.h"
 #include "legacy.h"
 
-static void encode_address(struct bat_encoding *encoding, const struct bat_function *table)
+static void encode_address(struct bat_encoding *encoding, const struct bat_table *table)
 {
     encoding->at = bat_write_uleb(encoding->at, table->address - encoding->address);
     encoding->address = table->address;
@@ -17,12 +17,12 @@ static void encode_hot_index(struct bat_encoding *encoding, uint32_t fragment, u
     const struct bat_map *map = encoding->map;
     uint64_t index = map->hot_index == BAT_HOT_INDEX_FRAGMENT
                          ? fragment
-                         : map->functions[map->hot_count + fragment].parent;
+                         : map->tables[map->hot_count + fragment].parent;
     encoding->at = bat_write_uleb(encoding->at, index - *hot_index);
     *hot_index = index;
 }
 
-static enum bat_code encode_prefix(struct bat_encoding *encoding, const struct bat_function *table)
+static enum bat_code encode_prefix(struct bat_encoding *encoding, const struct bat_table *table)
 {
     const struct bat_map *map = encoding->map;
     uint8_t *at = bat_write_uleb(encoding->at, table->equal_count);
@@ -45,7 +45,7 @@ static enum bat_code encode_prefix(struct bat_encoding *encoding, const struct b
     return BAT_OK;
 }
 
-static void encode_entries(struct bat_encoding *encoding, const struct bat_function *table)
+static void encode_entries(struct bat_encoding *encoding, const struct bat_table *table)
 {
     const struct bat_map *map = encoding->map;
     uint8_t *at = encoding->at;
@@ -64,8 +64,8 @@ static void encode_entries(struct bat_encoding *encoding, const struct bat_funct
     encoding->address = table->address + output;
 }
 
-static enum bat_code encode_table_body(struct bat_encoding *encoding,
-                                       const struct bat_function *table, bool has_prefix)
+static enum bat_code encode_table_body(struct bat_encoding *encoding, const struct bat_table *table,
+                                       bool has_prefix)
 {
     enum bat_code code = bat_legacy_check_entries(encoding, table);
     encoding->at = bat_write_uleb(encoding->at, table->entry_count);
@@ -82,13 +82,13 @@ enum bat_code bat_encode_version_2(struct bat_encoding *encoding)
     enum bat_code code = BAT_OK;
     encoding->at = bat_write_uleb(encoding->at, map->hot_count);
     for (uint32_t i = 0; code == BAT_OK && i < map->hot_count; i++) {
-        encode_address(encoding, &map->functions[i]);
-        code = encode_table_body(encoding, &map->functions[i], map->has_prefixes);
+        encode_address(encoding, &map->tables[i]);
+        code = encode_table_body(encoding, &map->tables[i], map->has_prefixes);
     }
     encoding->at = bat_write_uleb(encoding->at, map->cold_count);
     uint64_t hot_index = 0;
     for (uint32_t i = 0; code == BAT_OK && i < map->cold_count; i++) {
-        const struct bat_function *table = &map->functions[map->hot_count + i];
+        const struct bat_table *table = &map->tables[map->hot_count + i];
         encode_address(encoding, table);
         encode_hot_index(encoding, i, &hot_index);
         code = encode_table_body(encoding, table, false);

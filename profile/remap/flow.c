@@ -191,7 +191,7 @@ static uint32_t add_table(const struct bat_original *original, uint32_t table, u
                           struct input_block *blocks, uint32_t count)
 {
     const struct bat_map *map = original->binary->map;
-    const struct bat_function *function = &map->functions[table];
+    const struct bat_table *function = &map->tables[table];
     uint32_t output = original->output_of[table];
     uint64_t next = output == BAT_NONE ? UINT64_MAX : original->outputs[output].size;
     for (uint32_t i = function->entry_count; i-- > 0;) {
@@ -226,9 +226,9 @@ static enum bat_code read_blocks(struct input_flow *flow, uint32_t hot)
     const struct bat_map *map = flow->original->binary->map;
     const uint32_t *fragments = map->fragments + map->fragment_start[hot];
     uint32_t fragment_count = map->fragment_start[hot + 1] - map->fragment_start[hot];
-    size_t most = map->functions[hot].block_count;
+    size_t most = map->tables[hot].block_count;
     for (uint32_t i = 0; i < fragment_count; i++)
-        most += map->functions[fragments[i]].block_count;
+        most += map->tables[fragments[i]].block_count;
     function->blocks = malloc((most + 1) * sizeof(*function->blocks));
     if (!function->blocks)
         return BAT_ERR_MEMORY;

@@ -31,7 +31,7 @@ void input_follow_close(struct input_follow *follow)
 static struct input_followed function_of(struct input_follow *follow, uint32_t table)
 {
     const struct bat_original *original = follow->flow.original;
-    uint32_t hot = original->binary->map->functions[table].parent;
+    uint32_t hot = original->binary->map->tables[table].parent;
     const struct bat_function_symbol *input =
         &original->inputs[bat_original_input_of_table(original, hot)];
     return (struct input_followed){
@@ -69,7 +69,7 @@ enum bat_code input_follow_node(struct input_follow *follow, uint32_t table, uin
 const struct input_node *input_follow_target(const struct input_follow *follow, uint32_t table,
                                              const struct input_node *node)
 {
-    uint32_t hot = follow->flow.original->binary->map->functions[table].parent;
+    uint32_t hot = follow->flow.original->binary->map->tables[table].parent;
     return input_nodes_target(&follow->functions[hot], node);
 }
 

@@ -29,7 +29,7 @@ uint32_t input_fragment_at(const struct bat_original *original, uint32_t hot, ui
     const struct bat_map *map = original->binary->map;
     uint32_t output = bat_functions_find(original->output_functions, address);
     uint32_t table = output == BAT_NONE ? BAT_NONE : original->table_of[output];
-    bool is_own = table != BAT_NONE && map->functions[table].parent == hot &&
+    bool is_own = table != BAT_NONE && map->tables[table].parent == hot &&
                   original->output_of[table] == output &&
                   address - original->outputs[output].address < original->outputs[output].size;
     return is_own ? output : BAT_NONE;
@@ -134,7 +134,7 @@ static enum bat_code read_entries(struct node_reader *reader, uint32_t table, ui
                                   uint64_t size)
 {
     const struct bat_map *map = reader->original->binary->map;
-    const struct bat_function *function = &map->functions[table];
+    const struct bat_table *function = &map->tables[table];
     enum bat_code code = add_key(reader, start, PLACE);
     for (uint32_t i = 0; i < function->entry_count && code == BAT_OK; i++) {
         uint32_t entry = function->first_entry + i;

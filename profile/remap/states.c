@@ -27,10 +27,10 @@ static void set_state(struct following *following, struct input_node *node,
  * True if a block entry without hash and index is of a block that BOLT made. Upgraded notes have no
  * hash for the block at a function's start either (BAT.md 9.4).
  */
-static bool is_made_by_bolt(const struct bat_map *map, const struct bat_function *table,
+static bool is_made_by_bolt(const struct bat_map *map, const struct bat_table *table,
                             uint32_t entry, uint32_t block)
 {
-    bool is_upgraded = map->functions[table->parent].hash == 0;
+    bool is_upgraded = map->tables[table->parent].hash == 0;
     return bat_map_has_hashes(map) && map->block_hashes[block] == 0 &&
            map->block_indices[block] == 0 && !(is_upgraded && map->input_offsets[entry] >> 1 == 0);
 }
@@ -40,7 +40,7 @@ static void fix_states(struct following *following, uint32_t table, uint64_t sta
 {
     const struct input_followed *function = following->function;
     const struct bat_map *map = function->flow->original->binary->map;
-    const struct bat_function *entries = &map->functions[table];
+    const struct bat_table *entries = &map->tables[table];
     uint32_t block = entries->first_block + entries->block_count;
     for (uint32_t i = entries->entry_count; i-- > 0;) {
         uint32_t entry = entries->first_entry + i;

@@ -45,7 +45,7 @@ static uint32_t entry_below(const struct translation *translation, uint32_t func
                             uint64_t address)
 {
     const struct bat_map *map = translation_map(translation);
-    const struct bat_function *table = &map->functions[translation->records->tables[function]];
+    const struct bat_table *table = &map->tables[translation->records->tables[function]];
     const uint32_t *offsets = map->output_offsets + table->first_entry;
     uint64_t offset = address - table->address;
     uint32_t up_to = BAT_NUMBERS_UP_TO(offsets, table->entry_count, offset);
@@ -207,7 +207,7 @@ static void find_place(struct translation *translation, const struct position *o
         if (block->inlined == BAT_NONE)
             break;
         const struct bat_output_inlined *call = &outer->flow->inlined[block->inlined];
-        uint64_t address = translation_map(translation)->functions[call->table].address;
+        uint64_t address = translation_map(translation)->tables[call->table].address;
         uint32_t function = translation_function(translation, address);
         if (function == BAT_NONE)
             break;

@@ -35,7 +35,7 @@ static bool fits(const struct judged_records *judged, const struct bat_code_grap
                  const struct bat_block *blocks, uint32_t count)
 {
     uint32_t table = judged->records->tables[judged->function];
-    if (judged->records->map->functions[table].input_block_count != graph->blocks.count)
+    if (judged->records->map->tables[table].input_block_count != graph->blocks.count)
         return false;
     for (uint32_t i = 0; i < count; i++)
         if (blocks[i].index >= graph->blocks.count ||

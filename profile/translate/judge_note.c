@@ -135,7 +135,7 @@ static enum bat_code add_edges(struct note_judging *judging, uint32_t number)
 static void add_known(struct note_judging *judging, uint32_t table)
 {
     const struct bat_map *map = judging->judged->records->map;
-    const struct bat_function *function = &map->functions[table];
+    const struct bat_table *function = &map->tables[table];
     for (uint32_t i = 0; i < function->entry_count; i++) {
         uint32_t input = map->input_offsets[function->first_entry + i];
         if (input & BAT_BRANCH_ENTRY)
@@ -146,9 +146,9 @@ static void add_known(struct note_judging *judging, uint32_t table)
 /* The number of entries in all tables of a function. */
 static size_t count_entries(const struct bat_map *map, uint32_t hot)
 {
-    size_t count = map->functions[hot].entry_count;
+    size_t count = map->tables[hot].entry_count;
     for (uint32_t i = map->fragment_start[hot]; i < map->fragment_start[hot + 1]; i++)
-        count += map->functions[map->fragments[i]].entry_count;
+        count += map->tables[map->fragments[i]].entry_count;
     return count;
 }
 
@@ -156,7 +156,7 @@ static enum bat_code read_note(struct note_judging *judging)
 {
     struct bat_records *records = judging->judged->records;
     const struct bat_map *map = records->map;
-    uint32_t hot = map->functions[records->tables[judging->judged->function]].parent;
+    uint32_t hot = map->tables[records->tables[judging->judged->function]].parent;
     enum bat_code code = bat_records_flow(records, hot, &judging->flow, judging->error);
     if (code != BAT_OK)
         return code;

@@ -32,9 +32,9 @@ static enum bat_code fail_memory(struct bat_error *error)
 
 static size_t count_entries(const struct bat_map *map, uint32_t hot)
 {
-    size_t count = map->functions[hot].entry_count;
+    size_t count = map->tables[hot].entry_count;
     for (uint32_t i = map->fragment_start[hot]; i < map->fragment_start[hot + 1]; i++)
-        count += map->functions[map->fragments[i]].entry_count;
+        count += map->tables[map->fragments[i]].entry_count;
     return count;
 }
 
@@ -42,7 +42,7 @@ static size_t count_entries(const struct bat_map *map, uint32_t hot)
 static void add_calls(const struct bat_records *records, uint32_t table, struct own_calls *calls)
 {
     const struct bat_map *map = records->map;
-    const struct bat_function *function = &map->functions[table];
+    const struct bat_table *function = &map->tables[table];
     for (uint32_t i = 0; i < function->entry_count; i++) {
         uint32_t entry = function->first_entry + i;
         uint64_t address = function->address + map->output_offsets[entry];
@@ -162,7 +162,7 @@ static enum bat_code check_blocks(struct bat_records *records, uint32_t function
         return fail_memory(error);
     blocks.count = bat_map_blocks(records->map, table, blocks.noted, capacity);
     enum bat_code code = BAT_OK;
-    if (blocks.count < records->map->functions[table].input_block_count)
+    if (blocks.count < records->map->tables[table].input_block_count)
         code = bat_uncovered_blocks(&records->uncovered, function, &blocks.code, error);
     if (code == BAT_OK && blocks.code && blocks.code->count != 0)
         leave_out(records, &blocks, first, end);

@@ -26,9 +26,9 @@ uint32_t translation_parent(const struct translation *translation, uint32_t func
 {
     const struct bat_map *map = translation_map(translation);
     uint32_t table = translation->records->tables[function];
-    if (table == BAT_NONE || map->functions[table].parent == table)
+    if (table == BAT_NONE || map->tables[table].parent == table)
         return function;
-    uint64_t parent = map->functions[map->functions[table].parent].address;
+    uint64_t parent = map->tables[map->tables[table].parent].address;
     uint32_t found = translation_function(translation, parent);
     return found == BAT_NONE ? function : found;
 }
@@ -404,11 +404,10 @@ static enum bat_code find_tables(struct bat_records *records)
     uint32_t next = 0;
     for (uint32_t i = 0; i < records->function_count; i++) {
         uint64_t address = records->symbols[i].address;
-        while (next < bat_map_tables(map) &&
-               map->functions[map->by_address[next]].address < address)
+        while (next < bat_map_tables(map) && map->tables[map->by_address[next]].address < address)
             next++;
         bool found =
-            next < bat_map_tables(map) && map->functions[map->by_address[next]].address == address;
+            next < bat_map_tables(map) && map->tables[map->by_address[next]].address == address;
         records->tables[i] = found ? map->by_address[next] : BAT_NONE;
     }
     return BAT_OK;

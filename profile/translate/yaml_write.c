@@ -293,7 +293,7 @@ static enum bat_code write_function(struct yaml_writer *writer,
         write_function_head(writer, ranges, 0, block_counts ? block_counts[ranges->function] : 0);
         return BAT_OK;
     }
-    const struct bat_function *function = &writer->map->functions[table];
+    const struct bat_table *function = &writer->map->tables[table];
     uint32_t count;
     enum bat_code code = load_blocks(writer, table, &count);
     if (code != BAT_OK)

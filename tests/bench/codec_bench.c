@@ -125,8 +125,7 @@ static void check_results(const struct codec_bench *bench)
     expect(memcmp(other->secondary_entries, map->secondary_entries, map->secondary_count * 4ul) ==
                0,
            what);
-    expect(memcmp(other->functions, map->functions,
-                  bat_map_tables(map) * sizeof(*map->functions)) == 0,
+    expect(memcmp(other->tables, map->tables, bat_map_tables(map) * sizeof(*map->tables)) == 0,
            what);
     bat_map_free(other);
 }
@@ -134,7 +133,7 @@ static void check_results(const struct codec_bench *bench)
 static uint64_t map_bytes(const struct bat_map *map)
 {
     uint64_t tables = bat_map_tables(map);
-    return sizeof(*map) + tables * (sizeof(*map->functions) + sizeof(*map->by_address)) +
+    return sizeof(*map) + tables * (sizeof(*map->tables) + sizeof(*map->by_address)) +
            ((uint64_t)map->hot_count + 1 + map->cold_count) * sizeof(*map->fragments) +
            (uint64_t)map->entry_count *
                (sizeof(*map->output_offsets) + sizeof(*map->input_offsets)) +
@@ -161,7 +160,7 @@ static void print_note(const struct codec_bench *bench)
     const struct bat_map *map = bench->map;
     uint64_t falling = 0;
     for (uint32_t t = 0; t < bat_map_tables(map); t++) {
-        const struct bat_function *table = &map->functions[t];
+        const struct bat_table *table = &map->tables[t];
         for (uint32_t i = 1; i < table->block_count; i++) {
             const uint32_t *index = &map->block_indices[table->first_block + i];
             falling += index[0] < index[-1];

@@ -36,10 +36,10 @@ struct symbols {
 /* A table's symbol reaches to the next table. */
 static uint64_t table_size(const struct bat_map *map, uint32_t rank, uint64_t text_size)
 {
-    uint64_t start = map->functions[map->by_address[rank]].address;
+    uint64_t start = map->tables[map->by_address[rank]].address;
     uint64_t end = TEXT_ADDRESS + text_size;
     if (rank + 1 < bat_map_tables(map))
-        end = map->functions[map->by_address[rank + 1]].address;
+        end = map->tables[map->by_address[rank + 1]].address;
     return end - start;
 }
 
@@ -54,7 +54,7 @@ static bool make_symbols(const struct bat_map *map, uint64_t text_size, struct s
     symbols->strings_size = 1;
     for (uint32_t rank = 0; rank < tables; rank++) {
         uint32_t table = map->by_address[rank];
-        const struct bat_function *function = &map->functions[table];
+        const struct bat_table *function = &map->tables[table];
         symbols->table[rank + 1] = (Elf64_Sym){
             .st_name = (Elf64_Word)symbols->strings_size,
             .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC),

@@ -21,7 +21,7 @@ struct bat_map *unchecked_allocate(const struct bat_map *like)
 {
     struct bat_map *map = allocate(1, sizeof(*map));
     *map = (struct bat_map){
-        .functions = allocate(bat_map_tables(like), sizeof(*map->functions)),
+        .tables = allocate(bat_map_tables(like), sizeof(*map->tables)),
         .output_offsets = allocate(like->entry_count, sizeof(*map->output_offsets)),
         .input_offsets = allocate(like->entry_count, sizeof(*map->input_offsets)),
         .block_hashes = allocate(like->block_count, sizeof(*map->block_hashes)),
@@ -73,7 +73,7 @@ static inline uint64_t read_u64(const uint8_t **cursor)
 
 /* The entries of one table; returns the last output offset. */
 static inline uint64_t read_entries(const uint8_t **cursor, struct bat_map *map,
-                                    const struct bat_function *table)
+                                    const struct bat_table *table)
 {
     const uint8_t *at = *cursor;
     const uint8_t *bits = at;
@@ -106,7 +106,7 @@ static inline uint64_t read_entries(const uint8_t **cursor, struct bat_map *map,
 }
 
 /* Read a table from its number of entries on; the fields before it are read already. */
-static uint64_t read_body(const uint8_t **cursor, struct bat_map *map, struct bat_function *table)
+static uint64_t read_body(const uint8_t **cursor, struct bat_map *map, struct bat_table *table)
 {
     table->entry_count = (uint32_t)read_uleb(cursor);
     table->equal_count = (uint32_t)read_uleb(cursor);
@@ -117,7 +117,7 @@ static uint64_t read_body(const uint8_t **cursor, struct bat_map *map, struct ba
     return table->address + last;
 }
 
-static void read_secondary(const uint8_t **cursor, struct bat_map *map, struct bat_function *table)
+static void read_secondary(const uint8_t **cursor, struct bat_map *map, struct bat_table *table)
 {
     uint32_t offset = 0;
     table->first_secondary = map->secondary_count;
@@ -136,8 +136,8 @@ void unchecked_decode(const uint8_t *section, struct bat_map *map)
     map->secondary_count = 0;
     map->hot_count = (uint32_t)read_uleb(&at);
     for (uint32_t i = 0; i < map->hot_count; i++) {
-        struct bat_function *table = &map->functions[i];
-        *table = (struct bat_function){.address = address + read_uleb(&at), .parent = i};
+        struct bat_table *table = &map->tables[i];
+        *table = (struct bat_table){.address = address + read_uleb(&at), .parent = i};
         table->hash = read_u64(&at);
         table->input_block_count = (uint32_t)read_uleb(&at);
         table->secondary_count = (uint32_t)read_uleb(&at);
@@ -147,8 +147,8 @@ void unchecked_decode(const uint8_t *section, struct bat_map *map)
     map->cold_count = (uint32_t)read_uleb(&at);
     uint64_t hot_index = 0;
     for (uint32_t i = 0; i < map->cold_count; i++) {
-        struct bat_function *table = &map->functions[map->hot_count + i];
-        *table = (struct bat_function){.address = address + read_uleb(&at)};
+        struct bat_table *table = &map->tables[map->hot_count + i];
+        *table = (struct bat_table){.address = address + read_uleb(&at)};
         hot_index += read_uleb(&at);
         table->parent = (uint32_t)hot_index;
         table->skew = (uint32_t)read_uleb(&at);

@@ -36,7 +36,7 @@ static bool same(const void *left, const void *right, uint64_t count, size_t siz
 }
 
 /* The start of an empty range does not matter. */
-static struct bat_function without_empty_ranges(struct bat_function table)
+static struct bat_table without_empty_ranges(struct bat_table table)
 {
     if (table.entry_count == 0)
         table.first_entry = 0;
@@ -47,10 +47,10 @@ static struct bat_function without_empty_ranges(struct bat_function table)
     return table;
 }
 
-static bool same_tables(const struct bat_function *left, const struct bat_function *right)
+static bool same_tables(const struct bat_table *left, const struct bat_table *right)
 {
-    struct bat_function a = without_empty_ranges(*left);
-    struct bat_function b = without_empty_ranges(*right);
+    struct bat_table a = without_empty_ranges(*left);
+    struct bat_table b = without_empty_ranges(*right);
     return memcmp(&a, &b, sizeof(a)) == 0;
 }
 
@@ -66,7 +66,7 @@ void fuzz_expect_equal_maps(const struct bat_map *left, const struct bat_map *ri
                 "both maps have the same counts");
     uint32_t tables = bat_map_tables(left);
     for (uint32_t i = 0; i < tables; i++)
-        fuzz_expect(same_tables(&left->functions[i], &right->functions[i]),
+        fuzz_expect(same_tables(&left->tables[i], &right->tables[i]),
                     "both maps have the same tables");
     fuzz_expect(same(left->by_address, right->by_address, tables, 4) &&
                     same(left->fragment_start, right->fragment_start, left->hot_count + 1ull, 4) &&

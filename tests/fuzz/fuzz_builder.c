@@ -152,7 +152,7 @@ static int compare_entries(const void *left, const void *right)
 }
 
 /* The entries of table `handle` are entries [0, n) of the map's table, in order. */
-static void expect_entries(const struct bat_map *map, const struct bat_function *function,
+static void expect_entries(const struct bat_map *map, const struct bat_table *function,
                            const struct told *told, uint32_t handle)
 {
     uint32_t entry = 0;
@@ -178,7 +178,7 @@ static void expect_entries(const struct bat_map *map, const struct bat_function 
                 "nothing is added");
 }
 
-static void expect_secondary(const struct bat_map *map, const struct bat_function *function,
+static void expect_secondary(const struct bat_map *map, const struct bat_table *function,
                              const struct told *told, uint32_t handle)
 {
     uint32_t found = 0;
@@ -198,7 +198,7 @@ static void expect_secondary(const struct bat_map *map, const struct bat_functio
 static uint32_t table_of(const struct bat_map *map, uint64_t address)
 {
     uint32_t at = 0;
-    while (at < bat_map_tables(map) && map->functions[at].address != address)
+    while (at < bat_map_tables(map) && map->tables[at].address != address)
         at++;
     fuzz_expect(at < bat_map_tables(map), "every table is in the map");
     return at;
@@ -215,9 +215,9 @@ static void expect_told(const struct bat_map *map, struct told *told)
         fuzz_expect(bat_map_table_at(map, table->address) ==
                         (bat_map_is_unemitted(map, at) ? BAT_NONE : at),
                     "every table is found at its address, but for those that BOLT did not emit");
-        const struct bat_function *function = &map->functions[at];
+        const struct bat_table *function = &map->tables[at];
         fuzz_expect(function->hash == table->hash, "a function keeps its hash");
-        fuzz_expect(map->functions[function->parent].address == told->tables[table->parent].address,
+        fuzz_expect(map->tables[function->parent].address == told->tables[table->parent].address,
                     "a fragment keeps its parent");
         expect_entries(map, function, told, i);
         expect_secondary(map, function, told, i);

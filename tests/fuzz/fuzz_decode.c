@@ -11,7 +11,7 @@
 #define OFFSETS_MAX 24u
 #define BLOCKS_MAX 4096u
 
-static uint32_t last_output(const struct bat_map *map, const struct bat_function *table)
+static uint32_t last_output(const struct bat_map *map, const struct bat_table *table)
 {
     if (table->entry_count == 0)
         return 0;
@@ -20,7 +20,7 @@ static uint32_t last_output(const struct bat_map *map, const struct bat_function
 
 static void translate(const struct bat_map *map, uint32_t table, uint64_t offset)
 {
-    const struct bat_function *function = &map->functions[table];
+    const struct bat_table *function = &map->tables[table];
     uint64_t source = bat_map_translate(map, table, offset, true);
     uint64_t target = bat_map_translate(map, table, offset, false);
     bool is_before =
@@ -46,7 +46,7 @@ static void walk(const struct bat_map *map, uint32_t table, uint64_t from, uint6
     uint32_t count = 0;
     while (bat_fallthrough_next(&steps, &pair)) {
         count++;
-        fuzz_expect(count <= map->functions[table].block_count,
+        fuzz_expect(count <= map->tables[table].block_count,
                     "a trace has fewer fall-throughs than its table has blocks");
     }
     fuzz_expect(from < to || count == 0, "a trace that goes back has no fall-throughs");
@@ -71,7 +71,7 @@ static void list_blocks(const struct bat_map *map, uint32_t table)
 
 static void look_up_in(const struct bat_map *map, uint32_t table)
 {
-    const struct bat_function *function = &map->functions[table];
+    const struct bat_table *function = &map->tables[table];
     uint32_t found = bat_map_is_unemitted(map, table) ? BAT_NONE : table;
     fuzz_expect(bat_map_table_at(map, function->address) == found,
                 "a table is found at its own address");
@@ -108,7 +108,7 @@ static void expect_place(const struct bat_map *map, const struct bat_map_query *
     uint32_t table = bat_map_table_containing(map, address);
     fuzz_expect(place->table == table && place->function == bat_map_parent(map, table),
                 "a place is in the table that holds the address");
-    uint64_t start = table == BAT_NONE ? 0 : map->functions[table].address;
+    uint64_t start = table == BAT_NONE ? 0 : map->tables[table].address;
     fuzz_expect(place->offset ==
                     bat_map_translate(map, table, address - start, query->is_branch_source),
                 "a place has the translated offset");
@@ -121,7 +121,7 @@ static void ask_for_places(const struct bat_map *map)
     struct bat_map_place places[4 * TABLES_MAX];
     size_t count = 0;
     for (uint32_t i = 0; i < bat_map_tables(map) && i < TABLES_MAX; i++) {
-        const struct bat_function *function = &map->functions[i];
+        const struct bat_table *function = &map->tables[i];
         const uint64_t offsets[4] = {0, last_output(map, function), UINT64_MAX, 1};
         for (uint32_t j = 0; j < 4; j++)
             queries[count++] = (struct bat_map_query){
@@ -144,8 +144,8 @@ static void look_up(const struct bat_map *map)
     for (uint32_t i = 0; i < tables && i < TABLES_MAX; i++)
         look_up_in(map, i);
     for (uint32_t i = 1; i < tables; i++)
-        fuzz_expect(map->functions[map->by_address[i - 1]].address <
-                        map->functions[map->by_address[i]].address,
+        fuzz_expect(map->tables[map->by_address[i - 1]].address <
+                        map->tables[map->by_address[i]].address,
                     "by_address ascends");
     ask_for_places(map);
     bat_map_table_containing(map, 0);

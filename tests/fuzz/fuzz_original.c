@@ -40,7 +40,7 @@ static void change_map(struct bat_map *map, struct fuzz_bytes *bytes)
             map->input_offsets[entry] = value << 1 | (map->input_offsets[entry] & 1);
     }
     for (uint32_t i = 0; i < bat_map_tables(map); i++)
-        qsort(map->output_offsets + map->functions[i].first_entry, map->functions[i].entry_count,
+        qsort(map->output_offsets + map->tables[i].first_entry, map->tables[i].entry_count,
               sizeof(*map->output_offsets), compare_offsets);
 }
 
@@ -54,8 +54,7 @@ static uint64_t choose_address(const struct bat_original *original, struct fuzz_
         return fuzz_take(bytes, 4);
     const struct bat_map *map = original->binary->map;
     if (kind < 128) {
-        const struct bat_function *table =
-            &map->functions[fuzz_take(bytes, 1) % bat_map_tables(map)];
+        const struct bat_table *table = &map->tables[fuzz_take(bytes, 1) % bat_map_tables(map)];
         if (table->entry_count == 0)
             return table->address;
         uint32_t entry = (uint32_t)fuzz_take(bytes, 1) % table->entry_count;

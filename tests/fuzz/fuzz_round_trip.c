@@ -72,9 +72,9 @@ static void canonicalize(struct bat_map *map)
 static void compare_look_ups(const struct bat_map *old, const struct bat_map *upgraded,
                              uint32_t table)
 {
-    const struct bat_function *function = &old->functions[table];
-    fuzz_expect(function->address == upgraded->functions[table].address &&
-                    function->parent == upgraded->functions[table].parent,
+    const struct bat_table *function = &old->tables[table];
+    fuzz_expect(function->address == upgraded->tables[table].address &&
+                    function->parent == upgraded->tables[table].parent,
                 "an upgraded table has its address and its parent");
     for (uint32_t i = 0; i < function->entry_count; i++) {
         uint64_t offset = old->output_offsets[function->first_entry + i];

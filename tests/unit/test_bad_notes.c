@@ -94,7 +94,7 @@ static void look_up_everything(const struct bat_map *map)
 {
     static struct bat_block blocks[256];
     for (uint32_t table = 0; table < bat_map_tables(map); table++) {
-        const struct bat_function *function = &map->functions[table];
+        const struct bat_table *function = &map->tables[table];
         uint32_t found = bat_map_is_unemitted(map, table) ? BAT_NONE : table;
         assert_int_equal(bat_map_table_at(map, function->address), found);
         assert_int_equal(bat_map_table_containing(map, function->address), found);
@@ -126,7 +126,7 @@ static void check_canonical_form(struct bat_map *map)
     if (bat_decode(bytes, size, &options, &again, &error) != BAT_OK)
         fail_msg("%s: %s", tally.name, error.message);
     for (uint32_t i = 0; i < bat_map_tables(map); i++)
-        assert_int_equal(again->functions[i].parent, map->functions[i].parent);
+        assert_int_equal(again->tables[i].parent, map->tables[i].parent);
     bat_map_free(again);
     free(bytes);
 }

@@ -456,7 +456,7 @@ static void check_parent(const struct test_symbol *symbols, size_t count, uint64
     char *path = write_elf(symbols, count, note, size);
     struct bat_binary binary = open_fine(path);
     const struct bat_map *map = binary.map;
-    assert_int_equal(map->functions[bat_map_parent(map, 3)].address, parent);
+    assert_int_equal(map->tables[bat_map_parent(map, 3)].address, parent);
     assert_int_equal(map->hot_index, form);
     assert_int_equal(map->hot_index_ambiguous, ambiguous);
     uint8_t *again = NULL;

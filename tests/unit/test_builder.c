@@ -133,10 +133,10 @@ static void test_worked_example(void **state)
         struct bat_map *map = finish(builder, round ? BAT_HOT_INDEX_MERGED : BAT_HOT_INDEX_TABLE);
         for (uint32_t i = 0; i < 4; i++)
             assert_entries(map, i, tables[i].entries, tables[i].count);
-        assert_int_equal(map->functions[WORK].equal_count, 2);
-        assert_int_equal(map->functions[WORK_COLD].skew, 0x27);
-        assert_int_equal(map->functions[WORK_COLD].equal_count, 3);
-        assert_int_equal(map->functions[WORK_COLD].parent, WORK);
+        assert_int_equal(map->tables[WORK].equal_count, 2);
+        assert_int_equal(map->tables[WORK_COLD].skew, 0x27);
+        assert_int_equal(map->tables[WORK_COLD].equal_count, 3);
+        assert_int_equal(map->tables[WORK_COLD].parent, WORK);
         struct note_bytes note = note_from_file(round ? EXAMPLE_NOTE_BOLT_19 : EXAMPLE_NOTE);
         assert_encodes(map, &note);
         bat_map_free(map);
@@ -208,7 +208,7 @@ static void test_secondary_entry_points(void **state)
     assert_int_equal(map->secondary_count, 6);
     assert_memory_equal(map->secondary_entries, expected, sizeof(expected));
     assert_int_equal(bat_map_secondary_id(map, 0, 9), 3);
-    assert_int_equal(map->functions[1].secondary_count, 0);
+    assert_int_equal(map->tables[1].secondary_count, 0);
     assert_int_equal(bat_map_secondary_id(map, 2, 3), 2);
     assert_int_equal(none, 2); /* handles count up from 0 */
     bat_map_free(map);
@@ -237,13 +237,13 @@ static void test_many_tables(void **state)
     assert_int_equal(map->cold_count, TABLES);
     for (uint32_t i = 0; i < TABLES; i++) {
         uint32_t added = TABLES - 1 - i;
-        const struct bat_function *table = &map->functions[i];
+        const struct bat_table *table = &map->tables[i];
         assert_int_equal(table->address, 0x10000 - 0x10 * added);
         assert_int_equal(table->hash, added);
         assert_int_equal(table->input_block_count, added);
         assert_int_equal(table->equal_count, 3);
         assert_int_equal(map->block_hashes[table->first_block + 2], added);
-        const struct bat_function *fragment = &map->functions[TABLES + i];
+        const struct bat_table *fragment = &map->tables[TABLES + i];
         assert_int_equal(fragment->address, 0x8008 - 0x10 * added);
         assert_int_equal(fragment->parent, TABLES - 1 - added / 2);
         assert_int_equal(fragment->skew, added + 4); /* not 0, the first entry being at 4 */
@@ -268,14 +268,14 @@ static void test_limits(void **state)
     add_entry(builder, fragment, &branch);
     assert_int_equal(bat_builder_add_secondary(builder, first, UINT32_MAX, NULL), BAT_OK);
     struct bat_map *map = finish(builder, BAT_HOT_INDEX_TABLE);
-    assert_int_equal(map->functions[0].address, UINT64_MAX);
-    assert_int_equal(map->functions[0].hash, UINT64_MAX);
-    assert_int_equal(map->functions[0].input_block_count, UINT32_MAX);
+    assert_int_equal(map->tables[0].address, UINT64_MAX);
+    assert_int_equal(map->tables[0].hash, UINT64_MAX);
+    assert_int_equal(map->tables[0].input_block_count, UINT32_MAX);
     assert_entries(map, 0, &largest, 1);
     assert_entries(map, 1, &branch, 1);
     /* 0xffffffff + 0x7fffffff is not 0x7fffffff modulo 2^32. */
-    assert_int_equal(map->functions[1].skew, 0x7fffffff);
-    assert_int_equal(map->functions[1].equal_count, 0);
+    assert_int_equal(map->tables[1].skew, 0x7fffffff);
+    assert_int_equal(map->tables[1].equal_count, 0);
     bat_map_free(map);
     bat_builder_free(builder);
 }
@@ -292,8 +292,8 @@ static void test_stray_entry(void **state)
     for (size_t i = 0; i < COUNT(entries); i++)
         add_entry(builder, fragment, &entries[i]);
     struct bat_map *map = finish(builder, BAT_HOT_INDEX_TABLE);
-    assert_int_equal(map->functions[1].skew, 0x3b);
-    assert_int_equal(map->functions[1].equal_count, 3);
+    assert_int_equal(map->tables[1].skew, 0x3b);
+    assert_int_equal(map->tables[1].equal_count, 3);
     bat_map_free(map);
     bat_builder_free(builder);
 }

@@ -50,7 +50,7 @@ static void test_padding(void **state)
         assert_int_equal(note.size, 20 + (sizes[i] + 3) / 4 * 4);
         struct bat_map *map = decode_note(&note, BAT_HOT_INDEX_AUTO);
         assert_int_equal(map->hot_count, 1);
-        assert_int_equal(map->functions[0].address, addresses[i]);
+        assert_int_equal(map->tables[0].address, addresses[i]);
         bat_map_free(map);
 
         const uint8_t *description = NULL;
@@ -142,7 +142,7 @@ static void test_padding_is_zeros(void **state)
 
 /* --- The notes of BAT.md 13 ---------------------------------------------------------------- */
 
-static void assert_header(const struct bat_function *table, const struct bat_function *expected)
+static void assert_header(const struct bat_table *table, const struct bat_table *expected)
 {
     assert_int_equal(table->address, expected->address);
     assert_int_equal(table->hash, expected->hash);
@@ -156,7 +156,7 @@ static void assert_header(const struct bat_function *table, const struct bat_fun
 
 static void assert_worked_example(const struct bat_map *map)
 {
-    static const struct bat_function headers[] = {
+    static const struct bat_table headers[] = {
         [LEAF] = {.address = 0x800000,
                   .hash = 0x96a1c40a63f0b78d,
                   .input_block_count = 1,
@@ -184,7 +184,7 @@ static void assert_worked_example(const struct bat_map *map)
     assert_int_equal(map->hot_count, 3);
     assert_int_equal(map->cold_count, 1);
     for (uint32_t i = 0; i < 4; i++) {
-        assert_header(&map->functions[i], &headers[i]);
+        assert_header(&map->tables[i], &headers[i]);
         assert_int_equal(map->by_address[i], by_address[i]);
     }
     assert_entries(map, LEAF, leaf_entries, COUNT(leaf_entries));
@@ -222,7 +222,7 @@ static void test_worked_example_by_bolt_19(void **state)
     bat_map_free(map);
 
     map = decode_note(&note, BAT_HOT_INDEX_TABLE);
-    assert_int_equal(map->functions[WORK_COLD].parent, START);
+    assert_int_equal(map->tables[WORK_COLD].parent, START);
     assert_int_equal(map->hot_index, BAT_HOT_INDEX_TABLE);
     bat_map_free(map);
 }
@@ -241,7 +241,7 @@ static void test_stray_entry(void **state)
     struct bat_map *map = decode_note(&note, BAT_HOT_INDEX_AUTO);
     assert_int_equal(map->hot_count, 3);
     assert_int_equal(map->cold_count, 1);
-    const struct bat_function *fragment = &map->functions[3];
+    const struct bat_table *fragment = &map->tables[3];
     assert_int_equal(fragment->address, 0x800040);
     assert_int_equal(fragment->skew, 0x3b);
     assert_int_equal(fragment->equal_count, 4);
@@ -353,7 +353,7 @@ static struct note_bytes everything_but(uint32_t replaced, const char *by, bool 
 
 static void assert_everything(const struct bat_map *map)
 {
-    static const struct bat_function headers[] = {
+    static const struct bat_table headers[] = {
         {.address = 0x1000,
          .hash = 0x8111111111111111,
          .input_block_count = 3,
@@ -382,7 +382,7 @@ static void assert_everything(const struct bat_map *map)
     };
     assert_int_equal(map->hot_count, 2);
     for (uint32_t i = 0; i < 3; i++)
-        assert_header(&map->functions[i], &headers[i]);
+        assert_header(&map->tables[i], &headers[i]);
     assert_entries(map, 0, first, COUNT(first));
     assert_entries(map, 1, second, COUNT(second));
     assert_entries(map, 2, fragment, COUNT(fragment));
@@ -406,8 +406,8 @@ static void test_everything(void **state)
     assert_int_equal(map->cold_count, 2);
     assert_everything(map);
     /* The running address went on from 0x2006 (BAT.md 4). */
-    assert_int_equal(map->functions[3].address, 0x2006 + 0x7ffffffffULL);
-    assert_int_equal(map->functions[3].entry_count, 64);
+    assert_int_equal(map->tables[3].address, 0x2006 + 0x7ffffffffULL);
+    assert_int_equal(map->tables[3].entry_count, 64);
     bat_map_free(map);
 }
 
@@ -595,7 +595,7 @@ static void test_number_of_blocks(void **state)
 {
     (void)state;
     struct bat_map *map = decode_description(HOT "ffffffff0f 00 00 00 00");
-    assert_int_equal(map->functions[0].input_block_count, UINT32_MAX);
+    assert_int_equal(map->tables[0].input_block_count, UINT32_MAX);
     bat_map_free(map);
     assert_description_fails(HOT "8080808010 00 00 00 00", BAT_ERR_RANGE, 10);
     assert_description_fails(HOT "ffffffffffffffffff01 00 00 00 00", BAT_ERR_RANGE, 10);
@@ -608,7 +608,7 @@ static void test_secondary_entry_points(void **state)
     struct bat_map *map = decode_description(HOT "00 05 00 00 1e fdffffff0f 00 e4ffffff0f "
                                                  "ffffffff0f 00");
     static const uint32_t expected[] = {0x1e, 0x1b, 0x1b, 0xffffffff, 0xfffffffe};
-    assert_int_equal(map->functions[0].secondary_count, 5);
+    assert_int_equal(map->tables[0].secondary_count, 5);
     assert_memory_equal(map->secondary_entries, expected, sizeof(expected));
     bat_map_free(map);
     assert_description_fails(HOT "00 02 00 00 1e 8080808010 00", BAT_ERR_RANGE, 15);
@@ -635,9 +635,9 @@ static void test_many_secondary_entry_points(void **state)
     struct bat_map *map = decode_note(&note, BAT_HOT_INDEX_AUTO);
     assert_int_equal(map->secondary_count, 303);
     for (uint32_t table = 0; table < 3; table++) {
-        assert_int_equal(map->functions[table].secondary_count, 100 + table);
+        assert_int_equal(map->tables[table].secondary_count, 100 + table);
         for (uint32_t i = 0; i < 100 + table; i++)
-            assert_int_equal(map->secondary_entries[map->functions[table].first_secondary + i],
+            assert_int_equal(map->secondary_entries[map->tables[table].first_secondary + i],
                              (table + 1) * (i + 1));
     }
     assert_map_is_sound(map);
@@ -653,8 +653,8 @@ static void test_addresses(void **state)
     /* The largest address there is, and a cold fragment below: -0x7fffffff, in ten bytes. */
     struct bat_map *map = decode_description("01 ffffffffffffffffff01 " EMPTY_HOT
                                              "01 81808080f8ffffffff01 00 00 00 00");
-    assert_int_equal(map->functions[0].address, UINT64_MAX);
-    assert_int_equal(map->functions[1].address, UINT64_MAX - 0x7fffffff);
+    assert_int_equal(map->tables[0].address, UINT64_MAX);
+    assert_int_equal(map->tables[1].address, UINT64_MAX - 0x7fffffff);
     assert_int_equal(map->by_address[0], 1);
     assert_int_equal(map->by_address[1], 0);
     bat_map_free(map);
@@ -666,10 +666,10 @@ static void test_addresses(void **state)
      */
     map = decode_description("02 80feffffffffffffff01 0000000000000000 00 00 01 01 01 8004 "
                              "80fdffffffffffffff01 " EMPTY_HOT "01 8201 00 00 00 00");
-    assert_int_equal(map->functions[0].address, UINT64_MAX - 0xff);
+    assert_int_equal(map->tables[0].address, UINT64_MAX - 0xff);
     assert_int_equal(map->output_offsets[0], 0x200);
-    assert_int_equal(map->functions[1].address, UINT64_MAX - 0x7f);
-    assert_int_equal(map->functions[2].address, 2);
+    assert_int_equal(map->tables[1].address, UINT64_MAX - 0x7f);
+    assert_int_equal(map->tables[2].address, 2);
     assert_map_is_sound(map);
     bat_map_free(map);
 }
@@ -702,7 +702,7 @@ static void test_skew(void **state)
     (void)state;
     /* Any skew of 32 bits, also where there is no prefix for it (BAT.md 7.1). */
     struct bat_map *map = decode_description("01 00 " EMPTY_HOT "01 01 00 ffffffff0f 00 00");
-    assert_int_equal(map->functions[1].skew, UINT32_MAX);
+    assert_int_equal(map->tables[1].skew, UINT32_MAX);
     bat_map_free(map);
     assert_description_fails("01 00 " EMPTY_HOT "01 01 00 8080808010 00 00", BAT_ERR_RANGE, 17);
 }
@@ -725,7 +725,7 @@ static void test_hot_index_deltas(void **state)
     finish_note(&note);
     struct bat_map *map = decode_note(&note, BAT_HOT_INDEX_AUTO);
     for (uint32_t i = 0; i < COUNT(parents); i++)
-        assert_int_equal(map->functions[3 + i].parent, parents[i]);
+        assert_int_equal(map->tables[3 + i].parent, parents[i]);
     /* All fragments lie above: the merged reading gives the same, so there is no doubt. */
     assert_false(map->hot_index_ambiguous);
     assert_map_is_sound(map);
@@ -1100,7 +1100,7 @@ static void check_random_table(const struct random_table *table, unsigned tail)
         return;
     }
     struct bat_map *map = decode_note(&note, BAT_HOT_INDEX_AUTO);
-    assert_int_equal(map->functions[1].equal_count, table->equal);
+    assert_int_equal(map->tables[1].equal_count, table->equal);
     assert_entries(map, 1, table->entries, table->count);
     bat_map_free(map);
 }

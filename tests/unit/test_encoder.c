@@ -24,7 +24,7 @@
  */
 struct hand_map {
     struct bat_map map;
-    struct bat_function functions[3];
+    struct bat_table functions[3];
     uint32_t by_address[3];
     uint32_t output_offsets[7];
     uint32_t input_offsets[7];
@@ -101,7 +101,7 @@ static const struct hand_map sound_map = {
 
 static void connect(struct hand_map *hand)
 {
-    hand->map.functions = hand->functions;
+    hand->map.tables = hand->functions;
     hand->map.by_address = hand->by_address;
     hand->map.output_offsets = hand->output_offsets;
     hand->map.input_offsets = hand->input_offsets;
@@ -178,18 +178,18 @@ static void test_merged_hot_index(void **state)
  */
 
 /* One hot function at address 0 with these entries; the map borrows the arrays. */
-static struct bat_map map_of_arrays(struct bat_function *function, uint32_t *by_address,
+static struct bat_map map_of_arrays(struct bat_table *function, uint32_t *by_address,
                                     uint32_t *output, uint32_t *input, uint32_t entries,
                                     uint64_t *hashes, uint32_t *indices, uint32_t blocks)
 {
-    *function = (struct bat_function){.entry_count = entries, .block_count = blocks};
+    *function = (struct bat_table){.entry_count = entries, .block_count = blocks};
     *by_address = 0;
     return (struct bat_map){.version = BAT_VERSION_3,
                             .hot_index = BAT_HOT_INDEX_TABLE,
                             .hot_count = 1,
                             .entry_count = entries,
                             .block_count = blocks,
-                            .functions = function,
+                            .tables = function,
                             .by_address = by_address,
                             .output_offsets = output,
                             .input_offsets = input,
@@ -200,7 +200,7 @@ static struct bat_map map_of_arrays(struct bat_function *function, uint32_t *by_
 static void test_largest_numbers(void **state)
 {
     (void)state;
-    struct bat_function function;
+    struct bat_table function;
     uint32_t by_address;
     uint32_t secondary[] = {0xffffffff, 0, 0xfffffffd};
     uint32_t output[] = {0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff};
@@ -236,7 +236,7 @@ enum { LONG_TABLES = 64, LONG_ENTRIES = 15, LONG_SECONDARIES = 40 };
 
 struct long_map {
     struct bat_map map;
-    struct bat_function functions[2 * LONG_TABLES];
+    struct bat_table functions[2 * LONG_TABLES];
     uint32_t by_address[2 * LONG_TABLES];
     uint32_t output[LONG_ENTRIES];
     uint32_t input[LONG_ENTRIES];
@@ -257,8 +257,8 @@ static void fill_long_map(struct long_map *longest)
     for (uint32_t i = 0; i < LONG_SECONDARIES; i++)
         longest->secondary[i] = i % 2 ? 0 : 0x80000000;
     for (uint32_t i = 0; i < 2 * LONG_TABLES; i++) {
-        struct bat_function *table = &longest->functions[i];
-        *table = (struct bat_function){
+        struct bat_table *table = &longest->functions[i];
+        *table = (struct bat_table){
             .address = i + 1, .entry_count = LONG_ENTRIES, .block_count = LONG_ENTRIES};
         longest->by_address[i] = i;
         if (i < LONG_TABLES) {
@@ -277,7 +277,7 @@ static void fill_long_map(struct long_map *longest)
                                     .entry_count = LONG_ENTRIES,
                                     .block_count = LONG_ENTRIES,
                                     .secondary_count = LONG_SECONDARIES,
-                                    .functions = longest->functions,
+                                    .tables = longest->functions,
                                     .by_address = longest->by_address,
                                     .output_offsets = longest->output,
                                     .input_offsets = longest->input,
@@ -299,9 +299,9 @@ static void test_longest_note(void **state)
     assert_int_equal(again->entry_count, 2 * LONG_TABLES * LONG_ENTRIES);
     for (uint32_t i = 0; i < 2 * LONG_TABLES; i++) {
         const size_t first = (size_t)i * LONG_ENTRIES;
-        assert_int_equal(again->functions[i].address, i + 1);
-        assert_int_equal(again->functions[i].parent, longest.functions[i].parent);
-        assert_int_equal(again->functions[i].skew, longest.functions[i].skew);
+        assert_int_equal(again->tables[i].address, i + 1);
+        assert_int_equal(again->tables[i].parent, longest.functions[i].parent);
+        assert_int_equal(again->tables[i].skew, longest.functions[i].skew);
         assert_memory_equal(again->output_offsets + first, longest.output, sizeof(longest.output));
         assert_memory_equal(again->input_offsets + first, longest.input, sizeof(longest.input));
         assert_memory_equal(again->block_indices + first, longest.indices, sizeof(longest.indices));
@@ -324,7 +324,7 @@ static void test_branch_bits(void **state)
         output[i] = i;
         input[i] = i % 5 == 0 ? BLOCK(i) : BRANCH(i); /* blocks 0, 5, 10, 15 */
     }
-    struct bat_function function;
+    struct bat_table function;
     uint32_t by_address;
     struct bat_map map =
         map_of_arrays(&function, &by_address, output, input, 18, hashes, indices, 4);
@@ -347,7 +347,7 @@ static void test_prefix_modulo(void **state)
     struct bat_map *map = decode_note(&note, BAT_HOT_INDEX_AUTO);
     assert_encodes(map, &note);
     bat_map_canonicalize(map);
-    assert_int_equal(map->functions[3].equal_count, 4);
+    assert_int_equal(map->tables[3].equal_count, 4);
     assert_encodes(map, &note);
     bat_map_free(map);
 }
@@ -356,7 +356,7 @@ static void test_prefix_modulo(void **state)
 static void test_no_arrays(void **state)
 {
     (void)state;
-    struct bat_function function;
+    struct bat_table function;
     uint32_t by_address;
     struct bat_map map = map_of_arrays(&function, &by_address, NULL, NULL, 0, NULL, NULL, 0);
     assert_encodes_to(&map, "01 00 0000000000000000 00 00 00 00 00");
@@ -425,13 +425,13 @@ static void test_order_of_tables(void **state)
     hand.by_address[1] = 2;
     assert_encoding_fails(&hand.map, BAT_ERR_ORDER);
     /* Two fragments. */
-    struct bat_function functions[] = {{.address = 1}, {.address = 5}, {.address = 5}};
+    struct bat_table functions[] = {{.address = 1}, {.address = 5}, {.address = 5}};
     uint32_t by_address[] = {0, 1, 2};
     const struct bat_map map = {.version = BAT_VERSION_3,
                                 .hot_index = BAT_HOT_INDEX_TABLE,
                                 .hot_count = 1,
                                 .cold_count = 2,
-                                .functions = functions,
+                                .tables = functions,
                                 .by_address = by_address};
     assert_encoding_fails(&map, BAT_ERR_ORDER);
     functions[2].address = 4;
@@ -516,7 +516,7 @@ static void test_blocks_missing(void **state)
     (void)state;
     uint32_t output[64] = {0};
     uint32_t input[64] = {0};
-    struct bat_function function;
+    struct bat_table function;
     uint32_t by_address;
     const struct bat_map map =
         map_of_arrays(&function, &by_address, output, input, 64, NULL, NULL, 0);
@@ -560,7 +560,7 @@ static void test_worked_example(void **state)
     assert_encodes(map, &by_bolt_19);
     /* Hot indices read in the other way are encoded to the same bytes. */
     assert_int_equal(bat_map_set_hot_index(map, BAT_HOT_INDEX_TABLE, NULL), BAT_OK);
-    assert_int_equal(map->functions[WORK_COLD].parent, START);
+    assert_int_equal(map->tables[WORK_COLD].parent, START);
     assert_encodes(map, &by_bolt_19);
     bat_map_free(map);
 }
@@ -608,18 +608,18 @@ static void test_canonicalize(void **state)
     assert_encodes(map, &note);
     /* 1 -> 1, 2 -> 2, then 4 -> 5; a prefix of two. 1 -> 5, 2 -> 8: skew 5, no prefix. */
     bat_map_canonicalize(map);
-    assert_int_equal(map->functions[0].equal_count, 2);
-    assert_int_equal(map->functions[0].skew, 0);
-    assert_int_equal(map->functions[1].skew, 5);
-    assert_int_equal(map->functions[1].equal_count, 0);
-    assert_int_equal(map->functions[2].skew, 0);
-    assert_int_equal(map->functions[1].parent, 0);
+    assert_int_equal(map->tables[0].equal_count, 2);
+    assert_int_equal(map->tables[0].skew, 0);
+    assert_int_equal(map->tables[1].skew, 5);
+    assert_int_equal(map->tables[1].equal_count, 0);
+    assert_int_equal(map->tables[2].skew, 0);
+    assert_int_equal(map->tables[1].parent, 0);
     assert_encodes_to(map, "01 8020" H "00 00 03 02 03 01 01 02 06"
                            "02 fdefffffffffffffff01 00 05 02 00 01 0b 01 06"
                            "   10 00 00 00 00");
     /* A second call changes nothing. */
     bat_map_canonicalize(map);
-    assert_int_equal(map->functions[0].equal_count, 2);
+    assert_int_equal(map->tables[0].equal_count, 2);
     bat_map_free(map);
 }
 

@@ -79,7 +79,7 @@ static void assert_reading(const struct note_bytes *note, enum bat_hot_index wan
     struct bat_map *map = decode_note(note, wanted);
     assert_int_equal(map->hot_index, form);
     assert_int_equal(map->hot_index_ambiguous, is_ambiguous);
-    assert_int_equal(map->functions[map->hot_count].parent, parent);
+    assert_int_equal(map->tables[map->hot_count].parent, parent);
     assert_map_is_sound(map);
     bat_map_free(map);
 }
@@ -327,14 +327,14 @@ static void test_set_back_and_forth(void **state)
 static void assert_set_fails(struct bat_map *map, unsigned form, enum bat_code code)
 {
     const enum bat_hot_index before = map->hot_index;
-    const uint32_t parent = map->functions[map->hot_count].parent;
+    const uint32_t parent = map->tables[map->hot_count].parent;
     struct bat_error error = {0};
     assert_int_equal(bat_map_set_hot_index(map, (enum bat_hot_index)form, &error), code);
     assert_int_equal(error.code, code);
     assert_non_null(strstr(error.message, "expected "));
     assert_int_equal(bat_map_set_hot_index(map, (enum bat_hot_index)form, NULL), code);
     assert_int_equal(map->hot_index, before);
-    assert_int_equal(map->functions[map->hot_count].parent, parent);
+    assert_int_equal(map->tables[map->hot_count].parent, parent);
     assert_map_is_sound(map);
 }
 
@@ -425,7 +425,7 @@ static void assert_parents(const struct layout *layout, const struct bat_map *ma
 {
     assert_int_equal(map->hot_index, form);
     for (uint32_t i = 0; i < layout->cold_count; i++)
-        assert_int_equal(map->functions[map->hot_count + i].parent,
+        assert_int_equal(map->tables[map->hot_count + i].parent,
                          parent_by_the_text(layout, form, layout->cold[i].number));
     assert_map_is_sound(map);
 }

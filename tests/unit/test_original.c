@@ -76,8 +76,8 @@ static void test_names_lead_to_the_same_function(void **state)
     assert_int_equal(bat_binary_table_names(&binary, &names, NULL), BAT_OK);
     for (uint32_t table = 0; table < binary.map->hot_count; table++) {
         uint64_t input;
-        assert_true(bat_original_input_address_of(
-            pair->original, binary.map->functions[table].address, true, &input));
+        assert_true(bat_original_input_address_of(pair->original, binary.map->tables[table].address,
+                                                  true, &input));
         assert_non_null(names[table]);
         assert_int_equal(input, symbol_address(bat_original_elf(pair->original), names[table]));
     }
@@ -108,7 +108,7 @@ static void test_entries_are_where_they_say(void **state)
     const struct pair *pair = *state;
     const struct bat_map *map = pair->binary.map;
     for (uint32_t table = 0; table < bat_map_tables(map); table++) {
-        const struct bat_function *function = &map->functions[table];
+        const struct bat_table *function = &map->tables[table];
         uint64_t start =
             pair->original->inputs[bat_original_input_of_table(pair->original, function->parent)]
                 .address;

@@ -129,13 +129,13 @@ static struct bat_map *new_map(enum bat_hot_index hot_index)
 /* Position of entry number `number` of a table. */
 static uint32_t entry_of(const struct bat_map *map, uint32_t table, uint32_t number)
 {
-    return map->functions[table].first_entry + number;
+    return map->tables[table].first_entry + number;
 }
 
 /* Position of block number `number` of a table. */
 static uint32_t block_of(const struct bat_map *map, uint32_t table, uint32_t number)
 {
-    return map->functions[table].first_block + number;
+    return map->tables[table].first_block + number;
 }
 
 static void test_sound_map(void **state)
@@ -165,8 +165,8 @@ static void test_no_receiver(void **state)
 {
     (void)state;
     struct bat_map *map = new_map(BAT_HOT_INDEX_TABLE);
-    map->functions[FRAGMENT].skew = 0x1f;
-    map->functions[FRAGMENT].equal_count = 0;
+    map->tables[FRAGMENT].skew = 0x1f;
+    map->tables[FRAGMENT].equal_count = 0;
     struct bat_binary binary = {.map = map};
     struct bat_verdict verdict;
     assert_int_equal(bat_validate(&binary, NULL, NULL, NULL, &verdict, NULL), BAT_OK);
@@ -181,8 +181,8 @@ static void test_prefix_short(void **state)
 {
     (void)state;
     struct bat_map *map = new_map(BAT_HOT_INDEX_TABLE);
-    assert_int_equal(map->functions[FIRST].equal_count, 3);
-    map->functions[FIRST].equal_count = 2;
+    assert_int_equal(map->tables[FIRST].equal_count, 3);
+    map->tables[FIRST].equal_count = 2;
     struct findings findings;
     validate_map(map, &findings);
     const struct bat_finding *finding = only(&findings, "prefix-short");
@@ -196,8 +196,8 @@ static void test_skew(void **state)
 {
     (void)state;
     struct bat_map *map = new_map(BAT_HOT_INDEX_TABLE);
-    map->functions[OTHER_FRAGMENT].skew = 0x3f;
-    map->functions[OTHER_FRAGMENT].equal_count = 0;
+    map->tables[OTHER_FRAGMENT].skew = 0x3f;
+    map->tables[OTHER_FRAGMENT].equal_count = 0;
     struct findings findings;
     validate_map(map, &findings);
     const struct bat_finding *finding = only(&findings, "skew");
@@ -256,7 +256,7 @@ static void test_overlap_block_in_fragment(void **state)
 static void move_fragment_branch(struct bat_map *map, uint32_t output)
 {
     map->output_offsets[entry_of(map, FRAGMENT, 1)] = output;
-    map->functions[FRAGMENT].equal_count = 1;
+    map->tables[FRAGMENT].equal_count = 1;
 }
 
 /* Above, in the other fragment; below, in the hot part, modulo 2^32. */
@@ -305,11 +305,11 @@ static void test_stray_branch_in_prefix(void **state)
     struct bat_map *map = NULL;
     assert_int_equal(bat_builder_finish(builder, NULL, &map, NULL), BAT_OK);
     bat_builder_free(builder);
-    map->functions[1].equal_count = 2;
+    map->tables[1].equal_count = 2;
     struct findings findings;
     validate_map(map, &findings);
     assert_int_equal(findings.count, 0);
-    map->functions[1].equal_count = 1;
+    map->tables[1].equal_count = 1;
     validate_map(map, &findings);
     assert_int_equal(only(&findings, "prefix-short")->table, 1);
     bat_map_free(map);
@@ -457,7 +457,7 @@ static void test_block_count(void **state)
 {
     (void)state;
     struct bat_map *map = new_map(BAT_HOT_INDEX_TABLE);
-    map->functions[FIRST].input_block_count = 4;
+    map->tables[FIRST].input_block_count = 4;
     struct findings findings;
     validate_map(map, &findings);
     const struct bat_finding *finding = only(&findings, "block-count");
@@ -472,7 +472,7 @@ static void test_more_blocks_than_told(void **state)
 {
     (void)state;
     struct bat_map *map = new_map(BAT_HOT_INDEX_TABLE);
-    map->functions[FIRST].input_block_count = 99;
+    map->tables[FIRST].input_block_count = 99;
     struct findings findings;
     validate_map(map, &findings);
     assert_int_equal(findings.count, 0);
@@ -500,7 +500,7 @@ static void test_faults_are_counted(void **state)
 {
     (void)state;
     struct bat_map *map = new_map(BAT_HOT_INDEX_TABLE);
-    map->functions[FIRST].input_block_count = 2;
+    map->tables[FIRST].input_block_count = 2;
     struct findings findings;
     validate_map(map, &findings);
     assert_mentions(only(&findings, "block-count"), "the first of 3");
@@ -682,7 +682,7 @@ static void test_round_trip_differs(void **state)
     size_t size = 0;
     assert_int_equal(bat_encode(map, &note, &size, NULL), BAT_OK);
     /* A map that does not match the bytes stands for a faulty codec. */
-    map->functions[SECOND].hash = 0xf3;
+    map->tables[SECOND].hash = 0xf3;
     struct bat_binary binary = {.map = map, .note = note, .note_size = size};
     struct findings findings;
     validate_binary(&binary, false, &findings);

@@ -28,7 +28,7 @@ struct expected_entry {
 static inline void assert_entries(const struct bat_map *map, uint32_t table,
                                   const struct expected_entry *expected, uint32_t count)
 {
-    const struct bat_function *function = &map->functions[table];
+    const struct bat_table *function = &map->tables[table];
     assert_int_equal(function->entry_count, count);
     assert_true(count <= map->entry_count && function->first_entry <= map->entry_count - count);
     uint32_t block = function->first_block;
@@ -118,7 +118,7 @@ static inline void assert_map_is_sound(const struct bat_map *map)
     uint32_t blocks = 0;
     uint32_t secondaries = 0;
     for (uint32_t i = 0; i < tables; i++) {
-        const struct bat_function *table = &map->functions[i];
+        const struct bat_table *table = &map->tables[i];
         bool is_hot = i < map->hot_count;
         assert_int_equal(table->first_entry, entries);
         assert_int_equal(table->first_block, blocks);
@@ -143,13 +143,13 @@ static inline void assert_map_is_sound(const struct bat_map *map)
     assert_int_equal(map->block_count, blocks);
     assert_int_equal(map->secondary_count, secondaries);
     for (uint32_t i = 1; i < tables; i++)
-        assert_true(map->functions[map->by_address[i - 1]].address <
-                    map->functions[map->by_address[i]].address);
+        assert_true(map->tables[map->by_address[i - 1]].address <
+                    map->tables[map->by_address[i]].address);
     assert_int_equal(map->fragment_start[0], 0);
     assert_int_equal(map->fragment_start[map->hot_count], map->cold_count);
     for (uint32_t hot = 0; hot < map->hot_count; hot++)
         for (uint32_t i = map->fragment_start[hot]; i < map->fragment_start[hot + 1]; i++)
-            assert_int_equal(map->functions[map->fragments[i]].parent, hot);
+            assert_int_equal(map->tables[map->fragments[i]].parent, hot);
 }
 
 #endif

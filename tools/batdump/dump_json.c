@@ -7,7 +7,7 @@
 #define ENTRY_SIZE_MAX 256u
 
 static void json_entries(struct output *output, const struct bat_map *map,
-                         const struct bat_function *table)
+                         const struct bat_table *table)
 {
     const uint32_t *outputs = map->output_offsets + table->first_entry;
     const uint32_t *inputs = map->input_offsets + table->first_entry;
@@ -36,7 +36,7 @@ static void json_entries(struct output *output, const struct bat_map *map,
 }
 
 static void json_secondary_entries(struct output *output, const struct bat_map *map,
-                                   const struct bat_function *table)
+                                   const struct bat_table *table)
 {
     if (table->secondary_count == 0)
         return;
@@ -53,7 +53,7 @@ static void json_secondary_entries(struct output *output, const struct bat_map *
 
 /* The members that only a hot function has. */
 static void json_hot(struct output *output, const struct bat_map *map,
-                     const struct bat_function *table)
+                     const struct bat_table *table)
 {
     if (!bat_map_has_hashes(map))
         return;
@@ -68,11 +68,11 @@ static void json_hot(struct output *output, const struct bat_map *map,
 
 /* The members that only a cold fragment has. */
 static void json_cold(struct output *output, const struct bat_map *map,
-                      const struct bat_function *table)
+                      const struct bat_table *table)
 {
     char *at = output_reserve(output, ENTRY_SIZE_MAX);
     at = put_text(at, ",\"parent\":\"0x");
-    at = put_hex(at, map->functions[table->parent].address);
+    at = put_hex(at, map->tables[table->parent].address);
     at = put_text(at, "\"");
     if (bat_map_has_hashes(map)) {
         at = put_text(at, ",\"skew\":");
@@ -86,7 +86,7 @@ static void json_cold(struct output *output, const struct bat_map *map,
 static void json_table(struct output *output, const struct bat_map *map, uint32_t index,
                        const char *name)
 {
-    const struct bat_function *table = &map->functions[index];
+    const struct bat_table *table = &map->tables[index];
     bool hot = index < map->hot_count;
     char *at = output_reserve(output, ENTRY_SIZE_MAX);
     at = put_text(at, hot ? "{\"kind\":\"hot\",\"address\":\"0x"

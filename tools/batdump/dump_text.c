@@ -19,7 +19,7 @@ void dump_text_parsed(struct output *output, const struct bat_map *map)
 }
 
 static void dump_entries(struct output *output, const struct bat_map *map,
-                         const struct bat_function *table)
+                         const struct bat_table *table)
 {
     const uint32_t *outputs = map->output_offsets + table->first_entry;
     const uint32_t *inputs = map->input_offsets + table->first_entry;
@@ -43,7 +43,7 @@ static void dump_entries(struct output *output, const struct bat_map *map,
 }
 
 static void dump_secondary_entries(struct output *output, const struct bat_map *map,
-                                   const struct bat_function *table)
+                                   const struct bat_table *table)
 {
     if (table->secondary_count == 0)
         return;
@@ -90,7 +90,7 @@ static void dump_function(struct output *output, const struct bat_names *names, 
 static void dump_table(struct output *output, const struct bat_map *map, uint32_t index,
                        const struct bat_names *names)
 {
-    const struct bat_function *table = &map->functions[index];
+    const struct bat_table *table = &map->tables[index];
     bool hot = index < map->hot_count;
     char *at = output_reserve(output, LINE_SIZE_MAX);
     at = put_text(at, "Function Address: 0x");
@@ -104,7 +104,7 @@ static void dump_table(struct output *output, const struct bat_map *map, uint32_
         dump_names(output, names, table->address);
     if (names && !hot) {
         output_text(output, ", fragment of: ");
-        dump_function(output, names, map->functions[table->parent].address);
+        dump_function(output, names, map->tables[table->parent].address);
     }
     output_text(output, "\nBB mappings:\n");
     dump_entries(output, map, table);
@@ -130,9 +130,9 @@ static void dump_parents(struct output *output, const struct bat_map *map,
             continue;
         char *at = output_reserve(output, LINE_SIZE_MAX);
         at = put_text(at, "0x");
-        at = put_hex(at, map->functions[i].address);
+        at = put_hex(at, map->tables[i].address);
         at = put_text(at, " -> ");
-        at = put_hex(at, map->functions[bat_map_parent(map, i)].address);
+        at = put_hex(at, map->tables[bat_map_parent(map, i)].address);
         at = put_text(at, "\n");
         output_commit(output, at);
     }
@@ -158,8 +158,8 @@ static void dump_translation(struct output *output, const struct bat_binary *bin
     uint64_t start = 0;
     uint64_t function = 0;
     if (table != BAT_NONE) {
-        start = map->functions[table].address;
-        function = map->functions[bat_map_parent(map, table)].address;
+        start = map->tables[table].address;
+        function = map->tables[bat_map_parent(map, table)].address;
     } else {
         const struct bat_symbol *symbol = bat_names_containing(names, address);
         if (!symbol) {

@@ -48,7 +48,7 @@ static uint32_t find_address(const struct bat_binary *binary, const struct bat_n
     uint32_t table = bat_binary_table_containing(binary, names, address);
     if (table == BAT_NONE || names->count != 0)
         return table;
-    const struct bat_function *found = &map->functions[table];
+    const struct bat_table *found = &map->tables[table];
     uint64_t last = 0;
     if (found->entry_count != 0)
         last = map->output_offsets[found->first_entry + found->entry_count - 1];

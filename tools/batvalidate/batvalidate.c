@@ -144,7 +144,7 @@ static void print_json(const struct file *file, const struct bat_finding *findin
     if (finding->offset != BAT_NO_OFFSET)
         output_format(output, ",\"offset\":%" PRIu64, finding->offset);
     if (finding->table != BAT_NONE) {
-        const struct bat_function *table = &map->functions[finding->table];
+        const struct bat_table *table = &map->tables[finding->table];
         output_format(output, ",\"table\":\"0x%" PRIx64 "\"", table->address);
         if (finding->entry != BAT_NONE)
             output_format(output, ",\"entry\":%" PRIu32, finding->entry - table->first_entry);

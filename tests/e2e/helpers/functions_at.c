@@ -64,7 +64,7 @@ static void print_at(const struct bat_functions *functions, const struct bat_map
         offset = bat_map_translate(map, table, offset, false);
         uint32_t parent = bat_map_parent(map, table);
         if (parent != table)
-            index = bat_functions_find(functions, map->functions[parent].address);
+            index = bat_functions_find(functions, map->tables[parent].address);
     }
     printf("%s %" PRIx64 "\n", index == BAT_NONE ? "[unknown]" : all[index].name, offset);
 }
