@@ -185,6 +185,8 @@ void bat_names_free(struct bat_names *names)
 /* The last group at or below the address, or NULL. */
 static const struct bat_name_group *group_up_to(const struct bat_names *names, uint64_t address)
 {
+    if (!names->groups)
+        return NULL;
     size_t up_to = BAT_COUNT_UP_TO(names->groups, names->group_count, address, address);
     return up_to ? &names->groups[up_to - 1] : NULL;
 }
