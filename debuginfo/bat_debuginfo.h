@@ -134,6 +134,7 @@ struct bat_debuginfo_counters {
     uint64_t units_missing; /* of the units read, split units in no package or .dwo file */
 };
 
+/* What was read up to now. */
 BAT_API struct bat_debuginfo_counters bat_debuginfo_counters(const struct bat_debuginfo *debuginfo);
 
 /*

@@ -49,8 +49,13 @@ BAT_API enum bat_code bat_elf_check_unchanged(const struct bat_elf *elf, struct 
 
 /* --- The file ----------------------------------------------------------------------------- */
 
-BAT_API uint16_t bat_elf_machine(const struct bat_elf *elf); /* EM_X86_64, EM_AARCH64, EM_RISCV */
-BAT_API uint16_t bat_elf_type(const struct bat_elf *elf);    /* ET_EXEC, ET_DYN, ... */
+/* e_machine of the ELF header: EM_X86_64, EM_AARCH64 or EM_RISCV. */
+BAT_API uint16_t bat_elf_machine(const struct bat_elf *elf);
+
+/* e_type of the ELF header: ET_EXEC, ET_DYN, ... */
+BAT_API uint16_t bat_elf_type(const struct bat_elf *elf);
+
+/* The path that the file was opened with. Belongs to elf. */
 BAT_API const char *bat_elf_path(const struct bat_elf *elf);
 
 /* The file's bytes, mapped; valid until bat_elf_close(). */
@@ -161,11 +166,11 @@ BAT_API enum bat_code bat_elf_symbols(struct bat_elf *elf, bool dynamic,
 /* --- The note ----------------------------------------------------------------------------- */
 
 /*
- * The content of the BAT note's section: the section called .note.bolt_bat, else the first
- * SHT_NOTE section that holds a note of owner BOLT and type BAT_NOTE_TYPE. A section with that name
- * is returned whole; if another one holds further notes, *bytes is the BAT note only. section may
- * be NULL. *bytes is mapped and belongs to elf. Fails with BAT_ERR_NO_NOTE (the message says
- * whether BOLT has processed the file and how to get a note), BAT_ERR_UNSUPPORTED (compressed
+ * The content of the BAT note's section (BAT.md 2): the section called .note.bolt_bat, else the
+ * first SHT_NOTE section that holds a note of owner BOLT and type BAT_NOTE_TYPE. A section with
+ * that name is returned whole; if another one holds further notes, *bytes is the BAT note only.
+ * section may be NULL. *bytes is mapped and belongs to elf. Fails with BAT_ERR_NO_NOTE (the message
+ * says whether BOLT has processed the file and how to get a note), BAT_ERR_UNSUPPORTED (compressed
  * section), BAT_ERR_ELF (a section whose bytes are not in this file).
  */
 BAT_API enum bat_code bat_elf_note(const struct bat_elf *elf, const uint8_t **bytes, size_t *size,

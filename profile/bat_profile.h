@@ -230,10 +230,10 @@ BAT_API enum bat_code bat_profile_set_mapping(struct bat_profile *profile,
 /* --- What it holds ------------------------------------------------------------------------ */
 
 /*
- * The profile's distinct traces, basic samples, loads and events number i, counted from 0; false
- * or NULL behind the last. Their order is none in particular, and stays as long as the profile is
- * not changed. Addresses are the binary's own. Constant time. Strings belong to the profile and are
- * valid until it is changed. fdata records are not among these.
+ * Number i, counted from 0, of the profile's distinct traces, basic samples, loads and events;
+ * false or NULL behind the last one. The order is unspecified, and does not change as long as the
+ * profile does not. Addresses are the binary's own. fdata records are not among these. Constant
+ * time. A string belongs to the profile, and is valid until it is changed.
  */
 BAT_API bool bat_profile_trace(const struct bat_profile *profile, uint64_t i,
                                struct bat_trace *trace);
@@ -243,6 +243,7 @@ BAT_API bool bat_profile_load(const struct bat_profile *profile, uint64_t i, uin
                               uint64_t *data_address, uint64_t *count);
 BAT_API const char *bat_profile_event(const struct bat_profile *profile, uint64_t i);
 
+/* What was read and added up to now. */
 BAT_API struct bat_profile_counters bat_profile_counters(const struct bat_profile *profile);
 
 /*
@@ -421,6 +422,7 @@ BAT_API enum bat_code bat_profile_translate_moved(const struct bat_profile *move
 /* NULL is allowed. */
 BAT_API void bat_records_free(struct bat_records *records);
 
+/* What became of the profile's samples. */
 BAT_API struct bat_translate_counters bat_records_counters(const struct bat_records *records);
 
 /* False if the binary has no BAT note: BOLT did not write it (bat_binary_without_note()). */

@@ -62,9 +62,17 @@ def check_symbols(headers, shared, static):
     return wrong
 
 
+def undocumented(path):
+    """The functions of a header without a comment in front of their declaration, or of the group that it ends."""
+    text = path.read_text(encoding="utf-8")
+    declaration = r"BAT_API\b[^;]*?\b(\w+)\s*\([^;]*;\n"
+    return [found[1] for found in re.finditer("^" + declaration, text, re.M)
+            if not re.search(r"(\*/|^typedef [^;]*;|;)\n\Z", text[:found.start()], re.M)]
+
+
 def check_header(path, there):
     """A header includes only files that are installed, and everything that it needs."""
-    wrong = []
+    wrong = [f"{path.name}: {name}() has no comment" for name in undocumented(path)]
     for line in re.findall(r"^\s*#\s*include\s+(.*)$", path.read_text(encoding="utf-8"), re.M):
         quoted, angled = re.match(r'(?:"(.*)"|<(.*)>)', line).groups()
         if quoted not in there and angled not in STANDARD:
@@ -101,6 +109,12 @@ def main():
     # The checks must be able to find a fault.
     if not any("which is not public" in sentence for sentence in check_symbols(headers, shared, internal)):
         wrong.append(f"{internal} passes the check for libbatkit.a")
+    with tempfile.TemporaryDirectory() as name:
+        header = pathlib.Path(name, "header.h")
+        header.write_text("/* One. */\nBAT_API int one(void);\nBAT_API int two(int a,\n  int b);\n\n"
+                          "BAT_API int three(void);\n", encoding="utf-8")
+        if undocumented(header) != ["three"]:
+            wrong.append(f"the functions without a comment are {undocumented(header)}")
     if not check_header(pathlib.Path(__file__).parents[1] / "elfnote" / "elf_file.h", there):
         wrong.append("elf_file.h passes the check for installed headers")
     print("\n".join(wrong), file=sys.stderr)

@@ -9,6 +9,7 @@ decoder in python, perf2bolt and llvm-symbolizer.
 import collections
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -83,6 +84,26 @@ class Examples(unittest.TestCase):
         expected["0x1"] = "0x1: in no function"
         lines = printed([self.bin / "translate_addresses", BINARY, *expected]).splitlines()
         self.assertEqual(lines, list(expected.values()))
+
+    def test_readme(self):
+        """The lines of C in README.md, as a program."""
+        code, = re.findall(r"^```c\n(.*?)^```$", (TESTS.parent / "README.md").read_text(encoding="utf-8"), re.S | re.M)
+        source = self.folder / "readme.c"
+        source.write_text("#include <batkit/bat_binary.h>\n#include <inttypes.h>\n#include <stdio.h>\n"
+                          "#include <stdlib.h>\nint main(int argc, char **argv)\n{\n"
+                          "uint64_t address = strtoull(argv[1], NULL, 16);\nbool is_branch_source = argc > 2;\n"
+                          f"{code}return 0;\n}}\n", encoding="utf-8")
+        library = next((self.folder / "usr").rglob("libbatkit.so"))
+        printed(["cc", "-Wall", "-Wextra", "-Werror", "-I", self.folder / "usr/include", source, library,
+                 f"-Wl,-rpath,{library.parent}", "-o", self.folder / "readme"])
+        shutil.copy(BINARY, self.folder / "app.bolt")
+        table = next(table for table in self.note.hot if self.names[table.address] == "main")
+        last = {entry.output: entry for entry in table.entries}
+        for entry in last.values():
+            command = [self.folder / "readme", hex(table.address + entry.output), *["branch"] * entry.branch]
+            self.assertEqual(printed(command, cwd=self.folder),
+                             f"main + {entry.input:#x}\n" if entry.input else "main + 0\n")
+        self.assertEqual(printed([self.folder / "readme", "1"], cwd=self.folder), "")
 
     def test_functions(self):
         fragments = collections.Counter(table.parent.address for table in self.note.cold)

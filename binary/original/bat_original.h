@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * Pairs the binary that BOLT wrote ("output") with the one that it read ("input"): finds the
- * function and the instruction of one binary in the other. Addresses are virtual addresses as in
- * the ELF files.
+ * function and the instruction of one binary in the other, by the note's tables (BAT.md 8.1) and by
+ * the code (spec/profiles.md 5). Addresses are virtual addresses as in the ELF files.
  */
 #ifndef BAT_ORIGINAL_H
 #define BAT_ORIGINAL_H
@@ -58,6 +58,7 @@ struct bat_original_counters {
     uint64_t folded;           /* input functions that BOLT folded into another one */
 };
 
+/* What bat_original_open() paired. */
 BAT_API struct bat_original_counters bat_original_counters(const struct bat_original *original);
 
 /* --- One address -------------------------------------------------------------------------- */

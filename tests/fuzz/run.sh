@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# Runs every fuzz target: first on the inputs that once failed (regressions/TARGET), then for the given time
-# from the seeds and the inputs that earlier runs found.
+# Runs every fuzz target, as many at a time as there are processors: first on the inputs that once failed
+# (regressions/TARGET), then for the given time from the seeds and the inputs that earlier runs found.
 #
 #   run.sh SECONDS BIN_DIR WORK_DIR [TARGET...]
 #
@@ -32,35 +32,7 @@ scratch=$(mktemp -d "$(test -w /dev/shm && echo /dev/shm || echo "${TMPDIR:-/tmp
 trap 'rm -rf "$scratch"' EXIT
 trap 'exit 1' HUP INT TERM
 export TMPDIR="$scratch"
+# What the sanitizer keeps of freed memory must not count for the limit of memory.
+export ASAN_OPTIONS="quarantine_size_mb=32:${ASAN_OPTIONS:-}"
 
-status=0
-failed() {
-    status=1
-    echo "FAILED"
-    tail -n 60 "$work/$1.log"
-}
-
-for target in "$@"; do
-    corpus=$work/corpus/$target
-    mkdir -p "$corpus" || exit 1
-    printf '%s: ' "fuzz_$target"
-    limits=$(limits "$(longest "$target")")
-    regressions=$here/regressions/$target
-    if [ -d "$regressions" ]; then
-        # Options are words.
-        # shellcheck disable=SC2086
-        "$bin/fuzz_$target" $limits "$regressions"/* >"$work/$target.log" 2>&1 ||
-            { failed "$target"; continue; }
-        printf 'regressions: %s ' "$(ls "$regressions" | wc -l)"
-    fi
-    [ "$seconds" -gt 0 ] || { echo; continue; }
-    # shellcheck disable=SC2086
-    if "$bin/fuzz_$target" -max_total_time="$seconds" $limits \
-        -artifact_prefix="$work/$target-" -print_final_stats=1 -dict="$here/$target.dict" \
-        "$corpus" "$work/seeds/$target" >"$work/$target.log" 2>&1; then
-        sed -n 's/^stat::number_of_executed_units: */inputs tried: /p' "$work/$target.log"
-    else
-        failed "$target"
-    fi
-done
-exit $status
+printf '%s\n' "$@" | xargs -P "$(nproc)" -n 1 sh "$here/run_target.sh" "$seconds" "$bin" "$work" || exit 1

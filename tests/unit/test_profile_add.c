@@ -274,6 +274,25 @@ static void test_read_without_a_path(void **state)
     bat_elf_close(elf);
 }
 
+/* Of a file that was read from before, the rest is read. */
+static void test_read_the_rest(void **state)
+{
+    (void)state;
+    char *path = write_file("a line of the program's\nS 10 1\nS 11 2\n", 38);
+    int file = open(path, O_RDONLY);
+    assert_int_equal(lseek(file, 24, SEEK_SET), 24);
+    struct bat_profile *profile = new_profile();
+    assert_int_equal(bat_profile_read_file(profile, file, NULL, NULL), BAT_OK);
+    assert_int_equal(profile->samples.count, 2);
+    assert_sample(profile, 0x10, 1);
+    assert_sample(profile, 0x11, 2);
+    /* The descriptor is open, and at its end. */
+    assert_int_equal(bat_profile_read_file(profile, file, NULL, NULL), BAT_ERR_SYNTAX);
+    close(file);
+    remove_file(path);
+    bat_profile_free(profile);
+}
+
 static void test_cannot_be_read(void **state)
 {
     (void)state;
@@ -510,6 +529,7 @@ int main(void)
         cmocka_unit_test(test_mapping),
         cmocka_unit_test(test_wrong_mappings),
         cmocka_unit_test(test_read_without_a_path),
+        cmocka_unit_test(test_read_the_rest),
         cmocka_unit_test(test_cannot_be_read),
         cmocka_unit_test(test_new_of),
         cmocka_unit_test(test_records),

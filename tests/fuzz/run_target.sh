@@ -1,0 +1,38 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# Runs one fuzz target for run.sh, which makes the seeds: run_target.sh SECONDS BIN_DIR WORK_DIR TARGET.
+# Prints one line, or the end of the log of a target that failed; the exit status is 1 then.
+set -u
+
+seconds=$1
+bin=$2
+work=$3
+target=$4
+here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
+. "$here/targets.sh"
+
+fail() {
+    printf 'fuzz_%s: FAILED\n%s\n' "$target" "$(tail -n 60 "$work/$target.log")"
+    exit 1
+}
+
+corpus=$work/corpus/$target
+mkdir -p "$corpus" || exit 1
+limits=$(limits "$(longest "$target")")
+regressions=$here/regressions/$target
+line="fuzz_$target:"
+if [ -d "$regressions" ]; then
+    # Options are words.
+    # shellcheck disable=SC2086
+    "$bin/fuzz_$target" $limits "$regressions"/* >"$work/$target.log" 2>&1 || fail
+    line="$line regressions: $(find "$regressions" -type f | wc -l)"
+fi
+if [ "$seconds" -gt 0 ]; then
+    # shellcheck disable=SC2086
+    "$bin/fuzz_$target" -max_total_time="$seconds" $limits \
+        -artifact_prefix="$work/$target-" -print_final_stats=1 -dict="$here/$target.dict" \
+        "$corpus" "$work/seeds/$target" >"$work/$target.log" 2>&1 || fail
+    line="$line $(sed -n 's/^stat::number_of_executed_units: */inputs tried: /p' "$work/$target.log")"
+fi
+echo "$line"
