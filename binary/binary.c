@@ -5,9 +5,11 @@
 
 #include "bat_decoder.h"
 #include "decoder/decoding.h"
+#include "decoder/sparse.h"
 #include "elfnote/file_state.h"
+#include "hot_index_reading.h"
 #include "raw_note.h"
-#include "reading.h"
+#include "sparse_note.h"
 
 enum bat_code bat_binary_find_note(const char *path, struct bat_binary *binary,
                                    struct bat_error *error)
@@ -128,6 +130,30 @@ enum bat_code bat_binary_decode(struct bat_binary *binary, struct bat_error *err
         bat_map_free(binary->map);
         binary->map = NULL;
     }
+    return code;
+}
+
+enum bat_code bat_binary_decode_sparse(const struct bat_binary *binary,
+                                       struct bat_sparse_map *sparse, struct bat_error *error)
+{
+    struct bat_binary copy = *binary;
+    enum bat_code code =
+        bat_decode_sparse(binary->note, binary->note_size, release_consumed, &copy, sparse, error);
+    bat_binary_release_note(binary, binary->note, binary->note_size);
+    if (code != BAT_OK || !sparse->map->hot_index_ambiguous)
+        return code;
+    copy.map = sparse->map;
+    code = bat_binary_choose_reading(&copy, error);
+    if (code != BAT_OK)
+        bat_sparse_free(sparse);
+    return code;
+}
+
+enum bat_code bat_binary_load_tables(const struct bat_binary *binary, struct bat_sparse_map *sparse,
+                                     const uint8_t *wanted, struct bat_error *error)
+{
+    enum bat_code code = bat_sparse_load(sparse, binary->note, binary->note_size, wanted, error);
+    bat_binary_release_note(binary, binary->note, binary->note_size);
     return code;
 }
 

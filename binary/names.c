@@ -6,41 +6,21 @@
 #include <string.h>
 
 #include "bat_decoder.h"
+#include "binary/functions/fragment_name.h"
 #include "spec/binary_search.h"
 
 /* --- Names ---------------------------------------------------------------------------------- */
 
-static bool is_digit(char character)
-{
-    return character >= '0' && character <= '9';
-}
-
-/* The length without "<separator><digits>" at the name's end; length if there is no such suffix. */
-static size_t without_number(const char *name, size_t length, char separator)
-{
-    size_t end = length;
-    while (end > 0 && is_digit(name[end - 1]))
-        end--;
-    return end > 0 && end < length && name[end - 1] == separator ? end - 1 : length;
-}
-
 /* The length of a name without the "/<digits>" that BOLT appends to names of local symbols. */
 static size_t base_length(const char *name, size_t length)
 {
-    return without_number(name, length, '/');
+    return name_without_number(name, length, '/');
 }
 
 size_t bat_name_stem(const char *name)
 {
-    static const char *const suffixes[] = {".cold", ".warm"};
-    size_t length = base_length(name, strlen(name));
-    length = without_number(name, length, '.');
-    for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++) {
-        size_t suffix = strlen(suffixes[i]);
-        if (length > suffix && memcmp(name + length - suffix, suffixes[i], suffix) == 0)
-            return base_length(name, length - suffix);
-    }
-    return 0;
+    size_t stem = fragment_name_stem(name, base_length(name, strlen(name)));
+    return base_length(name, stem);
 }
 
 bool bat_name_is_fragment_of(const char *fragment, const char *function)
@@ -307,4 +287,16 @@ enum bat_code bat_binary_table_names(struct bat_binary *binary, const char ***na
     }
     bat_names_free(&symbols);
     return code;
+}
+
+bool bat_names_after_parent(const struct bat_names *names, size_t first, size_t count,
+                            uint64_t parent)
+{
+    for (size_t i = first; i < first + count; i++) {
+        const char *name = names->symbols[i]->name;
+        size_t stem = bat_name_stem(name);
+        if (stem != 0 && bat_names_have(names, parent, name, stem))
+            return true;
+    }
+    return false;
 }

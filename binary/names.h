@@ -19,6 +19,10 @@ size_t bat_name_stem(const char *name);
 bool bat_names_have(const struct bat_names *names, uint64_t address, const char *name,
                     size_t length);
 
+/* True if one of the count symbols from first on is named as a fragment of a symbol at parent. */
+bool bat_names_after_parent(const struct bat_names *names, size_t first, size_t count,
+                            uint64_t parent);
+
 /* The largest size of the symbols at the address; 0 if none has a size. Logarithmic. */
 uint64_t bat_names_size(const struct bat_names *names, uint64_t address);
 

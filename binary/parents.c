@@ -11,6 +11,7 @@
 
 #include "bat_decoder.h"
 #include "names.h"
+#include "spec/binary_search.h"
 #include "spec/map.h"
 
 /* A symbol at the start of a hot function. */
@@ -63,18 +64,14 @@ static int compare_stem(const char *function, const char *fragment, size_t stem)
 static size_t count_before(const struct named_functions *functions,
                            const struct bat_symbol *fragment, size_t stem, bool before_fragment)
 {
-    size_t low = 0;
-    size_t high = functions->count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        const struct bat_symbol *symbol = functions->all[middle].symbol;
+    struct bat_search search = {.high = functions->count};
+    while (bat_search_next(&search)) {
+        const struct bat_symbol *symbol = functions->all[search.middle].symbol;
         int names = compare_stem(symbol->name, fragment->name, stem);
-        if (names < 0 || (names == 0 && before_fragment && symbol->order < fragment->order))
-            low = middle + 1;
-        else
-            high = middle;
+        bat_search_go(&search, names < 0 || (names == 0 && before_fragment &&
+                                             symbol->order < fragment->order));
     }
-    return low;
+    return search.low;
 }
 
 /* The hot function that a fragment's symbol is named after, or BAT_NONE. */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "line_table.h"
+#include "support/dwarf_numbers.h"
 
 uint64_t line_read_fixed(struct line_reader *reader, size_t size)
 {
@@ -22,32 +23,17 @@ uint64_t line_read_fixed(struct line_reader *reader, size_t size)
 uint64_t line_read_leb128(struct line_reader *reader)
 {
     uint64_t value = 0;
-    for (unsigned shift = 0; !reader->failed && reader->at < reader->end; shift += 7) {
-        uint8_t byte = *reader->at++;
-        if (shift < 64)
-            value |= (uint64_t)(byte & 0x7f) << shift;
-        if (!(byte & 0x80))
-            return value;
-    }
-    reader->failed = true;
-    return 0;
+    if (!reader->failed)
+        reader->failed = !dwarf_read_leb128(&reader->at, reader->end, false, &value);
+    return value;
 }
 
 int64_t line_read_signed_leb128(struct line_reader *reader)
 {
     uint64_t value = 0;
-    for (unsigned shift = 0; !reader->failed && reader->at < reader->end; shift += 7) {
-        uint8_t byte = *reader->at++;
-        if (shift < 64)
-            value |= (uint64_t)(byte & 0x7f) << shift;
-        if (byte & 0x80)
-            continue;
-        if (byte & 0x40 && shift + 7 < 64)
-            value |= UINT64_MAX << (shift + 7);
-        return (int64_t)value;
-    }
-    reader->failed = true;
-    return 0;
+    if (!reader->failed)
+        reader->failed = !dwarf_read_leb128(&reader->at, reader->end, true, &value);
+    return (int64_t)value;
 }
 
 const char *line_read_string(struct line_reader *reader)

@@ -11,6 +11,7 @@
 
 #include "decoder/legacy/legacy.h"
 #include "decoding.h"
+#include "sparse.h"
 #include "spec/array.h"
 #include "spec/map.h"
 #include "spec/map_index.h"
@@ -32,11 +33,16 @@ static enum bat_code fail_memory(struct bat_error *error)
     return bat_fail(error, BAT_ERR_MEMORY, "not enough memory to decode the note");
 }
 
+/* A sparse map has space for the entries of one table: for the largest, the arrays grow. */
+#define SPARSE_BYTES 65536u
+
 /* Allocates for a usual note. Unused memory is never touched and is given back at the end. */
 static enum bat_code allocate_arrays(struct bat_decoding *decoding)
 {
     struct bat_map *map = decoding->map;
     size_t left = bat_reader_left(&decoding->reader);
+    if (decoding->is_sparse && left > SPARSE_BYTES)
+        left = SPARSE_BYTES;
     decoding->entry_capacity = left / ENTRY_USUAL;
     decoding->block_capacity = left / BLOCK_USUAL;
     map->output_offsets = bat_array_new(decoding->entry_capacity, sizeof(*map->output_offsets));
@@ -90,6 +96,16 @@ enum bat_code bat_decode_make_room(struct bat_decoding *decoding, uint32_t more)
         (blocks > decoding->block_capacity && !grow_blocks(decoding, blocks)))
         return fail_memory(decoding->reader.error);
     return BAT_OK;
+}
+
+static void free_entries(struct bat_map *map)
+{
+    free(map->output_offsets);
+    free(map->input_offsets);
+    free(map->block_hashes);
+    free(map->block_indices);
+    map->output_offsets = map->input_offsets = map->block_indices = NULL;
+    map->block_hashes = NULL;
 }
 
 static void shrink_arrays(struct bat_map *map)
@@ -218,8 +234,19 @@ static enum bat_code decode_table_body(struct bat_decoding *decoding, struct bat
                                "expected an equal prefix of at most %" PRIu32
                                " entries (all of the table), found %" PRIu32,
                                table->entry_count, table->equal_count);
-    return bat_decode_entries(decoding, table);
+    if (!decoding->is_sparse)
+        return bat_decode_entries(decoding, table);
+    decoding->bodies[table - decoding->map->tables] = (uint32_t)(reader->cursor - reader->start);
+    code = bat_decode_entries(decoding, table);
+    decoding->map->entry_count = decoding->map->block_count = 0;
+    return code;
 }
+
+/*
+ * Space is made for one cold fragment for this many functions. There are seldom more, and unused
+ * memory is not touched.
+ */
+#define COLD_USUAL 4u
 
 /* consumed() is called after at least this many bytes. */
 #define CONSUMED_MIN ((ptrdiff_t)4 << 20)
@@ -234,6 +261,19 @@ static void report_consumed(struct bat_decoding *decoding)
     decoding->reported = cursor;
 }
 
+/* Make space for the bodies of all tables that are known so far. */
+static enum bat_code reserve_bodies(struct bat_decoding *decoding)
+{
+    if (!decoding->is_sparse)
+        return BAT_OK;
+    size_t bytes = (size_t)bat_map_tables(decoding->map) * sizeof(*decoding->bodies);
+    uint32_t *grown = realloc(decoding->bodies, bytes ? bytes : 1);
+    if (!grown)
+        return fail_memory(decoding->reader.error);
+    decoding->bodies = grown;
+    return BAT_OK;
+}
+
 static enum bat_code decode_hot_tables(struct bat_decoding *decoding)
 {
     struct bat_map *map = decoding->map;
@@ -241,9 +281,13 @@ static enum bat_code decode_hot_tables(struct bat_decoding *decoding)
                                           HOT_TABLE_MIN, &map->hot_count);
     if (code != BAT_OK)
         return code;
-    map->tables = bat_array_new(map->hot_count, sizeof(*map->tables));
+    decoding->table_capacity = (size_t)map->hot_count + map->hot_count / COLD_USUAL;
+    map->tables = bat_array_new(decoding->table_capacity, sizeof(*map->tables));
     if (!map->tables)
         return fail_memory(decoding->reader.error);
+    code = reserve_bodies(decoding);
+    if (code != BAT_OK)
+        return code;
     for (uint32_t i = 0; i < map->hot_count; i++) {
         struct bat_table *table = &map->tables[i];
         *table = (struct bat_table){.parent = i};
@@ -266,14 +310,16 @@ static enum bat_code allocate_cold_tables(struct bat_decoding *decoding)
 {
     struct bat_map *map = decoding->map;
     size_t bytes = (size_t)bat_map_tables(map) * sizeof(*map->tables);
-    struct bat_table *grown = realloc(map->tables, bytes ? bytes : 1);
-    if (!grown)
-        return fail_memory(decoding->reader.error);
-    map->tables = grown;
+    if (bat_map_tables(map) > decoding->table_capacity) {
+        struct bat_table *grown = realloc(map->tables, bytes ? bytes : 1);
+        if (!grown)
+            return fail_memory(decoding->reader.error);
+        map->tables = grown;
+    }
     decoding->hot_indices = bat_array_new(map->cold_count, sizeof(*decoding->hot_indices));
     if (!decoding->hot_indices)
         return fail_memory(decoding->reader.error);
-    return BAT_OK;
+    return reserve_bodies(decoding);
 }
 
 static enum bat_code decode_cold_tables(struct bat_decoding *decoding)
@@ -315,7 +361,7 @@ static enum bat_code sort_tables(struct bat_decoding *decoding)
 static enum bat_code link_tables(struct bat_decoding *decoding)
 {
     enum bat_code code = bat_map_link_fragments(decoding->map);
-    if (code == BAT_OK)
+    if (code == BAT_OK && !decoding->is_sparse)
         code = bat_map_build_index(decoding->map);
     return code == BAT_OK ? BAT_OK : fail_memory(decoding->reader.error);
 }
@@ -352,10 +398,17 @@ static enum bat_code decode_description(struct bat_decoding *decoding, enum bat_
                                "expected the description to end with the last table, found %zu "
                                "more bytes",
                                bat_reader_left(reader));
-    shrink_arrays(decoding->map);
+    if (decoding->is_sparse)
+        free_entries(decoding->map);
+    else
+        shrink_arrays(decoding->map);
     code = sort_tables(decoding);
-    if (code == BAT_OK)
+    if (code == BAT_OK && decoding->is_sparse)
+        decoding->needs_entries = bat_hot_index_is_open(decoding->map, decoding->hot_indices);
+    if (code == BAT_OK && !decoding->needs_entries)
         code = resolve_parents(decoding, wanted);
+    if (decoding->needs_entries)
+        return code;
     return code == BAT_OK ? link_tables(decoding) : code;
 }
 
@@ -404,6 +457,7 @@ static enum bat_code try_version(struct bat_decoding *decoding, const uint8_t *d
     decoding->reader.table = NULL;
     decoding->address = 0;
     decoding->hot_indices = NULL;
+    decoding->bodies = NULL;
     decoding->map = calloc(1, sizeof(struct bat_map));
     if (!decoding->map)
         return fail_memory(decoding->reader.error);
@@ -411,7 +465,9 @@ static enum bat_code try_version(struct bat_decoding *decoding, const uint8_t *d
     free(decoding->hot_indices);
     if (code != BAT_OK) {
         bat_map_free(decoding->map);
+        free(decoding->bodies);
         decoding->map = NULL;
+        decoding->bodies = NULL;
     }
     return code;
 }
@@ -431,6 +487,7 @@ static enum bat_code try_versions(struct bat_decoding *decoding, const uint8_t *
     enum bat_code code = try_version(decoding, description, decode_version_3, hot_index);
     decoding->reader.error = &ignored;
     decoding->consumed = NULL;
+    decoding->is_sparse = false;
     for (size_t i = 0; i < sizeof(older) / sizeof(older[0]); i++) {
         if (code == BAT_OK || code == BAT_ERR_MEMORY)
             break;
@@ -473,6 +530,21 @@ enum bat_code bat_decode_consuming(const void *section, size_t size, enum bat_ho
     enum bat_code code = decode_note(&decoding, section, size, hot_index, error);
     *map = decoding.map;
     return code;
+}
+
+enum bat_code bat_decode_sparse(const void *section, size_t size, bat_consumed_fn *consumed,
+                                void *consumed_context, struct bat_sparse_map *sparse,
+                                struct bat_error *error)
+{
+    struct bat_decoding decoding = {
+        .consumed = consumed, .consumed_context = consumed_context, .is_sparse = true};
+    enum bat_code code = decode_note(&decoding, section, size, BAT_HOT_INDEX_AUTO, error);
+    *sparse = (struct bat_sparse_map){decoding.map, decoding.bodies};
+    if (code != BAT_OK || !decoding.needs_entries)
+        return code;
+    bat_sparse_free(sparse);
+    return bat_decode_consuming(section, size, BAT_HOT_INDEX_AUTO, consumed, consumed_context,
+                                &sparse->map, error);
 }
 
 enum bat_code bat_decode(const void *section, size_t size, const struct bat_decode_options *options,

@@ -25,8 +25,14 @@ struct bat_decoding {
     uint64_t address;      /* the running output address (BAT.md 4) */
     size_t entry_capacity; /* elements allocated in the map's arrays */
     size_t block_capacity;
+    size_t table_capacity;
     uint32_t secondary_capacity;
     struct bat_raw_hot_index *hot_indices; /* cold_count */
+
+    /* For sparse.h: the entries of each table are forgotten as soon as they are checked. */
+    bool is_sparse;
+    bool needs_entries; /* to tell how hot indices are read: decode again, not sparse */
+    uint32_t *bodies;   /* for each table the offset of its entries in the section */
 };
 
 /*
@@ -45,6 +51,12 @@ enum bat_code bat_decode_entries(struct bat_decoding *decoding, struct bat_table
  */
 enum bat_code bat_hot_index_resolve(struct bat_map *map, const struct bat_raw_hot_index *raw,
                                     enum bat_hot_index wanted, uint32_t *misfit);
+
+/*
+ * True if bat_hot_index_resolve() with BAT_HOT_INDEX_AUTO has to compare entries: both readings
+ * fit, and they differ.
+ */
+bool bat_hot_index_is_open(const struct bat_map *map, const struct bat_raw_hot_index *raw);
 
 /* bat_decode() that calls consumed() from time to time, for a note that is mapped from a file. */
 enum bat_code bat_decode_consuming(const void *section, size_t size, enum bat_hot_index hot_index,

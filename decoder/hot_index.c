@@ -166,6 +166,19 @@ static enum bat_code choose_reading(struct bat_map *map, const struct bat_raw_ho
     return code;
 }
 
+bool bat_hot_index_is_open(const struct bat_map *map, const struct bat_raw_hot_index *raw)
+{
+    bool differ = false;
+    for (uint32_t i = 0; i < map->cold_count; i++) {
+        uint32_t by_table = parent_of(map, BAT_HOT_INDEX_TABLE, raw[i].index);
+        uint32_t by_merged = parent_of(map, BAT_HOT_INDEX_MERGED, raw[i].index);
+        if (by_table == BAT_NONE || by_merged == BAT_NONE)
+            return false;
+        differ |= by_table != by_merged;
+    }
+    return differ;
+}
+
 enum bat_code bat_hot_index_resolve(struct bat_map *map, const struct bat_raw_hot_index *raw,
                                     enum bat_hot_index wanted, uint32_t *misfit)
 {

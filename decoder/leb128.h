@@ -25,7 +25,7 @@ enum bat_leb128_form {
     BAT_LEB128_OVERFLOW,
 };
 
-/* Eight bytes, little-endian as the host (elfnote/write.c), from any alignment. */
+/* Eight bytes, little-endian as the host (elfnote/write_note.c), from any alignment. */
 static inline uint64_t bat_load64(const uint8_t *bytes)
 {
     uint64_t value;

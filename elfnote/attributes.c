@@ -5,7 +5,7 @@
  * read as late as possible, because access may have been narrowed meanwhile, and set in an order
  * that never gives anybody more access than in the end.
  */
-#include "replacement.h"
+#include "replace_file.h"
 
 #include <errno.h>
 #include <stdlib.h>

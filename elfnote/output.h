@@ -5,7 +5,7 @@
 
 #include "bat_output.h"
 #include "elf_file.h"
-#include "replacement.h"
+#include "replace_file.h"
 
 struct bat_output {
     char *path;

@@ -56,6 +56,6 @@ libdw-dev, libelf-dev, libxxhash-dev, libzstd-dev, libzydis-dev")
 set(CPACK_DEBIAN_DEVELOPMENT_DESCRIPTION "library for BOLT Address Translation notes (development)
 ${about}
 .
-These are the headers, the static library, and the files by which pkg-config and
-CMake find the library.")
+These are the headers, the static library, and the files by which pkg-config
+and CMake find the library.")
 include(CPack)

@@ -64,6 +64,7 @@ struct bat_profile_counters {
     /* perf.data */
     uint64_t perf_samples;         /* of all processes */
     uint64_t perf_foreign_samples; /* ... of processes that do not have the binary: not used */
+    uint64_t perf_guest_samples;   /* ... in guests of virtual machines: among the foreign ones */
     uint64_t perf_plain_samples;   /* ... used, without a branch stack */
     uint64_t perf_branches;        /* entries of branch stacks */
     uint64_t perf_kernel_branches; /* ... from or to the kernel: left out */
@@ -125,19 +126,23 @@ struct bat_read_options {
     /* perf.data, and the output of perf script */
     bool has_process; /* read samples of this process alone: */
     int32_t process;
+    const int32_t *processes; /* ... or of these, process_count; they need not all be found */
+    size_t process_count;     /* 0: of all */
+    uint64_t samples_max;     /* read at most so many samples with branch stacks; 0: all */
 };
 
 /*
  * Read a file ("-": standard input) and add what it holds to the profile. Its first bytes tell its
- * form: a pre-aggregated profile, fdata, perf.data, or the output of perf script. options may be
- * NULL.
+ * form: a pre-aggregated profile, fdata, perf.data, or the output of perf script. The folder that
+ * perf record --threads makes is read as one perf.data. options may be NULL.
  *
  * On failure the profile is as it was before, so that one bad file among a thousand can be left
  * out. error has line and column, for perf.data the offset in the file. Fails with
  *   BAT_ERR_IO, BAT_ERR_MEMORY;
  *   BAT_ERR_SYNTAX for text of another form;
  *   BAT_ERR_TRUNCATED, BAT_ERR_COUNT, BAT_ERR_SYNTAX for damaged perf.data;
- *   BAT_ERR_UNSUPPORTED for a folder, and for perf.data that perf alone can read;
+ *   BAT_ERR_UNSUPPORTED for a folder that perf did not make, and for perf.data that perf alone can
+ *     read;
  *   BAT_ERR_RANGE for counts that are too large, alone or with the profile's;
  *   BAT_ERR_MISMATCH for fdata of another kind than the profile's, for perf.data without samples of
  *     the binary or without branch stacks;
@@ -164,6 +169,64 @@ BAT_API enum bat_code bat_profile_read_file(struct bat_profile *profile, int fil
 BAT_API enum bat_code bat_profile_read_memory(struct bat_profile *profile, const void *bytes,
                                               size_t size, const struct bat_read_options *options,
                                               struct bat_error *error);
+
+/* Of which binaries samples are, for reports; see bat_profiles_read(). */
+struct bat_profiles_counters {
+    size_t size; /* sizeof(struct bat_profiles_counters) */
+
+    uint64_t samples; /* of perf.data, or the counts of pre-aggregated records */
+    uint64_t none;    /* ... with no address in any of the binaries */
+    uint64_t *inside; /* ... with an address in each binary: one for each profile, or NULL */
+};
+
+/*
+ * Read a file once for several binaries of a process, such as a program and its libraries: count
+ * profiles, each of another binary and without fdata. Each profile gets what bat_profile_read()
+ * would give it, so a branch from one binary into another is in both profiles, with the other end
+ * outside. options are those of bat_profile_read().
+ *
+ * If there are several, a pre-aggregated profile must name each location's object
+ * (build-id:offset), and fdata is an error (BAT_ERR_MISMATCH), because it does not name its binary.
+ * The text of perf script is read once for each binary. A binary that no process in the file has
+ * gets nothing, but at least one of them must have samples. counters, which may be NULL, are added
+ * to. On failure all profiles are as they were before. Fails otherwise as bat_profile_read(), and
+ * with BAT_ERR_ARGUMENT for counters without their size and for no profile. Time is linear in the
+ * file and in the distinct records.
+ */
+BAT_API enum bat_code bat_profiles_read(struct bat_profile *const *profiles, size_t count,
+                                        const char *path, const struct bat_read_options *options,
+                                        struct bat_profiles_counters *counters,
+                                        struct bat_error *error);
+
+/* A file that a process had mapped. Later versions of the library may add members at the end. */
+struct bat_mapped_file {
+    const char *path;
+    const uint8_t *build_id; /* NULL if it is not known */
+    size_t build_id_size;    /* bytes; 20, padded with zeros, if perf did not record the size */
+};
+
+/* Receives a mapped file, valid during the call, with context. Returns false to stop. */
+typedef bool bat_mapped_file_fn(const struct bat_mapped_file *file, void *context);
+
+/*
+ * List the files whose code processes had mapped, by a perf.data file: each path and build-id once.
+ * Without samples being read, this is a first reading of the file. Fails with BAT_ERR_UNSUPPORTED
+ * for other forms of profiles and for what can be read only once, with BAT_ERR_MEMORY if found()
+ * returns false, and as bat_profile_read().
+ */
+BAT_API enum bat_code bat_mapped_files(const char *path, bat_mapped_file_fn *found, void *context,
+                                       struct bat_error *error);
+
+/*
+ * Write the text that perf prints of the perf.data at path (perf script, perf buildid-list), with
+ * all that a profile needs, in the form of perf2bolt's --profile-format=perfscript: it can be read
+ * where perf is not installed. perf must be in PATH. Of options, which may be NULL, basic_samples,
+ * itrace and arm_spe count. The caller begins and commits output. Fails with BAT_ERR_IO, also if
+ * perf fails, and BAT_ERR_MEMORY. The text is kept in a temporary file first.
+ */
+BAT_API enum bat_code bat_perf_script_write(const char *path,
+                                            const struct bat_read_options *options,
+                                            struct bat_output *output, struct bat_error *error);
 
 /*
  * Add all that `from` holds: the result is that of reading both. Both must be of the same binary.
@@ -273,6 +336,27 @@ BAT_API enum bat_profile_kind bat_profile_main_kind(const struct bat_profile *pr
 BAT_API enum bat_code bat_profile_write_preagg(const struct bat_profile *profile,
                                                struct bat_output *output, struct bat_error *error);
 
+/*
+ * Give an end to each trace whose end was not sampled (BAT_TRACE_BRANCH_ONLY): the mean length of
+ * the runs behind the same branch to the same place. If there are none, the run is the instruction
+ * that the branch went to, and one byte of the next unless that instruction is a jump, a call or a
+ * return (perf2bolt's --impute-trace-fall-through). On failure the profile is as it was:
+ * BAT_ERR_MEMORY, BAT_ERR_RANGE, BAT_ERR_ARGUMENT if the profile's target has no elf. Time n log n
+ * in the distinct traces.
+ */
+BAT_API enum bat_code bat_profile_impute_runs(struct bat_profile *profile, struct bat_error *error);
+
+/*
+ * Write the profiles of several binaries as one text, with locations build-id:offset: each profile
+ * can be read from it again, with bat_profile_read() or bat_profiles_read(), without the traces and
+ * samples that have no address in its binary. A trace between two binaries is written for each of
+ * them. Fails as bat_profile_write_preagg(), and with BAT_ERR_MISMATCH for a binary without a
+ * build-id.
+ */
+BAT_API enum bat_code bat_profiles_write_preagg(const struct bat_profile *const *profiles,
+                                                size_t count, struct bat_output *output,
+                                                struct bat_error *error);
+
 /* The sum of the counts of all loads. */
 BAT_API uint64_t bat_profile_memory_samples(const struct bat_profile *profile);
 
@@ -361,6 +445,9 @@ struct bat_translate_options {
      * slower then.
      */
     bool will_be_judged;
+
+    /* In YAML, write how often functions were entered from outside: BOLT 22 and later read that. */
+    bool yaml_extern;
 };
 
 /* Numbers of samples (sums of counts) by what became of them, for reports. */
@@ -392,8 +479,8 @@ struct bat_translate_counters {
  * Translate a profile of binary into records of the input binary (spec/profiles.md 2). options may
  * be NULL. fdata records of the profile are added to the translated ones. binary, and what options
  * point to, must outlive *records, which are to be freed with bat_records_free(); NULL on failure.
- * If the binary's note was found but not decoded (bat_binary_find_note()), it is decoded here,
- * beside other work.
+ * If the binary's note was found but not decoded (bat_binary_find_note()), it is checked here
+ * beside other work, and the entries that the samples need are decoded; binary stays without a map.
  *
  * Fails with BAT_ERR_MEMORY, BAT_ERR_RANGE for counts that do not fit, BAT_ERR_MISMATCH for fdata
  * of another kind, BAT_ERR_ARGUMENT for a raw note or options without their size, and as
@@ -479,14 +566,26 @@ struct bat_judgement {
  * code of the input binary, if the records come from bat_profile_translate_moved(), from a binary
  * without a note or from a translation with original; otherwise by what the note and the output's
  * code tell of it. Hashes in YAML are not computed: code that changed and kept its blocks is not
- * found out. Code that is read is kept with the records. Fails with BAT_ERR_MEMORY, and as
- * bat_elf_symbols() does. Time is linear in the code and in the records, n log n in those of one
- * function.
+ * found out. Code that is read is kept with the records. A thread may judge records while others
+ * write them. Fails with BAT_ERR_MEMORY, and as bat_elf_symbols() does. Time is linear in the code
+ * and in the records, n log n in those of one function.
  */
 BAT_API enum bat_code bat_records_judge(struct bat_records *records, bool is_yaml,
                                         struct bat_judgement *judgement, struct bat_error *error);
 
 /* --- Written -------------------------------------------------------------------------------- */
+
+/*
+ * How dense the profile of the records is, by perf2bolt's measure: the executed bytes of a function
+ * for each of its bytes. *density is that of the function which, with all denser ones, makes up
+ * cutoff millionths of the branches; 0 if there is none. profile is that of
+ * bat_profile_translate(), with keep_all_records for perf2bolt's own number. Functions whose code
+ * perf2bolt gives up do not count. Linear in records, traces and the code of functions with
+ * records. Fails as bat_profile_translate().
+ */
+BAT_API enum bat_code bat_records_density(const struct bat_records *records,
+                                          const struct bat_profile *profile, uint32_t cutoff,
+                                          double *density, struct bat_error *error);
 
 /*
  * Write records as fdata, like perf2bolt's -o, or as YAML, like its -w (spec/profiles.md 3 and 4).

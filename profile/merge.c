@@ -130,8 +130,8 @@ static enum bat_code check_headers(const struct bat_fdata *fdata, const struct b
     return BAT_OK;
 }
 
-static void merge_counters(struct bat_profile_counters *counters,
-                           const struct bat_profile_counters *from)
+void bat_profile_add_counters(struct bat_profile_counters *counters,
+                              const struct bat_profile_counters *from)
 {
     counters->bytes += from->bytes;
     counters->lines += from->lines;
@@ -141,6 +141,7 @@ static void merge_counters(struct bat_profile_counters *counters,
     counters->foreign_locations += from->foreign_locations;
     counters->perf_samples += from->perf_samples;
     counters->perf_foreign_samples += from->perf_foreign_samples;
+    counters->perf_guest_samples += from->perf_guest_samples;
     counters->perf_plain_samples += from->perf_plain_samples;
     counters->perf_branches += from->perf_branches;
     counters->perf_kernel_branches += from->perf_kernel_branches;
@@ -150,6 +151,8 @@ static void merge_counters(struct bat_profile_counters *counters,
     counters->perf_processes += from->perf_processes;
 }
 
+#define TABLE_COUNT 7u
+
 /* What a profile gets from another one, and what it had. */
 struct profile_merge {
     struct bat_profile *profile;
@@ -157,6 +160,8 @@ struct profile_merge {
     uint32_t events, foreign_names, names; /* strings before */
     uint32_t *foreign_numbers;
     uint32_t *numbers;
+    struct table_merge tables[TABLE_COUNT];
+    size_t tables_done; /* these were merged */
 };
 
 static enum bat_code merge_names(struct profile_merge *merge)
@@ -186,7 +191,7 @@ static void take_back_names(struct profile_merge *merge)
 static const struct {
     size_t offset;  /* in struct bat_profile */
     size_t numbers; /* in struct profile_merge; 0: keys name no strings */
-} profile_tables[] = {
+} profile_tables[TABLE_COUNT] = {
     {offsetof(struct bat_profile, traces), 0},
     {offsetof(struct bat_profile, samples), 0},
     {offsetof(struct bat_profile, returns), 0},
@@ -196,39 +201,53 @@ static const struct {
     {offsetof(struct bat_profile, fdata.samples), offsetof(struct profile_merge, numbers)},
 };
 
-#define TABLE_COUNT (sizeof(profile_tables) / sizeof(profile_tables[0]))
-
 static struct bat_counts *table_of(struct bat_profile *profile, size_t i)
 {
     return (struct bat_counts *)((char *)profile + profile_tables[i].offset);
 }
 
-/* All tables or none. used_up is from, if its tables may be taken over; or NULL. */
-static enum bat_code merge_tables(const struct profile_merge *merge, struct bat_profile *used_up)
+/* Merge all tables, as far as merge->tables_done tells. used_up is as for begin_merge(). */
+static enum bat_code merge_tables(struct profile_merge *merge, struct bat_profile *used_up)
 {
-    struct table_merge tables[TABLE_COUNT];
     enum bat_code code = BAT_OK;
-    size_t done = 0;
-    while (done < TABLE_COUNT && code == BAT_OK) {
-        struct table_merge *table = &tables[done];
-        size_t numbers = profile_tables[done].numbers;
+    while (merge->tables_done < TABLE_COUNT && code == BAT_OK) {
+        size_t i = merge->tables_done++;
+        struct table_merge *table = &merge->tables[i];
+        size_t numbers = profile_tables[i].numbers;
         *table = (struct table_merge){
-            .counts = table_of(merge->profile, done),
-            .from = (const struct bat_counts *)((const char *)merge->from +
-                                                profile_tables[done].offset),
-            .used_up = used_up ? table_of(used_up, done) : NULL,
+            .counts = table_of(merge->profile, i),
+            .from =
+                (const struct bat_counts *)((const char *)merge->from + profile_tables[i].offset),
+            .used_up = used_up ? table_of(used_up, i) : NULL,
             .numbers = numbers ? *(uint32_t *const *)((const char *)merge + numbers) : NULL};
         code = merge_table(table);
-        done++;
     }
-    while (code != BAT_OK && done > 0)
-        take_back_table(&tables[--done]);
     return code;
 }
 
-static enum bat_code merge_profiles(struct bat_profile *profile, const struct bat_profile *from,
-                                    struct bat_profile *used_up, struct bat_error *error)
+/* Make the profile what it was before begin_merge(). */
+static void take_back(struct profile_merge *merge)
 {
+    while (merge->tables_done > 0)
+        take_back_table(&merge->tables[--merge->tables_done]);
+    take_back_names(merge);
+}
+
+static void free_merge(struct profile_merge *merge)
+{
+    free(merge->foreign_numbers);
+    free(merge->numbers);
+}
+
+/*
+ * Add all tables of from, or nothing. used_up is from, if its tables may be taken over; or NULL.
+ * After success the caller may still take it back; finish_merge() does the rest.
+ */
+static enum bat_code begin_merge(struct profile_merge *merge, struct bat_profile *profile,
+                                 const struct bat_profile *from, struct bat_profile *used_up,
+                                 struct bat_error *error)
+{
+    *merge = (struct profile_merge){.profile = profile, .from = from};
     if (from->sum > BAT_COUNT_MAX - profile->sum)
         return bat_fail(error, BAT_ERR_RANGE,
                         "expected counts that add up to less than 2^63 over all inputs, found "
@@ -237,24 +256,58 @@ static enum bat_code merge_profiles(struct bat_profile *profile, const struct ba
         from->fdata.seen ? check_headers(&profile->fdata, &from->fdata, error) : BAT_OK;
     if (code != BAT_OK)
         return code;
-    struct profile_merge merge = {.profile = profile, .from = from};
-    code = merge_names(&merge);
+    code = merge_names(merge);
     if (code == BAT_OK)
-        code = merge_tables(&merge, used_up);
+        code = merge_tables(merge, used_up);
     if (code != BAT_OK)
-        take_back_names(&merge);
-    free(merge.foreign_numbers);
-    free(merge.numbers);
-    if (code != BAT_OK)
-        return bat_counts_fail(error, code, "the profile");
+        take_back(merge);
+    return bat_counts_fail(error, code, "the profile");
+}
+
+static void finish_merge(const struct profile_merge *merge)
+{
+    struct bat_profile *profile = merge->profile;
+    const struct bat_profile *from = merge->from;
     profile->sum += from->sum;
     if (from->fdata.seen) {
         profile->fdata.bolted = from->fdata.bolted;
         profile->fdata.no_lbr = from->fdata.no_lbr;
         profile->fdata.seen = true;
     }
-    merge_counters(&profile->counters, &from->counters);
-    return BAT_OK;
+    bat_profile_add_counters(&profile->counters, &from->counters);
+}
+
+static enum bat_code merge_profiles(struct bat_profile *profile, const struct bat_profile *from,
+                                    struct bat_profile *used_up, struct bat_error *error)
+{
+    struct profile_merge merge;
+    enum bat_code code = begin_merge(&merge, profile, from, used_up, error);
+    if (code == BAT_OK)
+        finish_merge(&merge);
+    free_merge(&merge);
+    return code;
+}
+
+enum bat_code bat_profiles_take(struct bat_profile *const *profiles,
+                                struct bat_profile *const *from, size_t count,
+                                struct bat_error *error)
+{
+    struct profile_merge *merges = calloc(count, sizeof(*merges));
+    if (!merges)
+        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for the profile");
+    enum bat_code code = BAT_OK;
+    size_t done = 0;
+    for (; done < count && code == BAT_OK; done++)
+        code = begin_merge(&merges[done], profiles[done], from[done], from[done], error);
+    for (size_t i = 0; i < done; i++) {
+        if (code == BAT_OK)
+            finish_merge(&merges[i]);
+        else if (i + 1 < done)
+            take_back(&merges[i]);
+        free_merge(&merges[i]);
+    }
+    free(merges);
+    return code;
 }
 
 enum bat_code bat_profile_take(struct bat_profile *profile, struct bat_profile *from,

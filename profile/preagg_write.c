@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* A profile as pre-aggregated text: spec/profiles.md 1. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "profile.h"
 #include "support/text_writer.h"
@@ -9,9 +10,15 @@
 /* More bytes than any line of numbers has. */
 #define LINE_MAX_SIZE 128u
 
+/* The longest build-id that is written, in bytes. */
+#define BUILD_ID_MAX 64u
+
 struct preagg_writer {
     struct bat_text_writer text;
     const struct bat_profile *profile;
+    bool is_one_of_several; /* write its build-id with each address, and only records with one */
+    char build_id[2 * BUILD_ID_MAX + 2]; /* in hexadecimal, with a colon */
+    size_t build_id_size;                /* characters of it */
 };
 
 /* --- Order -------------------------------------------------------------------------------- */
@@ -43,13 +50,28 @@ static uint32_t *order_items(const struct bat_counts *counts)
 
 /* --- Lines -------------------------------------------------------------------------------- */
 
+static bool is_in_binary(uint64_t address)
+{
+    return address != BAT_ADDRESS_EXTERNAL && address < BAT_TRACE_EXTERNAL_RETURN;
+}
+
 /* Put " address" as bat_preagg_read() reads it: relative to the base address, constants as is. */
 static char *put_address(const struct preagg_writer *writer, char *at, uint64_t address)
 {
     *at++ = ' ';
-    if (address != BAT_ADDRESS_EXTERNAL && address < BAT_TRACE_EXTERNAL_RETURN)
+    if (is_in_binary(address)) {
         address -= writer->profile->base_address;
+        memcpy(at, writer->build_id, writer->build_id_size);
+        at += writer->build_id_size;
+    }
     return bat_put_hex(at, address);
+}
+
+/* True if a trace is written: of several binaries, those with an address in this one. */
+static bool is_written(const struct preagg_writer *writer, const uint64_t *trace)
+{
+    return !writer->is_one_of_several || is_in_binary(trace[0]) || is_in_binary(trace[1]) ||
+           is_in_binary(trace[2]);
 }
 
 static char *put_count(char *at, uint64_t count)
@@ -61,7 +83,7 @@ static char *put_count(char *at, uint64_t count)
 static void write_branch(struct preagg_writer *writer, const uint64_t *trace, uint64_t count,
                          uint64_t mispredictions)
 {
-    char *at = bat_text_room(&writer->text, LINE_MAX_SIZE);
+    char *at = bat_text_room(&writer->text, LINE_MAX_SIZE + 3 * writer->build_id_size);
     *at++ = 'B';
     at = put_address(writer, at, trace[0]);
     at = put_address(writer, at, trace[1]);
@@ -88,7 +110,7 @@ static char trace_type(const struct preagg_writer *writer, const uint64_t *trace
 
 static void write_trace(struct preagg_writer *writer, const uint64_t *trace, char type)
 {
-    char *at = bat_text_room(&writer->text, LINE_MAX_SIZE);
+    char *at = bat_text_room(&writer->text, LINE_MAX_SIZE + 3 * writer->build_id_size);
     *at++ = type;
     if (type == 'T' || type == 'R')
         at = put_address(writer, at, trace[0]);
@@ -112,6 +134,8 @@ static enum bat_code write_group(struct preagg_writer *writer, const struct bat_
     const uint64_t *trace = NULL;
     for (uint32_t i = first; i < end; i++) {
         trace = bat_counts_item(traces, order[i]);
+        if (!is_written(writer, trace))
+            continue;
         if (mispredictions > UINT64_MAX - trace[4])
             return bat_fail(writer->text.error, BAT_ERR_RANGE,
                             "expected mispredictions that add up to less than 2^64 for each "
@@ -123,7 +147,9 @@ static enum bat_code write_group(struct preagg_writer *writer, const struct bat_
         else
             write_trace(writer, trace, type);
     }
-    if (branch_only || mispredictions != 0)
+    bool has_branch =
+        !writer->is_one_of_several || is_in_binary(trace[0]) || is_in_binary(trace[1]);
+    if (has_branch && (branch_only || mispredictions != 0))
         write_branch(writer, trace, branch_only ? branch_only[3] : 0, mispredictions);
     return BAT_OK;
 }
@@ -163,7 +189,9 @@ static enum bat_code write_samples(struct preagg_writer *writer)
                         "not enough memory to write the profile");
     for (uint32_t i = 0; i < samples->count; i++) {
         const uint64_t *item = bat_counts_item(samples, order[i]);
-        char *at = bat_text_room(&writer->text, LINE_MAX_SIZE);
+        if (writer->is_one_of_several && !is_in_binary(item[0]))
+            continue;
+        char *at = bat_text_room(&writer->text, LINE_MAX_SIZE + 3 * writer->build_id_size);
         *at++ = 'S';
         at = put_address(writer, at, item[0]);
         at = put_count(at, item[1]);
@@ -174,9 +202,8 @@ static enum bat_code write_samples(struct preagg_writer *writer)
     return BAT_OK;
 }
 
-static void write_events(struct preagg_writer *writer)
+static void write_events(struct preagg_writer *writer, const struct bat_strings *events)
 {
-    const struct bat_strings *events = &writer->profile->events;
     for (uint32_t i = 0; i < events->count; i++) {
         const char *name = bat_strings_get(events, i);
         if (*name == '\0')
@@ -187,20 +214,96 @@ static void write_events(struct preagg_writer *writer)
     }
 }
 
+static enum bat_code check_profile(const struct bat_profile *profile, struct bat_error *error)
+{
+    if (profile->fdata.branches.count == 0 && profile->fdata.samples.count == 0)
+        return BAT_OK;
+    return bat_fail(error, BAT_ERR_MISMATCH,
+                    "expected samples of the binary, found fdata, which is already translated and "
+                    "cannot be written as a pre-aggregated profile");
+}
+
 enum bat_code bat_profile_write_preagg(const struct bat_profile *profile, struct bat_output *output,
                                        struct bat_error *error)
 {
-    if (profile->fdata.branches.count != 0 || profile->fdata.samples.count != 0)
-        return bat_fail(error, BAT_ERR_MISMATCH,
-                        "expected samples of the binary, found fdata, which is already translated "
-                        "and cannot be written as a pre-aggregated profile");
-    struct preagg_writer writer = {.profile = profile};
-    enum bat_code code = bat_text_begin(&writer.text, output, error);
+    enum bat_code code = check_profile(profile, error);
     if (code != BAT_OK)
         return code;
-    write_events(&writer);
+    struct preagg_writer writer = {.profile = profile};
+    code = bat_text_begin(&writer.text, output, error);
+    if (code != BAT_OK)
+        return code;
+    write_events(&writer, &profile->events);
     code = write_traces(&writer);
     if (code == BAT_OK)
         code = write_samples(&writer);
     return bat_text_finish(&writer.text, code);
+}
+
+/* --- Several binaries ----------------------------------------------------------------------- */
+
+/* Prefix the addresses that follow with the profile's build-id. */
+static enum bat_code set_profile(struct preagg_writer *writer, const struct bat_profile *profile,
+                                 struct bat_error *error)
+{
+    if (profile->build_id_size == 0 || profile->build_id_size > BUILD_ID_MAX)
+        return bat_fail(error, BAT_ERR_MISMATCH,
+                        "expected a build-id of 1 to %u bytes in each binary, by which their "
+                        "locations are told apart, found one of %zu",
+                        BUILD_ID_MAX, profile->build_id_size);
+    static const char digits[] = "0123456789abcdef";
+    char *at = writer->build_id;
+    for (size_t i = 0; i < profile->build_id_size; i++) {
+        *at++ = digits[profile->build_id[i] >> 4];
+        *at++ = digits[profile->build_id[i] & 15];
+    }
+    *at++ = ':';
+    writer->build_id_size = (size_t)(at - writer->build_id);
+    writer->profile = profile;
+    return BAT_OK;
+}
+
+/* The names of the events of all profiles, each once. */
+static enum bat_code join_events(struct bat_strings *events,
+                                 const struct bat_profile *const *profiles, size_t count)
+{
+    enum bat_code code = BAT_OK;
+    for (size_t i = 0; i < count; i++)
+        for (uint32_t k = 0; k < profiles[i]->events.count && code == BAT_OK; k++) {
+            const char *name = bat_strings_get(&profiles[i]->events, k);
+            uint32_t ignored;
+            code = bat_strings_add(events, name, strlen(name), &ignored);
+        }
+    return code;
+}
+
+enum bat_code bat_profiles_write_preagg(const struct bat_profile *const *profiles, size_t count,
+                                        struct bat_output *output, struct bat_error *error)
+{
+    struct preagg_writer writer = {.is_one_of_several = true};
+    struct bat_strings events = {0};
+    enum bat_code code = BAT_OK;
+    for (size_t i = 0; i < count && code == BAT_OK; i++) {
+        code = check_profile(profiles[i], error);
+        if (code == BAT_OK)
+            code = set_profile(&writer, profiles[i], error);
+    }
+    if (code != BAT_OK)
+        return code;
+    if (join_events(&events, profiles, count) != BAT_OK)
+        code = bat_fail(error, BAT_ERR_MEMORY, "not enough memory to write the profile");
+    if (code == BAT_OK)
+        code = bat_text_begin(&writer.text, output, error);
+    if (code == BAT_OK) {
+        write_events(&writer, &events);
+        for (size_t i = 0; i < count && code == BAT_OK; i++) {
+            set_profile(&writer, profiles[i], error);
+            code = write_traces(&writer);
+            if (code == BAT_OK)
+                code = write_samples(&writer);
+        }
+        code = bat_text_finish(&writer.text, code);
+    }
+    bat_strings_free(&events);
+    return code;
 }

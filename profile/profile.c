@@ -133,5 +133,8 @@ struct bat_profile *bat_profile_new_part(const struct bat_profile *profile)
                                               .ignore_build_id = profile->ignore_build_id,
                                               .elf = profile->elf,
                                               .is_bolted = profile->is_bolted};
-    return new_profile(&target);
+    struct bat_profile *part = new_profile(&target);
+    if (part)
+        part->joint = profile->joint;
+    return part;
 }

@@ -20,7 +20,11 @@ struct bat_fdata {
 /* The largest count: llvm-bolt refuses a whole fdata file for a larger one. */
 #define BAT_COUNT_MAX ((uint64_t)INT64_MAX)
 
+struct bat_joint;
+
 struct bat_profile {
+    /* Not NULL: addresses are those of several binaries, as bat_joint_place() makes them. */
+    const struct bat_joint *joint;
     uint8_t *build_id;
     size_t build_id_size;
     uint64_t base_address;
@@ -106,8 +110,16 @@ void bat_profile_share(struct bat_profile *part, struct bat_shared_profile *shar
 enum bat_code bat_profile_take_shared(struct bat_profile *profile,
                                       struct bat_shared_profile *shared, struct bat_error *error);
 
+void bat_profile_add_counters(struct bat_profile_counters *counters,
+                              const struct bat_profile_counters *from);
+
 /* Add the records of from to profile. Afterwards from may only be freed. */
 enum bat_code bat_profile_take(struct bat_profile *profile, struct bat_profile *from,
                                struct bat_error *error);
+
+/* The same for count profiles that differ, each with its own from: all or none of them change. */
+enum bat_code bat_profiles_take(struct bat_profile *const *profiles,
+                                struct bat_profile *const *from, size_t count,
+                                struct bat_error *error);
 
 #endif

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "decoder/leb128.h"
+#include "profile.h"
 
 /* A carriage return counts as a blank, so that lines may end with CR LF. */
 static inline bool bat_is_blank(uint8_t byte)
@@ -40,6 +41,15 @@ static inline uint8_t bat_hex_value(uint8_t byte)
     };
     /* Bytes that are no digits have 0 in the table, so their value is 0x10. */
     return values[byte] ^ 0x10;
+}
+
+/* Skip the 0x with which simpleperf begins build-ids. */
+static inline void bat_skip_hex_prefix(const uint8_t **at, size_t *size)
+{
+    if (*size < 2 || (*at)[0] != '0' || (*at)[1] != 'x')
+        return;
+    *at += 2;
+    *size -= 2;
 }
 
 /* Read digits at *at and move it behind them. False for no digits and for more than 64 bits. */
@@ -109,6 +119,19 @@ static inline bool bat_read_decimal(const uint8_t **at, uint64_t *value, bool *f
     *at = now;
     *value = result;
     return is_number;
+}
+
+/* Read the count of a record. Returns NULL, or what was expected instead of what stands at *at. */
+static inline const char *bat_read_count(const uint8_t **at, uint64_t *count)
+{
+    const uint8_t *end = *at;
+    bool fits;
+    if (!bat_read_decimal(&end, count, &fits) || !bat_ends_field(*end))
+        return "a decimal count";
+    if (!fits || *count > BAT_COUNT_MAX)
+        return "a count below 2^63";
+    *at = end;
+    return NULL;
 }
 
 #endif

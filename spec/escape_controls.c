@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "escape_controls.h"
 
+#include <stdint.h>
 #include <string.h>
 
 #include "bat.h"
@@ -55,14 +56,41 @@ bool bat_is_control(const char *text, size_t size, size_t *length)
     return first < 0x20 || (first >= 0x7f && first < 0xa0);
 }
 
+/* The value 1 in each of eight bytes. */
+#define EACH_BYTE UINT64_C(0x0101010101010101)
+
+/* True if one of eight bytes is not between a blank and a tilde, as nearly all bytes of names are.
+ */
+static bool has_others(const char *bytes)
+{
+    uint64_t word;
+    memcpy(&word, bytes, sizeof(word));
+    /* The highest bit of a byte is set if it is below 0x20, above 0x7e, or 0x80 and above. A carry
+     * into the next byte comes only from such a byte. */
+    return (((word - 0x20 * EACH_BYTE) | (word + EACH_BYTE) | word) & 0x80 * EACH_BYTE) != 0;
+}
+
+/* True if all bytes are printable ASCII characters. */
+static bool are_plain(const char *text, size_t size)
+{
+    if (size >= 8) {
+        for (size_t i = 0; i + 8 <= size; i += 8)
+            if (has_others(text + i))
+                return false;
+        return !has_others(text + size - 8);
+    }
+    for (size_t i = 0; i < size; i++)
+        if ((unsigned char)(text[i] - 0x20) > 0x7e - 0x20)
+            return false;
+    return true;
+}
+
 bool bat_has_controls(const char *text, size_t size)
 {
-    /* No branch for each byte: nearly all names are plain ASCII. */
-    unsigned others = 0;
-    for (size_t i = 0; i < size; i++)
-        others |= (unsigned char)(text[i] - 0x20) > 0x7e - 0x20;
+    if (are_plain(text, size))
+        return false;
     size_t length;
-    for (size_t i = 0; others && i < size; i += length)
+    for (size_t i = 0; i < size; i += length)
         if (bat_is_control(text + i, size - i, &length))
             return true;
     return false;

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Which file includes which: never one of a room further down, and never in a circle.
+"""Which file includes which: never one of a room further down, and never in a circle. And which file
+a comment names: one that is there.
 
     check_layers.py [ROOT]
 
@@ -15,6 +16,8 @@ import re
 import sys
 
 ROW = re.compile(r"^\| `([a-z/]+)/` \|", re.M)
+COMMENT = re.compile(r"/\*.*?\*/", re.S)
+FILE = re.compile(r"(?<![\w./<-])((?:[a-z_0-9]+/)*[a-z_0-9]+\.[ch])\b(?!>)")
 INCLUDE = re.compile(r'^#include "([^"]+)"', re.M)
 
 
@@ -88,6 +91,26 @@ def circles(included):
     return found
 
 
+def tests_of(root):
+    """The C files of the tests."""
+    return sorted(p.relative_to(root) for p in (root / "tests").rglob("*.[ch]"))
+
+
+def missing(root, files):
+    """Sentences about comments that name a C file which is not there, by its path or its name. Names of
+    one letter and those in folder f are examples of source files."""
+    names = {"cmocka.h"}
+    for path in (p.relative_to(root) for p in root.rglob("*.[ch]")):
+        if not path.parts[0].startswith("build"):
+            names.update("/".join(path.parts[i:]) for i in range(len(path.parts)))
+    for file in files:
+        text = (root / file).read_text(encoding="utf-8")
+        for comment in COMMENT.findall(text):
+            for name in FILE.findall(comment):
+                if name not in names and not name.startswith("f/") and len(name) > len("a.c"):
+                    yield f"{file}: a comment names {name}, which is not there"
+
+
 def check(root):
     """What is wrong in a tree: sentences."""
     root = pathlib.Path(root)
@@ -100,7 +123,7 @@ def check(root):
     if wrong:
         return wrong
     included = includes(root, files)
-    return [*upward(included, rooms),
+    return [*upward(included, rooms), *missing(root, [*files, *tests_of(root)]),
             *(f"these include each other: {', '.join(circle)}" for circle in circles(included))]
 
 

@@ -116,19 +116,6 @@ static void check_size(struct bat_checking *checking, uint32_t index, const stru
     bat_fault_report(checking, &fault, "entries");
 }
 
-/* True if a symbol at the fragment is named after one at its parent. */
-static bool has_parents_name(const struct bat_names *names, size_t first, size_t count,
-                             uint64_t parent)
-{
-    for (size_t i = first; i < first + count; i++) {
-        const char *name = names->symbols[i]->name;
-        size_t stem = bat_name_stem(name);
-        if (stem != 0 && bat_names_have(names, parent, name, stem))
-            return true;
-    }
-    return false;
-}
-
 /* A function's fragments that have symbols are named after it. */
 static void check_fragment_names(struct bat_checking *checking, uint32_t hot)
 {
@@ -140,7 +127,7 @@ static void check_fragment_names(struct bat_checking *checking, uint32_t hot)
         uint64_t address = map->tables[map->fragments[i]].address;
         size_t first = 0;
         size_t count = bat_names_at(names, address, &first);
-        if (count == 0 || has_parents_name(names, first, count, parent))
+        if (count == 0 || bat_names_after_parent(names, first, count, parent))
             continue;
         of_parent = of_parent ? of_parent : bat_names_best(names, parent);
         bat_checking_find(checking, CHECK_FRAGMENT_NAME, map->fragments[i], BAT_NONE,

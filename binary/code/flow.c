@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Makes blocks from a function's decoded instructions and labels (code_blocks_sweep.h). */
+/* Makes blocks from a function's decoded instructions and labels (sweep.h). */
 #include <inttypes.h>
 #include <stdlib.h>
 

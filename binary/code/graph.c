@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Makes the control-flow graph of a function (code_graph.h) from its decoded instructions. */
+/* Makes the control-flow graph of a function (graph.h) from its decoded instructions. */
 #include "graph.h"
 
 #include <elf.h>

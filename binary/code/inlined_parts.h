@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * What the parts of inlined.h share: the caller's code (inlined.c), the beginnings of functions
- * (inlined_beginnings.c), and comparisons of code (inlined_compare.c). Internal to them.
+ * What the parts of inlined.h share: the caller's code (inlined_find.c), the beginnings of
+ * functions (inlined_beginnings.c), and comparisons of code (inlined_compare.c). Internal to them.
  */
 #ifndef BAT_BINARY_CODE_INLINED_PARTS_H
 #define BAT_BINARY_CODE_INLINED_PARTS_H

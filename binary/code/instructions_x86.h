@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * Decodes x86-64 instructions in two ways, by opcode maps and with Zydis, and says which registers
- * they write. Internal to profile/.
+ * they write. Internal to binary/code/.
  */
 #ifndef BAT_BINARY_CODE_INSTRUCTIONS_X86_H
 #define BAT_BINARY_CODE_INSTRUCTIONS_X86_H

@@ -290,9 +290,68 @@ static size_t number_size(const struct decoding *decoding, const struct shape *s
     return decoding->mandatory == MANDATORY_66 ? 2 : 4;
 }
 
+/* The bytes behind a ModRM byte that belong to its memory operand, with a SIB byte for rm 4. */
+static const uint8_t memory_sizes[] = {0, 0, 0, 0, 1, 4, 0, 0,  /* mod 0 */
+                                       1, 1, 1, 1, 2, 1, 1, 1,  /* mod 1 */
+                                       4, 4, 4, 4, 5, 4, 4, 4,  /* mod 2 */
+                                       0, 0, 0, 0, 0, 0, 0, 0}; /* mod 3 */
+
+/* A number behind an instruction's other bytes: 1 or 4 bytes with a sign, or none. */
+static inline uint64_t read_short_number(const uint8_t *bytes, size_t size)
+{
+    if (size == 0)
+        return 0;
+    return size == 1 ? (uint64_t)(int8_t)bytes[0] : (uint64_t)(int32_t)read_word(bytes);
+}
+
+/*
+ * The most common instructions: no prefixes but REX, no groups, an opcode of one byte, or a near
+ * branch. LENGTH_MAX bytes must be there. False for all others; what it decodes is what the rest of
+ * x86_decode_by_table() tells of it.
+ */
+static inline bool decode_common(const uint8_t *bytes, uint64_t address,
+                                 struct bat_instruction *instruction)
+{
+    size_t at = (bytes[0] & 0xf0) == 0x40;
+    bool is_wide = at && (bytes[0] & X86_REX_W);
+    uint8_t opcode = bytes[at++];
+    size_t letter = (size_t)one_byte[opcode];
+    if (opcode == 0x0f && (bytes[at] & 0xf0) == 0x80) {
+        letter = CONDITIONAL;
+        at++;
+    }
+    if (letter == UNKNOWN || letter == PREFIX || letter == GROUP || (letter == MOVE && is_wide))
+        return false;
+    const struct shape *shape = &shapes[letter];
+    uint8_t modrm = 0;
+    size_t operand_at = at;
+    if (shape->has_modrm) {
+        modrm = bytes[at++];
+        operand_at = at;
+        at += memory_sizes[(modrm >> 3 & 0x18) | (modrm & 7)];
+        if ((modrm & 0xc7) == X86_RM_SIB && (bytes[operand_at] & 7) == X86_RM_RIP)
+            at += 4;
+    }
+    size_t number_size = shape->number_size == 8 ? 4 : shape->number_size;
+    size_t length = at + number_size;
+    uint64_t number = read_short_number(bytes + at, number_size);
+    *instruction = (struct bat_instruction){.length = (uint8_t)length, .kind = shape->kind};
+    if (shape->is_target)
+        instruction->target = address + length + number;
+    else
+        instruction->immediate = shape->has_no_sign ? (uint8_t)number : number;
+    if ((modrm & 0xc7) == X86_RM_RIP) {
+        instruction->has_reference = true;
+        instruction->reference = address + length + read_short_number(bytes + operand_at, 4);
+    }
+    return true;
+}
+
 bool x86_decode_by_table(const uint8_t *bytes, size_t size, uint64_t address,
                          struct bat_instruction *instruction)
 {
+    if (size >= LENGTH_MAX && decode_common(bytes, address, instruction))
+        return true;
     struct decoding decoding = {
         .bytes = bytes, .size = size < LENGTH_MAX ? size : LENGTH_MAX, .mandatory = MANDATORY_NONE};
     if (!read_prefixes(&decoding))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Reads the symbol table for the code reader (code_blocks_symbols.h): finds _init of static
+ * Reads the symbol table for the code reader (markers.h): finds _init of static
  * executables and the data in AArch64 code.
  */
 #include <elf.h>
@@ -10,53 +10,18 @@
 
 #include "markers.h"
 
-/* Find the table of section indices that need more than 16 bits. */
-static void find_indices(const struct bat_elf *elf, const struct bat_section *symtab,
-                         struct code_symbols *table)
-{
-    for (size_t i = 0; i < table->section_count && !table->indices; i++) {
-        uint64_t size;
-        const struct bat_section *section = &table->sections[i];
-        if (section->type != SHT_SYMTAB_SHNDX || section->link != symtab->index)
-            continue;
-        const uint8_t *bytes = bat_elf_section_bytes(elf, section, &size);
-        if (size / sizeof(uint32_t) >= table->count)
-            table->indices = bytes;
-    }
-}
-
-/* An unreadable table counts as empty; bat_functions_create() has reported it. */
-static struct code_symbols open_table(const struct bat_elf *elf)
-{
-    struct code_symbols table = {0};
-    table.sections = bat_elf_sections(elf, &table.section_count);
-    bat_elf_bytes(elf, &table.file_size);
-    const struct bat_section *symtab = bat_elf_section(elf, ".symtab");
-    if (!symtab || symtab->type != SHT_SYMTAB || symtab->link >= table.section_count)
-        return table;
-    uint64_t size;
-    table.symbols = bat_elf_section_bytes(elf, symtab, &size);
-    table.strings = (const char *)bat_elf_section_bytes(elf, &table.sections[symtab->link],
-                                                        &table.strings_size);
-    if (table.symbols && table.strings && table.strings_size > 0 &&
-        table.strings[table.strings_size - 1] == '\0')
-        table.count = size / sizeof(Elf64_Sym);
-    find_indices(elf, symtab, &table);
-    return table;
-}
-
 /* --- _init ---------------------------------------------------------------------------------- */
 
 /*
  * BOLT skips _init of static executables, since its address may be one of data as well. The
  * function is found by this symbol because its name in profiles may be another symbol's.
  */
-static void skip_init(struct bat_code_reader *reader, const struct code_symbols *table)
+static void skip_init(struct bat_code_reader *reader, const struct symbol_table *table)
 {
-    for (uint64_t i = 1; i < table->count; i++) {
-        Elf64_Sym symbol = code_symbol_at(table, i);
+    for (uint32_t i = 1; i < table->count; i++) {
+        Elf64_Sym symbol = symbol_table_at(table, i);
         if (ELF64_ST_TYPE(symbol.st_info) != STT_FUNC ||
-            strcmp(code_symbol_name(table, &symbol), "_init") != 0)
+            strcmp(symbol_table_name(table, &symbol), "_init") != 0)
             continue;
         struct code_wanted *wanted = code_find_wanted_at(reader, symbol.st_value);
         if (wanted)
@@ -66,24 +31,11 @@ static void skip_init(struct bat_code_reader *reader, const struct code_symbols 
 
 /* --- Data in code ------------------------------------------------------------------------- */
 
-/* The section of a symbol, or NULL. */
-static const struct bat_section *section_of(const struct code_symbols *table, uint64_t index,
-                                            const Elf64_Sym *symbol)
-{
-    uint32_t section = symbol->st_shndx;
-    if (section == SHN_XINDEX && table->indices)
-        memcpy(&section, table->indices + index * sizeof(section), sizeof(section));
-    else if (section >= SHN_LORESERVE)
-        return NULL;
-    return section != SHN_UNDEF && section < table->section_count ? &table->sections[section]
-                                                                  : NULL;
-}
-
 /* False for mapping symbols that BOLT left behind when it moved their section. */
-static bool is_in_its_section(const struct code_symbols *table, uint64_t index,
+static bool is_in_its_section(const struct symbol_table *table, uint32_t index,
                               const Elf64_Sym *symbol)
 {
-    const struct bat_section *section = section_of(table, index, symbol);
+    const struct bat_section *section = symbol_table_section(table, index, symbol);
     return section && (section->flags & SHF_ALLOC) &&
            symbol->st_value - section->address <= section->size;
 }
@@ -98,7 +50,7 @@ static bool is_mapping_name(const char *name)
 /* What a symbol says of the code from its address on. */
 enum mark { MARK_NONE, MARK_CODE, MARK_DATA, MARK_FUNCTION };
 
-static enum mark mark_of(const struct code_symbols *table, uint64_t index, const Elf64_Sym *symbol)
+static enum mark mark_of(const struct symbol_table *table, uint32_t index, const Elf64_Sym *symbol)
 {
     unsigned type = ELF64_ST_TYPE(symbol->st_info);
     if (type != STT_FUNC && (type != STT_NOTYPE || symbol->st_size != 0))
@@ -107,7 +59,7 @@ static enum mark mark_of(const struct code_symbols *table, uint64_t index, const
         return MARK_NONE;
     if (type == STT_FUNC)
         return MARK_FUNCTION;
-    const char *name = code_symbol_name(table, symbol);
+    const char *name = symbol_table_name(table, symbol);
     if (!is_mapping_name(name))
         return MARK_NONE;
     return name[1] == 'd' ? MARK_DATA : MARK_CODE;
@@ -151,16 +103,14 @@ static uint32_t find_turns(const struct marking *markings, uint32_t count,
     return turns;
 }
 
-static enum bat_code find_markers(struct bat_code_reader *reader, const struct code_symbols *table,
+static enum bat_code find_markers(struct bat_code_reader *reader, const struct symbol_table *table,
                                   struct bat_error *error)
 {
-    if (table->count >= BAT_NONE)
-        return bat_fail(error, BAT_ERR_ELF, "the symbol table holds more than 2^32 symbols");
-    struct marking *markings = malloc((size_t)(table->count + 1) * sizeof(*markings));
-    reader->markers = malloc((size_t)(table->count + 1) * sizeof(*reader->markers));
+    struct marking *markings = malloc(((size_t)table->count + 1) * sizeof(*markings));
+    reader->markers = malloc(((size_t)table->count + 1) * sizeof(*reader->markers));
     uint32_t count = 0;
     for (uint32_t i = 1; markings && i < table->count; i++) {
-        Elf64_Sym symbol = code_symbol_at(table, i);
+        Elf64_Sym symbol = symbol_table_at(table, i);
         enum mark mark = mark_of(table, i, &symbol);
         if (mark != MARK_NONE)
             markings[count++] =
@@ -173,7 +123,7 @@ static enum bat_code find_markers(struct bat_code_reader *reader, const struct c
     bool is_out_of_memory = !markings || !reader->markers;
     free(markings);
     if (is_out_of_memory)
-        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %" PRIu64 " symbols",
+        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %" PRIu32 " symbols",
                         table->count);
     return BAT_OK;
 }
@@ -181,7 +131,9 @@ static enum bat_code find_markers(struct bat_code_reader *reader, const struct c
 enum bat_code code_read_symbols(struct bat_code_reader *reader, const struct bat_elf *symbols,
                                 struct bat_error *error)
 {
-    struct code_symbols table = open_table(symbols);
+    /* An unreadable table counts as empty; bat_functions_create() has reported it. */
+    struct symbol_table table;
+    symbol_table_open(&table, symbols, SHT_SYMTAB, NULL);
     /* From relocations BOLT knows how fragments refer to each other; without, it skips them. */
     enum bat_code code = BAT_OK;
     if (!bat_elf_section(reader->elf, ".rela.text"))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Opens the code reader (code_blocks_reader.h) and looks up sections, bytes, data in code and
+ * Opens the code reader (reader.h) and looks up sections, bytes, data in code and
  * wanted functions in it.
  */
 #include "code_blocks.h"
@@ -15,42 +15,20 @@
 
 /* --- Sections ----------------------------------------------------------------------------- */
 
-static int by_address(const void *left, const void *right)
-{
-    const struct bat_section *a = *(const struct bat_section *const *)left;
-    const struct bat_section *b = *(const struct bat_section *const *)right;
-    if (a->address != b->address)
-        return a->address < b->address ? -1 : 1;
-    return (a->index > b->index) - (a->index < b->index);
-}
-
 static enum bat_code read_sections(struct bat_code_reader *reader, struct bat_error *error)
 {
     size_t count;
     const struct bat_section *sections = bat_elf_sections(reader->elf, &count);
-    reader->sections = malloc((count + 1) * sizeof(*reader->sections));
-    if (!reader->sections)
-        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %zu sections", count);
     reader->is_static = true;
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++)
         if (sections[i].type == SHT_DYNAMIC)
             reader->is_static = false;
-        if ((sections[i].flags & SHF_ALLOC) && sections[i].address != 0 && sections[i].size > 0)
-            reader->sections[reader->section_count++] = &sections[i];
-    }
-    qsort(reader->sections, reader->section_count, sizeof(*reader->sections), by_address);
-    return BAT_OK;
+    return loaded_sections_read(&reader->sections, reader->elf, false, error);
 }
 
 const struct bat_section *code_section_at(const struct bat_code_reader *reader, uint64_t address)
 {
-    struct bat_search search = {.high = reader->section_count};
-    while (bat_search_next(&search))
-        bat_search_go(&search, reader->sections[search.middle]->address <= address);
-    if (search.low == 0)
-        return NULL;
-    const struct bat_section *section = reader->sections[search.low - 1];
-    return address - section->address < section->size ? section : NULL;
+    return loaded_section_at(&reader->sections, address);
 }
 
 /* --- Bytes -------------------------------------------------------------------------------- */
@@ -148,11 +126,28 @@ static void mark_granules(struct code_granules *granules,
         granules->bits[granule / 8] |= (uint8_t)(1u << granule % 8);
 }
 
+#define STARTS_MAX (UINT64_C(1) << 26)
+
+/* Note where wanted functions start. This saves look-ups; nothing needs it. */
+static void mark_starts(struct bat_code_reader *reader)
+{
+    struct code_granules *granules = &reader->granules;
+    if (granules->size >> CODE_START_SHIFT >= STARTS_MAX)
+        return;
+    granules->starts = calloc((size_t)((granules->size >> CODE_START_SHIFT) / 8 + 1), 1);
+    for (uint32_t i = 0; granules->starts && i < reader->wanted_count; i++) {
+        uint64_t offset = wanted_function(reader, i)->address - granules->start;
+        uint64_t start = offset >> CODE_START_SHIFT;
+        if (offset % (1u << CODE_START_SHIFT) == 0)
+            granules->starts[start / 8] |= (uint8_t)(1u << start % 8);
+    }
+}
+
 static enum bat_code set_granules(struct bat_code_reader *reader, struct bat_error *error)
 {
     struct code_granules *granules = &reader->granules;
     const struct bat_function_symbol *last = wanted_function(reader, reader->wanted_count - 1);
-    granules->start = wanted_function(reader, 0)->address;
+    granules->start = wanted_function(reader, 0)->address >> CODE_START_SHIFT << CODE_START_SHIFT;
     granules->size = last->address - granules->start;
     granules->size += last->size < UINT64_MAX - granules->size ? last->size : 0;
     while (CODE_GRANULE_MIN >> granules->shift > 1)
@@ -164,6 +159,7 @@ static enum bat_code set_granules(struct bat_code_reader *reader, struct bat_err
         return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for a map of the code");
     for (uint32_t i = 0; i < reader->wanted_count; i++)
         mark_granules(granules, wanted_function(reader, i));
+    mark_starts(reader);
     return BAT_OK;
 }
 
@@ -255,7 +251,8 @@ void bat_code_close(struct bat_code_reader *reader)
         return;
     free(reader->wanted);
     free(reader->granules.bits);
-    free(reader->sections);
+    free(reader->granules.starts);
+    loaded_sections_free(&reader->sections);
     free(reader->markers);
     free(reader->entries.all);
     free(reader);

@@ -16,14 +16,10 @@ uint32_t bat_output_flow_at(const struct bat_output_flow *flow, uint64_t address
 void bat_output_flow_next(const struct bat_output_flow *flow, uint32_t block, uint32_t next[2])
 {
     const struct bat_output_block *from = &flow->all[block];
-    next[0] = next[1] = BAT_NONE;
+    next[0] = BAT_NONE;
     if (from->falls_through && block + 1 < flow->count && from[1].start == from->end)
         next[0] = block + 1;
-    if (!from->target)
-        return;
-    uint32_t to = bat_output_flow_at(flow, from->target);
-    if (to != BAT_NONE && flow->all[to].start == from->target)
-        next[1] = to;
+    next[1] = from->target;
 }
 
 uint32_t bat_output_flow_through(const struct bat_output_flow *flow, uint32_t block)
@@ -35,7 +31,7 @@ uint32_t bat_output_flow_through(const struct bat_output_flow *flow, uint32_t bl
         uint32_t next[2];
         bat_output_flow_next(flow, block, next);
         if (at->owner != BAT_NONE || (next[0] == BAT_NONE) == (next[1] == BAT_NONE) ||
-            (at->target && next[1] == BAT_NONE))
+            (at->has_target && next[1] == BAT_NONE))
             return BAT_NONE;
         block = next[0] == BAT_NONE ? next[1] : next[0];
     }
@@ -44,8 +40,8 @@ uint32_t bat_output_flow_through(const struct bat_output_flow *flow, uint32_t bl
 
 bool bat_output_block_is_jump(const struct bat_output_block *block)
 {
-    return block->begin_count == 0 && !block->falls_through && block->target &&
-           block->last == block->start;
+    return block->begin_count == 0 && !block->falls_through && block->has_target &&
+           bat_output_block_last(block) == block->start;
 }
 
 uint32_t bat_output_flow_return(const struct bat_output_flow *flow, uint32_t block)
@@ -183,6 +179,7 @@ void bat_output_flow_free(struct bat_output_flow *flow)
     free(flow->all);
     free(flow->begins);
     free(flow->inlined);
+    free(flow->copies);
     free(flow->pairs);
     free(flow->pair_of);
     free(flow);

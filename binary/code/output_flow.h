@@ -18,8 +18,7 @@
 struct bat_output_block {
     uint64_t start; /* addresses in the output */
     uint64_t end;
-    uint64_t last;   /* the branch, jump, return or trap at its end; 0 if there is none */
-    uint64_t target; /* of the direct branch at its end; 0 if there is none */
+    uint32_t target; /* the block that the direct branch at its end goes to; BAT_NONE for none */
     uint32_t branch; /* input offset of the branch at its end; BAT_NONE if the note lacks it */
     /*
      * The input block that it belongs to, as index into blocks; BAT_NONE if that is not known. A
@@ -31,13 +30,17 @@ struct bat_output_block {
      * order of their entries; all but the last one are empty. */
     uint32_t first_begin;
     uint32_t begin_count;
+    uint8_t last_size; /* of the branch, jump, return or trap at its end; 0 if there is none */
+    bool has_target;   /* a direct branch is at its end, and its target is known */
     bool falls_through;
     bool is_return; /* it is a single return instruction */
+};
 
-    /* For code of an inlined call; otherwise the first two are BAT_NONE. */
-    uint32_t inlined; /* the call, as index into inlined */
-    uint32_t copied;  /* the block in the callee's own flow that this is a copy of */
+/* What an output block is a copy of, if it is code of an inlined call. */
+struct bat_output_copy {
     uint64_t origin;  /* the callee's address that start is a copy of; 0 for BOLT's own jumps */
+    uint32_t inlined; /* the call, as index into inlined; BAT_NONE for other blocks */
+    uint32_t copied;  /* the block in the callee's own flow that this is a copy of */
     bool begins_copy; /* start is a copy of that block's start */
 };
 
@@ -54,6 +57,7 @@ struct bat_output_flow {
     uint32_t count;
     uint32_t *begins; /* indices into blocks */
     struct bat_output_inlined *inlined;
+    struct bat_output_copy *copies; /* for each of all; NULL if nothing is inlined */
     /* Pairs of branches whose targets BOLT may have exchanged, and for each input block its pair or
      * BAT_NONE. Both are NULL if there are none. */
     struct bat_three_way *pairs;
@@ -81,7 +85,38 @@ void bat_output_flows_free(struct bat_output_flows *flows);
 enum bat_code bat_output_flows_get(struct bat_output_flows *flows, uint32_t table,
                                    const struct bat_output_flow **flow, struct bat_error *error);
 
+/*
+ * True if no function's flow depends on that of another, because BOLT has surely not inlined any
+ * code. Then threads may read flows at the same time.
+ */
+bool bat_output_flows_are_independent(const struct bat_output_flows *flows);
+
+/* The flow of a hot table that was read before, or NULL. */
+const struct bat_output_flow *bat_output_flows_known(const struct bat_output_flows *flows,
+                                                     uint32_t table);
+
+/*
+ * Read the flows of the hot tables for which wanted (one byte for each) is not 0, by several
+ * threads if they are independent; otherwise nothing is done, and each will be read at its first
+ * use. Fails with BAT_ERR_MEMORY.
+ */
+enum bat_code bat_output_flows_read_many(struct bat_output_flows *flows, const uint8_t *wanted,
+                                         struct bat_error *error);
+
 /* --- Look-ups in one flow ------------------------------------------------------------------- */
+
+/* The address of the branch, jump, return or trap at the end of a block; 0 if there is none. */
+static inline uint64_t bat_output_block_last(const struct bat_output_block *block)
+{
+    return block->last_size ? block->end - block->last_size : 0;
+}
+
+/* What a block is a copy of; NULL if it is no code of an inlined call. */
+static inline const struct bat_output_copy *bat_output_flow_copy(const struct bat_output_flow *flow,
+                                                                 uint32_t block)
+{
+    return flow->copies && flow->copies[block].inlined != BAT_NONE ? &flow->copies[block] : NULL;
+}
 
 /* The output block that holds address, or BAT_NONE. Logarithmic. */
 uint32_t bat_output_flow_at(const struct bat_output_flow *flow, uint64_t address);
@@ -114,7 +149,7 @@ bool bat_output_block_is_jump(const struct bat_output_block *block);
 #define BAT_OWNER_UNKNOWN BAT_NONE
 #define BAT_OWNER_SEVERAL (BAT_NONE - 1)
 
-/* Read a function; NULL if there is no memory. */
+/* Read a function; NULL if there is no memory. Flows that it does not inline are not touched. */
 struct bat_output_flow *bat_output_flow_read(struct bat_output_flows *flows, uint32_t table);
 
 /* NULL is allowed. */
@@ -134,6 +169,12 @@ enum bat_code bat_output_flows_inlined(struct bat_output_flows *flows,
  */
 enum bat_code bat_output_flows_callee(struct bat_output_flows *flows, uint32_t table,
                                       const struct bat_output_flow **flow);
+
+/*
+ * False if llvm-bolt surely ran without the option: its whole command line is in the binary. option
+ * is a part of the option's name.
+ */
+bool bat_output_may_have_option(const struct bat_elf *elf, const char *option);
 
 /* Fill the owners. False if there is no memory. Linear in the blocks. */
 bool bat_output_flow_find_owners(struct bat_output_flow *flow);

@@ -26,13 +26,6 @@ struct way {
     uint8_t outcomes; /* bits of enum bat_outcome for which execution goes this way */
 };
 
-/* False if llvm-bolt surely did not run the pass: its whole command line is in the binary. */
-static bool may_have_run(const struct bat_elf *elf)
-{
-    const char *info = bat_elf_bolt_info(elf);
-    return !info || strchr(info, '@') || strstr(info, "three-way-branch");
-}
-
 /* The way out of a block: by its branch or by fall-through. False if it leads to no input block. */
 static bool find_way(const struct search *search, uint32_t block, bool is_branch, struct way *way)
 {
@@ -70,8 +63,8 @@ static uint32_t find_first(const struct search *search, uint32_t block)
 
 static bool is_input_branch(const struct bat_output_block *block)
 {
-    return block->falls_through && block->target && block->last && block->branch != BAT_NONE &&
-           block->owner != BAT_NONE;
+    return block->falls_through && block->has_target && block->last_size &&
+           block->branch != BAT_NONE && block->owner != BAT_NONE;
 }
 
 /* The ways out of a block that ends with a branch of the input. For *is_signed see three_way.h. */
@@ -79,7 +72,7 @@ static bool find_ways(const struct search *search, uint32_t block, struct way wa
                       bool *is_signed, bool *is_unsigned)
 {
     const struct bat_output_block *at = &search->flow->all[block];
-    uint32_t condition = condition_number_x86(condition_at(search->elf, at->last));
+    uint32_t condition = condition_number_x86(condition_at(search->elf, bat_output_block_last(at)));
     ways[1].outcomes = bat_condition_outcomes(condition, is_signed, is_unsigned);
     ways[0].outcomes = ways[1].outcomes ^ ((1u << BAT_OUTCOMES) - 1);
     return ways[1].outcomes != 0 && find_way(search, block, false, &ways[0]) &&
@@ -151,7 +144,7 @@ static bool is_second(const struct bat_output_flow *flow, uint32_t block)
 {
     const struct bat_output_block *at = &flow->all[block];
     uint32_t condition;
-    return at->begin_count == 1 && at->last == at->start && is_input_branch(at) &&
+    return at->begin_count == 1 && bat_output_block_last(at) == at->start && is_input_branch(at) &&
            bat_hash_is_branch(flow->blocks[at->owner].hash, &condition);
 }
 
@@ -181,7 +174,7 @@ static bool find_pairs(const struct search *search, uint32_t seconds)
 
 bool bat_output_flow_find_pairs(struct bat_output_flow *flow, const struct bat_elf *elf)
 {
-    if (bat_elf_machine(elf) != EM_X86_64 || !may_have_run(elf))
+    if (bat_elf_machine(elf) != EM_X86_64 || !bat_output_may_have_option(elf, "three-way-branch"))
         return true;
     uint32_t seconds = 0;
     for (uint32_t i = 0; i < flow->count; i++)

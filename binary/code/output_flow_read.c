@@ -198,6 +198,18 @@ static void read_code(struct flow_reader *reader, uint64_t start, uint64_t size)
     }
 }
 
+/* The input block that holds an offset. Mostly it is `last`, that of the offset before, or the
+ * next. */
+static uint32_t block_near(const struct bat_output_flow *flow, uint32_t last, uint32_t offset)
+{
+    const struct bat_block *blocks = flow->blocks;
+    for (uint32_t i = last; i < flow->block_count && i - last < 2; i++)
+        if (blocks[i].input_offset <= offset &&
+            (i + 1 == flow->block_count || offset < blocks[i + 1].input_offset))
+            return i;
+    return bat_block_at(blocks, flow->block_count, offset);
+}
+
 /* Read the entries of a table, and then its code. */
 static void read_part(struct flow_reader *reader, uint32_t table, uint64_t size)
 {
@@ -211,6 +223,7 @@ static void read_part(struct flow_reader *reader, uint32_t table, uint64_t size)
     reader->parts[part].first_begin = reader->begin_count;
     reader->parts[part].first_mark = reader->mark_count;
     uint32_t block_number = function->first_block;
+    uint32_t block = BAT_NONE;
     for (uint32_t i = 0; i < function->entry_count; i++) {
         uint32_t output = map->output_offsets[function->first_entry + i];
         uint32_t input = map->input_offsets[function->first_entry + i];
@@ -219,7 +232,7 @@ static void read_part(struct flow_reader *reader, uint32_t table, uint64_t size)
         uint32_t number = is_branch ? 0 : block_number++;
         if (output >= size)
             continue;
-        uint32_t block = bat_block_at(flow->blocks, flow->block_count, input);
+        block = block_near(flow, block, input);
         if (block == BAT_NONE)
             continue;
         uint64_t address = function->address + output;
@@ -280,8 +293,9 @@ static size_t add_entries(const struct flow_reader *reader, const struct part *p
 /* Find the inlined calls, if there is code that BOLT has made. */
 static enum bat_code find_inlined(struct flow_reader *reader, uint32_t table)
 {
+    bool may_inline = !bat_output_flows_are_independent(reader->flows);
     bool is_any = false;
-    for (size_t i = 0; i < reader->part_count && !is_any; i++)
+    for (size_t i = 0; i < reader->part_count && may_inline && !is_any; i++)
         is_any = has_made_branch(reader, &reader->parts[i]);
     if (!is_any)
         return BAT_OK;
@@ -345,24 +359,36 @@ static void copy_run(struct bat_output_flow *flow, uint32_t call, const struct b
     const struct bat_output_flow *callee = flow->inlined[call].flow;
     uint32_t block = bat_output_flow_at(flow, run->start);
     for (; block < flow->count && flow->all[block].start < run->end; block++) {
-        struct bat_output_block *at = &flow->all[block];
-        uint64_t origin = run->is_jump ? run->origin : run->origin + (at->start - run->start);
+        uint64_t start = flow->all[block].start;
+        uint64_t origin = run->is_jump ? run->origin : run->origin + (start - run->start);
         uint32_t copied = bat_output_flow_at(callee, origin);
-        if (at->start < run->start || copied == BAT_NONE)
+        if (start < run->start || copied == BAT_NONE)
             continue;
-        at->inlined = call;
-        at->copied = copied;
-        at->origin = run->is_jump ? 0 : origin;
-        at->begins_copy = !run->is_jump && callee->all[at->copied].start == origin;
+        flow->copies[block] = (struct bat_output_copy){
+            .origin = run->is_jump ? 0 : origin,
+            .inlined = call,
+            .copied = copied,
+            .begins_copy = !run->is_jump && callee->all[copied].start == origin,
+        };
     }
 }
 
-static void copy_runs(struct flow_reader *reader)
+/* False if there is no memory. */
+static bool copy_runs(struct flow_reader *reader)
 {
     const struct bat_inlined *inlined = &reader->inlined;
+    struct bat_output_flow *flow = reader->flow;
+    if (inlined->call_count == 0)
+        return true;
+    flow->copies = malloc(((size_t)flow->count + 1) * sizeof(*flow->copies));
+    if (!flow->copies)
+        return false;
+    for (uint32_t i = 0; i < flow->count; i++)
+        flow->copies[i] = (struct bat_output_copy){.inlined = BAT_NONE, .copied = BAT_NONE};
     for (uint32_t i = 0; i < inlined->call_count; i++)
-        for (uint32_t j = 0; j < inlined->calls[i].run_count && reader->flow->inlined[i].flow; j++)
-            copy_run(reader->flow, i, &inlined->runs[inlined->calls[i].first_run + j]);
+        for (uint32_t j = 0; j < inlined->calls[i].run_count && flow->inlined[i].flow; j++)
+            copy_run(flow, i, &inlined->runs[inlined->calls[i].first_run + j]);
+    return true;
 }
 
 /* --- Blocks ------------------------------------------------------------------------------- */
@@ -404,21 +430,24 @@ static void make_blocks(struct flow_reader *reader, size_t part, uint32_t *begin
          i < reader->cut_count && reader->cuts[i].key < end; i++) {
         struct bat_output_block block = {.start = reader->cuts[i].key,
                                          .end = end,
+                                         .target = BAT_NONE,
                                          .branch = BAT_NONE,
                                          .owner = BAT_OWNER_UNKNOWN,
                                          .first_begin = *begin_count,
-                                         .inlined = BAT_NONE,
-                                         .copied = BAT_NONE,
                                          .falls_through = true};
+        uint64_t last = 0;
         if (i + 1 < reader->cut_count && reader->cuts[i + 1].key < end)
             block.end = reader->cuts[i + 1].key;
         while (leave < reader->parts[part].end_leave && reader->leaves[leave].next < block.end)
             leave++;
         if (leave < reader->parts[part].end_leave && reader->leaves[leave].next == block.end) {
             block.falls_through = reader->leaves[leave].falls_through;
-            block.target = reader->leaves[leave].target;
-            block.last = reader->leaves[leave].at;
-            block.is_return = reader->leaves[leave].is_return && block.last == block.start;
+            block.has_target = reader->leaves[leave].target != 0;
+            if (block.has_target)
+                block.target = (uint32_t)leave;
+            last = reader->leaves[leave].at;
+            block.last_size = (uint8_t)(block.end - last);
+            block.is_return = reader->leaves[leave].is_return && last == block.start;
         }
         bool has_entry = false;
         for (;
@@ -431,7 +460,7 @@ static void make_blocks(struct flow_reader *reader, size_t part, uint32_t *begin
             if (!reader->begins[begin].is_block)
                 continue;
             flow->begins[(*begin_count)++] = reader->begins[begin].block;
-            if (block.last == block.start)
+            if (last == block.start)
                 block.branch = flow->blocks[block.owner].input_offset;
         }
         block.begin_count = *begin_count - block.first_begin;
@@ -440,7 +469,7 @@ static void make_blocks(struct flow_reader *reader, size_t part, uint32_t *begin
         for (; mark < reader->parts[part].end_mark && reader->marks[mark].address < block.end;
              mark++) {
             uint32_t marked = reader->marks[mark].block;
-            if (reader->marks[mark].address == block.last)
+            if (reader->marks[mark].address == last)
                 block.branch = reader->marks[mark].input;
             if (!has_entry)
                 block.owner = block.owner == BAT_OWNER_UNKNOWN || block.owner == marked
@@ -491,7 +520,7 @@ static bool make_all_blocks(struct flow_reader *reader)
 {
     struct bat_output_flow *flow = reader->flow;
     sort_cuts(reader);
-    if (reader->is_out_of_memory)
+    if (reader->is_out_of_memory || reader->leave_count >= BAT_OWNER_SEVERAL)
         return false;
     /* With a damaged symbol table, parts may overlap and share cuts. */
     size_t capacity = 0;
@@ -512,6 +541,20 @@ static bool make_all_blocks(struct flow_reader *reader)
     if (!is_ascending)
         qsort(flow->all, flow->count, sizeof(*flow->all), by_start);
     return true;
+}
+
+/* Replace the targets, which are indices of leaves, by blocks. */
+static void find_targets(struct flow_reader *reader)
+{
+    struct bat_output_flow *flow = reader->flow;
+    for (uint32_t i = 0; i < flow->count; i++) {
+        if (!flow->all[i].has_target)
+            continue;
+        uint64_t target = reader->leaves[flow->all[i].target].target;
+        uint32_t block = bat_output_flow_at(flow, target);
+        bool is_start = block != BAT_NONE && flow->all[block].start == target;
+        flow->all[i].target = is_start ? block : BAT_NONE;
+    }
 }
 
 static bool build(struct flow_reader *reader, uint32_t table)
@@ -536,8 +579,9 @@ static bool build(struct flow_reader *reader, uint32_t table)
     if (reader->is_out_of_memory || read_inlined(reader, table) != BAT_OK ||
         !make_all_blocks(reader))
         return false;
-    copy_runs(reader);
-    return bat_output_flow_find_owners(flow) && bat_output_flow_find_pairs(flow, program->elf);
+    find_targets(reader);
+    return copy_runs(reader) && bat_output_flow_find_owners(flow) &&
+           bat_output_flow_find_pairs(flow, program->elf);
 }
 
 struct bat_output_flow *bat_output_flow_read(struct bat_output_flows *flows, uint32_t table)

@@ -6,6 +6,7 @@
 #ifndef BAT_BINARY_CODE_READER_H
 #define BAT_BINARY_CODE_READER_H
 
+#include "binary/functions/loaded_sections.h"
 #include "code_blocks.h"
 #include "instructions.h"
 
@@ -39,9 +40,13 @@ struct code_granules {
     uint64_t size;
     unsigned shift; /* a granule is 1 << shift bytes, at least CODE_GRANULE_MIN */
     uint8_t *bits;
+    /* A bit for each 16 bytes from start on, set if a wanted function starts there; NULL if that
+     * would be too many. start is a multiple of 16. */
+    uint8_t *starts;
 };
 
 #define CODE_GRANULE_MIN 64u
+#define CODE_START_SHIFT 4u
 
 struct bat_code_reader {
     const struct bat_elf *elf;
@@ -54,9 +59,8 @@ struct bat_code_reader {
     struct code_wanted *wanted; /* ascending by function */
     uint32_t wanted_count;
     struct code_granules granules;
-    const struct bat_section **sections; /* those that are loaded, ascending by address */
-    size_t section_count;
-    struct code_marker *markers; /* ascending by address, no two at the same */
+    struct loaded_sections sections; /* without empty ones */
+    struct code_marker *markers;     /* ascending by address, no two at the same */
     uint32_t marker_count;
     struct code_addresses entries; /* where other functions enter wanted ones; ascending */
 };
@@ -90,7 +94,7 @@ uint64_t code_skip_data(const struct bat_code_reader *reader, uint64_t address, 
 enum bat_code code_read_symbols(struct bat_code_reader *reader, const struct bat_elf *symbols,
                                 struct bat_error *error);
 
-/* Fill entries (entries.c). */
+/* Fill entries (entry_points.c). */
 enum bat_code code_find_entries(struct bat_code_reader *reader, struct bat_error *error);
 
 /* A quick test: false for most addresses outside of all wanted functions, true inside of them. */
@@ -102,6 +106,17 @@ static inline bool code_may_be_wanted(const struct bat_code_reader *reader, uint
         return false;
     uint64_t granule = offset >> granules->shift;
     return granules->bits[granule / 8] >> granule % 8 & 1;
+}
+
+/* True for most starts of wanted functions, false for all other addresses. */
+static inline bool code_is_wanted_start(const struct bat_code_reader *reader, uint64_t address)
+{
+    const struct code_granules *granules = &reader->granules;
+    uint64_t offset = address - granules->start;
+    if (!granules->starts || offset >= granules->size || offset % (1u << CODE_START_SHIFT) != 0)
+        return false;
+    uint64_t start = offset >> CODE_START_SHIFT;
+    return granules->starts[start / 8] >> start % 8 & 1;
 }
 
 static inline bool code_contains(const struct bat_function_symbol *function, uint64_t address)

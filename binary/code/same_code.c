@@ -70,15 +70,19 @@ uint64_t bat_code_hash(uint16_t machine, const struct bat_code_at *code)
     return hash_of(start | (uint64_t)code->bytes[1] << 16, instruction->reference);
 }
 
-/* True if all bytes are equal except the distances, which name the same address. */
+/* The distance to the address that an x86-64 instruction names. */
+static uint32_t distance_in(const struct bat_code_at *code)
+{
+    const struct bat_instruction *instruction = &code->instruction;
+    return (uint32_t)(instruction->reference - code->address - instruction->length);
+}
+
+/* True if all bytes of two x86-64 instructions of one length are equal except the distances. */
 static bool is_same_but_distance(const struct bat_code_at *left, const struct bat_code_at *right)
 {
     size_t length = left->instruction.length;
-    uint64_t reference = left->instruction.reference;
-    uint32_t left_distance = (uint32_t)(reference - left->address - length);
-    uint32_t right_distance = (uint32_t)(reference - right->address - length);
-    if (reference != right->instruction.reference)
-        return false;
+    uint32_t left_distance = distance_in(left);
+    uint32_t right_distance = distance_in(right);
     for (size_t i = DISTANCE_FIRST; i + DISTANCE_SIZE <= length; i++) {
         size_t behind = i + DISTANCE_SIZE;
         if (word_at(left->bytes + i) == left_distance &&
@@ -108,6 +112,26 @@ bool bat_code_same(uint16_t machine, const struct bat_code_at *left,
                    without_distance(right, &right_reference) &&
                left_reference == right_reference;
     }
+    if (one->has_reference)
+        return one->reference == other->reference && is_same_but_distance(left, right);
+    return memcmp(left->bytes, right->bytes, one->length) == 0;
+}
+
+bool bat_code_alike(uint16_t machine, const struct bat_code_at *left,
+                    const struct bat_code_at *right)
+{
+    const struct bat_instruction *one = &left->instruction;
+    const struct bat_instruction *other = &right->instruction;
+    uint64_t ignored;
+    if (one->kind != other->kind)
+        return false;
+    if (one->kind == BAT_INSTRUCTION_CALL || one->kind == BAT_INSTRUCTION_CONDITIONAL ||
+        one->kind == BAT_INSTRUCTION_JUMP)
+        return true;
+    if (one->length != other->length || one->has_reference != other->has_reference)
+        return false;
+    if (machine == EM_AARCH64)
+        return without_distance(left, &ignored) == without_distance(right, &ignored);
     if (one->has_reference)
         return is_same_but_distance(left, right);
     return memcmp(left->bytes, right->bytes, one->length) == 0;

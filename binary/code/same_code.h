@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Compares instructions at two addresses of one program: copies do the same, but have other
- * distances to the addresses that they name. For x86-64 and AArch64. Internal to the library.
+ * Compares instructions at two addresses of one program, or of the input and the output: copies do
+ * the same, but have other distances to the addresses that they name. For x86-64 and AArch64.
+ * Internal to the library.
  */
 #ifndef BAT_BINARY_CODE_SAME_CODE_H
 #define BAT_BINARY_CODE_SAME_CODE_H
@@ -28,5 +29,12 @@ uint64_t bat_code_hash(uint16_t machine, const struct bat_code_at *code);
 /* True if two instructions, neither of them a branch or jump, are copies. */
 bool bat_code_same(uint16_t machine, const struct bat_code_at *left,
                    const struct bat_code_at *right);
+
+/*
+ * True if two instructions may be copies although one is in the input and the other in the output:
+ * the addresses that they name do not count.
+ */
+bool bat_code_alike(uint16_t machine, const struct bat_code_at *left,
+                    const struct bat_code_at *right);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Decodes one function and marks where its blocks start (code_blocks_sweep.h): at targets of
+ * Decodes one function and marks where its blocks start (sweep.h): at targets of
  * branches, entry points, and landing pads of exceptions.
  */
 #include "sweep.h"

@@ -71,10 +71,10 @@ static inline void code_mark(struct code_sweep *sweep, uint64_t offset, uint8_t 
 enum bat_code code_add_table(struct code_sweep *sweep, const struct code_table *table,
                              struct bat_error *error);
 
-/* Add candidates for jumps that take their target from a register (..._registers.c). */
+/* Add candidates for jumps that take their target from a register (registers.c). */
 enum bat_code code_find_register_tables(struct code_sweep *sweep, struct bat_error *error);
 
-/* Keep the candidates that are tables, and mark their targets as labels (..._tables.c). */
+/* Keep the candidates that are tables, and mark their targets as labels (jump_tables.c). */
 void code_read_tables(struct code_sweep *sweep);
 
 /*
@@ -84,7 +84,7 @@ void code_read_tables(struct code_sweep *sweep);
 void code_table_targets(const struct code_sweep *sweep, const struct code_table *table,
                         uint32_t *targets, uint32_t capacity, uint32_t *count);
 
-/* Make a jump through a constant slot a direct one where BOLT does (..._tables.c). */
+/* Make a jump through a constant slot a direct one where BOLT does (jump_tables.c). */
 void code_read_slot(struct code_sweep *sweep, struct code_instruction *jump, uint64_t slot);
 
 /* Decode a function and find its labels. The caller frees *sweep with code_sweep_free(). */
@@ -92,7 +92,7 @@ enum bat_code code_sweep_function(const struct bat_code_reader *reader, uint32_t
                                   struct code_sweep *sweep, struct bat_error *error);
 void code_sweep_free(struct code_sweep *sweep);
 
-/* Make the blocks from instructions and labels (..._flow.c). */
+/* Make the blocks from instructions and labels (flow.c). */
 enum bat_code code_build_blocks(const struct code_sweep *sweep, struct bat_code_blocks *blocks,
                                 struct bat_error *error);
 

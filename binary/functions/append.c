@@ -117,8 +117,10 @@ static enum bat_code collect_plt_entries(struct draft *draft, struct draft_funct
             .address = entries[i].address,
             .in = entries[i].in,
             .first = BAT_NONE,
-            .flags = BAT_FUNCTION_PLT,
+            .flags = BAT_FUNCTION_PLT | BAT_FUNCTION_LATE,
         };
+        if (entries[i].address == entries[i].in->address)
+            function.flags |= BAT_FUNCTION_PLT_START;
         bool known;
         code = name_plt_entry(draft, &entries[i], &function, &known, error);
         if (!code && known)
@@ -132,8 +134,8 @@ static enum bat_code collect_plt_entries(struct draft *draft, struct draft_funct
 static enum bat_code collect_plt_starts(struct draft *draft, struct draft_functions *found,
                                         struct bat_error *error)
 {
-    for (size_t i = 0; i < draft->section_count; i++) {
-        const struct bat_section *section = draft->sections[i];
+    for (size_t i = 0; i < draft->sections.count; i++) {
+        const struct bat_section *section = draft->sections.all[i];
         if (!bat_plt_is_section(draft->elf, section) || section->size == 0)
             continue;
         struct draft_function *known_function = function_at(&draft->functions, section->address);
@@ -146,7 +148,8 @@ static enum bat_code collect_plt_starts(struct draft *draft, struct draft_functi
             .in = section,
             .text = section->name,
             .first = BAT_NONE,
-            .flags = BAT_FUNCTION_PLT,
+            .flags = BAT_FUNCTION_PLT | BAT_FUNCTION_LATE | BAT_FUNCTION_PLT_START |
+                     BAT_FUNCTION_PLT_HEADER,
             .name = DRAFT_NAME_PSEUDO,
         };
         enum bat_code code = draft_append(found, &start, error);
@@ -310,7 +313,7 @@ static enum bat_code collect_new(const struct draft *draft, struct draft_functio
             .size = fde->size,
             .in = in,
             .first = BAT_NONE,
-            .flags = BAT_FUNCTION_FDE,
+            .flags = BAT_FUNCTION_FDE | BAT_FUNCTION_LATE,
             .name = DRAFT_NAME_FDE,
         };
         enum bat_code code = in ? draft_append(found, &function, error) : BAT_OK;

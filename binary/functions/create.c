@@ -31,7 +31,6 @@ struct bat_functions {
     const struct bat_elf *elf;
     _Atomic(uint8_t) *padding; /* enum padding, by function; found at the first look-up there */
     struct draft *draft;       /* the source of the names; NULL once they are made */
-    bool have_symbols;
 };
 
 enum padding {
@@ -45,7 +44,7 @@ static void free_draft(struct draft *draft)
     if (!draft)
         return;
     free(draft->symbols.all);
-    free(draft->sections);
+    loaded_sections_free(&draft->sections);
     free(draft->fdes);
     free(draft->functions.all);
     free(draft->entries.all);
@@ -143,7 +142,7 @@ static enum bat_code find_functions(struct draft *draft, const struct bat_elf *s
         draft->symbols.text_left += draft_text_limit(symbols);
     enum bat_code code = read_symbols_and_fdes(draft, symbols, error);
     if (!code)
-        code = draft_read_sections(draft, error);
+        code = loaded_sections_read(&draft->sections, draft->elf, true, error);
     if (!code)
         code = draft_discover(draft, error);
     if (!code)
@@ -176,7 +175,6 @@ static enum bat_code fill_functions(struct bat_functions *functions, const struc
     }
     functions->elf = draft->elf;
     functions->count = count;
-    functions->have_symbols = draft->symbols.found;
     return BAT_OK;
 }
 
@@ -266,11 +264,6 @@ const struct bat_function_symbol *bat_functions_all(const struct bat_functions *
 {
     *count = functions->count;
     return functions->all;
-}
-
-bool bat_functions_have_symbols(const struct bat_functions *functions)
-{
-    return functions->have_symbols;
 }
 
 const uint64_t *bat_functions_entry_points(const struct bat_functions *functions, uint32_t index,

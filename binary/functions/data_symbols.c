@@ -37,9 +37,10 @@ void bat_data_symbols_free(struct bat_data_symbols *data)
 
 /* --- Building ----------------------------------------------------------------------------- */
 
-static bool is_data(const struct draft_symbol *symbol)
+static bool is_data(const struct draft_symbols *symbols, const struct draft_symbol *symbol)
 {
-    return symbol->in && !(symbol->in->flags & SHF_EXECINSTR) && symbol->length != 0;
+    const struct bat_section *in = draft_symbol_section(symbols, symbol);
+    return in && !(in->flags & SHF_EXECINSTR) && symbol->length != 0;
 }
 
 /* Make a data object for each address that has a data symbol. */
@@ -52,7 +53,7 @@ static enum bat_code make_objects(struct bat_data_symbols *data, struct bat_erro
                         symbols->count);
     for (uint32_t i = 0; i < symbols->count; i++) {
         const struct draft_symbol *symbol = &symbols->all[i];
-        if (!is_data(symbol))
+        if (!is_data(symbols, symbol))
             continue;
         struct datum *last = data->count ? &data->all[data->count - 1] : NULL;
         if (last && last->address == symbol->address) {
@@ -97,7 +98,8 @@ static void extend_unsized(struct bat_data_symbols *data)
         struct datum *datum = &data->all[i];
         if (datum->parent != BAT_NONE)
             continue;
-        const struct bat_section *in = data->symbols.all[datum->symbol].in;
+        const struct bat_section *in =
+            draft_symbol_section(&data->symbols, &data->symbols.all[datum->symbol]);
         uint64_t end = in->address + in->size;
         if (next != BAT_NONE && data->all[next].address < end)
             end = data->all[next].address;

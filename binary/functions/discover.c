@@ -14,56 +14,17 @@
 
 /* --- Sections ----------------------------------------------------------------------------- */
 
-static int by_address(const void *left, const void *right)
-{
-    const struct bat_section *a = *(const struct bat_section *const *)left;
-    const struct bat_section *b = *(const struct bat_section *const *)right;
-    if (a->address != b->address)
-        return a->address < b->address ? -1 : 1;
-    return (a->index > b->index) - (a->index < b->index);
-}
-
-enum bat_code draft_read_sections(struct draft *draft, struct bat_error *error)
-{
-    size_t count;
-    const struct bat_section *sections = bat_elf_sections(draft->elf, &count);
-    /* NOLINTNEXTLINE(bugprone-sizeof-expression): an array of pointers is meant. */
-    draft->sections = malloc((count + 1) * sizeof(*draft->sections));
-    if (!draft->sections)
-        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %zu sections", count);
-    for (size_t i = 0; i < count; i++) {
-        bool is_thread_local_zero = sections[i].type == SHT_NOBITS && (sections[i].flags & SHF_TLS);
-        if ((sections[i].flags & SHF_ALLOC) && sections[i].address != 0 && !is_thread_local_zero)
-            draft->sections[draft->section_count++] = &sections[i];
-    }
-    /* NOLINTNEXTLINE(bugprone-sizeof-expression) */
-    qsort(draft->sections, draft->section_count, sizeof(*draft->sections), by_address);
-    return BAT_OK;
-}
-
-/* An empty section contains its own address. */
-static bool section_holds(const struct bat_section *section, uint64_t address)
-{
-    uint64_t offset = address - section->address;
-    return address >= section->address && (offset < section->size || offset == 0);
-}
-
 const struct bat_section *draft_section_at(const struct draft *draft, uint64_t address)
 {
-    struct bat_search search = {.high = draft->section_count};
-    while (bat_search_next(&search))
-        bat_search_go(&search, draft->sections[search.middle]->address <= address);
-    if (search.low == 0 || !section_holds(draft->sections[search.low - 1], address))
-        return NULL;
-    return draft->sections[search.low - 1];
+    return loaded_section_at(&draft->sections, address);
 }
 
 /* --- One symbol --------------------------------------------------------------------------- */
 
 /* True if the symbol is in a section of code and may be a function. */
-static bool is_in_code(const struct draft_symbol *symbol)
+static bool is_in_code(const struct draft_symbols *symbols, const struct draft_symbol *symbol)
 {
-    const struct bat_section *in = symbol->in;
+    const struct bat_section *in = draft_symbol_section(symbols, symbol);
     if (!in || !(in->flags & SHF_EXECINSTR) || symbol->address == in->address + in->size)
         return false;
     return !symbol->is_reserved;
@@ -192,7 +153,7 @@ enum bat_code draft_discover(struct draft *draft, struct bat_error *error)
     for (uint32_t i = 0; i < draft->symbols.count; i++) {
         struct draft_symbol *symbol = &draft->symbols.all[i];
         struct draft_functions *functions = &draft->functions;
-        if (!is_in_code(symbol) || is_plt_symbol(draft, symbol))
+        if (!is_in_code(&draft->symbols, symbol) || is_plt_symbol(draft, symbol))
             continue;
         if (functions->count && belongs_to(&functions->all[functions->count - 1], symbol))
             continue;

@@ -9,6 +9,7 @@
 #include <elf.h>
 
 #include "functions.h"
+#include "loaded_sections.h"
 #include "support/key_sort.h"
 
 /* --- Symbols (symbols.c, number.c) ------------------------------------- */
@@ -17,21 +18,21 @@
 struct draft_symbol {
     uint64_t address;
     uint64_t size;
-    const char *name;             /* of a nameless section symbol: the section's */
-    const char *file;             /* of the FILE symbol before a local function symbol; or NULL */
-    const struct bat_section *in; /* NULL for an absolute symbol */
-    uint64_t hash;                /* of a local symbol's name */
-    uint32_t length;              /* of the name */
-    uint32_t number;              /* if needed: N of a local symbol's "f/N", from 1; the position
-                                     of a nameless symbol among those, from 1; else 0 */
-    uint32_t file_number;         /* if needed: N of its "f/file.c/N", from 1; else 0 */
-    uint8_t type;                 /* STT_* */
-    uint8_t binding;              /* STB_* */
-    uint8_t slashes;              /* in the name, up to 2 */
-    bool is_fragment;             /* has the name f.cold, f.warm, f.cold.N or f.warm.N */
-    bool is_private;              /* has the name of an assembler's private label, .Lf */
-    bool is_reserved;             /* marks space that BOLT reserves: not a function */
-    bool is_entry_point;          /* a secondary entry point of the function around it */
+    const char *name;        /* of a nameless section symbol: the section's */
+    uint32_t file;           /* see draft_symbol_file() */
+    uint32_t in;             /* see draft_symbol_section() */
+    uint32_t hash;           /* of a local symbol's name */
+    uint32_t length;         /* of the name */
+    uint32_t number;         /* if needed: N of a local symbol's "f/N", from 1; the position of a
+                                nameless symbol among those, from 1; else 0 */
+    uint32_t file_number;    /* if needed: N of its "f/file.c/N", from 1; else 0 */
+    uint8_t type;            /* STT_* */
+    uint8_t binding;         /* STB_* */
+    uint8_t slashes;         /* in the name, up to 2 */
+    bool is_fragment : 1;    /* has the name f.cold, f.warm, f.cold.N or f.warm.N */
+    bool is_private : 1;     /* has the name of an assembler's private label, .Lf */
+    bool is_reserved : 1;    /* marks space that BOLT reserves: not a function */
+    bool is_entry_point : 1; /* a secondary entry point of the function around it */
 };
 
 /* Sorted by address; at one address function symbols come first, section symbols last, otherwise in
@@ -39,7 +40,8 @@ struct draft_symbol {
 struct draft_symbols {
     struct draft_symbol *all;
     uint32_t count;
-    bool found;         /* the file has a symbol table */
+    const struct bat_section *sections; /* of the file */
+    const char *strings;                /* of the symbol table */
     uint64_t seed;      /* of all hashes; the author of a hostile file cannot know it */
     uint64_t text_left; /* bytes of names that may still be read or written */
 };
@@ -78,6 +80,20 @@ uint32_t draft_symbols_from(const struct draft_symbols *symbols, uint64_t addres
 /* Take bytes from symbols->text_left; fails with BAT_ERR_ELF if too few are left. */
 enum bat_code draft_symbols_spend(struct draft_symbols *symbols, uint64_t bytes,
                                   struct bat_error *error);
+
+/* The name of the FILE symbol before a local function symbol; NULL for others. */
+static inline const char *draft_symbol_file(const struct draft_symbols *symbols,
+                                            const struct draft_symbol *symbol)
+{
+    return symbol->file ? symbols->strings + symbol->file : NULL;
+}
+
+/* The section that holds a symbol; NULL for an absolute one. */
+static inline const struct bat_section *draft_symbol_section(const struct draft_symbols *symbols,
+                                                             const struct draft_symbol *symbol)
+{
+    return symbol->in ? &symbols->sections[symbol->in] : NULL;
+}
 
 static inline bool draft_is_function(const struct draft_symbol *symbol)
 {
@@ -139,16 +155,14 @@ struct draft_fde {
 struct draft {
     const struct bat_elf *elf;
     struct draft_symbols symbols;
-    const struct bat_section **sections; /* in memory, ascending by address */
-    size_t section_count;
-    struct draft_fde *fdes; /* ascending by address, one for each address */
+    struct loaded_sections sections; /* empty ones as well */
+    struct draft_fde *fdes;          /* ascending by address, one for each address */
     size_t fde_count;
     struct draft_functions functions;
     struct draft_entries entries; /* ascending by address */
 };
 
 /* Find all functions: discover.c, append.c (PLT, FDEs), size.c. */
-enum bat_code draft_read_sections(struct draft *draft, struct bat_error *error);
 enum bat_code draft_read_fdes(struct draft *draft, struct bat_error *error);
 enum bat_code draft_discover(struct draft *draft, struct bat_error *error);
 enum bat_code draft_add_plt(struct draft *draft, struct bat_error *error);

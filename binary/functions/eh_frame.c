@@ -5,6 +5,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "support/dwarf_numbers.h"
+
 #define SECTION ".eh_frame"
 
 /* Longer augmentations would repeat letters; the limit keeps the time for an entry constant. */
@@ -41,85 +43,26 @@ static bool read_bytes(struct cursor *cursor, void *value, size_t size)
     return true;
 }
 
-/* size bytes, little-endian. */
-static bool read_unsigned(struct cursor *cursor, size_t size, uint64_t *value)
+static bool read_number(struct cursor *cursor, size_t size, uint64_t *value)
 {
-    uint8_t bytes[8];
-    if (!read_bytes(cursor, bytes, size))
-        return false;
-    *value = 0;
-    for (size_t i = size; i-- > 0;)
-        *value = *value << 8 | bytes[i];
-    return true;
+    return dwarf_read_fixed(&cursor->at, cursor->end, size, false, value);
 }
 
-static bool read_signed(struct cursor *cursor, size_t size, uint64_t *value)
-{
-    if (!read_unsigned(cursor, size, value))
-        return false;
-    unsigned unused = (unsigned)(64 - 8 * size);
-    *value = (uint64_t)((int64_t)(*value << unused) >> unused);
-    return true;
-}
-
-/* DWARF allows padding in LEB128 numbers, BAT does not, so the decoder's reader does not fit. */
 static bool read_leb128(struct cursor *cursor, bool is_signed, uint64_t *value)
 {
-    *value = 0;
-    for (unsigned shift = 0; shift < 64; shift += 7) {
-        if (cursor->at == cursor->end)
-            return false;
-        uint8_t byte = *cursor->at++;
-        *value |= (uint64_t)(byte & 0x7f) << shift;
-        if (byte & 0x80)
-            continue;
-        if (is_signed && (byte & 0x40) && shift < 57)
-            *value |= UINT64_MAX << (shift + 7);
-        return true;
-    }
-    return false;
+    return dwarf_read_leb128(&cursor->at, cursor->end, is_signed, value);
 }
 
 static bool read_form(struct cursor *cursor, uint8_t encoding, uint64_t *value)
 {
-    switch (encoding & 0x0f) {
-    case DW_EH_PE_absptr:
-    case DW_EH_PE_udata8:
-    case DW_EH_PE_sdata8:
-        return read_unsigned(cursor, 8, value);
-    case DW_EH_PE_uleb128:
-        return read_leb128(cursor, false, value);
-    case DW_EH_PE_sleb128:
-        return read_leb128(cursor, true, value);
-    case DW_EH_PE_udata2:
-        return read_unsigned(cursor, 2, value);
-    case DW_EH_PE_sdata2:
-        return read_signed(cursor, 2, value);
-    case DW_EH_PE_udata4:
-        return read_unsigned(cursor, 4, value);
-    case DW_EH_PE_sdata4:
-        return read_signed(cursor, 4, value);
-    default:
-        return false;
-    }
+    return dwarf_read_form(&cursor->at, cursor->end, encoding, value);
 }
 
-/* A pointer, absolute or relative to its own address. Other bases do not occur in .eh_frame. */
 static bool read_pointer(const struct bat_fde_walk *walk, struct cursor *cursor, uint8_t encoding,
                          uint64_t *value)
 {
     uint64_t place = walk->address + (uint64_t)(cursor->at - walk->start);
-    if (!read_form(cursor, encoding, value))
-        return false;
-    switch (encoding & 0x70) {
-    case 0:
-        return true;
-    case DW_EH_PE_pcrel:
-        *value += place;
-        return true;
-    default:
-        return false;
-    }
+    return dwarf_read_pointer(&cursor->at, cursor->end, encoding, place, value);
 }
 
 /* --- Entries ------------------------------------------------------------------------------ */
@@ -130,9 +73,9 @@ static enum bat_code read_entry(const struct bat_fde_walk *walk, const uint8_t *
 {
     struct cursor cursor = {.at = at, .end = walk->end};
     uint64_t length;
-    if (!read_unsigned(&cursor, 4, &length))
+    if (!read_number(&cursor, 4, &length))
         return damaged(walk, at, error, "the section ends inside an entry's length");
-    if (length == UINT32_MAX && !read_unsigned(&cursor, 8, &length))
+    if (length == UINT32_MAX && !read_number(&cursor, 8, &length))
         return damaged(walk, at, error, "the section ends inside an entry's 64-bit length");
     *is_last = length == 0;
     if (length == 0)
@@ -142,7 +85,7 @@ static enum bat_code read_entry(const struct bat_fde_walk *walk, const uint8_t *
     cursor.end = cursor.at + length;
     entry->start = at;
     entry->id = cursor.at;
-    if (!read_unsigned(&cursor, 4, &entry->cie_distance))
+    if (!read_number(&cursor, 4, &entry->cie_distance))
         return damaged(walk, at, error, "an entry is too short for its identifier");
     entry->rest = cursor;
     return BAT_OK;
@@ -218,9 +161,9 @@ static enum bat_code read_cie(struct bat_fde_walk *walk, const uint8_t *at, stru
     uint64_t ignored;
     if (!read_bytes(cursor, &version, 1) || !read_string(cursor, &augmentation) ||
         (version >= 4 && !read_bytes(cursor, sizes, sizeof(sizes))) ||
-        !read_leb128(cursor, false, &ignored) ||            /* code alignment factor */
-        !read_leb128(cursor, true, &ignored) ||             /* data alignment factor */
-        !(version == 1 ? read_unsigned(cursor, 1, &ignored) /* return address register */
+        !read_leb128(cursor, false, &ignored) ||          /* code alignment factor */
+        !read_leb128(cursor, true, &ignored) ||           /* data alignment factor */
+        !(version == 1 ? read_number(cursor, 1, &ignored) /* return address register */
                        : read_leb128(cursor, false, &ignored)) ||
         !read_augmentation(walk, cursor, augmentation))
         return damaged(walk, at, error, "a common entry (CIE) has an unknown form");

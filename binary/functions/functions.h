@@ -35,6 +35,9 @@ enum bat_function_flag {
     BAT_FUNCTION_FRAGMENT = 4,  /* has a symbol f.cold, f.warm, f.cold.N or f.warm.N: part of f */
     BAT_FUNCTION_UNSIZED = 8,   /* size is the distance to what follows, not from a symbol or FDE */
     BAT_FUNCTION_CONFLICT = 16, /* overlaps another object: perf2bolt does not disassemble it */
+    BAT_FUNCTION_LATE = 32,     /* has no symbol: a PLT entry, or known only from .eh_frame */
+    BAT_FUNCTION_PLT_START = 64,   /* the first function of a PLT section */
+    BAT_FUNCTION_PLT_HEADER = 128, /* the start of a PLT section, if no entry is there */
 };
 
 struct bat_function_symbol {
@@ -53,7 +56,7 @@ struct bat_functions;
  * Find the functions of elf. Symbols are read from symbols, an unstripped copy of the same build,
  * or from elf itself if symbols is NULL; everything else is read from elf. The caller must check
  * that the two belong together. A file without .symtab is not an error: then only PLT entries and
- * functions of .eh_frame are found (see bat_functions_have_symbols()).
+ * functions of .eh_frame are found.
  *
  * On success the caller frees *functions with bat_functions_free(); until then both files must stay
  * open, because names point into them. Fails with BAT_ERR_ELF (a damaged symbol table or .eh_frame)
@@ -86,9 +89,6 @@ void bat_functions_free(struct bat_functions *functions);
 /* All functions by ascending address, one for each address; owned by the table. */
 const struct bat_function_symbol *bat_functions_all(const struct bat_functions *functions,
                                                     uint32_t *count);
-
-/* False if there was no symbol table: then only PLT entries and .eh_frame's functions are known. */
-bool bat_functions_have_symbols(const struct bat_functions *functions);
 
 /*
  * The last function that starts at or below this address, as an index into bat_functions_all(), if

@@ -33,7 +33,9 @@ static size_t string_size(const struct draft *draft, const struct draft_function
         *is_made = function->name != DRAFT_NAME_PLAIN || symbol->is_private;
         if (!*is_made)
             return 0;
-        return symbol->length + (function->name == DRAFT_NAME_FILE ? strlen(symbol->file) : 0);
+        return symbol->length + (function->name == DRAFT_NAME_FILE
+                                     ? strlen(draft_symbol_file(&draft->symbols, symbol))
+                                     : 0);
     }
     case DRAFT_NAME_PLT:
         return function->symbol == BAT_NONE ? strlen(function->text)
@@ -117,7 +119,7 @@ static char *put_name(const struct draft *draft, const struct draft_function *fu
             return at;
         if (function->name == DRAFT_NAME_LOCAL)
             return put_number(at, symbol->number);
-        at = put_string(put_string(at, "/"), symbol->file);
+        at = put_string(put_string(at, "/"), draft_symbol_file(&draft->symbols, symbol));
         return put_number(at, symbol->file_number);
     case DRAFT_NAME_ANONYMOUS:
         symbol = &draft->symbols.all[function->symbol];

@@ -19,13 +19,13 @@ struct counters {
     uint64_t *filter; /* bit h % 64 of word h / 64 % (mask + 1) is set for the hash h of each name
                          (without file) that is counted: most names are not */
     bool by_file;     /* names with their files */
-    const char *file; /* the last file hashed */
+    uint32_t file;    /* the last file hashed, as in a symbol; 0 at first */
     uint64_t file_hash;
 };
 
 static bool has_name(const struct draft_symbol *symbol, bool by_file)
 {
-    return by_file ? symbol->file != NULL : symbol->binding == STB_LOCAL && symbol->length != 0;
+    return by_file ? symbol->file != 0 : symbol->binding == STB_LOCAL && symbol->length != 0;
 }
 
 static bool same_string(const char *left, const char *right)
@@ -33,11 +33,12 @@ static bool same_string(const char *left, const char *right)
     return left == right || strcmp(left, right) == 0; /* linkers write equal names once */
 }
 
-static bool same_name(const struct counters *counters, const struct draft_symbol *left,
-                      const struct draft_symbol *right)
+static bool same_name(const struct counters *counters, const struct draft_symbols *symbols,
+                      const struct draft_symbol *left, const struct draft_symbol *right)
 {
     return same_string(left->name, right->name) &&
-           (!counters->by_file || same_string(left->file, right->file));
+           (!counters->by_file ||
+            same_string(draft_symbol_file(symbols, left), draft_symbol_file(symbols, right)));
 }
 
 static enum bat_code hash_name(struct counters *counters, struct draft_symbols *symbols,
@@ -48,12 +49,13 @@ static enum bat_code hash_name(struct counters *counters, struct draft_symbols *
     if (!counters->by_file)
         return BAT_OK;
     if (counters->file != symbol->file) {
-        size_t length = strlen(symbol->file);
+        const char *file = draft_symbol_file(symbols, symbol);
+        size_t length = strlen(file);
         enum bat_code code = draft_symbols_spend(symbols, length + 1, error);
         if (code)
             return code;
         counters->file = symbol->file;
-        counters->file_hash = XXH3_64bits_withSeed(symbol->file, length, symbols->seed);
+        counters->file_hash = XXH3_64bits_withSeed(file, length, symbols->seed);
     }
     uint64_t both[2] = {symbol->hash, counters->file_hash};
     *hash = XXH3_64bits(both, sizeof(both));
@@ -70,7 +72,8 @@ static struct counter *find_slot(const struct counters *counters,
         if (slot->symbol_after == 0)
             return slot;
         if (slot->hash == hash &&
-            same_name(counters, &symbols->all[slot->symbol_after - 1], &symbols->all[symbol]))
+            same_name(counters, symbols, &symbols->all[slot->symbol_after - 1],
+                      &symbols->all[symbol]))
             return slot;
     }
 }

@@ -7,6 +7,7 @@
 
 #include "plt_slots.h"
 #include "spec/binary_search.h"
+#include "symbol_table.h"
 
 bool bat_plt_is_section(const struct bat_elf *elf, const struct bat_section *section)
 {
@@ -82,13 +83,6 @@ struct relocations {
     uint64_t count;
 };
 
-struct dynamic_symbols {
-    const uint8_t *bytes;
-    uint64_t count;
-    const char *strings; /* ends in a zero byte */
-    uint64_t strings_size;
-};
-
 static struct relocations relocations_at(const struct bat_elf *elf, uint64_t address, uint64_t size)
 {
     uint64_t available = 0;
@@ -132,28 +126,6 @@ static void find_relocations(const struct bat_elf *elf, struct relocations table
     tables[1] = relocations_at(elf, values[DT_RELA], values[DT_RELASZ]);
 }
 
-static struct dynamic_symbols find_dynamic_symbols(const struct bat_elf *elf)
-{
-    struct dynamic_symbols result = {0};
-    size_t count;
-    const struct bat_section *sections = bat_elf_sections(elf, &count);
-    for (size_t i = 0; i < count; i++) {
-        if (sections[i].type != SHT_DYNSYM || sections[i].link >= count)
-            continue;
-        uint64_t size;
-        const uint8_t *bytes = bat_elf_section_bytes(elf, &sections[i], &size);
-        const struct bat_section *strings = &sections[sections[i].link];
-        const uint8_t *names = bat_elf_section_bytes(elf, strings, &result.strings_size);
-        if (!bytes || !names || result.strings_size == 0 || names[result.strings_size - 1] != 0)
-            continue;
-        result.bytes = bytes;
-        result.count = size / sizeof(Elf64_Sym);
-        result.strings = (const char *)names;
-        break;
-    }
-    return result;
-}
-
 static bool is_irelative(const struct bat_elf *elf, uint32_t type)
 {
     return type == (bat_elf_machine(elf) == EM_X86_64 ? (uint32_t)R_X86_64_IRELATIVE
@@ -161,7 +133,7 @@ static bool is_irelative(const struct bat_elf *elf, uint32_t type)
 }
 
 /* Set entry's symbol and target to what the relocation puts into its slot; false if not known. */
-static bool relocation_target(const struct bat_elf *elf, const struct dynamic_symbols *symbols,
+static bool relocation_target(const struct bat_elf *elf, const struct symbol_table *symbols,
                               const Elf64_Rela *relocation, struct bat_plt_entry *entry)
 {
     uint64_t index = ELF64_R_SYM(relocation->r_info);
@@ -172,8 +144,7 @@ static bool relocation_target(const struct bat_elf *elf, const struct dynamic_sy
     }
     if (index >= symbols->count)
         return false;
-    Elf64_Sym symbol;
-    memcpy(&symbol, symbols->bytes + index * sizeof(symbol), sizeof(symbol));
+    Elf64_Sym symbol = symbol_table_at(symbols, (uint32_t)index);
     if (symbol.st_name >= symbols->strings_size)
         return false;
     entry->symbol = symbols->strings + symbol.st_name;
@@ -187,7 +158,7 @@ static bool relocation_target(const struct bat_elf *elf, const struct dynamic_sy
  * Fill the entries of the slot that the relocation sets, unless an earlier relocation did. done is
  * used only for the first entry of each slot.
  */
-static void apply(const struct bat_elf *elf, const struct dynamic_symbols *symbols,
+static void apply(const struct bat_elf *elf, const struct symbol_table *symbols,
                   const struct plt_slots *slots, const Elf64_Rela *relocation,
                   struct bat_plt_entry *entries, bool *done)
 {
@@ -216,7 +187,8 @@ static void resolve(const struct bat_elf *elf, const struct plt_slots *slots,
 {
     struct relocations tables[2];
     find_relocations(elf, tables);
-    struct dynamic_symbols symbols = find_dynamic_symbols(elf);
+    struct symbol_table symbols;
+    symbol_table_open(&symbols, elf, SHT_DYNSYM, NULL); /* empty if it cannot be read */
     for (size_t table = 0; table < 2; table++) {
         for (uint64_t i = 0; i < tables[table].count; i++) {
             Elf64_Rela relocation;

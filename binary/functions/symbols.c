@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "draft.h"
-#include "spec/binary_search.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -8,103 +7,33 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-/*
- * The symbol table as it is in the file. bat_elf_symbols() cannot be used: it leaves out section
- * symbols, which perf2bolt takes for functions where there is nothing else.
- */
-struct table {
-    const struct bat_elf *elf;
-    const struct bat_section *sections;
-    size_t section_count;
-    const uint8_t *symbols;
-    uint32_t count;
-    const uint8_t *section_indices; /* SHT_SYMTAB_SHNDX, a word for each symbol; or NULL */
-    const char *strings;            /* ends in a zero byte */
-    uint64_t strings_size;
-};
+#include "fragment_name.h"
+#include "spec/binary_search.h"
+#include "symbol_table.h"
 
 /* An offset that no FILE symbol's name has: offset 0 is the empty name. */
 #define NO_FILE 0u
 
-static Elf64_Sym symbol_at(const struct table *table, uint32_t index)
-{
-    Elf64_Sym symbol;
-    memcpy(&symbol, table->symbols + (size_t)index * sizeof(symbol), sizeof(symbol));
-    return symbol;
-}
-
-/* --- Finding the table -------------------------------------------------------------------- */
-
-static void find_section_indices(struct table *table, const struct bat_section *symtab)
-{
-    for (size_t i = 0; i < table->section_count; i++) {
-        const struct bat_section *section = &table->sections[i];
-        if (section->type != SHT_SYMTAB_SHNDX || section->link != symtab->index)
-            continue;
-        uint64_t size;
-        const uint8_t *bytes = bat_elf_section_bytes(table->elf, section, &size);
-        if (bytes && size / sizeof(uint32_t) >= table->count)
-            table->section_indices = bytes;
-    }
-}
-
-static enum bat_code open_table(struct table *table, const struct bat_section *symtab,
-                                struct bat_error *error)
-{
-    uint64_t size;
-    table->symbols = bat_elf_section_bytes(table->elf, symtab, &size);
-    if (!table->symbols) /* for example in a file with debugging sections only */
-        return BAT_OK;
-    if (size / sizeof(Elf64_Sym) >= BAT_NONE)
-        return bat_fail(error, BAT_ERR_ELF, "the symbol table holds more than 2^32 symbols");
-    table->count = (uint32_t)(size / sizeof(Elf64_Sym));
-    if (symtab->link >= table->section_count)
-        return bat_fail(error, BAT_ERR_ELF,
-                        "the symbol table's strings are in section %" PRIu32
-                        ", but there are only %zu sections",
-                        symtab->link, table->section_count);
-    const uint8_t *strings =
-        bat_elf_section_bytes(table->elf, &table->sections[symtab->link], &table->strings_size);
-    if (!strings || table->strings_size == 0 || strings[table->strings_size - 1] != 0)
-        return bat_fail(error, BAT_ERR_ELF, "the symbol table's strings do not end in a zero byte");
-    table->strings = (const char *)strings;
-    find_section_indices(table, symtab);
-    return BAT_OK;
-}
-
 /* --- Which symbols count ------------------------------------------------------------------ */
-
-static bool is_in_memory(const struct bat_section *section)
-{
-    bool is_thread_local_zero = section->type == SHT_NOBITS && (section->flags & SHF_TLS);
-    return (section->flags & SHF_ALLOC) && !is_thread_local_zero;
-}
 
 /*
  * The section of a symbol. False for a symbol that is undefined, common, in a section that is
  * not in memory, or that reaches out of its section. *in is NULL for an absolute symbol.
  */
-static bool symbol_section(const struct table *table, uint32_t index, const Elf64_Sym *symbol,
-                           const struct bat_section **in)
+static bool symbol_section(const struct symbol_table *table, uint32_t index,
+                           const Elf64_Sym *symbol, const struct bat_section **in)
 {
-    uint32_t section = symbol->st_shndx;
-    *in = NULL;
-    if (section == SHN_ABS)
-        return true;
-    if (section == SHN_XINDEX && table->section_indices)
-        memcpy(&section, table->section_indices + (size_t)index * sizeof(section), sizeof(section));
-    else if (section >= SHN_LORESERVE)
-        return false;
-    if (section == SHN_UNDEF || section >= table->section_count)
-        return false;
-    *in = &table->sections[section];
+    *in = symbol_table_section(table, index, symbol);
+    if (!*in)
+        return symbol->st_shndx == SHN_ABS;
     uint64_t offset = symbol->st_value - (*in)->address;
-    return is_in_memory(*in) && symbol->st_value >= (*in)->address && offset <= (*in)->size &&
+    return ((*in)->flags & SHF_ALLOC) && !section_is_thread_local_zero(*in) &&
+           symbol->st_value >= (*in)->address && offset <= (*in)->size &&
            symbol->st_size <= (*in)->size - offset;
 }
 
 /* AArch64 and RISC-V: $x and $d mark code and data, and name nothing. */
-static bool is_marker(const struct table *table, const Elf64_Sym *symbol, const char *name)
+static bool is_marker(const struct symbol_table *table, const Elf64_Sym *symbol, const char *name)
 {
     uint16_t machine = bat_elf_machine(table->elf);
     if (machine == EM_X86_64 || symbol->st_size != 0 ||
@@ -115,7 +44,7 @@ static bool is_marker(const struct table *table, const Elf64_Sym *symbol, const 
     return (name[1] == 'x' || name[1] == 'd') && (name[2] == '\0' || name[2] == '.');
 }
 
-static bool counts(const struct table *table, uint32_t index, const Elf64_Sym *symbol,
+static bool counts(const struct symbol_table *table, uint32_t index, const Elf64_Sym *symbol,
                    const struct bat_section **in)
 {
     if (symbol->st_value == 0 || !symbol_section(table, index, symbol, in))
@@ -127,20 +56,6 @@ static bool counts(const struct table *table, uint32_t index, const Elf64_Sym *s
 }
 
 /* --- One symbol --------------------------------------------------------------------------- */
-
-static bool is_fragment_name(const char *name, size_t length)
-{
-    size_t end = length;
-    while (end > 0 && name[end - 1] >= '0' && name[end - 1] <= '9')
-        end--;
-    if (end < length) {
-        if (end == 0 || name[end - 1] != '.')
-            return false;
-        end--;
-    }
-    return end > 5 &&
-           (memcmp(name + end - 5, ".cold", 5) == 0 || memcmp(name + end - 5, ".warm", 5) == 0);
-}
 
 static uint8_t slashes_in(const char *name, size_t length)
 {
@@ -163,26 +78,26 @@ static enum bat_code describe_name(struct draft_symbols *symbols, struct draft_s
         return bat_fail(error, BAT_ERR_ELF, "a symbol's name is longer than 4 GB");
     symbol->length = (uint32_t)length;
     symbol->slashes = slashes_in(symbol->name, length);
-    symbol->is_fragment = is_fragment_name(symbol->name, length);
+    symbol->is_fragment = fragment_name_stem(symbol->name, length) != 0;
     symbol->is_private = strncmp(symbol->name, ".L", 2) == 0;
     symbol->is_reserved =
         strncmp(symbol->name, "__bolt_reserved_", 16) == 0 &&
         (strcmp(symbol->name + 16, "start") == 0 || strcmp(symbol->name + 16, "end") == 0);
     if (symbol->binding == STB_LOCAL)
-        symbol->hash = XXH3_64bits_withSeed(symbol->name, length, symbols->seed);
+        symbol->hash = (uint32_t)XXH3_64bits_withSeed(symbol->name, length, symbols->seed);
     return BAT_OK;
 }
 
-static enum bat_code make_symbol(const struct table *table, const Elf64_Sym *from, uint32_t file,
-                                 const struct bat_section *in, struct draft_symbols *symbols,
-                                 struct bat_error *error)
+static enum bat_code make_symbol(const struct symbol_table *table, const Elf64_Sym *from,
+                                 uint32_t file, const struct bat_section *in,
+                                 struct draft_symbols *symbols, struct bat_error *error)
 {
     struct draft_symbol *symbol = &symbols->all[symbols->count++];
     *symbol = (struct draft_symbol){
         .address = from->st_value,
         .size = from->st_size,
         .name = table->strings + from->st_name,
-        .in = in,
+        .in = in ? in->index : 0,
         .type = ELF64_ST_TYPE(from->st_info),
         .binding = ELF64_ST_BIND(from->st_info),
     };
@@ -190,17 +105,17 @@ static enum bat_code make_symbol(const struct table *table, const Elf64_Sym *fro
         symbol->name = in->name;
     if (symbol->binding == STB_LOCAL && draft_is_function(symbol) && *symbol->name &&
         file != NO_FILE)
-        symbol->file = table->strings + file;
+        symbol->file = file;
     return describe_name(symbols, symbol, error);
 }
 
 /* All symbols that count, in the table's order. */
-static enum bat_code make_symbols(const struct table *table, struct draft_symbols *symbols,
+static enum bat_code make_symbols(const struct symbol_table *table, struct draft_symbols *symbols,
                                   struct bat_error *error)
 {
     uint32_t file = NO_FILE;
     for (uint32_t i = 1; i < table->count; i++) {
-        Elf64_Sym symbol = symbol_at(table, i);
+        Elf64_Sym symbol = symbol_table_at(table, i);
         if (symbol.st_name >= table->strings_size)
             return bat_fail(error, BAT_ERR_ELF,
                             "the name of symbol %" PRIu32 " is at offset %" PRIu32
@@ -255,7 +170,7 @@ static struct draft_symbol *sort_symbols(const struct draft_symbols *symbols,
     return sorted;
 }
 
-static enum bat_code read_symbols(const struct table *table, struct draft_symbols *symbols,
+static enum bat_code read_symbols(const struct symbol_table *table, struct draft_symbols *symbols,
                                   struct bat_error *error)
 {
     symbols->all = malloc(((size_t)table->count + 1) * sizeof(*symbols->all));
@@ -263,6 +178,8 @@ static enum bat_code read_symbols(const struct table *table, struct draft_symbol
         return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %" PRIu32 " symbols",
                         table->count);
     symbols->count = 0;
+    symbols->sections = table->sections;
+    symbols->strings = table->strings;
     symbols->seed = (uint64_t)(uintptr_t)symbols->all;
     enum bat_code code = make_symbols(table, symbols, error);
     if (code)
@@ -281,21 +198,13 @@ static enum bat_code read_symbols(const struct table *table, struct draft_symbol
 enum bat_code draft_symbols_read(const struct bat_elf *elf, struct draft_symbols *symbols,
                                  struct bat_error *error)
 {
-    struct table table = {.elf = elf};
-    table.sections = bat_elf_sections(elf, &table.section_count);
-    const struct bat_section *symtab = NULL;
-    for (size_t i = 0; i < table.section_count && !symtab; i++)
-        if (table.sections[i].type == SHT_SYMTAB)
-            symtab = &table.sections[i];
-    if (!symtab)
-        return BAT_OK;
-    enum bat_code code = open_table(&table, symtab, error);
+    struct symbol_table table;
+    enum bat_code code = symbol_table_open(&table, elf, SHT_SYMTAB, error);
     if (code || !table.symbols)
         return code;
 
-    symbols->found = true;
     code = read_symbols(&table, symbols, error);
-    bat_elf_release(elf, bat_elf_section_bytes(elf, symtab, &(uint64_t){0}), symtab->size);
+    bat_elf_release(elf, table.symbols, table.in->size);
     return code;
 }
 

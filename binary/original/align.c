@@ -15,12 +15,37 @@ bool bat_original_decode(const struct bat_elf *elf, uint64_t address,
                                            instruction);
 }
 
+/* The bytes of a file from an address on. */
+struct code_bytes {
+    const uint8_t *bytes; /* NULL if the address is not in the file */
+    uint64_t address;
+    uint64_t size;
+};
+
+static struct code_bytes code_from(const struct bat_elf *elf, uint64_t address)
+{
+    struct code_bytes code = {.address = address};
+    code.bytes = bat_elf_at_address(elf, address, &code.size);
+    return code;
+}
+
+static bool decode_at(const struct bat_elf *elf, const struct code_bytes *code, uint64_t address,
+                      struct bat_instruction *instruction)
+{
+    uint64_t offset = address - code->address;
+    return code->bytes && offset < code->size &&
+           bat_instruction_decode(bat_elf_machine(elf), code->bytes + offset,
+                                  (size_t)(code->size - offset), address, instruction);
+}
+
 /* The state of a walk through a run: the next instruction on both sides. */
 struct alignment {
     const struct bat_original *original;
     const struct bat_original_run *run;
     struct bat_instruction output_next; /* at output */
     struct bat_instruction input_next;  /* at input */
+    struct code_bytes output_code;      /* from the run's start on */
+    struct code_bytes input_code;
     uint64_t output;
     uint64_t input;
     uint64_t input_before; /* address of the instruction before input; run->input at the start */
@@ -33,6 +58,8 @@ static struct alignment start(const struct bat_original *original,
 {
     return (struct alignment){.original = original,
                               .run = run,
+                              .output_code = code_from(original->binary->elf, run->output),
+                              .input_code = code_from(original->elf, run->input),
                               .output = run->output,
                               .input = run->input,
                               .input_before = run->input};
@@ -143,8 +170,10 @@ static bool decode(struct alignment *alignment)
     const struct bat_original *original = alignment->original;
     return alignment->output < alignment->run->output_end &&
            alignment->input < alignment->run->input_end &&
-           bat_original_decode(original->binary->elf, alignment->output, &alignment->output_next) &&
-           bat_original_decode(original->elf, alignment->input, &alignment->input_next);
+           decode_at(original->binary->elf, &alignment->output_code, alignment->output,
+                     &alignment->output_next) &&
+           decode_at(original->elf, &alignment->input_code, alignment->input,
+                     &alignment->input_next);
 }
 
 /* True if the next instruction of one side is missing on the other: that side advances alone. */

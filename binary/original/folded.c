@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Finds folded functions (to_input_folded.h) and compares their code instruction by instruction. */
+/* Finds folded functions (folded.h) and compares their code instruction by instruction. */
 #include "folded.h"
 #include "spec/binary_search.h"
 

@@ -34,9 +34,10 @@ struct folded_member {
     uint64_t start;
     uint64_t size;
     uint32_t body;
-    uint32_t *offsets; /* in this function, of each of the body's places; BAT_NONE for one that it
-                          lacks; NULL unless FOLDED_SHIFTED */
-    uint8_t fit;       /* enum folded_fit */
+    uint32_t *offsets;   /* in this function, of each of the body's places; BAT_NONE for one that it
+                            lacks; NULL unless FOLDED_SHIFTED */
+    uint8_t fit;         /* enum folded_fit */
+    uint32_t references; /* after folded_count_references(): the pointers to it in the input */
 };
 
 struct folded_body {
@@ -80,5 +81,12 @@ bool folded_move(const struct folded *folded, uint32_t number, uint64_t address,
  * its target does not correspond to `to`.
  */
 enum bat_code folded_named(struct folded *folded, uint64_t branch, uint64_t to, uint32_t *member);
+
+/*
+ * Count the pointers to each member that the input's relocations make (-Wl,-q), in data and in
+ * code. All of them are 0 if the file has no such relocations, or is not of x86-64 or AArch64.
+ * Linear in the relocations; fails with BAT_ERR_MEMORY.
+ */
+enum bat_code folded_count_references(struct folded *folded);
 
 #endif

@@ -8,6 +8,7 @@
 #include "bat_decoder.h"
 #include "original.h"
 #include "spec/options.h"
+#include "support/parallel.h"
 
 /* A build-id in hex, at most 32 bytes of it. */
 struct id_text {
@@ -143,15 +144,36 @@ static void find_tables(struct bat_original *original)
     }
 }
 
+/* The functions of one of the two files, which are found at the same time. */
+struct side {
+    const struct bat_elf *elf;
+    const struct bat_elf *symbols;
+    struct bat_functions *functions;
+    enum bat_code code;
+    struct bat_error error;
+};
+
+static void *create_functions(void *context)
+{
+    struct side *side = context;
+    side->code = bat_functions_create(side->elf, side->symbols, &side->functions, &side->error);
+    return NULL;
+}
+
 static enum bat_code find_functions(struct bat_original *original, struct bat_error *error)
 {
-    enum bat_code code = bat_functions_create(original->binary->elf, original->output_symbols,
-                                              &original->output_functions, error);
-    if (code == BAT_OK)
-        code = bat_functions_create(original->elf, original->input_symbols,
-                                    &original->input_functions, error);
-    if (code != BAT_OK)
-        return code;
+    struct side sides[2] = {{.elf = original->binary->elf, .symbols = original->output_symbols},
+                            {.elf = original->elf, .symbols = original->input_symbols}};
+    bat_parts_run(create_functions, sides, sizeof(sides[0]), 2);
+    original->output_functions = sides[0].functions;
+    original->input_functions = sides[1].functions;
+    for (unsigned i = 0; i < 2; i++) {
+        if (sides[i].code == BAT_OK)
+            continue;
+        if (error)
+            *error = sides[i].error;
+        return sides[i].code;
+    }
     original->outputs = bat_functions_all(original->output_functions, &original->output_count);
     original->inputs = bat_functions_all(original->input_functions, &original->input_count);
     size_t tables = bat_map_tables(original->binary->map);

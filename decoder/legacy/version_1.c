@@ -5,6 +5,7 @@
 
 #include "legacy.h"
 #include "spec/array.h"
+#include "spec/binary_search.h"
 #include "spec/map.h"
 
 /* Bytes of a table without entries, of an entry, and of a cold fragment in the list of parents. */
@@ -101,16 +102,8 @@ static enum bat_code decode_table(struct bat_decoding *decoding, struct tables *
 /* The table at this address, or BAT_NONE. */
 static uint32_t find_table(const struct tables *tables, uint64_t address)
 {
-    uint32_t low = 0;
-    uint32_t high = tables->count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (tables->all[middle].address < address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < tables->count && tables->all[low].address == address ? low : BAT_NONE;
+    uint32_t found = BAT_COUNT_BELOW(tables->all, tables->count, address, address);
+    return found < tables->count && tables->all[found].address == address ? found : BAT_NONE;
 }
 
 /* One pair of the list of parents; the fragments ascend, the last one was at *before. */

@@ -4,12 +4,13 @@
 
 #include "bat_encoder.h"
 #include "spec/array.h"
+#include "spec/binary_search.h"
 #include "spec/map.h"
 
 /* What all blocks of a function are found by. */
 struct upgrading {
     struct bat_map *map;
-    uint32_t *room; /* for the offsets of one function's block entries */
+    uint32_t *offsets; /* for the offsets of one function's block entries */
     bat_input_blocks_fn *input_blocks;
     void *context;
     struct bat_error *error;
@@ -53,31 +54,23 @@ static uint32_t *append_blocks(const struct bat_map *map, uint32_t table, uint32
 static struct block_starts starts_of_note(const struct upgrading *upgrading, uint32_t hot)
 {
     const struct bat_map *map = upgrading->map;
-    uint32_t *at = append_blocks(map, hot, upgrading->room);
+    uint32_t *at = append_blocks(map, hot, upgrading->offsets);
     for (uint32_t i = map->fragment_start[hot]; i < map->fragment_start[hot + 1]; i++)
         at = append_blocks(map, map->fragments[i], at);
-    size_t count = (size_t)(at - upgrading->room);
-    qsort(upgrading->room, count, sizeof(*upgrading->room), compare_offsets);
+    size_t count = (size_t)(at - upgrading->offsets);
+    qsort(upgrading->offsets, count, sizeof(*upgrading->offsets), compare_offsets);
     uint32_t kept = 0;
     for (size_t i = 0; i < count; i++)
-        if (kept == 0 || upgrading->room[kept - 1] != upgrading->room[i])
-            upgrading->room[kept++] = upgrading->room[i];
-    return (struct block_starts){.offsets = upgrading->room, .count = kept, .is_of_note = true};
+        if (kept == 0 || upgrading->offsets[kept - 1] != upgrading->offsets[i])
+            upgrading->offsets[kept++] = upgrading->offsets[i];
+    return (struct block_starts){.offsets = upgrading->offsets, .count = kept, .is_of_note = true};
 }
 
 /* The block that starts there, or BAT_NONE. */
 static uint32_t find_start(const struct block_starts *starts, uint32_t offset)
 {
-    uint32_t low = 0;
-    uint32_t high = starts->count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (starts->offsets[middle] < offset)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < starts->count && starts->offsets[low] == offset ? low : BAT_NONE;
+    uint32_t found = BAT_NUMBERS_BELOW(starts->offsets, starts->count, offset);
+    return found < starts->count && starts->offsets[found] == offset ? found : BAT_NONE;
 }
 
 /* A function's first block is at its start, whether the note has it or not. */
@@ -133,13 +126,13 @@ static enum bat_code upgrade_functions(struct upgrading *upgrading)
         uint32_t count = count_blocks(map, i);
         most = count > most ? count : most;
     }
-    upgrading->room = bat_array_new(most, sizeof(*upgrading->room));
-    if (!upgrading->room)
+    upgrading->offsets = bat_array_new(most, sizeof(*upgrading->offsets));
+    if (!upgrading->offsets)
         return bat_fail(upgrading->error, BAT_ERR_MEMORY, "not enough memory for a function");
     enum bat_code code = BAT_OK;
     for (uint32_t i = 0; code == BAT_OK && i < map->hot_count; i++)
         code = upgrade_function(upgrading, i);
-    free(upgrading->room);
+    free(upgrading->offsets);
     return code;
 }
 

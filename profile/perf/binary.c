@@ -40,9 +40,18 @@ enum bat_code perf_binary_init(struct perf_binary *binary, const struct bat_prof
                                    .is_fixed = bat_elf_type(elf) == ET_EXEC,
                                    .low = UINT64_MAX};
     binary->doubles_entry = profile->is_bolted && bat_elf_machine(elf) == EM_X86_64;
+    /* BOLT knows kernels by this section, too. */
+    binary->is_kernel = bat_elf_section(elf, "__ksymtab") != NULL;
+    binary->is_fixed |= binary->is_kernel;
+    binary->mapped_name = binary->is_kernel ? PERF_KERNEL_NAME : binary->name;
+    const struct bat_section *text = bat_elf_section(elf, ".text");
+    binary->text_section = text ? text->address : 0;
     struct bat_segment segment;
     for (size_t i = 0; bat_elf_segment(elf, i, &segment); i++) {
         if (segment.memory_size == 0 || segment.address > UINT64_MAX - segment.memory_size)
+            continue;
+        /* Variables of processors lie at 0, in a segment of their own. */
+        if (binary->is_kernel && !(segment.flags & PF_X))
             continue;
         if (segment.address < binary->low)
             binary->low = segment.address;
@@ -77,13 +86,6 @@ enum perf_match perf_binary_match_build_id(const struct perf_binary *binary,
     return fits && memcmp(build_id, binary->build_id, own) == 0 ? PERF_MATCH_YES : PERF_MATCH_NO;
 }
 
-bool perf_binary_match_name(const struct perf_binary *binary, const char *path)
-{
-    size_t size;
-    const char *name = perf_base_name(path, &size);
-    return size == strlen(binary->name) && memcmp(name, binary->name, size) == 0;
-}
-
 /* How many bytes two ranges have in common. */
 static uint64_t common_bytes(uint64_t left, uint64_t left_size, uint64_t right, uint64_t right_size)
 {
@@ -108,4 +110,13 @@ bool perf_binary_bias(const struct perf_binary *binary, uint64_t address, uint64
         *bias = candidate;
     }
     return most != 0;
+}
+
+bool perf_binary_kernel_bias(const struct perf_binary *binary, uint64_t symbol, bool is_stext,
+                             uint64_t *bias)
+{
+    if (binary->code_count == 0 || !binary->is_kernel)
+        return false;
+    *bias = symbol - (is_stext ? binary->text_section : binary->low);
+    return true;
 }

@@ -17,6 +17,10 @@
 struct perf_binary {
     const struct bat_elf *elf;
     const char *name; /* its path's last part */
+    /* Linux's kernel: every process has it, and its code alone counts as it. */
+    bool is_kernel;
+    const char *mapped_name; /* what mappings call it: name, or PERF_KERNEL_NAME */
+    uint64_t text_section;   /* of a kernel: address of .text, where _stext is */
     const uint8_t *build_id;
     size_t build_id_size; /* 0 if it has none */
     bool ignore_build_id;
@@ -27,6 +31,12 @@ struct perf_binary {
     struct bat_segment code[PERF_CODE_MAX]; /* the executable ones, code_count */
     uint32_t code_count;
 };
+
+/* The path of the kernel in records, which may be followed by the name of a symbol. */
+#define PERF_KERNEL_NAME "[kernel.kallsyms]"
+
+/* The process that maps the kernel. */
+#define PERF_KERNEL_PROCESS UINT32_MAX
 
 /* Fails with BAT_ERR_ARGUMENT for a profile without a binary, BAT_ERR_ELF for bad segments. */
 enum bat_code perf_binary_init(struct perf_binary *binary, const struct bat_profile *profile,
@@ -44,13 +54,18 @@ enum perf_match { PERF_MATCH_UNKNOWN, PERF_MATCH_YES, PERF_MATCH_NO };
 enum perf_match perf_binary_match_build_id(const struct perf_binary *binary,
                                            const uint8_t *build_id, size_t size, bool knows_size);
 
-bool perf_binary_match_name(const struct perf_binary *binary, const char *path);
-
 /*
  * The bias of a mapping of length bytes of the file from offset on: an address in the process less
  * the bias is the binary's address. False if this cannot be a mapping of the binary's code.
  */
 bool perf_binary_bias(const struct perf_binary *binary, uint64_t address, uint64_t length,
                       uint64_t offset, uint64_t *bias);
+
+/*
+ * The same for a kernel, of which a symbol, _text or _stext, was at this address: it may be moved
+ * when it starts.
+ */
+bool perf_binary_kernel_bias(const struct perf_binary *binary, uint64_t symbol, bool is_stext,
+                             uint64_t *bias);
 
 #endif

@@ -6,56 +6,87 @@
  */
 #include "sample.h"
 #include "session.h"
+#include "spec/binary_search.h"
 
 /* True if 32 entries of the sample's branch stack are used: the kernel's only on request. */
-static bool has_doubling_size(const struct perf_session *session, const struct perf_sample *sample)
+static bool has_doubling_size(const struct perf_sample *sample, bool keeps_kernel)
 {
-    if (sample->branch_count < PERF_DOUBLING_ENTRIES)
-        return false;
     uint64_t count = 0;
     for (uint64_t i = 0; i < sample->branch_count; i++) {
         const uint8_t *branch = sample->branches + i * PERF_BRANCH_SIZE;
-        count +=
-            session->options->keep_kernel_branches ||
-            (perf_u64(branch) < PERF_KERNEL_ADDRESS && perf_u64(branch + 8) < PERF_KERNEL_ADDRESS);
+        count += keeps_kernel || (perf_u64(branch) < PERF_KERNEL_ADDRESS &&
+                                  perf_u64(branch + 8) < PERF_KERNEL_ADDRESS);
     }
     return count == PERF_DOUBLING_ENTRIES;
 }
 
-/* Look for such a sample before doubling_since among the records in [start, end) of the file. */
+/* The latest doubling_since of all binaries that have one: nothing is looked for after it. */
+static struct perf_moment latest(const struct perf_session *session)
+{
+    struct perf_moment result = {0, 0};
+    for (uint32_t i = 0; i < session->binary_count; i++)
+        if (session->binaries[i].doubles_entry &&
+            perf_moment_before(result, session->doubling_since[i]))
+            result = session->doubling_since[i];
+    return result;
+}
+
+/* A sample with a full stack counts for all binaries that its process, or the kernel's, has. */
+static void use_sample(struct perf_session *session, const struct perf_sample *sample,
+                       uint32_t process, struct perf_moment moment)
+{
+    size_t count;
+    const struct perf_span *spans = perf_processes_spans(&session->processes, process, &count);
+    for (size_t first = 0, end; spans && first < count; first = end) {
+        uint32_t number = spans[first].binary;
+        const struct perf_binary *binary = &session->binaries[number];
+        end = first + BAT_COUNT_UP_TO(spans + first, count - first, binary, number);
+        if (binary->doubles_entry && perf_moment_before(moment, session->doubling_since[number]) &&
+            has_doubling_size(sample, perf_session_keeps_kernel(session, binary)) &&
+            perf_spans_at(spans + first, end - first, moment))
+            session->doubling_since[number] = moment;
+    }
+}
+
+/* Look for such samples before doubling_since among the records in [start, end) of the file. */
 static enum bat_code search(struct perf_session *session, uint64_t start, uint64_t end,
                             struct bat_error *error)
 {
     struct perf_stream stream;
-    enum bat_code code = perf_stream_open(&stream, session->file, start, end, error);
+    enum bat_code code = perf_session_open(session, &stream, start, end, error);
     if (code != BAT_OK)
         return code;
+    struct perf_moment limit = latest(session);
     struct perf_record record;
     while ((code = perf_stream_next(&stream, &record, error)) == BAT_OK && record.bytes) {
-        if (record.type != RECORD_SAMPLE || record.size < PERF_DOUBLING_ENTRIES * PERF_BRANCH_SIZE)
+        if (record.type != RECORD_SAMPLE || perf_record_is_guest(&record) ||
+            record.size < PERF_DOUBLING_ENTRIES * PERF_BRANCH_SIZE)
             continue;
         struct perf_sample sample;
         code = perf_sample_parse(&session->attributes, &record, &sample, error);
         if (code != BAT_OK)
             break;
         struct perf_moment moment = perf_session_moment(session, &record, sample.time);
-        if (sample.has_process && has_doubling_size(session, &sample) &&
-            perf_moment_before(moment, session->doubling_since) &&
-            perf_processes_find(&session->processes, sample.process, moment))
-            session->doubling_since = moment;
+        if (!sample.has_process || sample.branch_count < PERF_DOUBLING_ENTRIES ||
+            !perf_moment_before(moment, limit))
+            continue;
+        use_sample(session, &sample, sample.process, moment);
+        use_sample(session, &sample, PERF_KERNEL_PROCESS, moment);
+        limit = latest(session);
     }
     perf_stream_close(&stream);
     return code;
 }
 
-/* The chunk with the earliest full stack, if it may be before doubling_since; else NULL. */
+/* The chunk with the earliest full stack, if it may be before a doubling_since; else NULL. */
 static struct perf_chunk *next_chunk(struct perf_session *session)
 {
+    struct perf_moment limit = latest(session);
     struct perf_chunk *best = NULL;
     for (uint32_t i = 0; i < session->chunk_count; i++) {
         struct perf_chunk *chunk = &session->chunks[i];
         struct perf_moment earliest = {chunk->min_time, chunk->position};
-        if (chunk->has_full_stack && perf_moment_before(earliest, session->doubling_since) &&
+        if (chunk->has_full_stack && perf_moment_before(earliest, limit) &&
             (!best || chunk->min_time < best->min_time))
             best = chunk;
     }
@@ -64,8 +95,9 @@ static struct perf_chunk *next_chunk(struct perf_session *session)
 
 enum bat_code perf_session_find_doubling(struct perf_session *session, struct bat_error *error)
 {
-    session->doubling_since = (struct perf_moment){UINT64_MAX, UINT64_MAX};
-    if (!session->binary.doubles_entry || session->options->basic_samples)
+    for (uint32_t i = 0; i < session->binary_count; i++)
+        session->doubling_since[i] = (struct perf_moment){UINT64_MAX, UINT64_MAX};
+    if (!session->doubles_entry || session->options->basic_samples)
         return BAT_OK;
     struct perf_chunk *chunk = next_chunk(session);
     /* Compressed records cannot be read without those before them. */

@@ -9,9 +9,21 @@
 #define BUILD_ID_SIZE_AT 32u
 #define BUILD_ID_NAME_AT 36u
 
+/* The only version of perf's folders. */
+#define FOLDER_VERSION 1u
+
 static enum bat_code no_memory(struct bat_error *error)
 {
     return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for the profile's build-ids");
+}
+
+/* True for the kernel itself, which may be listed by its file; modules are others. */
+static bool is_kernel_path(const char *path)
+{
+    size_t size;
+    const char *name = perf_base_name(path, &size);
+    return strncmp(name, "vmlinu", 6) == 0 ||
+           strncmp(path, PERF_KERNEL_NAME, sizeof(PERF_KERNEL_NAME) - 1) == 0;
 }
 
 enum bat_code perf_session_build_id(struct perf_session *session, const uint8_t *bytes, size_t size,
@@ -30,8 +42,11 @@ enum bat_code perf_session_build_id(struct perf_session *session, const uint8_t 
         return bat_fail_at(error, BAT_ERR_SYNTAX, BAT_PLACE_FILE, offset,
                            "expected a build-id of at most %u bytes, found one of %zu",
                            PERF_BUILD_ID_SIZE, id_size);
-    if (perf_processes_list(&session->processes, (const char *)bytes + BUILD_ID_NAME_AT,
-                            bytes + BUILD_ID_AT, id_size, knows_size) != BAT_OK)
+    const char *path = (const char *)bytes + BUILD_ID_NAME_AT;
+    if ((misc & MISC_CPU_MODE) == MISC_KERNEL && is_kernel_path(path))
+        path = PERF_KERNEL_NAME;
+    if (perf_processes_list(&session->processes, path, bytes + BUILD_ID_AT, id_size, knows_size) !=
+        BAT_OK)
         return no_memory(error);
     return BAT_OK;
 }
@@ -118,6 +133,10 @@ enum bat_code perf_session_feature(struct perf_session *session, uint64_t featur
 {
     if (feature == FEATURE_BUILD_ID)
         return read_build_ids(session, bytes, size, offset, error);
+    if (feature == FEATURE_FOLDER && (size != 8 || perf_u64(bytes) != FOLDER_VERSION))
+        return bat_fail_at(error, BAT_ERR_UNSUPPORTED, BAT_PLACE_FILE, offset,
+                           "expected a folder of version %u, found another version",
+                           FOLDER_VERSION);
     if (feature == FEATURE_EVENT_DESC)
         return read_descriptions(session, bytes, size, offset, error);
     return BAT_OK;

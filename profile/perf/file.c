@@ -25,17 +25,25 @@ bool perf_data_is(const uint8_t *bytes, size_t size)
 
 /* Fail for trace data without samples, and for samples without the branch stacks wanted. */
 static enum bat_code check_result(const struct perf_session *session,
-                                  const struct bat_profile_counters *counters,
-                                  bool has_memory_samples, struct bat_error *error)
+                                  struct bat_profile *const *parts, struct bat_error *error)
 {
-    const char *name = session->binary.name;
-    uint64_t own = counters->perf_samples - counters->perf_foreign_samples;
+    uint64_t own = 0;
+    const char *name = NULL;
+    for (uint32_t i = 0; i < session->binary_count; i++) {
+        const struct bat_profile_counters *counters = &parts[i]->counters;
+        uint64_t samples = counters->perf_samples - counters->perf_foreign_samples;
+        if (samples != 0 && (session->options->basic_samples || parts[i]->mem_samples.count != 0 ||
+                             counters->perf_plain_samples < samples))
+            return BAT_OK;
+        if (samples > own)
+            name = session->binaries[i].name;
+        own = samples > own ? samples : own;
+    }
     if (own == 0 && session->has_trace_data)
         return bat_fail(error, BAT_ERR_MISMATCH,
                         "expected samples, found trace data of the processor: let perf decode it "
                         "with --itrace=OPTIONS or --spe");
-    if (own == 0 || session->options->basic_samples || counters->perf_plain_samples < own ||
-        has_memory_samples)
+    if (own == 0)
         return BAT_OK;
     return bat_fail(error, BAT_ERR_MISMATCH,
                     "expected branch stacks, found none in %" PRIu64 " samples of %.64s: record "
@@ -44,57 +52,165 @@ static enum bat_code check_result(const struct perf_session *session,
                     own, name);
 }
 
-static enum bat_code read_session(struct perf_session *session, struct bat_profile *part,
+/* Bytes of all files. */
+static uint64_t session_bytes(const struct perf_session *session)
+{
+    uint64_t bytes = session->file_size;
+    for (uint32_t i = 1; i < session->pieces.count; i++)
+        bytes += session->pieces.items[i].size;
+    return bytes;
+}
+
+static enum bat_code read_session(struct perf_session *session, struct bat_profile *const *parts,
                                   struct bat_error *error)
 {
-    enum bat_code code = perf_binary_init(&session->binary, part, error);
+    enum bat_code code = BAT_OK;
+    for (uint32_t i = 0; i < session->binary_count && code == BAT_OK; i++) {
+        code = perf_binary_init(&session->binaries[i], parts[i], error);
+        session->doubles_entry |= session->binaries[i].doubles_entry;
+    }
     if (code == BAT_OK)
         code = perf_session_read_head(session, error);
     if (code == BAT_OK)
         code = perf_session_survey(session, error);
-    const uint32_t only = (uint32_t)session->options->process;
     if (code == BAT_OK)
         code = perf_processes_finish(&session->processes, session->attributes.has_time,
-                                     session->options->has_process ? &only : NULL, error);
+                                     session->options, error);
     if (code == BAT_OK)
         code = perf_session_find_doubling(session, error);
     if (code == BAT_OK)
-        code = perf_session_collect(session, part, error);
+        code = perf_session_collect(session, parts, error);
     if (code != BAT_OK)
         return code;
-    part->counters.perf_samples += session->counters.perf_samples;
-    part->counters.perf_lost += session->counters.perf_lost;
-    part->counters.perf_unknown_records += session->counters.perf_unknown_records;
-    part->counters.perf_processes += perf_processes_count(&session->processes);
-    part->counters.bytes += session->file_size;
-    return check_result(session, &part->counters, part->mem_samples.count != 0, error);
+    for (uint32_t i = 0; i < session->binary_count; i++) {
+        struct bat_profile_counters *counters = &parts[i]->counters;
+        counters->perf_samples += session->counters.perf_samples;
+        counters->perf_guest_samples += session->counters.perf_guest_samples;
+        counters->perf_lost += session->counters.perf_lost;
+        counters->perf_unknown_records += session->counters.perf_unknown_records;
+        counters->perf_processes += perf_processes_count(&session->processes, i);
+        counters->bytes += session_bytes(session);
+    }
+    return check_result(session, parts, error);
 }
 
-enum bat_code perf_data_read(struct bat_profile *profile, int file,
-                             const struct bat_read_options *options, struct bat_error *error)
+static void free_session(struct perf_session *session)
+{
+    perf_folder_close(&session->pieces);
+    perf_attributes_free(&session->attributes);
+    perf_processes_free(&session->processes);
+    free(session->binaries);
+    free(session->doubling_since);
+    free(session);
+}
+
+/* A session for count binaries; NULL if there is no memory. */
+static struct perf_session *new_session(uint32_t count)
+{
+    struct perf_session *session = calloc(1, sizeof(*session));
+    if (!session)
+        return NULL;
+    session->attributes.ids = bat_counts_new(1);
+    session->binaries = calloc((size_t)count + 1, sizeof(*session->binaries));
+    session->doubling_since = calloc((size_t)count + 1, sizeof(*session->doubling_since));
+    session->binary_count = count;
+    perf_processes_init(&session->processes, session->binaries, count);
+    if (session->binaries && session->doubling_since)
+        return session;
+    free_session(session);
+    return NULL;
+}
+
+/* Begin to read a file or a folder. */
+static enum bat_code open_session(struct perf_session *session, int file, struct bat_error *error)
 {
     struct stat status;
     if (fstat(file, &status) != 0)
         return bat_fail(error, BAT_ERR_IO, "%s", strerror(errno));
-    struct perf_session *session = calloc(1, sizeof(*session));
-    struct bat_profile *part = bat_profile_new_part(profile);
-    enum bat_code code = BAT_ERR_MEMORY;
-    if (session && part) {
-        session->file = file;
-        session->options = options;
-        session->file_size = (uint64_t)status.st_size;
-        session->attributes.ids = bat_counts_new(1);
-        perf_processes_init(&session->processes, &session->binary);
-        code = read_session(session, part, error);
-        perf_attributes_free(&session->attributes);
-        perf_processes_free(&session->processes);
-        if (code == BAT_OK)
-            code = bat_profile_take(profile, part, error);
-    } else {
-        bat_fail(error, code, "not enough memory to read the profile");
+    session->file = file;
+    session->file_size = (uint64_t)status.st_size;
+    if (!S_ISDIR(status.st_mode))
+        return BAT_OK;
+    enum bat_code code = perf_folder_open(file, &session->pieces, error);
+    if (code != BAT_OK)
+        return code;
+    session->file = session->pieces.items[0].file;
+    session->file_size = session->pieces.items[0].size;
+    return BAT_OK;
+}
+
+enum bat_code perf_data_read_several(struct bat_profile *const *parts, uint32_t count, int file,
+                                     const struct bat_read_options *options,
+                                     struct perf_shares *shares, struct bat_error *error)
+{
+    struct perf_session *session = new_session(count);
+    if (!session)
+        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory to read the profile");
+    session->options = options;
+    session->shares = shares;
+    enum bat_code code = open_session(session, file, error);
+    if (code == BAT_OK)
+        code = read_session(session, parts, error);
+    if (code == BAT_OK && shares)
+        shares->samples += session->counters.perf_samples;
+    free_session(session);
+    return code;
+}
+
+/* --- Mapped files --------------------------------------------------------------------------- */
+
+static enum bat_code list_files(const struct perf_processes *processes, bat_mapped_file_fn *found,
+                                void *context, struct bat_error *error)
+{
+    for (uint32_t i = 0; i < processes->files.count; i++) {
+        const uint64_t *key = bat_counts_item(&processes->files, i);
+        const struct perf_object *object = &processes->objects[key[0]];
+        struct bat_mapped_file file = {.path = bat_strings_get(&processes->names, (uint32_t)key[0]),
+                                       .build_id = object->build_id,
+                                       .build_id_size = object->build_id_size};
+        uint32_t own_size;
+        memcpy(&own_size, (const uint8_t *)(key + 1) + PERF_BUILD_ID_SIZE, sizeof(own_size));
+        if (own_size != 0) {
+            file.build_id = (const uint8_t *)(key + 1);
+            file.build_id_size = own_size;
+        }
+        if (!found(&file, context))
+            return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for the mapped files");
     }
+    return BAT_OK;
+}
+
+enum bat_code perf_data_list_files(int file, bat_mapped_file_fn *found, void *context,
+                                   struct bat_error *error)
+{
+    static const struct bat_read_options options = {.size = sizeof(options)};
+    struct perf_session *session = new_session(0);
+    if (!session)
+        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory to read the profile");
+    session->options = &options;
+    enum bat_code code = open_session(session, file, error);
+    if (code == BAT_OK)
+        code = perf_session_read_head(session, error);
+    if (code == BAT_OK)
+        code = perf_session_survey(session, error);
+    if (code == BAT_OK)
+        code = list_files(&session->processes, found, context, error);
+    free_session(session);
+    return code;
+}
+
+/* --- One binary ----------------------------------------------------------------------------- */
+
+enum bat_code perf_data_read(struct bat_profile *profile, int file,
+                             const struct bat_read_options *options, struct bat_error *error)
+{
+    struct bat_profile *part = bat_profile_new_part(profile);
+    if (!part)
+        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory to read the profile");
+    enum bat_code code = perf_data_read_several(&part, 1, file, options, NULL, error);
+    if (code == BAT_OK)
+        code = bat_profile_take(profile, part, error);
     bat_profile_free(part);
-    free(session);
     return code;
 }
 

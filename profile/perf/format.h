@@ -54,6 +54,7 @@ enum perf_record_type {
 /* Bits of a record's misc field; some mean different things in different records. */
 enum perf_misc {
     MISC_CPU_MODE = 7,
+    MISC_KERNEL = 1,
     MISC_GUEST_KERNEL = 4,
     MISC_GUEST_USER = 5,
     MISC_MMAP_DATA = 1 << 13,

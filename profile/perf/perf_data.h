@@ -11,7 +11,27 @@
 /* True if a file that begins with these bytes is perf.data, of any version and byte order. */
 bool perf_data_is(const uint8_t *bytes, size_t size);
 
-/* Read a regular file into the profile, by several threads. */
+/* Which samples lie in a binary: with the sampled address, or an end of an entry of their stack. */
+struct perf_shares {
+    uint64_t samples;
+    uint64_t none;    /* samples that lie in none of the binaries */
+    uint64_t *inside; /* samples in each binary */
+};
+
+/*
+ * Read a regular file once for several binaries, into a profile each, which are empty and on
+ * failure may only be freed. Fails if no process has any of them. What was read is added to shares,
+ * unless that is NULL.
+ */
+enum bat_code perf_data_read_several(struct bat_profile *const *parts, uint32_t count, int file,
+                                     const struct bat_read_options *options,
+                                     struct perf_shares *shares, struct bat_error *error);
+
+/* List the files that processes had mapped, as bat_mapped_files() does. */
+enum bat_code perf_data_list_files(int file, bat_mapped_file_fn *found, void *context,
+                                   struct bat_error *error);
+
+/* Read a regular file, or a folder of perf record --threads, by several threads. */
 enum bat_code perf_data_read(struct bat_profile *profile, int file,
                              const struct bat_read_options *options, struct bat_error *error);
 

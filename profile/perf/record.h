@@ -3,7 +3,10 @@
 #ifndef BAT_PROFILE_PERF_RECORD_H
 #define BAT_PROFILE_PERF_RECORD_H
 
+#include <stdbool.h>
 #include <stdint.h>
+
+#include "format.h"
 
 struct perf_record {
     const uint8_t *bytes; /* the whole record with its header; NULL after the last */
@@ -14,5 +17,12 @@ struct perf_record {
     /* Grows from record to record. It is the offset if nothing is compressed. */
     uint64_t position;
 };
+
+/* True for a record of a guest of a virtual machine, whose processes have other numbers. */
+static inline bool perf_record_is_guest(const struct perf_record *record)
+{
+    unsigned mode = record->misc & MISC_CPU_MODE;
+    return mode == MISC_GUEST_KERNEL || mode == MISC_GUEST_USER;
+}
 
 #endif

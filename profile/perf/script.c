@@ -3,16 +3,11 @@
 #include "script.h"
 
 #include <inttypes.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "profile/line_blocks.h"
-
-/* The fewest bytes that are worth a thread, and the most threads. */
-#define STRETCH_MIN ((uint64_t)8 << 20)
-#define THREADS_MAX 64u
+#include "support/parallel.h"
 
 struct script {
     int file;
@@ -176,7 +171,6 @@ struct stretch {
     uint64_t lines; /* read */
     enum bat_code code;
     struct bat_error error;
-    pthread_t thread;
 };
 
 /* Read the lines of a block, except those in sections without samples. */
@@ -228,21 +222,6 @@ static void *run_stretch(void *context)
     return NULL;
 }
 
-/* Read all stretches: the first in this thread, each other one in a new thread. */
-static void run_stretches(struct stretch *stretches, unsigned count)
-{
-    bool started[THREADS_MAX] = {false};
-    for (unsigned i = 1; i < count; i++)
-        started[i] = pthread_create(&stretches[i].thread, NULL, run_stretch, &stretches[i]) == 0;
-    run_stretch(&stretches[0]);
-    for (unsigned i = 1; i < count; i++) {
-        if (started[i])
-            pthread_join(stretches[i].thread, NULL);
-        else
-            run_stretch(&stretches[i]);
-    }
-}
-
 /* --- Joining the stretches ------------------------------------------------------------------ */
 
 /* Add a stretch to profile. lines and has_full_stack are those of the stretches before. */
@@ -279,23 +258,11 @@ static enum bat_code gather_stretches(struct bat_profile *profile, struct stretc
     return code;
 }
 
-static unsigned count_threads(const struct script *script)
-{
-    long processors = sysconf(_SC_NPROCESSORS_ONLN);
-    uint64_t threads = script->options->threads;
-    if (threads == 0)
-        threads = processors > 0 ? (uint64_t)processors : 1;
-    if (threads > script->size / STRETCH_MIN)
-        threads = script->size / STRETCH_MIN;
-    if (threads > THREADS_MAX)
-        threads = THREADS_MAX;
-    return threads ? (unsigned)threads : 1;
-}
-
 static enum bat_code read_samples(const struct script *script, struct bat_profile *profile,
                                   struct bat_error *error)
 {
-    unsigned count = count_threads(script);
+    bool reads_all = perf_samples_max(script->options) == UINT64_MAX;
+    unsigned count = reads_all ? bat_parts_count(script->options->threads, script->size) : 1;
     struct stretch *stretches = calloc(count, sizeof(*stretches));
     struct bat_shared_profile *shared = count > 1 ? bat_shared_profile_new() : NULL;
     enum bat_code code = stretches && (count == 1 || shared) ? BAT_OK : BAT_ERR_MEMORY;
@@ -313,7 +280,7 @@ static enum bat_code read_samples(const struct script *script, struct bat_profil
         stretch->reader.only_span = script->lacks_processes ? &script->only_span : NULL;
     }
     if (code == BAT_OK) {
-        run_stretches(stretches, count);
+        bat_parts_run(run_stretch, stretches, sizeof(stretches[0]), count);
         code = gather_stretches(profile, stretches, count, error);
         if (code == BAT_OK && shared)
             code = bat_profile_take_shared(profile, shared, error);
@@ -356,7 +323,7 @@ static enum bat_code find_only_span(struct script *script, struct bat_error *err
     bool is_found = false;
     for (uint32_t i = 0; i < processes->table.count; i++) {
         uint32_t process = (uint32_t)bat_counts_item(&processes->table, i)[0];
-        const struct perf_span *span = perf_processes_find(processes, process, end);
+        const struct perf_span *span = perf_processes_find(processes, 0, process, end);
         if (!span)
             continue;
         if (is_found && (span->bias_count != script->only_span.bias_count ||
@@ -377,8 +344,8 @@ static enum bat_code find_only_span(struct script *script, struct bat_error *err
 static enum bat_code place_binary(struct script *script, struct bat_error *error)
 {
     const struct bat_read_options *options = script->options;
-    const uint32_t only = (uint32_t)options->process;
-    if (script->lacks_processes && script->processes.event_count == 0 && !options->has_process) {
+    bool wants_some = options->has_process || options->process_count != 0;
+    if (script->lacks_processes && script->processes.event_count == 0 && !wants_some) {
         script->only_span = (struct perf_span){.bias_count = 1};
         if (script->binary.is_fixed)
             return BAT_OK;
@@ -389,8 +356,7 @@ static enum bat_code place_binary(struct script *script, struct bat_error *error
                         script->binary.name);
     }
     /* Samples have no time, so the times of mappings are of no use. */
-    enum bat_code code = perf_processes_finish(&script->processes, false,
-                                               options->has_process ? &only : NULL, error);
+    enum bat_code code = perf_processes_finish(&script->processes, false, options, error);
     return code == BAT_OK && script->lacks_processes ? find_only_span(script, error) : code;
 }
 
@@ -408,7 +374,7 @@ static enum bat_code read_script(struct script *script, struct bat_profile *prof
     if (code != BAT_OK)
         return code;
     profile->counters.perf_lost += script->lost;
-    profile->counters.perf_processes += perf_processes_count(&script->processes);
+    profile->counters.perf_processes += perf_processes_count(&script->processes, 0);
     return perf_script_check(profile, &script->binary, script->options, error);
 }
 
@@ -422,7 +388,7 @@ enum bat_code perf_script_read_file(struct bat_profile *profile, int file, uint6
     struct bat_profile *part = bat_profile_new_part(profile);
     if (!part)
         return bat_fail(error, BAT_ERR_MEMORY, "not enough memory to read the profile");
-    perf_processes_init(&script.processes, &script.binary);
+    perf_processes_init(&script.processes, &script.binary, 1);
     code = read_script(&script, part, error);
     if (code == BAT_OK)
         code = bat_profile_take(profile, part, error);

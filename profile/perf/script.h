@@ -8,7 +8,7 @@
 #ifndef BAT_PROFILE_PERF_SCRIPT_H
 #define BAT_PROFILE_PERF_SCRIPT_H
 
-#include "history.h"
+#include "processes.h"
 #include "profile/profile.h"
 
 /* The start of a text that perf2bolt wrote, and the start of the names of process records. */
@@ -137,6 +137,7 @@ struct perf_script_reader {
     struct perf_script_branch *stack; /* of the current sample, the newest entry first */
     uint32_t stack_count;
     uint32_t stack_capacity;
+    uint64_t samples_left; /* that may be read */
     uint32_t last_process; /* what was last looked up */
     const struct perf_span *last_span;
     bool has_last;

@@ -103,10 +103,11 @@ static bool find_time(const struct perf_script_line *line, const uint8_t *record
 
 /* --- Mappings ------------------------------------------------------------------------------ */
 
-/* Read a build-id in hexadecimal; false if there is none. */
+/* Read a build-id in hexadecimal, which simpleperf begins with 0x; false if there is none. */
 static bool read_build_id_here(struct perf_script_line *line, uint8_t *build_id, size_t *size)
 {
     *size = 0;
+    skip_text(line, "0x");
     while (*size < PERF_BUILD_ID_SIZE) {
         uint8_t high = bat_hex_value(line->at[0]);
         uint8_t low = high < 16 ? bat_hex_value(line->at[1]) : 16;

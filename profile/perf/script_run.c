@@ -6,12 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "child.h"
 #include "profile/line_blocks.h"
+#include "run_perf.h"
 #include "script.h"
-
-/* Enough for all arguments of perf and the final NULL. */
-#define ARGUMENTS_MAX 16u
 
 struct run {
     const char *path; /* of perf.data */
@@ -63,7 +60,7 @@ static enum bat_code do_lines(struct run *run, struct bat_lines *lines, line_fn 
 }
 
 /* Read all of perf's output. An error has the line of that output. */
-static enum bat_code read_output(struct run *run, const struct perf_process *process,
+static enum bat_code read_output(struct run *run, const struct perf_child *process,
                                  line_fn *do_line)
 {
     struct bat_input input;
@@ -98,23 +95,16 @@ static const char no_addresses[] = "Cannot print 'addr' field";
 static enum bat_code run_perf(struct run *run, const char *const *arguments, const char *what,
                               line_fn *do_line)
 {
-    const char *all[ARGUMENTS_MAX] = {"perf"};
-    size_t count = 1;
-    for (size_t i = 0; arguments[i]; i++)
-        all[count++] = arguments[i];
-    all[count++] = "-f";
-    all[count++] = "-i";
-    all[count++] = run->path;
-    all[count] = NULL;
-    struct perf_process process;
-    enum bat_code code = perf_process_start(&process, all, what, no_addresses, run->error);
+    struct perf_child process;
+    enum bat_code code =
+        perf_child_start_on(&process, run->path, arguments, what, no_addresses, run->error);
     if (code != BAT_OK)
         return code;
     code = read_output(run, &process, do_line);
     int status;
-    perf_process_end(&process, &status);
+    perf_child_end(&process, &status);
     if (code == BAT_OK && status != 0 && !process.has_sought)
-        code = perf_process_fail(&process, status, run->error);
+        code = perf_child_fail(&process, status, run->error);
     return code;
 }
 
@@ -128,10 +118,8 @@ static enum bat_code read_processes(struct run *run)
     enum bat_code code = run_perf(run, list, "perf buildid-list", do_build_id);
     if (code == BAT_OK)
         code = run_perf(run, events, "perf script --show-mmap-events", do_record);
-    const uint32_t only = (uint32_t)run->options->process;
     if (code == BAT_OK)
-        code = perf_processes_finish(&run->processes, false,
-                                     run->options->has_process ? &only : NULL, run->error);
+        code = perf_processes_finish(&run->processes, false, run->options, run->error);
     return code;
 }
 
@@ -183,7 +171,7 @@ static enum bat_code run_all(struct run *run)
     if (code != BAT_OK)
         return code;
     run->profile->counters.perf_lost += run->lost;
-    run->profile->counters.perf_processes += perf_processes_count(&run->processes);
+    run->profile->counters.perf_processes += perf_processes_count(&run->processes, 0);
     return perf_script_check(run->profile, &run->binary, run->options, run->error);
 }
 
@@ -195,7 +183,7 @@ enum bat_code perf_script_run(struct bat_profile *profile, const char *path,
     if (!run.profile)
         return bat_fail(error, BAT_ERR_MEMORY, "not enough memory to read the profile");
     enum bat_code code = perf_binary_init(&run.binary, profile, error);
-    perf_processes_init(&run.processes, &run.binary);
+    perf_processes_init(&run.processes, &run.binary, 1);
     perf_script_reader_init(&run.reader, run.profile, &run.processes, options);
     if (code == BAT_OK)
         code = run_all(&run);

@@ -36,6 +36,7 @@ void perf_script_reader_init(struct perf_script_reader *reader, struct bat_profi
         .profile = profile,
         .processes = processes,
         .options = options,
+        .samples_left = perf_samples_max(options),
         .newest = {.kept = bat_counts_new(3), .dropped = bat_counts_new(3)}};
 }
 
@@ -68,7 +69,7 @@ static const struct perf_span *find_span(struct perf_script_reader *reader, uint
 {
     static const struct perf_moment end = {UINT64_MAX, UINT64_MAX};
     if (!reader->has_last || reader->last_process != process) {
-        reader->last_span = perf_processes_find(reader->processes, process, end);
+        reader->last_span = perf_processes_find(reader->processes, 0, process, end);
         reader->last_process = process;
         reader->has_last = true;
     }
@@ -78,7 +79,7 @@ static const struct perf_span *find_span(struct perf_script_reader *reader, uint
 static inline uint64_t own_address(const struct perf_script_reader *reader,
                                    const struct perf_span *span, uint64_t address)
 {
-    return perf_own_address(reader->processes->binary, span, address);
+    return perf_own_address(reader->processes->binaries, span, address);
 }
 
 /* --- Branch stacks: reading ---------------------------------------------------------------- */
@@ -143,7 +144,7 @@ static inline enum bat_code read_branch(struct perf_script_reader *reader,
         line->at++;
     if ((size_t)(line->at - rest) < REST_MIN)
         return fail(line, rest, "the rest of a branch stack's entry (like -/-/0)");
-    if (!reader->options->keep_kernel_branches &&
+    if (!reader->options->keep_kernel_branches && !reader->processes->binaries->is_kernel &&
         (branch.from >= PERF_KERNEL_ADDRESS || branch.to >= PERF_KERNEL_ADDRESS)) {
         reader->profile->counters.perf_branches++;
         reader->profile->counters.perf_kernel_branches++;
@@ -210,7 +211,7 @@ static enum bat_code add_stack(struct perf_script_reader *reader, const struct p
     struct perf_script_newest *newest = &reader->newest;
     reader->profile->counters.perf_branches += reader->stack_count;
     reader->profile->counters.trace_records += reader->stack_count;
-    if (!reader->processes->binary->doubles_entry)
+    if (!reader->processes->binaries->doubles_entry)
         return add_traces(reader, span, 0, false);
     if (reader->stack_count == FULL_STACK)
         newest->has_full_stack = true;
@@ -358,10 +359,21 @@ static bool is_default_output(const struct perf_script_line *line, const uint8_t
                   sizeof(PERF_SCRIPT_RECORD) - 1) != NULL;
 }
 
+/* Count a sample with a branch stack. False, behind it, if no more of them are to be read. */
+static bool count_stack(struct perf_script_reader *reader, struct perf_script_line *line)
+{
+    if (reader->samples_left == 0) {
+        line->at = rawmemchr(line->at, '\n');
+        return false;
+    }
+    reader->samples_left--;
+    reader->profile->counters.perf_samples++;
+    return true;
+}
+
 static enum bat_code read_fields(struct perf_script_reader *reader, struct perf_script_line *line,
                                  uint32_t process)
 {
-    struct bat_profile_counters *counters = &reader->profile->counters;
     bool is_stack = line->at[0] == '0' && line->at[1] == 'x';
     bool is_empty = *line->at == '\n';
     struct event_name event = {0};
@@ -376,10 +388,11 @@ static enum bat_code read_fields(struct perf_script_reader *reader, struct perf_
     const struct perf_span *span = find_span(reader, process);
     if (event.size != 0)
         return read_addresses(reader, line, span, event);
-    counters->perf_samples++;
+    if (!count_stack(reader, line))
+        return BAT_OK;
     if (span)
         return read_stack(reader, line, span);
-    counters->perf_foreign_samples++;
+    reader->profile->counters.perf_foreign_samples++;
     line->at = rawmemchr(line->at, '\n');
     return BAT_OK;
 }
@@ -428,8 +441,7 @@ static enum bat_code read_without_process(struct perf_script_reader *reader,
         line->at = rawmemchr(line->at, '\n');
         return BAT_OK;
     }
-    reader->profile->counters.perf_samples++;
-    return read_stack(reader, line, reader->only_span);
+    return count_stack(reader, line) ? read_stack(reader, line, reader->only_span) : BAT_OK;
 }
 
 enum bat_code perf_script_read_sample(struct perf_script_reader *reader,

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * The state of reading one perf.data, and the steps: head, survey of all records, collection of the
- * samples. Internal to the library.
+ * The state of reading one perf.data for one or several binaries, and the steps: head, survey of
+ * all records, collection of the samples. Internal to the library.
  */
 #ifndef BAT_PROFILE_PERF_SESSION_H
 #define BAT_PROFILE_PERF_SESSION_H
 
 #include "attributes.h"
-#include "history.h"
-#include "profile/profile.h"
+#include "perf_data.h"
+#include "processes.h"
 
 /*
  * A stretch of records. A file has at most PERF_CHUNKS of them, so that their memory does not grow
@@ -26,12 +26,15 @@ struct perf_chunk {
 #define PERF_DOUBLING_ENTRIES 32u
 
 struct perf_session {
-    int file;
+    int file;                  /* of a folder, "data" */
+    struct perf_pieces pieces; /* none if it is not a folder */
     const struct bat_read_options *options;
     uint64_t file_size;
     uint64_t data_start; /* the records are in [data_start, data_end) of the file */
     uint64_t data_end;
-    struct perf_binary binary;
+    struct perf_binary *binaries;
+    uint32_t binary_count;
+    bool doubles_entry; /* that of one of the binaries */
     struct perf_attributes attributes;
     uint64_t id_bytes; /* of the sections of ids that were read so far */
     struct perf_processes processes;
@@ -46,10 +49,13 @@ struct perf_session {
     uint64_t chunk_size;
 
     /*
-     * From this sample on, the two newest entries of each branch stack are left out. A moment
-     * after all others if they are always used.
+     * For each binary: from this sample on, the two newest entries of each branch stack are left
+     * out. A moment after all others if they are always used.
      */
-    struct perf_moment doubling_since;
+    struct perf_moment *doubling_since;
+
+    /* Set by the collection */
+    struct perf_shares *shares; /* or NULL */
 };
 
 /* Read everything in front of the records, and in a regular file the features behind them. */
@@ -73,9 +79,28 @@ enum bat_code perf_session_survey(struct perf_session *session, struct bat_error
 /* Set doubling_since. */
 enum bat_code perf_session_find_doubling(struct perf_session *session, struct bat_error *error);
 
-/* The second pass: add all samples to profile, by several threads if the file is large enough. */
-enum bat_code perf_session_collect(struct perf_session *session, struct bat_profile *profile,
-                                   struct bat_error *error);
+/*
+ * The second pass: add all samples to the profiles of the binaries, by several threads if the file
+ * is large enough.
+ */
+enum bat_code perf_session_collect(struct perf_session *session,
+                                   struct bat_profile *const *profiles, struct bat_error *error);
+
+/* Open the records in [start, end). */
+static inline enum bat_code perf_session_open(struct perf_session *session,
+                                              struct perf_stream *stream, uint64_t start,
+                                              uint64_t end, struct bat_error *error)
+{
+    return perf_stream_open_pieces(
+        stream, session->file, session->pieces.count ? &session->pieces : NULL, start, end, error);
+}
+
+/* True if entries of branch stacks from or to the kernel are used for that binary. */
+static inline bool perf_session_keeps_kernel(const struct perf_session *session,
+                                             const struct perf_binary *binary)
+{
+    return session->options->keep_kernel_branches || binary->is_kernel;
+}
 
 /* When a sample was taken. */
 static inline struct perf_moment perf_session_moment(const struct perf_session *session,

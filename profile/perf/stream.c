@@ -14,11 +14,35 @@
 enum bat_code perf_stream_open(struct perf_stream *stream, int file, uint64_t offset, uint64_t stop,
                                struct bat_error *error)
 {
-    *stream = (struct perf_stream){.file = file, .offset = offset, .stop = stop};
+    *stream = (struct perf_stream){.file = file, .offset = offset, .stop = stop, .limit = stop};
     stream->capacity = stop - offset < BUFFER_SIZE ? (size_t)(stop - offset) : BUFFER_SIZE;
     stream->buffer = malloc(stream->capacity ? stream->capacity : 1);
     if (!stream->buffer)
         return bat_fail(error, BAT_ERR_MEMORY, "not enough memory to read the profile");
+    return BAT_OK;
+}
+
+/* Begin with the piece at the stream's offset. */
+static void begin_piece(struct perf_stream *stream)
+{
+    const uint32_t number = perf_pieces_at(stream->pieces, stream->offset);
+    struct perf_piece *piece = &stream->pieces->items[number];
+    uint64_t end = piece->start + piece->size;
+    if (stream->is_survey)
+        piece->unpacked = stream->unpacked;
+    stream->limit = end < stream->stop ? end : stream->stop;
+}
+
+enum bat_code perf_stream_open_pieces(struct perf_stream *stream, int file,
+                                      struct perf_pieces *pieces, uint64_t offset, uint64_t stop,
+                                      struct bat_error *error)
+{
+    enum bat_code code = perf_stream_open(stream, file, offset, stop, error);
+    if (code != BAT_OK || !pieces)
+        return code;
+    stream->pieces = pieces;
+    stream->unpacked = pieces->items[perf_pieces_at(pieces, offset)].unpacked;
+    begin_piece(stream);
     return BAT_OK;
 }
 
@@ -47,6 +71,23 @@ enum bat_code perf_read_at(int file, uint64_t offset, void *bytes, size_t size,
     return BAT_OK;
 }
 
+/* Read exactly size bytes at a place of the whole. */
+static enum bat_code read_pieces(const struct perf_stream *stream, uint64_t place, uint8_t *bytes,
+                                 size_t size, struct bat_error *error)
+{
+    if (!stream->pieces)
+        return perf_read_at(stream->file, place, bytes, size, error);
+    enum bat_code code = BAT_OK;
+    for (size_t part; size != 0 && code == BAT_OK; place += part, bytes += part, size -= part) {
+        const struct perf_piece *piece =
+            &stream->pieces->items[perf_pieces_at(stream->pieces, place)];
+        uint64_t left = piece->start + piece->size - place;
+        part = size < left ? size : (size_t)left;
+        code = perf_read_at(piece->file, place - piece->start, bytes, part, error);
+    }
+    return code;
+}
+
 /* Read on until the buffer has `size` bytes, or all that are left of the stretch. */
 static enum bat_code fill(struct perf_stream *stream, size_t size, struct bat_error *error)
 {
@@ -60,8 +101,8 @@ static enum bat_code fill(struct perf_stream *stream, size_t size, struct bat_er
     size_t wanted = stream->capacity - available;
     if (wanted > left - available)
         wanted = (size_t)(left - available);
-    enum bat_code code = perf_read_at(stream->file, stream->offset + available,
-                                      stream->buffer + available, wanted, error);
+    enum bat_code code =
+        read_pieces(stream, stream->offset + available, stream->buffer + available, wanted, error);
     stream->end += wanted;
     stream->bytes_read += wanted;
     return code;
@@ -77,14 +118,27 @@ static void skip(struct perf_stream *stream, uint64_t size)
         stream->start = stream->end = 0;
 }
 
+/* Behind a piece, go to the next one, which is compressed on its own. */
+static enum bat_code end_piece(struct perf_stream *stream, struct bat_error *error)
+{
+    if (stream->offset != stream->limit || stream->offset == stream->stop)
+        return BAT_OK;
+    enum bat_code code = stream->unpacker ? perf_unpacker_end(stream->unpacker, error) : BAT_OK;
+    perf_unpacker_free(stream->unpacker);
+    stream->unpacker = NULL;
+    begin_piece(stream);
+    return code;
+}
+
 static enum bat_code next_of_file(struct perf_stream *stream, struct perf_record *record,
                                   struct bat_error *error)
 {
     *record = (struct perf_record){.offset = stream->offset};
-    uint64_t left = stream->stop - stream->offset;
-    if (left == 0)
-        return BAT_OK;
-    enum bat_code code = fill(stream, PERF_RECORD_HEADER_SIZE, error);
+    enum bat_code code = end_piece(stream, error);
+    uint64_t left = stream->limit - stream->offset;
+    if (code != BAT_OK || left == 0)
+        return code;
+    code = fill(stream, PERF_RECORD_HEADER_SIZE, error);
     if (code != BAT_OK)
         return code;
     if (left < PERF_RECORD_HEADER_SIZE)
@@ -123,7 +177,7 @@ static enum bat_code skip_data(struct perf_stream *stream, const struct perf_rec
         size = ((uint64_t)perf_u32(record->bytes + 8) + 7) & ~(uint64_t)7;
     else
         return BAT_OK;
-    uint64_t left = stream->stop - stream->offset;
+    uint64_t left = stream->limit - stream->offset;
     if (size > left)
         return bat_fail_at(error, BAT_ERR_TRUNCATED, BAT_PLACE_FILE, record->offset,
                            "expected a record with %" PRIu64 " bytes behind it, found the end of "
@@ -150,6 +204,7 @@ static enum bat_code feed(struct perf_stream *stream, const struct perf_record *
         bytes += 8;
         size = claimed;
     }
+    stream->was_compressed = true;
     if (!stream->unpacker) {
         stream->unpacker = perf_unpacker_new();
         if (!stream->unpacker)

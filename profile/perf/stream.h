@@ -12,18 +12,23 @@
 #include "bat.h"
 #include "format.h"
 #include "record.h"
+#include "threads_folder.h"
 
 struct perf_unpacker;
 
 struct perf_stream {
     int file;
-    uint64_t offset; /* of buffer + start in the file */
-    uint64_t stop;   /* where the stretch ends */
+    struct perf_pieces *pieces; /* NULL: file is read; set by perf_stream_open_pieces() */
+    uint64_t limit;             /* where the current piece or the stretch ends: records do */
+    uint64_t offset;            /* of buffer + start in the file */
+    uint64_t stop;              /* where the stretch ends */
     uint8_t *buffer;
     size_t capacity;
     size_t start; /* [start, end) of buffer is not returned yet */
     size_t end;
     struct perf_unpacker *unpacker; /* NULL until the first compressed record */
+    bool is_survey;                 /* sets the unpacked bytes of pieces */
+    bool was_compressed;            /* a compressed record was read */
     uint64_t unpacked;              /* bytes of records that were unpacked */
     uint64_t bytes_read;
 };
@@ -31,6 +36,11 @@ struct perf_stream {
 /* Prepare to read the records in [offset, stop) of a file; a record must start at offset. */
 enum bat_code perf_stream_open(struct perf_stream *stream, int file, uint64_t offset, uint64_t stop,
                                struct bat_error *error);
+
+/* The same of a file in pieces, unless these are NULL. A compressed stretch begins with a piece. */
+enum bat_code perf_stream_open_pieces(struct perf_stream *stream, int file,
+                                      struct perf_pieces *pieces, uint64_t offset, uint64_t stop,
+                                      struct bat_error *error);
 void perf_stream_close(struct perf_stream *stream);
 
 /*
@@ -40,12 +50,6 @@ void perf_stream_close(struct perf_stream *stream);
  */
 enum bat_code perf_stream_next(struct perf_stream *stream, struct perf_record *record,
                                struct bat_error *error);
-
-/* True if a compressed record was read. */
-static inline bool perf_stream_was_compressed(const struct perf_stream *stream)
-{
-    return stream->unpacker != NULL;
-}
 
 /* Read exactly size bytes at offset. Fails with BAT_ERR_TRUNCATED where the file ends before. */
 enum bat_code perf_read_at(int file, uint64_t offset, void *bytes, size_t size,

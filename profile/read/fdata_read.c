@@ -91,14 +91,8 @@ static enum bat_code read_location(struct bat_fdata *fdata, struct fdata_line *l
 static enum bat_code read_count(struct fdata_line *line, uint64_t *count)
 {
     line->at = bat_skip_blanks(line->at);
-    const uint8_t *at = line->at;
-    bool fits;
-    if (!bat_read_decimal(&at, count, &fits) || !bat_ends_field(*at))
-        return fail(line, line->at, "a decimal count");
-    if (!fits || *count > BAT_COUNT_MAX)
-        return fail(line, line->at, "a count below 2^63");
-    line->at = at;
-    return BAT_OK;
+    const char *expected = bat_read_count(&line->at, count);
+    return expected ? fail(line, line->at, expected) : BAT_OK;
 }
 
 static enum bat_code read_line_end(struct fdata_line *line)

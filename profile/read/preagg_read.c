@@ -2,7 +2,7 @@
 /* Pre-aggregated profiles, a record a line: spec/profiles.md 1. */
 #include <string.h>
 
-#include "profile/profile.h"
+#include "profile/joint.h"
 #include "profile/text_fields.h"
 
 /* One line being read. Every line ends with a newline, so no step checks for the text's end. */
@@ -16,6 +16,7 @@ struct preagg_line {
 struct location {
     uint64_t address;
     bool is_foreign;
+    bool is_complete; /* of a joint profile: it has its binary */
 };
 
 static inline void skip_blanks(struct preagg_line *line)
@@ -47,6 +48,7 @@ static bool is_own_build_id(const struct bat_profile *profile, const uint8_t *na
 {
     if (profile->ignore_build_id)
         return !(size == 1 && name[0] == 'X');
+    bat_skip_hex_prefix(&name, &size);
     if (profile->build_id_size == 0 || size != profile->build_id_size * 2)
         return false;
     for (size_t i = 0; i < profile->build_id_size; i++) {
@@ -79,19 +81,18 @@ static enum bat_code read_object_location(struct bat_profile *profile, struct pr
                                           const uint8_t *colon, struct location *location)
 {
     size_t size = (size_t)(colon - line->at);
-    location->is_foreign = !is_own_build_id(profile, line->at, size);
-    if (location->is_foreign) {
-        enum bat_code code = count_foreign(profile, line, size);
-        if (code != BAT_OK)
-            return code;
-    }
     const uint8_t *at = colon + 1;
     if (!read_constant(&at, &location->address) && !bat_read_hex(&at, &location->address))
         return fail(line, colon + 1, "a hexadecimal address behind the colon");
     if (!bat_ends_field(*at))
         return fail(line, colon + 1, "a hexadecimal address behind the colon");
+    if (profile->joint)
+        location->is_complete =
+            bat_joint_place(profile->joint, line->at, size, location->address, &location->address);
+    location->is_foreign = !location->is_complete && !is_own_build_id(profile, line->at, size);
+    enum bat_code code = location->is_foreign ? count_foreign(profile, line, size) : BAT_OK;
     line->at = at;
-    return BAT_OK;
+    return code;
 }
 
 /* Any location that is not plain digits. */
@@ -119,7 +120,8 @@ static inline enum bat_code read_address(struct bat_profile *profile, struct pre
 {
     skip_blanks(line);
     struct location location = {0};
-    const uint8_t *at = line->at;
+    const uint8_t *start = line->at;
+    const uint8_t *at = start;
     if ((bat_read_short_hex(&at, line->lines->end, &location.address) ||
          bat_read_hex(&at, &location.address)) &&
         bat_ends_field(*at)) {
@@ -136,6 +138,8 @@ static inline enum bat_code read_address(struct bat_profile *profile, struct pre
         profile->counters.foreign_locations++;
         *address = BAT_ADDRESS_EXTERNAL;
     } else if (location.address != BAT_ADDRESS_EXTERNAL) {
+        if (profile->joint && !location.is_complete)
+            return fail(line, start, "a build-id before the address (one of several binaries')");
         *address += profile->base_address;
     }
     return BAT_OK;
@@ -144,14 +148,8 @@ static inline enum bat_code read_address(struct bat_profile *profile, struct pre
 static inline enum bat_code read_count(struct preagg_line *line, uint64_t *count)
 {
     skip_blanks(line);
-    const uint8_t *at = line->at;
-    bool fits;
-    if (!bat_read_decimal(&at, count, &fits) || !bat_ends_field(*at))
-        return fail(line, line->at, "a decimal count");
-    if (!fits || *count > BAT_COUNT_MAX)
-        return fail(line, line->at, "a count below 2^63");
-    line->at = at;
-    return BAT_OK;
+    const char *expected = bat_read_count(&line->at, count);
+    return expected ? fail(line, line->at, expected) : BAT_OK;
 }
 
 static inline enum bat_code read_line_end(struct preagg_line *line)
@@ -162,16 +160,22 @@ static inline enum bat_code read_line_end(struct preagg_line *line)
     return BAT_OK;
 }
 
-/* Read `addresses` addresses, `counts` counts and the end of the line. */
+/*
+ * Read `addresses` addresses, a count and the end of the line. If mispredictions is not NULL, these
+ * may stand before the end of the line.
+ */
 static inline enum bat_code read_fields(struct bat_profile *profile, struct preagg_line *line,
-                                        unsigned addresses, uint64_t *address, unsigned counts,
-                                        uint64_t *count)
+                                        unsigned addresses, uint64_t *address, uint64_t *count,
+                                        uint64_t *mispredictions)
 {
     enum bat_code code = BAT_OK;
     for (unsigned i = 0; code == BAT_OK && i < addresses; i++)
         code = read_address(profile, line, &address[i]);
-    for (unsigned i = 0; code == BAT_OK && i < counts; i++)
-        code = read_count(line, &count[i]);
+    if (code == BAT_OK)
+        code = read_count(line, count);
+    skip_blanks(line);
+    if (code == BAT_OK && mispredictions && *line->at != '\n')
+        code = read_count(line, mispredictions);
     if (code == BAT_OK)
         code = read_line_end(line);
     return code;
@@ -195,13 +199,16 @@ static inline enum bat_code read_trace(struct bat_profile *profile, struct preag
 {
     uint64_t trace[3];
     uint64_t count[2] = {0, 0};
-    enum bat_code code = read_fields(profile, line, 3, trace, 1, count);
+    enum bat_code code = read_fields(profile, line, 3, trace, &count[0], &count[1]);
     if (code != BAT_OK)
         return code;
     if (is_return && trace[0] == BAT_ADDRESS_EXTERNAL) {
         trace[0] = BAT_TRACE_EXTERNAL_RETURN;
     } else if (is_return && trace[0] < BAT_TRACE_EXTERNAL_RETURN) {
-        code = bat_counts_add(&profile->returns, trace, 0, 0);
+        if (profile->joint)
+            trace[0] |= BAT_JOINT_RETURN;
+        else
+            code = bat_counts_add(&profile->returns, trace, 0, 0);
         if (code != BAT_OK)
             return bat_lines_fail_add(line->lines, code);
     }
@@ -212,7 +219,7 @@ static enum bat_code read_branch(struct bat_profile *profile, struct preagg_line
 {
     uint64_t trace[3] = {0, 0, BAT_TRACE_BRANCH_ONLY};
     uint64_t count[2] = {0, 0};
-    enum bat_code code = read_fields(profile, line, 2, trace, 2, count);
+    enum bat_code code = read_fields(profile, line, 2, trace, &count[0], &count[1]);
     return code == BAT_OK ? add_trace(profile, line, trace, count) : code;
 }
 
@@ -222,7 +229,7 @@ static enum bat_code read_fallthrough(struct bat_profile *profile, struct preagg
 {
     uint64_t trace[3] = {origin, 0, 0};
     uint64_t count[2] = {0, 0};
-    enum bat_code code = read_fields(profile, line, 2, trace + 1, 1, count);
+    enum bat_code code = read_fields(profile, line, 2, trace + 1, &count[0], NULL);
     return code == BAT_OK ? add_trace(profile, line, trace, count) : code;
 }
 
@@ -230,7 +237,7 @@ static enum bat_code read_sample(struct bat_profile *profile, struct preagg_line
 {
     uint64_t address;
     uint64_t count;
-    enum bat_code code = read_fields(profile, line, 1, &address, 1, &count);
+    enum bat_code code = read_fields(profile, line, 1, &address, &count, NULL);
     if (code != BAT_OK)
         return code;
     profile->counters.sample_records++;

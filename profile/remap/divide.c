@@ -176,11 +176,16 @@ static bool divide_calls(const struct shares *shares, uint32_t number,
     return is_changed;
 }
 
-/* The column of a trace from outside of all bodies. */
-static uint32_t known_column(const struct shares *shares, const struct shares_trace *trace)
+/* Add the count of a trace from outside of all bodies. */
+static void add_entry(const struct shares *shares, const struct shares_trace *trace, double *cells)
 {
-    uint32_t column = trace->member == BAT_NONE ? BAT_NONE : shares->column_of[trace->member];
-    return column == BAT_NONE ? SHARES_UNKNOWN : column;
+    if (trace->member == BAT_NONE) {
+        for (uint32_t i = 0; i < shares_columns(shares, trace->into); i++)
+            cells[i] += (double)trace->count * shares_guess(shares, trace->into, i);
+        return;
+    }
+    uint32_t column = shares_column_of(shares, trace->member, false);
+    cells[column == BAT_NONE ? SHARES_UNKNOWN : column] += (double)trace->count;
 }
 
 /* Count what enters a body from outside: in all, and by the site where the run ends. */
@@ -198,10 +203,9 @@ static void count_entries(const struct shares *shares, uint32_t number)
         double *site =
             trace->end == BAT_NONE ? NULL : cells_of(shares, shares->sites[trace->end].cells);
         if (trace->way == SHARES_KNOWN) {
-            uint32_t column = known_column(shares, trace);
-            entries[column] += (double)trace->count;
+            add_entry(shares, trace, entries);
             if (site)
-                site[column] += (double)trace->count;
+                add_entry(shares, trace, site);
         } else if (is_called(trace)) {
             add_cells(entries, cells_of(shares, trace->cells), 1, columns);
             if (site)

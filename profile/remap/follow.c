@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Look-up and cache of the nodes of output functions (to_input_follow.h). */
+/* Look-up and cache of the nodes of output functions (follow.h). */
 #include "follow.h"
 
 #include <stdlib.h>

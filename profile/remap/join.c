@@ -8,6 +8,8 @@
 
 #include "to_input.h"
 
+#define MOST_RANKS 64u /* the longest chain of joins at one point */
+
 struct input_joins input_joins_new(struct bat_profile *result,
                                    struct bat_to_input_counters *counters)
 {
@@ -137,20 +139,26 @@ static struct input_piece take_both(struct input_piece *left, struct input_piece
     return joined;
 }
 
-/* Joins are finished by ascending point, so a later join of the same run is still unfinished. */
+/* True if joins are finished in this order: by ascending point, then by rank. */
+static bool is_before(const struct input_join *left, const struct input_join *right)
+{
+    return left->point < right->point || (left->point == right->point && left->rank < right->rank);
+}
+
+/* A later join of the same run is still unfinished. */
 static enum bat_code pass_on(struct input_joins *joins, const struct input_piece *joined,
-                             uint64_t point)
+                             const struct input_join *join)
 {
     if (joined->end_join == BAT_NONE)
         return emit(joins, joined);
-    if (joins->all[joined->end_join].point <= point)
+    if (!is_before(join, &joins->all[joined->end_join]))
         return emit_left(joins, *joined);
     return keep(joins, joined, &joins->all[joined->end_join].first_left);
 }
 
 /* What is left of a second half has no first half, but may be the first half of another join. */
 static enum bat_code pass_on_right(struct input_joins *joins, struct input_piece right,
-                                   uint64_t point)
+                                   const struct input_join *join)
 {
     if (right.count == 0)
         return BAT_OK;
@@ -159,14 +167,14 @@ static enum bat_code pass_on_right(struct input_joins *joins, struct input_piece
     joins->counters->unjoined += right.count;
     right.branch = BAT_TRACE_FALLTHROUGH_ONLY;
     right.mispredictions = 0;
-    return pass_on(joins, &right, point);
+    return pass_on(joins, &right, join);
 }
 
 static enum bat_code finish_join(struct input_joins *joins, uint32_t number)
 {
-    uint64_t point = joins->all[number].point;
-    uint32_t left = joins->all[number].first_left;
-    uint32_t right = joins->all[number].first_right;
+    const struct input_join *join = &joins->all[number];
+    uint32_t left = join->first_left;
+    uint32_t right = join->first_right;
     enum bat_code code = BAT_OK;
     while (left != BAT_NONE && right != BAT_NONE && code == BAT_OK) {
         struct input_piece joined = take_both(&joins->pieces[left], &joins->pieces[right]);
@@ -174,15 +182,16 @@ static enum bat_code finish_join(struct input_joins *joins, uint32_t number)
             left = joins->next[left];
         if (joins->pieces[right].count == 0)
             right = joins->next[right];
-        code = pass_on(joins, &joined, point);
+        code = pass_on(joins, &joined, join);
     }
     for (; left != BAT_NONE && code == BAT_OK; left = joins->next[left])
         code = emit_left(joins, joins->pieces[left]);
     for (; right != BAT_NONE && code == BAT_OK; right = joins->next[right])
-        code = pass_on_right(joins, joins->pieces[right], point);
+        code = pass_on_right(joins, joins->pieces[right], join);
     return code;
 }
 
+/* Of joins at one point, those come first whose second halves are first halves of the others. */
 static int compare_joins(const void *left_pointer, const void *right_pointer, void *context)
 {
     const struct input_join *all = context;
@@ -190,7 +199,32 @@ static int compare_joins(const void *left_pointer, const void *right_pointer, vo
     uint32_t right = *(const uint32_t *)right_pointer;
     if (all[left].point != all[right].point)
         return all[left].point < all[right].point ? -1 : 1;
+    if (all[left].rank != all[right].rank)
+        return all[left].rank < all[right].rank ? -1 : 1;
     return left < right ? -1 : left > right;
+}
+
+/*
+ * Rank the joins of one point. The input does nothing between them: they are BOLT's comparisons
+ * before a promoted call, each of which branches to the next.
+ */
+static void rank_joins(struct input_joins *joins)
+{
+    bool is_changed = true;
+    for (uint32_t round = 0; is_changed && round < MOST_RANKS; round++) {
+        is_changed = false;
+        for (uint32_t i = 0; i < joins->piece_count; i++) {
+            const struct input_piece *piece = &joins->pieces[i];
+            if (piece->start_join == BAT_NONE || piece->end_join == BAT_NONE)
+                continue;
+            const struct input_join *first = &joins->all[piece->start_join];
+            struct input_join *second = &joins->all[piece->end_join];
+            if (first->point != second->point || first->rank < second->rank)
+                continue;
+            second->rank = first->rank + 1;
+            is_changed = true;
+        }
+    }
 }
 
 enum bat_code input_joins_finish(struct input_joins *joins)
@@ -198,6 +232,7 @@ enum bat_code input_joins_finish(struct input_joins *joins)
     uint32_t *order = malloc(((size_t)joins->count + 1) * sizeof(*order));
     if (!order)
         return BAT_ERR_MEMORY;
+    rank_joins(joins);
     for (uint32_t i = 0; i < joins->count; i++)
         order[i] = i;
     if (joins->count != 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * Finds the instruction of the input that a node of the output is, and where the input goes on from
- * there (to_input_match.h): by the note's entry for it, or by a walk through the input's code.
+ * there (match.h): by the note's entry for it, or by a walk through the input's code.
  */
 #include "match.h"
 
@@ -27,11 +27,34 @@ static uint64_t exact_entry(const struct input_followed *function, uint64_t addr
 }
 
 /*
+ * The input's conditional branch leaves the function: a tail call. If the output goes on with its
+ * inlined code from the node `next`, set *state to the called function, otherwise to the branch.
+ */
+static enum bat_code match_leaving(const struct input_followed *function,
+                                   const struct input_walk *walk, const struct input_node *next,
+                                   struct input_state *state, bool *jumps)
+{
+    uint64_t target = walk->instruction.target;
+    uint32_t frame = walk->state.frame;
+    if (frame != INPUT_ROOT_FRAME || input_is_inside(function, target) || !next ||
+        !input_flow_has_code(function->flow, target))
+        return BAT_OK;
+    *jumps = !input_calls_next(function, next, target);
+    *state = walk->state;
+    if (!*jumps)
+        return BAT_OK;
+    enum bat_code code = input_flow_enter(function->flow, frame, 0, &frame);
+    if (frame != BAT_NONE)
+        *state = (struct input_state){target, frame};
+    return code;
+}
+
+/*
  * A conditional branch of both binaries: the output's has the input's condition, the opposite one
  * (BOLT has swapped the successors), or another.
  */
-static void match_condition(const struct input_followed *function, struct input_node *node,
-                            const struct input_walk *walk)
+static enum bat_code match_condition(const struct input_followed *function, struct input_node *node,
+                                     const struct input_walk *walk)
 {
     const struct bat_original *original = function->flow->original;
     struct input_state here = walk->state;
@@ -45,20 +68,25 @@ static void match_condition(const struct input_followed *function, struct input_
         node->taken = goes;
         node->fall = falls;
         node->jumps_if_taken = true;
-    } else if (output == CONDITION_OPPOSITE(input)) {
+        return match_leaving(function, walk, input_nodes_target(function->nodes, node),
+                             &node->taken, &node->jumps_if_taken);
+    }
+    if (output == CONDITION_OPPOSITE(input)) {
         node->taken = falls;
         node->fall = goes;
         node->jumps_if_not = true;
-    } else {
-        node->taken = here;
-        node->fall = here;
-        node->source = 0;
+        return match_leaving(function, walk, node->falls ? node + 1 : NULL, &node->fall,
+                             &node->jumps_if_not);
     }
+    node->taken = here;
+    node->fall = here;
+    node->source = 0;
+    return BAT_OK;
 }
 
 /* Fill the node once the deciding instruction of the input is known. */
-static void match(const struct input_followed *function, struct input_node *node,
-                  const struct input_walk *walk)
+static enum bat_code match(const struct input_followed *function, struct input_node *node,
+                           const struct input_walk *walk)
 {
     uint8_t kind = walk->instruction.kind;
     struct input_state here = walk->state;
@@ -80,10 +108,11 @@ static void match(const struct input_followed *function, struct input_node *node
         node->source = here.at;
         node->fall = (struct input_state){frame->returns_to, frame->caller};
     } else if (node->kind == BAT_INSTRUCTION_CONDITIONAL && kind == BAT_INSTRUCTION_CONDITIONAL) {
-        match_condition(function, node, walk);
+        return match_condition(function, node, walk);
     } else if (node->kind == kind) {
         node->source = here.at;
     }
+    return BAT_OK;
 }
 
 /* --- Tail calls ------------------------------------------------------------------------------- */
@@ -211,10 +240,10 @@ static enum bat_code match_entry(const struct input_followed *function, struct i
         walk.state = (struct input_state){entry, INPUT_ROOT_FRAME};
     else
         node->before = &input_path_unknown;
-    match(function, node, &walk);
-    if (!is_promotion(node, &walk))
-        return BAT_OK;
-    enum bat_code code = input_match_before(function, node);
+    enum bat_code code = match(function, node, &walk);
+    if (code != BAT_OK || !is_promotion(node, &walk))
+        return code;
+    code = input_match_before(function, node);
     return code == BAT_OK && node->before->found ? input_promotion_follow(function, node, &walk)
                                                  : code;
 }
@@ -224,8 +253,8 @@ static enum bat_code match_walk(const struct input_followed *function, struct in
                                 struct input_walk *walk, bool is_known)
 {
     if (walk->path.found || is_known)
-        match(function, node, walk);
-    if (walk->path.found && is_promotion(node, walk))
+        walk->code = match(function, node, walk);
+    if (walk->code == BAT_OK && walk->path.found && is_promotion(node, walk))
         walk->code = input_promotion_follow(function, node, walk);
     walk->path.last = 0;
     return walk->code == BAT_OK ? input_paths_keep(function->paths, &walk->path, &node->before)

@@ -3,7 +3,7 @@
 #ifndef BAT_PROFILE_REMAP_MATCH_H
 #define BAT_PROFILE_REMAP_MATCH_H
 
-#include "followed.h"
+#include "followed_function.h"
 
 /*
  * Follow the input from a node's state to the node's instruction and past it. Fills source, taken,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Reads the code of an output function and makes its nodes (to_input_nodes.h). */
+/* Reads the code of an output function and makes its nodes (nodes.h). */
 #include "nodes.h"
 
 #include <elf.h>
@@ -273,4 +273,20 @@ struct input_node *input_nodes_at(const struct input_nodes *nodes, uint64_t addr
 {
     struct input_node *node = input_nodes_find(nodes, address);
     return node && node->address == address ? node : NULL;
+}
+
+#define MOST_JUMPS_ON 8u
+
+const struct input_node *input_nodes_next_branch(const struct input_nodes *nodes,
+                                                 const struct input_node *node)
+{
+    for (uint32_t jumps = 0; node && jumps < MOST_JUMPS_ON;) {
+        bool is_jump = node->kind == BAT_INSTRUCTION_JUMP;
+        const struct input_node *target = is_jump ? input_nodes_target(nodes, node) : NULL;
+        if (input_kind_changes_flow(node->kind) && !target)
+            return node;
+        jumps += is_jump;
+        node = is_jump ? target : node->falls ? node + 1 : NULL;
+    }
+    return NULL;
 }

@@ -73,6 +73,13 @@ static inline struct input_node *input_nodes_target(const struct input_nodes *no
     return node->target_node == BAT_NONE ? NULL : &nodes->all[node->target_node];
 }
 
+/*
+ * The output's next branch, call or return from a node on, or NULL; jumps to other nodes are
+ * followed.
+ */
+const struct input_node *input_nodes_next_branch(const struct input_nodes *nodes,
+                                                 const struct input_node *node);
+
 /* --- Fragments -------------------------------------------------------------------------------- */
 
 /* The number of fragments of a hot table's function, its hot code included. */

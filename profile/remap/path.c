@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* The memory of kept paths (to_input_path.h). */
+/* The memory of kept paths (path.h). */
 #include "path.h"
 
 #include <stdalign.h>

@@ -4,7 +4,7 @@
 #define BAT_PROFILE_REMAP_PATH_H
 
 #include "bat_profile.h"
-#include "flow.h"
+#include "input_flow.h"
 
 /* A path with more jumps counts as not found. */
 #define INPUT_PATH_JUMPS 16u

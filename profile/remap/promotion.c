@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Follows comparisons of promoted indirect calls and jumps (to_input_promotion.h). */
+/* Follows comparisons of promoted indirect calls and jumps (promotion.h). */
 #include "promotion.h"
 
 #include "binary/code/conditions.h"
@@ -25,12 +25,10 @@ static uint64_t compared_function(const struct input_followed *function,
     return found;
 }
 
-/* True if the next branch or call of the output at or behind a node calls callee. */
-static bool calls_next(const struct input_followed *function, const struct input_node *node,
-                       uint64_t callee)
+bool input_calls_next(const struct input_followed *function, const struct input_node *node,
+                      uint64_t callee)
 {
-    while (node && !input_kind_changes_flow(node->kind) && node->falls)
-        node++;
+    node = input_nodes_next_branch(function->nodes, node);
     return node && (input_kind_is_call(node->kind) || node->kind == BAT_INSTRUCTION_JUMP) &&
            input_flow_calls_same(function->flow, node->target, callee);
 }
@@ -45,7 +43,7 @@ enum bat_code input_promotion_follow(const struct input_followed *function, stru
                                             : NULL;
     struct input_flow *flow = function->flow;
     if (!next || callee == 0 || !input_flow_has_code(flow, callee) ||
-        calls_next(function, next, callee))
+        input_calls_next(function, next, callee))
         return BAT_OK;
     /* A function that is called by a jump returns to where the code with the jump would. */
     bool is_call = walk->instruction.kind == BAT_INSTRUCTION_INDIRECT_CALL;

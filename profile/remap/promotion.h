@@ -14,4 +14,9 @@
 enum bat_code input_promotion_follow(const struct input_followed *function, struct input_node *node,
                                      const struct input_walk *walk);
 
+/* True if the next branch or call of the output at or behind a node calls callee, an input address.
+ */
+bool input_calls_next(const struct input_followed *function, const struct input_node *node,
+                      uint64_t callee);
+
 #endif

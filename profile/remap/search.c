@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Breadth-first search for a path through the input's blocks (to_input_search.h). */
+/* Breadth-first search for a path through the input's blocks (search.h). */
 #include "search.h"
 
 #define MOST_PLACES 64u

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Collects the traces of folded bodies and what names their members (to_input_shares.h);
+ * Collects the traces of folded bodies and what names their members (shares.h);
  * divide.c then computes the shares.
  */
 #include "shares.h"
@@ -8,10 +8,6 @@
 #include <stdlib.h>
 
 #include "bat_profile.h"
-
-/* A body may have this many columns, and more while its cells stay below the maximum. */
-#define COLUMNS_MIN 16u
-#define CELLS_MAX (1u << 16)
 
 enum bat_code shares_open(struct shares *shares, const struct bat_original *original)
 {
@@ -22,11 +18,11 @@ enum bat_code shares_open(struct shares *shares, const struct bat_original *orig
     const struct folded_body *last = &shares->folded.bodies[shares->folded.body_count - 1];
     size_t member_count = (size_t)last->first_member + last->member_count;
     shares->bodies = calloc(shares->folded.body_count, sizeof(*shares->bodies));
-    shares->column_of = malloc(member_count * sizeof(*shares->column_of));
-    shares->named = malloc(member_count * sizeof(*shares->named));
+    shares->column_of = malloc(2 * member_count * sizeof(*shares->column_of));
+    shares->named = malloc(2 * member_count * sizeof(*shares->named));
     if (!shares->bodies || !shares->column_of || !shares->named)
         return BAT_ERR_MEMORY;
-    for (size_t i = 0; i < member_count; i++)
+    for (size_t i = 0; i < 2 * member_count; i++)
         shares->column_of[i] = BAT_NONE;
     for (uint32_t i = 0; i < shares->folded.body_count; i++)
         shares->bodies[i] = (struct shares_body){.first_out = BAT_NONE, .first_into = BAT_NONE};
@@ -102,8 +98,10 @@ static enum bat_code use_body(struct shares *shares, uint32_t number)
     body->columns = malloc(2 * sizeof(*body->columns));
     if (!body->columns)
         return BAT_ERR_MEMORY;
+    uint32_t kept = shares->folded.bodies[number].first_member;
     body->capacity = 2;
-    body->columns[body->column_count++] = shares->folded.bodies[number].first_member;
+    body->columns[body->column_count++] = (struct shares_column){.member = kept, .is_guess = true};
+    shares->column_of[2 * kept + 1] = SHARES_UNKNOWN;
     return folded_read(&shares->folded, number);
 }
 
@@ -186,7 +184,7 @@ static enum bat_code find_returns(struct shares *shares)
     return code;
 }
 
-/* --- Columns ---------------------------------------------------------------------------------- */
+/* --- Lists ------------------------------------------------------------------------------------ */
 
 /* Fill the weight of each body and the lists of its traces. */
 static void weigh(struct shares *shares)
@@ -207,95 +205,6 @@ static void weigh(struct shares *shares)
         trace->next_out = body->first_out;
         body->first_out = i;
     }
-}
-
-/* Give a member a column, unless it has one or the body has too many. */
-static enum bat_code name_member(struct shares *shares, uint32_t member)
-{
-    struct shares_body *body = &shares->bodies[shares->folded.members[member].body];
-    if (shares->column_of[member] != BAT_NONE ||
-        (body->column_count >= COLUMNS_MIN &&
-         ((uint64_t)body->column_count + 1) * (body->weight + UINT64_C(1)) > CELLS_MAX))
-        return BAT_OK;
-    if (body->column_count == body->capacity) {
-        uint32_t *grown = realloc(body->columns, 2 * (size_t)body->capacity * sizeof(*grown));
-        if (!grown)
-            return BAT_ERR_MEMORY;
-        body->columns = grown;
-        body->capacity *= 2;
-    }
-    shares->column_of[member] = body->column_count;
-    body->columns[body->column_count++] = member;
-    shares->named[shares->named_count++] = member;
-    return BAT_OK;
-}
-
-/* The member that a body's branch or call names in the code of the member `caller`, or BAT_NONE. */
-static enum bat_code named_by(struct shares *shares, const struct shares_trace *trace,
-                              uint32_t caller, uint32_t *named)
-{
-    uint64_t branch;
-    *named = BAT_NONE;
-    if (!folded_move(&shares->folded, caller, trace->branch, &branch))
-        return BAT_OK;
-    return folded_named(&shares->folded, branch, trace->from, named);
-}
-
-/* Give columns to the members that a member's branches and calls name. */
-static enum bat_code name_called(struct shares *shares, uint32_t caller)
-{
-    const struct shares_body *body = &shares->bodies[shares->folded.members[caller].body];
-    enum bat_code code = BAT_OK;
-    for (uint32_t i = body->first_out; i != BAT_NONE && code == BAT_OK;
-         i = shares->traces[i].next_out) {
-        uint32_t named = BAT_NONE;
-        if (shares->traces[i].way == SHARES_CALLED)
-            code = named_by(shares, &shares->traces[i], caller, &named);
-        if (named != BAT_NONE && code == BAT_OK)
-            code = name_member(shares, named);
-    }
-    return code;
-}
-
-static int compare_counts(const void *left_pointer, const void *right_pointer, void *context)
-{
-    const struct shares_trace *traces = context;
-    uint32_t left = *(const uint32_t *)left_pointer;
-    uint32_t right = *(const uint32_t *)right_pointer;
-    if (traces[left].count != traces[right].count)
-        return traces[left].count > traces[right].count ? -1 : 1;
-    return left < right ? -1 : left > right;
-}
-
-/* Give columns to the members that functions outside of bodies call, the most called first. */
-static enum bat_code name_known(struct shares *shares)
-{
-    uint32_t *order = malloc(((size_t)shares->count + 1) * sizeof(*order));
-    if (!order)
-        return BAT_ERR_MEMORY;
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < shares->count; i++)
-        if (shares->traces[i].way == SHARES_KNOWN && shares->traces[i].member != BAT_NONE)
-            order[count++] = i;
-    if (count > 1)
-        qsort_r(order, count, sizeof(*order), compare_counts, shares->traces);
-    enum bat_code code = BAT_OK;
-    for (uint32_t i = 0; i < count && code == BAT_OK; i++)
-        code = name_member(shares, shares->traces[order[i]].member);
-    free(order);
-    return code;
-}
-
-/* Give columns to all members that may have been called, directly or by members of bodies. */
-static enum bat_code name_all(struct shares *shares)
-{
-    enum bat_code code = name_known(shares);
-    for (uint32_t i = 0; i < shares->folded.body_count && code == BAT_OK; i++)
-        if (shares->bodies[i].column_count != 0)
-            code = name_called(shares, shares_member(shares, i, SHARES_UNKNOWN));
-    for (uint32_t i = 0; i < shares->named_count && code == BAT_OK; i++)
-        code = name_called(shares, shares->named[i]);
-    return code;
 }
 
 /* --- Sites ------------------------------------------------------------------------------------ */
@@ -378,10 +287,11 @@ static enum bat_code fill_map(struct shares *shares, struct shares_trace *trace)
     for (uint32_t i = 0; i < shares_columns(shares, trace->out_of) && code == BAT_OK; i++) {
         uint32_t named;
         uint32_t *column = &shares->maps[trace->map + i];
-        code = named_by(shares, trace, shares_member(shares, trace->out_of, i), &named);
-        *column = named == BAT_NONE ? BAT_NONE : shares->column_of[named];
+        bool is_guess = shares_is_guess(shares, trace->out_of, i);
+        code = shares_named_by(shares, trace, shares_member(shares, trace->out_of, i), &named);
+        *column = named == BAT_NONE ? BAT_NONE : shares_column_of(shares, named, is_guess);
         bool is_kept = named == shares_member(shares, trace->into, SHARES_UNKNOWN);
-        if (is_kept && (i == SHARES_UNKNOWN || *column == BAT_NONE))
+        if (is_kept && *column == BAT_NONE)
             *column = SHARES_UNKNOWN;
         trace->is_recursion &= *column == i;
     }
@@ -421,10 +331,11 @@ static enum bat_code make_cells(struct shares *shares)
     return code;
 }
 
-void shares_use(struct shares *shares, uint64_t branch, uint32_t member, uint64_t count)
+void shares_use(struct shares *shares, uint64_t branch, uint32_t member, bool is_guess,
+                uint64_t count)
 {
     uint32_t site = find_site(shares, branch, false);
-    uint32_t column = shares->column_of[member];
+    uint32_t column = shares_column_of(shares, member, is_guess);
     if (site == BAT_NONE)
         return;
     double *cell = &shares->cells[shares->sites[site].cells];
@@ -441,7 +352,7 @@ enum bat_code shares_find(struct shares *shares)
     enum bat_code code = find_returns(shares);
     weigh(shares);
     if (code == BAT_OK)
-        code = name_all(shares);
+        code = shares_name_columns(shares);
     if (code == BAT_OK)
         code = find_sites(shares);
     if (code == BAT_OK)

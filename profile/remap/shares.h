@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Divides the samples of a folded body (to_input_folded.h) among its members. Internal to
+ * Divides the samples of a folded body (binary/original/folded.h) among its members. Internal to
  * the library.
  *
  * A direct branch or call of the input names the member that it goes to, so the member of the run
  * behind it is known. Every other run starts where runs of the body ended: at a branch inside the
  * body, or at a call that returns. Such a run divides among the members as the runs that ended
  * there. For a run that starts by a pointer or from outside the binary, the member is not known:
- * its samples are in column 0.
+ * each of the pointers to members that the input's relocations make is as likely as the others.
  */
 #ifndef BAT_PROFILE_REMAP_SHARES_H
 #define BAT_PROFILE_REMAP_SHARES_H
@@ -47,11 +47,23 @@ struct shares_trace {
     bool is_recursion;  /* CALLED: each member calls itself */
 };
 
-#define SHARES_UNKNOWN 0u /* the column of samples whose member is not known */
+#define SHARES_UNKNOWN 0u /* the column of the kept function as a guess */
+
+/*
+ * A share of a body. A member may have two: samples that are known to be its own, and samples of
+ * calls by a pointer, which are divided among the members that pointers refer to.
+ */
+struct shares_column {
+    uint32_t member;
+    uint32_t weight; /* of a guess: the calls by pointers are divided in proportion to it */
+    bool is_guess;
+};
 
 struct shares_body {
-    uint32_t *columns;     /* for each column its member; for SHARES_UNKNOWN the kept function */
+    struct shares_column *columns;
     uint32_t column_count; /* 0 if the profile has nothing in the body */
+    uint64_t guess_weight; /* sum of the weights; if it is 0, guesses are in SHARES_UNKNOWN */
+    bool has_guesses;      /* calls by pointers enter the body */
     uint32_t capacity;
     uint32_t weight;     /* number of traces that need a cell for each column */
     uint32_t first_out;  /* trace */
@@ -75,8 +87,8 @@ struct shares_site {
 struct shares {
     struct folded folded;
     struct shares_body *bodies; /* one for each of folded.bodies */
-    uint32_t *column_of;        /* for each of folded.members; BAT_NONE if it has no column */
-    uint32_t *named;            /* the members that have a column */
+    uint32_t *column_of;        /* for each of folded.members two, see shares_column_of() */
+    uint32_t *named;            /* columns: 2 * member + is_guess, in the order of their making */
     uint32_t named_count;
     struct shares_trace *traces; /* by branch, from, to once shares_find() has sorted them */
     uint32_t count;
@@ -107,7 +119,21 @@ enum bat_code shares_find(struct shares *shares);
 enum bat_code shares_divide(struct shares *shares);
 
 /* Subtract count from a member's share of the runs that ended at a branch: they are given out. */
-void shares_use(struct shares *shares, uint64_t branch, uint32_t member, uint64_t count);
+void shares_use(struct shares *shares, uint64_t branch, uint32_t member, bool is_guess,
+                uint64_t count);
+
+/* A step of shares_find(): make the columns of all bodies (columns.c). */
+enum bat_code shares_name_columns(struct shares *shares);
+
+/* The member that a body's branch or call names in the code of the member `caller`, or BAT_NONE. */
+enum bat_code shares_named_by(struct shares *shares, const struct shares_trace *trace,
+                              uint32_t caller, uint32_t *named);
+
+/* A member's column; BAT_NONE if it has none. */
+static inline uint32_t shares_column_of(const struct shares *shares, uint32_t member, bool is_guess)
+{
+    return shares->column_of[2 * (size_t)member + is_guess];
+}
 
 static inline uint32_t shares_columns(const struct shares *shares, uint32_t body)
 {
@@ -123,7 +149,22 @@ static inline bool shares_has_cells(const struct shares_trace *trace)
 /* The member that a column of a body stands for. */
 static inline uint32_t shares_member(const struct shares *shares, uint32_t body, uint32_t column)
 {
-    return shares->bodies[body].columns[column];
+    return shares->bodies[body].columns[column].member;
+}
+
+/* True if a column has samples that are not known to be its member's. */
+static inline bool shares_is_guess(const struct shares *shares, uint32_t body, uint32_t column)
+{
+    return shares->bodies[body].columns[column].is_guess;
+}
+
+/* The part of a body's calls by pointers that goes to a column. */
+static inline double shares_guess(const struct shares *shares, uint32_t body, uint32_t column)
+{
+    const struct shares_body *whole = &shares->bodies[body];
+    if (whole->guess_weight == 0)
+        return column == SHARES_UNKNOWN ? 1 : 0;
+    return (double)whole->columns[column].weight / (double)whole->guess_weight;
 }
 
 #endif

@@ -1,27 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Spreads the input's states from node to node of an output function (to_input_states.h). */
+/* Spreads the input's states from node to node of an output function (states.h). */
 #include "states.h"
 
 #include <stdlib.h>
 
+#include "binary/code/same_code.h"
 #include "match.h"
+#include "support/key_sort.h"
 #include "walk.h"
 
 struct following {
     const struct input_followed *function;
     uint32_t *pending; /* nodes whose state is set but not yet spread */
     uint32_t pending_count;
+    struct bat_sort_key *entries; /* the note's entries of blocks: input address, node */
+    uint32_t entry_count;
 };
 
 /* --- Known states ----------------------------------------------------------------------------- */
-
-static void set_state(struct following *following, struct input_node *node,
-                      struct input_state state)
-{
-    node->state = state;
-    following->pending[following->pending_count++] =
-        (uint32_t)(node - following->function->nodes->all);
-}
 
 /*
  * True if a block entry without hash and index is of a block that BOLT made. Upgraded notes have no
@@ -35,8 +31,8 @@ static bool is_made_by_bolt(const struct bat_map *map, const struct bat_table *t
            map->block_indices[block] == 0 && !(is_upgraded && map->input_offsets[entry] >> 1 == 0);
 }
 
-/* Set the states that a table's block entries give; of several at one offset, the last. */
-static void fix_states(struct following *following, uint32_t table, uint64_t start)
+/* Add a table's block entries; of several at one output offset, the last. */
+static void add_entries(struct following *following, uint32_t table, uint64_t start)
 {
     const struct input_followed *function = following->function;
     const struct bat_map *map = function->flow->original->binary->map;
@@ -53,34 +49,69 @@ static void fix_states(struct following *following, uint32_t table, uint64_t sta
         if (!node || node->is_fixed || is_made)
             continue;
         node->is_fixed = true;
-        set_state(following, node,
-                  (struct input_state){
-                      .at = function->input_start + (map->input_offsets[entry] >> 1),
-                      .frame = INPUT_ROOT_FRAME,
-                  });
+        following->entries[following->entry_count++] = (struct bat_sort_key){
+            .key = function->input_start + (map->input_offsets[entry] >> 1),
+            .value = (uint64_t)(node - function->nodes->all),
+        };
+    }
+}
+
+static void add_all_entries(struct following *following)
+{
+    const struct input_followed *function = following->function;
+    const struct bat_original *original = function->flow->original;
+    for (uint32_t i = 0; i < input_fragment_count(original, function->hot); i++) {
+        uint32_t table;
+        uint32_t output = input_fragment(original, function->hot, i, &table);
+        if (output != BAT_NONE)
+            add_entries(following, table, original->outputs[output].address);
+    }
+}
+
+#define MOST_NOPS 16u
+
+/* The first instruction from an address of a file on that is no no-operation. */
+static bool read_first(const struct bat_elf *elf, uint64_t address, struct bat_code_at *code)
+{
+    for (uint32_t i = 0; i < MOST_NOPS && bat_code_read(elf, address, code); i++) {
+        if (code->instruction.kind != BAT_INSTRUCTION_NOP)
+            return true;
+        address += code->instruction.length;
+    }
+    return false;
+}
+
+/* True if the code of a node begins as the input's code at an address does. */
+static bool begins_alike(const struct bat_original *original, const struct input_node *node,
+                         uint64_t input)
+{
+    struct bat_code_at left;
+    struct bat_code_at right;
+    return read_first(original->binary->elf, node->address, &left) &&
+           read_first(original->elf, input, &right) &&
+           bat_code_alike(bat_elf_machine(original->elf), &left, &right);
+}
+
+/*
+ * Blocks that BOLT makes may have the entry of an input block: comparisons of a promoted call that
+ * begins a block, inlined code of a tail call that was a conditional branch. Of several entries of
+ * one input block, trust only those whose code begins as the input block does.
+ */
+static void doubt_entries(struct following *following)
+{
+    const struct input_followed *function = following->function;
+    const struct bat_sort_key *entries = following->entries;
+    uint32_t count = following->entry_count;
+    for (uint32_t i = 0; i < count; i++) {
+        bool is_alone = (i == 0 || entries[i - 1].key != entries[i].key) &&
+                        (i + 1 == count || entries[i + 1].key != entries[i].key);
+        struct input_node *node = &function->nodes->all[entries[i].value];
+        if (!is_alone && !begins_alike(function->flow->original, node, entries[i].key))
+            node->is_fixed = false;
     }
 }
 
 /* --- From node to node ------------------------------------------------------------------------ */
-
-#define MOST_JUMPS_ON 8u
-#define MOST_NOPS 16u
-
-/* The output's next branch, call or return from a node on; jumps to other nodes are followed. */
-static const struct input_node *next_branch(const struct input_followed *function,
-                                            const struct input_node *node)
-{
-    for (uint32_t jumps = 0; node && jumps < MOST_JUMPS_ON;) {
-        bool is_jump = node->kind == BAT_INSTRUCTION_JUMP;
-        const struct input_node *target =
-            is_jump ? input_nodes_target(function->nodes, node) : NULL;
-        if (input_kind_changes_flow(node->kind) && !target)
-            return node;
-        jumps += is_jump;
-        node = is_jump ? target : node->falls ? node + 1 : NULL;
-    }
-    return NULL;
-}
 
 /*
  * The state of the input at its next deciding instruction: past jumps, and past calls and returns
@@ -90,22 +121,68 @@ static const struct input_node *next_branch(const struct input_followed *functio
 static struct input_state next_decision(const struct input_followed *function,
                                         const struct input_node *node, struct input_state state)
 {
-    const struct input_node *next = next_branch(function, node);
+    const struct input_node *next = input_nodes_next_branch(function->nodes, node);
     struct input_walk walk = {
         .function = function, .node = next, .state = state, .is_probe = !next, .is_lazy = true};
     input_walk_on(&walk);
     return walk.path.found ? walk.state : state;
 }
 
-/* Skip no-operations: a loop goes back to the instruction behind them. */
-static struct input_state skip_nops(const struct input_followed *function, struct input_state state)
+static void set_state(struct following *following, struct input_node *node,
+                      struct input_state state)
+{
+    node->state = state;
+    following->pending[following->pending_count++] =
+        (uint32_t)(node - following->function->nodes->all);
+}
+
+#define MOST_SILENT 16u
+
+/* True if an input address is in the same function as another. */
+static bool shares_function(const struct input_followed *function, uint64_t left, uint64_t right)
+{
+    const struct bat_functions *functions = function->flow->original->input_functions;
+    return bat_functions_find(functions, left) == bat_functions_find(functions, right);
+}
+
+/*
+ * Pass an instruction that the output has no trace of: a no-operation, or a return or jump of
+ * inlined code. False for others.
+ */
+static bool pass_silent(const struct input_followed *function, struct input_state *state)
 {
     struct bat_instruction instruction;
-    for (uint32_t i = 0; i < MOST_NOPS; i++) {
-        if (!input_flow_decode(function->flow, state.at, &instruction) ||
-            instruction.kind != BAT_INSTRUCTION_NOP)
-            break;
-        state.at += instruction.length;
+    const struct input_frame *frame = &function->flow->frames[state->frame];
+    if (!input_flow_decode(function->flow, state->at, &instruction))
+        return false;
+    switch (instruction.kind) {
+    case BAT_INSTRUCTION_NOP:
+        state->at += instruction.length;
+        return true;
+    case BAT_INSTRUCTION_RETURN:
+        if (frame->returns_to == 0)
+            return false;
+        *state = (struct input_state){frame->returns_to, frame->caller};
+        return true;
+    case BAT_INSTRUCTION_JUMP:
+        if (state->frame == INPUT_ROOT_FRAME ||
+            !shares_function(function, state->at, instruction.target))
+            return false;
+        state->at = instruction.target;
+        return true;
+    default:
+        return false;
+    }
+}
+
+/*
+ * Skip what the output has no trace of, so that all ways to a node agree on its state: a loop goes
+ * back to the instruction behind no-operations, and inlined code has jumps and several returns.
+ */
+static struct input_state skip_silent(const struct input_followed *function,
+                                      struct input_state state)
+{
+    for (uint32_t i = 0; i < MOST_SILENT && pass_silent(function, &state); i++) {
     }
     return state;
 }
@@ -118,7 +195,7 @@ static void reach(struct following *following, struct input_node *node, struct i
         return;
     node->is_late = !is_exact && node->is_leader;
     node->is_early = !is_exact && !node->is_leader;
-    state = skip_nops(following->function, state);
+    state = skip_silent(following->function, state);
     set_state(following, node,
               node->is_late ? next_decision(following->function, node, state) : state);
 }
@@ -141,28 +218,55 @@ static enum bat_code spread(struct following *following, struct input_node *node
 
 /* --- The function ----------------------------------------------------------------------------- */
 
-static void fix_all_states(struct following *following)
+/* Set the states that entries give: first of those that are trusted, later of the others. */
+static void fix_states(struct following *following, bool is_trusted)
 {
-    const struct input_followed *function = following->function;
-    const struct bat_original *original = function->flow->original;
-    for (uint32_t i = 0; i < input_fragment_count(original, function->hot); i++) {
-        uint32_t table;
-        uint32_t output = input_fragment(original, function->hot, i, &table);
-        if (output != BAT_NONE)
-            fix_states(following, table, original->outputs[output].address);
+    struct input_nodes *nodes = following->function->nodes;
+    for (uint32_t i = 0; i < following->entry_count; i++) {
+        const struct bat_sort_key *entry = &following->entries[i];
+        struct input_node *node = &nodes->all[entry->value];
+        if (node->is_fixed != is_trusted || node->state.at != 0)
+            continue;
+        node->is_fixed = true;
+        set_state(following, node, (struct input_state){entry->key, INPUT_ROOT_FRAME});
     }
+}
+
+/* Spread all pending states. */
+static enum bat_code spread_all(struct following *following, uint32_t *done)
+{
+    enum bat_code code = BAT_OK;
+    for (; *done < following->pending_count && code == BAT_OK; (*done)++)
+        code = spread(following, &following->function->nodes->all[following->pending[*done]]);
+    return code;
+}
+
+static enum bat_code find_states(struct following *following)
+{
+    uint32_t done = 0;
+    doubt_entries(following);
+    fix_states(following, true);
+    enum bat_code code = input_flow_read(following->function->flow, following->function->hot);
+    if (code == BAT_OK)
+        code = spread_all(following, &done);
+    fix_states(following, false);
+    return code == BAT_OK ? spread_all(following, &done) : code;
 }
 
 enum bat_code input_states_find(const struct input_followed *function)
 {
     struct following following = {.function = function};
-    following.pending = malloc(((size_t)function->nodes->count + 1) * sizeof(*following.pending));
-    if (!following.pending)
-        return BAT_ERR_MEMORY;
-    fix_all_states(&following);
-    enum bat_code code = input_flow_read(function->flow, function->hot);
-    for (uint32_t i = 0; i < following.pending_count && code == BAT_OK; i++)
-        code = spread(&following, &function->nodes->all[following.pending[i]]);
+    size_t count = (size_t)function->nodes->count + 1;
+    following.pending = malloc(count * sizeof(*following.pending));
+    struct bat_sort_key *keys = malloc(2 * count * sizeof(*keys));
+    enum bat_code code = following.pending && keys ? BAT_OK : BAT_ERR_MEMORY;
+    if (code == BAT_OK) {
+        following.entries = keys;
+        add_all_entries(&following);
+        following.entries = bat_sort_keys(keys, keys + count, following.entry_count);
+        code = find_states(&following);
+    }
     free(following.pending);
+    free(keys);
     return code;
 }

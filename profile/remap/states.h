@@ -9,7 +9,7 @@
 #ifndef BAT_PROFILE_REMAP_STATES_H
 #define BAT_PROFILE_REMAP_STATES_H
 
-#include "followed.h"
+#include "followed_function.h"
 
 /*
  * Fill the state of each node, as far as it can be known, and what input_match() fills. Fails with

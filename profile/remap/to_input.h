@@ -32,6 +32,7 @@ struct input_piece {
 struct input_join {
     uint64_t point; /* input address where the second halves start */
     uint64_t last;  /* the instruction before it */
+    uint32_t rank;  /* its place among the joins of one point */
     uint32_t first_left;
     uint32_t first_right;
 };
@@ -117,7 +118,7 @@ void input_starts_remove(struct input_starts *starts, uint64_t output,
 bool input_starts_take(struct input_starts *starts, uint64_t output, uint64_t count,
                        struct input_start *start);
 
-/* --- Traces (trace.c) --------------------------------------------------------------- */
+/* --- Traces (remap_trace.c) --------------------------------------------------------------- */
 
 /* What a trace runs through, for the counters. */
 struct input_sights {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * Gives the traces of folded bodies to their members, the functions that were called, by the shares
- * of to_input_shares.h.
+ * of shares.h.
  */
 #include <stdlib.h>
 
@@ -62,7 +62,7 @@ static enum bat_code give(struct unfolding *unfolding, const struct shares_trace
     if (is_moved && part->is_known && trace->into != BAT_NONE)
         unfolding->counters->folded_known += part->count;
     if (part->out_of != BAT_NONE && (trace->way == SHARES_RETURN || trace->way == SHARES_RETURNS))
-        shares_use(&unfolding->shares, trace->branch, part->out_of, part->count);
+        shares_use(&unfolding->shares, trace->branch, part->out_of, !part->is_known, part->count);
     if (!is_moved) {
         key[0] = trace->branch;
         key[1] = trace->from;
@@ -129,12 +129,13 @@ static enum bat_code find_ends(struct unfolding *unfolding, const struct shares_
                                uint32_t column, struct part *part)
 {
     const struct shares *shares = &unfolding->shares;
-    part->is_known = column != SHARES_UNKNOWN;
+    bool by_source = trace->way == SHARES_CALLED || trace->way == SHARES_LEAVES;
+    part->is_known = !shares_is_guess(shares, by_source ? trace->out_of : trace->into, column);
     part->out_of = BAT_NONE;
     part->into = BAT_NONE;
     if (trace->way == SHARES_CALLED) {
         uint32_t called = shares->maps[trace->map + column];
-        part->is_known = called != BAT_NONE && called != SHARES_UNKNOWN;
+        part->is_known = called != BAT_NONE && !shares_is_guess(shares, trace->into, called);
         if (called == BAT_NONE)
             return BAT_OK;
         part->out_of = shares_member(shares, trace->out_of, column);
@@ -159,6 +160,11 @@ static void weigh_parts(struct unfolding *unfolding, const struct shares_trace *
 {
     const struct shares *shares = &unfolding->shares;
     uint32_t columns = shares->bodies[body].column_count;
+    if (trace->way == SHARES_KNOWN) {
+        for (uint32_t i = 0; i < columns; i++)
+            unfolding->weights[i] = (double)trace->count * shares_guess(shares, body, i);
+        return;
+    }
     bool by_site = trace->way == SHARES_CALLED || trace->way == SHARES_LEAVES;
     const double *cells = &shares->cells[by_site ? shares->sites[trace->site].cells : trace->cells];
     double sum = 0;
@@ -196,10 +202,10 @@ static enum bat_code give_trace(struct unfolding *unfolding, const struct shares
 {
     if (trace->into != BAT_NONE)
         unfolding->counters->folded += trace->count;
-    if (trace->way != SHARES_KNOWN && trace->way != SHARES_RETURNS)
+    if (trace->way != SHARES_RETURNS && (trace->way != SHARES_KNOWN || trace->member == BAT_NONE))
         return give_parts(unfolding, trace);
-    bool has_column =
-        trace->member != BAT_NONE && unfolding->shares.column_of[trace->member] != BAT_NONE;
+    bool has_column = trace->member != BAT_NONE &&
+                      shares_column_of(&unfolding->shares, trace->member, false) != BAT_NONE;
     struct part part = {.out_of = BAT_NONE,
                         .into = BAT_NONE,
                         .count = trace->count,

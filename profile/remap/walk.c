@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Walks through the input's code to the next deciding instruction (to_input_walk.h). */
+/* Walks through the input's code to the next deciding instruction (walk.h). */
 #include "walk.h"
 
 #define MOST_STEPS 4096u /* instructions between two branches of the output */

@@ -6,7 +6,7 @@
 #ifndef BAT_PROFILE_REMAP_WALK_H
 #define BAT_PROFILE_REMAP_WALK_H
 
-#include "followed.h"
+#include "followed_function.h"
 
 /* A walk to the next instruction of the input that decides where execution goes. */
 struct input_walk {

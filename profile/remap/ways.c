@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Fills the paths of a node (to_input_ways.h), by searches between known states. */
+/* Fills the paths of a node (ways.h), by searches between known states. */
 #include "ways.h"
 
 #include "match.h"

@@ -3,7 +3,7 @@
 #ifndef BAT_PROFILE_REMAP_WAYS_H
 #define BAT_PROFILE_REMAP_WAYS_H
 
-#include "followed.h"
+#include "followed_function.h"
 
 /*
  * Fill all paths of a node: to its instruction, and from there to the next node and to the branch

@@ -10,14 +10,25 @@
 #include "bat_decoder.h"
 #include "binary/original/original.h"
 #include "profile/profile.h"
+#include "support/parallel.h"
+
+/* What one thread has judged. */
+struct part {
+    struct bat_judgement fdata;
+    struct bat_judgement yaml;
+    struct judge_scratch scratch;
+    enum bat_code code;
+    struct bat_error error;
+};
 
 struct judging {
     struct bat_records *records;
-    struct bat_judgement *result;
-    bool is_yaml;
-    struct bat_uncovered *kept;     /* code that the translation has read; NULL if of no use */
-    struct bat_uncovered uncovered; /* code of the functions that are not in kept */
+    struct bat_tableless *kept;     /* code that the translation has read; NULL if of no use */
+    struct bat_tableless tableless; /* code of the functions that are not in kept */
     uint8_t *is_named;              /* for each function: a record is from it, or enters it */
+    struct judged_records *all;     /* for each of these functions */
+    uint32_t count;
+    struct part parts[BAT_PARALLEL_MAX];
     struct bat_error *error;
 };
 
@@ -69,32 +80,32 @@ static enum bat_code open_code(struct judging *judging)
     uint8_t *wanted = calloc((size_t)total + 1, 1);
     if (!wanted)
         return fail_memory(judging->error);
-    if (!original && records->uncovered.has_graphs)
-        judging->kept = &records->uncovered;
+    if (!original && records->tableless.has_graphs)
+        judging->kept = &records->tableless;
     bool is_any = false;
     for (uint32_t i = 0; i < records->function_count; i++) {
         uint32_t function = judging->is_named[i] ? code_of(records, i) : BAT_NONE;
-        if (function == BAT_NONE || (judging->kept && bat_uncovered_has(judging->kept, function)))
+        if (function == BAT_NONE || (judging->kept && bat_tableless_has(judging->kept, function)))
             continue;
         wanted[function] = is_any = true;
     }
     enum bat_code code = BAT_OK;
     if (is_any)
         code =
-            bat_uncovered_open(&judging->uncovered, original ? original->elf : records->binary->elf,
+            bat_tableless_open(&judging->tableless, original ? original->elf : records->binary->elf,
                                original ? original->input_symbols : records->symbols_elf, functions,
                                wanted, judging->error);
-    judging->uncovered.has_graphs = true;
+    judging->tableless.has_graphs = true;
     free(wanted);
-    return code;
+    return code == BAT_OK ? bat_tableless_read_all(&judging->tableless, judging->error) : code;
 }
 
 static enum bat_code read_code(struct judging *judging, uint32_t function,
-                               const struct bat_code_graph **graph)
+                               const struct bat_code_graph **graph, struct bat_error *error)
 {
-    bool is_kept = judging->kept && bat_uncovered_has(judging->kept, function);
-    return bat_uncovered_graph(is_kept ? judging->kept : &judging->uncovered, function, graph,
-                               judging->error);
+    bool is_kept = judging->kept && bat_tableless_has(judging->kept, function);
+    return bat_tableless_graph(is_kept ? judging->kept : &judging->tableless, function, graph,
+                               error);
 }
 
 /* --- Functions ------------------------------------------------------------------------------ */
@@ -113,62 +124,158 @@ static void name_functions(struct judging *judging)
     }
 }
 
-static void count_verdict(struct judging *judging, const struct verdict *verdict)
-{
-    struct bat_judgement *result = judging->result;
-    result->functions++;
-    result->samples += verdict->samples;
-    if (!verdict->is_stale)
-        return;
-    result->stale_functions++;
-    result->stale_samples += verdict->samples;
-}
-
-static enum bat_code judge_function(struct judging *judging, const struct judged_records *judged)
-{
-    struct verdict verdict;
-    uint32_t function = code_of(judging->records, judged->function);
-    if (function == BAT_NONE) {
-        if (judging->records->tables[judged->function] == BAT_NONE)
-            return BAT_OK;
-        enum bat_code code = judge_by_note(judged, &verdict, judging->error);
-        if (code)
-            return code;
-        if (verdict.is_given_up)
-            return BAT_OK;
-        judging->result->functions_by_note++;
-        count_verdict(judging, &verdict);
-        return BAT_OK;
-    }
-    const struct bat_code_graph *graph;
-    enum bat_code code = read_code(judging, function, &graph);
-    if (!code && graph->is_simple)
-        code = judge_by_code(judged, graph, &verdict, judging->error);
-    if (!code && graph->is_simple)
-        count_verdict(judging, &verdict);
-    return code;
-}
-
-/* Judge all named functions. Records are sorted by their source function. */
-static enum bat_code judge_functions(struct judging *judging)
+/* List the named functions with their records, which are sorted by their source function. */
+static enum bat_code list_functions(struct judging *judging)
 {
     struct bat_records *records = judging->records;
     const struct bat_counts *branches = &records->branches;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < records->function_count; i++)
+        count += judging->is_named[i];
+    judging->all = malloc(((size_t)count + 1) * sizeof(*judging->all));
+    if (!judging->all)
+        return fail_memory(judging->error);
     uint32_t next = 0;
-    enum bat_code code = BAT_OK;
-    for (uint32_t i = 0; i < records->function_count && !code; i++) {
+    for (uint32_t i = 0; i < records->function_count; i++) {
+        if (!judging->is_named[i])
+            continue;
         uint64_t word = bat_fdata_word(BAT_KIND_SYMBOL, i);
-        struct judged_records judged = {
-            .records = records, .function = i, .is_yaml = judging->is_yaml};
+        struct judged_records judged = {.records = records, .function = i};
         while (next < branches->count && bat_counts_item(branches, next)[0] < word)
             next++;
         judged.first = next;
         while (next < branches->count && bat_counts_item(branches, next)[0] == word)
             next++;
         judged.end = next;
-        if (judging->is_named[i])
-            code = judge_function(judging, &judged);
+        judging->all[judging->count++] = judged;
     }
+    return BAT_OK;
+}
+
+/* --- Verdicts ------------------------------------------------------------------------------- */
+
+static void count_verdict(struct bat_judgement *judgement, const struct verdict *verdict,
+                          bool is_by_note)
+{
+    judgement->functions++;
+    judgement->functions_by_note += is_by_note;
+    judgement->samples += verdict->samples;
+    if (!verdict->is_stale)
+        return;
+    judgement->stale_functions++;
+    judgement->stale_samples += verdict->samples;
+}
+
+static void count_verdicts(struct part *part, const struct verdicts *verdicts, bool is_by_note)
+{
+    count_verdict(&part->fdata, &verdicts->fdata, is_by_note);
+    count_verdict(&part->yaml, &verdicts->yaml, is_by_note);
+}
+
+static enum bat_code judge_with_note(const struct judged_records *judged, struct part *part)
+{
+    struct bat_records *records = judged->records;
+    struct verdicts verdicts;
+    const struct bat_output_flow *flow;
+    struct bat_output_flow *own = NULL;
+    uint32_t hot = bat_map_parent(records->map, records->tables[judged->function]);
+    enum bat_code code = bat_records_borrow_flow(records, hot, &flow, &own, &part->error);
+    if (code == BAT_OK)
+        code = judge_by_note(judged, flow, &part->scratch, &verdicts, &part->error);
+    bat_output_flow_free(own);
+    if (code == BAT_OK && !verdicts.is_given_up)
+        count_verdicts(part, &verdicts, true);
+    return code;
+}
+
+static enum bat_code judge_function(struct judging *judging, const struct judged_records *judged,
+                                    struct part *part)
+{
+    uint32_t function = code_of(judging->records, judged->function);
+    if (function == BAT_NONE) {
+        bool has_table = judging->records->tables[judged->function] != BAT_NONE;
+        return has_table ? judge_with_note(judged, part) : BAT_OK;
+    }
+    struct verdicts verdicts;
+    const struct bat_code_graph *graph;
+    enum bat_code code = read_code(judging, function, &graph, &part->error);
+    if (!code && graph->is_simple)
+        code = judge_by_code(judged, graph, &verdicts, &part->error);
+    if (!code && graph->is_simple)
+        count_verdicts(part, &verdicts, false);
+    return code;
+}
+
+static void judge_functions(void *context, size_t first, size_t end, unsigned thread)
+{
+    struct judging *judging = context;
+    struct part *part = &judging->parts[thread];
+    for (size_t i = first; i < end && part->code == BAT_OK; i++)
+        part->code = judge_function(judging, &judging->all[i], part);
+}
+
+/* --- All of them ---------------------------------------------------------------------------- */
+
+/* Functions that a thread judges at a time. */
+#define STRETCH 64u
+
+/* The fewest stretches for which a thread is worth its start. */
+#define STRETCHES_MIN 8u
+
+static void add_judgement(struct bat_judgement *sum, const struct bat_judgement *part)
+{
+    sum->functions += part->functions;
+    sum->stale_functions += part->stale_functions;
+    sum->samples += part->samples;
+    sum->stale_samples += part->stale_samples;
+    sum->functions_by_note += part->functions_by_note;
+}
+
+/* Judge the listed functions by several threads. */
+static enum bat_code judge_all(struct judging *judging)
+{
+    struct bat_records *records = judging->records;
+    unsigned threads = bat_parallel_threads(judging->count / STRETCH / STRETCHES_MIN);
+    if (!bat_records_can_lend_flows(records))
+        threads = 1;
+    bat_parallel_run(judging->count, STRETCH, threads, judge_functions, judging);
+    enum bat_code code = BAT_OK;
+    for (unsigned i = 0; i < threads; i++) {
+        const struct part *part = &judging->parts[i];
+        add_judgement(&records->as_fdata, &part->fdata);
+        add_judgement(&records->as_yaml, &part->yaml);
+        free(part->scratch.memory);
+        if (part->code != BAT_OK && code == BAT_OK) {
+            code = part->code;
+            if (judging->error)
+                *judging->error = part->error;
+        }
+    }
+    return code;
+}
+
+/* Fill as_fdata and as_yaml of the records. */
+static enum bat_code judge(struct bat_records *records, struct bat_error *error)
+{
+    struct judging *judging = calloc(1, sizeof(*judging));
+    if (!judging)
+        return fail_memory(error);
+    judging->records = records;
+    judging->error = error;
+    judging->is_named = calloc((size_t)records->function_count + 1, 1);
+    enum bat_code code = judging->is_named ? BAT_OK : fail_memory(error);
+    if (!code) {
+        name_functions(judging);
+        code = open_code(judging);
+    }
+    if (!code)
+        code = list_functions(judging);
+    if (!code)
+        code = judge_all(judging);
+    bat_tableless_close(&judging->tableless);
+    free(judging->is_named);
+    free(judging->all);
+    free(judging);
     return code;
 }
 
@@ -179,16 +286,13 @@ enum bat_code bat_records_judge(struct bat_records *records, bool is_yaml,
     /* llvm-bolt does not check basic samples. */
     if (records->kind != BAT_PROFILE_BRANCHES)
         return BAT_OK;
-    struct judging judging = {
-        .records = records, .result = judgement, .is_yaml = is_yaml, .error = error};
-    judging.is_named = calloc((size_t)records->function_count + 1, 1);
-    if (!judging.is_named)
-        return fail_memory(error);
-    name_functions(&judging);
-    enum bat_code code = open_code(&judging);
-    if (!code)
-        code = judge_functions(&judging);
-    bat_uncovered_close(&judging.uncovered);
-    free(judging.is_named);
-    return code;
+    /* Both are judged together, because reading the code takes most of the time. */
+    if (!records->is_judged) {
+        enum bat_code code = judge(records, error);
+        if (code != BAT_OK)
+            return code;
+        records->is_judged = true;
+    }
+    *judgement = is_yaml ? records->as_yaml : records->as_fdata;
+    return BAT_OK;
 }

@@ -16,21 +16,34 @@ struct judged_records {
     uint32_t function;
     uint32_t first; /* indices in records->branches: first to end - 1 */
     uint32_t end;
-    bool is_yaml; /* judge them as written to YAML, not to fdata */
 };
 
+/* What becomes of the records in a profile of one form. */
 struct verdict {
-    bool is_given_up; /* llvm-bolt does not check it: the function is not simple for it */
     bool is_stale;    /* a record does not fit the code */
     uint64_t samples; /* as llvm-bolt counts them */
 };
 
+/* The verdicts for both forms. */
+struct verdicts {
+    bool is_given_up; /* llvm-bolt does not check it: the function is not simple for it */
+    struct verdict fdata;
+    struct verdict yaml;
+};
+
 /* Judge by the graph of the function's code in the input binary. */
 enum bat_code judge_by_code(const struct judged_records *judged, const struct bat_code_graph *graph,
-                            struct verdict *verdict, struct bat_error *error);
+                            struct verdicts *verdicts, struct bat_error *error);
+
+/* Memory that is used for one function after the other; all zero at first. */
+struct judge_scratch {
+    void *memory; /* the caller frees it */
+    size_t size;
+};
 
 /* Judge by the note and the output's code of the function, which must have a table. */
-enum bat_code judge_by_note(const struct judged_records *judged, struct verdict *verdict,
+enum bat_code judge_by_note(const struct judged_records *judged, const struct bat_output_flow *flow,
+                            struct judge_scratch *scratch, struct verdicts *verdicts,
                             struct bat_error *error);
 
 /* --- Shared by both ------------------------------------------------------------------------- */

@@ -84,11 +84,9 @@ static enum bat_code judge_yaml(const struct judged_records *judged,
 }
 
 enum bat_code judge_by_code(const struct judged_records *judged, const struct bat_code_graph *graph,
-                            struct verdict *verdict, struct bat_error *error)
+                            struct verdicts *verdicts, struct bat_error *error)
 {
-    *verdict = (struct verdict){0};
-    if (judged->is_yaml)
-        return judge_yaml(judged, graph, verdict, error);
-    judge_fdata(judged, graph, verdict);
-    return BAT_OK;
+    *verdicts = (struct verdicts){0};
+    judge_fdata(judged, graph, &verdicts->fdata);
+    return judge_yaml(judged, graph, &verdicts->yaml, error);
 }

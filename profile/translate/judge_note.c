@@ -5,31 +5,30 @@
  */
 #include <elf.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "bat_decoder.h"
 #include "binary/code/output_flow.h"
 #include "binary/original/original.h"
 #include "judge.h"
+#include "spec/binary_search.h"
 
 struct note_judging {
     const struct judged_records *judged;
     const struct bat_output_flow *flow;
-    uint64_t *edges; /* from block << 32 | to block, ascending */
+    uint64_t *edges; /* from block << 32 | to block, as they are found */
     size_t edge_count;
-    uint8_t *is_open; /* for each block: ends in an indirect jump, a return or a trap */
-    uint8_t *calls;   /* for each block: its first instruction is a call, or leaves the function */
-    uint32_t *known;  /* input offsets of branches and calls, ascending */
+    uint32_t *targets;      /* of the edges, by the block that they are from */
+    uint32_t *first_target; /* for each block, and for the end */
+    uint32_t *starts;       /* for each block: 1 + the last output block that begins it, or 0 */
+    uint32_t *next_start;   /* for each output block: another one that begins the same, or 0 */
+    uint32_t *known; /* input offsets of branches and calls, ascending once they are needed */
     size_t known_count;
+    bool has_known;
+    uint8_t *is_open; /* for each block: ends in an indirect jump, a return or a trap */
     bool is_given_up;
     struct bat_error *error;
 };
-
-static int by_edge(const void *left, const void *right)
-{
-    uint64_t a = *(const uint64_t *)left;
-    uint64_t b = *(const uint64_t *)right;
-    return (a > b) - (a < b);
-}
 
 static int by_offset(const void *left, const void *right)
 {
@@ -77,20 +76,29 @@ static void add_way(struct note_judging *judging, uint32_t from, uint32_t to, bo
     add_edge(judging, from, flow->begins[block->first_begin + first]);
 }
 
-/* Find calls at a block's start: the note has no separate entry for them. */
-static void look_at_start(struct note_judging *judging, const struct bat_output_block *block)
+/* True if an output block starts with a call, or leaves the function. */
+static bool starts_with_call(const struct note_judging *judging,
+                             const struct bat_output_block *block)
 {
     const struct bat_elf *elf = judging->judged->records->binary->elf;
     struct bat_instruction instruction;
-    if (block->begin_count == 0 || !bat_original_decode(elf, block->start, &instruction))
-        return;
+    if (!bat_original_decode(elf, block->start, &instruction))
+        return false;
     bool is_direct =
         instruction.kind == BAT_INSTRUCTION_JUMP || instruction.kind == BAT_INSTRUCTION_CONDITIONAL;
-    judging->calls[block->owner] |=
-        instruction.kind == BAT_INSTRUCTION_CALL ||
-        instruction.kind == BAT_INSTRUCTION_INDIRECT_CALL ||
-        instruction.kind == BAT_INSTRUCTION_INDIRECT_JUMP ||
-        (is_direct && bat_output_flow_at(judging->flow, instruction.target) == BAT_NONE);
+    return instruction.kind == BAT_INSTRUCTION_CALL ||
+           instruction.kind == BAT_INSTRUCTION_INDIRECT_CALL ||
+           instruction.kind == BAT_INSTRUCTION_INDIRECT_JUMP ||
+           (is_direct && bat_output_flow_at(judging->flow, instruction.target) == BAT_NONE);
+}
+
+/* True for a call at an input block's start: the note has no separate entry for it. */
+static bool is_call_at_start(const struct note_judging *judging, uint32_t block)
+{
+    for (uint32_t i = judging->starts[block]; i != 0; i = judging->next_start[i - 1])
+        if (starts_with_call(judging, &judging->flow->all[i - 1]))
+            return true;
+    return false;
 }
 
 /* Find a jump that llvm-bolt cannot resolve: it gives the function up. */
@@ -101,8 +109,13 @@ static enum bat_code look_at_jump(struct note_judging *judging,
     uint64_t available;
     const uint8_t *bytes = bat_elf_at_address(elf, block->start, &available);
     uint64_t size = block->end - block->start;
+    struct bat_instruction last;
     bool tells;
-    if (!block->last || !bytes || available < size || size > UINT32_MAX)
+    if (!block->last_size || !bytes || available < size || size > UINT32_MAX)
+        return BAT_OK;
+    /* Most of these are returns, and need no closer look. */
+    if (bat_original_decode(elf, bat_output_block_last(block), &last) &&
+        last.kind != BAT_INSTRUCTION_INDIRECT_JUMP)
         return BAT_OK;
     enum bat_code code = bat_code_tells_jump(bat_elf_machine(elf), bytes, (uint32_t)size,
                                              block->start, &tells, judging->error);
@@ -118,11 +131,14 @@ static enum bat_code add_edges(struct note_judging *judging, uint32_t number)
     for (uint32_t i = 1; i < block->begin_count; i++)
         add_edge(judging, flow->begins[block->first_begin + i - 1],
                  flow->begins[block->first_begin + i]);
-    bool is_open = !block->falls_through && !block->target;
+    bool is_open = !block->falls_through && !block->has_target;
     enum bat_code code = is_open ? look_at_jump(judging, block) : BAT_OK;
     if (block->owner == BAT_NONE)
         return code;
-    look_at_start(judging, block);
+    if (block->begin_count != 0) {
+        judging->next_start[number] = judging->starts[block->owner];
+        judging->starts[block->owner] = number + 1;
+    }
     judging->is_open[block->owner] |= is_open;
     uint32_t next[2];
     bat_output_flow_next(flow, number, next);
@@ -130,6 +146,21 @@ static enum bat_code add_edges(struct note_judging *judging, uint32_t number)
         if (next[i] != BAT_NONE)
             add_way(judging, block->owner, next[i], i == 1);
     return code;
+}
+
+/* The number of entries in all tables of a function. */
+static size_t count_entries(const struct bat_map *map, uint32_t hot)
+{
+    size_t count = map->tables[hot].entry_count;
+    for (uint32_t i = map->fragment_start[hot]; i < map->fragment_start[hot + 1]; i++)
+        count += map->tables[map->fragments[i]].entry_count;
+    return count;
+}
+
+static uint32_t hot_table(const struct note_judging *judging)
+{
+    const struct bat_records *records = judging->judged->records;
+    return records->map->tables[records->tables[judging->judged->function]].parent;
 }
 
 static void add_known(struct note_judging *judging, uint32_t table)
@@ -143,114 +174,166 @@ static void add_known(struct note_judging *judging, uint32_t table)
     }
 }
 
-/* The number of entries in all tables of a function. */
-static size_t count_entries(const struct bat_map *map, uint32_t hot)
+static void find_known(struct note_judging *judging)
 {
-    size_t count = map->tables[hot].entry_count;
+    const struct bat_map *map = judging->judged->records->map;
+    uint32_t hot = hot_table(judging);
+    add_known(judging, hot);
     for (uint32_t i = map->fragment_start[hot]; i < map->fragment_start[hot + 1]; i++)
-        count += map->tables[map->fragments[i]].entry_count;
-    return count;
+        add_known(judging, map->fragments[i]);
+    qsort(judging->known, judging->known_count, sizeof(*judging->known), by_offset);
+    judging->has_known = true;
 }
 
-static enum bat_code read_note(struct note_judging *judging)
+/* Up to this many edges of a block are searched one by one; most blocks have two. */
+#define FEW_EDGES 8u
+
+/* Fill targets and first_target from the edges. */
+static void sort_edges(struct note_judging *judging)
 {
-    struct bat_records *records = judging->judged->records;
-    const struct bat_map *map = records->map;
-    uint32_t hot = map->tables[records->tables[judging->judged->function]].parent;
-    enum bat_code code = bat_records_flow(records, hot, &judging->flow, judging->error);
-    if (code != BAT_OK)
-        return code;
-    size_t entries = count_entries(map, hot);
-    size_t edges = 2 * (size_t)judging->flow->count + 7 * (size_t)judging->flow->pair_count;
-    judging->edges = malloc((edges + entries + 1) * sizeof(*judging->edges));
-    judging->is_open = calloc((size_t)judging->flow->block_count + 1, 1);
-    judging->calls = calloc((size_t)judging->flow->block_count + 1, 1);
-    judging->known = malloc((entries + 1) * sizeof(*judging->known));
-    if (!judging->edges || !judging->is_open || !judging->calls || !judging->known)
+    uint32_t blocks = judging->flow->block_count;
+    uint32_t *end = judging->first_target;
+    for (size_t i = 0; i < judging->edge_count; i++)
+        end[judging->edges[i] >> 32]++;
+    for (uint32_t i = 1; i <= blocks; i++)
+        end[i] += end[i - 1];
+    /* Filled from the back, each end moves to its block's first target. */
+    for (size_t i = judging->edge_count; i-- > 0;)
+        judging->targets[--end[judging->edges[i] >> 32]] = (uint32_t)judging->edges[i];
+    for (uint32_t i = 0; i < blocks; i++) {
+        uint32_t count = end[i + 1] - end[i];
+        if (count > FEW_EDGES)
+            qsort(judging->targets + end[i], count, sizeof(*judging->targets), by_offset);
+    }
+}
+
+/* Lay out the arrays in the scratch memory. False if there is no memory. */
+static bool allocate(struct note_judging *judging, struct judge_scratch *scratch)
+{
+    const struct bat_output_flow *flow = judging->flow;
+    size_t entries = count_entries(judging->judged->records->map, hot_table(judging));
+    size_t edges = 2 * (size_t)flow->count + 7 * (size_t)flow->pair_count + entries;
+    size_t blocks = (size_t)flow->block_count + 1;
+    size_t cleared = 2 * blocks * sizeof(uint32_t);
+    size_t size = edges * (sizeof(uint64_t) + sizeof(uint32_t)) + cleared +
+                  (flow->count + entries) * sizeof(uint32_t) + blocks;
+    if (size > scratch->size) {
+        free(scratch->memory);
+        scratch->size = size + size / 2;
+        scratch->memory = malloc(scratch->size);
+    }
+    if (!scratch->memory) {
+        scratch->size = 0;
+        return false;
+    }
+    judging->edges = scratch->memory;
+    judging->first_target = (uint32_t *)(judging->edges + edges);
+    judging->starts = judging->first_target + blocks;
+    judging->targets = judging->starts + blocks;
+    judging->next_start = judging->targets + edges;
+    judging->known = judging->next_start + flow->count;
+    judging->is_open = (uint8_t *)(judging->known + entries);
+    memset(judging->first_target, 0, cleared);
+    memset(judging->is_open, 0, blocks);
+    return true;
+}
+
+static enum bat_code read_note(struct note_judging *judging, struct judge_scratch *scratch)
+{
+    enum bat_code code = BAT_OK;
+    if (!allocate(judging, scratch))
         return bat_fail(judging->error, BAT_ERR_MEMORY, "not enough memory for a function's edges");
     for (uint32_t i = 0; i < judging->flow->count && code == BAT_OK; i++)
         code = add_edges(judging, i);
     for (uint32_t i = 0; i < judging->flow->pair_count; i++)
         add_pair(judging, &judging->flow->pairs[i]);
-    add_known(judging, hot);
-    for (uint32_t i = map->fragment_start[hot]; i < map->fragment_start[hot + 1]; i++)
-        add_known(judging, map->fragments[i]);
-    qsort(judging->edges, judging->edge_count, sizeof(*judging->edges), by_edge);
-    qsort(judging->known, judging->known_count, sizeof(*judging->known), by_offset);
+    sort_edges(judging);
     return code;
 }
 
 /* --- Records ---------------------------------------------------------------------------------- */
 
-static bool is_known(const struct note_judging *judging, uint64_t offset)
+static bool is_known(struct note_judging *judging, uint64_t offset)
 {
-    uint32_t wanted = (uint32_t)offset;
-    return offset <= UINT32_MAX &&
-           bsearch(&wanted, judging->known, judging->known_count, sizeof(wanted), by_offset);
+    if (!judging->has_known)
+        find_known(judging);
+    size_t found = BAT_NUMBERS_BELOW(judging->known, judging->known_count, offset);
+    return found < judging->known_count && judging->known[found] == offset;
 }
 
 static bool has_edge(const struct note_judging *judging, uint32_t from, uint32_t to)
 {
-    uint64_t wanted = (uint64_t)from << 32 | to;
-    return bsearch(&wanted, judging->edges, judging->edge_count, sizeof(wanted), by_edge);
+    const uint32_t *targets = judging->targets + judging->first_target[from];
+    uint32_t count = judging->first_target[from + 1] - judging->first_target[from];
+    uint32_t found = 0;
+    if (count > FEW_EDGES)
+        found = BAT_NUMBERS_BELOW(targets, count, to);
+    else
+        while (found < count && targets[found] != to)
+            found++;
+    return found < count && targets[found] == to;
 }
 
+/* The input blocks of a record's ends; BAT_NONE for none, and for one in another function. */
+struct ends {
+    uint32_t from;
+    uint32_t to;
+};
+
 /* True if llvm-bolt accepts a record of a branch or call inside the function. */
-static bool takes_branch(const struct note_judging *judging, const uint64_t *item)
+static bool takes_branch(const struct note_judging *judging, const uint64_t *item,
+                         const struct ends *ends)
 {
-    const struct bat_output_flow *flow = judging->flow;
-    uint32_t from = bat_block_at(flow->blocks, flow->block_count, item[1]);
-    uint32_t to = bat_block_at(flow->blocks, flow->block_count, item[3]);
-    if (from == BAT_NONE || to == BAT_NONE)
+    if (ends->from == BAT_NONE || ends->to == BAT_NONE)
         return false;
     if (item[1] == item[3])
         return true;
-    if (flow->blocks[to].input_offset != item[3])
+    if (judging->flow->blocks[ends->to].input_offset != item[3])
         return false;
-    return from == to || item[3] == 0 || judging->is_open[from] || has_edge(judging, from, to);
+    return ends->from == ends->to || item[3] == 0 || judging->is_open[ends->from] ||
+           has_edge(judging, ends->from, ends->to);
 }
 
-static bool takes_yaml(const struct note_judging *judging, const uint64_t *item,
+static bool takes_yaml(struct note_judging *judging, const uint64_t *item, const struct ends *ends,
                        enum bat_yaml_place place)
 {
-    const struct bat_output_flow *flow = judging->flow;
-    uint32_t from = bat_block_at(flow->blocks, flow->block_count, item[1]);
-    if (from == BAT_NONE)
+    if (ends->from == BAT_NONE)
         return true;
     if (place == BAT_YAML_CALL)
-        return is_known(judging, item[1]) ||
-               (flow->blocks[from].input_offset == item[1] && judging->calls[from]);
-    uint32_t to = bat_block_at(flow->blocks, flow->block_count, item[3]);
-    return (judging->is_open[from] && from != to) ||
-           (to != BAT_NONE && has_edge(judging, from, to));
+        return (judging->flow->blocks[ends->from].input_offset == item[1] &&
+                is_call_at_start(judging, ends->from)) ||
+               is_known(judging, item[1]);
+    return (judging->is_open[ends->from] && ends->from != ends->to) ||
+           (ends->to != BAT_NONE && has_edge(judging, ends->from, ends->to));
 }
 
-static void judge_record(const struct note_judging *judging, uint32_t record,
-                         struct verdict *verdict)
+static void judge_record(struct note_judging *judging, uint32_t record, struct verdicts *verdicts)
 {
+    const struct bat_output_flow *flow = judging->flow;
     const uint64_t *item = bat_counts_item(&judging->judged->records->branches, record);
     enum bat_yaml_place place = judged_yaml_place(judging->judged->records, record);
-    if (judging->judged->is_yaml && place != BAT_YAML_NOWHERE) {
-        verdict->samples += place == BAT_YAML_SUCCESSOR ? item[4] : 0;
-        verdict->is_stale |= !takes_yaml(judging, item, place);
-    } else if (!judging->judged->is_yaml && judged_is_branch(item)) {
-        verdict->samples += item[4];
-        verdict->is_stale |= item[0] == item[2] && !takes_branch(judging, item);
+    struct ends ends = {bat_block_at(flow->blocks, flow->block_count, item[1]), BAT_NONE};
+    if (item[0] == item[2])
+        ends.to = bat_block_at(flow->blocks, flow->block_count, item[3]);
+    if (place != BAT_YAML_NOWHERE) {
+        verdicts->yaml.samples += place == BAT_YAML_SUCCESSOR ? item[4] : 0;
+        verdicts->yaml.is_stale |= !takes_yaml(judging, item, &ends, place);
+    }
+    if (judged_is_branch(item)) {
+        verdicts->fdata.samples += item[4];
+        verdicts->fdata.is_stale |= item[0] == item[2] && !takes_branch(judging, item, &ends);
     }
 }
 
-enum bat_code judge_by_note(const struct judged_records *judged, struct verdict *verdict,
+enum bat_code judge_by_note(const struct judged_records *judged, const struct bat_output_flow *flow,
+                            struct judge_scratch *scratch, struct verdicts *verdicts,
                             struct bat_error *error)
 {
-    *verdict = (struct verdict){0};
-    struct note_judging judging = {.judged = judged, .error = error};
-    enum bat_code code = read_note(&judging);
+    *verdicts = (struct verdicts){0};
+    struct note_judging judging = {.judged = judged, .flow = flow, .error = error};
+    enum bat_code code = read_note(&judging, scratch);
     for (uint32_t i = judged->first; i < judged->end && !code; i++)
-        judge_record(&judging, i, verdict);
-    verdict->is_given_up = judging.is_given_up;
-    free(judging.edges);
-    free(judging.is_open);
-    free(judging.calls);
-    free(judging.known);
+        judge_record(&judging, i, verdicts);
+    verdicts->is_given_up = judging.is_given_up;
     return code;
 }

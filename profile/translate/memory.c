@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Translates memory samples: the load's address, and the datum that it read (translate_memory.h).
+ * Translates memory samples: the load's address, and the datum that it read (memory.h).
  */
 #include "memory.h"
 

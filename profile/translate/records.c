@@ -19,6 +19,7 @@ void bat_records_free(struct bat_records *records)
         bat_binary_close(records->input);
         free(records->input);
     }
+    bat_map_free(records->own_map);
     free(records->renamed);
     free(records->tables);
     free(records->block_counts);
@@ -32,22 +33,59 @@ void bat_records_free(struct bat_records *records)
     free(records);
 }
 
+static enum bat_code fail_flows(struct bat_error *error)
+{
+    return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for the code of functions");
+}
+
+/* The flows, made at their first use; NULL if there is no memory. */
+static struct bat_output_flows *flows_of(struct bat_records *records)
+{
+    const struct bat_program program = {records->binary_map, records->binary->elf,
+                                        records->functions};
+    if (!records->flows)
+        records->flows = bat_output_flows_new(&program);
+    return records->flows;
+}
+
 enum bat_code bat_records_flow(struct bat_records *records, uint32_t hot,
                                const struct bat_output_flow **flow, struct bat_error *error)
 {
-    if (!records->flows) {
-        const struct bat_program program = {records->binary->map, records->binary->elf,
-                                            records->functions};
-        records->flows = bat_output_flows_new(&program);
-    }
-    if (!records->flows)
-        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for the code of functions");
-    return bat_output_flows_get(records->flows, hot, flow, error);
+    struct bat_output_flows *flows = flows_of(records);
+    return flows ? bat_output_flows_get(flows, hot, flow, error) : fail_flows(error);
+}
+
+bool bat_records_can_lend_flows(struct bat_records *records)
+{
+    struct bat_output_flows *flows = flows_of(records);
+    return flows && bat_output_flows_are_independent(flows);
+}
+
+enum bat_code bat_records_borrow_flow(struct bat_records *records, uint32_t hot,
+                                      const struct bat_output_flow **flow,
+                                      struct bat_output_flow **own, struct bat_error *error)
+{
+    *own = NULL;
+    if (!bat_records_can_lend_flows(records))
+        return bat_records_flow(records, hot, flow, error);
+    *flow = bat_output_flows_known(records->flows, hot);
+    if (!*flow)
+        *flow = *own = bat_output_flow_read(records->flows, hot);
+    return *flow ? BAT_OK : fail_flows(error);
+}
+
+enum bat_code bat_records_read_flows(struct bat_records *records, const uint8_t *wanted,
+                                     struct bat_error *error)
+{
+    struct bat_output_flows *flows = flows_of(records);
+    if (!flows)
+        return fail_flows(error);
+    return bat_output_flows_read_many(flows, wanted, error);
 }
 
 void bat_records_forget_code(struct bat_records *records)
 {
-    bat_uncovered_close(&records->uncovered);
+    bat_tableless_close(&records->tableless);
     bat_output_flows_free(records->flows);
     records->flows = NULL;
 }

@@ -40,6 +40,9 @@ struct bat_records {
     struct bat_binary *binary;
     struct bat_binary *input;  /* binary, if the records own it, without its file; or NULL */
     const struct bat_map *map; /* of tables: binary's, or the BOLTed one's if binary is the input */
+    const struct bat_map
+        *binary_map;         /* binary's; it may have no entries for tables without samples */
+    struct bat_map *own_map; /* that map, if the records own it; or NULL */
     const struct bat_original *original; /* the paired input binary, or NULL */
     const struct bat_elf *symbols_elf;   /* the file with symbols; NULL: the binary's own */
     struct bat_functions *functions;
@@ -54,6 +57,7 @@ struct bat_records {
     enum bat_profile_kind kind;
     struct bat_counts branches; /* from, offset, to, offset: count, mispredictions */
     struct bat_counts samples;  /* name, offset: count */
+    bool has_extern;            /* YAML has entries from outside */
     bool is_parity;             /* perf2bolt's records, not only those that llvm-bolt accepts */
     /* Function, offset: how much of the record from there to the function's own start is
        fall-throughs, not calls of itself. Only needed with is_parity. */
@@ -65,8 +69,13 @@ struct bat_records {
     struct bat_translate_counters counters;
 
     /* The binary's code that was read. It is kept after the translation for bat_records_judge(). */
-    struct bat_uncovered uncovered; /* functions without a table that traces run through */
+    struct bat_tableless tableless; /* functions without a table that traces run through */
     struct bat_output_flows *flows; /* NULL until the first bat_records_flow() */
+
+    /* Of bat_records_judge(), if is_judged. */
+    bool is_judged;
+    struct bat_judgement as_fdata;
+    struct bat_judgement as_yaml;
 };
 
 /* The name of an end, as a C string: without escapes for functions, escaped for extra names. */
@@ -76,12 +85,29 @@ const char *bat_records_name(const struct bat_records *records, uint32_t name, b
 enum bat_code bat_records_flow(struct bat_records *records, uint32_t hot,
                                const struct bat_output_flow **flow, struct bat_error *error);
 
+/*
+ * Read the code of the hot tables for which wanted is not 0, by several threads, before the calls
+ * of bat_records_flow(): they give the same without it.
+ */
+enum bat_code bat_records_read_flows(struct bat_records *records, const uint8_t *wanted,
+                                     struct bat_error *error);
+
+/*
+ * The same for a use that ends soon: code that was not read before is not kept. Then *own is not
+ * NULL, and the caller frees it with bat_output_flow_free(). Threads may call this at the same time
+ * after bat_records_can_lend_flows() has returned true.
+ */
+enum bat_code bat_records_borrow_flow(struct bat_records *records, uint32_t hot,
+                                      const struct bat_output_flow **flow,
+                                      struct bat_output_flow **own, struct bat_error *error);
+bool bat_records_can_lend_flows(struct bat_records *records);
+
 /* Free the code that was read. */
 void bat_records_forget_code(struct bat_records *records);
 
 /*
  * Fill yaml_places. branches must be sorted. Decides by the input's code where that is at hand (for
- * the functions in uncovered), otherwise by the note and the output's code. Time is n log n in the
+ * the functions in tableless), otherwise by the note and the output's code. Time is n log n in the
  * records of functions.
  */
 enum bat_code bat_records_find_places(struct bat_records *records, struct bat_error *error);

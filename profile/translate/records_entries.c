@@ -23,14 +23,14 @@ static bool may_enter(const struct bat_records *records, const uint64_t *item)
            !(records->symbols[(uint32_t)item[2]].flags & BAT_FUNCTION_PLT);
 }
 
-static enum bat_code add_id(struct bat_records *records, struct bat_uncovered *uncovered,
+static enum bat_code add_id(struct bat_records *records, struct bat_tableless *tableless,
                             const uint64_t *item, struct bat_error *error)
 {
     const uint64_t key[2] = {(uint32_t)item[2], item[3]};
     if (bat_counts_find(&records->entry_ids, key))
         return BAT_OK;
     const struct bat_code_blocks *blocks;
-    enum bat_code code = bat_uncovered_blocks(uncovered, (uint32_t)item[2], &blocks, error);
+    enum bat_code code = bat_tableless_blocks(tableless, (uint32_t)item[2], &blocks, error);
     if (code != BAT_OK)
         return code;
     code = bat_counts_add(&records->entry_ids, key, bat_code_entry_id(blocks, item[3]), 0);
@@ -49,17 +49,17 @@ enum bat_code bat_records_find_entries(struct bat_records *records, const struct
         if (may_enter(records, item))
             wanted[(uint32_t)item[2]] = has_any = true;
     }
-    struct bat_uncovered uncovered = {0};
+    struct bat_tableless tableless = {0};
     enum bat_code code = BAT_OK;
     if (has_any)
-        code = bat_uncovered_open(&uncovered, records->binary->elf, symbols, records->functions,
+        code = bat_tableless_open(&tableless, records->binary->elf, symbols, records->functions,
                                   wanted, error);
     free(wanted);
     for (uint32_t i = 0; has_any && i < records->branches.count && code == BAT_OK; i++) {
         const uint64_t *item = bat_counts_item(&records->branches, i);
         if (may_enter(records, item))
-            code = add_id(records, &uncovered, item, error);
+            code = add_id(records, &tableless, item, error);
     }
-    bat_uncovered_close(&uncovered);
+    bat_tableless_close(&tableless);
     return code;
 }

@@ -163,7 +163,7 @@ static enum bat_code check_blocks(struct bat_records *records, uint32_t function
     blocks.count = bat_map_blocks(records->map, table, blocks.noted, capacity);
     enum bat_code code = BAT_OK;
     if (blocks.count < records->map->tables[table].input_block_count)
-        code = bat_uncovered_blocks(&records->uncovered, function, &blocks.code, error);
+        code = bat_tableless_blocks(&records->tableless, function, &blocks.code, error);
     if (code == BAT_OK && blocks.code && blocks.code->count != 0)
         leave_out(records, &blocks, first, end);
     free(blocks.noted);
@@ -208,7 +208,7 @@ static enum bat_code find_unknown_blocks(struct bat_records *records, struct bat
             continue;
         uint32_t function = (uint32_t)word;
         if (is_function(records, word) && records->tables[function] != BAT_NONE &&
-            bat_uncovered_has(&records->uncovered, function))
+            bat_tableless_has(&records->tableless, function))
             code = check_blocks(records, function, i, end, error);
     }
     return code;

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Blocks and graphs of functions without a BAT table, read at their first use (uncovered.h). */
+/* Blocks and graphs of functions without a BAT table, read at their first use (tableless.h). */
 #include "tableless.h"
 
 #include <stdlib.h>
+
+#include "support/parallel.h"
 
 static enum bat_code fail_memory(struct bat_error *error)
 {
     return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for functions without a table");
 }
 
-enum bat_code bat_uncovered_open(struct bat_uncovered *uncovered, const struct bat_elf *elf,
+enum bat_code bat_tableless_open(struct bat_tableless *tableless, const struct bat_elf *elf,
                                  const struct bat_elf *symbols,
                                  const struct bat_functions *functions, const uint8_t *wanted,
                                  struct bat_error *error)
@@ -19,27 +21,27 @@ enum bat_code bat_uncovered_open(struct bat_uncovered *uncovered, const struct b
     uint32_t count = 0;
     for (uint32_t i = 0; i < total; i++)
         count += wanted[i] != 0;
-    uncovered->functions = malloc(((size_t)count + 1) * sizeof(*uncovered->functions));
-    uncovered->graphs = calloc((size_t)count + 1, sizeof(*uncovered->graphs));
-    uncovered->is_read = calloc((size_t)count + 1, 1);
-    if (!uncovered->functions || !uncovered->graphs || !uncovered->is_read)
+    tableless->functions = malloc(((size_t)count + 1) * sizeof(*tableless->functions));
+    tableless->graphs = calloc((size_t)count + 1, sizeof(*tableless->graphs));
+    tableless->is_read = calloc((size_t)count + 1, 1);
+    if (!tableless->functions || !tableless->graphs || !tableless->is_read)
         return fail_memory(error);
     for (uint32_t i = 0; i < total; i++)
         if (wanted[i])
-            uncovered->functions[uncovered->count++] = i;
-    return bat_code_open(elf, symbols, functions, uncovered->functions, uncovered->count,
-                         &uncovered->reader, error);
+            tableless->functions[tableless->count++] = i;
+    return bat_code_open(elf, symbols, functions, tableless->functions, tableless->count,
+                         &tableless->reader, error);
 }
 
-void bat_uncovered_close(struct bat_uncovered *uncovered)
+void bat_tableless_close(struct bat_tableless *tableless)
 {
-    for (uint32_t i = 0; i < uncovered->count; i++)
-        bat_code_graph_free(&uncovered->graphs[i]);
-    bat_code_close(uncovered->reader);
-    free(uncovered->functions);
-    free(uncovered->graphs);
-    free(uncovered->is_read);
-    *uncovered = (struct bat_uncovered){0};
+    for (uint32_t i = 0; i < tableless->count; i++)
+        bat_code_graph_free(&tableless->graphs[i]);
+    bat_code_close(tableless->reader);
+    free(tableless->functions);
+    free(tableless->graphs);
+    free(tableless->is_read);
+    *tableless = (struct bat_tableless){0};
 }
 
 static int compare_numbers(const void *left_pointer, const void *right_pointer)
@@ -50,49 +52,86 @@ static int compare_numbers(const void *left_pointer, const void *right_pointer)
 }
 
 /* The index of a function in the list; BAT_NONE if it is not there. */
-static uint32_t find(const struct bat_uncovered *uncovered, uint32_t function)
+static uint32_t find(const struct bat_tableless *tableless, uint32_t function)
 {
-    const uint32_t *found = uncovered->count == 0
+    const uint32_t *found = tableless->count == 0
                                 ? NULL
-                                : bsearch(&function, uncovered->functions, uncovered->count,
+                                : bsearch(&function, tableless->functions, tableless->count,
                                           sizeof(function), compare_numbers);
-    return found ? (uint32_t)(found - uncovered->functions) : BAT_NONE;
+    return found ? (uint32_t)(found - tableless->functions) : BAT_NONE;
 }
 
-bool bat_uncovered_has(const struct bat_uncovered *uncovered, uint32_t function)
+bool bat_tableless_has(const struct bat_tableless *tableless, uint32_t function)
 {
-    return find(uncovered, function) != BAT_NONE;
+    return find(tableless, function) != BAT_NONE;
 }
 
-static enum bat_code read_function(struct bat_uncovered *uncovered, uint32_t i,
+static enum bat_code read_function(struct bat_tableless *tableless, uint32_t i,
                                    struct bat_error *error)
 {
-    if (uncovered->is_read[i])
+    if (tableless->is_read[i])
         return BAT_OK;
-    uncovered->is_read[i] = 1;
-    uint32_t function = uncovered->functions[i];
-    struct bat_code_graph *graph = &uncovered->graphs[i];
-    if (uncovered->has_graphs)
-        return bat_code_graph(uncovered->reader, function, graph, error);
-    return bat_code_blocks(uncovered->reader, function, &graph->blocks, error);
+    tableless->is_read[i] = 1;
+    uint32_t function = tableless->functions[i];
+    struct bat_code_graph *graph = &tableless->graphs[i];
+    if (tableless->has_graphs)
+        return bat_code_graph(tableless->reader, function, graph, error);
+    return bat_code_blocks(tableless->reader, function, &graph->blocks, error);
 }
 
-enum bat_code bat_uncovered_graph(struct bat_uncovered *uncovered, uint32_t function,
+/* A thread's part of bat_tableless_read_all(). */
+struct reading {
+    struct bat_tableless *tableless;
+    enum bat_code code;
+    struct bat_error error;
+};
+
+static void read_functions(void *context, size_t first, size_t end, unsigned thread)
+{
+    struct reading *reading = (struct reading *)context + thread;
+    for (size_t i = first; i < end && reading->code == BAT_OK; i++)
+        reading->code = read_function(reading->tableless, (uint32_t)i, &reading->error);
+}
+
+/* Functions that a thread reads at a time. */
+#define STRETCH 64u
+
+/* The fewest stretches for which a thread is worth its start. */
+#define STRETCHES_MIN 8u
+
+enum bat_code bat_tableless_read_all(struct bat_tableless *tableless, struct bat_error *error)
+{
+    struct reading readings[BAT_PARALLEL_MAX];
+    unsigned threads = bat_parallel_threads(tableless->count / STRETCH / STRETCHES_MIN);
+    for (unsigned i = 0; i < threads; i++)
+        readings[i] = (struct reading){.tableless = tableless};
+    bat_parallel_run(tableless->count, STRETCH, threads, read_functions, readings);
+    for (unsigned i = 0; i < threads; i++) {
+        if (readings[i].code == BAT_OK)
+            continue;
+        if (error)
+            *error = readings[i].error;
+        return readings[i].code;
+    }
+    return BAT_OK;
+}
+
+enum bat_code bat_tableless_graph(struct bat_tableless *tableless, uint32_t function,
                                   const struct bat_code_graph **graph, struct bat_error *error)
 {
-    uint32_t i = find(uncovered, function);
+    uint32_t i = find(tableless, function);
     if (i == BAT_NONE)
         return bat_fail(error, BAT_ERR_ARGUMENT,
-                        "expected a function that bat_uncovered_open() got");
-    *graph = &uncovered->graphs[i];
-    return read_function(uncovered, i, error);
+                        "expected a function that bat_tableless_open() got");
+    *graph = &tableless->graphs[i];
+    return read_function(tableless, i, error);
 }
 
-enum bat_code bat_uncovered_blocks(struct bat_uncovered *uncovered, uint32_t function,
+enum bat_code bat_tableless_blocks(struct bat_tableless *tableless, uint32_t function,
                                    const struct bat_code_blocks **blocks, struct bat_error *error)
 {
     const struct bat_code_graph *graph = NULL;
-    enum bat_code code = bat_uncovered_graph(uncovered, function, &graph, error);
+    enum bat_code code = bat_tableless_graph(tableless, function, &graph, error);
     *blocks = graph ? &graph->blocks : NULL;
     return code;
 }

@@ -1,13 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * The state of a translation, from samples of a BOLTed binary to records of its input binary, which
- * translate.c and translate_flow.c share. Internal to them.
+ * traces_to_records.c and flow_to_records.c share. Internal to them.
  */
 #ifndef BAT_PROFILE_TRANSLATE_TRANSLATION_H
 #define BAT_PROFILE_TRANSLATE_TRANSLATION_H
 
+#include "binary/sparse_note.h"
 #include "profile/profile.h"
 #include "records.h"
+#include "support/key_sort.h"
+
+/* The functions at the ends of a trace; BAT_NONE for none. */
+struct trace_functions {
+    uint32_t branch;
+    uint32_t from;
+    uint32_t to;
+};
 
 struct translation {
     const struct bat_profile *profile;
@@ -16,7 +25,14 @@ struct translation {
     struct bat_translate_options options;
     struct bat_records *records;
     struct bat_counts_batch batch; /* not yet in records->branches */
-    uint8_t *touched;              /* for each function: it has samples */
+    bool has_names;                /* of the functions */
+
+    /* Of translation_survey(). */
+    struct trace_functions *ends;     /* for each trace */
+    struct bat_sort_key *keys;        /* memory of order */
+    const struct bat_sort_key *order; /* the traces (values) by the start of their run */
+    uint8_t *surveyed;                /* for each function: it may get records */
+    uint8_t *touched;                 /* for each function: it has samples */
     struct bat_error *error;
 };
 
@@ -33,11 +49,12 @@ struct trace {
     uint64_t to;
     uint64_t count;
     uint64_t mispredictions;
+    struct trace_functions in;
 };
 
 static inline const struct bat_map *translation_map(const struct translation *translation)
 {
-    return translation->records->binary->map;
+    return translation->records->binary_map;
 }
 
 static inline uint32_t translation_function(const struct translation *translation, uint64_t address)
@@ -51,6 +68,21 @@ uint32_t translation_parent(const struct translation *translation, uint32_t func
 /* Translate an address to the input by the note alone (BAT.md 8.1). */
 struct place translation_place(const struct translation *translation, uint64_t address,
                                bool is_branch_source);
+
+/* The same for an address whose function is known. */
+struct place translation_place_in(const struct translation *translation, uint32_t function,
+                                  uint64_t address, bool is_branch_source);
+
+/*
+ * Look up the functions of all samples, name them, decode the entries of their tables in *sparse
+ * (of all tables, if is_renamed), and read their code. If records may be of other functions, too,
+ * all tables are decoded, and translation_name() is left to the caller (see has_names).
+ */
+enum bat_code translation_survey(struct translation *translation, struct bat_sparse_map *sparse,
+                                 bool is_renamed);
+
+/* Name the functions for which wanted is not 0 (NULL: all). To be called once. */
+enum bat_code translation_name(struct translation *translation, const uint8_t *wanted);
 
 /* Count a function as one with samples, and `count` of them if it has no table. */
 void translation_touch(struct translation *translation, uint32_t function, uint64_t count);

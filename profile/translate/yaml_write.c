@@ -7,6 +7,7 @@
 #include "records.h"
 #include "support/key_sort.h"
 #include "support/text_writer.h"
+#include "yaml_order.h"
 #include "yaml_string.h"
 
 /* One block of the function that is being written. */
@@ -18,12 +19,25 @@ struct yaml_block {
     uint32_t count;
 };
 
+/* The records of one function, as a source and as a target. */
+struct function_records {
+    uint32_t function;
+    uint32_t first; /* indices in records->branches: first to end - 1 */
+    uint32_t end;
+    uint32_t first_entry; /* indices in writer->entries */
+    uint32_t end_entry;
+};
+
 struct yaml_writer {
     struct bat_text_writer text;
     const struct bat_records *records;
     const struct bat_map *map;
     uint32_t *entries; /* records into another function, or to their own start; by target */
     uint32_t entry_count;
+    struct function_records *functions; /* that records name */
+    uint32_t function_count;
+    uint32_t *numbers; /* for each function its number in the file */
+    uint32_t *calls;   /* of the block that is written */
     struct bat_block *blocks;
     struct yaml_block *yaml_blocks;
     uint32_t block_capacity;
@@ -102,15 +116,6 @@ static enum bat_code sort_entries(struct yaml_writer *writer)
 
 /* --- One function ------------------------------------------------------------------------- */
 
-/* The records of one function, as a source and as a target. */
-struct function_records {
-    uint32_t function;
-    uint32_t first; /* indices in records->branches: first to end - 1 */
-    uint32_t end;
-    uint32_t first_entry; /* indices in writer->entries */
-    uint32_t end_entry;
-};
-
 static uint64_t executions(const struct yaml_writer *writer, const struct function_records *ranges)
 {
     uint64_t count = 0;
@@ -118,6 +123,19 @@ static uint64_t executions(const struct yaml_writer *writer, const struct functi
         const uint64_t *item = record(writer, writer->entries[i]);
         if (item[3] == 0)
             count += entry_count(writer, item);
+    }
+    return count;
+}
+
+/* The executions that began outside of all functions. */
+static uint64_t extern_executions(const struct yaml_writer *writer,
+                                  const struct function_records *ranges)
+{
+    uint64_t count = 0;
+    for (uint32_t i = ranges->first_entry; i < ranges->end_entry; i++) {
+        const uint64_t *item = record(writer, writer->entries[i]);
+        if (item[3] == 0 && item[0] >> 32 == BAT_KIND_UNKNOWN)
+            count += item[4];
     }
     return count;
 }
@@ -140,7 +158,7 @@ static void write_hash(struct bat_text_writer *text, const char *before, uint64_
 /* The number of a function in the file; 0 for an unknown one. */
 static uint32_t function_id(const struct yaml_writer *writer, uint64_t word)
 {
-    return is_function(writer, word) ? (uint32_t)word + 1 : 0;
+    return is_function(writer, word) ? writer->numbers[(uint32_t)word] : 0;
 }
 
 static void write_function_head(struct yaml_writer *writer, const struct function_records *ranges,
@@ -149,9 +167,12 @@ static void write_function_head(struct yaml_writer *writer, const struct functio
     struct bat_text_writer *text = &writer->text;
     bat_text_string(text, "  - name:            ");
     bat_yaml_string(text, writer->records->symbols[ranges->function].name);
-    write_number(text, "\n    fid:             ", ranges->function + 1u);
+    write_number(text, "\n    fid:             ", writer->numbers[ranges->function]);
     write_hash(text, "\n    hash:            ", hash);
     write_number(text, "\n    exec:            ", executions(writer, ranges));
+    uint64_t from_outside = writer->records->has_extern ? extern_executions(writer, ranges) : 0;
+    if (from_outside != 0)
+        write_number(text, "\n    extern:          ", from_outside);
     write_number(text, "\n    nblocks:         ", block_count);
     bat_text_string(text, "\n");
 }
@@ -191,29 +212,35 @@ static void write_successors(struct yaml_writer *writer, const struct yaml_block
         bat_text_string(text, " ]\n");
 }
 
+static void write_call(struct yaml_writer *writer, const uint64_t *item, uint64_t block_offset)
+{
+    struct bat_text_writer *text = &writer->text;
+    write_hash(text, "{ off: ", item[1] - block_offset);
+    write_number(text, ", fid: ", function_id(writer, item[2]));
+    uint32_t discriminator = call_discriminator(writer, item);
+    if (discriminator != 0)
+        write_number(text, ", disc: ", discriminator);
+    write_number(text, ", cnt: ", item[4]);
+    if (item[5] != 0)
+        write_number(text, ", mis: ", item[5]);
+    bat_text_string(text, " }");
+}
+
 static void write_calls(struct yaml_writer *writer, const struct yaml_block *block,
                         uint64_t block_offset)
 {
-    struct bat_text_writer *text = &writer->text;
-    const char *separator = "        calls:           [ ";
-    for (uint32_t i = block->first; i < block->first + block->count; i++) {
-        const uint64_t *item = record(writer, i);
-        if (place_of(writer, i) != BAT_YAML_CALL)
-            continue;
-        bat_text_string(text, separator);
-        write_hash(text, "{ off: ", item[1] - block_offset);
-        write_number(text, ", fid: ", function_id(writer, item[2]));
-        uint32_t discriminator = call_discriminator(writer, item);
-        if (discriminator != 0)
-            write_number(text, ", disc: ", discriminator);
-        write_number(text, ", cnt: ", item[4]);
-        if (item[5] != 0)
-            write_number(text, ", mis: ", item[5]);
-        bat_text_string(text, " }");
-        separator = ", ";
+    uint32_t count = 0;
+    for (uint32_t i = block->first; i < block->first + block->count; i++)
+        if (place_of(writer, i) == BAT_YAML_CALL)
+            writer->calls[count++] = i;
+    if (count == 0)
+        return;
+    bat_yaml_sort_calls(writer->records, writer->calls, count);
+    for (uint32_t i = 0; i < count; i++) {
+        bat_text_string(&writer->text, i ? ", " : "        calls:           [ ");
+        write_call(writer, record(writer, writer->calls[i]), block_offset);
     }
-    if (separator[0] == ',')
-        bat_text_string(text, " ]\n");
+    bat_text_string(&writer->text, " ]\n");
 }
 
 /* True if the block was entered, or a record from it has a count. */
@@ -231,12 +258,13 @@ static void write_block(struct yaml_writer *writer, uint32_t block, uint32_t blo
     const struct yaml_block *yaml = &writer->yaml_blocks[block];
     write_number(text, "      - bid:             ", yaml->index);
     bat_text_string(text, "\n        insns:           0");
-    write_hash(text, "\n        hash:            ", yaml->hash);
+    if (yaml->hash != 0)
+        write_hash(text, "\n        hash:            ", yaml->hash);
     if (yaml->exec != 0)
         write_number(text, "\n        exec:            ", yaml->exec);
     bat_text_string(text, "\n");
-    write_successors(writer, yaml, block_count);
     write_calls(writer, yaml, writer->blocks[block].input_offset);
+    write_successors(writer, yaml, block_count);
 }
 
 /* Read the function's blocks into writer->blocks; *count may be 0. */
@@ -309,17 +337,34 @@ static enum bat_code write_function(struct yaml_writer *writer,
         is_first = false;
         write_block(writer, i, count);
     }
-    if (is_first)
-        bat_text_string(&writer->text, "    blocks:          []\n");
     return BAT_OK;
 }
 
 /* --- The file ----------------------------------------------------------------------------- */
 
-/* Write the functions that records name: either those with a table, or those without. */
-static enum bat_code write_functions(struct yaml_writer *writer, bool with_table)
+static int compare_functions(const void *left_pointer, const void *right_pointer, void *context)
+{
+    const struct function_records *left = left_pointer;
+    const struct function_records *right = right_pointer;
+    const struct bat_records *records = context;
+    bool has_table[2] = {records->tables[left->function] != BAT_NONE,
+                         records->tables[right->function] != BAT_NONE};
+    if (has_table[0] != has_table[1])
+        return has_table[0] - has_table[1];
+    if (has_table[0])
+        return bat_yaml_compare_functions(records, left->function, right->function);
+    return (left->function > right->function) - (left->function < right->function);
+}
+
+/* List the functions that records name: those without a table by address, then by name. */
+static enum bat_code list_functions(struct yaml_writer *writer)
 {
     const struct bat_records *records = writer->records;
+    writer->functions = malloc(((size_t)records->function_count + 1) * sizeof(*writer->functions));
+    writer->numbers = bat_yaml_numbers(records);
+    writer->calls = malloc(((size_t)records->branches.count + 1) * sizeof(*writer->calls));
+    if (!writer->functions || !writer->numbers || !writer->calls)
+        return fail_memory(writer->error);
     uint32_t next = 0;
     uint32_t next_entry = 0;
     for (uint32_t i = 0; i < records->function_count; i++) {
@@ -336,33 +381,33 @@ static enum bat_code write_functions(struct yaml_writer *writer, bool with_table
                record(writer, writer->entries[next_entry])[2] == word)
             next_entry++;
         ranges.end_entry = next_entry;
-        bool is_named = ranges.first != ranges.end || ranges.first_entry != ranges.end_entry;
-        if (!is_named || (records->tables[i] != BAT_NONE) != with_table)
-            continue;
-        enum bat_code code = write_function(writer, &ranges);
-        if (code != BAT_OK)
-            return code;
+        if (ranges.first != ranges.end || ranges.first_entry != ranges.end_entry)
+            writer->functions[writer->function_count++] = ranges;
     }
+    if (writer->function_count > 1)
+        qsort_r(writer->functions, writer->function_count, sizeof(*writer->functions),
+                compare_functions, (void *)records);
     return BAT_OK;
 }
+
+/* The longest build-id that is written; real ones have 20 bytes. */
+#define BUILD_ID_MAX 256u
 
 static void write_build_id(struct bat_text_writer *text, struct bat_elf *elf)
 {
     size_t size;
     const uint8_t *id = bat_elf_build_id(elf, &size);
-    if (!id || size > 256) {
+    if (!id || size > BUILD_ID_MAX) {
         bat_text_string(text, "'<unknown>'");
         return;
     }
-    /* In quotes, because an id of decimal digits alone would be a number. */
-    char *at = bat_text_room(text, 2 * size + 2);
-    *at++ = '\'';
+    char hex[2 * BUILD_ID_MAX + 1];
     for (size_t i = 0; i < size; i++) {
-        *at++ = "0123456789abcdef"[id[i] >> 4];
-        *at++ = "0123456789abcdef"[id[i] & 15];
+        hex[2 * i] = "0123456789abcdef"[id[i] >> 4];
+        hex[2 * i + 1] = "0123456789abcdef"[id[i] & 15];
     }
-    *at++ = '\'';
-    bat_text_end(text, at);
+    hex[2 * size] = '\0';
+    bat_yaml_string(text, hex);
 }
 
 /* Write all events as one string, separated by commas. */
@@ -397,7 +442,9 @@ static enum bat_code write_header(struct yaml_writer *writer)
     bat_text_string(text, records->kind == BAT_PROFILE_BRANCHES
                               ? "\n  profile-flags:   [ lbr ]"
                               : "\n  profile-flags:   [ sample ]");
-    bat_text_string(text, "\n  profile-origin:  battranslate\n  profile-events:  ");
+    bat_text_string(text, records->is_parity ? "\n  profile-origin:  perf data aggregator"
+                                             : "\n  profile-origin:  battranslate");
+    bat_text_string(text, "\n  profile-events:  ");
     enum bat_code code = write_events(writer);
     bat_text_string(text, "\n  dfs-order:       false\n  hash-func:       xxh3\n");
     return code;
@@ -414,13 +461,14 @@ static enum bat_code write_file(struct yaml_writer *writer)
         return BAT_OK;
     }
     code = sort_entries(writer);
+    if (code == BAT_OK)
+        code = list_functions(writer);
     if (code != BAT_OK)
         return code;
     bat_text_string(&writer->text,
-                    bat_records_count(writer->records) ? "functions:\n" : "functions:       []\n");
-    code = write_functions(writer, false);
-    if (code == BAT_OK)
-        code = write_functions(writer, true);
+                    writer->function_count ? "functions:\n" : "functions:       []\n");
+    for (uint32_t i = 0; i < writer->function_count && code == BAT_OK; i++)
+        code = write_function(writer, &writer->functions[i]);
     bat_text_string(&writer->text, "...\n");
     return code;
 }
@@ -449,6 +497,9 @@ enum bat_code bat_records_write_yaml(const struct bat_records *records, struct b
         return code;
     code = bat_text_finish(&writer.text, write_file(&writer));
     free(writer.entries);
+    free(writer.functions);
+    free(writer.numbers);
+    free(writer.calls);
     free(writer.blocks);
     free(writer.yaml_blocks);
     return code;

@@ -67,6 +67,7 @@ PROGRAMS = {
     "exceptions": (["exceptions.cc"], "g++", ["100"]),
     "samename": (["samename_main.c"] + [f"samename.c:{i}" for i in range(8)], "gcc", ["300"]),
     "folded": (["folded.c"], "gcc", ["200"]),
+    "promoted": (["promoted.c", "promoted.S"], "gcc", ["600"]),
 }
 
 ORDER = ["-reorder-blocks=ext-tsp", "-reorder-functions=hfsort"]
@@ -101,6 +102,7 @@ PASSES = {
 VARIANTS.update({name: PROFILE2 + options for name, options in PASSES.items()})
 VARIANTS["passes"] = PROFILE2 + [o for n in PASSES if n != "jticp" for o in PASSES[n]]
 VARIANTS["passesicf"] = VARIANTS["passes"] + ["-icf"]
+VARIANTS["passesall"] = VARIANTS["passes"] + ["-split-strategy=all"]
 VARIANTS["cpython"] = [
     "-reorder-blocks=ext-tsp", "-reorder-functions=cdsort", "-split-functions", "-icf=1",
     "-inline-all", "-split-eh", "-peepholes=none", "-jump-tables=aggressive", "-inline-ap",
@@ -142,6 +144,8 @@ PASSES_MATRIX = [
     ("small", ["pie", "aarch64"], ["passes"], [22]),
     ("folded", ["fixed", "aarch64"], ["icf"], [22]),
     ("folded", ["fixed"], ["cpython"], [22]),
+    ("promoted", ["fixed"], ["passesall"], [22]),
+    ("promoted", ["pie"], ["cpython"], [22]),
 ]
 
 # Notes of version 1. They are not among names() either, but legacy().

@@ -13,6 +13,8 @@ no code with decoder/ and encoder/.
 
 import struct
 
+from leb128 import sleb, uleb
+
 TOP_BIT = 0x80000000
 
 
@@ -89,62 +91,41 @@ def write_version_1(note):
 # --- Version 2 ----------------------------------------------------------------------------------
 
 
-def unsigned(value):
-    """ULEB128, modulo 2^64."""
-    value &= (1 << 64) - 1
-    out = bytearray()
-    while value > 0x7f:
-        out.append(value & 0x7f | 0x80)
-        value >>= 7
-    out.append(value)
-    return bytes(out)
-
-
-def signed(value):
-    """SLEB128."""
-    out = bytearray()
-    while not -0x40 <= value < 0x40:
-        out.append(value & 0x7f | 0x80)
-        value >>= 7
-    out.append(value & 0x7f)
-    return bytes(out)
-
-
 def _prefix(entries):
     """(how many entries are equal on both sides, the bytes that say so)."""
     count = 0
     while count < len(entries) and entries[count][0] == entries[count][1]:
         count += 1
     bits = sum(1 << i for i in range(count) if entries[i][2])
-    return count, unsigned(count) + bits.to_bytes((count + 7) // 8, "little")
+    return count, uleb(count) + bits.to_bytes((count + 7) // 8, "little")
 
 
 def write_version_2(note, prefixes=False, indices=None):
     """The section that BOLT 18 writes. indices: hot indices other than BOLT 18's, by fragment."""
     out, running = bytearray(), 0
     for addresses, is_hot in ((note.hot(), True), (note.cold(), False)):
-        out += unsigned(len(addresses))
+        out += uleb(len(addresses))
         last_index = 0
         for i, address in enumerate(addresses):
             entries = note.tables[address]
-            out += unsigned(address - running)
+            out += uleb(address - running)
             running = address
             if not is_hot:
                 index = i if indices is None else indices[address]
-                out += unsigned(index - last_index)
+                out += uleb(index - last_index)
                 last_index = index
-            out += unsigned(len(entries))
+            out += uleb(len(entries))
             equal = 0
             if prefixes and is_hot:
                 equal, said = _prefix(entries)
                 out += said
             last = 0
             for j, (output, value, branch) in enumerate(entries):
-                out += unsigned(address + output - running)
+                out += uleb(address + output - running)
                 running = address + output
                 side = value << 1 | branch
                 if j >= equal:
-                    out += signed(side - last)
+                    out += sleb(side - last)
                 last = side
     return container(bytes(out))
 

@@ -266,6 +266,7 @@ class DumpAll(Scratch):
         fixture = fixtures.get(SQLITE)
         expected = dump_text(tables_of(SQLITE)).encode()
         self.assertSameText(self.fine("--dump-all", fixture.note), expected)
+        self.assertSameText(self.fine("-dump-all", fixture.note), expected)  # as LLVM's tools spell it
         note = pathlib.Path(fixture.note).read_bytes()
         self.assertSameText(self.fine("--dump-all", "-", input=note), expected)
 

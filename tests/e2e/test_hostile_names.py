@@ -322,7 +322,7 @@ class HostilePaths(unittest.TestCase):
         if not has_branches:
             self.assertEqual(written["fdata"].splitlines()[0], b"no_lbr " + escaped)
         self.assertIn(rb"""
-  profile-events:  "cyc\x1b[1m\x0a: '\x9b\\x9bles"
+  profile-events:  "cyc\e[1m\n: '\x9B\\x9bles"
 """, written["yaml"])
         done = subprocess.run(["llvm-bolt-22", debug_programs.get("sqlite-fixed").input, "-data",
                                out["yaml"], "-o", self.folder / "again"], stdout=subprocess.PIPE,

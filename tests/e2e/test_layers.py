@@ -52,6 +52,13 @@ class Layers(unittest.TestCase):
                                      "low/b.c": '#include "a.h"\n', "low/b.h": ""}),
                          ["these include each other: low/a, low/b"])
 
+    def test_missing(self):
+        """A comment names files that are there, by their path or name, or an example."""
+        self.assertEqual(self.wrong({"low/a.c": "/* See high/c.h, c.h and f/file.c. */\n",
+                                     "high/c.h": "/* gone.c and\n * low/c.h */\n"}),
+                         ["high/c.h: a comment names gone.c, which is not there",
+                          "high/c.h: a comment names low/c.h, which is not there"])
+
     def test_nothing_to_look_at(self):
         """A table without rooms, or rooms without files, are not fine."""
         with self.assertRaises(ValueError):

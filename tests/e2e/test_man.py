@@ -20,6 +20,12 @@ BIN = pathlib.Path(os.environ["BATKIT_BIN"])
 PAGES = sorted((pathlib.Path(__file__).resolve().parents[2] / "man").glob("*.1"))
 
 
+def items(page):
+    """The lines that describe the tool's own options; tables of other tools' options are left out."""
+    text = page.read_text(encoding="utf-8").split("\n.Sh OPTIONS OF ")[0]
+    return "\n".join(re.findall(r"^\.It (.*)$", text, re.M))
+
+
 def examples(page):
     """The commands under EXAMPLES; a backslash at the end of a line continues it."""
     text = page.read_text(encoding="utf-8").split("\n.Sh EXAMPLES\n")[1].split("\n.Sh ")[0]
@@ -33,9 +39,7 @@ class Pages(unittest.TestCase):
         self.assertTrue(PAGES)
         for page in PAGES:
             with self.subTest(page.stem):
-                text = page.read_text(encoding="utf-8")
-                items = "\n".join(re.findall(r"^\.It (.*)$", text, re.M))
-                documented = set(re.findall(r"Fl Fl ([a-z][a-z-]*)", items))
+                documented = set(re.findall(r"Fl Fl ([a-z][a-z-]*)", items(page)))
                 shown = subprocess.run([BIN / page.stem, "--help"], stdout=subprocess.PIPE,
                                        check=True, text=True).stdout
                 offered = set(re.findall(r"^ .{1,5}--([a-z][a-z-]*)", shown, re.M))
@@ -47,8 +51,7 @@ class Pages(unittest.TestCase):
             with self.subTest(page.stem):
                 text = page.read_text(encoding="utf-8")
                 synopsis = text.split("\n.Sh SYNOPSIS\n")[1].split("\n.Sh ")[0]
-                items = "\n".join(re.findall(r"^\.It (.*)$", text, re.M))
-                long_options = set(re.findall(r"Fl Fl ([a-z][a-z-]*)", items))
+                long_options = set(re.findall(r"Fl Fl ([a-z][a-z-]*)", items(page)))
                 for name in long_options - {"help", "usage", "version", "output", "quiet"}:
                     self.assertIn(f"Fl Fl {name}", synopsis)
 

@@ -156,11 +156,29 @@ class Texts(PerfScript):
         path = self.write("perf.data", scene.session.file(build_ids=scene.build_ids()))
         text = Text(path)
         whole = self.write("text", text.main + text.task + text.mmap)
-        for options in ((), ("--pid=101",), ("--pid=200",)):
+        found = {}
+        for options in ((), ("--pid=101",), ("--pid=200",), ("--max-samples=90",)):
             with self.subTest(options=options):
-                theirs = self.check(scene, path, *options)
-                self.assertEqual(theirs[0], self.translate(scene.fixture.bolted, whole,
-                                                           *options)[0])
+                theirs = self.check(scene, path, *options)[0]
+                for profile in (whole, path):
+                    self.assertEqual(theirs, self.translate(scene.fixture.bolted, profile,
+                                                            *options)[0])
+                found[options] = theirs
+        self.assertLess(len(found["--max-samples=90",][1]), len(found[()][1]))
+        self.check_several(scene.fixture.bolted, (whole, path),
+                           found["--pid=101",][1], found["--pid=200",][1])
+
+    def check_several(self, binary, profiles, one, other):
+        """A list of processes gives the records of each, added up."""
+        expected = dict(one)
+        for record, counts in other.items():
+            expected[record] = tuple(map(sum, zip(counts, one.get(record, (0, 0)))))
+        for profile in profiles:
+            for option in ("--pid=101,200", "--pid=7,200,101,200"):
+                self.assertEqual(expected, self.translate(binary, profile, option)[0][1])
+        done = toolbox.run("battranslate", binary, "-p", profiles[0], "-o", "x", "--pid=101,")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("expected numbers of processes, found \"101,\"", done.stderr)
 
     def test_basic_samples(self):
         for name in ("small-fixed-nosplit-22", "small-pie-nosplit-22"):
@@ -360,6 +378,28 @@ class Run(PerfScript):
                      "-o", self.folder / "our.fdata", "-q", *options], input=data, check=True)
                 self.assertEqual(done.returncode, 0)
                 self.assertEqual(direct[0], bolt_profiles.read_fdata(self.folder / "our.fdata"))
+
+    def test_written(self):
+        """--format=perfscript: what perf prints, in perf2bolt's order, gives the profile of perf.data."""
+        scene, path = self.scene(PIE)
+        binary, written = scene.fixture.bolted, self.folder / "written"
+        for options, parts in ((("--ba",), {"basic": True}), ((), {}), (("--itrace=i1usl32",), {})):
+            toolbox.fine("battranslate", binary, "-p", path, "-o", written,
+                         "--profile-format=perfscript", *options)
+            expected = Text(path, **parts).sectioned()
+            if "--itrace=i1usl32" in options:
+                expected = expected.replace("MEM=0;", "      ")
+            self.assertEqual(expected, written.read_text("utf-8"))
+        self.assertEqual(self.translate(binary, path), self.translate(binary, written))
+        self.fails("found none", path, "--format=perfscript",
+                   env=dict(os.environ, PATH=str(self.folder)))
+        self.fails("exit status", self.write("short", path.read_bytes()[:500]),
+                   "--format=perfscript")
+        for profiles in (("-p", path, "-p", path), ("-p", "-")):
+            done = toolbox.run("battranslate", binary, *profiles, "-o", self.folder / "failed",
+                               "--format=perfscript")
+            self.assertEqual(done.returncode, 2)
+            self.assertIn("expected one file of perf.data", done.stderr)
 
     def fails(self, message, path, *options, **more):
         """battranslate fails with this sentence and leaves no file."""

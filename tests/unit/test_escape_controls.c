@@ -23,14 +23,14 @@ static const struct {
     const char *yaml;
 } cases[] = {
     {"", "", "''"},
-    {"plain name", "plain name", "'plain name'"},
+    {"plain name", "plain name", "plain name"},
     {"it's", "it's", "'it''s'"},
-    {"\x1b[1m\n", "\\x1b[1m\\x0a", "\"\\x1b[1m\\x0a\""},
-    {"\x7f\x1f ", "\\x7f\\x1f ", "\"\\x7f\\x1f \""},
-    {"\t\"\\", "\\x09\"\\", "\"\\x09\\\"\\\\\""},
+    {"\x1b[1m\n", "\\x1b[1m\\x0a", "\"\\e[1m\\n\""},
+    {"\x7f\x1f ", "\\x7f\\x1f ", "\"\\x7F\\x1F \""},
+    {"\t\"\\", "\\x09\"\\", "'\t\"\\'"},
     /* C1 as UTF-8, and its neighbours U+00A0 and U+07FF. */
     {"\xc2\x80\xc2\x9f\xc2\xa0\xdf\xbf", "\\xc2\\x80\\xc2\\x9f\xc2\xa0\xdf\xbf",
-     "\"\\x80\\x9f\xc2\xa0\xdf\xbf\""},
+     "\"\\x80\\x9F\\_\xdf\xbf\""},
     /* C1 as bytes; other bytes that are not UTF-8 stay. */
     {"\x80\x9f\xa0\xff", "\\x80\\x9f\xa0\xff", "\"\\\\x80\\\\x9f\\\\xa0\\\\xff\""},
     /* Overlong, surrogate, beyond U+10FFFF, cut off. */
@@ -41,10 +41,10 @@ static const struct {
     {"\xe2\x82", "\xe2\\x82", "\"\\\\xe2\\\\x82\""},
     /* Characters whose later bytes look like C1. */
     {"\xc4\x9b\xe2\x82\xac\xf0\x9f\x98\x80", "\xc4\x9b\xe2\x82\xac\xf0\x9f\x98\x80",
-     "'\xc4\x9b\xe2\x82\xac\xf0\x9f\x98\x80'"},
+     "\"\xc4\x9b\xe2\x82\xac\xf0\x9f\x98\x80\""},
     /* U+FEFF and U+FFFE need escapes in YAML, U+FFFD does not. */
-    {"\xef\xbb\xbf\xef\xbf\xbe", "\xef\xbb\xbf\xef\xbf\xbe", "\"\\ufeff\\ufffe\""},
-    {"\xef\xbf\xbd", "\xef\xbf\xbd", "'\xef\xbf\xbd'"},
+    {"\xef\xbb\xbf\xef\xbf\xbe", "\xef\xbb\xbf\xef\xbf\xbe", "\"\\uFEFF\\uFFFE\""},
+    {"\xef\xbf\xbd", "\xef\xbf\xbd", "\"\xef\xbf\xbd\""},
 };
 
 #define CASES (sizeof(cases) / sizeof(cases[0]))
@@ -157,6 +157,64 @@ static void test_yaml(void **state)
     }
 }
 
+/* Strings in LLVM's spelling, as merge-fdata-22 writes names of functions. */
+static void test_yaml_quotes(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        const char *yaml;
+    } names[] = {
+        {"main", "main"},
+        {"", "''"},
+        {"a b", "a b"},
+        {" a", "' a'"},
+        {"null", "'null'"},
+        {"~", "'~'"},
+        {"true", "'true'"},
+        {"yes", "yes"},
+        {"123", "'123'"},
+        {"-5", "'-5'"},
+        {"+", "'+'"},
+        {"-", "'-'"},
+        {".5", "'.5'"},
+        {"1e5", "'1e5'"},
+        {"1e", "1e"},
+        {"e5", "e5"},
+        {"0x1F", "'0x1F'"},
+        {"0x", "0x"},
+        {"0o17", "'0o17'"},
+        {"0o8", "0o8"},
+        {".inf", "'.inf'"},
+        {".nan", "'.nan'"},
+        {"1.2.3", "1.2.3"},
+        {"a/b", "'a/b'"},
+        {"a@PLT", "'a@PLT'"},
+        {"a'b", "'a''b'"},
+        {"a$b", "'a$b'"},
+        {"_Z1fv", "_Z1fv"},
+        {"a^b", "a^b"},
+        {"a,b", "a,b"},
+        {"[a]", "'[a]'"},
+        {"12e", "12e"},
+        {"1.e5", "'1.e5'"},
+        {".", "."},
+        {"...", "..."},
+        {"1E-", "1E-"},
+        {"a\012b", "\"a\\nb\""},
+        {"a\015b", "\"a\\rb\""},
+        {"a\007b", "\"a\\ab\""},
+        {"a\302\205b", "\"a\\Nb\""},
+        {"a\342\200\250b", "\"a\\Lb\""},
+        {"\303\251", "\"\303\251\""},
+    };
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        char *text = written(bat_yaml_string, names[i].text);
+        assert_string_equal(text, names[i].yaml);
+        free(text);
+    }
+}
+
 /* Strings longer than the writer's buffer: no character is cut in two. */
 static void test_long_strings(void **state)
 {
@@ -189,9 +247,10 @@ static void test_long_strings(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_text),     cmocka_unit_test(test_ends),
-        cmocka_unit_test(test_messages), cmocka_unit_test(test_names),
-        cmocka_unit_test(test_yaml),     cmocka_unit_test(test_long_strings),
+        cmocka_unit_test(test_text),         cmocka_unit_test(test_ends),
+        cmocka_unit_test(test_messages),     cmocka_unit_test(test_names),
+        cmocka_unit_test(test_yaml),         cmocka_unit_test(test_yaml_quotes),
+        cmocka_unit_test(test_long_strings),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * profile/line_blocks.c and read.c: whole lines from files and pipes, in stretches; which form a
- * file has; large files by several threads, and the line numbers of their errors.
+ * profile/line_blocks.c and read_profile.c: whole lines from files and pipes, in stretches; which
+ * form a file has; large files by several threads, and the line numbers of their errors.
  */
 #include <errno.h>
 #include <fcntl.h>

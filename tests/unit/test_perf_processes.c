@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* profile/perf/history_collect.c and its like: which processes have the binary, when, and where. */
+/* profile/perf/processes_collect.c and its like: which processes have the binary, when, and where.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,7 +10,7 @@
 #include <cmocka.h>
 
 #include "perf_bytes.h"
-#include "profile/perf/history.h"
+#include "profile/perf/processes.h"
 #include "profile/profile.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -43,7 +44,7 @@ static struct scene open_scene(bool is_fixed)
 static void start(struct scene *scene)
 {
     perf_processes_free(&scene->processes);
-    perf_processes_init(&scene->processes, &scene->binary);
+    perf_processes_init(&scene->processes, &scene->binary, 1);
 }
 
 static void close_scene(struct scene *scene)
@@ -102,7 +103,7 @@ static void finish(struct scene *scene)
 static uint64_t bias_at(const struct scene *scene, uint32_t process, uint64_t time)
 {
     const struct perf_span *span =
-        perf_processes_find(&scene->processes, process, (struct perf_moment){time, UINT64_MAX});
+        perf_processes_find(&scene->processes, 0, process, (struct perf_moment){time, UINT64_MAX});
     return span ? span->biases[0] : NOWHERE;
 }
 
@@ -117,7 +118,7 @@ static void test_from_a_mapping_on(void **state)
     map(&scene, 7, 100, 0x1000);
     map(&scene, 8, 0, 0x5000);
     finish(&scene);
-    assert_int_equal(perf_processes_count(&scene.processes), 2);
+    assert_int_equal(perf_processes_count(&scene.processes, 0), 2);
     assert_int_equal(bias_at(&scene, 7, 99), NOWHERE);
     assert_int_equal(bias_at(&scene, 7, 100), 0x1000);
     assert_int_equal(bias_at(&scene, 7, 5000), 0x1000);
@@ -194,11 +195,11 @@ static void test_several_places(void **state)
     map(&scene, 7, 2000, 0x10000000 * UINT64_C(4));
     finish(&scene);
     const struct perf_span *span =
-        perf_processes_find(&scene.processes, 7, (struct perf_moment){200, UINT64_MAX});
+        perf_processes_find(&scene.processes, 0, 7, (struct perf_moment){200, UINT64_MAX});
     assert_int_equal(span->bias_count, 2);
     assert_int_equal(span->biases[0], 0x20000000);
     assert_int_equal(span->biases[1], 0x10000000);
-    span = perf_processes_find(&scene.processes, 7, (struct perf_moment){3000, UINT64_MAX});
+    span = perf_processes_find(&scene.processes, 0, 7, (struct perf_moment){3000, UINT64_MAX});
     assert_int_equal(span->bias_count, PERF_BIASES_MAX);
     assert_int_equal(span->biases[0], 0x40000000);
     assert_int_equal(span->biases[1], 0x60000000);
@@ -235,8 +236,8 @@ static void test_without_times(void **state)
     struct bat_error error;
     assert_int_equal(perf_processes_finish(&scene.processes, false, NULL, &error), BAT_OK);
     const struct perf_moment first = {0, 0};
-    assert_non_null(perf_processes_find(&scene.processes, 7, first));
-    assert_int_equal(perf_processes_find(&scene.processes, 8, first)->biases[0], 0x8000);
+    assert_non_null(perf_processes_find(&scene.processes, 0, 7, first));
+    assert_int_equal(perf_processes_find(&scene.processes, 0, 8, first)->biases[0], 0x8000);
     assert_int_equal(bias_at(&scene, 8, 0), 0x8000);
     assert_int_equal(bias_at(&scene, 9, 0), NOWHERE);
     close_scene(&scene);
@@ -396,14 +397,27 @@ static void test_one_process(void **state)
 {
     (void)state;
     struct scene scene = open_scene(true);
-    const uint32_t wanted = 8;
+    const struct bat_read_options wanted = {
+        .size = sizeof(wanted), .has_process = true, .process = 8};
+    const int32_t numbers[] = {9, 7, 8, 7};
+    const struct bat_read_options several = {
+        .size = sizeof(several), .processes = numbers, .process_count = 4};
     start(&scene);
     map(&scene, 7, 100, 0);
     map(&scene, 8, 100, 0);
     assert_int_equal(perf_processes_finish(&scene.processes, true, &wanted, NULL), BAT_OK);
     assert_int_equal(bias_at(&scene, 7, 200), NOWHERE);
     assert_int_equal(bias_at(&scene, 8, 200), 0);
-    assert_int_equal(perf_processes_count(&scene.processes), 1);
+    assert_int_equal(perf_processes_count(&scene.processes, 0), 1);
+
+    start(&scene);
+    for (uint32_t process = 5; process < 9; process++)
+        map(&scene, process, 100, 0);
+    assert_int_equal(perf_processes_finish(&scene.processes, true, &several, NULL), BAT_OK);
+    assert_int_equal(bias_at(&scene, 6, 200), NOWHERE);
+    assert_int_equal(bias_at(&scene, 7, 200), 0);
+    assert_int_equal(bias_at(&scene, 8, 200), 0);
+    assert_int_equal(perf_processes_count(&scene.processes, 0), 2);
 
     start(&scene);
     for (uint32_t process = 100; process < 300; process++)

@@ -248,13 +248,13 @@ static void test_compressed_much(void **state)
     struct perf_stream stream;
     struct perf_record record;
     assert_int_equal(perf_stream_open(&stream, file, 0, bytes.size, NULL), BAT_OK);
-    assert_false(perf_stream_was_compressed(&stream));
+    assert_false(stream.was_compressed);
     for (uint32_t i = 0; i < 64; i++) {
         assert_int_equal(perf_stream_next(&stream, &record, NULL), BAT_OK);
         assert_int_equal(record.type, 20);
         assert_int_equal(record.size, 65535);
     }
-    assert_true(perf_stream_was_compressed(&stream));
+    assert_true(stream.was_compressed);
     assert_int_equal(perf_stream_next(&stream, &record, NULL), BAT_OK);
     assert_int_equal(record.type, 21);
     assert_int_equal(perf_stream_next(&stream, &record, NULL), BAT_OK);

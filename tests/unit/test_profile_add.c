@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Profiles without files: profile/read/from_memory.c and view.c (samples from memory, and back),
- * read.c (from descriptors and memory), records one by one, and writing to a function. What is
- * added must be what the same lines of text are (spec/profiles.md 1).
+ * Profiles without files: profile/read/from_memory.c and profile_items.c (samples from memory, and
+ * back), read_profile.c (from descriptors and memory), records one by one, and writing to a
+ * function. What is added must be what the same lines of text are (spec/profiles.md 1).
  */
 #include <setjmp.h>
 #include <stdarg.h>

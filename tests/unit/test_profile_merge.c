@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * profile/merge.c, read.c: profiles that are added to others, and what cannot be read or added: the
- * profile is as it was then, wherever memory fails (the linker sends the library's allocations
- * through the __wrap_ functions here, see tests/CMakeLists.txt).
+ * profile/merge.c, read_profile.c: profiles that are added to others, and what cannot be read or
+ * added: the profile is as it was then, wherever memory fails (the linker sends the library's
+ * allocations through the __wrap_ functions here, see tests/CMakeLists.txt).
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -145,15 +145,9 @@ static void test_what_does_not_belong_together(void **state)
     bat_profile_free(profile);
 }
 
-/* fdata comes last: all that was added before it is taken back. */
-static void test_undone_at_the_end(void **state)
+/* Checks that other's counts do not fit, and that profile is as before. Frees both. */
+static void check_too_large(struct bat_profile *profile, struct bat_profile *other)
 {
-    (void)state;
-    struct bat_profile *profile = profile_of(preagg_text, fdata_text, NULL);
-    add_text(profile, "boltedcollection\n1 f 1 1 g 1 9223372036854775807 1\n"
-                      "1 f 1 1 g 1 9223372036854775807 1\n");
-    struct bat_profile *other = profile_of(other_preagg_text, other_fdata_text, NULL);
-    add_text(other, "boltedcollection\n1 f 1 1 g 1 2 1\n");
     char *before = dump_profile(profile);
     struct bat_error error = {0};
     assert_int_equal(bat_profile_merge(profile, other, &error), BAT_ERR_RANGE);
@@ -163,6 +157,18 @@ static void test_undone_at_the_end(void **state)
     assert_dump(profile, before);
     bat_profile_free(other);
     bat_profile_free(profile);
+}
+
+/* fdata comes last: all that was added before it is taken back. */
+static void test_undone_at_the_end(void **state)
+{
+    (void)state;
+    struct bat_profile *profile = profile_of(preagg_text, fdata_text, NULL);
+    add_text(profile, "boltedcollection\n1 f 1 1 g 1 9223372036854775807 1\n"
+                      "1 f 1 1 g 1 9223372036854775807 1\n");
+    struct bat_profile *other = profile_of(other_preagg_text, other_fdata_text, NULL);
+    add_text(other, "boltedcollection\n1 f 1 1 g 1 2 1\n");
+    check_too_large(profile, other);
 }
 
 /* Mispredictions of one trace beyond 64 bits are found out when others were added already. */
@@ -177,15 +183,7 @@ static void test_undone_in_the_middle(void **state)
         const uint64_t one[3] = {0x6d0 + i, 1, 2};
         assert_int_equal(bat_counts_add(&other->traces, one, 1, 1), BAT_OK);
     }
-    char *before = dump_profile(profile);
-    struct bat_error error = {0};
-    assert_int_equal(bat_profile_merge(profile, other, &error), BAT_ERR_RANGE);
-    assert_dump(profile, before);
-    before = dump_profile(profile);
-    assert_int_equal(bat_profile_take(profile, other, &error), BAT_ERR_RANGE);
-    assert_dump(profile, before);
-    bat_profile_free(other);
-    bat_profile_free(profile);
+    check_too_large(profile, other);
 }
 
 /* Each form, and lines that cannot be read behind many that can. */

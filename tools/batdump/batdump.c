@@ -261,7 +261,7 @@ int main(int argc, char **argv)
     enum tool_exit status = TOOL_BAD;
     if (options.functions && options.addresses && options.to_input && options.to_output) {
         static const struct argp argp = {argp_options, parse_option, "FILE", doc, NULL, NULL, NULL};
-        if (tool_parse(&argp, argc, argv, 0, &options))
+        if (tool_parse(&argp, argc, argv, ARGP_LONG_ONLY, &options))
             status = run(&options);
     } else {
         tool_message(NULL, "not enough memory");

@@ -6,6 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "merge_fdata.h"
+#include "perf2bolt_options.h"
+#include "several.h"
 #include "tools/common/tool.h"
 #include "translate.h"
 
@@ -19,7 +22,6 @@ enum option_key {
     KEY_IGNORE_BUILD_ID,
     KEY_REPORT,
     KEY_THREADS,
-    KEY_PID,
     KEY_IGNORE_INTERRUPTS,
     KEY_PERF_SCRIPT,
     KEY_ITRACE,
@@ -29,6 +31,9 @@ enum option_key {
     KEY_DEBUG_FILE,
     KEY_ORIGINAL,
     KEY_PARITY,
+    KEY_OUTPUT_FOLDER,
+    KEY_ORIGINALS,
+    KEY_ALL,
 };
 
 /*
@@ -63,17 +68,18 @@ static char **split_arguments(int *argc, char **argv)
     return split;
 }
 
-static void add_profile(struct translate_request *arguments, struct argp_state *state,
-                        const char *path)
+static void add_binary(struct translate_request *arguments, struct argp_state *state,
+                       const char *path)
 {
     const char **grown =
-        realloc(arguments->profiles, (arguments->profile_count + 1) * sizeof(*grown));
+        realloc(arguments->binaries, (arguments->binary_count + 1) * sizeof(*grown));
     if (!grown) {
         argp_failure(state, TOOL_BAD, 0, "not enough memory");
         return;
     }
-    arguments->profiles = grown;
-    arguments->profiles[arguments->profile_count++] = path;
+    arguments->binaries = grown;
+    arguments->binaries[arguments->binary_count++] = path;
+    arguments->binary = arguments->binaries[0];
 }
 
 static unsigned parse_threads(const char *text, struct argp_state *state)
@@ -85,35 +91,25 @@ static unsigned parse_threads(const char *text, struct argp_state *state)
     return (unsigned)threads;
 }
 
-static int32_t parse_process(const char *text, struct argp_state *state)
+/* "fdata,yaml" is both, for several binaries. */
+static enum translate_format parse_format(struct translate_request *arguments, const char *text,
+                                          struct argp_state *state)
 {
-    char *end;
-    unsigned long process = strtoul(text, &end, 10);
-    if (text[0] < '0' || text[0] > '9' || *end || process > INT32_MAX)
-        argp_error(state, "--pid: expected the number of a process, found \"%s\"", text);
-    return (int32_t)process;
-}
-
-/* The values that perf2bolt takes for true and false. Without a value, text is NULL: true. */
-static bool parse_bool(const char *name, const char *text, struct argp_state *state)
-{
-    bool is_true = !text || strcmp(text, "1") == 0 || strcasecmp(text, "true") == 0;
-    if (!is_true && strcmp(text, "0") != 0 && strcasecmp(text, "false") != 0)
-        argp_error(state, "--%s: expected 0 or 1, found \"%s\"", name, text);
-    return is_true;
-}
-
-static enum translate_format parse_format(const char *text, struct argp_state *state)
-{
+    arguments->also_yaml = strcmp(text, "fdata,yaml") == 0;
+    if (arguments->also_yaml)
+        return FORMAT_FDATA;
     static const char *const formats[] = {
-        [FORMAT_FDATA] = "fdata",     [FORMAT_YAML] = "yaml",       [FORMAT_PREAGG] = "preagg",
-        [FORMAT_AUTOFDO] = "autofdo", [FORMAT_PROFGEN] = "profgen",
+        [FORMAT_FDATA] = "fdata",     [FORMAT_YAML] = "yaml",
+        [FORMAT_PREAGG] = "preagg",   [FORMAT_AUTOFDO] = "autofdo",
+        [FORMAT_PROFGEN] = "profgen", [FORMAT_PERFSCRIPT] = "perfscript",
     };
     for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++)
         if (strcmp(text, formats[i]) == 0)
             return (enum translate_format)i;
-    argp_error(state, "--format: expected fdata, yaml, preagg, autofdo or profgen, found \"%s\"",
-               text);
+    argp_error(
+        state,
+        "--format: expected fdata, yaml, preagg, autofdo, profgen or perfscript, found \"%s\"",
+        text);
     return FORMAT_FDATA;
 }
 
@@ -122,7 +118,7 @@ static error_t parse_file_option(int key, char *argument, struct argp_state *sta
     struct translate_request *arguments = state->input;
     switch (key) {
     case 'p':
-        add_profile(arguments, state, argument);
+        perf2bolt_add_profiles(arguments, state, argument);
         return 0;
     case 'o':
         arguments->output = argument;
@@ -139,6 +135,12 @@ static error_t parse_file_option(int key, char *argument, struct argp_state *sta
     case KEY_ORIGINAL:
         arguments->original = argument;
         return 0;
+    case KEY_ORIGINALS:
+        arguments->originals = argument;
+        return 0;
+    case KEY_OUTPUT_FOLDER:
+        arguments->output_folder = argument;
+        return 0;
     case KEY_DEBUG_FILE:
         arguments->debug_file = argument;
         return 0;
@@ -152,12 +154,8 @@ static error_t parse_perf_option(int key, char *argument, struct argp_state *sta
 {
     struct translate_request *arguments = state->input;
     switch (key) {
-    case KEY_PID:
-        arguments->process = parse_process(argument, state);
-        arguments->has_process = true;
-        return 0;
     case KEY_IGNORE_INTERRUPTS:
-        arguments->keep_interrupts = !parse_bool("ignore-interrupt-lbr", argument, state);
+        arguments->keep_interrupts = !perf2bolt_parse_bool("ignore-interrupt-lbr", argument, state);
         return 0;
     case KEY_PERF_SCRIPT:
         arguments->by_perf_script = true;
@@ -166,33 +164,72 @@ static error_t parse_perf_option(int key, char *argument, struct argp_state *sta
         arguments->itrace = argument;
         return 0;
     case KEY_SPE:
-        arguments->arm_spe = parse_bool("spe", argument, state);
+        arguments->arm_spe = perf2bolt_parse_bool("spe", argument, state);
         return 0;
     case KEY_PARSE_MEMORY:
-        arguments->drop_memory = !parse_bool("parse-mem-profile", argument, state);
+        arguments->drop_memory = !perf2bolt_parse_bool("parse-mem-profile", argument, state);
         return 0;
     case KEY_FILTER_MEMORY:
-        arguments->keep_unknown_data = !parse_bool("filter-mem-profile", argument, state);
+        arguments->keep_unknown_data = !perf2bolt_parse_bool("filter-mem-profile", argument, state);
         return 0;
     default:
         return parse_file_option(key, argument, state);
     }
 }
 
+/* Each of several binaries has its own output, and nothing is given for one of them alone. */
+static error_t check_several(const struct translate_request *arguments, struct argp_state *state)
+{
+    if (arguments->all && arguments->binary)
+        argp_error(state, "expected either --all or names of binaries, found \"%s\" too",
+                   arguments->binary);
+    if (!arguments->all && !arguments->binary)
+        argp_error(state, "expected a BINARY or --all, found no argument");
+    if (arguments->profile_count == 0)
+        argp_error(state, "expected a profile (-p FILE), found none");
+    if (arguments->yaml || arguments->symbols || arguments->note || arguments->original ||
+        arguments->debug_file)
+        argp_error(state, "expected -w, --symbols, --note, --original and --debug-file with one "
+                          "BINARY and -o, found several binaries, --all, --output-dir or "
+                          "--originals");
+    if (arguments->output && (arguments->format != FORMAT_PREAGG || arguments->output_folder))
+        argp_error(state, "expected --output-dir=DIR or BINARY=OUT for several binaries, found -o, "
+                          "which is for --format=preagg alone");
+    if (arguments->format == FORMAT_PERFSCRIPT || arguments->heatmap.path)
+        argp_error(state, "expected %s with one BINARY, found several binaries",
+                   arguments->heatmap.path ? "--heatmap" : "--format=perfscript and -o");
+    if (arguments->output && arguments->originals)
+        argp_error(state, "expected --output-dir with --originals, found -o");
+    if (!arguments->output && !arguments->output_folder && arguments->all)
+        argp_error(state, "expected --output-dir=DIR with --all, found none");
+    return 0;
+}
+
 static error_t check_arguments(const struct translate_request *arguments, struct argp_state *state)
 {
+    if (several_is(arguments))
+        return check_several(arguments, state);
+    if (arguments->also_yaml)
+        argp_error(state, "expected --format=fdata,yaml with --output-dir, found -o");
     if (!arguments->binary)
         argp_error(state, "expected the BOLTed BINARY, found no argument");
     if (arguments->profile_count == 0)
         argp_error(state, "expected a profile (-p FILE), found none");
-    if (!arguments->output && !arguments->yaml)
+    if (arguments->format == FORMAT_PERFSCRIPT && arguments->heatmap.path)
+        argp_error(state, "expected --format=perfscript or --heatmap, found both");
+    if (!arguments->output && !arguments->yaml && !arguments->heatmap.path)
         argp_error(state, "expected an output file (-o FILE or -w FILE), found none");
     if (arguments->output && arguments->yaml && strcmp(arguments->output, arguments->yaml) == 0)
         argp_error(state, "expected two different files for -o and -w, found \"%s\" twice",
                    arguments->output);
     if (arguments->yaml && arguments->format > FORMAT_YAML)
-        argp_error(state, "expected -o alone with --format=preagg, autofdo and profgen, which make "
-                          "no records for BOLT, found -w too");
+        argp_error(state,
+                   "expected -o alone with --format=preagg, autofdo, profgen and perfscript, "
+                   "which make no records for BOLT, found -w too");
+    if (arguments->format == FORMAT_PERFSCRIPT &&
+        (arguments->profile_count > 1 || strcmp(arguments->profiles[0], "-") == 0))
+        argp_error(state, "expected one file of perf.data for --format=perfscript, found %s",
+                   arguments->profile_count > 1 ? "several profiles" : "standard input");
     return 0;
 }
 
@@ -201,18 +238,22 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     struct translate_request *arguments = state->input;
     switch (key) {
     case KEY_FORMAT:
-        arguments->format = parse_format(argument, state);
+        arguments->format = parse_format(arguments, argument, state);
         return 0;
     case KEY_PREAGGREGATED:
+        perf2bolt_parse_bool("pa", argument, state);
         return 0;
     case KEY_PARITY:
         arguments->parity = true;
         return 0;
+    case KEY_ALL:
+        arguments->all = true;
+        return 0;
     case KEY_SAMPLES:
-        arguments->basic_samples = true;
+        arguments->basic_samples = perf2bolt_parse_bool("basic-events", argument, state);
         return 0;
     case KEY_IGNORE_BUILD_ID:
-        arguments->ignore_build_id = true;
+        arguments->ignore_build_id = perf2bolt_parse_bool("ignore-build-id", argument, state);
         return 0;
     case 'q':
         arguments->quiet = true;
@@ -225,10 +266,11 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     case KEY_THREADS:
         arguments->threads = parse_threads(argument, state);
         return 0;
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = arguments;
+        return 0;
     case ARGP_KEY_ARG:
-        if (arguments->binary)
-            argp_error(state, "expected one BINARY, found \"%s\" too", argument);
-        arguments->binary = argument;
+        add_binary(arguments, state, argument);
         return 0;
     case ARGP_KEY_END:
         return check_arguments(arguments, state);
@@ -240,27 +282,37 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
 static const struct argp_option options[] = {
     {"perfdata", 'p', "FILE", 0,
      "A profile of BINARY: perf.data, text of perf script, pre-aggregated, or fdata of an earlier "
-     "run; - is standard input. May be given many times: all are added up",
+     "run; - is standard input. May be given many times, also as FILE,FILE: all are added up",
      1},
     {"output", 'o', "FILE", 0, "Write the translated profile to FILE; - is standard output", 1},
     {"yaml", KEY_YAML, "FILE", 0, "Write it as YAML to FILE, too", 1},
+    {"output-dir", KEY_OUTPUT_FOLDER, "DIR", 0,
+     "Read the profiles once for several binaries; write DIR/NAME.fdata for each of them "
+     "(--format=yaml, preagg, autofdo, profgen: .yaml, .preagg, .prof, .profgen; fdata,yaml: "
+     "both). BINARY=OUT names another file",
+     1},
+    {"all", KEY_ALL, NULL, 0,
+     "With --output-dir: for every file that perf.data says was mapped, that is on this machine "
+     "with symbols, and that has samples",
+     1},
     {"format", KEY_FORMAT, "FORMAT", 0,
-     "What -o writes: fdata (the default), yaml, preagg, autofdo, profgen. preagg is the samples, "
+     "What -o writes: fdata (the default), yaml, preagg, autofdo, profgen, perfscript. preagg is "
+     "the samples, "
      "added up but not translated, as pre-aggregated text; BINARY then needs neither note nor "
      "symbols. autofdo is LLVM's sample profile for clang -fprofile-sample-use. profgen is the "
-     "profile that llvm-profgen --unsymbolized-profile reads",
+     "profile that llvm-profgen --unsymbolized-profile reads. perfscript is the text that perf "
+     "prints of one perf.data",
      1},
     {"profile-format", KEY_FORMAT, "FORMAT", 0, "The same, as perf2bolt calls it", 1},
-    {"pa", KEY_PREAGGREGATED, NULL, 0,
+    {"pa", KEY_PREAGGREGATED, "0|1", OPTION_ARG_OPTIONAL,
      "Accepted for compatibility with perf2bolt: forms are recognised", 2},
     {"ps", KEY_PREAGGREGATED, NULL, OPTION_ALIAS, NULL, 2},
-    {"basic-events", KEY_SAMPLES, NULL, 0,
+    {"basic-events", KEY_SAMPLES, "0|1", OPTION_ARG_OPTIONAL,
      "Translate basic samples (S records, or where perf.data has samples) and leave branches out; "
      "the default for a pre-aggregated profile without branches",
      2},
     {"ba", KEY_SAMPLES, NULL, OPTION_ALIAS, NULL, 2},
     {"nl", KEY_SAMPLES, NULL, OPTION_ALIAS, NULL, 2},
-    {"pid", KEY_PID, "N", 0, "Of perf.data, use the samples of process N only", 2},
     {"ignore-interrupt-lbr", KEY_IGNORE_INTERRUPTS, "0|1", OPTION_ARG_OPTIONAL,
      "Of perf.data, leave out branches from and to the kernel (default: 1)", 2},
     {"parse-mem-profile", KEY_PARSE_MEMORY, "0|1", OPTION_ARG_OPTIONAL,
@@ -272,7 +324,7 @@ static const struct argp_option options[] = {
     {"itrace", KEY_ITRACE, "OPTIONS", 0,
      "The same, with branch stacks that perf script --itrace=OPTIONS makes from trace data", 2},
     {"spe", KEY_SPE, "0|1", OPTION_ARG_OPTIONAL,
-     "The same for trace data of Arm's SPE (perf 6.14 or later)", 2},
+     "The same for trace data of Arm's SPE (perf 6.15 or later)", 2},
     {"symbols", KEY_SYMBOLS, "FILE", 0,
      "Take symbols from FILE, an unstripped copy of BINARY with the same build-id", 3},
     {"note", KEY_NOTE, "FILE", 0,
@@ -281,11 +333,13 @@ static const struct argp_option options[] = {
      "The input binary from which llvm-bolt made BINARY: the profile is moved to its addresses, "
      "and local functions have the names that they have there",
      3},
+    {"originals", KEY_ORIGINALS, "DIR", 0,
+     "For several binaries: the folder with their input binaries, which are found by build-id", 3},
     {"debug-file", KEY_DEBUG_FILE, "FILE", 0,
      "For autofdo: take DWARF from FILE, not from the program or the file that its build-id or "
      ".gnu_debuglink names",
      3},
-    {"ignore-build-id", KEY_IGNORE_BUILD_ID, NULL, 0,
+    {"ignore-build-id", KEY_IGNORE_BUILD_ID, "0|1", OPTION_ARG_OPTIONAL,
      "Accept every build-id in a profile, and those of --symbols and --original", 3},
     {"parity", KEY_PARITY, NULL, 0,
      "Make all records that perf2bolt makes, also those for which llvm-bolt refuses the profile of "
@@ -308,9 +362,11 @@ static bool is_option(const char *name)
     for (size_t i = 0; i < sizeof(of_argp) / sizeof(of_argp[0]); i++)
         if (strncmp(name, of_argp[i], length) == 0)
             return true;
-    for (const struct argp_option *option = options; option->name || option->key; option++)
-        if (option->name && strncmp(name, option->name, length) == 0)
-            return true;
+    const struct argp_option *const all[] = {options, perf2bolt_argp.options};
+    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+        for (const struct argp_option *option = all[i]; option->name || option->key; option++)
+            if (option->name && strncmp(name, option->name, length) == 0)
+                return true;
     return false;
 }
 
@@ -345,13 +401,34 @@ static void keep_memory(void)
     mallopt(M_TRIM_THRESHOLD, INT_MAX);
 }
 
+/* True if a program of this name, or with a version behind it, was called: perf2bolt-22. */
+static bool is_called(const char *path, const char *name)
+{
+    const char *slash = strrchr(path, '/');
+    const char *called = slash ? slash + 1 : path;
+    size_t length = strlen(name);
+    return strncmp(called, name, length) == 0 && (called[length] == '\0' || called[length] == '-');
+}
+
 int main(int argc, char **argv)
 {
-    tool_begin("battranslate");
+    bool is_merge = argc > 0 && is_called(argv[0], "merge-fdata");
+    bool is_perf2bolt = argc > 0 && is_called(argv[0], "perf2bolt");
+    tool_begin(is_merge ? "merge-fdata" : is_perf2bolt ? "perf2bolt" : "battranslate");
+    if (is_merge)
+        return (int)tool_end(merge_fdata_main(argc, argv));
     keep_memory();
+    static const struct argp_child children[] = {{&perf2bolt_argp, 0, NULL, 0}, {0}};
     static const struct argp argp = {
-        options, parse_option, "BINARY -p PROFILE... -o OUT", documentation, NULL, NULL, NULL};
-    struct translate_request arguments = {0};
+        options,
+        parse_option,
+        "BINARY -p PROFILE... -o OUT\nBINARY[=OUT]... -p PROFILE... --output-dir=DIR",
+        documentation,
+        children,
+        NULL,
+        NULL};
+    struct translate_request arguments = {
+        .parity = is_perf2bolt, .density_cutoff = 990000, .density_threshold = 60};
     char **split = split_arguments(&argc, argv);
     if (!split) {
         tool_message(NULL, "not enough memory");
@@ -367,8 +444,9 @@ int main(int argc, char **argv)
     }
     enum tool_exit status = TOOL_BAD;
     if (tool_parse(&argp, argc, split, ARGP_LONG_ONLY, &arguments))
-        status = translate_run(&arguments);
-    free(arguments.profiles);
+        status = several_is(&arguments) ? several_run(&arguments) : translate_run(&arguments);
+    perf2bolt_free(&arguments);
+    free(arguments.binaries);
     free(split);
     return (int)tool_end(status);
 }

@@ -5,7 +5,7 @@
 
 #include "bat_debuginfo.h"
 
-static bool has_symbols(const struct bat_elf *elf)
+bool has_symbols(const struct bat_elf *elf)
 {
     size_t count;
     const struct bat_section *sections = bat_elf_sections(elf, &count);

@@ -1,37 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "translate.h"
 
-#include <elf.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "bat_binary.h"
-#include "bat_original.h"
-#include "bat_profile.h"
 #include "compiler_profile.h"
-#include "progress.h"
 #include "separate_symbols.h"
 #include "translate_report.h"
-
-/* -o and -w. */
-#define OUTPUTS_MAX 2u
-
-/* All that is open while a profile is translated. */
-struct work {
-    const struct translate_request *arguments;
-    struct bat_binary binary;
-    struct bat_elf *symbols;          /* NULL: the binary's own */
-    struct bat_elf *original_symbols; /* NULL: the input binary's own */
-    struct bat_original *original;    /* NULL: none was given */
-    struct bat_profile *profile;
-    struct bat_preparation *preparation; /* NULL: not worth it */
-    struct bat_records *records;
-    struct bat_output *outputs[OUTPUTS_MAX]; /* of -o, then of -w, as far as they are given */
-    size_t output_count;
-    struct bat_error error;
-};
+#include "translate_work.h"
 
 static enum tool_exit fail(struct work *work, const char *file)
 {
@@ -66,15 +45,20 @@ static enum tool_exit open_binary(struct work *work)
                         "expected an ELF file (a BAT note goes with --note), found a BAT note");
     if (code != BAT_OK)
         return fail(work, path);
-    if (!work->binary.note && !work->arguments->quiet)
+    if (!work->binary.note && !work->arguments->quiet && !work->arguments->is_one_of_several)
         tool_message(path, "warning: no BAT note: the binary is treated as one that BOLT has not "
                            "written");
+    /* With a note, arrays of this size leave holes in the heap that would not be filled again. */
+    if (work->binary.note)
+        mallopt(M_MMAP_THRESHOLD, 16 << 20);
     return TOOL_FINE;
 }
 
 static enum tool_exit open_symbols(struct work *work)
 {
     const char *path = work->arguments->symbols;
+    if (!path && work->arguments->is_one_of_several && !has_symbols(work->binary.elf))
+        work->symbols = separate_symbols_open(work->arguments->binary, NULL);
     if (!path)
         return TOOL_FINE;
     if (bat_elf_open(path, &work->symbols, &work->error) != BAT_OK)
@@ -118,18 +102,15 @@ static enum tool_exit open_original(struct work *work)
 static enum tool_exit check_symbols(struct work *work)
 {
     struct bat_elf *elf = work->symbols ? work->symbols : work->binary.elf;
-    size_t count;
-    const struct bat_section *sections = bat_elf_sections(elf, &count);
     const char *path = work->symbols ? work->arguments->symbols : work->arguments->binary;
-    for (size_t i = 0; i < count; i++)
-        if (sections[i].type == SHT_SYMTAB && sections[i].size != 0)
-            return TOOL_FINE;
+    if (has_symbols(elf))
+        return TOOL_FINE;
     tool_message(path, "expected a symbol table, found a stripped file: give an unstripped copy "
                        "with --symbols=FILE");
     return TOOL_BAD;
 }
 
-static enum tool_exit read_profiles(struct work *work)
+enum tool_exit work_make_profile(struct work *work, bool prepares)
 {
     const struct translate_request *arguments = work->arguments;
     size_t size;
@@ -145,23 +126,38 @@ static enum tool_exit read_profiles(struct work *work)
         report_is_relocatable(work->binary.elf) ? bat_elf_base_address(work->binary.elf) : 0;
     if (bat_profile_new(&target, &work->profile, &work->error) != BAT_OK)
         return fail(work, NULL);
-    if (arguments->format <= FORMAT_YAML && (!arguments->original || arguments->parity))
+    if (prepares && arguments->format <= FORMAT_YAML && (!arguments->original || arguments->parity))
         work->preparation = bat_preparation_begin(&work->binary, work->symbols);
+    return TOOL_FINE;
+}
+
+struct bat_read_options work_read_options(const struct translate_request *arguments,
+                                          struct progress *progress)
+{
+    return (struct bat_read_options){.size = sizeof(struct bat_read_options),
+                                     .threads = arguments->threads,
+                                     .basic_samples = arguments->basic_samples,
+                                     .keep_kernel_branches = arguments->keep_interrupts,
+                                     .processes = arguments->processes,
+                                     .process_count = arguments->process_count,
+                                     .samples_max = arguments->samples_max,
+                                     .by_perf_script = arguments->by_perf_script,
+                                     .itrace = arguments->itrace,
+                                     .arm_spe = arguments->arm_spe,
+                                     .progress = progress_update,
+                                     .progress_context = progress};
+}
+
+static enum tool_exit read_profiles(struct work *work)
+{
+    const struct translate_request *arguments = work->arguments;
+    enum tool_exit status = work_make_profile(work, true);
+    if (status != TOOL_FINE)
+        return status;
     struct progress progress;
     progress_begin(&progress, arguments->profiles, arguments->profile_count, arguments->quiet);
-    enum tool_exit status = TOOL_FINE;
+    const struct bat_read_options read_options = work_read_options(arguments, &progress);
     for (size_t i = 0; i < arguments->profile_count && status == TOOL_FINE; i++) {
-        struct bat_read_options read_options = {.size = sizeof(read_options),
-                                                .threads = arguments->threads,
-                                                .basic_samples = arguments->basic_samples,
-                                                .keep_kernel_branches = arguments->keep_interrupts,
-                                                .has_process = arguments->has_process,
-                                                .process = arguments->process,
-                                                .by_perf_script = arguments->by_perf_script,
-                                                .itrace = arguments->itrace,
-                                                .arm_spe = arguments->arm_spe,
-                                                .progress = progress_update,
-                                                .progress_context = &progress};
         progress_file(&progress, arguments->profiles[i]);
         if (bat_profile_read(work->profile, arguments->profiles[i], &read_options, &work->error) !=
             BAT_OK) {
@@ -170,8 +166,6 @@ static enum tool_exit read_profiles(struct work *work)
         }
     }
     progress_end(&progress);
-    if (arguments->drop_memory)
-        bat_profile_drop_memory(work->profile);
     return status;
 }
 
@@ -185,6 +179,7 @@ static struct bat_translate_options translate_options(const struct work *work)
                                           .basic_samples = arguments->basic_samples,
                                           .keep_all_records = arguments->parity,
                                           .keep_unknown_data = arguments->keep_unknown_data,
+                                          .yaml_extern = arguments->yaml_extern,
                                           .will_be_judged = !arguments->quiet};
 }
 
@@ -275,8 +270,7 @@ static const char **list_inputs(const struct translate_request *arguments, size_
     return inputs;
 }
 
-/* Begin all outputs before anything is read, so that one that cannot be written costs no time. */
-static enum tool_exit begin_outputs(struct work *work)
+enum tool_exit work_begin_outputs(struct work *work)
 {
     const char *const paths[OUTPUTS_MAX] = {work->arguments->output, work->arguments->yaml};
     for (size_t i = 0; i < OUTPUTS_MAX; i++) {
@@ -286,6 +280,11 @@ static enum tool_exit begin_outputs(struct work *work)
             return fail(work, NULL);
         work->output_count++;
     }
+    return TOOL_FINE;
+}
+
+static enum tool_exit check_outputs(struct work *work)
+{
     size_t count;
     const char **inputs = list_inputs(work->arguments, &count);
     if (!inputs) {
@@ -308,6 +307,8 @@ static enum tool_exit commit_outputs(struct work *work)
 /* The report goes to standard error if an output goes to standard output. */
 static FILE *report_file(const struct work *work)
 {
+    if (work->report)
+        return work->report;
     for (size_t i = 0; i < work->output_count; i++)
         if (bat_output_is_standard(work->outputs[i]))
             return stderr;
@@ -330,15 +331,41 @@ static enum tool_exit judge_outputs(const struct work *work, struct report_judge
     return report_judge(path, work->records, as_fdata, as_yaml, judgements);
 }
 
-/* Write the samples untranslated. Of the binary only its base address and build-id are needed. */
-static enum tool_exit run_preagg(struct work *work)
+/* Judging, in a thread beside the writing. */
+struct judging {
+    const struct work *work;
+    struct report_judgements *judgements;
+    enum tool_exit status;
+};
+
+static void *run_judging(void *context)
+{
+    struct judging *judging = context;
+    judging->status = judge_outputs(judging->work, judging->judgements);
+    return NULL;
+}
+
+/* Write all outputs, and fill *judgements for the report, if there will be one. */
+static enum tool_exit write_and_judge(struct work *work, struct report_judgements *judgements)
+{
+    if (work->arguments->quiet)
+        return write_outputs(work);
+    struct judging judging = {.work = work, .judgements = judgements};
+    pthread_t thread;
+    bool is_started = pthread_create(&thread, NULL, run_judging, &judging) == 0;
+    enum tool_exit status = write_outputs(work);
+    if (is_started)
+        pthread_join(thread, NULL);
+    else if (status == TOOL_FINE)
+        run_judging(&judging);
+    return status == TOOL_FINE ? judging.status : status;
+}
+
+/* Write the samples untranslated. */
+static enum tool_exit finish_preagg(struct work *work)
 {
     const struct translate_request *arguments = work->arguments;
-    if (bat_elf_open(arguments->binary, &work->binary.elf, &work->error) != BAT_OK)
-        return fail(work, arguments->binary);
-    enum tool_exit status = read_profiles(work);
-    if (status == TOOL_FINE)
-        status = report_check_samples(arguments->binary, work->profile);
+    enum tool_exit status = report_check_samples(arguments->binary, work->profile);
     if (status != TOOL_FINE)
         return status;
     if (bat_profile_write_preagg(work->profile, work->outputs[0], &work->error) != BAT_OK)
@@ -377,22 +404,12 @@ static enum tool_exit move_profile(struct work *work, struct bat_profile **input
     return status;
 }
 
-/* Open and read everything, and move the profile to the input binary. */
-static enum tool_exit read_and_move(struct work *work, struct bat_profile **input,
-                                    struct bat_to_input_counters *counters)
-{
-    enum tool_exit status = open_all(work);
-    if (status == TOOL_FINE)
-        status = read_profiles(work);
-    return status == TOOL_FINE ? move_profile(work, input, counters) : status;
-}
-
-static enum tool_exit run_preagg_original(struct work *work)
+static enum tool_exit finish_preagg_original(struct work *work)
 {
     const struct translate_request *arguments = work->arguments;
     struct bat_profile *input = NULL;
     struct bat_to_input_counters counters;
-    enum tool_exit status = read_and_move(work, &input, &counters);
+    enum tool_exit status = move_profile(work, &input, &counters);
     if (status == TOOL_FINE &&
         bat_profile_write_preagg(input, work->outputs[0], &work->error) != BAT_OK)
         status = fail_output(work);
@@ -419,16 +436,12 @@ static enum tool_exit open_unbolted(struct work *work)
 }
 
 /* Write a profile for compilers: always one of the input binary. */
-static enum tool_exit run_compiler(struct work *work)
+static enum tool_exit finish_compiler(struct work *work)
 {
     const struct translate_request *arguments = work->arguments;
     struct bat_profile *input = NULL;
     struct bat_to_input_counters counters;
-    enum tool_exit status = arguments->original ? open_all(work) : open_unbolted(work);
-    if (status == TOOL_FINE)
-        status = read_profiles(work);
-    if (status == TOOL_FINE && arguments->original)
-        status = move_profile(work, &input, &counters);
+    enum tool_exit status = arguments->original ? move_profile(work, &input, &counters) : TOOL_FINE;
     if (status != TOOL_FINE)
         return status;
     struct compiler_profile wanted = {.profile = input ? input : work->profile,
@@ -448,72 +461,165 @@ static enum tool_exit run_compiler(struct work *work)
 }
 
 /* Write fdata or YAML made from the profile in the input binary's addresses. */
-static enum tool_exit run_records_original(struct work *work)
+static enum tool_exit finish_records_original(struct work *work)
 {
     const struct translate_request *arguments = work->arguments;
     struct bat_profile *input = NULL;
     struct bat_to_input_counters counters;
-    enum tool_exit status = read_and_move(work, &input, &counters);
+    enum tool_exit status = move_profile(work, &input, &counters);
     const struct bat_translate_options options = translate_options(work);
     if (status == TOOL_FINE &&
         bat_profile_translate_moved(input, work->profile, work->original, &options, &work->records,
                                     &work->error) != BAT_OK)
         status = fail(work, arguments->original);
     bat_profile_free(input);
-    if (status == TOOL_FINE)
-        status = write_outputs(work);
-    if (status != TOOL_FINE || arguments->quiet)
-        return status;
     struct report_judgements judgements;
-    status = judge_outputs(work, &judgements);
     if (status == TOOL_FINE)
+        status = write_and_judge(work, &judgements);
+    if (status == TOOL_FINE && !arguments->quiet)
         report_print_moved(report_file(work), arguments->json_report, work->profile, work->original,
                            &counters, work->records, &judgements);
     return status;
 }
 
+/* Write what perf prints of the only profile. */
+static enum tool_exit run_perf_text(struct work *work)
+{
+    const struct translate_request *arguments = work->arguments;
+    const struct bat_read_options options = {.size = sizeof(options),
+                                             .basic_samples = arguments->basic_samples,
+                                             .itrace = arguments->itrace,
+                                             .arm_spe = arguments->arm_spe};
+    if (bat_perf_script_write(arguments->profiles[0], &options, work->outputs[0], &work->error) !=
+        BAT_OK)
+        return fail(work, arguments->profiles[0]);
+    return TOOL_FINE;
+}
+
+static enum tool_exit write_heatmap(struct work *work)
+{
+    const struct translate_request *arguments = work->arguments;
+    size_t count;
+    const char **inputs = list_inputs(arguments, &count);
+    if (!inputs) {
+        tool_message(NULL, "not enough memory");
+        return TOOL_BAD;
+    }
+    struct bat_elf *symbols = work->symbols ? work->symbols : work->binary.elf;
+    enum tool_exit status =
+        heatmap_write(&arguments->heatmap, work->profile, work->binary.elf, symbols, inputs, count);
+    free(inputs);
+    return status;
+}
+
+/* Read the profiles for a heat map alone. */
+static enum tool_exit run_heatmap(struct work *work)
+{
+    enum tool_exit status = open_binary(work);
+    if (status == TOOL_FINE)
+        status = open_symbols(work);
+    if (status == TOOL_FINE)
+        status = read_profiles(work);
+    if (status == TOOL_FINE && work->arguments->impute_runs &&
+        bat_profile_impute_runs(work->profile, &work->error) != BAT_OK)
+        return fail(work, NULL);
+    return status;
+}
+
+static enum tool_exit print_density(struct work *work)
+{
+    const struct translate_request *arguments = work->arguments;
+    double density;
+    if (bat_records_density(work->records, work->profile, arguments->density_cutoff, &density,
+                            &work->error) != BAT_OK)
+        return fail(work, arguments->binary);
+    report_density(report_file(work), arguments->density_cutoff, density,
+                   arguments->density_threshold);
+    return TOOL_FINE;
+}
+
+static enum tool_exit finish_records(struct work *work)
+{
+    enum tool_exit status = translate(work);
+    struct report_judgements judgements;
+    if (status == TOOL_FINE)
+        status = write_and_judge(work, &judgements);
+    if (status == TOOL_FINE && !work->arguments->quiet)
+        report_print(report_file(work), work->arguments->json_report, work->profile, work->records,
+                     &judgements);
+    if (status == TOOL_FINE && work->arguments->show_density && !work->arguments->json_report)
+        status = print_density(work);
+    return status;
+}
+
+/* --- The steps ------------------------------------------------------------------------------ */
+
+enum tool_exit work_open(struct work *work)
+{
+    const struct translate_request *arguments = work->arguments;
+    if (arguments->original || arguments->format <= FORMAT_YAML)
+        return open_all(work);
+    if (arguments->format != FORMAT_PREAGG)
+        return open_unbolted(work);
+    /* Of the binary only its base address and build-id are needed. */
+    if (bat_elf_open(arguments->binary, &work->binary.elf, &work->error) != BAT_OK)
+        return fail(work, arguments->binary);
+    return TOOL_FINE;
+}
+
+enum tool_exit work_finish(struct work *work)
+{
+    const struct translate_request *arguments = work->arguments;
+    if (arguments->drop_memory)
+        bat_profile_drop_memory(work->profile);
+    if (arguments->impute_runs && bat_profile_impute_runs(work->profile, &work->error) != BAT_OK)
+        return fail(work, NULL);
+    if (arguments->format == FORMAT_PREAGG)
+        return arguments->original ? finish_preagg_original(work) : finish_preagg(work);
+    if (arguments->format == FORMAT_AUTOFDO || arguments->format == FORMAT_PROFGEN)
+        return finish_compiler(work);
+    return arguments->original && !arguments->parity ? finish_records_original(work)
+                                                     : finish_records(work);
+}
+
+void work_close(struct work *work)
+{
+    for (size_t i = 0; i < work->output_count; i++)
+        bat_output_abandon(work->outputs[i]);
+    bat_records_free(work->records);
+    bat_preparation_free(work->preparation);
+    bat_profile_free(work->profile);
+    bat_original_close(work->original);
+    bat_elf_close(work->original_symbols);
+    bat_elf_close(work->symbols);
+    bat_binary_close(&work->binary);
+    *work = (struct work){0};
+}
+
 /* Everything between beginning and committing the outputs. */
 static enum tool_exit run(struct work *work)
 {
-    if (work->arguments->format == FORMAT_PREAGG)
-        return work->arguments->original ? run_preagg_original(work) : run_preagg(work);
-    if (work->arguments->format == FORMAT_AUTOFDO || work->arguments->format == FORMAT_PROFGEN)
-        return run_compiler(work);
-    if (work->arguments->original && !work->arguments->parity)
-        return run_records_original(work);
-    enum tool_exit status = open_all(work);
+    if (work->output_count == 0)
+        return run_heatmap(work);
+    enum tool_exit status = work_open(work);
     if (status == TOOL_FINE)
         status = read_profiles(work);
-    if (status == TOOL_FINE)
-        status = translate(work);
-    if (status == TOOL_FINE)
-        status = write_outputs(work);
-    if (status != TOOL_FINE || work->arguments->quiet)
-        return status;
-    struct report_judgements judgements;
-    status = judge_outputs(work, &judgements);
-    if (status == TOOL_FINE)
-        report_print(report_file(work), work->arguments->json_report, work->profile, work->records,
-                     &judgements);
-    return status;
+    return status == TOOL_FINE ? work_finish(work) : status;
 }
 
 enum tool_exit translate_run(const struct translate_request *request)
 {
     struct work work = {.arguments = request};
-    enum tool_exit status = begin_outputs(&work);
+    /* Outputs come first, so that one that cannot be written costs no time. */
+    enum tool_exit status = work_begin_outputs(&work);
     if (status == TOOL_FINE)
-        status = run(&work);
+        status = check_outputs(&work);
+    if (status == TOOL_FINE)
+        status = request->format == FORMAT_PERFSCRIPT ? run_perf_text(&work) : run(&work);
+    if (status == TOOL_FINE && request->heatmap.path)
+        status = write_heatmap(&work);
     if (status == TOOL_FINE)
         status = commit_outputs(&work);
-    for (size_t i = 0; i < work.output_count; i++)
-        bat_output_abandon(work.outputs[i]);
-    bat_records_free(work.records);
-    bat_preparation_free(work.preparation);
-    bat_profile_free(work.profile);
-    bat_original_close(work.original);
-    bat_elf_close(work.original_symbols);
-    bat_elf_close(work.symbols);
-    bat_binary_close(&work.binary);
+    work_close(&work);
     return status;
 }

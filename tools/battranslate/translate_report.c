@@ -177,6 +177,7 @@ static size_t gather_perf(const struct bat_profile_counters *read, struct figure
         {"perf_samples", "samples in perf.data", read->perf_samples, 0},
         {"perf_foreign_samples", "of other processes", read->perf_foreign_samples,
          read->perf_samples},
+        {"perf_guest_samples", "of guests", read->perf_guest_samples, read->perf_samples},
         {"perf_plain_samples", "without a branch stack", read->perf_plain_samples,
          read->perf_samples},
         {"perf_processes", "processes with the binary", read->perf_processes, 0},
@@ -334,6 +335,13 @@ void report_print(FILE *file, bool as_json, const struct bat_profile *profile,
     if (judgements)
         count += gather_judgements(judgements, figures + count);
     print_figures(file, as_json, figures, count);
+}
+
+void report_density(FILE *file, uint32_t cutoff, double density, double threshold)
+{
+    fprintf(file, "density of functions with %.2f%% %17.1f\n", cutoff / 10000.0, density);
+    if (density != 0 && density < threshold)
+        fprintf(file, "times the samples would be enough    %14.1f\n", threshold / density);
 }
 
 void report_print_moved(FILE *file, bool as_json, const struct bat_profile *profile,

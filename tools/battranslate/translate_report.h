@@ -61,6 +61,12 @@ void report_moved(FILE *file, bool as_json, const struct bat_original *original,
 void report_print(FILE *file, bool as_json, const struct bat_profile *profile,
                   const struct bat_records *records, const struct report_judgements *judgements);
 
+/*
+ * Print the density of the functions with cutoff millionths of the samples, and how many times the
+ * samples are needed if it is below threshold.
+ */
+void report_density(FILE *file, uint32_t cutoff, double density, double threshold);
+
 /* Print the report of a profile that was moved to the input binary and translated there. */
 void report_print_moved(FILE *file, bool as_json, const struct bat_profile *profile,
                         const struct bat_original *original,

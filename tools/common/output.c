@@ -34,7 +34,7 @@ void output_flush(struct output *output)
     }
 }
 
-void output_bytes(struct output *output, const char *bytes, size_t size)
+void output_long_bytes(struct output *output, const char *bytes, size_t size)
 {
     while (size != 0) {
         size_t available = OUTPUT_BUFFER_SIZE - output->used;
@@ -46,11 +46,6 @@ void output_bytes(struct output *output, const char *bytes, size_t size)
         if (size != 0)
             output_flush(output);
     }
-}
-
-void output_text(struct output *output, const char *text)
-{
-    output_bytes(output, text, strlen(text));
 }
 
 void output_format(struct output *output, const char *format, ...)

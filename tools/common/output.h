@@ -47,9 +47,23 @@ enum tool_exit output_end(struct output *output, enum tool_exit status);
 /* Write out the buffer. */
 void output_flush(struct output *output);
 
-/* Any number of bytes. */
-void output_bytes(struct output *output, const char *bytes, size_t size);
-void output_text(struct output *output, const char *text);
+/* Any number of bytes; output_long_bytes() if they do not fit into the buffer. */
+void output_long_bytes(struct output *output, const char *bytes, size_t size);
+
+static inline void output_bytes(struct output *output, const char *bytes, size_t size)
+{
+    if (size > OUTPUT_BUFFER_SIZE - output->used) {
+        output_long_bytes(output, bytes, size);
+        return;
+    }
+    memcpy(output->buffer + output->used, bytes, size);
+    output->used += size;
+}
+
+static inline void output_text(struct output *output, const char *text)
+{
+    output_bytes(output, text, strlen(text));
+}
 
 /* Formatted text. Too slow for text that each entry has. */
 void output_format(struct output *output, const char *format, ...) BAT_PRINTF(2, 3);

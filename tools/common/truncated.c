@@ -13,7 +13,7 @@
 /* No more files are open at once. */
 #define FILES_MAX 1024
 
-/* How the names of temporary files begin, which elfnote/replacement.c makes. */
+/* How the names of temporary files begin, which elfnote/replace_file.c makes. */
 #define TEMPORARY "/.bat-"
 
 static const char *tool;

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* The flows of a program's functions (output_flow.h), each read at its first use. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "output_flow.h"
+#include "support/parallel.h"
+
+#define MOST_DEEP 16u /* nested inlined calls */
+
+struct bat_output_flows {
+    struct bat_program program;
+    struct bat_output_flow **all; /* one for each hot table; NULL if not read */
+    uint8_t *is_being_read;
+    unsigned depth;
+    bool are_independent;
+    struct bat_beginnings *beginnings;
+};
+
+struct bat_output_flows *bat_output_flows_new(const struct bat_program *program)
+{
+    size_t count = (size_t)program->map->hot_count + 1;
+    struct bat_output_flows *flows = calloc(1, sizeof(*flows));
+    if (!flows)
+        return NULL;
+    flows->program = *program;
+    flows->are_independent = !bat_output_may_have_option(program->elf, "inline");
+    flows->all = calloc(count, sizeof(*flows->all));
+    flows->is_being_read = calloc(count, 1);
+    if (flows->all && flows->is_being_read)
+        return flows;
+    bat_output_flows_free(flows);
+    return NULL;
+}
+
+void bat_output_flows_free(struct bat_output_flows *flows)
+{
+    if (!flows)
+        return;
+    for (uint32_t i = 0; flows->all && i < flows->program.map->hot_count; i++)
+        bat_output_flow_free(flows->all[i]);
+    bat_beginnings_free(flows->beginnings);
+    free(flows->all);
+    free(flows->is_being_read);
+    free(flows);
+}
+
+const struct bat_program *bat_output_flows_program(const struct bat_output_flows *flows)
+{
+    return &flows->program;
+}
+
+bool bat_output_flows_are_independent(const struct bat_output_flows *flows)
+{
+    return flows->are_independent;
+}
+
+const struct bat_output_flow *bat_output_flows_known(const struct bat_output_flows *flows,
+                                                     uint32_t table)
+{
+    return flows->all[table];
+}
+
+/* What bat_output_flows_read_many() reads. */
+struct reading {
+    struct bat_output_flows *flows;
+    const uint8_t *wanted;
+};
+
+static void read_flows(void *context, size_t first, size_t end, unsigned thread)
+{
+    (void)thread;
+    const struct reading *reading = context;
+    struct bat_output_flows *flows = reading->flows;
+    for (size_t i = first; i < end; i++)
+        if (reading->wanted[i] && !flows->all[i])
+            flows->all[i] = bat_output_flow_read(flows, (uint32_t)i);
+}
+
+/* Tables that a thread goes through at a time. */
+#define STRETCH 1024u
+
+enum bat_code bat_output_flows_read_many(struct bat_output_flows *flows, const uint8_t *wanted,
+                                         struct bat_error *error)
+{
+    uint32_t count = flows->program.map->hot_count;
+    if (!flows->are_independent)
+        return BAT_OK;
+    struct reading reading = {flows, wanted};
+    bat_parallel_run(count, STRETCH, bat_parallel_threads(count / STRETCH), read_flows, &reading);
+    for (uint32_t i = 0; i < count; i++)
+        if (wanted[i] && !flows->all[i])
+            return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for the code of a function");
+    return BAT_OK;
+}
+
+bool bat_output_may_have_option(const struct bat_elf *elf, const char *option)
+{
+    const char *info = bat_elf_bolt_info(elf);
+    return !info || strchr(info, '@') || strstr(info, option);
+}
+
+enum bat_code bat_output_flows_inlined(struct bat_output_flows *flows,
+                                       const struct bat_caller *caller, struct bat_inlined *inlined)
+{
+    return bat_inlined_find(&flows->program, &flows->beginnings, caller, inlined);
+}
+
+enum bat_code bat_output_flows_callee(struct bat_output_flows *flows, uint32_t table,
+                                      const struct bat_output_flow **flow)
+{
+    *flow = flows->all[table];
+    if (*flow || flows->is_being_read[table] || flows->depth == MOST_DEEP)
+        return BAT_OK;
+    flows->is_being_read[table] = 1;
+    flows->depth++;
+    flows->all[table] = bat_output_flow_read(flows, table);
+    flows->depth--;
+    flows->is_being_read[table] = 0;
+    *flow = flows->all[table];
+    return *flow ? BAT_OK : BAT_ERR_MEMORY;
+}
+
+enum bat_code bat_output_flows_get(struct bat_output_flows *flows, uint32_t table,
+                                   const struct bat_output_flow **flow, struct bat_error *error)
+{
+    enum bat_code code = bat_output_flows_callee(flows, table, flow);
+    return code == BAT_OK ? BAT_OK
+                          : bat_fail(error, code, "not enough memory for the code of a function");
+}

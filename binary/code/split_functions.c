@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Finds the functions that compilers have split: the fragments (f.cold), and the functions that
+ * they come from. A fragment f.cold comes from the only symbol f. Where there are several, a global
+ * fragment comes from the global f, and a local one from the f below the same FILE symbol; else
+ * from the global f.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <xxhash.h>
+
+#include "binary/functions/fragment_name.h"
+#include "markers.h"
+#include "spec/binary_search.h"
+
+#define NAMES_MIN 16u
+
+/*
+ * Names in a damaged table can overlap, so that all together are far longer than the file. Reading
+ * stops with an error when the names have more bytes than this many times the file's size.
+ */
+#define TEXT_FACTOR 8u
+
+/* A function name that has fragments. */
+struct parent {
+    const char *name; /* not terminated; NULL for a free slot of the hash table */
+    size_t name_size;
+    uint64_t global; /* address of the global symbol of that name, if has_global */
+    uint64_t local;  /* address of the last local one */
+    uint32_t locals; /* number of local symbols */
+    bool has_global;
+};
+
+/* A local symbol of such a name. */
+struct candidate {
+    uint32_t parent; /* slot of the name */
+    uint64_t order;  /* index in the symbol table */
+    uint64_t address;
+};
+
+/* A fragment's symbol. */
+struct fragment {
+    uint64_t address;
+    uint64_t file_start; /* indices in the symbol table: from one FILE symbol ... */
+    uint64_t file_end;   /* ... to the next */
+    uint32_t parent;
+    bool is_global;
+};
+
+struct split {
+    struct parent *parents; /* hash table with linear probing */
+    uint32_t capacity;      /* a power of two */
+    struct fragment *fragments;
+    uint32_t fragment_count;
+    struct candidate *candidates; /* ascending by parent, then by order */
+    uint32_t candidate_count;
+};
+
+/* --- Names -------------------------------------------------------------------------------- */
+
+/* The slot of the name in the hash table, or the free slot for it. */
+static uint32_t find_slot(const struct split *split, const char *name, size_t size)
+{
+    uint32_t mask = split->capacity - 1;
+    /* The table's address differs from run to run, so a file cannot be made to collide. */
+    uint32_t slot = (uint32_t)XXH3_64bits_withSeed(name, size, (uintptr_t)split->parents) & mask;
+    while (split->parents[slot].name && (split->parents[slot].name_size != size ||
+                                         memcmp(split->parents[slot].name, name, size) != 0))
+        slot = (slot + 1) & mask;
+    return slot;
+}
+
+/* --- Symbols ------------------------------------------------------------------------------ */
+
+static bool is_fragment(const struct symbol_table *table, const Elf64_Sym *symbol)
+{
+    return ELF64_ST_TYPE(symbol->st_info) == STT_FUNC && symbol->st_shndx != SHN_UNDEF &&
+           fragment_name_any_stem(symbol_table_name(table, symbol)) > 0;
+}
+
+static bool is_file(const Elf64_Sym *symbol)
+{
+    return ELF64_ST_TYPE(symbol->st_info) == STT_FILE;
+}
+
+/* Allocate the fragments and the hash table of their names. */
+static enum bat_code allocate(struct split *split, const struct symbol_table *table,
+                              struct bat_error *error)
+{
+    uint64_t count = 0;
+    uint64_t text_left;
+    bat_elf_bytes(table->elf, &text_left);
+    text_left *= TEXT_FACTOR;
+    for (uint32_t i = 1; i < table->count; i++) {
+        Elf64_Sym symbol = symbol_table_at(table, i);
+        uint64_t size = strlen(symbol_table_name(table, &symbol)) + 1;
+        if (size > text_left)
+            return bat_fail(error, BAT_ERR_ELF,
+                            "expected symbols whose names have less than %u times the file's "
+                            "size, found more: names overlap",
+                            TEXT_FACTOR);
+        text_left -= size;
+        count += is_fragment(table, &symbol);
+    }
+    if (count >= UINT32_MAX / 4)
+        return bat_fail(error, BAT_ERR_ELF, "too many fragments in the symbol table: %" PRIu64,
+                        count);
+    split->capacity = NAMES_MIN;
+    while (split->capacity < 2 * count)
+        split->capacity *= 2;
+    split->fragments = calloc((size_t)count + 1, sizeof(*split->fragments));
+    split->parents = calloc(split->capacity, sizeof(*split->parents));
+    if (!split->fragments || !split->parents)
+        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %" PRIu64 " fragments",
+                        count);
+    return BAT_OK;
+}
+
+/* Set file_end of the fragments from first on. */
+static void end_file(struct split *split, uint32_t first, uint64_t end)
+{
+    for (uint32_t i = first; i < split->fragment_count; i++)
+        split->fragments[i].file_end = end;
+}
+
+static void read_fragments(struct split *split, const struct symbol_table *table)
+{
+    uint64_t file_start = 0;
+    uint32_t first_in_file = 0;
+    for (uint32_t i = 1; i < table->count; i++) {
+        Elf64_Sym symbol = symbol_table_at(table, i);
+        if (is_file(&symbol)) {
+            end_file(split, first_in_file, i);
+            first_in_file = split->fragment_count;
+            file_start = i;
+        }
+        if (!is_fragment(table, &symbol))
+            continue;
+        const char *name = symbol_table_name(table, &symbol);
+        size_t size = fragment_name_any_stem(name);
+        uint32_t slot = find_slot(split, name, size);
+        split->parents[slot].name = name;
+        split->parents[slot].name_size = size;
+        split->fragments[split->fragment_count++] = (struct fragment){
+            .address = symbol.st_value,
+            .file_start = file_start,
+            .parent = slot,
+            .is_global = ELF64_ST_BIND(symbol.st_info) != STB_LOCAL,
+        };
+    }
+    end_file(split, first_in_file, table->count);
+}
+
+/* Add a symbol that fragments may come from. */
+static enum bat_code add_candidate(struct split *split, uint32_t slot, const Elf64_Sym *symbol,
+                                   uint64_t order, struct bat_error *error)
+{
+    struct parent *parent = &split->parents[slot];
+    if (ELF64_ST_BIND(symbol->st_info) != STB_LOCAL) {
+        parent->has_global = true;
+        parent->global = symbol->st_value;
+        return BAT_OK;
+    }
+    parent->local = symbol->st_value;
+    parent->locals++;
+    if ((split->candidate_count & (split->candidate_count - 1)) == 0) {
+        size_t capacity = split->candidate_count ? 2 * (size_t)split->candidate_count : 1;
+        struct candidate *all = realloc(split->candidates, capacity * sizeof(*all));
+        if (!all)
+            return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %zu symbols", capacity);
+        split->candidates = all;
+    }
+    split->candidates[split->candidate_count++] =
+        (struct candidate){.parent = slot, .order = order, .address = symbol->st_value};
+    return BAT_OK;
+}
+
+static int by_parent(const void *left, const void *right)
+{
+    const struct candidate *a = left;
+    const struct candidate *b = right;
+    if (a->parent != b->parent)
+        return a->parent < b->parent ? -1 : 1;
+    return (a->order > b->order) - (a->order < b->order);
+}
+
+static enum bat_code read_candidates(struct split *split, const struct symbol_table *table,
+                                     struct bat_error *error)
+{
+    for (uint32_t i = 1; i < table->count; i++) {
+        Elf64_Sym symbol = symbol_table_at(table, i);
+        unsigned type = ELF64_ST_TYPE(symbol.st_info);
+        if (type == STT_FILE || type == STT_SECTION || symbol.st_shndx == SHN_UNDEF)
+            continue;
+        const char *name = symbol_table_name(table, &symbol);
+        uint32_t slot = find_slot(split, name, strlen(name));
+        if (!split->parents[slot].name)
+            continue;
+        enum bat_code code = add_candidate(split, slot, &symbol, i, error);
+        if (code)
+            return code;
+    }
+    if (split->candidate_count > 1)
+        qsort(split->candidates, split->candidate_count, sizeof(*split->candidates), by_parent);
+    return BAT_OK;
+}
+
+/* --- Parents ------------------------------------------------------------------------------ */
+
+/* The address of the local symbol with the parent's name in the fragment's file; 0 if none. */
+static uint64_t parent_in_file(const struct split *split, const struct fragment *fragment)
+{
+    struct bat_search search = {.high = split->candidate_count};
+    while (bat_search_next(&search)) {
+        const struct candidate *candidate = &split->candidates[search.middle];
+        bat_search_go(&search, candidate->parent < fragment->parent ||
+                                   (candidate->parent == fragment->parent &&
+                                    candidate->order < fragment->file_start));
+    }
+    if (search.low == split->candidate_count)
+        return 0;
+    const struct candidate *found = &split->candidates[search.low];
+    bool is_inside = found->parent == fragment->parent && found->order < fragment->file_end;
+    return is_inside ? found->address : 0;
+}
+
+/* The address of the function that a fragment comes from; 0 if there is none. */
+static uint64_t find_parent(const struct split *split, const struct fragment *fragment)
+{
+    const struct parent *parent = &split->parents[fragment->parent];
+    if (!parent->has_global && parent->locals == 1)
+        return parent->local;
+    if (parent->has_global && (parent->locals == 0 || fragment->is_global))
+        return parent->global;
+    uint64_t address = parent_in_file(split, fragment);
+    return address || !parent->has_global ? address : parent->global;
+}
+
+static void mark_split(struct bat_code_reader *reader, uint64_t address)
+{
+    struct code_wanted *wanted = code_find_wanted_at(reader, address);
+    if (wanted)
+        wanted->is_split = true;
+}
+
+enum bat_code code_find_split(struct bat_code_reader *reader, const struct symbol_table *table,
+                              struct bat_error *error)
+{
+    struct split split = {0};
+    enum bat_code code = allocate(&split, table, error);
+    if (!code) {
+        read_fragments(&split, table);
+        if (split.fragment_count > 0)
+            code = read_candidates(&split, table, error);
+    }
+    for (uint32_t i = 0; i < split.fragment_count && !code; i++) {
+        mark_split(reader, split.fragments[i].address);
+        mark_split(reader, find_parent(&split, &split.fragments[i]));
+    }
+    free(split.parents);
+    free(split.fragments);
+    free(split.candidates);
+    return code;
+}

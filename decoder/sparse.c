@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* The second step of decoding (sparse.h). The first one is in decode.c. */
+#include "sparse.h"
+
+#include <stdlib.h>
+
+#include "bat_decoder.h"
+#include "spec/array.h"
+#include "spec/map_index.h"
+
+/* A table at address 0 may be one that was not emitted: its first entry tells. */
+static bool is_kept(const struct bat_map *map, uint32_t table, const uint8_t *wanted)
+{
+    const struct bat_table *from = &map->tables[table];
+    return !wanted || wanted[from->parent] || from->address == 0;
+}
+
+static enum bat_code fail_memory(struct bat_error *error)
+{
+    return bat_fail(error, BAT_ERR_MEMORY, "not enough memory to decode the note");
+}
+
+/* Make space for the entries of the tables that are kept. */
+static enum bat_code allocate(struct bat_decoding *decoding, const uint8_t *wanted)
+{
+    struct bat_map *map = decoding->map;
+    uint32_t most = 0;
+    for (uint32_t i = 0; i < bat_map_tables(map); i++) {
+        if (!is_kept(map, i, wanted))
+            continue;
+        if (map->tables[i].entry_count > most)
+            most = map->tables[i].entry_count;
+        decoding->entry_capacity += map->tables[i].entry_count;
+        decoding->block_capacity += map->tables[i].block_count;
+    }
+    map->output_offsets = bat_array_new(decoding->entry_capacity, sizeof(*map->output_offsets));
+    map->input_offsets = bat_array_new(decoding->entry_capacity, sizeof(*map->input_offsets));
+    /* The decoder makes room for a table as if all of its entries were blocks. */
+    decoding->block_capacity += most;
+    map->block_hashes = bat_array_new(decoding->block_capacity, sizeof(*map->block_hashes));
+    map->block_indices = bat_array_new(decoding->block_capacity, sizeof(*map->block_indices));
+    if (!map->output_offsets || !map->input_offsets || !map->block_hashes || !map->block_indices)
+        return fail_memory(decoding->reader.error);
+    return BAT_OK;
+}
+
+static enum bat_code load_tables(struct bat_decoding *decoding, const uint32_t *bodies,
+                                 const uint8_t *wanted)
+{
+    struct bat_map *map = decoding->map;
+    enum bat_code code = BAT_OK;
+    for (uint32_t i = 0; i < bat_map_tables(map) && code == BAT_OK; i++) {
+        struct bat_table *table = &map->tables[i];
+        if (is_kept(map, i, wanted)) {
+            decoding->reader.cursor = decoding->reader.start + bodies[i];
+            decoding->reader.table = &table->address;
+            code = bat_decode_entries(decoding, table);
+            continue;
+        }
+        table->first_entry = table->entry_count = 0;
+        table->first_block = table->block_count = 0;
+        table->equal_count = 0;
+    }
+    return code;
+}
+
+enum bat_code bat_sparse_load(struct bat_sparse_map *sparse, const void *section, size_t size,
+                              const uint8_t *wanted, struct bat_error *error)
+{
+    if (!sparse->bodies)
+        return BAT_OK;
+    const uint8_t *description;
+    size_t description_size;
+    enum bat_code code =
+        bat_note_description(section, size, &description, &description_size, error);
+    if (code != BAT_OK)
+        return code;
+    struct bat_decoding decoding = {
+        .map = sparse->map,
+        .reader = {.start = section, .end = description + description_size, .error = error}};
+    code = allocate(&decoding, wanted);
+    if (code == BAT_OK)
+        code = load_tables(&decoding, sparse->bodies, wanted);
+    if (code == BAT_OK && bat_map_build_index(sparse->map) != BAT_OK)
+        code = fail_memory(error);
+    free(sparse->bodies);
+    sparse->bodies = NULL;
+    return code;
+}
+
+void bat_sparse_free(struct bat_sparse_map *sparse)
+{
+    bat_map_free(sparse->map);
+    free(sparse->bodies);
+    *sparse = (struct bat_sparse_map){0};
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Decoding in two steps, for callers that need the entries of few tables: the first step checks the
+ * whole note and reads all tables, the second one keeps the entries of those that are wanted.
+ * Internal to the library.
+ */
+#ifndef BAT_DECODER_SPARSE_H
+#define BAT_DECODER_SPARSE_H
+
+#include "decoding.h"
+
+struct bat_sparse_map {
+    /* Owned. Without entries, and without an index for look-ups in them, as long as bodies is set.
+     */
+    struct bat_map *map;
+    /* For each table the offset of its entries in the section. Owned; NULL if map is complete. */
+    uint32_t *bodies;
+};
+
+/*
+ * The first step: like bat_decode_consuming() with BAT_HOT_INDEX_AUTO, with the same errors. The
+ * map is complete at once if the note is of an older version, or if entries are needed to tell how
+ * its hot indices are read. The caller frees *sparse with bat_sparse_free(); on failure it is
+ * empty.
+ */
+enum bat_code bat_decode_sparse(const void *section, size_t size, bat_consumed_fn *consumed,
+                                void *consumed_context, struct bat_sparse_map *sparse,
+                                struct bat_error *error);
+
+/*
+ * The second step, to be called once: decode the entries of the hot functions for which wanted (one
+ * byte for each hot table; NULL: all) is not 0, and of their fragments. The other tables have no
+ * entries then. section must be the same bytes as before. Nothing is done if the map is complete.
+ * Fails as bat_decode(); then sparse can only be freed.
+ */
+enum bat_code bat_sparse_load(struct bat_sparse_map *sparse, const void *section, size_t size,
+                              const uint8_t *wanted, struct bat_error *error);
+
+void bat_sparse_free(struct bat_sparse_map *sparse);
+
+#endif

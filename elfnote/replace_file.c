@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "replace_file.h"
+
+#include "high_descriptor.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <libgen.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+/* Bytes read at once if the kernel cannot copy. */
+#define COPY_BUFFER_SIZE ((size_t)256 << 10)
+
+/* Bytes copied before the disk starts to write them. */
+#define COPY_STEP ((size_t)8 << 20)
+
+/* How many names are tried for a temporary file. */
+#define NAME_ATTEMPTS 100
+
+enum bat_code replacement_fail(const struct replacement *replacement, struct bat_error *error)
+{
+    bat_fail(error, BAT_ERR_IO, "cannot write %s: %m", replacement->path);
+    return BAT_ERR_IO;
+}
+
+/* --- Which file ----------------------------------------------------------------------------- */
+
+/* Refuse a file that a rename cannot replace now, not at the end of a long run. */
+static enum bat_code check_mount(const struct replacement *replacement, struct bat_error *error)
+{
+    struct statx status;
+    if (statx(AT_FDCWD, replacement->target, 0, 0, &status) != 0)
+        return BAT_OK;
+    uint64_t known = status.stx_attributes & status.stx_attributes_mask;
+    if ((known & STATX_ATTR_MOUNT_ROOT) != 0)
+        return bat_fail(error, BAT_ERR_IO, "cannot write %s: it is a mount point",
+                        replacement->path);
+    if ((known & (STATX_ATTR_IMMUTABLE | STATX_ATTR_APPEND)) != 0)
+        return bat_fail(error, BAT_ERR_IO, "cannot write %s: it is immutable or append-only",
+                        replacement->path);
+    return BAT_OK;
+}
+
+/*
+ * Check that an existing file can be replaced and that the caller may write to it. A read-only file
+ * is refused although its folder would allow a rename.
+ */
+static enum bat_code check_existing(struct replacement *replacement, struct bat_error *error)
+{
+    struct stat *status = &replacement->existing;
+    if (stat(replacement->target, status) != 0)
+        return replacement_fail(replacement, error);
+    if (!S_ISREG(status->st_mode))
+        return bat_fail(error, BAT_ERR_IO, "cannot write %s: it is %s, not a regular file",
+                        replacement->path,
+                        S_ISDIR(status->st_mode) ? "a directory" : "a pipe or a device");
+    if (faccessat(AT_FDCWD, replacement->target, W_OK, AT_EACCESS) != 0)
+        return replacement_fail(replacement, error);
+    replacement->exists = true;
+    replacement->has_model = true;
+    return check_mount(replacement, error);
+}
+
+/* The path of a file that does not exist yet, its folder without symbolic links; NULL, error set,
+ * if there is no such folder. */
+static char *resolve_new(const struct replacement *replacement, struct bat_error *error)
+{
+    struct stat status;
+    const char *slash = strrchr(replacement->path, '/');
+    const char *name = slash ? slash + 1 : replacement->path;
+    if (!name[0]) {
+        bat_fail(error, BAT_ERR_IO, "cannot write %s: the path names no file", replacement->path);
+        return NULL;
+    }
+    if (lstat(replacement->path, &status) == 0) {
+        bat_fail(error, BAT_ERR_IO,
+                 "cannot write %s: it is a symbolic link to a file that does not exist",
+                 replacement->path);
+        return NULL;
+    }
+    char *target = NULL;
+    char *copy = strdup(replacement->path);
+    char *folder = copy ? realpath(dirname(copy), NULL) : NULL;
+    if (!folder || asprintf(&target, "%s/%s", folder, name) < 0) {
+        replacement_fail(replacement, error);
+        target = NULL;
+    }
+    free(copy);
+    free(folder);
+    return target;
+}
+
+/* Fill target and folder. */
+static enum bat_code resolve(struct replacement *replacement, struct bat_error *error)
+{
+    replacement->target = realpath(replacement->path, NULL);
+    if (replacement->target) {
+        enum bat_code code = check_existing(replacement, error);
+        if (code != BAT_OK)
+            return code;
+    } else if (errno != ENOENT) {
+        return replacement_fail(replacement, error);
+    } else {
+        replacement->target = resolve_new(replacement, error);
+        if (!replacement->target)
+            return BAT_ERR_IO;
+    }
+    replacement->folder = strdup(replacement->target);
+    if (!replacement->folder)
+        return replacement_fail(replacement, error);
+    char *slash = strrchr(replacement->folder, '/');
+    slash[slash == replacement->folder ? 1 : 0] = '\0';
+    return BAT_OK;
+}
+
+/* --- The new file --------------------------------------------------------------------------- */
+
+/* A new name in the folder, in memory that the caller frees. */
+static char *make_name(const struct replacement *replacement)
+{
+    uint64_t random = 0;
+    char *name = NULL;
+    if (getrandom(&random, sizeof(random), 0) != (ssize_t)sizeof(random) ||
+        asprintf(&name, "%s/.bat-%016" PRIx64, replacement->folder, random) < 0)
+        return NULL;
+    return name;
+}
+
+/* Open a file for the new content; -1, errno set, if that fails. */
+static int open_content(const char *path, int flags, mode_t mode)
+{
+    return bat_high_descriptor(open(path, flags | O_RDWR | O_CLOEXEC, mode));
+}
+
+/* Give the new file, which is open and has no name, this name, through /proc. */
+static int link_open(const struct replacement *replacement, const char *name)
+{
+    char open_file[64];
+    snprintf(open_file, sizeof(open_file), "/proc/self/fd/%d", replacement->file);
+    return linkat(AT_FDCWD, open_file, AT_FDCWD, name, AT_SYMLINK_FOLLOW);
+}
+
+enum bat_code replacement_make_named(struct replacement *replacement, mode_t mode,
+                                     struct bat_error *error)
+{
+    for (int attempt = 0; attempt < NAME_ATTEMPTS; attempt++) {
+        char *name = make_name(replacement);
+        if (!name)
+            return replacement_fail(replacement, error);
+        int made = -1;
+        if (replacement->file >= 0)
+            made = link_open(replacement, name);
+        else
+            made = replacement->file = open_content(name, O_CREAT | O_EXCL, mode);
+        if (made >= 0) {
+            replacement->temporary = name;
+            return BAT_OK;
+        }
+        int reason = errno;
+        free(name);
+        errno = reason;
+        if (reason != EEXIST)
+            break;
+    }
+    return bat_fail(error, BAT_ERR_IO, "cannot write %s: cannot make a temporary file in %s: %m",
+                    replacement->path, replacement->folder);
+}
+
+/*
+ * Open the new file, without a name if the file system supports that: then nothing is left behind
+ * even if the program is killed.
+ */
+static enum bat_code open_new(struct replacement *replacement, struct bat_error *error)
+{
+    /* Owner only: others may not be allowed to read the file whose mode it gets in the end. */
+    mode_t mode = replacement->has_model
+                      ? S_IRUSR | S_IWUSR
+                      : S_IRUSR | S_IWUSR | S_IRGRP | S_IWGRP | S_IROTH | S_IWOTH;
+    if (access("/proc/self/fd", X_OK) == 0)
+        replacement->file = open_content(replacement->folder, O_TMPFILE, mode);
+    return replacement->file >= 0 ? BAT_OK : replacement_make_named(replacement, mode, error);
+}
+
+enum bat_code replacement_begin(struct replacement *replacement, const char *path, int model,
+                                struct bat_error *error)
+{
+    *replacement =
+        (struct replacement){.path = path, .file = -1, .model = model, .has_model = model >= 0};
+    enum bat_code code = resolve(replacement, error);
+    if (code == BAT_OK)
+        code = open_new(replacement, error);
+    if (code != BAT_OK)
+        replacement_discard(replacement);
+    return code;
+}
+
+/* --- Its content ---------------------------------------------------------------------------- */
+
+enum bat_code replacement_write(struct replacement *replacement, const void *bytes, uint64_t size,
+                                uint64_t offset, struct bat_error *error)
+{
+    const char *from = bytes;
+    while (size > 0) {
+        ssize_t written = pwrite(replacement->file, from, (size_t)size, (off_t)offset);
+        if (written < 0 && errno == EINTR)
+            continue;
+        if (written <= 0)
+            return replacement_fail(replacement, error);
+        from += written;
+        offset += (uint64_t)written;
+        size -= (uint64_t)written;
+    }
+    return BAT_OK;
+}
+
+/* Copy through memory, without the kernel's help. */
+static enum bat_code copy_by_hand(struct replacement *replacement, int source, uint64_t from,
+                                  uint64_t size, uint64_t to, struct bat_error *error)
+{
+    char *buffer = malloc(COPY_BUFFER_SIZE);
+    if (!buffer)
+        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory to copy the file");
+    enum bat_code code = BAT_OK;
+    while (size > 0 && code == BAT_OK) {
+        size_t wanted = size < COPY_BUFFER_SIZE ? (size_t)size : COPY_BUFFER_SIZE;
+        ssize_t got = pread(source, buffer, wanted, (off_t)from);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0) {
+            code = bat_fail(error, BAT_ERR_IO, "cannot be read: %m");
+        } else if (got == 0) {
+            code = bat_fail(error, BAT_ERR_IO, "became shorter while it was copied");
+        } else {
+            code = replacement_write(replacement, buffer, (uint64_t)got, to, error);
+            from += (uint64_t)got;
+            to += (uint64_t)got;
+            size -= (uint64_t)got;
+        }
+    }
+    free(buffer);
+    return code;
+}
+
+/* Copy bytes that are not in a hole. If the kernel's copy fails for any reason, copy_by_hand() goes
+ * on, and reports the reason if it fails too. */
+static enum bat_code copy_data(struct replacement *replacement, int source, uint64_t from,
+                               uint64_t size, uint64_t to, struct bat_error *error)
+{
+    while (size > 0) {
+        off_t from_offset = (off_t)from;
+        off_t to_offset = (off_t)to;
+        size_t step = size < COPY_STEP ? (size_t)size : COPY_STEP;
+        ssize_t copied =
+            copy_file_range(source, &from_offset, replacement->file, &to_offset, step, 0);
+        if (copied < 0 && errno == EINTR)
+            continue;
+        if (copied <= 0)
+            return copy_by_hand(replacement, source, from, size, to, error);
+        /* The disk writes while the rest is copied, which shortens the wait in fsync(). Errors are
+         * reported by fsync(). */
+        if (replacement->exists)
+            sync_file_range(replacement->file, (off_t)to, (off_t)copied, SYNC_FILE_RANGE_WRITE);
+        from += (uint64_t)copied;
+        to += (uint64_t)copied;
+        size -= (uint64_t)copied;
+    }
+    return BAT_OK;
+}
+
+enum bat_code replacement_copy(struct replacement *replacement, int source, uint64_t from,
+                               uint64_t size, uint64_t to, struct bat_error *error)
+{
+    uint64_t end = from + size;
+    uint64_t position = from;
+    while (position < end) {
+        off_t data = lseek(source, (off_t)position, SEEK_DATA);
+        if (data < 0 && errno == ENXIO)
+            return BAT_OK;
+        off_t hole = data < 0 ? -1 : lseek(source, data, SEEK_HOLE);
+        /* If the file system does not report holes, everything is data. */
+        uint64_t start = data < 0 || hole < 0 ? position : (uint64_t)data;
+        uint64_t stop = data < 0 || hole < 0 || (uint64_t)hole > end ? end : (uint64_t)hole;
+        if (start >= end)
+            return BAT_OK;
+        enum bat_code code =
+            copy_data(replacement, source, start, stop - start, to + (start - from), error);
+        if (code != BAT_OK)
+            return code;
+        position = stop;
+    }
+    return BAT_OK;
+}
+
+enum bat_code replacement_resize(struct replacement *replacement, uint64_t size,
+                                 struct bat_error *error)
+{
+    if (ftruncate(replacement->file, (off_t)size) != 0)
+        return replacement_fail(replacement, error);
+    return BAT_OK;
+}
+
+/* --- The end -------------------------------------------------------------------------------- */
+
+enum bat_code replacement_prepare(struct replacement *replacement, struct bat_error *error)
+{
+    if (replacement->has_model) {
+        enum bat_code code = replacement_take_attributes(replacement, error);
+        if (code != BAT_OK)
+            return code;
+    }
+    if (!replacement->exists)
+        return BAT_OK;
+    /* A new file can be made again, so it does not wait for the disk; a replacement does. */
+    return fsync(replacement->file) == 0 ? BAT_OK : replacement_fail(replacement, error);
+}
+
+enum bat_code replacement_name(struct replacement *replacement, struct bat_error *error)
+{
+    if (!replacement->exists || replacement->temporary)
+        return BAT_OK;
+    return replacement_make_named(replacement, 0, error);
+}
+
+/* Give the existing file a second name, so that it can be restored. */
+static void keep_old_file(struct replacement *replacement)
+{
+    char *name = make_name(replacement);
+    if (name && link(replacement->target, name) == 0)
+        replacement->old = name;
+    else
+        free(name);
+}
+
+/* Rename the new file to target. With keep_old the existing file keeps a name. 0, or -1 with errno.
+ */
+static int rename_new(struct replacement *replacement, bool keep_old)
+{
+    if (keep_old && renameat2(AT_FDCWD, replacement->temporary, AT_FDCWD, replacement->target,
+                              RENAME_EXCHANGE) == 0) {
+        replacement->old = replacement->temporary;
+        replacement->temporary = NULL;
+        return 0;
+    }
+    /* Not all file systems can exchange, and the existing file may be gone. */
+    if (keep_old)
+        keep_old_file(replacement);
+    if (rename(replacement->temporary, replacement->target) != 0)
+        return -1;
+    free(replacement->temporary);
+    replacement->temporary = NULL;
+    return 0;
+}
+
+enum bat_code replacement_place(struct replacement *replacement, bool keep_old,
+                                struct bat_error *error)
+{
+    /* A new file without a name is linked to target directly: killed here, the program leaves no
+     * temporary file. */
+    bool is_linked = !replacement->temporary && !replacement->exists &&
+                     link_open(replacement, replacement->target) == 0;
+    if (!is_linked && !replacement->temporary) {
+        enum bat_code code = replacement_make_named(replacement, 0, error);
+        if (code != BAT_OK)
+            return code;
+    }
+    if (!is_linked && rename_new(replacement, keep_old) != 0)
+        return replacement_fail(replacement, error);
+    replacement->is_placed = true;
+    return BAT_OK;
+}
+
+/* True if target still names the new file. */
+static bool is_in_place(const struct replacement *replacement)
+{
+    struct stat own;
+    struct stat now;
+    return fstat(replacement->file, &own) == 0 && lstat(replacement->target, &now) == 0 &&
+           own.st_dev == now.st_dev && own.st_ino == now.st_ino;
+}
+
+void replacement_undo(struct replacement *replacement)
+{
+    if (!replacement->is_placed || !is_in_place(replacement))
+        return;
+    if (!replacement->old) {
+        if (!replacement->exists)
+            unlink(replacement->target);
+    } else if (rename(replacement->old, replacement->target) == 0) {
+        free(replacement->old);
+        replacement->old = NULL;
+    }
+}
+
+void replacement_discard(struct replacement *replacement)
+{
+    if (replacement->temporary)
+        unlink(replacement->temporary);
+    if (replacement->old)
+        unlink(replacement->old);
+    if (replacement->file >= 0)
+        close(replacement->file);
+    free(replacement->temporary);
+    free(replacement->old);
+    free(replacement->folder);
+    free(replacement->target);
+    *replacement = (struct replacement){.file = -1, .model = -1};
+}

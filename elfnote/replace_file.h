@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Replaces a file in one step: the new content is written to a file without a name or with a
+ * temporary one, which is then renamed. Internal to elfnote/.
+ */
+#ifndef BAT_ELFNOTE_REPLACE_FILE_H
+#define BAT_ELFNOTE_REPLACE_FILE_H
+
+#include "bat.h"
+
+#include <sys/stat.h>
+#include <sys/types.h>
+
+struct replacement {
+    const char *path; /* as the caller gave it, for messages */
+    char *target;     /* path with symbolic links followed */
+    char *folder;     /* of target */
+    char *temporary;  /* name of the new file until it is placed; NULL while it has none */
+    char *old;        /* name of the replaced file until the end; NULL if it has none */
+    int file;         /* the new file, or -1; never below 3 */
+    bool exists;      /* target exists and will be replaced */
+    bool is_placed;
+    struct stat existing; /* status of the existing file */
+    bool has_model;       /* the new file gets the attributes of a model */
+    int model;            /* the model, open; -1: the model is target */
+};
+
+/*
+ * Begin a new file at path, which must stay valid until replacement_discard(). The new file gets
+ * the attributes of model, an open file that must stay open until then; with -1 those of the file
+ * that it replaces, if any. After success, and only then, the caller must call
+ * replacement_discard().
+ */
+enum bat_code replacement_begin(struct replacement *replacement, const char *path, int model,
+                                struct bat_error *error);
+
+/* Write size bytes at offset. */
+enum bat_code replacement_write(struct replacement *replacement, const void *bytes, uint64_t size,
+                                uint64_t offset, struct bat_error *error);
+
+/*
+ * Copy size bytes at offset `from` of the file source to offset `to`, by the kernel if it can.
+ * Holes in the source become holes.
+ */
+enum bat_code replacement_copy(struct replacement *replacement, int source, uint64_t from,
+                               uint64_t size, uint64_t to, struct bat_error *error);
+
+/* Cut or extend the file to size bytes. */
+enum bat_code replacement_resize(struct replacement *replacement, uint64_t size,
+                                 struct bat_error *error);
+
+/* First step of a commit: set attributes, and, if a file is replaced, write all to the disk. */
+enum bat_code replacement_prepare(struct replacement *replacement, struct bat_error *error);
+
+/* Second step: if a file is replaced, give the new one a temporary name in its folder. */
+enum bat_code replacement_name(struct replacement *replacement, struct bat_error *error);
+
+/*
+ * Third step: put the new file in its place. With keep_old, replacement_undo() can restore the
+ * existing file, and replacement_discard() removes it.
+ */
+enum bat_code replacement_place(struct replacement *replacement, bool keep_old,
+                                struct bat_error *error);
+void replacement_undo(struct replacement *replacement);
+
+/* Close the file, remove it if it was not placed, remove the old file, and free all memory. */
+void replacement_discard(struct replacement *replacement);
+
+/*
+ * Give the new file a temporary name in its folder, or make it with mode under such a name if it is
+ * not open.
+ */
+enum bat_code replacement_make_named(struct replacement *replacement, mode_t mode,
+                                     struct bat_error *error);
+
+/* Give the new file the model's owner, mode and extended attributes (attributes.c). */
+enum bat_code replacement_take_attributes(struct replacement *replacement, struct bat_error *error);
+
+/* Fails with BAT_ERR_IO and the reason in errno. */
+enum bat_code replacement_fail(const struct replacement *replacement, struct bat_error *error);
+
+#endif

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * The processes in which binaries were mapped, when, and where. The events of processes are
+ * collected in any order and then sorted by time. Internal to the library.
+ */
+#ifndef BAT_PROFILE_PERF_PROCESSES_H
+#define BAT_PROFILE_PERF_PROCESSES_H
+
+#include "binary.h"
+#include "support/counts.h"
+#include "support/string_table.h"
+
+/* When something happened: by time, and if that is equal or unknown, by its place in the file. */
+struct perf_moment {
+    uint64_t time;
+    uint64_t position;
+};
+
+static inline bool perf_moment_before(struct perf_moment left, struct perf_moment right)
+{
+    return left.time != right.time ? left.time < right.time : left.position < right.position;
+}
+
+/* A path that was mapped, or that a list of build-ids names. */
+struct perf_object {
+    uint8_t build_id[PERF_BUILD_ID_SIZE];
+    uint8_t build_id_size; /* 0 if none was seen */
+    bool is_mapped;        /* at least one mapping was seen */
+    uint32_t listed;       /* its last listed build-id: number in listings + 1, or 0 */
+};
+
+/* The most places where a process can have the binary at a time, if that is a shared library. */
+#define PERF_BIASES_MAX 4u
+
+/* From a moment on, a process has a binary with these biases, the newest first, or not at all. */
+struct perf_span {
+    uint32_t process;
+    uint32_t binary;
+    struct perf_moment since;
+    uint32_t bias_count;
+    uint64_t biases[PERF_BIASES_MAX];
+};
+
+/* What was found of a binary. */
+struct perf_found {
+    uint32_t processes;   /* that have it */
+    bool has_other_build; /* a file of its name has another build-id */
+};
+
+struct perf_event;
+struct perf_listing;
+
+struct perf_processes {
+    const struct perf_binary *binaries;
+    uint32_t binary_count;
+    struct bat_strings names; /* paths of objects */
+    struct perf_object *objects;
+    uint32_t object_capacity;
+    struct perf_listing *listings; /* build-ids of the lists */
+    uint32_t listing_count;
+    uint32_t listing_capacity;
+    /*
+     * Files that were mapped: the number of the path, and the mapping's own build-id in three words
+     * (see processes_event.h). A file's number is that of its item.
+     */
+    struct bat_counts files;
+    struct perf_event *events;
+    size_t event_count;
+    size_t event_capacity;
+
+    /* After perf_processes_finish() */
+    struct perf_span *spans; /* by process, then by binary, then by time */
+    size_t span_count;
+    struct bat_counts table;  /* process: index of its first span, number of its spans */
+    struct perf_found *found; /* of each binary */
+};
+
+/* binaries must outlive processes. */
+void perf_processes_init(struct perf_processes *processes, const struct perf_binary *binaries,
+                         uint32_t binary_count);
+void perf_processes_free(struct perf_processes *processes);
+
+/* --- Collecting events. All fail with BAT_ERR_MEMORY only. --------------------------------- */
+
+/* Add an element of a list of build-ids. size is as for perf_binary_match_build_id(). */
+enum bat_code perf_processes_list(struct perf_processes *processes, const char *path,
+                                  const uint8_t *build_id, size_t size, bool knows_size);
+
+struct perf_mapping {
+    uint32_t process;
+    struct perf_moment moment;
+    uint64_t address;
+    uint64_t length;
+    uint64_t offset;
+    const char *path;
+    const uint8_t *build_id; /* NULL if not known */
+    size_t build_id_size;
+};
+
+enum bat_code perf_processes_map(struct perf_processes *processes,
+                                 const struct perf_mapping *mapping);
+enum bat_code perf_processes_fork(struct perf_processes *processes, uint32_t process,
+                                  uint32_t parent, struct perf_moment moment);
+enum bat_code perf_processes_exec(struct perf_processes *processes, uint32_t process,
+                                  struct perf_moment moment);
+
+/* --- The result ---------------------------------------------------------------------------- */
+
+/*
+ * Sort the events and make the spans. has_time is false if moments have positions only, which are
+ * not quite in order: then a process has the binary from its start on. Processes that options do
+ * not want are left out; NULL wants all. Fails with BAT_ERR_MISMATCH if no process has one of the
+ * binaries, or only others have; the message lists what was found.
+ */
+enum bat_code perf_processes_finish(struct perf_processes *processes, bool has_time,
+                                    const struct bat_read_options *options,
+                                    struct bat_error *error);
+
+/* The number of samples to read; basic samples have no limit, as in perf2bolt. */
+static inline uint64_t perf_samples_max(const struct bat_read_options *options)
+{
+    return options->samples_max == 0 || options->basic_samples ? UINT64_MAX : options->samples_max;
+}
+
+/* How many processes have the binary of that number. */
+uint32_t perf_processes_count(const struct perf_processes *processes, uint32_t binary);
+
+/* The spans of a process, *count of them; NULL if it has no binary at any time. */
+const struct perf_span *perf_processes_spans(const struct perf_processes *processes,
+                                             uint32_t process, size_t *count);
+
+/*
+ * Of spans of one process and one binary, the one at that moment; NULL if the process does not have
+ * the binary then.
+ */
+const struct perf_span *perf_spans_at(const struct perf_span *spans, size_t count,
+                                      struct perf_moment moment);
+
+/* The span of a process and a binary at that moment; NULL as above. */
+const struct perf_span *perf_processes_find(const struct perf_processes *processes, uint32_t binary,
+                                            uint32_t process, struct perf_moment moment);
+
+/*
+ * Convert an address in a process to the binary's; BAT_ADDRESS_EXTERNAL if it is outside. If it is
+ * outside but looks like an address of a position-independent binary, UINT64_MAX: unknown.
+ */
+static inline uint64_t perf_own_address(const struct perf_binary *binary,
+                                        const struct perf_span *span, uint64_t address)
+{
+    uint64_t size = binary->high - binary->low;
+    for (uint32_t i = 0; i < span->bias_count; i++)
+        if (address - span->biases[i] - binary->low < size)
+            return address - span->biases[i];
+    return !binary->is_fixed && address < binary->high ? UINT64_MAX : BAT_ADDRESS_EXTERNAL;
+}
+
+#endif

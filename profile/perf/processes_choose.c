@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Choosing among the processes that have binaries, and the errors if there is none. */
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "processes_event.h"
+
+/* A message that is made of pieces. */
+struct text {
+    char bytes[BAT_MESSAGE_SIZE];
+    size_t size;
+};
+
+/* Append to the text. False, with the text unchanged, if there is not enough space. */
+static BAT_PRINTF(2, 3) bool append(struct text *text, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    size_t space = sizeof(text->bytes) - text->size;
+    int size = vsnprintf(text->bytes + text->size, space, format, arguments);
+    va_end(arguments);
+    bool fits = size >= 0 && (size_t)size < space;
+    /* Names of files can hold control characters. */
+    for (int i = 0; fits && i < size; i++) {
+        char *byte = &text->bytes[text->size++];
+        if ((unsigned char)*byte < ' ' || *byte == 0x7f)
+            *byte = '?';
+    }
+    text->bytes[text->size] = '\0';
+    return fits;
+}
+
+static bool append_build_id(struct text *text, const uint8_t *build_id, size_t size)
+{
+    char hex[2 * PERF_BUILD_ID_SIZE + 1] = "";
+    for (size_t i = 0; i < size && i < PERF_BUILD_ID_SIZE; i++)
+        snprintf(hex + 2 * i, 3, "%02x", build_id[i]);
+    return size == 0 || append(text, " (build-id %s)", hex);
+}
+
+/* Space that is kept free for " and N more," at the end. */
+#define MORE_SIZE 32u
+
+static bool append_object(struct text *text, const struct perf_processes *processes, uint32_t i)
+{
+    const struct perf_object *object = &processes->objects[i];
+    size_t before = text->size;
+    if (append(text, " %s", bat_strings_get(&processes->names, i)) &&
+        append_build_id(text, object->build_id, object->build_id_size) && append(text, ",") &&
+        text->size + MORE_SIZE < sizeof(text->bytes))
+        return true;
+    text->size = before;
+    text->bytes[before] = '\0';
+    return false;
+}
+
+/* "app (build-id ...)", or "app or one of 4 others". */
+static void append_binaries(struct text *text, const struct perf_processes *processes, bool with_id)
+{
+    const struct perf_binary *binary = processes->binaries;
+    append(text, "%.64s", binary->name);
+    if (with_id && processes->binary_count == 1)
+        append_build_id(text, binary->build_id, binary->build_id_size);
+    if (processes->binary_count > 1)
+        append(text, " or one of %" PRIu32 " others", processes->binary_count - 1);
+}
+
+static bool has_other_build(const struct perf_processes *processes)
+{
+    for (uint32_t i = 0; i < processes->binary_count; i++)
+        if (processes->found[i].has_other_build)
+            return true;
+    return false;
+}
+
+static enum bat_code fail_without_binary(const struct perf_processes *processes,
+                                         struct bat_error *error)
+{
+    struct text text = {.size = 0};
+    append(&text, "expected a process that has ");
+    append_binaries(&text, processes, true);
+    append(&text, ", found %s",
+           has_other_build(processes) ? "only other builds of it (--ignore-build-id accepts them):"
+                                      : "none:");
+    uint32_t mapped = 0;
+    uint32_t named = 0;
+    for (uint32_t i = 0; i < processes->names.count; i++) {
+        if (!processes->objects[i].is_mapped)
+            continue;
+        mapped++;
+        named += append_object(&text, processes, i);
+    }
+    if (named < mapped)
+        append(&text, " and %" PRIu32 " more,", mapped - named);
+    if (mapped == 0)
+        append(&text, " no mappings were recorded,");
+    /* Remove the last comma or colon. */
+    text.bytes[text.size - 1] = '\0';
+    return bat_fail(error, BAT_ERR_MISMATCH, "%s", text.bytes);
+}
+
+/* The processes that options want, and their number; 0 for all. */
+static const int32_t *wanted_processes(const struct bat_read_options *options, size_t *count)
+{
+    *count = options->has_process ? 1 : options->process_count;
+    return options->has_process ? &options->process : options->processes;
+}
+
+static enum bat_code fail_without_process(const struct perf_processes *processes,
+                                          const struct bat_read_options *options,
+                                          struct bat_error *error)
+{
+    size_t wanted_count;
+    const int32_t *wanted = wanted_processes(options, &wanted_count);
+    struct text text = {.size = 0};
+    append(&text, "expected process %" PRId32 "%s to have ", wanted[0],
+           wanted_count > 1 ? " or another that is wanted" : "");
+    append_binaries(&text, processes, false);
+    append(&text, ", found it in");
+    uint32_t count = processes->table.count;
+    uint32_t named = 0;
+    for (uint32_t i = 0; i < processes->table.count; i++) {
+        const uint64_t *item = bat_counts_item(&processes->table, i);
+        if (text.size + MORE_SIZE + 16 < sizeof(text.bytes) &&
+            append(&text, " %" PRId32 ",", (int32_t)item[0]))
+            named++;
+    }
+    if (named < count)
+        append(&text, " and %" PRIu32 " more,", count - named);
+    text.bytes[text.size - 1] = '\0';
+    return bat_fail(error, BAT_ERR_MISMATCH, "%s", text.bytes);
+}
+
+uint32_t perf_processes_count(const struct perf_processes *processes, uint32_t binary)
+{
+    return processes->found ? processes->found[binary].processes : 0;
+}
+
+/* Count a process, whose spans these are, for the binaries that it has. */
+static void count_binaries(struct perf_processes *processes, const struct perf_span *spans,
+                           size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (i == 0 || spans[i - 1].binary != spans[i].binary)
+            processes->found[spans[i].binary].processes++;
+}
+
+/* Keep only the processes in the table that options want. */
+static enum bat_code keep_wanted(struct perf_processes *processes,
+                                 const struct bat_read_options *options, struct bat_error *error)
+{
+    size_t count;
+    const int32_t *wanted = wanted_processes(options, &count);
+    for (uint32_t i = 0; i < processes->binary_count; i++)
+        processes->found[i].processes = 0;
+    struct bat_counts table = bat_counts_new(1);
+    enum bat_code code = BAT_OK;
+    /* The kernel is in all processes. */
+    for (size_t i = 0; i <= count && code == BAT_OK; i++) {
+        const uint64_t key = i < count ? (uint32_t)wanted[i] : PERF_KERNEL_PROCESS;
+        const uint64_t *item = bat_counts_find(&processes->table, &key);
+        if (!item || bat_counts_find(&table, &key))
+            continue;
+        code = bat_counts_add(&table, &key, item[1], item[2]);
+        count_binaries(processes, processes->spans + item[1], (size_t)item[2]);
+    }
+    if (code != BAT_OK || table.count == 0) {
+        bat_counts_free(&table);
+        return code == BAT_OK ? fail_without_process(processes, options, error)
+                              : bat_fail(error, code, "not enough memory");
+    }
+    bat_counts_free(&processes->table);
+    processes->table = table;
+    return BAT_OK;
+}
+
+enum bat_code perf_processes_finish(struct perf_processes *processes, bool has_time,
+                                    const struct bat_read_options *options, struct bat_error *error)
+{
+    if (perf_processes_order(processes, has_time) != BAT_OK)
+        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for the profile's processes");
+    if (processes->table.count == 0)
+        return fail_without_binary(processes, error);
+    return options && (options->has_process || options->process_count != 0)
+               ? keep_wanted(processes, options, error)
+               : BAT_OK;
+}

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Collecting the events of processes. owners.c tells whose they are, processes_spans.c sorts them.
+ */
+#include "processes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "processes_event.h"
+
+void perf_processes_init(struct perf_processes *processes, const struct perf_binary *binaries,
+                         uint32_t binary_count)
+{
+    *processes = (struct perf_processes){.binaries = binaries,
+                                         .binary_count = binary_count,
+                                         .files = bat_counts_new(PERF_FILE_WORDS),
+                                         .table = bat_counts_new(1)};
+}
+
+void perf_processes_free(struct perf_processes *processes)
+{
+    bat_strings_free(&processes->names);
+    bat_counts_free(&processes->files);
+    bat_counts_free(&processes->table);
+    free(processes->objects);
+    free(processes->listings);
+    free(processes->events);
+    free(processes->spans);
+    free(processes->found);
+    perf_processes_init(processes, NULL, 0);
+}
+
+/* Find or add the object of a path. Its number is that of the path. */
+static enum bat_code find_object(struct perf_processes *processes, const char *path,
+                                 uint32_t *number)
+{
+    enum bat_code code = bat_strings_add(&processes->names, path, strlen(path), number);
+    if (code != BAT_OK || *number < processes->object_capacity)
+        return code;
+    uint32_t capacity = processes->object_capacity ? processes->object_capacity * 2 : 64;
+    struct perf_object *objects = realloc(processes->objects, capacity * sizeof(*objects));
+    if (!objects)
+        return BAT_ERR_MEMORY;
+    memset(objects + processes->object_capacity, 0,
+           (capacity - processes->object_capacity) * sizeof(*objects));
+    processes->objects = objects;
+    processes->object_capacity = capacity;
+    return BAT_OK;
+}
+
+static void note_build_id(struct perf_object *object, const uint8_t *build_id, size_t size)
+{
+    if (size > PERF_BUILD_ID_SIZE)
+        size = PERF_BUILD_ID_SIZE;
+    if (object->build_id_size != 0 || size == 0)
+        return;
+    memcpy(object->build_id, build_id, size);
+    object->build_id_size = (uint8_t)size;
+}
+
+/* False for a build-id of which nothing is known: none, or all zeros. */
+static bool is_usable(const uint8_t *build_id, size_t size)
+{
+    for (size_t i = 0; i < size && i < PERF_BUILD_ID_SIZE; i++)
+        if (build_id[i] != 0)
+            return true;
+    return false;
+}
+
+static enum bat_code add_listing(struct perf_processes *processes, struct perf_listing listing)
+{
+    if (processes->listing_count == processes->listing_capacity) {
+        uint32_t capacity = processes->listing_capacity ? processes->listing_capacity * 2 : 64;
+        struct perf_listing *listings = realloc(processes->listings, capacity * sizeof(*listings));
+        if (!listings)
+            return BAT_ERR_MEMORY;
+        processes->listings = listings;
+        processes->listing_capacity = capacity;
+    }
+    processes->listings[processes->listing_count++] = listing;
+    return BAT_OK;
+}
+
+enum bat_code perf_processes_list(struct perf_processes *processes, const char *path,
+                                  const uint8_t *build_id, size_t size, bool knows_size)
+{
+    uint32_t number;
+    enum bat_code code = find_object(processes, path, &number);
+    if (code != BAT_OK)
+        return code;
+    struct perf_object *object = &processes->objects[number];
+    note_build_id(object, build_id, size);
+    if (!is_usable(build_id, size))
+        return BAT_OK;
+    if (size > PERF_BUILD_ID_SIZE)
+        size = PERF_BUILD_ID_SIZE;
+    struct perf_listing listing = {
+        .size = (uint8_t)size, .knows_size = knows_size, .next = object->listed};
+    memcpy(listing.build_id, build_id, size);
+    code = add_listing(processes, listing);
+    if (code == BAT_OK)
+        object->listed = processes->listing_count;
+    return code;
+}
+
+/* The number of a mapped file: of its path and its own build-id, which is zeros if not known. */
+static enum bat_code find_file(struct perf_processes *processes, uint32_t object,
+                               const uint8_t *build_id, size_t size, uint32_t *number)
+{
+    uint64_t key[PERF_FILE_WORDS] = {object};
+    if (size > PERF_BUILD_ID_SIZE)
+        size = PERF_BUILD_ID_SIZE;
+    if (build_id && is_usable(build_id, size)) {
+        memcpy(key + 1, build_id, size);
+        memcpy((uint8_t *)(key + 1) + PERF_BUILD_ID_SIZE, &(uint32_t){(uint32_t)size},
+               sizeof(uint32_t));
+    }
+    enum bat_code code = bat_counts_add(&processes->files, key, 0, 0);
+    if (code != BAT_OK)
+        return code;
+    const uint64_t *item = bat_counts_find(&processes->files, key);
+    *number = (uint32_t)((size_t)(item - processes->files.items) / (PERF_FILE_WORDS + 2));
+    return BAT_OK;
+}
+
+static enum bat_code add_event(struct perf_processes *processes, struct perf_event event)
+{
+    if (processes->event_count == processes->event_capacity) {
+        size_t capacity = processes->event_capacity ? processes->event_capacity * 2 : 256;
+        struct perf_event *events = realloc(processes->events, capacity * sizeof(*events));
+        if (!events)
+            return BAT_ERR_MEMORY;
+        processes->events = events;
+        processes->event_capacity = capacity;
+    }
+    processes->events[processes->event_count++] = event;
+    return BAT_OK;
+}
+
+enum bat_code perf_processes_map(struct perf_processes *processes,
+                                 const struct perf_mapping *mapping)
+{
+    static const char kernel[] = PERF_KERNEL_NAME;
+    const size_t kernel_size = sizeof(kernel) - 1;
+    bool is_kernel =
+        mapping->process == PERF_KERNEL_PROCESS && strncmp(mapping->path, kernel, kernel_size) == 0;
+    /* Skip memory without a file, and what the kernel maps into every process. */
+    if ((mapping->path[0] == '[' && !is_kernel) || strncmp(mapping->path, "//", 2) == 0 ||
+        !mapping->path[0])
+        return BAT_OK;
+    struct perf_event event = {.kind = PERF_EVENT_MAP,
+                               .process = mapping->process,
+                               .moment = mapping->moment,
+                               .address = mapping->address,
+                               .length = mapping->length,
+                               .offset = mapping->offset};
+    event.is_stext = is_kernel && strcmp(mapping->path + kernel_size, "_stext") == 0;
+    uint32_t number;
+    enum bat_code code = find_object(processes, is_kernel ? kernel : mapping->path, &number);
+    if (code != BAT_OK)
+        return code;
+    struct perf_object *object = &processes->objects[number];
+    object->is_mapped = true;
+    if (mapping->build_id)
+        note_build_id(object, mapping->build_id, mapping->build_id_size);
+    code = find_file(processes, number, mapping->build_id, mapping->build_id_size, &event.other);
+    return code == BAT_OK ? add_event(processes, event) : code;
+}
+
+enum bat_code perf_processes_fork(struct perf_processes *processes, uint32_t process,
+                                  uint32_t parent, struct perf_moment moment)
+{
+    if (process == parent)
+        return BAT_OK;
+    return add_event(processes, (struct perf_event){.kind = PERF_EVENT_FORK,
+                                                    .process = process,
+                                                    .other = parent,
+                                                    .moment = moment});
+}
+
+enum bat_code perf_processes_exec(struct perf_processes *processes, uint32_t process,
+                                  struct perf_moment moment)
+{
+    return add_event(processes, (struct perf_event){
+                                    .kind = PERF_EVENT_EXEC, .process = process, .moment = moment});
+}

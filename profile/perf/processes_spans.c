@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* The events of processes, replayed in order: they give the spans of each process. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "processes_event.h"
+#include "spec/binary_search.h"
+
+/* Where a process has a binary at the current moment of the replay. */
+struct state {
+    uint32_t binary;
+    uint32_t next; /* state of the same process: its number + 1, or 0 */
+    uint64_t biases[PERF_BIASES_MAX];
+    uint32_t bias_count;
+    bool is_forked; /* the biases are its parent's: it was copied */
+};
+
+struct replay {
+    struct perf_processes *processes;
+    struct perf_owners owners;
+    bool has_time;
+    struct bat_counts first;   /* process: number of its first state + 1 */
+    struct bat_counts numbers; /* process and binary: number of their state + 1 */
+    struct state *states;
+    uint32_t state_count;
+    uint32_t state_capacity;
+    size_t span_capacity;
+};
+
+static void replay_free(struct replay *replay)
+{
+    perf_owners_free(&replay->owners);
+    bat_counts_free(&replay->first);
+    bat_counts_free(&replay->numbers);
+    free(replay->states);
+}
+
+/* The number of a process's first state + 1, or 0. */
+static uint32_t first_state(const struct replay *replay, uint32_t process)
+{
+    const uint64_t key = process;
+    const uint64_t *item = bat_counts_find(&replay->first, &key);
+    return item ? (uint32_t)item[1] : 0;
+}
+
+/* The state of a process and a binary, or NULL if nothing is known of it. */
+static struct state *find_state(const struct replay *replay, uint32_t process, uint32_t binary)
+{
+    const uint64_t key = (uint64_t)process << 32 | binary;
+    const uint64_t *item = bat_counts_find(&replay->numbers, &key);
+    return item ? &replay->states[item[1] - 1] : NULL;
+}
+
+static enum bat_code grow_states(struct replay *replay)
+{
+    if (replay->state_count < replay->state_capacity)
+        return BAT_OK;
+    uint32_t capacity = replay->state_capacity ? replay->state_capacity * 2 : 64;
+    struct state *states = realloc(replay->states, capacity * sizeof(*states));
+    if (!states)
+        return BAT_ERR_MEMORY;
+    replay->states = states;
+    replay->state_capacity = capacity;
+    return BAT_OK;
+}
+
+/* Find or add the state of a process and a binary; NULL if there is no memory. */
+static struct state *get_state(struct replay *replay, uint32_t process, uint32_t binary)
+{
+    struct state *state = find_state(replay, process, binary);
+    if (state)
+        return state;
+    const uint64_t both = (uint64_t)process << 32 | binary;
+    const uint64_t key = process;
+    const uint64_t number = (uint64_t)replay->state_count + 1;
+    uint32_t first = first_state(replay, process);
+    if (grow_states(replay) != BAT_OK ||
+        bat_counts_add(&replay->numbers, &both, number, 0) != BAT_OK ||
+        (first == 0 && bat_counts_add(&replay->first, &key, number, 0) != BAT_OK))
+        return NULL;
+    /* It goes behind the first of the process. */
+    state = &replay->states[replay->state_count++];
+    *state = (struct state){.binary = binary};
+    if (first != 0) {
+        state->next = replay->states[first - 1].next;
+        replay->states[first - 1].next = (uint32_t)number;
+    }
+    return state;
+}
+
+/* Begin a span of the process, with the biases of its state. */
+static enum bat_code add_span(struct replay *replay, const struct perf_event *event,
+                              const struct state *state)
+{
+    struct perf_processes *processes = replay->processes;
+    if (processes->span_count == replay->span_capacity) {
+        size_t capacity = replay->span_capacity ? replay->span_capacity * 2 : 64;
+        struct perf_span *spans = realloc(processes->spans, capacity * sizeof(*spans));
+        if (!spans)
+            return BAT_ERR_MEMORY;
+        processes->spans = spans;
+        replay->span_capacity = capacity;
+    }
+    struct perf_span *span = &processes->spans[processes->span_count++];
+    *span = (struct perf_span){.process = event->process,
+                               .binary = state->binary,
+                               .bias_count = state->bias_count,
+                               .since = event->moment};
+    memcpy(span->biases, state->biases, sizeof(span->biases));
+    return BAT_OK;
+}
+
+/* --- Events ------------------------------------------------------------------------------- */
+
+/* A process maps a file of this binary. */
+static enum bat_code map_binary(struct replay *replay, const struct perf_event *event,
+                                struct perf_owner owner)
+{
+    struct perf_processes *processes = replay->processes;
+    const struct perf_binary *binary = &processes->binaries[owner.binary];
+    uint64_t bias;
+    bool fits = event->process == PERF_KERNEL_PROCESS
+                    ? perf_binary_kernel_bias(binary, event->offset, event->is_stext, &bias)
+                    : perf_binary_bias(binary, event->address, event->length, event->offset, &bias);
+    if (!fits)
+        return BAT_OK;
+    if (owner.is_other_build) {
+        processes->found[owner.binary].has_other_build = true;
+        return BAT_OK;
+    }
+    struct state *state = get_state(replay, event->process, owner.binary);
+    if (!state)
+        return BAT_ERR_MEMORY;
+    /* The newest bias comes first; the oldest is dropped if there are too many. */
+    uint32_t at = 0;
+    while (at < state->bias_count && state->biases[at] != bias)
+        at++;
+    bool is_known = at < state->bias_count;
+    if (is_known && at == 0 && !state->is_forked)
+        return BAT_OK;
+    state->is_forked = false;
+    if (!is_known && state->bias_count < PERF_BIASES_MAX)
+        state->bias_count++;
+    if (at == PERF_BIASES_MAX)
+        at--;
+    memmove(state->biases + 1, state->biases, at * sizeof(state->biases[0]));
+    state->biases[0] = bias;
+    return add_span(replay, event, state);
+}
+
+static enum bat_code do_map(struct replay *replay, const struct perf_event *event)
+{
+    const struct perf_owners *owners = &replay->owners;
+    enum bat_code code = BAT_OK;
+    for (uint32_t i = owners->starts[event->other];
+         i < owners->starts[event->other + 1] && code == BAT_OK; i++)
+        code = map_binary(replay, event, owners->list[i]);
+    return code;
+}
+
+/* Copy the parent's state of a binary, which has places unless it is of a process without any. */
+static enum bat_code fork_binary(struct replay *replay, const struct perf_event *event,
+                                 struct state copy)
+{
+    const struct state *own = find_state(replay, event->process, copy.binary);
+    /* Without times, a process's own mappings may come before its fork in the file. */
+    if (!replay->has_time && own && own->bias_count != 0)
+        return BAT_OK;
+    copy.is_forked = true;
+    struct state *state = get_state(replay, event->process, copy.binary);
+    if (!state)
+        return BAT_ERR_MEMORY;
+    copy.next = state->next;
+    *state = copy;
+    return add_span(replay, event, state);
+}
+
+static enum bat_code do_fork(struct replay *replay, const struct perf_event *event)
+{
+    enum bat_code code = BAT_OK;
+    /* An earlier process of that number may have had binaries that the parent does not have. */
+    for (uint32_t next = first_state(replay, event->process); next != 0 && code == BAT_OK;
+         next = replay->states[next - 1].next) {
+        const struct state *own = &replay->states[next - 1];
+        const struct state *parent = find_state(replay, event->other, own->binary);
+        if (own->bias_count != 0 && (!parent || parent->bias_count == 0))
+            code = fork_binary(replay, event, (struct state){.binary = own->binary});
+    }
+    for (uint32_t next = first_state(replay, event->other); next != 0 && code == BAT_OK;
+         next = replay->states[next - 1].next)
+        if (replay->states[next - 1].bias_count != 0)
+            code = fork_binary(replay, event, replay->states[next - 1]);
+    return code;
+}
+
+static enum bat_code do_exec(struct replay *replay, const struct perf_event *event)
+{
+    enum bat_code code = BAT_OK;
+    for (uint32_t next = first_state(replay, event->process); next != 0 && code == BAT_OK;
+         next = replay->states[next - 1].next) {
+        struct state *state = &replay->states[next - 1];
+        /* Without times, the mappings may already be those of the new program. */
+        if (state->bias_count == 0 || (!replay->has_time && !state->is_forked))
+            continue;
+        state->bias_count = 0;
+        state->is_forked = false;
+        code = add_span(replay, event, state);
+    }
+    return code;
+}
+
+/* --- Replay ------------------------------------------------------------------------------- */
+
+static int compare_moments(struct perf_moment left, struct perf_moment right)
+{
+    return perf_moment_before(left, right) ? -1 : perf_moment_before(right, left);
+}
+
+static int compare_events(const void *left, const void *right)
+{
+    return compare_moments(((const struct perf_event *)left)->moment,
+                           ((const struct perf_event *)right)->moment);
+}
+
+static int compare_spans(const void *left_pointer, const void *right_pointer)
+{
+    const struct perf_span *left = left_pointer;
+    const struct perf_span *right = right_pointer;
+    if (left->process != right->process)
+        return left->process < right->process ? -1 : 1;
+    if (left->binary != right->binary)
+        return left->binary < right->binary ? -1 : 1;
+    return compare_moments(left->since, right->since);
+}
+
+static enum bat_code replay_events(struct replay *replay)
+{
+    struct perf_processes *processes = replay->processes;
+    if (processes->event_count != 0)
+        qsort(processes->events, processes->event_count, sizeof(processes->events[0]),
+              compare_events);
+    enum bat_code code = BAT_OK;
+    for (size_t i = 0; i < processes->event_count && code == BAT_OK; i++) {
+        const struct perf_event *event = &processes->events[i];
+        if (event->kind == PERF_EVENT_MAP)
+            code = do_map(replay, event);
+        else if (event->kind == PERF_EVENT_FORK)
+            code = do_fork(replay, event);
+        else
+            code = do_exec(replay, event);
+    }
+    return code;
+}
+
+/* True if the span is the first of its process and binary. */
+static bool is_first_span(const struct perf_processes *processes, size_t i)
+{
+    const struct perf_span *spans = processes->spans;
+    return i == 0 || spans[i - 1].process != spans[i].process ||
+           spans[i - 1].binary != spans[i].binary;
+}
+
+/* Sort the spans by process, and enter the spans of each process in the table. */
+static enum bat_code make_table(struct perf_processes *processes, bool has_time)
+{
+    size_t count = processes->span_count;
+    if (count != 0)
+        qsort(processes->spans, count, sizeof(processes->spans[0]), compare_spans);
+    for (size_t i = 0; i < count; i++) {
+        if (!is_first_span(processes, i))
+            continue;
+        processes->found[processes->spans[i].binary].processes++;
+        /* Without times, the first span begins with the process. */
+        if (!has_time)
+            processes->spans[i].since = (struct perf_moment){0, 0};
+    }
+    enum bat_code code = BAT_OK;
+    for (size_t first = 0, end; first < count && code == BAT_OK; first = end) {
+        const uint64_t key = processes->spans[first].process;
+        for (end = first + 1; end < count && processes->spans[end].process == key;)
+            end++;
+        code = bat_counts_add(&processes->table, &key, first, end - first);
+    }
+    return code;
+}
+
+enum bat_code perf_processes_order(struct perf_processes *processes, bool has_time)
+{
+    struct replay replay = {.processes = processes,
+                            .has_time = has_time,
+                            .first = bat_counts_new(1),
+                            .numbers = bat_counts_new(1)};
+    processes->found = calloc((size_t)processes->binary_count + 1, sizeof(*processes->found));
+    enum bat_code code = processes->found ? BAT_OK : BAT_ERR_MEMORY;
+    if (code == BAT_OK)
+        code = perf_owners_find(&replay.owners, processes);
+    if (code == BAT_OK)
+        code = replay_events(&replay);
+    replay_free(&replay);
+    return code == BAT_OK ? make_table(processes, has_time) : code;
+}
+
+/* --- Looking up --------------------------------------------------------------------------- */
+
+const struct perf_span *perf_processes_spans(const struct perf_processes *processes,
+                                             uint32_t process, size_t *count)
+{
+    const uint64_t key = process;
+    const uint64_t *item = bat_counts_find(&processes->table, &key);
+    if (!item)
+        return NULL;
+    *count = (size_t)item[2];
+    return processes->spans + item[1];
+}
+
+const struct perf_span *perf_spans_at(const struct perf_span *spans, size_t count,
+                                      struct perf_moment moment)
+{
+    /* Find the last span that begins at the moment or before. */
+    struct bat_search search = {.high = count};
+    while (bat_search_next(&search))
+        bat_search_go(&search, !perf_moment_before(moment, spans[search.middle].since));
+    bool is_found = search.low != 0 && spans[search.low - 1].bias_count != 0;
+    return is_found ? &spans[search.low - 1] : NULL;
+}
+
+const struct perf_span *perf_processes_find(const struct perf_processes *processes, uint32_t binary,
+                                            uint32_t process, struct perf_moment moment)
+{
+    size_t count;
+    if (processes->binaries[binary].is_kernel)
+        process = PERF_KERNEL_PROCESS;
+    const struct perf_span *spans = perf_processes_spans(processes, process, &count);
+    if (!spans)
+        return NULL;
+    size_t first = BAT_COUNT_BELOW(spans, count, binary, binary);
+    size_t end = BAT_COUNT_UP_TO(spans, count, binary, binary);
+    return perf_spans_at(spans + first, end - first, moment);
+}

@@ -1,0 +1,548 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* The second pass over the records: samples become traces, basic and memory samples. */
+#include <stdlib.h>
+
+#include "batches.h"
+#include "sample.h"
+#include "support/parallel.h"
+#include "view.h"
+
+/* Records that one thread reads, and the profiles that they are added to. */
+struct stretch {
+    struct perf_session *session; /* not changed by the stretches */
+    uint64_t start;
+    uint64_t end;
+    struct perf_batches *batches;  /* instead of records from start to end; or NULL */
+    struct bat_profile **profiles; /* of each binary */
+    struct perf_views *views;
+    struct perf_shares shares;
+    uint64_t samples;      /* that were read */
+    uint64_t samples_left; /* that may be read */
+    enum bat_code code;
+    struct bat_error error;
+};
+
+/* --- Samples ------------------------------------------------------------------------------ */
+
+static enum bat_code fail_add(enum bat_code code, const struct perf_record *record,
+                              struct bat_error *error)
+{
+    if (code == BAT_ERR_RANGE)
+        return bat_fail_at(error, code, BAT_PLACE_FILE, record->offset,
+                           "expected counts that add up to less than 2^64, found more");
+    return bat_fail(error, code, "not enough memory for the profile");
+}
+
+/* Add the name of an event to the profiles of the view's binaries. */
+static enum bat_code add_event(const struct stretch *stretch, struct perf_view *view,
+                               const struct perf_attribute *attribute)
+{
+    size_t number = (size_t)(attribute - stretch->session->attributes.items);
+    if (number < 64 && (view->events >> number & 1))
+        return BAT_OK;
+    if (number < 64)
+        view->events |= (uint64_t)1 << number;
+    char name[256];
+    perf_attribute_name(attribute, name, sizeof(name));
+    enum bat_code code = BAT_OK;
+    for (uint32_t i = 0; i < view->member_count && code == BAT_OK; i++) {
+        uint32_t ignored;
+        code = bat_strings_add(&stretch->profiles[view->members[i].binary]->events, name,
+                               strlen(name), &ignored);
+    }
+    return code;
+}
+
+/* The sample lies in that member. */
+static inline void mark(const struct stretch *stretch, struct perf_member *member)
+{
+    member->inside += member->last_sample != stretch->samples;
+    member->last_sample = stretch->samples;
+}
+
+/* An address as the member's binary has it. */
+static uint64_t member_address(const struct stretch *stretch, const struct perf_member *member,
+                               uint64_t address)
+{
+    return perf_own_address(&stretch->session->binaries[member->binary], member->span, address);
+}
+
+static bool is_inside(uint64_t own)
+{
+    return own != BAT_ADDRESS_EXTERNAL && own != UINT64_MAX;
+}
+
+/* A trace in the process: the branch, its target and, unless it is not known, its end. */
+struct process_trace {
+    struct perf_place branch;
+    struct perf_place from;
+    struct perf_place to;
+    bool has_end;
+    bool is_mispredicted;
+};
+
+static inline enum bat_code add_trace(const struct stretch *stretch, struct perf_member *member,
+                                      const struct process_trace *trace, const uint64_t key[3])
+{
+    struct bat_profile *profile = stretch->profiles[member->binary];
+    struct perf_tally *added = &member->added[trace->has_end ? PERF_WITH_END : PERF_WITHOUT_END];
+    added->count++;
+    added->mispredictions += trace->is_mispredicted;
+    return bat_counts_add_three_later(&profile->traces, &profile->trace_batch, key, 1,
+                                      trace->is_mispredicted);
+}
+
+/* Add a trace with a special address: each member of the group looks itself. */
+static enum bat_code add_special(const struct stretch *stretch, struct perf_view *view,
+                                 uint32_t group, const struct process_trace *trace)
+{
+    enum bat_code code = BAT_OK;
+    for (uint32_t i = 0; i < view->member_count && code == BAT_OK; i++) {
+        struct perf_member *member = &view->members[i];
+        if (member->group != group)
+            continue;
+        const uint64_t key[3] = {member_address(stretch, member, trace->branch.address),
+                                 member_address(stretch, member, trace->from.address),
+                                 trace->has_end ? member_address(stretch, member, trace->to.address)
+                                                : BAT_TRACE_BRANCH_ONLY};
+        if (is_inside(key[0]) || is_inside(key[1]))
+            mark(stretch, member);
+        code = add_trace(stretch, member, trace, key);
+    }
+    return code;
+}
+
+/* Add a trace to the profile of a member that one of its addresses is in. */
+static inline enum bat_code add_to(const struct stretch *stretch, struct perf_view *view,
+                                   uint32_t number, uint32_t group,
+                                   const struct process_trace *trace)
+{
+    struct perf_member *member = &view->members[number];
+    if (member->group != group)
+        return BAT_OK;
+    uint64_t end = trace->to.member == number ? trace->to.own : BAT_ADDRESS_EXTERNAL;
+    const uint64_t key[3] = {trace->branch.member == number ? trace->branch.own
+                                                            : BAT_ADDRESS_EXTERNAL,
+                             trace->from.member == number ? trace->from.own : BAT_ADDRESS_EXTERNAL,
+                             trace->has_end ? end : BAT_TRACE_BRANCH_ONLY};
+    mark(stretch, member);
+    return add_trace(stretch, member, trace, key);
+}
+
+static inline enum bat_code add_process_trace(const struct stretch *stretch, struct perf_view *view,
+                                              uint32_t group, const struct process_trace *trace)
+{
+    struct perf_tally *all =
+        &view->groups[group].all[trace->has_end ? PERF_WITH_END : PERF_WITHOUT_END];
+    all->count++;
+    all->mispredictions += trace->is_mispredicted;
+    if (trace->branch.is_special || trace->from.is_special ||
+        (trace->has_end && trace->to.is_special))
+        return add_special(stretch, view, group, trace);
+    const uint32_t branch = trace->branch.member;
+    const uint32_t from = trace->from.member;
+    const uint32_t to = trace->has_end ? trace->to.member : BAT_NONE;
+    enum bat_code code = BAT_OK;
+    if (branch != BAT_NONE)
+        code = add_to(stretch, view, branch, group, trace);
+    if (code == BAT_OK && from != BAT_NONE && from != branch)
+        code = add_to(stretch, view, from, group, trace);
+    if (code == BAT_OK && to != BAT_NONE && to != branch && to != from)
+        code = add_to(stretch, view, to, group, trace);
+    return code;
+}
+
+/*
+ * Add the traces of a branch stack to the profiles of a group. Each entry is a branch; the
+ * fall-through after it ends at the source of the next newer entry.
+ */
+static enum bat_code add_branches(const struct stretch *stretch, const struct perf_sample *sample,
+                                  struct perf_view *view, uint32_t group)
+{
+    const uint64_t kernel = group & PERF_GROUP_KERNEL ? UINT64_MAX : PERF_KERNEL_ADDRESS;
+    const uint64_t skipped = group & PERF_GROUP_DOUBLED ? 2 : 0;
+    struct process_trace trace = {.has_end = false};
+    uint64_t left_out = 0;
+    uint64_t seen = 0;
+    enum bat_code code = BAT_OK;
+    for (uint64_t i = 0; i < sample->branch_count && code == BAT_OK; i++) {
+        const uint8_t *branch = sample->branches + i * PERF_BRANCH_SIZE;
+        uint64_t from = perf_u64(branch);
+        uint64_t to = perf_u64(branch + 8);
+        if (from >= kernel || to >= kernel) {
+            left_out++;
+            continue;
+        }
+        if (seen++ < skipped)
+            continue;
+        trace.branch = perf_view_find(view, from);
+        trace.from = perf_view_find(view, to);
+        trace.is_mispredicted = perf_u64(branch + 16) & PERF_BRANCH_MISPREDICTED;
+        code = add_process_trace(stretch, view, group, &trace);
+        trace.to = trace.branch;
+        trace.has_end = true;
+    }
+    uint64_t dropped = seen < skipped ? seen : skipped;
+    struct bat_profile_counters *counters = &view->groups[group].counters;
+    counters->perf_branches += sample->branch_count;
+    counters->perf_kernel_branches += left_out;
+    counters->perf_dropped += dropped;
+    counters->trace_records += seen - dropped;
+    if (seen == 0)
+        counters->perf_plain_samples++;
+    return code;
+}
+
+static enum bat_code add_stack(const struct stretch *stretch, const struct perf_sample *sample,
+                               struct perf_view *view)
+{
+    enum bat_code code = BAT_OK;
+    for (uint32_t group = 0; group < PERF_GROUPS && code == BAT_OK; group++)
+        if (view->groups[group].members != 0)
+            code = add_branches(stretch, sample, view, group);
+    return code;
+}
+
+/* Add a basic sample as a member has it. */
+static enum bat_code add_address(const struct stretch *stretch, struct perf_member *member,
+                                 uint64_t address)
+{
+    if (is_inside(address))
+        mark(stretch, member);
+    member->added[PERF_BASIC].count++;
+    return bat_counts_add(&stretch->profiles[member->binary]->samples, &address, 1, 0);
+}
+
+static enum bat_code add_basic_sample(const struct stretch *stretch,
+                                      const struct perf_sample *sample, struct perf_view *view)
+{
+    if (sample->ip == 0)
+        return BAT_OK;
+    for (unsigned i = 0; i < PERF_GROUPS; i++) {
+        view->groups[i].counters.sample_records++;
+        view->groups[i].all[PERF_BASIC].count++;
+    }
+    const struct perf_place place = perf_view_find(view, sample->ip);
+    if (!place.is_special)
+        return place.member == BAT_NONE
+                   ? BAT_OK
+                   : add_address(stretch, &view->members[place.member], place.own);
+    enum bat_code code = BAT_OK;
+    for (uint32_t i = 0; i < view->member_count && code == BAT_OK; i++)
+        code = add_address(stretch, &view->members[i],
+                           member_address(stretch, &view->members[i], sample->ip));
+    return code;
+}
+
+/* Add a load by a binary. An address that it read outside the binary stays the process's. */
+static enum bat_code add_memory_load(const struct stretch *stretch,
+                                     const struct perf_sample *sample, struct perf_view *view)
+{
+    enum bat_code code = BAT_OK;
+    for (uint32_t i = 0; i < view->member_count && code == BAT_OK; i++) {
+        const struct perf_member *member = &view->members[i];
+        uint64_t key[2] = {member_address(stretch, member, sample->ip),
+                           member_address(stretch, member, sample->address)};
+        if (!is_inside(key[0]))
+            continue;
+        if (key[1] == BAT_ADDRESS_EXTERNAL)
+            key[1] = sample->address;
+        code = bat_counts_add(&stretch->profiles[member->binary]->mem_samples, key, 1, 0);
+    }
+    return code;
+}
+
+/* Samples that lie in none of the members. */
+static bool lies_outside(const struct stretch *stretch, const struct perf_view *view)
+{
+    for (uint32_t i = 0; i < view->member_count; i++)
+        if (view->members[i].last_sample == stretch->samples)
+            return false;
+    return true;
+}
+
+static enum bat_code add_sample(struct stretch *stretch, const struct perf_record *record)
+{
+    const struct perf_session *session = stretch->session;
+    struct perf_sample sample;
+    enum bat_code code = perf_sample_parse(&session->attributes, record, &sample, &stretch->error);
+    if (code != BAT_OK)
+        return code;
+    stretch->samples++;
+    struct perf_moment moment = perf_session_moment(session, record, sample.time);
+    struct perf_view *view = NULL;
+    if (sample.has_process && !perf_record_is_guest(record))
+        view = perf_views_get(stretch->views, session, sample.process, moment, stretch->profiles,
+                              &stretch->shares, &code);
+    if (code == BAT_OK && (!view || view->member_count == 0)) {
+        stretch->shares.none++;
+        return BAT_OK;
+    }
+    for (unsigned i = 0; view && i < PERF_GROUPS; i++)
+        view->groups[i].counters.perf_samples++;
+    if (code == BAT_OK)
+        code = add_event(stretch, view, sample.attribute);
+    if (code == BAT_OK && session->options->basic_samples)
+        code = add_basic_sample(stretch, &sample, view);
+    else if (code == BAT_OK)
+        code = add_stack(stretch, &sample, view);
+    if (code == BAT_OK && sample.attribute->is_memory_load)
+        code = add_memory_load(stretch, &sample, view);
+    if (code != BAT_OK)
+        return fail_add(code, record, &stretch->error);
+    stretch->shares.none += lies_outside(stretch, view);
+    return BAT_OK;
+}
+
+/* --- Stretches ---------------------------------------------------------------------------- */
+
+static enum bat_code read_records(struct stretch *stretch, struct perf_stream *stream)
+{
+    uint64_t reported = 0;
+    for (;;) {
+        struct perf_record record;
+        enum bat_code code = perf_stream_next(stream, &record, &stretch->error);
+        if (code == BAT_OK && record.type == RECORD_SAMPLE && record.bytes) {
+            if (stretch->samples_left == 0)
+                return BAT_OK;
+            stretch->samples_left--;
+            code = add_sample(stretch, &record);
+        }
+        if (code != BAT_OK || !record.bytes)
+            return code;
+        if (stream->bytes_read != reported)
+            perf_session_progress(stretch->session, stream->bytes_read - reported);
+        reported = stream->bytes_read;
+    }
+}
+
+/* Add what is still pending to the profiles. */
+static enum bat_code complete(struct stretch *stretch)
+{
+    enum bat_code code = perf_views_flush(stretch->views, stretch->profiles, &stretch->shares);
+    for (uint32_t i = 0; i < stretch->session->binary_count && code == BAT_OK; i++) {
+        struct bat_profile *profile = stretch->profiles[i];
+        /* Views have counted those of their processes. */
+        profile->counters.perf_foreign_samples += stretch->samples - profile->counters.perf_samples;
+        profile->counters.perf_samples = 0;
+        code = bat_counts_flush(&profile->traces, &profile->trace_batch);
+    }
+    return code == BAT_OK ? BAT_OK
+                          : bat_fail(&stretch->error, code, "not enough memory for the profile");
+}
+
+/* Read samples that another thread, or this one, takes from a stream for all. */
+static enum bat_code read_batches(struct stretch *stretch)
+{
+    struct perf_batch batch = {.bytes = NULL};
+    enum bat_code code = BAT_OK;
+    do {
+        /* An error behind the last samples does not keep errors in them from being found. */
+        enum bat_code taken = perf_batches_take(stretch->batches, &batch, &stretch->error);
+        struct bat_error error = stretch->error;
+        struct perf_record record;
+        while (code == BAT_OK && perf_batch_next(&batch, &record))
+            code = add_sample(stretch, &record);
+        perf_session_progress(stretch->session, batch.bytes_read);
+        if (code == BAT_OK && taken != BAT_OK) {
+            stretch->error = error;
+            code = taken;
+        }
+    } while (code == BAT_OK && batch.size != 0);
+    if (code != BAT_OK)
+        perf_batches_stop(stretch->batches);
+    free(batch.bytes);
+    return code;
+}
+
+/* Read the stretch's own records. */
+static enum bat_code read_own(struct stretch *stretch)
+{
+    struct perf_stream stream;
+    enum bat_code code =
+        perf_session_open(stretch->session, &stream, stretch->start, stretch->end, &stretch->error);
+    if (code == BAT_OK)
+        code = read_records(stretch, &stream);
+    perf_stream_close(&stream);
+    return code;
+}
+
+static void *run_stretch(void *context)
+{
+    struct stretch *stretch = context;
+    const struct perf_session *session = stretch->session;
+    stretch->views = calloc(1, sizeof(*stretch->views));
+    stretch->shares.inside = calloc(session->binary_count, sizeof(*stretch->shares.inside));
+    if (!stretch->views || !stretch->shares.inside) {
+        stretch->code = bat_fail(&stretch->error, BAT_ERR_MEMORY, "not enough memory");
+        free(stretch->views);
+        return NULL;
+    }
+    enum bat_code code = stretch->batches ? read_batches(stretch) : read_own(stretch);
+    if (code == BAT_OK)
+        code = complete(stretch);
+    perf_views_free(stretch->views);
+    free(stretch->views);
+    stretch->code = code;
+    return NULL;
+}
+
+static unsigned count_stretches(const struct perf_session *session)
+{
+    uint64_t size = session->data_end - session->data_start;
+    /* Positions count unpacked records. */
+    if (session->is_compressed && session->chunk_count != 0)
+        size = session->chunks[session->chunk_count - 1].position - session->data_start;
+    unsigned count = bat_parts_count(session->options->threads, size);
+    /* The first samples cannot be divided. */
+    if (perf_samples_max(session->options) != UINT64_MAX)
+        return 1;
+    uint32_t pieces = session->pieces.count;
+    return session->is_compressed && pieces != 0 && count > pieces ? pieces : count;
+}
+
+/* The start of stretch i of count, which is the start of a chunk. */
+static uint64_t stretch_start(const struct perf_session *session, unsigned i, unsigned count)
+{
+    if (session->is_compressed && session->pieces.count == 0)
+        return session->data_start;
+    if (session->is_compressed && i != 0) {
+        uint64_t place =
+            session->data_start + (session->data_end - session->data_start) / count * i;
+        uint64_t start = session->pieces.items[perf_pieces_at(&session->pieces, place)].start;
+        return start > session->data_start ? start : session->data_start;
+    }
+    uint64_t chunk = (uint64_t)session->chunk_count * i / count;
+    return i == 0 || chunk == 0 ? session->data_start : session->chunks[chunk].position;
+}
+
+/* --- All stretches ------------------------------------------------------------------------ */
+
+/* Make the profiles of a stretch, one for each binary. shared is NULL or has one for each. */
+static enum bat_code begin_stretch(struct stretch *stretch, struct bat_profile *const *profiles,
+                                   struct bat_shared_profile *const *shared)
+{
+    uint32_t count = stretch->session->binary_count;
+    stretch->profiles = calloc(count, sizeof(struct bat_profile *));
+    if (!stretch->profiles)
+        return BAT_ERR_MEMORY;
+    for (uint32_t i = 0; i < count; i++) {
+        stretch->profiles[i] = bat_profile_new_part(profiles[i]);
+        if (!stretch->profiles[i])
+            return BAT_ERR_MEMORY;
+        if (shared)
+            bat_profile_share(stretch->profiles[i], shared[i]);
+    }
+    return BAT_OK;
+}
+
+static void end_stretch(struct stretch *stretch)
+{
+    for (uint32_t i = 0; stretch->profiles && i < stretch->session->binary_count; i++)
+        bat_profile_free(stretch->profiles[i]);
+    free(stretch->profiles);
+    free(stretch->shares.inside);
+}
+
+/* The error of the stretch that met one at the lowest offset; threads may meet several. */
+static enum bat_code first_error(const struct stretch *stretches, unsigned count,
+                                 struct bat_error *error)
+{
+    const struct stretch *first = NULL;
+    for (unsigned i = 0; i < count; i++)
+        if (stretches[i].code != BAT_OK &&
+            (!first || stretches[i].error.offset < first->error.offset))
+            first = &stretches[i];
+    if (first && error)
+        *error = first->error;
+    return first ? first->code : BAT_OK;
+}
+
+/* Add what a stretch has read to the profiles. */
+static enum bat_code gather(struct bat_profile *const *profiles, struct stretch *stretch,
+                            struct bat_error *error)
+{
+    const struct perf_session *session = stretch->session;
+    enum bat_code code = BAT_OK;
+    for (uint32_t i = 0; i < session->binary_count && code == BAT_OK; i++) {
+        code = bat_profile_take(profiles[i], stretch->profiles[i], error);
+        bat_profile_free(stretch->profiles[i]);
+        stretch->profiles[i] = NULL;
+        if (session->shares)
+            session->shares->inside[i] += stretch->shares.inside[i];
+    }
+    if (session->shares)
+        session->shares->none += stretch->shares.none;
+    return code;
+}
+
+/* The tables that several threads share, for each binary. NULL if there is no memory. */
+static struct bat_shared_profile **new_shared(uint32_t count)
+{
+    struct bat_shared_profile **shared = calloc(count, sizeof(struct bat_shared_profile *));
+    for (uint32_t i = 0; shared && i < count; i++) {
+        shared[i] = bat_shared_profile_new();
+        if (shared[i])
+            continue;
+        while (i-- > 0)
+            bat_shared_profile_free(shared[i]);
+        free(shared);
+        return NULL;
+    }
+    return shared;
+}
+
+static enum bat_code collect(struct perf_session *session, struct bat_profile *const *profiles,
+                             struct bat_shared_profile **shared, struct stretch *stretches,
+                             unsigned count, struct bat_error *error)
+{
+    for (unsigned i = 0; i < count; i++) {
+        stretches[i].session = session;
+        stretches[i].samples_left = perf_samples_max(session->options);
+        stretches[i].start = stretch_start(session, i, count);
+        stretches[i].end = i + 1 < count ? stretch_start(session, i + 1, count) : session->data_end;
+        if (begin_stretch(&stretches[i], profiles, shared) != BAT_OK)
+            return bat_fail(error, BAT_ERR_MEMORY, "not enough memory to read the profile");
+    }
+    /* A compressed file is one stream for all threads. */
+    struct perf_batches batches = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    bool is_shared = session->is_compressed && session->pieces.count == 0 && count > 1;
+    enum bat_code code = is_shared
+                             ? perf_session_open(session, &batches.stream, session->data_start,
+                                                 session->data_end, error)
+                             : BAT_OK;
+    for (unsigned i = 0; i < count; i++)
+        stretches[i].batches = is_shared ? &batches : NULL;
+    if (code == BAT_OK)
+        bat_parts_run(run_stretch, stretches, sizeof(stretches[0]), count);
+    if (is_shared)
+        perf_stream_close(&batches.stream);
+    if (code == BAT_OK)
+        code = first_error(stretches, count, error);
+    for (unsigned i = 0; i < count && code == BAT_OK; i++)
+        code = gather(profiles, &stretches[i], error);
+    for (uint32_t i = 0; shared && i < session->binary_count && code == BAT_OK; i++)
+        code = bat_profile_take_shared(profiles[i], shared[i], error);
+    return code;
+}
+
+enum bat_code perf_session_collect(struct perf_session *session,
+                                   struct bat_profile *const *profiles, struct bat_error *error)
+{
+    unsigned count = count_stretches(session);
+    struct stretch *stretches = calloc(count, sizeof(*stretches));
+    struct bat_shared_profile **shared = count > 1 ? new_shared(session->binary_count) : NULL;
+    enum bat_code code = BAT_OK;
+    if (!stretches || (count > 1 && !shared))
+        code = bat_fail(error, BAT_ERR_MEMORY, "not enough memory to read the profile");
+    else
+        code = collect(session, profiles, shared, stretches, count, error);
+    for (unsigned i = 0; stretches && i < count; i++)
+        if (stretches[i].session)
+            end_stretch(&stretches[i]);
+    for (uint32_t i = 0; shared && i < session->binary_count; i++)
+        bat_shared_profile_free(shared[i]);
+    free(shared);
+    free(stretches);
+    return code;
+}

@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* The first pass over the records: everything but the samples. */
+#include <inttypes.h>
+
+#include "sample.h"
+#include "session.h"
+
+/* Sizes of records' bodies, which are behind the headers, and offsets in them. */
+enum {
+    MMAP_SIZE = 32,         /* pid, tid, address, length, offset */
+    MMAP_NAME = MMAP_SIZE,  /* in the older MMAP */
+    MMAP2_BUILD_ID = 32,    /* size in one byte, 3 unused, 20 of the build-id; or the inode */
+    MMAP2_NAME = 64,        /* behind protection and flags */
+    COMM_SIZE = 8,          /* pid, tid, and then the name */
+    FORK_SIZE = 24,         /* pid, parent, tid, parent's tid, time */
+    EVENT_UPDATE_SIZE = 16, /* what, id */
+    FEATURE_SIZE = 8,       /* number */
+};
+
+/* The current record, and what its reading needs. */
+struct survey {
+    struct perf_session *session;
+    const struct perf_record *record;
+    const uint8_t *body;
+    size_t size; /* of the body */
+    struct bat_error *error;
+};
+
+static enum bat_code no_memory(struct bat_error *error)
+{
+    return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for the profile's processes");
+}
+
+static enum bat_code too_short(const struct survey *survey, const char *what)
+{
+    return bat_fail_at(survey->error, BAT_ERR_SYNTAX, BAT_PLACE_FILE, survey->record->offset,
+                       "expected %s, found a record of %u bytes", what, survey->record->size);
+}
+
+static struct perf_moment moment_of(const struct survey *survey)
+{
+    const struct perf_attributes *attributes = &survey->session->attributes;
+    return (struct perf_moment){perf_attributes_record_time(attributes, survey->record),
+                                survey->record->position};
+}
+
+/* --- Processes ---------------------------------------------------------------------------- */
+
+static enum bat_code survey_mapping(const struct survey *survey, size_t name_at)
+{
+    const uint8_t *body = survey->body;
+    if (survey->size <= name_at || !memchr(body + name_at, 0, survey->size - name_at))
+        return too_short(survey, "a mapping with a terminated name");
+    uint16_t misc = survey->record->misc;
+    if ((misc & MISC_MMAP_DATA) || perf_record_is_guest(survey->record))
+        return BAT_OK;
+    struct perf_mapping mapping = {.process = perf_u32(body),
+                                   .moment = moment_of(survey),
+                                   .address = perf_u64(body + 8),
+                                   .length = perf_u64(body + 16),
+                                   .offset = perf_u64(body + 24),
+                                   .path = (const char *)body + name_at};
+    if (name_at == MMAP2_NAME && (misc & MISC_MMAP_BUILD_ID)) {
+        mapping.build_id_size = body[MMAP2_BUILD_ID];
+        mapping.build_id = body + MMAP2_BUILD_ID + 4;
+        if (mapping.build_id_size > PERF_BUILD_ID_SIZE)
+            return bat_fail_at(survey->error, BAT_ERR_SYNTAX, BAT_PLACE_FILE,
+                               survey->record->offset,
+                               "expected a build-id of at most %u bytes, found one of %zu",
+                               PERF_BUILD_ID_SIZE, mapping.build_id_size);
+    }
+    if (perf_processes_map(&survey->session->processes, &mapping) != BAT_OK)
+        return no_memory(survey->error);
+    return BAT_OK;
+}
+
+static enum bat_code survey_name(const struct survey *survey)
+{
+    if (survey->size < COMM_SIZE)
+        return too_short(survey, "the name of a process");
+    if (!(survey->record->misc & MISC_COMM_EXEC))
+        return BAT_OK;
+    if (perf_processes_exec(&survey->session->processes, perf_u32(survey->body),
+                            moment_of(survey)) != BAT_OK)
+        return no_memory(survey->error);
+    return BAT_OK;
+}
+
+static enum bat_code survey_fork(const struct survey *survey)
+{
+    if (survey->size < FORK_SIZE)
+        return too_short(survey, "the fork of a process");
+    /*
+     * perf writes such records, with time 0, for processes that were already running. Their
+     * mappings are recorded too, and they may have become other programs since the fork.
+     */
+    if (perf_u64(survey->body + 16) == 0)
+        return BAT_OK;
+    if (perf_processes_fork(&survey->session->processes, perf_u32(survey->body),
+                            perf_u32(survey->body + 4), moment_of(survey)) != BAT_OK)
+        return no_memory(survey->error);
+    return BAT_OK;
+}
+
+/* --- Events ------------------------------------------------------------------------------- */
+
+static enum bat_code survey_attribute(const struct survey *survey)
+{
+    uint32_t size = survey->size < 8 ? 0 : perf_u32(survey->body + ATTRIBUTE_SIZE);
+    if (size == 0)
+        size = PERF_ATTRIBUTE_SIZE_MIN;
+    if (size > survey->size)
+        return too_short(survey, "an event's attributes");
+    if (survey->session->is_finished)
+        return bat_fail_at(survey->error, BAT_ERR_SYNTAX, BAT_PLACE_FILE, survey->record->offset,
+                           "expected all events before the first of their records, found another "
+                           "event behind it");
+    return perf_attributes_add(&survey->session->attributes, survey->body, size,
+                               survey->body + size, (survey->size - size) / 8,
+                               survey->record->offset, survey->error);
+}
+
+static enum bat_code survey_event_update(const struct survey *survey)
+{
+    if (survey->size < EVENT_UPDATE_SIZE)
+        return too_short(survey, "an update of an event");
+    if (perf_u64(survey->body) != PERF_EVENT_UPDATE_NAME)
+        return BAT_OK;
+    struct perf_attributes *attributes = &survey->session->attributes;
+    const char *name = (const char *)survey->body + EVENT_UPDATE_SIZE;
+    size_t size = survey->size - EVENT_UPDATE_SIZE;
+    /* A single event needs no id. */
+    if (attributes->count == 1)
+        return perf_attributes_name_number(attributes, 0, name, size, survey->error);
+    return perf_attributes_name(attributes, perf_u64(survey->body + 8), name, size, survey->error);
+}
+
+static enum bat_code survey_feature(const struct survey *survey)
+{
+    if (survey->size < FEATURE_SIZE)
+        return too_short(survey, "a feature's number");
+    return perf_session_feature(survey->session, perf_u64(survey->body),
+                                survey->body + FEATURE_SIZE, survey->size - FEATURE_SIZE,
+                                survey->record->offset + PERF_RECORD_HEADER_SIZE + FEATURE_SIZE,
+                                survey->error);
+}
+
+/* --- Samples and losses ------------------------------------------------------------------- */
+
+/* Join the chunks in pairs: half as many, of twice the size. */
+static void halve_chunks(struct perf_session *session)
+{
+    for (uint32_t i = 0; i < PERF_CHUNKS / 2; i++) {
+        const struct perf_chunk *first = &session->chunks[2 * i];
+        const struct perf_chunk *second = first + 1;
+        session->chunks[i] = (struct perf_chunk){
+            .position = first->position,
+            .min_time = first->min_time < second->min_time ? first->min_time : second->min_time,
+            .has_full_stack = first->has_full_stack || second->has_full_stack};
+    }
+    session->chunk_count = PERF_CHUNKS / 2;
+    session->chunk_size *= 2;
+}
+
+/* The chunk of the record, the last one or a new one. */
+static struct perf_chunk *chunk_of(struct perf_session *session, const struct perf_record *record)
+{
+    if (session->chunk_count != 0) {
+        struct perf_chunk *last = &session->chunks[session->chunk_count - 1];
+        if (record->position - last->position < session->chunk_size)
+            return last;
+        if (session->chunk_count == PERF_CHUNKS) {
+            halve_chunks(session);
+            return chunk_of(session, record);
+        }
+    }
+    struct perf_chunk *chunk = &session->chunks[session->chunk_count++];
+    *chunk = (struct perf_chunk){.position = record->position, .min_time = UINT64_MAX};
+    return chunk;
+}
+
+/* A sample is parsed only if it is large enough for a full stack. */
+static enum bat_code survey_sample(const struct survey *survey)
+{
+    struct perf_session *session = survey->session;
+    struct perf_chunk *chunk = chunk_of(session, survey->record);
+    session->counters.perf_samples++;
+    session->counters.perf_guest_samples += perf_record_is_guest(survey->record);
+    if (!session->doubles_entry || perf_record_is_guest(survey->record) ||
+        survey->size < PERF_DOUBLING_ENTRIES * PERF_BRANCH_SIZE)
+        return BAT_OK;
+    struct perf_sample sample;
+    enum bat_code code =
+        perf_sample_parse(&session->attributes, survey->record, &sample, survey->error);
+    if (code != BAT_OK || sample.branch_count < PERF_DOUBLING_ENTRIES)
+        return code;
+    struct perf_moment moment = perf_session_moment(session, survey->record, sample.time);
+    chunk->has_full_stack = true;
+    if (moment.time < chunk->min_time)
+        chunk->min_time = moment.time;
+    return BAT_OK;
+}
+
+static enum bat_code survey_loss(const struct survey *survey)
+{
+    size_t at = survey->record->type == RECORD_LOST ? 8 : 0;
+    if (survey->size < at + 8)
+        return too_short(survey, "the number of losses");
+    uint64_t lost = perf_u64(survey->body + at);
+    uint64_t *sum = &survey->session->counters.perf_lost;
+    *sum = lost > UINT64_MAX - *sum ? UINT64_MAX : *sum + lost;
+    return BAT_OK;
+}
+
+/* --- All records -------------------------------------------------------------------------- */
+
+static enum bat_code survey_perf_record(const struct survey *survey)
+{
+    switch (survey->record->type) {
+    case RECORD_HEADER_ATTR:
+        return survey_attribute(survey);
+    case RECORD_EVENT_UPDATE:
+        return survey_event_update(survey);
+    case RECORD_FEATURE:
+        return survey_feature(survey);
+    case RECORD_BUILD_ID:
+        return perf_session_build_id(survey->session, survey->record->bytes, survey->record->size,
+                                     survey->record->offset, survey->error);
+    case RECORD_AUXTRACE_INFO:
+    case RECORD_AUXTRACE:
+        survey->session->has_trace_data = true;
+        return BAT_OK;
+    default:
+        if (survey->record->type > RECORD_PERF_LAST)
+            survey->session->counters.perf_unknown_records++;
+        return BAT_OK;
+    }
+}
+
+static enum bat_code survey_kernel_record(const struct survey *survey)
+{
+    struct perf_session *session = survey->session;
+    if (!session->is_finished) {
+        enum bat_code code = perf_attributes_finish(&session->attributes, survey->error);
+        if (code != BAT_OK)
+            return code;
+        session->is_finished = true;
+    }
+    switch (survey->record->type) {
+    case RECORD_SAMPLE:
+        return survey_sample(survey);
+    case RECORD_MMAP:
+        return survey_mapping(survey, MMAP_NAME);
+    case RECORD_MMAP2:
+        return survey_mapping(survey, MMAP2_NAME);
+    case RECORD_COMM:
+        return survey_name(survey);
+    case RECORD_FORK:
+        return survey_fork(survey);
+    case RECORD_LOST:
+    case RECORD_LOST_SAMPLES:
+        return survey_loss(survey);
+    default:
+        if (survey->record->type > RECORD_KERNEL_LAST || survey->record->type == 0)
+            session->counters.perf_unknown_records++;
+        return BAT_OK;
+    }
+}
+
+enum bat_code perf_session_survey(struct perf_session *session, struct bat_error *error)
+{
+    struct perf_stream stream;
+    enum bat_code code =
+        perf_session_open(session, &stream, session->data_start, session->data_end, error);
+    if (code != BAT_OK)
+        return code;
+    session->chunk_size = (uint64_t)1 << 20;
+    stream.is_survey = true;
+    struct perf_record record;
+    struct survey survey = {.session = session, .record = &record, .error = error};
+    uint64_t reported = 0;
+    for (;;) {
+        code = perf_stream_next(&stream, &record, error);
+        if (code != BAT_OK || !record.bytes)
+            break;
+        survey.body = record.bytes + PERF_RECORD_HEADER_SIZE;
+        survey.size = record.size - PERF_RECORD_HEADER_SIZE;
+        code = record.type < RECORD_HEADER_ATTR ? survey_kernel_record(&survey)
+                                                : survey_perf_record(&survey);
+        if (code != BAT_OK)
+            break;
+        if (stream.bytes_read != reported)
+            perf_session_progress(session, stream.bytes_read - reported);
+        reported = stream.bytes_read;
+    }
+    session->is_compressed = stream.was_compressed;
+    perf_stream_close(&stream);
+    if (code == BAT_OK && !session->is_finished)
+        code = perf_attributes_finish(&session->attributes, error);
+    return code;
+}

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Where a process has which binaries during some time, and what its samples have in common for all
+ * of them: most binaries of a process see a branch of another one as a branch outside, which is
+ * counted once for all of them. Internal to the library.
+ */
+#ifndef BAT_PROFILE_PERF_VIEW_H
+#define BAT_PROFILE_PERF_VIEW_H
+
+#include "session.h"
+
+/* Counts of traces or samples, and of their mispredictions. */
+struct perf_tally {
+    uint64_t count;
+    uint64_t mispredictions;
+};
+
+/* What a binary sees of a trace: an end that is not known, or one. And basic samples. */
+enum perf_tallied { PERF_WITHOUT_END, PERF_WITH_END, PERF_BASIC, PERF_TALLIES };
+
+/* A binary that the process has. */
+struct perf_member {
+    const struct perf_span *span;
+    uint32_t binary;
+    uint32_t group;
+    uint64_t last_sample;                  /* the last one that lies in the binary */
+    uint64_t inside;                       /* samples that do */
+    struct perf_tally added[PERF_TALLIES]; /* what was added to its profile, of group.all */
+};
+
+/*
+ * Binaries of which the same entries of a branch stack are used: the newest two are left out if the
+ * group's number has PERF_GROUP_DOUBLED, and the kernel's entries are kept if it has
+ * PERF_GROUP_KERNEL.
+ */
+#define PERF_GROUP_DOUBLED 1u
+#define PERF_GROUP_KERNEL 2u
+
+struct perf_group {
+    uint32_t members;
+    struct perf_tally all[PERF_TALLIES];  /* for each member that is not in its `added`, outside */
+    struct bat_profile_counters counters; /* of each member */
+};
+
+#define PERF_GROUPS 4u
+
+/* Addresses of the process that are a member's. */
+struct perf_range {
+    uint64_t low;
+    uint64_t size;
+    uint64_t bias; /* an address less this is the binary's */
+    uint32_t member;
+};
+
+struct perf_view {
+    bool is_used;
+    uint32_t process;
+    struct perf_moment since; /* it is valid from here ... */
+    struct perf_moment until; /* ... up to but not including this */
+    struct perf_member *members;
+    uint32_t member_count;
+    uint32_t member_capacity;
+    struct perf_range *ranges; /* by address */
+    uint32_t range_count;
+    uint32_t range_capacity;
+    uint32_t last_range; /* where an address was found last */
+    bool overlaps;       /* some ranges have common addresses */
+    /* Outside addresses below this one are not known to some member: see perf_own_address(). */
+    uint64_t unknown_below;
+    uint64_t events; /* the events whose names the members have: bits, for the first 64 */
+    struct perf_group groups[PERF_GROUPS];
+};
+
+/* The views that were used last. */
+#define PERF_VIEWS 256u
+
+struct perf_views {
+    struct perf_view views[PERF_VIEWS];
+};
+
+/* An address of a process: of which member it is, and there. */
+struct perf_place {
+    uint32_t member;  /* BAT_NONE for none */
+    bool is_special;  /* each member must look itself */
+    uint64_t address; /* in the process */
+    uint64_t own;     /* in the binary, if it is a member's */
+};
+
+/*
+ * The view of a process at a moment; NULL on failure. What a view that has to go has counted is
+ * added to the profiles, one for each binary, and to shares. *code is the error, as of
+ * bat_counts_add().
+ */
+struct perf_view *perf_views_get(struct perf_views *views, const struct perf_session *session,
+                                 uint32_t process, struct perf_moment moment,
+                                 struct bat_profile *const *profiles, struct perf_shares *shares,
+                                 enum bat_code *code);
+
+/* Add what all views have counted. Fails as bat_counts_add(). */
+enum bat_code perf_views_flush(struct perf_views *views, struct bat_profile *const *profiles,
+                               struct perf_shares *shares);
+void perf_views_free(struct perf_views *views);
+
+/* Where an address of the process lies. */
+static inline struct perf_place perf_view_find(struct perf_view *view, uint64_t address)
+{
+    struct perf_place place = {.member = BAT_NONE,
+                               .is_special = view->overlaps || address < view->unknown_below,
+                               .address = address};
+    uint32_t low = 0;
+    uint32_t high = view->range_count;
+    uint32_t at = view->last_range;
+    while (low < high) {
+        const struct perf_range *range = &view->ranges[at];
+        if (address - range->low < range->size) {
+            place.member = range->member;
+            place.own = address - range->bias;
+            view->last_range = at;
+            break;
+        }
+        if (address < range->low)
+            high = at;
+        else
+            low = at + 1;
+        at = low + (high - low) / 2;
+    }
+    return place;
+}
+
+#endif

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * The input binary's flow of control (input_flow.h): caches of instructions and of straight
+ * code, frames of inlined calls, and the blocks that the note lists.
+ */
+#include "input_flow.h"
+#include "spec/binary_search.h"
+
+#include <stdlib.h>
+
+/* A cached instruction: searches go through the same code again and again. */
+struct input_decoded {
+    uint64_t address;
+    struct bat_instruction instruction;
+};
+
+#define DECODED_COUNT 2048u
+#define RUN_COUNT 4096u
+#define RUN_MOST 4096u /* instructions */
+#define RUN_STRIDE 32u /* instructions between two cached places of a run */
+
+enum bat_code input_flow_open(struct input_flow *flow, const struct bat_original *original)
+{
+    *flow = (struct input_flow){.original = original, .frames_by_call = bat_counts_new(2)};
+    size_t count = original->binary->map->hot_count;
+    flow->functions = calloc(count + 1, sizeof(*flow->functions));
+    flow->frame_capacity = 16;
+    flow->frames = calloc(flow->frame_capacity, sizeof(*flow->frames));
+    flow->frame_count = 1;
+    flow->decoded = calloc(DECODED_COUNT, sizeof(*flow->decoded));
+    flow->runs = calloc(RUN_COUNT, sizeof(*flow->runs));
+    bool is_open = flow->functions && flow->frames && flow->decoded && flow->runs;
+    return is_open ? BAT_OK : BAT_ERR_MEMORY;
+}
+
+void input_flow_close(struct input_flow *flow)
+{
+    for (uint32_t i = 0; flow->functions && i < flow->original->binary->map->hot_count; i++)
+        free(flow->functions[i].blocks);
+    free(flow->functions);
+    free(flow->frames);
+    free(flow->decoded);
+    free(flow->runs);
+    bat_counts_free(&flow->frames_by_call);
+}
+
+/* --- Instructions --------------------------------------------------------------------------- */
+
+bool input_flow_decode(struct input_flow *flow, uint64_t address,
+                       struct bat_instruction *instruction)
+{
+    struct input_decoded *decoded = &flow->decoded[address % DECODED_COUNT];
+    if (decoded->address != address || address == 0) {
+        if (!bat_original_decode(flow->original->elf, address, &decoded->instruction)) {
+            decoded->address = 0;
+            return false;
+        }
+        decoded->address = address;
+    }
+    *instruction = decoded->instruction;
+    return true;
+}
+
+static struct input_run *known_run(struct input_flow *flow, uint64_t start)
+{
+    return &flow->runs[start % RUN_COUNT];
+}
+
+/* Cache where straight code ends, for its start and for places on the way. */
+static void keep_run(struct input_flow *flow, const struct input_run *run, const uint64_t *places,
+                     uint32_t count)
+{
+    *known_run(flow, run->start) = *run;
+    for (uint32_t i = 0; i < count; i++)
+        *known_run(flow, places[i]) = (struct input_run){places[i], run->end, run->last};
+}
+
+/* One step through a run; false at its end. run->end is 0 if it cannot be decoded. */
+static bool extend_run(struct input_flow *flow, struct input_run *run)
+{
+    const struct input_run *known = known_run(flow, run->end);
+    struct bat_instruction instruction;
+    if (known->start == run->end) {
+        run->last = known->end == known->start ? run->last : known->last;
+        run->end = known->end;
+        return false;
+    }
+    bool is_known = input_flow_decode(flow, run->end, &instruction);
+    if (is_known && input_kind_changes_flow(instruction.kind))
+        return false;
+    run->last = run->end;
+    run->end = is_known ? run->end + instruction.length : 0;
+    return is_known;
+}
+
+bool input_flow_run(struct input_flow *flow, uint64_t start, uint64_t limit, struct input_run *run)
+{
+    uint64_t places[RUN_MOST / RUN_STRIDE];
+    uint32_t count = 0;
+    uint32_t steps = 0;
+    *run = (struct input_run){start, start, start};
+    if (start == 0)
+        return false;
+    for (; steps < RUN_MOST && extend_run(flow, run); steps++) {
+        if (run->end >= limit)
+            return true;
+        if (steps % RUN_STRIDE == RUN_STRIDE - 1)
+            places[count++] = run->end;
+    }
+    bool is_long = steps == RUN_MOST;
+    run->end = is_long ? 0 : run->end;
+    keep_run(flow, run, places, is_long ? 0 : count);
+    return run->end != 0;
+}
+
+/* --- Frames --------------------------------------------------------------------------------- */
+
+#define MOST_FRAMES_NESTED 16u
+
+enum bat_code input_flow_enter(struct input_flow *flow, uint32_t caller, uint64_t returns_to,
+                               uint32_t *frame)
+{
+    const uint64_t key[2] = {caller, returns_to};
+    const uint64_t *item = bat_counts_find(&flow->frames_by_call, key);
+    *frame = item ? (uint32_t)item[2] : BAT_NONE;
+    uint32_t depth = flow->frames[caller].depth + 1;
+    if (item || depth > MOST_FRAMES_NESTED)
+        return BAT_OK;
+    if (flow->frame_count == flow->frame_capacity) {
+        struct input_frame *grown =
+            realloc(flow->frames, 2 * (size_t)flow->frame_capacity * sizeof(*grown));
+        if (!grown)
+            return BAT_ERR_MEMORY;
+        flow->frames = grown;
+        flow->frame_capacity *= 2;
+    }
+    *frame = flow->frame_count++;
+    flow->frames[*frame] = (struct input_frame){caller, depth, returns_to};
+    return bat_counts_add(&flow->frames_by_call, key, *frame, 0);
+}
+
+/* --- Calls ---------------------------------------------------------------------------------- */
+
+bool input_flow_is_outside(const struct input_flow *flow, uint64_t address, uint64_t *leaves)
+{
+    const struct bat_original *original = flow->original;
+    uint32_t input = bat_functions_find(original->input_functions, address);
+    if (input == BAT_NONE || !(original->inputs[input].flags & BAT_FUNCTION_PLT))
+        return false;
+    struct bat_instruction instruction = {.kind = BAT_INSTRUCTION_OTHER};
+    uint64_t end = original->inputs[input].address + original->inputs[input].size;
+    for (*leaves = address; *leaves < end; *leaves += instruction.length)
+        if (!bat_original_decode(original->elf, *leaves, &instruction) ||
+            instruction.kind == BAT_INSTRUCTION_INDIRECT_JUMP)
+            return instruction.kind == BAT_INSTRUCTION_INDIRECT_JUMP;
+    return false;
+}
+
+bool input_flow_has_code(const struct input_flow *flow, uint64_t address)
+{
+    const struct bat_original *original = flow->original;
+    uint32_t input = bat_functions_find(original->input_functions, address);
+    return input != BAT_NONE && original->inputs[input].address == address &&
+           !(original->inputs[input].flags & BAT_FUNCTION_PLT);
+}
+
+bool input_flow_calls_same(const struct input_flow *flow, uint64_t output_target,
+                           uint64_t input_target)
+{
+    const struct bat_original *original = flow->original;
+    uint32_t output = bat_functions_find(original->output_functions, output_target);
+    uint32_t input = bat_functions_find(original->input_functions, input_target);
+    if (output == BAT_NONE || input == BAT_NONE)
+        return false;
+    if (original->input_of[output] == input)
+        return true;
+    return bat_original_is_home(original, input, output);
+}
+
+/* --- Blocks --------------------------------------------------------------------------------- */
+
+static int compare_blocks(const void *left_pointer, const void *right_pointer)
+{
+    const struct input_block *left = left_pointer;
+    const struct input_block *right = right_pointer;
+    return left->address < right->address ? -1 : left->address > right->address;
+}
+
+/* Add the blocks of one table; returns the new number of blocks. */
+static uint32_t add_table(const struct bat_original *original, uint32_t table, uint64_t start,
+                          struct input_block *blocks, uint32_t count)
+{
+    const struct bat_map *map = original->binary->map;
+    const struct bat_table *function = &map->tables[table];
+    uint32_t output = original->output_of[table];
+    uint64_t next = output == BAT_NONE ? UINT64_MAX : original->outputs[output].size;
+    for (uint32_t i = function->entry_count; i-- > 0;) {
+        uint32_t entry = function->first_entry + i;
+        if (map->input_offsets[entry] & BAT_BRANCH_ENTRY)
+            continue;
+        blocks[count++] = (struct input_block){
+            .address = start + (map->input_offsets[entry] >> 1),
+            .is_live = map->output_offsets[entry] < next,
+        };
+        next = map->output_offsets[entry];
+    }
+    return count;
+}
+
+/* Keep one block for each address, live if any of its copies is. */
+static uint32_t merge_blocks(struct input_block *blocks, uint32_t count)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        if (kept == 0 || blocks[kept - 1].address != blocks[i].address)
+            blocks[kept++] = blocks[i];
+        else
+            blocks[kept - 1].is_live |= blocks[i].is_live;
+    }
+    return kept;
+}
+
+static enum bat_code read_blocks(struct input_flow *flow, uint32_t hot)
+{
+    struct input_function *function = &flow->functions[hot];
+    const struct bat_map *map = flow->original->binary->map;
+    const uint32_t *fragments = map->fragments + map->fragment_start[hot];
+    uint32_t fragment_count = map->fragment_start[hot + 1] - map->fragment_start[hot];
+    size_t most = map->tables[hot].block_count;
+    for (uint32_t i = 0; i < fragment_count; i++)
+        most += map->tables[fragments[i]].block_count;
+    function->blocks = malloc((most + 1) * sizeof(*function->blocks));
+    if (!function->blocks)
+        return BAT_ERR_MEMORY;
+    uint64_t start =
+        flow->original->inputs[bat_original_input_of_table(flow->original, hot)].address;
+    uint32_t count = add_table(flow->original, hot, start, function->blocks, 0);
+    for (uint32_t i = 0; i < fragment_count; i++)
+        count = add_table(flow->original, fragments[i], start, function->blocks, count);
+    qsort(function->blocks, count, sizeof(*function->blocks), compare_blocks);
+    function->count = merge_blocks(function->blocks, count);
+    function->is_read = true;
+    return BAT_OK;
+}
+
+/* The first block that starts at or above an address; function->count if there is none. */
+static uint32_t block_from(const struct input_function *function, uint64_t address)
+{
+    return BAT_COUNT_BELOW(function->blocks, function->count, address, address);
+}
+
+const struct input_block *input_block_at(const struct input_function *function, uint64_t address)
+{
+    uint32_t block = block_from(function, address);
+    bool is_found = block < function->count && function->blocks[block].address == address;
+    return is_found ? &function->blocks[block] : NULL;
+}
+
+uint64_t input_flow_next_block(const struct input_flow *flow, uint32_t hot, uint64_t address)
+{
+    const struct input_function *function = &flow->functions[hot];
+    uint32_t block = block_from(function, address);
+    return block < function->count ? function->blocks[block].address : UINT64_MAX;
+}
+
+enum bat_code input_flow_read(struct input_flow *flow, uint32_t hot)
+{
+    return flow->functions[hot].is_read ? BAT_OK : read_blocks(flow, hot);
+}
+
+bool input_flow_is_block(const struct input_flow *flow, uint32_t hot, uint64_t address)
+{
+    return input_block_at(&flow->functions[hot], address) != NULL;
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * The input binary's flow of control: its instructions, the basic blocks that the note lists, and a
+ * frame for each call that BOLT has inlined. Internal to profile/remap/.
+ */
+#ifndef BAT_PROFILE_REMAP_INPUT_FLOW_H
+#define BAT_PROFILE_REMAP_INPUT_FLOW_H
+
+#include "binary/original/original.h"
+#include "support/counts.h"
+
+/* The frame of the function's own code, which BOLT has not inlined. */
+#define INPUT_ROOT_FRAME 0u
+
+/* A call that BOLT has inlined: the callee's code returns to the caller's frame. */
+struct input_frame {
+    uint32_t caller;     /* frame */
+    uint32_t depth;      /* number of callers; 0 for the root frame */
+    uint64_t returns_to; /* 0 in the root frame and in tail calls, which the output returns from */
+};
+
+/* Where an execution of the input is: about to run the instruction at `at`. */
+struct input_state {
+    uint64_t at; /* input address; 0 if not known */
+    uint32_t frame;
+};
+
+/* A basic block of an input function that the note lists. */
+struct input_block {
+    uint64_t address;
+    bool is_live; /* the output has some of its code */
+};
+
+/* Straight code: from start to the first instruction that changes the flow of control. */
+struct input_run {
+    uint64_t start;
+    uint64_t end;  /* that instruction; start if the code is empty */
+    uint64_t last; /* the instruction before end */
+};
+
+/* The blocks of an input function. */
+struct input_function {
+    struct input_block *blocks; /* ascending */
+    uint32_t count;
+    bool is_read;
+};
+
+struct input_flow {
+    const struct bat_original *original;
+    struct input_function *functions; /* one for each hot table */
+    struct input_frame *frames;
+    uint32_t frame_count;
+    uint32_t frame_capacity;
+    struct bat_counts frames_by_call; /* caller, returns_to: index in frames */
+    struct input_decoded *decoded;    /* cache of instructions, by address */
+    struct input_run *runs;           /* cache of straight code, by start */
+};
+
+enum bat_code input_flow_open(struct input_flow *flow, const struct bat_original *original);
+void input_flow_close(struct input_flow *flow);
+
+/* Read the blocks that the note lists for a hot table's function, once. */
+enum bat_code input_flow_read(struct input_flow *flow, uint32_t hot);
+
+/*
+ * The straight code that starts at an input address; run->end is at or behind limit if the code
+ * reaches limit. False if it is too long or cannot be decoded. Results are cached, which pays for
+ * code of more than INPUT_RUN_PAYS bytes.
+ */
+#define INPUT_RUN_PAYS 256u
+bool input_flow_run(struct input_flow *flow, uint64_t start, uint64_t limit, struct input_run *run);
+
+/* The start of the first block at or above an address, or UINT64_MAX. After input_flow_read(). */
+uint64_t input_flow_next_block(const struct input_flow *flow, uint32_t hot, uint64_t address);
+
+/* The block of a function that starts at an input address, or NULL. */
+const struct input_block *input_block_at(const struct input_function *function, uint64_t address);
+
+/* True if a block that the note lists starts at an input address. After input_flow_read(). */
+bool input_flow_is_block(const struct input_flow *flow, uint32_t hot, uint64_t address);
+
+/* The instruction at an input address; false if there is none. */
+bool input_flow_decode(struct input_flow *flow, uint64_t address,
+                       struct bat_instruction *instruction);
+
+/* The frame of a call from code in frame caller; BAT_NONE if calls are nested too deep. */
+enum bat_code input_flow_enter(struct input_flow *flow, uint32_t caller, uint64_t returns_to,
+                               uint32_t *frame);
+
+/* True if address is in a PLT entry, whose indirect jump, at *leaves, leaves the binary. */
+bool input_flow_is_outside(const struct input_flow *flow, uint64_t address, uint64_t *leaves);
+
+/* True if a function's own code starts at an input address; false for PLT entries. */
+bool input_flow_has_code(const struct input_flow *flow, uint64_t address);
+
+/* True if a call of the output and a call of the input, with these targets, call the same. */
+bool input_flow_calls_same(const struct input_flow *flow, uint64_t output_target,
+                           uint64_t input_target);
+
+/* --- Kinds of instructions -------------------------------------------------------------------- */
+
+static inline bool input_kind_is_direct(uint8_t kind)
+{
+    return kind == BAT_INSTRUCTION_JUMP || kind == BAT_INSTRUCTION_CONDITIONAL;
+}
+
+static inline bool input_kind_is_call(uint8_t kind)
+{
+    return kind == BAT_INSTRUCTION_CALL || kind == BAT_INSTRUCTION_INDIRECT_CALL;
+}
+
+/* True if the next instruction to run may be another than the one behind it. */
+static inline bool input_kind_changes_flow(uint8_t kind)
+{
+    return kind != BAT_INSTRUCTION_OTHER && kind != BAT_INSTRUCTION_NOP;
+}
+
+/* True if the instruction behind it may run next. */
+static inline bool input_kind_goes_on(uint8_t kind)
+{
+    return kind != BAT_INSTRUCTION_JUMP && kind != BAT_INSTRUCTION_INDIRECT_JUMP &&
+           kind != BAT_INSTRUCTION_RETURN && kind != BAT_INSTRUCTION_TRAP;
+}
+
+#endif

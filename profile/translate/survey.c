@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Looks up the functions of all samples before they are translated: only their tables are decoded,
+ * and only they get names. What is freed then makes room for the records.
+ */
+#include <stdlib.h>
+
+#include "bat_decoder.h"
+#include "support/key_sort.h"
+#include "translation.h"
+
+static enum bat_code fail_memory(const struct translation *translation)
+{
+    return bat_fail(translation->error, BAT_ERR_MEMORY,
+                    "not enough memory for the translated profile");
+}
+
+/* --- Functions of addresses ----------------------------------------------------------------- */
+
+/* translation_function() of an address that is probably in the function `near`. */
+static uint32_t function_near(const struct translation *translation, uint64_t address,
+                              uint32_t near)
+{
+    const struct bat_records *records = translation->records;
+    if (near == BAT_NONE)
+        return translation_function(translation, address);
+    const struct bat_function_symbol *symbol = &records->symbols[near];
+    bool is_near = address - symbol->address < symbol->size &&
+                   (near + 1 == records->function_count || address < symbol[1].address);
+    return is_near ? near : translation_function(translation, address);
+}
+
+/* Mark a function with samples, and its parent. */
+static void mark(const struct translation *translation, uint32_t function)
+{
+    if (function == BAT_NONE || translation->surveyed[function])
+        return;
+    translation->surveyed[function] = 1;
+    translation->surveyed[translation_parent(translation, function)] = 1;
+}
+
+static void mark_addresses(const struct translation *translation, const struct bat_counts *counts)
+{
+    for (uint32_t i = 0; i < counts->count; i++)
+        for (uint32_t word = 0; word < counts->words; word++)
+            mark(translation, translation_function(translation, bat_counts_item(counts, i)[word]));
+}
+
+/*
+ * Sort the traces by the start of the run: traces of one function need the same parts of the map
+ * and of the functions. Look up the functions at their ends.
+ */
+static enum bat_code survey_traces(struct translation *translation)
+{
+    uint32_t count = translation->profile->traces.count;
+    translation->keys = malloc(2 * ((size_t)count + 1) * sizeof(*translation->keys));
+    translation->ends = malloc(((size_t)count + 1) * sizeof(*translation->ends));
+    if (!translation->keys || !translation->ends)
+        return fail_memory(translation);
+    struct bat_sort_key *keys = translation->keys;
+    for (uint32_t i = 0; i < count; i++)
+        keys[i] = (struct bat_sort_key){.key = bat_counts_item(&translation->profile->traces, i)[1],
+                                        .value = i};
+    translation->order = bat_sort_keys(keys, keys + count, count);
+    uint32_t last = BAT_NONE;
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t number = (uint32_t)translation->order[i].value;
+        const uint64_t *item = bat_counts_item(&translation->profile->traces, number);
+        struct trace_functions *ends = &translation->ends[number];
+        ends->from = function_near(translation, item[1], last);
+        ends->to = function_near(translation, item[2], ends->from);
+        ends->branch = function_near(translation, item[0], ends->from);
+        mark(translation, ends->branch);
+        mark(translation, ends->from);
+        mark(translation, ends->to);
+        last = ends->from;
+    }
+    return BAT_OK;
+}
+
+/* --- Names ---------------------------------------------------------------------------------- */
+
+/* True if BOLT may have inlined functions, whose records samples of other functions make. */
+static bool may_have_inlined(const struct translation *translation)
+{
+    const struct bat_records *records = translation->records;
+    return bat_records_have_note(records) &&
+           bat_output_may_have_option(records->binary->elf, "inline");
+}
+
+enum bat_code translation_name(struct translation *translation, const uint8_t *wanted)
+{
+    struct bat_functions *functions = translation->records->functions;
+    if (!bat_records_have_note(translation->records))
+        bat_functions_take_first_names(functions);
+    translation->has_names = true;
+    return bat_functions_name(functions, wanted, translation->error);
+}
+
+/* --- Tables --------------------------------------------------------------------------------- */
+
+/* Decode the entries of the surveyed functions, and read their code. */
+static enum bat_code load_surveyed(struct translation *translation, struct bat_sparse_map *sparse)
+{
+    const struct bat_records *records = translation->records;
+    const struct bat_map *map = translation_map(translation);
+    uint8_t *wanted = calloc((size_t)map->hot_count + 1, 1);
+    if (!wanted)
+        return fail_memory(translation);
+    for (uint32_t i = 0; i < records->function_count; i++)
+        if (translation->surveyed[i] && records->tables[i] != BAT_NONE)
+            wanted[bat_map_parent(map, records->tables[i])] = 1;
+    enum bat_code code =
+        bat_binary_load_tables(records->binary, sparse, wanted, translation->error);
+    if (code == BAT_OK && !translation->options.keep_all_records &&
+        records->kind == BAT_PROFILE_BRANCHES)
+        code = bat_records_read_flows(translation->records, wanted, translation->error);
+    free(wanted);
+    return code;
+}
+
+/* --- All of it ------------------------------------------------------------------------------ */
+
+enum bat_code translation_survey(struct translation *translation, struct bat_sparse_map *sparse,
+                                 bool is_renamed)
+{
+    const struct bat_records *records = translation->records;
+    translation->surveyed = calloc((size_t)records->function_count + 1, 1);
+    translation->touched = calloc((size_t)records->function_count + 1, 1);
+    if (!translation->surveyed || !translation->touched)
+        return fail_memory(translation);
+    enum bat_code code = survey_traces(translation);
+    if (code != BAT_OK)
+        return code;
+    mark_addresses(translation, &translation->profile->samples);
+    mark_addresses(translation, &translation->profile->mem_samples);
+    /* Inputs of fdata may name any function. */
+    bool is_enough = !translation->fdata_of->fdata.seen && !may_have_inlined(translation);
+    if (is_enough)
+        code = translation_name(translation, translation->surveyed);
+    if (code == BAT_OK && sparse->bodies)
+        code = is_enough && !is_renamed
+                   ? load_surveyed(translation, sparse)
+                   : bat_binary_load_tables(records->binary, sparse, NULL, translation->error);
+    return code;
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "parallel.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <unistd.h>
+
+#define PART_SIZE_MIN ((uint64_t)8 << 20)
+
+unsigned bat_parts_count(unsigned threads, uint64_t size)
+{
+    long processors = threads == 0 ? sysconf(_SC_NPROCESSORS_ONLN) : 0;
+    uint64_t count = processors > 0 ? (uint64_t)processors : threads;
+    if (count > size / PART_SIZE_MIN)
+        count = size / PART_SIZE_MIN;
+    if (count > BAT_PARTS_MAX)
+        count = BAT_PARTS_MAX;
+    return count ? (unsigned)count : 1;
+}
+
+void bat_parts_run(void *(*run)(void *part), void *parts, size_t part_size, unsigned count)
+{
+    char *part = parts;
+    pthread_t threads[BAT_PARTS_MAX];
+    bool is_started[BAT_PARTS_MAX] = {false};
+    for (unsigned i = 1; i < count; i++)
+        is_started[i] = pthread_create(&threads[i], NULL, run, part + i * part_size) == 0;
+    run(part);
+    for (unsigned i = 1; i < count; i++) {
+        if (is_started[i])
+            pthread_join(threads[i], NULL);
+        else
+            run(part + i * part_size);
+    }
+}
+
+/* --- Stretches ------------------------------------------------------------------------------ */
+
+/* The stretches that are left, for all threads. */
+struct queue {
+    _Atomic(size_t) next;
+    size_t count;
+    size_t stretch;
+    bat_parallel_fn *work;
+    void *context;
+};
+
+struct worker {
+    struct queue *queue;
+    unsigned number;
+};
+
+static void *run_stretches(void *context)
+{
+    const struct worker *worker = context;
+    struct queue *queue = worker->queue;
+    for (;;) {
+        size_t first = atomic_fetch_add(&queue->next, queue->stretch);
+        if (first >= queue->count)
+            return NULL;
+        size_t left = queue->count - first;
+        size_t size = left < queue->stretch ? left : queue->stretch;
+        queue->work(queue->context, first, first + size, worker->number);
+    }
+}
+
+unsigned bat_parallel_threads(size_t stretches)
+{
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    size_t threads = processors > 0 ? (size_t)processors : 1;
+    if (threads > stretches)
+        threads = stretches;
+    if (threads > BAT_PARALLEL_MAX)
+        threads = BAT_PARALLEL_MAX;
+    return threads ? (unsigned)threads : 1;
+}
+
+void bat_parallel_run(size_t count, size_t stretch, unsigned threads, bat_parallel_fn *work,
+                      void *context)
+{
+    struct queue queue = {.count = count, .stretch = stretch, .work = work, .context = context};
+    struct worker workers[BAT_PARALLEL_MAX];
+    for (unsigned i = 0; i < threads; i++)
+        workers[i] = (struct worker){&queue, i};
+    bat_parts_run(run_stretches, workers, sizeof(workers[0]), threads);
+}

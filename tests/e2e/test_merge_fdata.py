@@ -1,0 +1,262 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""battranslate called as merge-fdata or perf2bolt, by a link, against the real ones."""
+
+import os
+import pathlib
+import re
+import subprocess
+import tempfile
+import unittest
+
+import bolt_profiles
+import fixtures
+
+BIN = pathlib.Path(os.environ["BATKIT_BIN"])
+DATA = pathlib.Path(__file__).resolve().parents[1] / "data"
+SMALL = DATA / "options" / "small-22.yaml"
+FIXTURE = "sqlite-fixed-profile2-22"
+
+
+class Links(unittest.TestCase):
+    """A folder with the links."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.fixture = fixtures.get(FIXTURE)
+        cls.reference = bolt_profiles.reference(cls.fixture)
+
+    def setUp(self):
+        holder = tempfile.TemporaryDirectory()
+        self.addCleanup(holder.cleanup)
+        self.folder = pathlib.Path(holder.name)
+        for name in ("merge-fdata", "perf2bolt-22"):
+            (self.folder / name).symlink_to(BIN / "battranslate")
+
+    def write(self, name, text):
+        """A file in the test's folder."""
+        path = self.folder / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return path
+
+    def merge(self, *arguments, program=None):
+        """Run merge-fdata, ours unless program is another; returns the finished process."""
+        return subprocess.run([program or self.folder / "merge-fdata", *map(str, arguments)],
+                              cwd=self.folder, capture_output=True, text=True, check=False)
+
+    def same(self, *arguments):
+        """Both print the same text and, but for a name, the same messages. Returns the text."""
+        ours = self.merge(*arguments)
+        theirs = self.merge(*arguments, program="merge-fdata-22")
+        self.assertEqual((theirs.returncode, ours.returncode), (0, 0), ours.stderr)
+        self.assertEqual(theirs.stdout.split("\n"), ours.stdout.split("\n"))
+        self.assertEqual(theirs.stderr.replace("Using legacy profile format.\n", ""), ours.stderr)
+        return ours.stdout
+
+
+class Fdata(Links):
+    """fdata, with and without boltedcollection."""
+
+    def parts(self, form="T"):
+        """perf2bolt's fdata in three files that share records: the lines, and the files."""
+        lines = pathlib.Path(self.reference.fdata(form)).read_text("utf-8").splitlines(True)
+        head = [line for line in lines[:2] if not line[0].isdigit()]
+        lines = lines[len(head):]
+        parts = [lines[:900], lines[600:2000], lines[1500:]]
+        return lines, [self.write(f"{form}{i}", "".join(head + p)) for i, p in enumerate(parts)]
+
+    def test_branches(self):
+        lines, files = self.parts()
+        text = self.same(*files)
+        self.assertEqual(len(text.splitlines()), len(lines) + 1)
+        self.same(f"{files[0]},{files[1]}")
+        bare = [self.write(f"bare{i}", file.read_text("utf-8").partition("\n")[2])
+                for i, file in enumerate(files)]
+        self.assertEqual(self.same(*bare).splitlines(), text.splitlines()[1:])
+        out = self.folder / "out"
+        for option in (["-o", out], [f"-o={out}"], ["-q", "-o", out]):
+            done = self.merge(*files, *option)
+            self.assertEqual((done.returncode, done.stdout), (0, ""), done.stderr)
+            self.assertEqual(text, out.read_text("utf-8"))
+            out.unlink()
+
+    def test_other_records(self):
+        """Mispredictions, basic samples, loads from memory, names with blanks, the largest counts."""
+        self.same(self.write("a", "1 a\\ b 0 1 b 1f 3 5\n1 a\\ b 0 1 b 1f 4 1\n0 [unknown] 0 1 b 0 3 5\n"
+                             "4 main 3 4 x 1f 7\n4 main 3 4 x 1f 8\n3 [unknown] 3 4 x 1f 8\n"
+                             f"2 c 0 1 b 0 1 {(1 << 64) - 1}"))
+        self.same(self.write("b", "no_lbr cycles:u\n1 main 0 5\n1 main 0 7\n4 x 0 4 y 1f 2\n"))
+        # llvm-bolt reads the other order of the two first lines only.
+        both = self.write("c", "boltedcollection\nno_lbr cycles:u\n1 main 0 5\n")
+        theirs = self.merge(both, both, program="merge-fdata-22").stdout
+        self.assertEqual(theirs, "boltedcollection\nno_lbr\n1 main 0 10\n")
+        ours = "no_lbr\nboltedcollection\n1 main 0 10\n"
+        self.assertEqual(self.merge(both, both).stdout, ours)
+        self.assertEqual(self.merge(self.write("d", ours), both).stdout, ours.replace("10", "15"))
+
+    def test_folder(self):
+        _, files = self.parts()
+        for i, file in enumerate(files):
+            self.write(f"in{i % 2}/{i}", file.read_bytes())
+        (self.folder / "in1").rename(self.folder / "in0" / "deeper")
+        self.assertEqual(sorted(self.merge(*files).stdout.splitlines()),
+                         sorted(self.merge("in0").stdout.splitlines()))
+
+    def test_errors(self):
+        good = self.write("good", "1 a 0 1 b 0 3 5\n")
+        cases = [("1 a 0 1 b 0 3 x\n", ":1:16: expected a decimal count"),
+                 ("1 a 0 1 b 0 x 5\n", ":1:14: expected decimal mispredictions"),
+                 ("1 a 0 1 b 0 3 5\n\n", ":2:1: expected a record"),
+                 ("1 a 0 1 b 0 3 18446744073709551616\n", ":1:35: expected a decimal count"),
+                 ("1 a 0 1 b 0 3 18446744073709551615\n", "less than 2\\^64"),
+                 ("boltedcollection\n1 a 0 1 b 0 3 5\n", "expected fdata without boltedcollection"),
+                 ("no_lbr\n1 a 0 5\n", "expected fdata of branches"),
+                 ("", ":1:1: expected records"), ("boltedcollection\n", ":2:1: expected records"),
+                 ("1 a\0 0 1 b 0 3 5\n", ":1:1: expected a record of fdata without zero"),
+                 ("---\nheader:\n", ":1:1: expected a record")]
+        for text, message in cases:
+            done = self.merge("good", self.write("bad", text), "-o", "out")
+            self.assertEqual((done.returncode, done.stdout), (1, ""), text)
+            self.assertRegex(done.stderr, f"^merge-fdata: .*bad:? ?.*{message}")
+            self.assertFalse((self.folder / "out").exists())
+        self.assertEqual(self.merge().returncode, 2)
+        self.assertEqual(self.merge(good, "--print=x").returncode, 2)
+        self.assertIn("none: No such file", self.merge(good, "none").stderr)
+        done = self.merge(good, "-o", good)
+        self.assertEqual(done.returncode, 1)
+        self.assertEqual(good.read_text("ascii"), "1 a 0 1 b 0 3 5\n")
+
+
+def edges(text):
+    """The sums of the calls' and of the successors' counts of YAML."""
+    whole = re.sub(r"\n {20,}", " ", text)
+    return tuple(sum(map(int, re.findall(r"cnt: (\d+)", " ".join(
+        re.findall(rf"{key}: +\[(.*?)\]", whole))))) for key in ("calls", "succ"))
+
+
+def without_repeats(text):
+    """YAML without the blocks that have two calls at one offset, or one successor twice."""
+    def repeats(block):
+        lists = {key: re.findall(rf"{field}: (\w+)", found) for key, field in (
+            ("calls", "off"), ("succ", "bid")) for found in re.findall(rf"{key}: +\[(.*)\]", block)}
+        return any(len(set(found)) < len(found) for found in lists.values())
+    head, *functions = text.removesuffix("...\n").split("\n  - name:")
+    kept = []
+    for function in functions:
+        first, *blocks = function.split("\n      - bid:")
+        blocks = [b for b in blocks if not repeats(b)]
+        kept.append("\n      - bid:".join([first if blocks else first.replace(
+            "\n    blocks:", ""), *blocks]).rstrip("\n"))
+    return "\n  - name:".join([head, *kept]) + "\n...\n"
+
+
+class Yaml(Links):
+    """YAML, which merge-fdata writes with lists broken behind column 70."""
+
+    def text(self):
+        """perf2bolt's YAML of the fixture."""
+        return pathlib.Path(self.reference.yaml("T")).read_text("utf-8")
+
+    def test_one_file(self):
+        self.same(self.write("a.yaml", self.text()))
+        for kind in ("none", "exec", "branches"):
+            self.assertEqual(self.same("-q", f"--print={kind}", "a.yaml"), "")
+
+    def test_several_files(self):
+        """Functions, blocks, calls and successors that one file has, or both."""
+        whole = without_repeats(self.text())
+        functions = whole.removesuffix("\n...\n").split("\n  - name:")
+        some = "\n  - name:".join([functions[0], *functions[1::3], *functions[2::3]]) + "\n...\n"
+        less = re.sub(r"\n        (calls|succ): .*", "", whole[:len(whole) // 2]) + whole[
+            len(whole) // 2:]
+        odd = re.sub(r"cnt: (\d)", r"cnt: 1\1", whole)
+        files = [self.write(f"{i}.yaml", text) for i, text in enumerate((some, less, odd))]
+        merged = self.same(*files)
+        self.assertEqual(edges(merged), tuple(map(sum, zip(*map(edges, (some, less, odd))))))
+
+    def test_headers(self):
+        text = SMALL.read_text("utf-8").replace("profile-events:  ''", "profile-events: e0")
+        small = self.write("small.yaml", text)
+        for key, value, message in (("profile-events", "e1", "sampling events"),
+                                    ("binary-build-id", "ab", "build-ids"),
+                                    ("binary-name", "other", "merging a profile of other into"),
+                                    ("profile-origin", "me", "^Merging")):
+            other = self.write("o.yaml", re.sub(rf"({key}:).*", rf"\1 {value}", text))
+            ours = self.merge(small, other)
+            self.assertRegex(ours.stderr, message)
+            self.assertEqual(ours.stdout, self.merge(small, other,
+                                                     program="merge-fdata-22").stdout, key)
+
+    def test_no_count_is_lost(self):
+        """merge-fdata adds one call of each offset and one of equal successors, and drops others."""
+        self.write("a.yaml", self.text())
+        one, two = self.merge("a.yaml").stdout, self.merge("a.yaml", "a.yaml").stdout
+        self.assertEqual(tuple(2 * n for n in edges(one)), edges(two))
+        theirs = self.merge("a.yaml", "a.yaml", program="merge-fdata-22").stdout
+        self.assertLess(edges(theirs)[0], edges(two)[0])
+        # merge-fdata 22 forgets entries from outside.
+        self.write("e.yaml", self.text().replace("    nblocks:", "    extern: 3\n    nblocks:", 1))
+        self.assertIn("    extern:          6\n", self.merge("e.yaml", "e.yaml").stdout)
+        # llvm-bolt takes the profile.
+        log = fixtures.run(["llvm-bolt-22", self.fixture.input, "-o", os.devnull, "-data",
+                            self.write("two.yaml", two)], self.folder)
+        self.assertRegex(log, r"\d{3} out of \d+ functions in the binary")
+
+    def test_names(self):
+        """Names in all kinds of quotes come out as LLVM writes them."""
+        names = ["main", "a/b.c/1", "'", "it's", "\"", "\\", "a: b", "- a", "~", "1.5e3", "0x1f", "\t",
+                 "\u00e9", "\U0001f600", "\u2028", "\x85", "a\nb", "\x1b[1m", "#", "a #b", "{", "null"]
+        quoted = ["".join(f"\\U{ord(c):08X}" for c in name) for name in names]
+        functions = "".join(f"  - name: \"{text}\"\n    fid: {i + 1}\n    hash: 0x0\n    exec: 1\n"
+                            "    nblocks: 0\n" for i, text in enumerate(quoted))
+        head = "---\nheader:\n  profile-version: 1\n  binary-name: x\n  profile-flags: [ sample, lbr ]\n"
+        text = self.same(self.write("a.yaml", head + "functions:\n" + functions))
+        self.assertEqual(self.same(self.write("b.yaml", text)), text)
+
+    def test_errors(self):
+        text = SMALL.read_text("utf-8")
+        good = self.write("good.yaml", text)
+        cases = [(text.replace("hash-func:       xxh3", "hash-func: std-hash"), "expected hashes"),
+                 (text.replace("[ lbr ]", "[ sample ]"), "expected a profile of branches"),
+                 (text.replace("profile-version: 1", "profile-version: 2"), "profile-version"),
+                 (text.replace("nblocks:         ", "nblocks:         1", 30), "number of blocks"),
+                 (re.sub(r"\n    fid: +\d+", "\n    fid: 7", text), r"number \(fid\)"),
+                 (re.sub(r"(insns: +)0", r"\1 5", text), "number of instructions"),
+                 (re.sub(r"(hash: +0x)\w(\w)", r"\1\2", text), "the hash of"),
+                 (text.replace("bid:             0", "bid: 99999"), "expected blocks below"),
+                 (text.replace("cnt: ", "cnt: x"), r":\d+:\d+: expected a number"),
+                 (text.replace(" ]", ""), r":\d+:\d+: expected a comma or a closing bracket"),
+                 (text.replace("exec: ", "exec: 18446744073709551615 #"), "less than 2\\^64"),
+                 (text.replace("name: ", "nam: "), "a name for each function"),
+                 (text[:200], "the key functions"), ("---\n", "the key functions"),
+                 ("1 a 0 1 b 0 3 5\n", "expected YAML")]
+        for bad, message in cases:
+            done = self.merge(good, self.write("bad.yaml", bad), "-o", "out")
+            self.assertEqual(done.returncode, 1, message)
+            self.assertRegex(done.stderr, f"merge-fdata: .*bad.yaml:? ?.*{message}")
+            self.assertFalse((self.folder / "out").exists())
+        for size in range(0, len(text), len(text) // 40):
+            done = self.merge(self.write("cut.yaml", text[:size]))
+            self.assertIn(done.returncode, (0, 1), size)
+
+
+class Perf2bolt(Links):
+    """Called as perf2bolt: its records, without an option for them."""
+
+    def test_records(self):
+        fdata, yaml = self.folder / "o.fdata", self.folder / "o.yaml"
+        done = subprocess.run([self.folder / "perf2bolt-22", self.fixture.bolted, "-p",
+                               self.reference.profile("T"), "-pa", "-o", fdata, "-w", yaml],
+                              capture_output=True, text=True, check=False)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertEqual(bolt_profiles.read_fdata(self.reference.fdata("T")),
+                         bolt_profiles.read_fdata(fdata))
+        self.assertEqual(pathlib.Path(self.reference.yaml("T")).read_bytes(), yaml.read_bytes())
+        done = subprocess.run([self.folder / "perf2bolt-22", self.fixture.bolted, "-o", "x"],
+                              capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 2)
+
+
+if __name__ == "__main__":
+    unittest.main()

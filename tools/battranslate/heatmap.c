@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "heatmap.h"
+
+#include <elf.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "heatmap_buckets.h"
+#include "heatmap_text.h"
+
+/* perf2bolt 22's. */
+static const uint64_t usual_sizes[] = {64, 4096, 262144};
+#define USUAL_LINE 256u
+#define USUAL_MAX_ADDRESS UINT64_C(0xffffffff)
+
+/* The longest run that is counted, in bytes: longer ones are taken for faults of the profile. */
+#define RUN_MAX ((uint64_t)64 << 10)
+
+/* The maps, and the two lists. */
+#define FILES_MAX (HEATMAP_SIZES_MAX + 2u)
+
+bool heatmap_parse_sizes(const char *text, struct heatmap_options *options)
+{
+    options->size_count = 0;
+    for (;;) {
+        char *end;
+        uint64_t size = strtoull(text, &end, 10);
+        if (text[0] < '0' || text[0] > '9' || options->size_count == HEATMAP_SIZES_MAX)
+            return false;
+        const char *units = "kmg";
+        const char *unit = *end ? strchr(units, *end | 0x20) : NULL;
+        unsigned shift = unit ? 10 * (unsigned)(unit - units + 1) : 0;
+        end += unit ? 1 + (end[1] == 'i') : 0;
+        end += *end == 'b' || *end == 'B';
+        uint64_t before = options->size_count ? options->sizes[options->size_count - 1] : 1;
+        if (size == 0 || size > UINT32_MAX >> shift || (size << shift) % before != 0 ||
+            (options->size_count && size << shift == before))
+            return false;
+        options->sizes[options->size_count++] = size << shift;
+        if (*end == '\0')
+            return true;
+        if (*end != ',')
+            return false;
+        text = end + 1;
+    }
+}
+
+/* --- Counting ------------------------------------------------------------------------------- */
+
+static bool is_counted(const struct heatmap_options *options, uint64_t address)
+{
+    return address != BAT_ADDRESS_EXTERNAL && address >= options->min_address &&
+           address <= options->max_address;
+}
+
+/* Count all samples of the profile, in buckets of the first size. */
+static bool count_samples(const struct heatmap_options *options, const struct bat_profile *profile,
+                          struct heatmap_buckets *buckets)
+{
+    uint64_t size = options->sizes[0];
+    struct bat_trace trace;
+    bool fits = true;
+    for (uint64_t i = 0; fits && bat_profile_trace(profile, i, &trace); i++)
+        if (trace.to != BAT_TRACE_BRANCH_ONLY && is_counted(options, trace.from) &&
+            trace.from <= trace.to && trace.to - trace.from <= RUN_MAX)
+            fits = heatmap_add(buckets, trace.from / size, trace.to / size, trace.count);
+    uint64_t address;
+    uint64_t count;
+    for (uint64_t i = 0; fits && bat_profile_sample(profile, i, &address, &count); i++)
+        if (is_counted(options, address))
+            fits = heatmap_add(buckets, address / size, address / size, count);
+    return fits && heatmap_sum(buckets);
+}
+
+/* --- Sections ------------------------------------------------------------------------------- */
+
+static int by_start(const void *left, const void *right)
+{
+    const struct heatmap_section *a = left;
+    const struct heatmap_section *b = right;
+    return (a->start > b->start) - (a->start < b->start);
+}
+
+/* The sections with code, by address. The caller frees them; NULL if there is no memory. */
+static struct heatmap_section *list_sections(const struct bat_elf *elf, uint32_t *count)
+{
+    size_t all_count;
+    const struct bat_section *all = bat_elf_sections(elf, &all_count);
+    struct heatmap_section *sections = malloc((all_count + 1) * sizeof(*sections));
+    *count = 0;
+    for (size_t i = 0; sections && i < all_count; i++)
+        if (all[i].flags & SHF_EXECINSTR && all[i].flags & SHF_ALLOC && all[i].size != 0)
+            sections[(*count)++] = (struct heatmap_section){
+                .name = all[i].name, .start = all[i].address, .end = all[i].address + all[i].size};
+    if (sections && *count > 1)
+        qsort(sections, *count, sizeof(*sections), by_start);
+    return sections;
+}
+
+/* --- Files ---------------------------------------------------------------------------------- */
+
+struct files {
+    struct bat_output *all[FILES_MAX];
+    size_t count;
+    struct bat_error error;
+};
+
+/* Begin PATH with a suffix. Standard output is one output for everything. */
+static struct bat_output *begin_file(struct files *files, const char *path, const char *suffix)
+{
+    if (strcmp(path, "-") == 0 && files->count != 0)
+        return files->all[0];
+    size_t size = strlen(path) + strlen(suffix) + 1;
+    char *whole = malloc(size);
+    if (!whole) {
+        bat_fail(&files->error, BAT_ERR_MEMORY, "not enough memory to write the heat map");
+        return NULL;
+    }
+    snprintf(whole, size, "%s%s", path, strcmp(path, "-") == 0 ? "" : suffix);
+    struct bat_output *output = NULL;
+    if (bat_output_begin(whole, &output, &files->error) == BAT_OK)
+        files->all[files->count++] = output;
+    free(whole);
+    return output;
+}
+
+static bool write_map(struct heatmap_view *view, struct files *files, const char *path,
+                      const char *suffix)
+{
+    struct bat_output *output = begin_file(files, path, suffix);
+    return output && heatmap_write_map(view, output, &files->error) == BAT_OK;
+}
+
+static bool write_all(struct heatmap_view *view, const struct heatmap_options *options,
+                      struct files *files)
+{
+    const char *path = options->path;
+    if (!write_map(view, files, path, ""))
+        return false;
+    struct bat_output *output = begin_file(files, path, ".csv");
+    if (!output || heatmap_write_shares(view, output, &files->error) != BAT_OK)
+        return false;
+    output = begin_file(files, path, "-section-hotness.csv");
+    if (!output || heatmap_write_sections(view, output, &files->error) != BAT_OK)
+        return false;
+    for (uint32_t i = 1; i < options->size_count; i++) {
+        char suffix[24];
+        snprintf(suffix, sizeof(suffix), "-%" PRIu64, options->sizes[i]);
+        heatmap_join(view->buckets, options->sizes[i] / view->bucket_size);
+        view->bucket_size = options->sizes[i];
+        if (!write_map(view, files, path, suffix))
+            return false;
+    }
+    return true;
+}
+
+static enum tool_exit write_files(struct heatmap_view *view, const struct heatmap_options *options,
+                                  const char *const *inputs, size_t input_count)
+{
+    struct files files = {.count = 0};
+    bool is_written = write_all(view, options, &files);
+    if (is_written &&
+        bat_outputs_check(files.all, files.count, inputs, input_count, &files.error) != BAT_OK)
+        is_written = false;
+    if (is_written && bat_outputs_commit(files.all, files.count, &files.error) == BAT_OK)
+        return TOOL_FINE;
+    tool_report(NULL, &files.error);
+    for (size_t i = 0; !is_written && i < files.count; i++)
+        bat_output_abandon(files.all[i]);
+    return TOOL_BAD;
+}
+
+/* Fill in what was not given. */
+static struct heatmap_options complete(const struct heatmap_options *given)
+{
+    struct heatmap_options options = *given;
+    if (options.size_count == 0) {
+        memcpy(options.sizes, usual_sizes, sizeof(usual_sizes));
+        options.size_count = sizeof(usual_sizes) / sizeof(usual_sizes[0]);
+    }
+    if (options.line_size == 0)
+        options.line_size = USUAL_LINE;
+    if (options.max_address == 0)
+        options.max_address = USUAL_MAX_ADDRESS;
+    return options;
+}
+
+enum tool_exit heatmap_write(const struct heatmap_options *given, const struct bat_profile *profile,
+                             const struct bat_elf *elf, struct bat_elf *symbols,
+                             const char *const *inputs, size_t input_count)
+{
+    const struct heatmap_options options = complete(given);
+    struct heatmap_buckets buckets = {0};
+    struct heatmap_view view = {.buckets = &buckets,
+                                .bucket_size = options.sizes[0],
+                                .line_size = options.line_size,
+                                .is_wide = options.max_address > UINT32_MAX,
+                                .prints_mappings = options.prints_mappings};
+    struct heatmap_section *sections = list_sections(elf, &view.section_count);
+    view.sections = sections;
+    enum tool_exit status = TOOL_BAD;
+    heatmap_find_hot_text(symbols, &view);
+    if (!sections || !count_samples(&options, profile, &buckets))
+        tool_message(NULL, "not enough memory for the heat map");
+    else if (buckets.count == 0)
+        tool_message(NULL, "expected samples of the binary for the heat map, found none");
+    else
+        status = write_files(&view, &options, inputs, input_count);
+    free(sections);
+    heatmap_free(&buckets);
+    return status;
+}

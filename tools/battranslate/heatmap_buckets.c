@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "heatmap_buckets.h"
+
+#include <stdlib.h>
+
+void heatmap_free(struct heatmap_buckets *buckets)
+{
+    free(buckets->all);
+    *buckets = (struct heatmap_buckets){0};
+}
+
+static bool append(struct heatmap_buckets *buckets, uint64_t number, uint64_t count)
+{
+    if (buckets->count == buckets->capacity) {
+        size_t capacity = buckets->capacity ? buckets->capacity * 2 : 1024;
+        struct heatmap_bucket *grown = reallocarray(buckets->all, capacity, sizeof(*grown));
+        if (!grown)
+            return false;
+        buckets->all = grown;
+        buckets->capacity = capacity;
+    }
+    buckets->all[buckets->count++] = (struct heatmap_bucket){number, count};
+    return true;
+}
+
+bool heatmap_add(struct heatmap_buckets *buckets, uint64_t first, uint64_t last, uint64_t count)
+{
+    /* The count begins at first and ends behind last: sums are modulo 2^64. */
+    return append(buckets, first, count) && append(buckets, last + 1, 0 - count);
+}
+
+static int by_number(const void *left, const void *right)
+{
+    const struct heatmap_bucket *a = left;
+    const struct heatmap_bucket *b = right;
+    return (a->number > b->number) - (a->number < b->number);
+}
+
+bool heatmap_sum(struct heatmap_buckets *buckets)
+{
+    struct heatmap_buckets result = {0};
+    if (buckets->count > 1)
+        qsort(buckets->all, buckets->count, sizeof(*buckets->all), by_number);
+    uint64_t count = 0;
+    bool fits = true;
+    for (size_t i = 0; fits && i < buckets->count; i++) {
+        uint64_t number = buckets->all[i].number;
+        count += buckets->all[i].count;
+        uint64_t end = i + 1 < buckets->count ? buckets->all[i + 1].number : number;
+        for (; fits && count != 0 && number < end; number++)
+            fits = append(&result, number, count);
+    }
+    heatmap_free(buckets);
+    *buckets = result;
+    return fits;
+}
+
+void heatmap_join(struct heatmap_buckets *buckets, uint64_t factor)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < buckets->count; i++) {
+        struct heatmap_bucket bucket = buckets->all[i];
+        bucket.number /= factor;
+        if (kept != 0 && buckets->all[kept - 1].number == bucket.number)
+            buckets->all[kept - 1].count += bucket.count;
+        else
+            buckets->all[kept++] = bucket;
+    }
+    buckets->count = kept;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Samples counted by ranges of addresses of one size. */
+#ifndef BAT_TOOLS_BATTRANSLATE_HEATMAP_BUCKETS_H
+#define BAT_TOOLS_BATTRANSLATE_HEATMAP_BUCKETS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct heatmap_bucket {
+    uint64_t number; /* its address divided by the size of buckets */
+    uint64_t count;
+};
+
+/* Before heatmap_sum(), all[] holds where counts change; afterwards the buckets, by number. */
+struct heatmap_buckets {
+    struct heatmap_bucket *all;
+    size_t count;
+    size_t capacity;
+};
+
+void heatmap_free(struct heatmap_buckets *buckets);
+
+/* Add count to the buckets first to last. False if there is no memory. */
+bool heatmap_add(struct heatmap_buckets *buckets, uint64_t first, uint64_t last, uint64_t count);
+
+/* Add up what was added. False if there is no memory. */
+bool heatmap_sum(struct heatmap_buckets *buckets);
+
+/* Join each `factor` buckets to one. */
+void heatmap_join(struct heatmap_buckets *buckets, uint64_t factor);
+
+#endif

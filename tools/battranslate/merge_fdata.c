@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "merge_fdata.h"
+
+#include <argp.h>
+#include <fcntl.h>
+#include <fts.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "merge_lines.h"
+#include "merge_yaml.h"
+
+enum option_key { KEY_PRINT = 0x300, KEY_HELP, KEY_WITHOUT_EFFECT };
+
+struct request {
+    const char *output; /* NULL: standard output */
+    enum merge_print print;
+    bool quiet;
+    char **paths; /* as given */
+    size_t path_count;
+    char **files; /* all regular files of these; owned */
+    size_t file_count;
+};
+
+/* --- Files ---------------------------------------------------------------------------------- */
+
+static bool add_file(struct request *request, const char *path)
+{
+    char **grown = reallocarray(request->files, request->file_count + 1, sizeof(*grown));
+    char *copy = strdup(path);
+    if (grown)
+        request->files = grown;
+    if (grown && copy)
+        grown[request->file_count++] = copy;
+    else
+        free(copy);
+    return grown && copy;
+}
+
+static int by_name(const FTSENT **left, const FTSENT **right)
+{
+    return strcmp((*left)->fts_name, (*right)->fts_name);
+}
+
+/* Add the file at path, or all files in the folder there. */
+static enum tool_exit add_path(struct request *request, char *path)
+{
+    char *const paths[] = {path, NULL};
+    FTS *walk = fts_open(paths, FTS_LOGICAL | FTS_NOCHDIR, by_name);
+    bool fits = walk != NULL;
+    bool is_found = false;
+    for (FTSENT *entry; fits && (entry = fts_read(walk)) != NULL;) {
+        is_found = is_found || entry->fts_info != FTS_NS;
+        if (entry->fts_info == FTS_F || (entry->fts_info == FTS_DEFAULT && entry->fts_level == 0))
+            fits = add_file(request, entry->fts_path);
+    }
+    if (walk)
+        fts_close(walk);
+    if (!fits)
+        tool_message(NULL, "not enough memory");
+    else if (!is_found)
+        tool_message(path, "No such file or directory");
+    return fits && is_found ? TOOL_FINE : TOOL_BAD;
+}
+
+static enum tool_exit list_files(struct request *request)
+{
+    enum tool_exit status = TOOL_FINE;
+    for (size_t i = 0; i < request->path_count && status == TOOL_FINE; i++) {
+        char *path = request->paths[i];
+        char *comma = access(path, F_OK) == 0 ? NULL : strchr(path, ',');
+        for (; comma && status == TOOL_FINE; comma = strchr(path, ',')) {
+            *comma = '\0';
+            status = *path ? add_path(request, path) : TOOL_FINE;
+            path = comma + 1;
+        }
+        if (status == TOOL_FINE)
+            status = add_path(request, path);
+    }
+    if (status == TOOL_FINE && request->file_count == 0) {
+        tool_message(NULL, "expected a profile, found none in %s", request->paths[0]);
+        status = TOOL_BAD;
+    }
+    return status;
+}
+
+/* True for a file that begins like YAML. */
+static bool is_yaml(const char *path)
+{
+    char head[4] = "";
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    bool has_head = file >= 0 && read(file, head, sizeof(head)) == (ssize_t)sizeof(head);
+    if (file >= 0)
+        close(file);
+    return has_head && memcmp(head, "---\n", sizeof(head)) == 0;
+}
+
+/* --- Merging -------------------------------------------------------------------------------- */
+
+static enum tool_exit fail(const char *path, const struct bat_error *error)
+{
+    tool_report(error->code == BAT_ERR_IO && !path ? NULL : path, error);
+    return TOOL_BAD;
+}
+
+static enum tool_exit merge_lines(const struct request *request, struct bat_output *output)
+{
+    struct merged_lines merged = {0};
+    struct bat_error error;
+    enum tool_exit status = TOOL_FINE;
+    for (size_t i = 0; i < request->file_count && status == TOOL_FINE; i++)
+        if (merged_lines_add(&merged, request->files[i], &error) != BAT_OK)
+            status = fail(request->files[i], &error);
+    if (status == TOOL_FINE && merged_lines_write(&merged, output, &error) != BAT_OK)
+        status = fail(NULL, &error);
+    if (status == TOOL_FINE)
+        fprintf(stderr, "Profile from %zu files merged.\n", request->file_count);
+    merged_lines_free(&merged);
+    return status;
+}
+
+static enum tool_exit merge_yaml(const struct request *request, struct bat_output *output)
+{
+    struct bat_error error;
+    struct merged_yaml *merged = merged_yaml_new();
+    enum tool_exit status = merged ? TOOL_FINE : TOOL_BAD;
+    if (!merged)
+        tool_message(NULL, "not enough memory");
+    for (size_t i = 0; i < request->file_count && status == TOOL_FINE; i++)
+        if (merged_yaml_add(merged, request->files[i], &error) != BAT_OK)
+            status = fail(request->files[i], &error);
+    if (status == TOOL_FINE && output && merged_yaml_write(merged, output, &error) != BAT_OK)
+        status = fail(NULL, &error);
+    if (status == TOOL_FINE)
+        merged_yaml_print(merged, stderr, request->print);
+    merged_yaml_free(merged);
+    return status;
+}
+
+static enum tool_exit run(const struct request *request)
+{
+    struct bat_error error;
+    struct bat_output *output = NULL;
+    bool as_yaml = is_yaml(request->files[0]);
+    /* merge-fdata's -q is for YAML alone. */
+    if ((!request->quiet || !as_yaml) &&
+        bat_output_begin(request->output ? request->output : "-", &output, &error) != BAT_OK)
+        return fail(NULL, &error);
+    if (output && bat_outputs_check(&output, 1, (const char *const *)request->files,
+                                    request->file_count, &error) != BAT_OK) {
+        bat_output_abandon(output);
+        return fail(NULL, &error);
+    }
+    enum tool_exit status = as_yaml ? merge_yaml(request, output) : merge_lines(request, output);
+    if (status == TOOL_FINE && output)
+        return tool_commit(NULL, &output, 1);
+    bat_output_abandon(output);
+    return status;
+}
+
+/* --- Options -------------------------------------------------------------------------------- */
+
+static enum merge_print parse_print(const char *text, struct argp_state *state)
+{
+    static const char *const names[] = {[MERGE_PRINT_NONE] = "none",
+                                        [MERGE_PRINT_EXEC] = "exec",
+                                        [MERGE_PRINT_BRANCHES] = "branches"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (strcmp(text, names[i]) == 0)
+            return (enum merge_print)i;
+    argp_error(state, "--print: expected none, exec or branches, found \"%s\"", text);
+    return MERGE_PRINT_NONE;
+}
+
+static error_t parse_option(int key, char *argument, struct argp_state *state)
+{
+    struct request *request = state->input;
+    switch (key) {
+    case 'o':
+        request->output = argument + (argument[0] == '=');
+        return 0;
+    case 'q':
+        request->quiet = true;
+        return 0;
+    case KEY_HELP:
+        argp_state_help(state, state->out_stream, ARGP_HELP_STD_HELP);
+        return 0;
+    case KEY_WITHOUT_EFFECT:
+        return 0;
+    case KEY_PRINT:
+        request->print = parse_print(argument, state);
+        return 0;
+    case ARGP_KEY_ARG:
+        request->paths[request->path_count++] = argument;
+        return 0;
+    case ARGP_KEY_END:
+        if (request->path_count == 0)
+            argp_error(state, "expected at least one profile, found none");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+enum tool_exit merge_fdata_main(int argc, char **argv)
+{
+    static const struct argp_option options[] = {
+        {"print", KEY_PRINT, "none|exec|branches", 0,
+         "Of YAML, print the functions by their executions or branches to standard error", 0},
+        {NULL, 'o', "FILE", 0, "Write the merged profile to FILE (default: standard output)", 0},
+        {NULL, 'q', NULL, 0, "Do not write merged YAML", 0},
+        {"h", KEY_HELP, NULL, OPTION_HIDDEN, NULL, 0},
+        {"help-hidden", KEY_HELP, NULL, OPTION_HIDDEN, NULL, 0},
+        {"help-list", KEY_HELP, NULL, OPTION_HIDDEN, NULL, 0},
+        {"help-list-hidden", KEY_HELP, NULL, OPTION_HIDDEN, NULL, 0},
+        {"print-options", KEY_WITHOUT_EFFECT, NULL, OPTION_HIDDEN, NULL, 0},
+        {"print-all-options", KEY_WITHOUT_EFFECT, NULL, OPTION_HIDDEN, NULL, 0},
+        {0},
+    };
+    static const struct argp argp = {
+        options,
+        parse_option,
+        "PROFILE...",
+        "Add up profiles for llvm-bolt: fdata or YAML, as merge-fdata does. A PROFILE may be a "
+        "folder.\vExit status: 0 fine, 1 bad input, 2 wrong usage.",
+        NULL,
+        NULL,
+        NULL};
+    struct request request = {.paths = calloc((size_t)argc, sizeof(*request.paths))};
+    enum tool_exit status = TOOL_BAD;
+    if (!request.paths)
+        tool_message(NULL, "not enough memory");
+    else if (tool_parse(&argp, argc, argv, ARGP_LONG_ONLY, &request))
+        status = list_files(&request);
+    if (status == TOOL_FINE)
+        status = run(&request);
+    for (size_t i = 0; i < request.file_count; i++)
+        free(request.files[i]);
+    free(request.files);
+    free(request.paths);
+    return status;
+}

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "merge_lines.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "profile/line_blocks.h"
+#include "string_map_order.h"
+#include "support/text_writer.h"
+
+/* A file that is being read. */
+struct reading {
+    struct merged_lines *merged;
+    uint64_t line;
+    bool is_bolted;
+    bool has_no_lbr;
+    bool in_head; /* no record was read yet */
+    struct bat_error *error;
+};
+
+void merged_lines_free(struct merged_lines *merged)
+{
+    bat_strings_free(&merged->samples.keys);
+    bat_counts_free(&merged->samples.counts);
+    bat_strings_free(&merged->memory.keys);
+    bat_counts_free(&merged->memory.counts);
+}
+
+/* --- Reading -------------------------------------------------------------------------------- */
+
+static enum bat_code fail(const struct reading *reading, size_t column, const char *expected)
+{
+    return bat_fail_text(reading->error, BAT_ERR_SYNTAX, reading->line, column + 1, "expected %s",
+                         expected);
+}
+
+/*
+ * Cut the decimal number behind the last blank off the line, and the blank. False if there is none,
+ * or it has more than 64 bits.
+ */
+static bool cut_number(const char *line, size_t *size, uint64_t *number)
+{
+    size_t start = *size;
+    while (start > 0 && line[start - 1] >= '0' && line[start - 1] <= '9')
+        start--;
+    if (start == *size || start < 2 || line[start - 1] != ' ' || *size - start > 20)
+        return false;
+    char digits[24] = "";
+    memcpy(digits, line + start, *size - start);
+    errno = 0;
+    *number = strtoull(digits, NULL, 10);
+    *size = start - 1;
+    return errno != ERANGE;
+}
+
+static enum bat_code check_head(struct reading *reading)
+{
+    struct merged_lines *merged = reading->merged;
+    reading->in_head = false;
+    if (!merged->has_files) {
+        merged->has_files = true;
+        merged->is_bolted = reading->is_bolted;
+        merged->has_no_lbr = reading->has_no_lbr;
+    }
+    if (merged->is_bolted != reading->is_bolted)
+        return bat_fail(reading->error, BAT_ERR_MISMATCH,
+                        "expected fdata %s boltedcollection, as in the files before it, found it "
+                        "%s",
+                        merged->is_bolted ? "with" : "without",
+                        merged->is_bolted ? "without" : "with");
+    if (merged->has_no_lbr != reading->has_no_lbr)
+        return bat_fail(reading->error, BAT_ERR_MISMATCH,
+                        "expected fdata of %s, as in the files before it, found %s",
+                        merged->has_no_lbr ? "basic samples (no_lbr)" : "branches",
+                        merged->has_no_lbr ? "branches" : "basic samples (no_lbr)");
+    return BAT_OK;
+}
+
+static enum bat_code add_record(struct reading *reading, const char *line, size_t size)
+{
+    static const uint64_t memory_kinds = 1u << 3 | 1u << 4 | 1u << 5;
+    struct merged_lines *merged = reading->merged;
+    if (size < 2 || line[0] < '0' || line[0] > '9' || line[1] != ' ')
+        return fail(reading, 0, "a record of fdata, which starts with a digit and a blank");
+    if (memchr(line, '\0', size))
+        return fail(reading, 0, "a record of fdata without zero bytes");
+    bool is_memory = (memory_kinds >> (line[0] - '0') & 1) != 0;
+    struct merged_records *records = is_memory ? &merged->memory : &merged->samples;
+    uint64_t count;
+    uint64_t mispredictions = 0;
+    size_t whole = size;
+    if (!cut_number(line, &size, &count))
+        return fail(reading, whole, "a decimal count at the end of the line");
+    if (!is_memory && !merged->has_no_lbr && !cut_number(line, &size, &mispredictions))
+        return fail(reading, size, "decimal mispredictions before the count");
+    uint32_t number;
+    enum bat_code code = bat_strings_add(&records->keys, line, size, &number);
+    const uint64_t key = number;
+    if (code == BAT_OK)
+        code = bat_counts_add(&records->counts, &key, count, mispredictions);
+    return bat_counts_fail(reading->error, code, "the merged profile");
+}
+
+static bool starts_with(const char *line, size_t size, const char *word)
+{
+    return size >= strlen(word) && memcmp(line, word, strlen(word)) == 0;
+}
+
+static enum bat_code read_line(struct reading *reading, const char *line, size_t size)
+{
+    if (reading->in_head && starts_with(line, size, "boltedcollection")) {
+        reading->is_bolted = true;
+        return BAT_OK;
+    }
+    if (reading->in_head && starts_with(line, size, "no_lbr")) {
+        reading->has_no_lbr = true;
+        return BAT_OK;
+    }
+    enum bat_code code = reading->in_head ? check_head(reading) : BAT_OK;
+    return code == BAT_OK ? add_record(reading, line, size) : code;
+}
+
+static enum bat_code read_lines(struct reading *reading, int file)
+{
+    struct bat_input input;
+    enum bat_code code = bat_input_open(&input, file, true, 0, UINT64_MAX, reading->error);
+    size_t size = 1;
+    while (code == BAT_OK && size != 0) {
+        const uint8_t *text;
+        code = bat_input_next(&input, &text, &size, reading->error);
+        if (code == BAT_ERR_SYNTAX)
+            code = fail(reading, 0, "a line of at most a megabyte");
+        for (const uint8_t *at = text; code == BAT_OK && size != 0 && at < text + size;) {
+            const uint8_t *newline = rawmemchr(at, '\n');
+            code = read_line(reading, (const char *)at, (size_t)(newline - at));
+            at = newline + 1;
+            reading->line++;
+        }
+    }
+    bat_input_close(&input);
+    return code == BAT_OK && reading->in_head ? fail(reading, 0, "records of fdata, found none")
+                                              : code;
+}
+
+enum bat_code merged_lines_add(struct merged_lines *merged, const char *path,
+                               struct bat_error *error)
+{
+    if (!merged->has_files) {
+        merged->samples.counts = bat_counts_new(1);
+        merged->memory.counts = bat_counts_new(1);
+    }
+    struct reading reading = {.merged = merged, .line = 1, .in_head = true, .error = error};
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0)
+        return bat_fail(error, BAT_ERR_IO, "%s", strerror(errno));
+    enum bat_code code = read_lines(&reading, file);
+    close(file);
+    return code;
+}
+
+/* --- Writing -------------------------------------------------------------------------------- */
+
+static void write_record(struct bat_text_writer *text, const struct merged_records *records,
+                         uint32_t number, bool has_mispredictions)
+{
+    const uint64_t key = number;
+    const uint64_t *item = bat_counts_find(&records->counts, &key);
+    bat_text_string(text, bat_strings_get(&records->keys, number));
+    char *at = bat_text_room(text, 64);
+    *at++ = ' ';
+    if (has_mispredictions) {
+        at = bat_put_decimal(at, item[2]);
+        *at++ = ' ';
+    }
+    at = bat_put_decimal(at, item[1]);
+    *at++ = '\n';
+    bat_text_end(text, at);
+}
+
+static enum bat_code write_records(struct bat_text_writer *text,
+                                   const struct merged_records *records, bool has_mispredictions)
+{
+    /* merge-fdata moves all records from one map into another. */
+    uint32_t *first = string_map_order(&records->keys, NULL);
+    uint32_t *order = first ? string_map_order(&records->keys, first) : NULL;
+    free(first);
+    if (!order)
+        return bat_fail(text->error, BAT_ERR_MEMORY,
+                        "not enough memory to write the merged profile");
+    for (uint32_t i = 0; i < records->keys.count; i++)
+        write_record(text, records, order[i], has_mispredictions);
+    free(order);
+    return BAT_OK;
+}
+
+enum bat_code merged_lines_write(const struct merged_lines *merged, struct bat_output *output,
+                                 struct bat_error *error)
+{
+    struct bat_text_writer text;
+    enum bat_code code = bat_text_begin(&text, output, error);
+    if (code != BAT_OK)
+        return code;
+    /* llvm-bolt reads the two in this order only. */
+    bat_text_string(&text, merged->has_no_lbr ? "no_lbr\n" : "");
+    bat_text_string(&text, merged->is_bolted ? "boltedcollection\n" : "");
+    code = write_records(&text, &merged->samples, !merged->has_no_lbr);
+    if (code == BAT_OK)
+        code = write_records(&text, &merged->memory, false);
+    return bat_text_finish(&text, code);
+}

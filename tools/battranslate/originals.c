@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "originals.h"
+
+#include <dirent.h>
+#include <elf.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "binary/original/original.h"
+#include "separate_symbols.h"
+
+/* Folders in folders: links may form a circle. */
+#define DEPTH_MAX 16u
+
+struct file {
+    char *path;
+    uint8_t *build_id;
+    size_t build_id_size;
+    bool has_symbols;
+};
+
+struct originals {
+    struct file *files;
+    size_t count;
+    size_t capacity;
+};
+
+void originals_free(struct originals *originals)
+{
+    if (!originals)
+        return;
+    for (size_t i = 0; i < originals->count; i++) {
+        free(originals->files[i].path);
+        free(originals->files[i].build_id);
+    }
+    free(originals->files);
+    free(originals);
+}
+
+/* True if the file has the bytes of its code: a separate debug file has not. */
+static bool has_code(const struct bat_elf *elf)
+{
+    size_t count;
+    const struct bat_section *sections = bat_elf_sections(elf, &count);
+    for (size_t i = 0; i < count; i++)
+        if ((sections[i].flags & SHF_EXECINSTR) && sections[i].type != SHT_NOBITS)
+            return true;
+    return false;
+}
+
+/* Add an open file. False if there is no memory. */
+static bool add_elf(struct originals *originals, const char *path, const struct bat_elf *elf)
+{
+    size_t size;
+    const uint8_t *build_id = bat_elf_build_id(elf, &size);
+    if (!build_id || size == 0 || bat_elf_section(elf, BAT_SECTION_NAME) ||
+        bat_elf_bolt_info(elf) || !has_code(elf))
+        return true;
+    if (originals->count == originals->capacity) {
+        size_t capacity = originals->capacity ? originals->capacity * 2 : 64;
+        struct file *files = realloc(originals->files, capacity * sizeof(*files));
+        if (!files)
+            return false;
+        originals->files = files;
+        originals->capacity = capacity;
+    }
+    struct file *file = &originals->files[originals->count];
+    *file = (struct file){.path = strdup(path),
+                          .build_id = malloc(size),
+                          .build_id_size = size,
+                          .has_symbols = has_symbols(elf)};
+    originals->count++;
+    if (!file->path || !file->build_id)
+        return false;
+    memcpy(file->build_id, build_id, size);
+    return true;
+}
+
+static bool add_file(struct originals *originals, const char *path)
+{
+    struct bat_elf *elf;
+    if (bat_elf_open(path, &elf, NULL) != BAT_OK)
+        return true;
+    bool is_added = add_elf(originals, path, elf);
+    bat_elf_close(elf);
+    return is_added;
+}
+
+static bool add_folder(struct originals *originals, const char *folder, unsigned depth);
+
+static bool add_entry(struct originals *originals, const char *folder, const char *name,
+                      unsigned depth)
+{
+    struct stat status;
+    size_t size = strlen(folder) + strlen(name) + 2;
+    char *path = malloc(size);
+    if (!path)
+        return false;
+    snprintf(path, size, "%s/%s", folder, name);
+    bool is_fine = true;
+    if (stat(path, &status) == 0 && S_ISREG(status.st_mode))
+        is_fine = add_file(originals, path);
+    else if (lstat(path, &status) == 0 && S_ISDIR(status.st_mode) && depth < DEPTH_MAX)
+        is_fine = add_folder(originals, path, depth + 1);
+    free(path);
+    return is_fine;
+}
+
+static int by_name(const struct dirent **left, const struct dirent **right)
+{
+    return strcmp((*left)->d_name, (*right)->d_name);
+}
+
+/* A folder below that cannot be read is left out. */
+static bool add_folder(struct originals *originals, const char *folder, unsigned depth)
+{
+    struct dirent **entries;
+    int count = scandir(folder, &entries, NULL, by_name);
+    if (count < 0)
+        return depth != 0;
+    bool is_fine = true;
+    for (int i = 0; i < count; i++) {
+        const char *name = entries[i]->d_name;
+        if (is_fine && strcmp(name, ".") != 0 && strcmp(name, "..") != 0)
+            is_fine = add_entry(originals, folder, name, depth);
+        free(entries[i]);
+    }
+    free(entries);
+    return is_fine;
+}
+
+struct originals *originals_open(const char *folder)
+{
+    struct originals *originals = calloc(1, sizeof(*originals));
+    errno = ENOMEM;
+    if (originals && add_folder(originals, folder, 0))
+        return originals;
+    tool_message(folder, "cannot read the folder: %s", strerror(errno));
+    originals_free(originals);
+    return NULL;
+}
+
+const char *originals_find(const struct originals *originals, const struct bat_elf *elf)
+{
+    size_t size;
+    const uint8_t *build_id = bat_elf_build_id(elf, &size);
+    const struct file *best = NULL;
+    for (size_t i = 0; build_id && i < originals->count; i++) {
+        const struct file *file = &originals->files[i];
+        if (bat_original_has_build_id(build_id, size, file->build_id, file->build_id_size) &&
+            (!best || (file->has_symbols && !best->has_symbols)))
+            best = file;
+    }
+    return best ? best->path : NULL;
+}

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "perf2bolt_options.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum option_key {
+    KEY_HELP = 0x200,
+    KEY_FLAG_WITHOUT_EFFECT,
+    KEY_JOBS,
+    KEY_PID,
+    KEY_MAX_SAMPLES,
+    KEY_IMPUTE,
+    KEY_YAML_EXTERN,
+    KEY_SHOW_DENSITY,
+    KEY_DENSITY_CUTOFF,
+    KEY_DENSITY_THRESHOLD,
+    KEY_HEATMAP,
+    KEY_BLOCK_SIZE,
+    KEY_LINE_SIZE,
+    KEY_MIN_ADDRESS,
+    KEY_MAX_ADDRESS,
+    KEY_PRINT_MAPPINGS,
+};
+
+/* --- Values --------------------------------------------------------------------------------- */
+
+bool perf2bolt_parse_bool(const char *name, const char *text, struct argp_state *state)
+{
+    bool is_true = !text || strcmp(text, "1") == 0 || strcasecmp(text, "true") == 0;
+    if (!is_true && strcmp(text, "0") != 0 && strcasecmp(text, "false") != 0)
+        argp_error(state, "--%s: expected 0 or 1, found \"%s\"", name, text);
+    return is_true;
+}
+
+static uint64_t parse_number(const char *name, const char *text, struct argp_state *state)
+{
+    char *end;
+    errno = 0;
+    uint64_t number = strtoull(text, &end, text[0] == '0' ? 0 : 10); /* as LLVM reads 0x10, 010 */
+    if (text[0] < '0' || text[0] > '9' || *end || errno == ERANGE)
+        argp_error(state, "--%s: expected a number, found \"%s\"", name, text);
+    return number;
+}
+
+/* Make room for one more element at the end of a list. Exits if there is no memory. */
+static void *grow(void *list, size_t count, size_t element_size, struct argp_state *state)
+{
+    void *grown = reallocarray(list, count + 1, element_size);
+    if (!grown)
+        argp_failure(state, TOOL_BAD, 0, "not enough memory");
+    return grown;
+}
+
+/* Add the processes of a list such as 1,2. Numbers follow each other with commas between. */
+static void add_processes(struct translate_request *request, const char *text,
+                          struct argp_state *state)
+{
+    for (const char *at = text;; at++) {
+        char *end;
+        unsigned long process = strtoul(at, &end, 10);
+        if (*at < '0' || *at > '9' || (*end && *end != ',') || process > INT32_MAX)
+            argp_error(state, "--pid: expected numbers of processes, found \"%s\"", text);
+        request->processes =
+            grow(request->processes, request->process_count, sizeof(*request->processes), state);
+        request->processes[request->process_count++] = (int32_t)process;
+        if (!*end)
+            return;
+        at = end;
+    }
+}
+
+static void add_profile(struct translate_request *request, struct argp_state *state,
+                        const char *path)
+{
+    request->profiles =
+        grow(request->profiles, request->profile_count, sizeof(*request->profiles), state);
+    request->profiles[request->profile_count++] = path;
+}
+
+void perf2bolt_add_profiles(struct translate_request *request, struct argp_state *state, char *path)
+{
+    char *comma = access(path, F_OK) == 0 ? NULL : strchr(path, ',');
+    for (; comma; comma = strchr(path, ',')) {
+        *comma = '\0';
+        if (*path)
+            add_profile(request, state, path);
+        path = comma + 1;
+    }
+    if (*path || request->profile_count == 0)
+        add_profile(request, state, path);
+}
+
+void perf2bolt_free(struct translate_request *request)
+{
+    free(request->profiles);
+    free(request->processes);
+}
+
+/* --- Options -------------------------------------------------------------------------------- */
+
+static error_t parse_density_option(int key, char *argument, struct argp_state *state)
+{
+    struct translate_request *request = state->input;
+    char *end;
+    uint64_t number;
+    switch (key) {
+    case KEY_SHOW_DENSITY:
+        request->show_density = perf2bolt_parse_bool("show-density", argument, state);
+        return 0;
+    case KEY_DENSITY_CUTOFF:
+        number = parse_number("profile-density-cutoff-hot", argument, state);
+        if (number > 1000000)
+            argp_error(state,
+                       "--profile-density-cutoff-hot: expected at most 1000000, found \"%s\"",
+                       argument);
+        request->density_cutoff = (uint32_t)number;
+        return 0;
+    case KEY_DENSITY_THRESHOLD:
+        request->density_threshold = strtod(argument, &end);
+        if (end == argument || *end || !(request->density_threshold >= 0))
+            argp_error(state, "--profile-density-threshold: expected a number, found \"%s\"",
+                       argument);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static error_t parse_heatmap_option(int key, char *argument, struct argp_state *state)
+{
+    struct translate_request *request = state->input;
+    struct heatmap_options *heatmap = &request->heatmap;
+    uint64_t number;
+    switch (key) {
+    case KEY_HEATMAP:
+        heatmap->path = argument;
+        return 0;
+    case KEY_BLOCK_SIZE:
+        if (!heatmap_parse_sizes(argument, heatmap))
+            argp_error(state,
+                       "--block-size: expected sizes such as 64,4K,256K, each a multiple of the "
+                       "one before, found \"%s\"",
+                       argument);
+        return 0;
+    case KEY_LINE_SIZE:
+        number = parse_number("line-size", argument, state);
+        if (number == 0 || number > HEATMAP_LINE_MAX)
+            argp_error(state, "--line-size: expected a number from 1 to %u, found \"%s\"",
+                       HEATMAP_LINE_MAX, argument);
+        heatmap->line_size = (uint32_t)number;
+        return 0;
+    case KEY_MIN_ADDRESS:
+        heatmap->min_address = parse_number("min-address", argument, state);
+        return 0;
+    case KEY_MAX_ADDRESS:
+        heatmap->max_address = parse_number("max-address", argument, state);
+        return 0;
+    case KEY_PRINT_MAPPINGS:
+        heatmap->prints_mappings = perf2bolt_parse_bool("print-mappings", argument, state);
+        return 0;
+    default:
+        return parse_density_option(key, argument, state);
+    }
+}
+
+static error_t parse_option(int key, char *argument, struct argp_state *state)
+{
+    struct translate_request *request = state->input;
+    switch (key) {
+    case KEY_HELP:
+        argp_state_help(state, state->out_stream, ARGP_HELP_STD_HELP);
+        return 0;
+    case KEY_FLAG_WITHOUT_EFFECT:
+        perf2bolt_parse_bool("an option of perf2bolt without effect", argument, state);
+        return 0;
+    case KEY_JOBS:
+        parse_number("perfdata-jobs", argument, state);
+        return 0;
+    case KEY_PID:
+        add_processes(request, argument, state);
+        return 0;
+    case KEY_MAX_SAMPLES:
+        request->samples_max = parse_number("max-samples", argument, state);
+        if (request->samples_max == 0)
+            argp_error(state, "--max-samples: expected a number above 0, found \"%s\"", argument);
+        return 0;
+    case KEY_IMPUTE:
+        request->impute_runs = perf2bolt_parse_bool("impute-trace-fall-through", argument, state);
+        return 0;
+    case KEY_YAML_EXTERN:
+        request->yaml_extern = perf2bolt_parse_bool("yaml-extern", argument, state);
+        return 0;
+    default:
+        return parse_heatmap_option(key, argument, state);
+    }
+}
+
+/* An option of true or false that changes nothing here: the manual page has a table of these. */
+#define WITHOUT_EFFECT(name)                                                                       \
+    {                                                                                              \
+        name, KEY_FLAG_WITHOUT_EFFECT, "0|1", OPTION_ARG_OPTIONAL | OPTION_HIDDEN, NULL, 2         \
+    }
+
+#define LIKE_HELP(name)                                                                            \
+    {                                                                                              \
+        name, KEY_HELP, NULL, OPTION_HIDDEN, NULL, -1                                              \
+    }
+
+static const struct argp_option options[] = {
+    {"pid", KEY_PID, "N,...", 0, "Of perf.data, use the samples of these processes only", 2},
+    {"max-samples", KEY_MAX_SAMPLES, "N", 0,
+     "Of perf.data, use only the first N samples with branch stacks", 2},
+    {"impute-trace-fall-through", KEY_IMPUTE, "0|1", OPTION_ARG_OPTIONAL,
+     "Let the run behind a branch whose end was not sampled be as long as the others behind this "
+     "branch are on average",
+     2},
+    {"yaml-extern", KEY_YAML_EXTERN, "0|1", OPTION_ARG_OPTIONAL,
+     "In YAML, write how often functions were entered from outside, as perf2bolt 23 does (extern)",
+     4},
+    {"show-density", KEY_SHOW_DENSITY, "0|1", OPTION_ARG_OPTIONAL,
+     "In the text report, print how often the bytes of hot functions were executed", 4},
+    {"profile-density-cutoff-hot", KEY_DENSITY_CUTOFF, "N", 0,
+     "For --show-density: the millionths of the samples that make functions hot (default: 990000)",
+     4},
+    {"profile-density-threshold", KEY_DENSITY_THRESHOLD, "N", 0,
+     "For --show-density: ask for more samples below this density (default: 60)", 4},
+    {"heatmap", KEY_HEATMAP, "FILE", 0,
+     "Write a heat map of BINARY's code to FILE, as llvm-bolt-heatmap does, with its lists and "
+     "coarser maps beside it; - is standard output",
+     5},
+    {"block-size", KEY_BLOCK_SIZE, "SIZE,...", 0,
+     "Bytes of a letter of the heat map, and of coarser ones (default: 64,4K,256K)", 5},
+    {"line-size", KEY_LINE_SIZE, "N", 0, "Letters in a line of the heat map (default: 256)", 5},
+    {"min-address", KEY_MIN_ADDRESS, "ADDR", 0, "The first address in the heat map", 5},
+    {"max-address", KEY_MAX_ADDRESS, "ADDR", 0, "The last one (default: 0xffffffff)", 5},
+    {"print-mappings", KEY_PRINT_MAPPINGS, "0|1", OPTION_ARG_OPTIONAL,
+     "List the sections in the heat map's legend", 5},
+    {"perfdata-jobs", KEY_JOBS, "N", OPTION_HIDDEN, NULL, 2},
+    {"pj", KEY_JOBS, "N", OPTION_HIDDEN, NULL, 2},
+    WITHOUT_EFFECT("aggregate-only"),
+    WITHOUT_EFFECT("bolt-info"),
+    WITHOUT_EFFECT("print-all-options"),
+    WITHOUT_EFFECT("print-options"),
+    WITHOUT_EFFECT("profile-use-dfs"),
+    WITHOUT_EFFECT("strict"),
+    WITHOUT_EFFECT("time-aggr"),
+    WITHOUT_EFFECT("time-rewrite"),
+    LIKE_HELP("h"),
+    LIKE_HELP("help-hidden"),
+    LIKE_HELP("help-list"),
+    LIKE_HELP("help-list-hidden"),
+    {0},
+};
+
+const struct argp perf2bolt_argp = {options, parse_option, NULL, NULL, NULL, NULL, NULL};

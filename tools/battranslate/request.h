@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* battranslate's options. */
+#ifndef BAT_TOOLS_BATTRANSLATE_REQUEST_H
+#define BAT_TOOLS_BATTRANSLATE_REQUEST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "heatmap.h"
+
+/* The format of -o. */
+enum translate_format {
+    FORMAT_FDATA,
+    FORMAT_YAML,
+    FORMAT_PREAGG,  /* the samples, not translated */
+    FORMAT_AUTOFDO, /* for compilers, of the input binary */
+    FORMAT_PROFGEN,
+    FORMAT_PERFSCRIPT, /* perf's text of perf.data; BINARY is not read */
+};
+
+/* battranslate's options. Strings are owned by the caller, and NULL if an option is not given. */
+struct translate_request {
+    const char *binary;
+    const char **binaries; /* all arguments; binary is the first */
+    size_t binary_count;
+    bool all; /* --all */
+    const char **profiles;
+    size_t profile_count;
+    const char *output;
+    const char *yaml;
+    const char *symbols;
+    const char *note;
+    const char *debug_file;
+    const char *original;
+    const char *output_folder;
+    const char *originals; /* a folder */
+    bool also_yaml;        /* for several binaries: fdata and YAML */
+    /* Symbols of a stripped binary are taken from its separate debug file. */
+    bool is_one_of_several;
+    unsigned threads;
+    int32_t *processes; /* --pid; NULL for all */
+    size_t process_count;
+    uint64_t samples_max; /* 0 for all */
+    bool impute_runs;
+    bool keep_interrupts;
+    bool by_perf_script;
+    bool arm_spe;
+    const char *itrace;
+    bool drop_memory;
+    bool keep_unknown_data;
+    bool parity; /* records as perf2bolt makes them */
+    enum translate_format format;
+    bool basic_samples;
+    bool ignore_build_id;
+    bool yaml_extern;
+    struct heatmap_options heatmap;
+    bool show_density;
+    uint32_t density_cutoff;  /* millionths of the samples */
+    double density_threshold; /* a lower density asks for more samples */
+    bool quiet;
+    bool json_report;
+};
+
+#endif

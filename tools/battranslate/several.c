@@ -1,0 +1,426 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Translating one profile for several binaries: it is read once. */
+#include "several.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "originals.h"
+#include "targets.h"
+#include "tools/common/escape.h"
+
+/* So many binaries are read by threads of their own while profiles are read. */
+#define PREPARED_MAX 8u
+
+/* The most threads that translate, each one binary at a time. */
+#define TRANSLATORS_MAX 16u
+
+struct several {
+    const struct translate_request *request;
+    struct targets targets;
+    struct originals *originals;
+    struct bat_output *output; /* for all; NULL if each has its own */
+    struct bat_profiles_counters counters;
+    struct bat_error error;
+};
+
+bool several_is(const struct translate_request *request)
+{
+    return request->all || request->output_folder || request->originals ||
+           request->binary_count > 1 ||
+           (request->binary && strchr(request->binary, '=') && access(request->binary, F_OK) != 0);
+}
+
+static enum tool_exit no_memory(void)
+{
+    tool_message(NULL, "not enough memory");
+    return TOOL_BAD;
+}
+
+static enum tool_exit fail(struct several *several, const char *file)
+{
+    tool_report(file, &several->error);
+    return TOOL_BAD;
+}
+
+/* --- Outputs -------------------------------------------------------------------------------- */
+
+/* All outputs in one array, to be freed; NULL if there is no memory. */
+static struct bat_output **list_outputs(const struct several *several, size_t *count)
+{
+    struct bat_output **all =
+        calloc(several->targets.count * OUTPUTS_MAX + 1, sizeof(struct bat_output *));
+    *count = 0;
+    if (!all)
+        return NULL;
+    if (several->output)
+        all[(*count)++] = several->output;
+    for (size_t i = 0; i < several->targets.count; i++)
+        for (size_t k = 0; k < several->targets.items[i].work.output_count; k++)
+            all[(*count)++] = several->targets.items[i].work.outputs[k];
+    return all;
+}
+
+static enum tool_exit check_outputs(struct several *several)
+{
+    const struct translate_request *request = several->request;
+    const struct targets *targets = &several->targets;
+    const char **inputs =
+        calloc(request->profile_count + 2 * targets->count + 1, sizeof(const char *));
+    size_t input_count = 0;
+    size_t output_count;
+    struct bat_output **outputs = list_outputs(several, &output_count);
+    enum tool_exit status = inputs && outputs ? TOOL_FINE : no_memory();
+    for (size_t i = 0; status == TOOL_FINE && i < request->profile_count; i++)
+        inputs[input_count++] = request->profiles[i];
+    for (size_t i = 0; status == TOOL_FINE && i < targets->count; i++) {
+        inputs[input_count++] = targets->items[i].binary;
+        if (targets->items[i].original)
+            inputs[input_count++] = targets->items[i].original;
+    }
+    if (status == TOOL_FINE &&
+        bat_outputs_check(outputs, output_count, inputs, input_count, &several->error) != BAT_OK)
+        status = fail(several, NULL);
+    free(inputs);
+    free(outputs);
+    return status;
+}
+
+static enum tool_exit begin_outputs(struct several *several)
+{
+    const char *path = several->request->output;
+    enum tool_exit status = TOOL_FINE;
+    if (path && bat_output_begin(path, &several->output, &several->error) != BAT_OK)
+        status = fail(several, NULL);
+    for (size_t i = 0; i < several->targets.count && status == TOOL_FINE; i++)
+        status = work_begin_outputs(&several->targets.items[i].work);
+    return status == TOOL_FINE ? check_outputs(several) : status;
+}
+
+/* Put all outputs in place, or none. */
+static enum tool_exit commit_outputs(struct several *several)
+{
+    size_t count;
+    struct bat_output **outputs = list_outputs(several, &count);
+    if (!outputs)
+        return no_memory();
+    several->output = NULL;
+    for (size_t i = 0; i < several->targets.count; i++)
+        several->targets.items[i].work.output_count = 0;
+    enum tool_exit status = tool_commit(NULL, outputs, count);
+    free(outputs);
+    return status;
+}
+
+/* --- Input binaries ------------------------------------------------------------------------- */
+
+/* Find the file that BOLT read, if BOLT wrote this one. --all does without. */
+static enum tool_exit find_original(const struct several *several, struct target *target)
+{
+    struct bat_elf *elf;
+    struct bat_error error;
+    if (bat_elf_open(target->binary, &elf, &error) != BAT_OK) {
+        tool_report(target->binary, &error);
+        return TOOL_BAD;
+    }
+    enum tool_exit status = TOOL_FINE;
+    const char *found = originals_find(several->originals, elf);
+    bool is_bolted = bat_elf_section(elf, BAT_SECTION_NAME) != NULL;
+    if (is_bolted && found) {
+        target->original = strdup(found);
+        target->request.original = target->original;
+        status = target->original ? TOOL_FINE : no_memory();
+    } else if (is_bolted) {
+        bool is_error = !several->request->all;
+        tool_message(target->binary, "%sexpected its input binary, by build-id, in %s, found none",
+                     is_error ? "" : "warning: ", several->request->originals);
+        status = is_error ? TOOL_BAD : TOOL_FINE;
+    }
+    bat_elf_close(elf);
+    return status;
+}
+
+static enum tool_exit find_originals(struct several *several)
+{
+    if (!several->request->originals)
+        return TOOL_FINE;
+    several->originals = originals_open(several->request->originals);
+    enum tool_exit status = several->originals ? TOOL_FINE : TOOL_BAD;
+    for (size_t i = 0; i < several->targets.count && status == TOOL_FINE; i++)
+        status = find_original(several, &several->targets.items[i]);
+    return status;
+}
+
+/* --- A step for all binaries ---------------------------------------------------------------- */
+
+typedef enum tool_exit step_fn(struct target *target);
+
+struct steps {
+    struct targets *targets;
+    step_fn *step;
+    atomic_size_t next;
+};
+
+static void *run_steps(void *context)
+{
+    struct steps *steps = context;
+    for (size_t i = atomic_fetch_add(&steps->next, 1); i < steps->targets->count;
+         i = atomic_fetch_add(&steps->next, 1))
+        steps->targets->items[i].status = steps->step(&steps->targets->items[i]);
+    return NULL;
+}
+
+/* Do a step for each binary, by several threads. Fails if one of them does. */
+static enum tool_exit for_each(struct several *several, step_fn *step)
+{
+    struct steps steps = {.targets = &several->targets, .step = step};
+    pthread_t threads[TRANSLATORS_MAX];
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    size_t wanted = several->request->threads;
+    if (wanted == 0)
+        wanted = processors > 0 ? (size_t)processors : 1;
+    if (wanted > several->targets.count)
+        wanted = several->targets.count;
+    size_t started = 0;
+    while (started + 1 < wanted && started < TRANSLATORS_MAX &&
+           pthread_create(&threads[started], NULL, run_steps, &steps) == 0)
+        started++;
+    run_steps(&steps);
+    for (size_t i = 0; i < started; i++)
+        pthread_join(threads[i], NULL);
+    for (size_t i = 0; i < several->targets.count; i++)
+        if (several->targets.items[i].status != TOOL_FINE)
+            return several->targets.items[i].status;
+    return TOOL_FINE;
+}
+
+static enum tool_exit open_target(struct target *target)
+{
+    return work_open(&target->work);
+}
+
+/* --- Reading -------------------------------------------------------------------------------- */
+
+static enum tool_exit read_profiles(struct several *several)
+{
+    const struct translate_request *request = several->request;
+    const struct targets *targets = &several->targets;
+    struct bat_profile **profiles = calloc(targets->count + 1, sizeof(struct bat_profile *));
+    enum tool_exit status = profiles ? TOOL_FINE : no_memory();
+    for (size_t i = 0; i < targets->count && status == TOOL_FINE; i++) {
+        struct work *work = &targets->items[i].work;
+        status = work_make_profile(work, targets->count <= PREPARED_MAX && !several->output);
+        profiles[i] = work->profile;
+    }
+    struct progress progress;
+    progress_begin(&progress, request->profiles, request->profile_count, request->quiet);
+    const struct bat_read_options options = work_read_options(request, &progress);
+    for (size_t i = 0; i < request->profile_count && status == TOOL_FINE; i++) {
+        progress_file(&progress, request->profiles[i]);
+        if (bat_profiles_read(profiles, targets->count, request->profiles[i], &options,
+                              &several->counters, &several->error) == BAT_OK)
+            continue;
+        progress_end(&progress);
+        status = fail(several, request->profiles[i]);
+    }
+    progress_end(&progress);
+    free(profiles);
+    return status;
+}
+
+/* A named binary that no process had is an error, as it is if it is translated alone. */
+static enum tool_exit check_found(const struct several *several)
+{
+    for (size_t i = 0; i < several->targets.count; i++) {
+        const struct target *target = &several->targets.items[i];
+        struct bat_profile_counters read = bat_profile_counters(target->work.profile);
+        if (several->request->all || read.perf_samples == 0 || read.perf_processes != 0)
+            continue;
+        tool_message(target->binary,
+                     "expected a process that has it, with its build-id, found none in the "
+                     "profiles");
+        return TOOL_BAD;
+    }
+    return TOOL_FINE;
+}
+
+/* Of --all, leave out files without samples. */
+static void leave_out_idle(struct several *several)
+{
+    for (size_t i = 0; i < several->targets.count; i++) {
+        struct target *target = &several->targets.items[i];
+        target->inside = several->counters.inside[i];
+        target->is_idle = several->request->all && target->inside == 0;
+        if (target->is_idle)
+            work_close(&target->work);
+    }
+}
+
+/* --- Translating ---------------------------------------------------------------------------- */
+
+static enum tool_exit finish_target(struct target *target)
+{
+    if (target->is_idle)
+        return TOOL_FINE;
+    FILE *report = open_memstream(&target->report, &target->report_size);
+    if (!report)
+        return no_memory();
+    target->work.report = report;
+    enum tool_exit status = work_finish(&target->work);
+    target->work.report = NULL;
+    if (fclose(report) != 0 && status == TOOL_FINE)
+        status = no_memory();
+    return status;
+}
+
+/* Write one pre-aggregated text for all binaries. */
+static enum tool_exit write_preagg(struct several *several)
+{
+    const struct targets *targets = &several->targets;
+    const struct bat_profile **profiles =
+        calloc(targets->count + 1, sizeof(const struct bat_profile *));
+    if (!profiles)
+        return no_memory();
+    for (size_t i = 0; i < targets->count; i++)
+        profiles[i] = targets->items[i].work.profile;
+    enum bat_code code =
+        bat_profiles_write_preagg(profiles, targets->count, several->output, &several->error);
+    free(profiles);
+    return code == BAT_OK ? TOOL_FINE
+                          : fail(several, code == BAT_ERR_IO ? NULL : several->request->output);
+}
+
+/* --- The report ----------------------------------------------------------------------------- */
+
+static void print_figure(struct output *out, const char *label, uint64_t value)
+{
+    output_format(out, "%-36s %14" PRIu64 "\n", label, value);
+}
+
+static void print_text(struct output *out, const struct several *several)
+{
+    print_figure(out, "samples", several->counters.samples);
+    print_figure(out, "  in none of the binaries", several->counters.none);
+    for (size_t i = 0; i < several->targets.count; i++) {
+        const struct target *target = &several->targets.items[i];
+        if (target->is_idle)
+            continue;
+        output_text(out, "\n");
+        output_escaped(out, target->binary);
+        if (target->output) {
+            output_text(out, " -> ");
+            output_escaped(out, target->output);
+        }
+        output_text(out, "\n");
+        print_figure(out, "samples in it", target->inside);
+        output_bytes(out, target->report ? target->report : "", target->report_size);
+    }
+}
+
+static void print_json(struct output *out, const struct several *several)
+{
+    output_format(out, "{\"samples\":%" PRIu64 ",\"none\":%" PRIu64 ",\"binaries\":[",
+                  several->counters.samples, several->counters.none);
+    bool is_first = true;
+    for (size_t i = 0; i < several->targets.count; i++) {
+        const struct target *target = &several->targets.items[i];
+        if (target->is_idle)
+            continue;
+        output_text(out, is_first ? "\n{\"binary\":" : ",\n{\"binary\":");
+        is_first = false;
+        output_json_string(out, target->binary);
+        if (target->output) {
+            output_text(out, ",\"output\":");
+            output_json_string(out, target->output);
+        }
+        output_format(out, ",\"samples\":%" PRIu64, target->inside);
+        /* The report of one binary is an object on a line. */
+        size_t size = target->report_size;
+        while (size != 0 && target->report[size - 1] == '\n')
+            size--;
+        if (size != 0) {
+            output_text(out, ",\"report\":");
+            output_bytes(out, target->report, size);
+        }
+        output_text(out, "}");
+    }
+    output_text(out, "]}\n");
+}
+
+/* Standard error if an output goes to standard output. */
+static int report_descriptor(const struct several *several)
+{
+    size_t count;
+    struct bat_output **outputs = list_outputs(several, &count);
+    int descriptor = STDOUT_FILENO;
+    for (size_t i = 0; outputs && i < count; i++)
+        if (bat_output_is_standard(outputs[i]))
+            descriptor = STDERR_FILENO;
+    free(outputs);
+    return descriptor;
+}
+
+static enum tool_exit print_report(const struct several *several)
+{
+    if (several->request->quiet)
+        return TOOL_FINE;
+    struct output *out = output_begin(report_descriptor(several));
+    if (!out)
+        return TOOL_BAD;
+    if (several->request->json_report)
+        print_json(out, several);
+    else
+        print_text(out, several);
+    return output_end(out, TOOL_FINE);
+}
+
+/* --- All of it ------------------------------------------------------------------------------ */
+
+static enum tool_exit translate_targets(struct several *several)
+{
+    several->counters.size = sizeof(several->counters);
+    several->counters.inside =
+        calloc(several->targets.count + 1, sizeof(*several->counters.inside));
+    if (!several->counters.inside)
+        return no_memory();
+    enum tool_exit status = find_originals(several);
+    if (status == TOOL_FINE)
+        status = begin_outputs(several);
+    if (status == TOOL_FINE)
+        status = for_each(several, open_target);
+    if (status == TOOL_FINE)
+        status = targets_check(&several->targets);
+    if (status == TOOL_FINE)
+        status = read_profiles(several);
+    if (status == TOOL_FINE)
+        status = check_found(several);
+    if (status == TOOL_FINE) {
+        leave_out_idle(several);
+        status = several->output ? write_preagg(several) : for_each(several, finish_target);
+    }
+    if (status == TOOL_FINE)
+        status = print_report(several);
+    return status == TOOL_FINE ? commit_outputs(several) : status;
+}
+
+enum tool_exit several_run(const struct translate_request *request)
+{
+    struct several several = {.request = request};
+    enum tool_exit status = targets_make(&several.targets, request);
+    if (status == TOOL_FINE)
+        status = translate_targets(&several);
+    bat_output_abandon(several.output);
+    if (status != TOOL_FINE)
+        for (size_t i = 0; i < several.targets.count; i++)
+            work_close(&several.targets.items[i].work);
+    if (status != TOOL_FINE)
+        targets_remove_folder(&several.targets);
+    targets_free(&several.targets);
+    originals_free(several.originals);
+    free(several.counters.inside);
+    return status;
+}

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "targets.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "mapped.h"
+#include "translate_report.h"
+
+/* The part of a path after its last slash. */
+static const char *base_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+static enum tool_exit no_memory(void)
+{
+    tool_message(NULL, "not enough memory");
+    return TOOL_BAD;
+}
+
+/* --- Outputs -------------------------------------------------------------------------------- */
+
+/* "FOLDER/NAME.EXTENSION"; NULL if there is no memory. */
+static char *path_in(const char *folder, const char *binary, const char *extension)
+{
+    size_t size = strlen(folder) + strlen(binary) + strlen(extension) + 3;
+    char *path = malloc(size);
+    if (path)
+        snprintf(path, size, "%s/%s.%s", folder, base_name(binary), extension);
+    return path;
+}
+
+static const char *extension_of(enum translate_format format)
+{
+    static const char *const extensions[] = {
+        [FORMAT_FDATA] = "fdata",  [FORMAT_YAML] = "yaml",       [FORMAT_PREAGG] = "preagg",
+        [FORMAT_AUTOFDO] = "prof", [FORMAT_PROFGEN] = "profgen", [FORMAT_PERFSCRIPT] = "",
+    };
+    return extensions[format];
+}
+
+/* The "=" of BINARY=OUT; NULL for a path alone. A file whose name has a "=" is one. */
+static const char *find_separator(const char *argument)
+{
+    const char *first = strchr(argument, '=');
+    if (!first || access(argument, F_OK) == 0)
+        return NULL;
+    for (const char *at = first; at; at = strchr(at + 1, '=')) {
+        char *path = strndup(argument, (size_t)(at - argument));
+        bool exists = path && access(path, F_OK) == 0;
+        free(path);
+        if (exists)
+            return at;
+    }
+    return first;
+}
+
+static enum tool_exit add_target(struct targets *targets, const struct translate_request *request,
+                                 const char *argument)
+{
+    const char *separator = request->all ? NULL : find_separator(argument);
+    struct target *target = &targets->items[targets->count++];
+    size_t length = separator ? (size_t)(separator - argument) : strlen(argument);
+    const char *folder = request->output_folder;
+    target->binary = strndup(argument, length);
+    if (!target->binary)
+        return no_memory();
+    bool has_output = separator || folder;
+    if (separator)
+        target->output = strdup(separator + 1);
+    else if (folder)
+        target->output = path_in(folder, target->binary, extension_of(request->format));
+    if (folder && request->also_yaml)
+        target->yaml = path_in(folder, target->binary, extension_of(FORMAT_YAML));
+    if ((has_output && !target->output) || (folder && request->also_yaml && !target->yaml))
+        return no_memory();
+    if (separator && (length == 0 || !separator[1])) {
+        tool_message(NULL, "expected a binary and its output (BINARY=OUT), found \"%s\"", argument);
+        return TOOL_USAGE;
+    }
+    if (!has_output && !(request->output && request->format == FORMAT_PREAGG)) {
+        tool_message(NULL,
+                     "expected --output-dir=DIR, or an output for each binary (BINARY=OUT), found "
+                     "\"%s\"",
+                     argument);
+        return TOOL_USAGE;
+    }
+    target->request = *request;
+    target->request.binary = target->binary;
+    target->request.output = target->output;
+    target->request.yaml = target->yaml;
+    target->request.is_one_of_several = true;
+    target->work.arguments = &target->request;
+    return TOOL_FINE;
+}
+
+static int compare_outputs(const void *left, const void *right)
+{
+    const struct target *const *one = left;
+    const struct target *const *other = right;
+    return strcmp((*one)->output, (*other)->output);
+}
+
+/* For --all: number the outputs of files of one name, NAME-2.EXTENSION and so on. */
+static enum tool_exit number_outputs(const struct targets *targets, const char *folder)
+{
+    for (size_t i = 0; i < targets->count; i++) {
+        struct target *target = &targets->items[i];
+        size_t number = 1;
+        if (!target->binary || !target->output)
+            continue;
+        for (size_t k = 0; k < i; k++) {
+            const char *other = targets->items[k].binary;
+            number += other && strcmp(base_name(other), base_name(target->binary)) == 0;
+        }
+        if (number == 1)
+            continue;
+        size_t size = strlen(target->binary) + 24;
+        char *name = malloc(size);
+        if (!name)
+            return no_memory();
+        snprintf(name, size, "%s-%zu", base_name(target->binary), number);
+        free(target->output);
+        target->output = path_in(folder, name, extension_of(target->request.format));
+        bool has_yaml = target->yaml != NULL;
+        free(target->yaml);
+        target->yaml = has_yaml ? path_in(folder, name, extension_of(FORMAT_YAML)) : NULL;
+        free(name);
+        if (!target->output || (has_yaml && !target->yaml))
+            return no_memory();
+        target->request.output = target->output;
+        target->request.yaml = target->yaml;
+    }
+    return TOOL_FINE;
+}
+
+static enum tool_exit check_outputs(const struct targets *targets)
+{
+    const struct target **sorted = malloc((targets->count + 1) * sizeof(struct target *));
+    if (!sorted)
+        return no_memory();
+    size_t count = 0;
+    for (size_t i = 0; i < targets->count; i++)
+        if (targets->items[i].output)
+            sorted[count++] = &targets->items[i];
+    if (count > 1)
+        qsort(sorted, count, sizeof(struct target *), compare_outputs);
+    enum tool_exit status = TOOL_FINE;
+    for (size_t i = 1; i < count && status == TOOL_FINE; i++) {
+        if (strcmp(sorted[i - 1]->output, sorted[i]->output) != 0)
+            continue;
+        tool_message(NULL,
+                     "expected an output for each binary, found %s for %s and %s: name them "
+                     "(BINARY=OUT)",
+                     sorted[i]->output, sorted[i - 1]->binary, sorted[i]->binary);
+        status = TOOL_BAD;
+    }
+    free(sorted);
+    return status;
+}
+
+/* Make --output-dir, if it does not exist. */
+static enum tool_exit make_folder(struct targets *targets, const char *folder)
+{
+    if (!folder || access(folder, F_OK) == 0)
+        return TOOL_FINE;
+    if (mkdir(folder, 0777) != 0) {
+        tool_message(folder, "cannot make the folder: %s", strerror(errno));
+        return TOOL_BAD;
+    }
+    targets->made_folder = strdup(folder);
+    return targets->made_folder ? TOOL_FINE : no_memory();
+}
+
+/* --- All targets ---------------------------------------------------------------------------- */
+
+enum tool_exit targets_make(struct targets *targets, const struct translate_request *request)
+{
+    *targets = (struct targets){0};
+    struct mapped mapped = {0};
+    const char *const *binaries = request->binaries;
+    size_t count = request->binary_count;
+    enum tool_exit status = TOOL_FINE;
+    if (request->all) {
+        status = mapped_find(&mapped, request);
+        binaries = (const char *const *)mapped.paths;
+        count = mapped.count;
+    }
+    if (status == TOOL_FINE) {
+        targets->items = calloc(count + 1, sizeof(*targets->items));
+        status = targets->items ? TOOL_FINE : no_memory();
+    }
+    for (size_t i = 0; i < count && status == TOOL_FINE; i++)
+        status = add_target(targets, request, binaries[i]);
+    if (status == TOOL_FINE && request->all)
+        status = number_outputs(targets, request->output_folder);
+    if (status == TOOL_FINE)
+        status = check_outputs(targets);
+    if (status == TOOL_FINE)
+        status = make_folder(targets, request->output_folder);
+    mapped_free(&mapped);
+    return status;
+}
+
+void targets_remove_folder(struct targets *targets)
+{
+    if (targets->made_folder)
+        rmdir(targets->made_folder);
+}
+
+void targets_free(struct targets *targets)
+{
+    for (size_t i = 0; i < targets->count; i++) {
+        struct target *target = &targets->items[i];
+        work_close(&target->work);
+        free(target->binary);
+        free(target->output);
+        free(target->yaml);
+        free(target->original);
+        free(target->report);
+    }
+    free(targets->items);
+    free(targets->made_folder);
+    *targets = (struct targets){0};
+}
+
+/* --- Told apart ----------------------------------------------------------------------------- */
+
+/* What tells a binary from others. */
+struct identity {
+    const struct target *target;
+    struct stat status;
+    const uint8_t *build_id;
+    size_t build_id_size;
+};
+
+static int compare_ids(const void *left_pointer, const void *right_pointer)
+{
+    const struct identity *left = left_pointer;
+    const struct identity *right = right_pointer;
+    if (left->build_id_size != right->build_id_size)
+        return left->build_id_size < right->build_id_size ? -1 : 1;
+    if (left->build_id_size != 0)
+        return memcmp(left->build_id, right->build_id, left->build_id_size);
+    return strcmp(base_name(left->target->binary), base_name(right->target->binary));
+}
+
+static int compare_files(const void *left_pointer, const void *right_pointer)
+{
+    const struct stat *left = &((const struct identity *)left_pointer)->status;
+    const struct stat *right = &((const struct identity *)right_pointer)->status;
+    if (left->st_dev != right->st_dev)
+        return left->st_dev < right->st_dev ? -1 : 1;
+    return left->st_ino < right->st_ino ? -1 : left->st_ino > right->st_ino;
+}
+
+typedef int compare_fn(const void *left, const void *right);
+
+static enum tool_exit check_different(struct identity *all, size_t count, compare_fn *compare,
+                                      const char *what)
+{
+    qsort(all, count, sizeof(*all), compare);
+    for (size_t i = 1; i < count; i++) {
+        if (compare(&all[i - 1], &all[i]) != 0)
+            continue;
+        tool_message(all[i].target->binary,
+                     "expected binaries whose samples can be told apart, found %s %s", what,
+                     all[i - 1].target->binary);
+        return TOOL_BAD;
+    }
+    return TOOL_FINE;
+}
+
+enum tool_exit targets_check(const struct targets *targets)
+{
+    struct identity *all = calloc(targets->count + 1, sizeof(*all));
+    if (!all)
+        return no_memory();
+    for (size_t i = 0; i < targets->count; i++) {
+        const struct target *target = &targets->items[i];
+        all[i].target = target;
+        all[i].build_id = bat_elf_build_id(target->work.binary.elf, &all[i].build_id_size);
+        if (!all[i].build_id)
+            all[i].build_id_size = 0;
+        if (stat(target->binary, &all[i].status) != 0)
+            all[i].status = (struct stat){.st_ino = i};
+    }
+    enum tool_exit status = check_different(all, targets->count, compare_files, "the same file as");
+    if (status == TOOL_FINE)
+        status = check_different(all, targets->count, compare_ids,
+                                 "the same build-id, or without one the same name, as that of");
+    free(all);
+    return status;
+}

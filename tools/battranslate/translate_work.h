@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* The steps of translating the profile of one binary: begin outputs, open, read, finish, commit. */
+#ifndef BAT_TOOLS_BATTRANSLATE_TRANSLATE_WORK_H
+#define BAT_TOOLS_BATTRANSLATE_TRANSLATE_WORK_H
+
+#include <stdio.h>
+
+#include "bat_binary.h"
+#include "bat_original.h"
+#include "bat_profile.h"
+#include "progress.h"
+#include "request.h"
+#include "tools/common/tool.h"
+
+/* -o and -w. */
+#define OUTPUTS_MAX 2u
+
+/* All that is open while a profile is translated. */
+struct work {
+    const struct translate_request *arguments;
+    struct bat_binary binary;
+    struct bat_elf *symbols;          /* NULL: the binary's own */
+    struct bat_elf *original_symbols; /* NULL: the input binary's own */
+    struct bat_original *original;    /* NULL: none was given */
+    struct bat_profile *profile;
+    struct bat_preparation *preparation; /* NULL: not worth it */
+    struct bat_records *records;
+    struct bat_output *outputs[OUTPUTS_MAX]; /* of -o, then of -w, as far as they are given */
+    size_t output_count;
+    FILE *report; /* where to print the report; NULL: where no output goes */
+    struct bat_error error;
+};
+
+/* Each prints its errors to standard error. After any of them work_close() must follow. */
+
+/* Begin the outputs that the request names. */
+enum tool_exit work_begin_outputs(struct work *work);
+
+/* Open the binary, and what its profile is translated with. */
+enum tool_exit work_open(struct work *work);
+
+/* Make the empty profile. prepares: threads begin to read the binary. */
+enum tool_exit work_make_profile(struct work *work, bool prepares);
+
+/* How the request says that profiles are read. */
+struct bat_read_options work_read_options(const struct translate_request *arguments,
+                                          struct progress *progress);
+
+/* Translate the profile, write the outputs, print the report. */
+enum tool_exit work_finish(struct work *work);
+
+/* Abandon outputs that were not committed, and free everything. */
+void work_close(struct work *work);
+
+#endif

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* A YAML profile of BOLT in memory (spec/profiles.md 4), and how it is read and written. */
+#ifndef BAT_TOOLS_BATTRANSLATE_YAML_PROFILE_H
+#define BAT_TOOLS_BATTRANSLATE_YAML_PROFILE_H
+
+#include "bat_output.h"
+
+/* A call (at: its offset in the block) or a successor (at: its block). */
+struct yaml_edge {
+    uint64_t at;
+    uint32_t function; /* calls: fid, 0 if not known */
+    uint32_t entry;    /* calls: disc */
+    uint64_t count;
+    uint64_t mispredictions;
+};
+
+struct yaml_edges {
+    struct yaml_edge *all;
+    uint32_t count;
+    uint32_t capacity;
+};
+
+struct yaml_profile_block {
+    uint32_t index;
+    uint32_t instructions;
+    uint64_t hash;
+    uint64_t executions;
+    uint64_t events;
+    struct yaml_edges calls;
+    struct yaml_edges successors;
+};
+
+struct yaml_profile_function {
+    char *name;
+    uint32_t number; /* fid */
+    uint32_t block_count;
+    uint64_t hash;
+    uint64_t executions;
+    uint64_t from_outside; /* extern */
+    struct yaml_profile_block *blocks;
+    uint32_t count; /* of blocks */
+    uint32_t capacity;
+};
+
+enum yaml_flag { YAML_FLAG_LBR = 1, YAML_FLAG_SAMPLE = 2, YAML_FLAG_MEMEVENT = 4 };
+
+/* Strings are owned, and never NULL after reading. */
+struct yaml_profile {
+    uint64_t version;
+    char *binary;
+    char *build_id;
+    char *origin;
+    char *events;
+    uint32_t flags; /* enum yaml_flag */
+    bool is_dfs_order;
+    bool has_xxh3; /* the hashes are xxh3, not std-hash */
+    struct yaml_profile_function *functions;
+    uint32_t count; /* of functions */
+    uint32_t capacity;
+};
+
+/* Free what a profile, or a function, holds. */
+void yaml_profile_free(struct yaml_profile *profile);
+void yaml_profile_free_function(struct yaml_profile_function *function);
+
+/*
+ * Make room for one more element of *capacity in list, which has count of size bytes. Returns the
+ * new list, or NULL if there is no memory: list is unchanged then.
+ */
+void *yaml_profile_grow(void *list, uint32_t count, uint32_t *capacity, size_t size);
+
+/*
+ * Read the text of a profile: YAML in the layout that LLVM and battranslate write. Unknown keys are
+ * skipped. *profile is to be freed in any case. Errors have line and column: BAT_ERR_SYNTAX,
+ * BAT_ERR_MEMORY. Linear in the text.
+ */
+enum bat_code yaml_profile_read(const char *text, size_t size, struct yaml_profile *profile,
+                                struct bat_error *error);
+
+/* Write a profile as LLVM's YAML writer does, with lists broken behind column 70. */
+enum bat_code yaml_profile_write(const struct yaml_profile *profile, struct bat_output *output,
+                                 struct bat_error *error);
+
+#endif

@@ -1,0 +1,516 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Reading YAML profiles, in the layout in which LLVM writes them. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "yaml_profile.h"
+
+/* The text ends with a zero byte, which is no part of it. */
+struct reader {
+    const char *at;
+    const char *end;
+    const char *line_start;
+    uint64_t line;
+    struct yaml_profile *profile;
+    size_t function_indent; /* of the functions' dashes; 0: not known yet */
+    size_t block_indent;
+    struct bat_error *error;
+};
+
+/* A line up to its value. */
+struct entry {
+    size_t indent; /* of the dash, or else of the key */
+    bool is_item;  /* has a dash */
+    const char *key;
+    size_t key_size;
+};
+
+static enum bat_code fail(const struct reader *reader, const char *expected)
+{
+    return bat_fail_text(reader->error, BAT_ERR_SYNTAX, reader->line,
+                         (uint64_t)(reader->at - reader->line_start) + 1, "expected %s", expected);
+}
+
+static enum bat_code fail_memory(const struct reader *reader)
+{
+    return bat_fail(reader->error, BAT_ERR_MEMORY, "not enough memory to read the profile");
+}
+
+static void skip_blanks(struct reader *reader)
+{
+    while (*reader->at == ' ')
+        reader->at++;
+}
+
+/* Go to the next line, if there is one. */
+static void next_line(struct reader *reader)
+{
+    while (reader->at < reader->end && *reader->at != '\n')
+        reader->at++;
+    if (reader->at < reader->end)
+        reader->at++;
+    reader->line++;
+    reader->line_start = reader->at;
+}
+
+/* --- Values --------------------------------------------------------------------------------- */
+
+static enum bat_code read_number(struct reader *reader, uint64_t *value)
+{
+    skip_blanks(reader);
+    char *after;
+    bool is_hexadecimal = reader->at[0] == '0' && reader->at[1] == 'x';
+    const char *digits = reader->at + (is_hexadecimal ? 2 : 0);
+    size_t length = strspn(digits, is_hexadecimal ? "0123456789abcdefABCDEF" : "0123456789");
+    errno = 0;
+    *value = strtoull(digits, &after, is_hexadecimal ? 16 : 10);
+    if (length == 0 || errno == ERANGE)
+        return fail(reader, "a number of at most 64 bits");
+    reader->at = digits + length;
+    return BAT_OK;
+}
+
+static enum bat_code read_number32(struct reader *reader, uint32_t *value)
+{
+    uint64_t number;
+    skip_blanks(reader);
+    const char *start = reader->at;
+    enum bat_code code = read_number(reader, &number);
+    if (code == BAT_OK && number > UINT32_MAX) {
+        reader->at = start;
+        return fail(reader, "a number below 2^32");
+    }
+    *value = (uint32_t)number;
+    return code;
+}
+
+/* Put a Unicode character as UTF-8. */
+static char *put_unicode(char *to, uint32_t character)
+{
+    static const uint8_t leads[] = {0, 0, 0xc0, 0xe0, 0xf0};
+    unsigned bytes = character < 0x80 ? 1 : character < 0x800 ? 2 : character < 0x10000 ? 3 : 4;
+    if (bytes == 1) {
+        *to++ = (char)character;
+        return to;
+    }
+    *to++ = (char)(leads[bytes] | character >> (6 * (bytes - 1)));
+    for (unsigned i = bytes - 1; i-- > 0;)
+        *to++ = (char)(0x80 | (character >> (6 * i) & 0x3f));
+    return to;
+}
+
+/* Read an escape behind its backslash; *to moves behind its bytes. False for an unknown one. */
+static bool read_escape(struct reader *reader, char **to)
+{
+    static const char letters[] = "0abtnvfre\"\\/ ";
+    static const char meanings[] = "\0\a\b\t\n\v\f\r\x1b\"\\/ ";
+    static const struct {
+        char letter;
+        uint32_t character;
+    } named[] = {{'N', 0x85}, {'_', 0xa0}, {'L', 0x2028}, {'P', 0x2029}};
+    char letter = *reader->at++;
+    const char *known = letter ? strchr(letters, letter) : NULL;
+    if (known) {
+        *(*to)++ = meanings[known - letters];
+        return letter != '0';
+    }
+    for (size_t i = 0; i < sizeof(named) / sizeof(named[0]); i++)
+        if (named[i].letter == letter) {
+            *to = put_unicode(*to, named[i].character);
+            return true;
+        }
+    size_t size = letter == 'x' ? 2 : letter == 'u' ? 4 : letter == 'U' ? 8 : 0;
+    if (size == 0 || strspn(reader->at, "0123456789abcdefABCDEF") < size)
+        return false;
+    char digits[9] = "";
+    memcpy(digits, reader->at, size);
+    reader->at += size;
+    unsigned long character = strtoul(digits, NULL, 16);
+    if (character == 0 || character > 0x10ffff)
+        return false;
+    *to = put_unicode(*to, (uint32_t)character);
+    return true;
+}
+
+static enum bat_code read_double_quoted(struct reader *reader, char *to)
+{
+    reader->at++;
+    while (reader->at < reader->end && *reader->at != '"' && *reader->at != '\n') {
+        if (*reader->at != '\\') {
+            *to++ = *reader->at++;
+            continue;
+        }
+        reader->at++;
+        if (!read_escape(reader, &to))
+            return fail(reader, "an escape that YAML knows, of a character that is not zero");
+    }
+    *to = '\0';
+    if (*reader->at != '"')
+        return fail(reader, "a double quote at the end of the string");
+    reader->at++;
+    return BAT_OK;
+}
+
+static enum bat_code read_single_quoted(struct reader *reader, char *to)
+{
+    reader->at++;
+    for (; reader->at < reader->end && *reader->at != '\n'; reader->at++) {
+        if (*reader->at == '\'' && reader->at[1] != '\'')
+            break;
+        reader->at += *reader->at == '\'';
+        *to++ = *reader->at;
+    }
+    *to = '\0';
+    if (*reader->at != '\'')
+        return fail(reader, "a quote at the end of the string");
+    reader->at++;
+    return BAT_OK;
+}
+
+/* Read a string into new memory. */
+static enum bat_code read_string(struct reader *reader, char **string)
+{
+    skip_blanks(reader);
+    const char *newline = reader->at;
+    while (newline < reader->end && *newline != '\n')
+        newline++;
+    /* No escape becomes longer than it is. */
+    free(*string);
+    *string = malloc((size_t)(newline - reader->at) + 1);
+    if (!*string)
+        return fail_memory(reader);
+    if (*reader->at == '"')
+        return read_double_quoted(reader, *string);
+    if (*reader->at == '\'')
+        return read_single_quoted(reader, *string);
+    while (newline > reader->at && (newline[-1] == ' ' || newline[-1] == '\r'))
+        newline--;
+    size_t size = (size_t)(newline - reader->at);
+    memcpy(*string, reader->at, size);
+    (*string)[size] = '\0';
+    reader->at = newline;
+    return BAT_OK;
+}
+
+/* True if the word is at the reader, which moves behind it. */
+static bool read_word(struct reader *reader, const char *word)
+{
+    size_t size = strlen(word);
+    if (strncmp(reader->at, word, size) != 0)
+        return false;
+    reader->at += size;
+    return true;
+}
+
+/* --- Lists in brackets ---------------------------------------------------------------------- */
+
+/* Skip blanks and newlines: LLVM breaks long lists. */
+static void skip_space(struct reader *reader)
+{
+    for (; *reader->at == ' ' || *reader->at == '\n' || *reader->at == '\r'; reader->at++)
+        if (*reader->at == '\n') {
+            reader->line++;
+            reader->line_start = reader->at + 1;
+        }
+}
+
+/* Read a character of a list. False, if another one is there. */
+static bool read_mark(struct reader *reader, char mark)
+{
+    skip_space(reader);
+    if (*reader->at != mark)
+        return false;
+    reader->at++;
+    return true;
+}
+
+static enum bat_code read_member(struct reader *reader, struct yaml_edge *edge)
+{
+    skip_space(reader);
+    size_t size = strspn(reader->at, "abcdefghijklmnopqrstuvwxyz");
+    const char *key = reader->at;
+    reader->at += size;
+    if (size == 0 || !read_mark(reader, ':'))
+        return fail(reader, "a key and a colon");
+    skip_space(reader);
+    if (size == 3 && (memcmp(key, "off", 3) == 0 || memcmp(key, "bid", 3) == 0))
+        return read_number(reader, &edge->at);
+    if (size == 3 && memcmp(key, "fid", 3) == 0)
+        return read_number32(reader, &edge->function);
+    if (size == 4 && memcmp(key, "disc", 4) == 0)
+        return read_number32(reader, &edge->entry);
+    if (size == 3 && memcmp(key, "cnt", 3) == 0)
+        return read_number(reader, &edge->count);
+    if (size == 3 && memcmp(key, "mis", 3) == 0)
+        return read_number(reader, &edge->mispredictions);
+    /* Pseudo probes and the like: a number or a word. */
+    reader->at += strspn(reader->at, "0123456789abcdefxABCDEFtrus");
+    return BAT_OK;
+}
+
+static enum bat_code read_edge(struct reader *reader, struct yaml_edge *edge)
+{
+    if (!read_mark(reader, '{'))
+        return fail(reader, "an opening brace");
+    enum bat_code code = read_member(reader, edge);
+    while (code == BAT_OK && read_mark(reader, ','))
+        code = read_member(reader, edge);
+    if (code == BAT_OK && !read_mark(reader, '}'))
+        return fail(reader, "a comma or a closing brace");
+    return code;
+}
+
+static enum bat_code read_edges(struct reader *reader, struct yaml_edges *edges)
+{
+    if (!read_mark(reader, '['))
+        return fail(reader, "an opening bracket");
+    if (read_mark(reader, ']'))
+        return BAT_OK;
+    do {
+        struct yaml_edge edge = {0};
+        enum bat_code code = read_edge(reader, &edge);
+        if (code != BAT_OK)
+            return code;
+        struct yaml_edge *grown =
+            yaml_profile_grow(edges->all, edges->count, &edges->capacity, sizeof(edge));
+        if (!grown)
+            return fail_memory(reader);
+        edges->all = grown;
+        edges->all[edges->count++] = edge;
+    } while (read_mark(reader, ','));
+    return read_mark(reader, ']') ? BAT_OK : fail(reader, "a comma or a closing bracket");
+}
+
+static enum bat_code read_flags(struct reader *reader, uint32_t *flags)
+{
+    static const char *const names[] = {"lbr", "sample", "memevent"};
+    *flags = 0;
+    if (!read_mark(reader, '['))
+        return fail(reader, "an opening bracket");
+    while (!read_mark(reader, ']')) {
+        unsigned i = 0;
+        skip_space(reader);
+        while (i < sizeof(names) / sizeof(names[0]) && !read_word(reader, names[i]))
+            i++;
+        if (i == sizeof(names) / sizeof(names[0]))
+            return fail(reader, "lbr, sample or memevent");
+        *flags |= 1u << i;
+        if (!read_mark(reader, ',') && *reader->at != ']')
+            return fail(reader, "a comma or a closing bracket");
+    }
+    return BAT_OK;
+}
+
+/* --- Members -------------------------------------------------------------------------------- */
+
+static bool is_key(const struct entry *entry, const char *key)
+{
+    return entry->key_size == strlen(key) && memcmp(entry->key, key, entry->key_size) == 0;
+}
+
+static enum bat_code read_header(struct reader *reader, const struct entry *entry)
+{
+    struct yaml_profile *profile = reader->profile;
+    if (is_key(entry, "profile-version"))
+        return read_number(reader, &profile->version);
+    if (is_key(entry, "binary-name"))
+        return read_string(reader, &profile->binary);
+    if (is_key(entry, "binary-build-id"))
+        return read_string(reader, &profile->build_id);
+    if (is_key(entry, "profile-origin"))
+        return read_string(reader, &profile->origin);
+    if (is_key(entry, "profile-events"))
+        return read_string(reader, &profile->events);
+    if (is_key(entry, "profile-flags"))
+        return read_flags(reader, &profile->flags);
+    skip_blanks(reader);
+    if (is_key(entry, "dfs-order"))
+        profile->is_dfs_order = strncmp(reader->at, "true", 4) == 0;
+    if (is_key(entry, "hash-func")) {
+        profile->has_xxh3 = strncmp(reader->at, "xxh3", 4) == 0;
+        if (!profile->has_xxh3 && strncmp(reader->at, "std-hash", 8) != 0)
+            return fail(reader, "xxh3 or std-hash");
+    }
+    return BAT_OK;
+}
+
+static enum bat_code read_function(struct reader *reader, const struct entry *entry)
+{
+    struct yaml_profile *profile = reader->profile;
+    if (profile->count == 0)
+        return fail(reader, "a dash at the first function");
+    struct yaml_profile_function *function = &profile->functions[profile->count - 1];
+    if (is_key(entry, "name"))
+        return read_string(reader, &function->name);
+    if (is_key(entry, "fid"))
+        return read_number32(reader, &function->number);
+    if (is_key(entry, "hash"))
+        return read_number(reader, &function->hash);
+    if (is_key(entry, "exec"))
+        return read_number(reader, &function->executions);
+    if (is_key(entry, "extern"))
+        return read_number(reader, &function->from_outside);
+    if (is_key(entry, "nblocks"))
+        return read_number32(reader, &function->block_count);
+    return BAT_OK;
+}
+
+static enum bat_code read_block(struct reader *reader, const struct entry *entry)
+{
+    struct yaml_profile *profile = reader->profile;
+    struct yaml_profile_function *function = &profile->functions[profile->count - 1];
+    if (function->count == 0)
+        return fail(reader, "a dash at the first block");
+    struct yaml_profile_block *block = &function->blocks[function->count - 1];
+    if (is_key(entry, "bid"))
+        return read_number32(reader, &block->index);
+    if (is_key(entry, "insns"))
+        return read_number32(reader, &block->instructions);
+    if (is_key(entry, "hash"))
+        return read_number(reader, &block->hash);
+    if (is_key(entry, "exec"))
+        return read_number(reader, &block->executions);
+    if (is_key(entry, "events"))
+        return read_number(reader, &block->events);
+    if (is_key(entry, "calls"))
+        return read_edges(reader, &block->calls);
+    if (is_key(entry, "succ"))
+        return read_edges(reader, &block->successors);
+    return BAT_OK;
+}
+
+static enum bat_code add_function(struct reader *reader)
+{
+    struct yaml_profile *profile = reader->profile;
+    struct yaml_profile_function *grown =
+        yaml_profile_grow(profile->functions, profile->count, &profile->capacity, sizeof(*grown));
+    if (!grown)
+        return fail_memory(reader);
+    profile->functions = grown;
+    grown[profile->count++] = (struct yaml_profile_function){0};
+    reader->block_indent = 0;
+    return BAT_OK;
+}
+
+static enum bat_code add_block(struct reader *reader)
+{
+    struct yaml_profile *profile = reader->profile;
+    struct yaml_profile_function *function = &profile->functions[profile->count - 1];
+    struct yaml_profile_block *grown =
+        yaml_profile_grow(function->blocks, function->count, &function->capacity, sizeof(*grown));
+    if (!grown)
+        return fail_memory(reader);
+    function->blocks = grown;
+    grown[function->count++] = (struct yaml_profile_block){0};
+    return BAT_OK;
+}
+
+/* An entry below "functions:". Its indentation tells whose it is. */
+static enum bat_code read_below_functions(struct reader *reader, const struct entry *entry)
+{
+    enum bat_code code = BAT_OK;
+    if (entry->is_item &&
+        (reader->function_indent == 0 || entry->indent == reader->function_indent)) {
+        reader->function_indent = entry->indent;
+        code = add_function(reader);
+        return code == BAT_OK ? read_function(reader, entry) : code;
+    }
+    if (reader->function_indent == 0)
+        return fail(reader, "a dash at the first function");
+    if (!entry->is_item && entry->indent == reader->function_indent + 2)
+        return read_function(reader, entry);
+    if (entry->is_item && (reader->block_indent == 0 || entry->indent == reader->block_indent) &&
+        is_key(entry, "bid")) {
+        reader->block_indent = entry->indent;
+        code = add_block(reader);
+        return code == BAT_OK ? read_block(reader, entry) : code;
+    }
+    if (reader->block_indent != 0 && entry->indent == reader->block_indent + 2)
+        return read_block(reader, entry);
+    return BAT_OK;
+}
+
+/* --- The text ------------------------------------------------------------------------------- */
+
+/* Read the start of a line. False for a line without a key, which is skipped. */
+static bool read_entry(struct reader *reader, struct entry *entry)
+{
+    *entry = (struct entry){.indent = strspn(reader->at, " ")};
+    reader->at += entry->indent;
+    if (reader->at[0] == '-' && reader->at[1] == ' ') {
+        entry->is_item = true;
+        reader->at += 1 + strspn(reader->at + 1, " ");
+    }
+    entry->key = reader->at;
+    entry->key_size = strspn(reader->at, "abcdefghijklmnopqrstuvwxyz_-");
+    if (entry->key_size == 0 || reader->at[entry->key_size] != ':')
+        return false;
+    reader->at += entry->key_size + 1;
+    return true;
+}
+
+static enum bat_code read_lines(struct reader *reader)
+{
+    enum { ELSEWHERE, IN_HEADER, IN_FUNCTIONS } place = ELSEWHERE;
+    enum bat_code code = BAT_OK;
+    bool has_functions = false;
+    for (; reader->at < reader->end && code == BAT_OK; next_line(reader)) {
+        struct entry entry;
+        if (strncmp(reader->at, "...", 3) == 0)
+            break;
+        if (!read_entry(reader, &entry))
+            continue;
+        bool is_top = entry.indent == 0 && !entry.is_item;
+        if (is_top) {
+            place = is_key(&entry, "header")      ? IN_HEADER
+                    : is_key(&entry, "functions") ? IN_FUNCTIONS
+                                                  : ELSEWHERE;
+            has_functions |= place == IN_FUNCTIONS;
+        } else if (place == IN_HEADER) {
+            code = read_header(reader, &entry);
+        } else if (place == IN_FUNCTIONS) {
+            code = read_below_functions(reader, &entry);
+        }
+        if (code != BAT_OK)
+            break;
+    }
+    return code == BAT_OK && !has_functions ? fail(reader, "the key functions, found none") : code;
+}
+
+/* Check that every function has a name, and give missing strings an empty text. */
+static enum bat_code complete(struct reader *reader)
+{
+    struct yaml_profile *profile = reader->profile;
+    char **const strings[] = {&profile->binary, &profile->build_id, &profile->origin,
+                              &profile->events};
+    for (size_t i = 0; i < sizeof(strings) / sizeof(strings[0]); i++) {
+        if (!*strings[i])
+            *strings[i] = strdup("");
+        if (!*strings[i])
+            return fail_memory(reader);
+    }
+    for (uint32_t i = 0; i < profile->count; i++)
+        if (!profile->functions[i].name)
+            return fail(reader, "a name for each function");
+    return BAT_OK;
+}
+
+enum bat_code yaml_profile_read(const char *text, size_t size, struct yaml_profile *profile,
+                                struct bat_error *error)
+{
+    *profile = (struct yaml_profile){.is_dfs_order = true};
+    struct reader reader = {.at = text,
+                            .end = text + size,
+                            .line_start = text,
+                            .line = 1,
+                            .profile = profile,
+                            .error = error};
+    if (memchr(text, '\0', size))
+        return fail(&reader, "text without zero bytes");
+    enum bat_code code = read_lines(&reader);
+    if (code == BAT_OK && profile->version != 1)
+        code = bat_fail(error, BAT_ERR_SYNTAX,
+                        "expected the header's profile-version to be 1, found another or none");
+    return code == BAT_OK ? complete(&reader) : code;
+}
