@@ -160,6 +160,7 @@ class Yaml(Links):
 
     def test_one_file(self):
         self.same(self.write("a.yaml", self.text()))
+        self.same(self.write("c.yaml", self.text().replace("\n    fid:", " # x\n    # y\n    fid:")))
         for kind in ("none", "exec", "branches"):
             self.assertEqual(self.same("-q", f"--print={kind}", "a.yaml"), "")
 
@@ -168,8 +169,8 @@ class Yaml(Links):
         whole = without_repeats(self.text())
         functions = whole.removesuffix("\n...\n").split("\n  - name:")
         some = "\n  - name:".join([functions[0], *functions[1::3], *functions[2::3]]) + "\n...\n"
-        less = re.sub(r"\n        (calls|succ): .*", "", whole[:len(whole) // 2]) + whole[
-            len(whole) // 2:]
+        first, middle, last = whole.partition(f"\n  - name:{functions[len(functions) // 2]}")
+        less = re.sub(r"\n        (calls|succ): .*", "", first) + middle + last
         odd = re.sub(r"cnt: (\d)", r"cnt: 1\1", whole)
         files = [self.write(f"{i}.yaml", text) for i, text in enumerate((some, less, odd))]
         merged = self.same(*files)
@@ -229,7 +230,12 @@ class Yaml(Links):
                  (text.replace(" ]", ""), r":\d+:\d+: expected a comma or a closing bracket"),
                  (text.replace("exec: ", "exec: 18446744073709551615 #"), "less than 2\\^64"),
                  (text.replace("name: ", "nam: "), "a name for each function"),
-                 (text[:200], "the key functions"), ("---\n", "the key functions"),
+                 (re.sub(r"(hash: +)(0x\w+)", r"\1\2 [ 1 ]", text), r":\d+:\d+: expected the end of"),
+                 (text.replace("fid: ", "fid:1 2"), "the end of the line"),
+                 (text.replace("\n    fid:", "\nnothing\n    fid:", 1), ":13:1: expected the end of"),
+                 (text.replace("dfs-order:       false", "dfs-order: no"), "true or false"),
+                 (text[:text.find("functions:")], "the key functions"),
+                 ("---\n", "the key functions"),
                  ("1 a 0 1 b 0 3 5\n", "expected YAML")]
         for bad, message in cases:
             done = self.merge(good, self.write("bad.yaml", bad), "-o", "out")

@@ -15,6 +15,7 @@ struct reader {
     struct yaml_profile *profile;
     size_t function_indent; /* of the functions' dashes; 0: not known yet */
     size_t block_indent;
+    bool has_skipped; /* the last key is unknown: lines without one belong to it */
     struct bat_error *error;
 };
 
@@ -52,6 +53,27 @@ static void next_line(struct reader *reader)
         reader->at++;
     reader->line++;
     reader->line_start = reader->at;
+}
+
+/* Skip the value of an unknown key. Its further lines have no key, or one that is unknown, too. */
+static enum bat_code skip_value(struct reader *reader)
+{
+    while (reader->at < reader->end && *reader->at != '\n')
+        reader->at++;
+    reader->has_skipped = true;
+    return BAT_OK;
+}
+
+/* Check that nothing but a comment is left of the line. */
+static enum bat_code expect_line_end(struct reader *reader)
+{
+    while (*reader->at == ' ' || *reader->at == '\r')
+        reader->at++;
+    bool is_comment =
+        *reader->at == '#' && (reader->at == reader->line_start || reader->at[-1] == ' ');
+    if (reader->at < reader->end && *reader->at != '\n' && !is_comment)
+        return fail(reader, "the end of the line");
+    return BAT_OK;
 }
 
 /* --- Values --------------------------------------------------------------------------------- */
@@ -184,6 +206,9 @@ static enum bat_code read_string(struct reader *reader, char **string)
         return read_double_quoted(reader, *string);
     if (*reader->at == '\'')
         return read_single_quoted(reader, *string);
+    const char *comment = memmem(reader->at, (size_t)(newline - reader->at), " #", 2);
+    if (comment)
+        newline = comment;
     while (newline > reader->at && (newline[-1] == ' ' || newline[-1] == '\r'))
         newline--;
     size_t size = (size_t)(newline - reader->at);
@@ -325,14 +350,18 @@ static enum bat_code read_header(struct reader *reader, const struct entry *entr
     if (is_key(entry, "profile-flags"))
         return read_flags(reader, &profile->flags);
     skip_blanks(reader);
-    if (is_key(entry, "dfs-order"))
-        profile->is_dfs_order = strncmp(reader->at, "true", 4) == 0;
-    if (is_key(entry, "hash-func")) {
-        profile->has_xxh3 = strncmp(reader->at, "xxh3", 4) == 0;
-        if (!profile->has_xxh3 && strncmp(reader->at, "std-hash", 8) != 0)
-            return fail(reader, "xxh3 or std-hash");
+    if (is_key(entry, "dfs-order")) {
+        profile->is_dfs_order = read_word(reader, "true");
+        return profile->is_dfs_order || read_word(reader, "false") ? BAT_OK
+                                                                   : fail(reader, "true or false");
     }
-    return BAT_OK;
+    if (is_key(entry, "hash-func")) {
+        profile->has_xxh3 = read_word(reader, "xxh3");
+        return profile->has_xxh3 || read_word(reader, "std-hash")
+                   ? BAT_OK
+                   : fail(reader, "xxh3 or std-hash");
+    }
+    return skip_value(reader);
 }
 
 static enum bat_code read_function(struct reader *reader, const struct entry *entry)
@@ -353,7 +382,7 @@ static enum bat_code read_function(struct reader *reader, const struct entry *en
         return read_number(reader, &function->from_outside);
     if (is_key(entry, "nblocks"))
         return read_number32(reader, &function->block_count);
-    return BAT_OK;
+    return skip_value(reader);
 }
 
 static enum bat_code read_block(struct reader *reader, const struct entry *entry)
@@ -377,7 +406,7 @@ static enum bat_code read_block(struct reader *reader, const struct entry *entry
         return read_edges(reader, &block->calls);
     if (is_key(entry, "succ"))
         return read_edges(reader, &block->successors);
-    return BAT_OK;
+    return skip_value(reader);
 }
 
 static enum bat_code add_function(struct reader *reader)
@@ -428,7 +457,7 @@ static enum bat_code read_below_functions(struct reader *reader, const struct en
     }
     if (reader->block_indent != 0 && entry->indent == reader->block_indent + 2)
         return read_block(reader, entry);
-    return BAT_OK;
+    return skip_value(reader);
 }
 
 /* --- The text ------------------------------------------------------------------------------- */
@@ -459,21 +488,26 @@ static enum bat_code read_lines(struct reader *reader)
         struct entry entry;
         if (strncmp(reader->at, "...", 3) == 0)
             break;
-        if (!read_entry(reader, &entry))
+        if (!read_entry(reader, &entry)) {
+            bool is_start = reader->at == reader->line_start && read_word(reader, "---");
+            if (!reader->has_skipped || entry.indent == 0 || is_start)
+                code = expect_line_end(reader);
             continue;
+        }
         bool is_top = entry.indent == 0 && !entry.is_item;
         if (is_top) {
             place = is_key(&entry, "header")      ? IN_HEADER
                     : is_key(&entry, "functions") ? IN_FUNCTIONS
                                                   : ELSEWHERE;
             has_functions |= place == IN_FUNCTIONS;
-        } else if (place == IN_HEADER) {
-            code = read_header(reader, &entry);
-        } else if (place == IN_FUNCTIONS) {
-            code = read_below_functions(reader, &entry);
         }
-        if (code != BAT_OK)
-            break;
+        reader->has_skipped = place == ELSEWHERE;
+        if (!is_top && place == IN_HEADER)
+            code = read_header(reader, &entry);
+        else if (!is_top && place == IN_FUNCTIONS)
+            code = read_below_functions(reader, &entry);
+        if (code == BAT_OK && !reader->has_skipped && !is_top)
+            code = expect_line_end(reader);
     }
     return code == BAT_OK && !has_functions ? fail(reader, "the key functions, found none") : code;
 }
