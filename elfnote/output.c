@@ -125,47 +125,126 @@ static bool find_file(const struct bat_output *output, struct stat *status)
     return fstat(output->file, status) == 0 && S_ISREG(status->st_mode);
 }
 
-static bool is_input(const struct bat_output *output, const char *input)
+/* A file that is written or read. */
+struct used_file {
+    enum { USED_FILE, USED_NEW, USED_STANDARD } kind;
+    dev_t device; /* of a file that exists */
+    ino_t inode;
+    const char *target; /* of one that does not exist yet: its path */
+    bool is_input;
+    size_t index;     /* among the outputs or inputs */
+    const char *path; /* as given */
+};
+
+/* Find which file an output is. False for a device or a pipe, which several may write to. */
+static bool identify_output(const struct bat_output *output, struct used_file *file)
 {
-    struct stat own;
-    struct stat other;
-    int found = strcmp(input, "-") == 0 ? fstat(STDIN_FILENO, &other) : stat(input, &other);
-    return found == 0 && find_file(output, &own) && own.st_dev == other.st_dev &&
-           own.st_ino == other.st_ino;
+    struct stat status;
+    *file = (struct used_file){.target = "", .path = output->path};
+    if (find_file(output, &status)) {
+        file->device = status.st_dev;
+        file->inode = status.st_ino;
+    } else if (bat_output_is_standard(output)) {
+        file->kind = USED_STANDARD;
+    } else {
+        file->kind = USED_NEW;
+        file->target = output->is_stream ? "" : output->replacement.target;
+        return !output->is_stream;
+    }
+    return true;
 }
 
-static bool is_same(const struct bat_output *output, const struct bat_output *other)
+/* Find which file an input is. False if there is none. */
+static bool identify_input(const char *path, struct used_file *file)
 {
-    struct stat own;
-    struct stat others;
-    if (bat_output_is_standard(output) && bat_output_is_standard(other))
-        return true;
-    bool is_there = find_file(output, &own);
-    if (is_there != find_file(other, &others))
+    struct stat status;
+    int found = strcmp(path, "-") == 0 ? fstat(STDIN_FILENO, &status) : stat(path, &status);
+    if (found != 0)
         return false;
-    if (is_there)
-        return own.st_dev == others.st_dev && own.st_ino == others.st_ino;
-    return !output->is_stream && !other->is_stream &&
-           strcmp(output->replacement.target, other->replacement.target) == 0;
+    *file = (struct used_file){.device = status.st_dev,
+                               .inode = status.st_ino,
+                               .target = "",
+                               .is_input = true,
+                               .path = path};
+    return true;
+}
+
+static int compare_files(const struct used_file *left, const struct used_file *right)
+{
+    if (left->kind != right->kind)
+        return left->kind < right->kind ? -1 : 1;
+    if (left->device != right->device)
+        return left->device < right->device ? -1 : 1;
+    if (left->inode != right->inode)
+        return left->inode < right->inode ? -1 : 1;
+    return strcmp(left->target, right->target);
+}
+
+/* Uses of one file follow each other: outputs, then inputs, each as given. */
+static int compare_uses(const void *left, const void *right)
+{
+    const struct used_file *a = left;
+    const struct used_file *b = right;
+    int order = compare_files(a, b);
+    if (order == 0)
+        order = a->is_input - b->is_input;
+    return order != 0 ? order : (a->index > b->index) - (a->index < b->index);
+}
+
+/*
+ * Find the first output that is also another file of the list, which is sorted: *output, and
+ * *other.
+ */
+static bool find_double_use(const struct used_file *files, size_t count,
+                            const struct used_file **output, const struct used_file **other)
+{
+    *output = NULL;
+    for (size_t i = 0; i < count;) {
+        size_t end = i + 1;
+        while (end < count && compare_files(&files[i], &files[end]) == 0)
+            end++;
+        size_t inputs = i;
+        while (inputs < end && !files[inputs].is_input)
+            inputs++;
+        bool is_read = inputs > i && inputs < end;
+        const struct used_file *at_fault = is_read          ? &files[i]
+                                           : inputs - i > 1 ? &files[i + 1]
+                                                            : NULL;
+        if (at_fault && (!*output || at_fault->index < (*output)->index)) {
+            *output = at_fault;
+            *other = is_read ? &files[inputs] : &files[i];
+        }
+        i = end;
+    }
+    return *output != NULL;
 }
 
 enum bat_code bat_outputs_check(struct bat_output *const *outputs, size_t count,
                                 const char *const *inputs, size_t input_count,
                                 struct bat_error *error)
 {
-    for (size_t i = 0; i < count; i++) {
-        for (size_t j = 0; j < i; j++)
-            if (is_same(outputs[i], outputs[j]))
-                return bat_fail(error, BAT_ERR_ARGUMENT,
-                                "cannot write %s: it is the same file as %s, which is written too",
-                                outputs[i]->path, outputs[j]->path);
-        for (size_t j = 0; j < input_count; j++)
-            if (is_input(outputs[i], inputs[j]))
-                return bat_fail(error, BAT_ERR_ARGUMENT,
-                                "cannot write %s: it is the same file as the input %s",
-                                outputs[i]->path, inputs[j]);
-    }
-    return BAT_OK;
+    struct used_file *files = calloc(count + input_count + 1, sizeof(*files));
+    if (!files)
+        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory to compare files");
+    size_t used = 0;
+    for (size_t i = 0; i < count; i++)
+        if (identify_output(outputs[i], &files[used]))
+            files[used++].index = i;
+    for (size_t i = 0; i < input_count; i++)
+        if (identify_input(inputs[i], &files[used]))
+            files[used++].index = i;
+    qsort(files, used, sizeof(*files), compare_uses);
+    const struct used_file *output;
+    const struct used_file *other;
+    enum bat_code code = BAT_OK;
+    if (find_double_use(files, used, &output, &other))
+        code = bat_fail(error, BAT_ERR_ARGUMENT,
+                        other->is_input
+                            ? "cannot write %s: it is the same file as the input %s"
+                            : "cannot write %s: it is the same file as %s, which is written too",
+                        output->path, other->path);
+    free(files);
+    return code;
 }
 
 /* --- Content --------------------------------------------------------------------------------- */

@@ -3,6 +3,7 @@
 """battranslate --heatmap against llvm-bolt-heatmap-22 and perf2bolt-22 --heatmap: the same files."""
 
 import pathlib
+import subprocess
 import tempfile
 import unittest
 
@@ -86,6 +87,23 @@ class Heatmap(unittest.TestCase):
         whole = toolbox.fine("battranslate", binary, "-p", profile, "--heatmap=-", "-q")
         parts = ["", ".csv", "-section-hotness.csv", "-4096", "-262144"]
         self.assertEqual(whole.encode(), b"".join(alone[part] for part in parts))
+
+    def test_together(self):
+        """The map and the other outputs are different files, and appear together or not at all."""
+        binary, profile = fixtures.get(PIE).bolted, self.profile(PIE, "T")
+        for output, heatmap in (("h.csv", "h"), ("h-4096", "h"), ("-", "-")):
+            done = toolbox.run("battranslate", binary, "-p", profile, f"--heatmap={heatmap}", "-q", "-o",
+                               output, cwd=self.folder)
+            self.assertEqual((done.returncode, done.stdout), (1, ""), done.stderr)
+            self.assertIn("it is the same file as", done.stderr)
+            self.assertEqual(list(self.folder.iterdir()), [])
+        # The report is written before the files appear: without a reader for it there is no file.
+        with open("/dev/full", "wb") as full:
+            done = subprocess.run([toolbox.BIN / "battranslate", binary, "-p", profile, "--heatmap=h",
+                                   "-o", "x"], cwd=self.folder, stdout=full, stderr=subprocess.PIPE,
+                                  check=False)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertEqual(list(self.folder.iterdir()), [])
 
     def test_errors(self):
         binary, profile = fixtures.get(PIE).bolted, self.profile(PIE, "T")

@@ -139,6 +139,13 @@ class Table(Options):
         done = battranslate(self.fixture.bolted, "-p", mixed, "-o", "x", "--ba=perhaps")
         self.assertEqual(done.returncode, 2)
         self.assertIn("expected 0 or 1, found \"perhaps\"", done.stderr)
+        for name in sorted(name for name, (what, _) in self.table.items() if what == "no effect"):
+            if name in ("v", "ps"):
+                continue
+            found = "x" if name in VALUES else "perhaps"
+            done = battranslate(self.fixture.bolted, "-p", mixed, "-o", "x", f"--{name}={found}")
+            self.assertEqual(done.returncode, 2, name)
+            self.assertRegex(done.stderr, f"--{name}: expected (0 or 1|a number), found \"{found}\"")
 
     def test_help(self):
         expected = battranslate("--help")

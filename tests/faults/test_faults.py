@@ -83,7 +83,7 @@ class Scenario:
     def __init__(self, name, tool, arguments, files, outputs=(), stdin=None, has_frames=False):
         self.name = name
         self.command = [str(toolbox.BIN / tool), *arguments]
-        self.tool = tool
+        self.tool = pathlib.Path(tool).name
         self.files = files      # {name: path of the content}
         self.outputs = outputs  # names; those in files exist before the run
         self.stdin = stdin
@@ -249,6 +249,17 @@ def make_scenarios(folder):
     dumped = folder / "dumped"
     dumped.write_text(toolbox.fine("batdump", "--json", fixture.bolted), encoding="utf-8")
     translate = ["app", "-p", "profile", "--threads=2"]
+    merge = folder / "merge-fdata"
+    merge.symlink_to(toolbox.BIN / "battranslate")
+    # So many records that the order of merge-fdata is found in several steps.
+    records = "".join(f"1 f {i:x} 1 g 4 1 2\n" for i in range(40))
+    for name, text in (("one", f"boltedcollection\n{records}"),
+                       ("two", "boltedcollection\n1 f 0 1 g 4 1 3\n4 f 1 4 d 0 7\n")):
+        paths[name] = folder / f"fdata-{name}"
+        paths[name].write_text(text, encoding="ascii")
+    yaml = pathlib.Path(__file__).resolve().parents[1] / "data" / "options" / "small-22.yaml"
+    pair = {"one": paths["one"], "two": paths["two"], "o": paths["old"]}
+    maps = ["map", "map.csv", "map-section-hotness.csv", "map-128"]
     return [
         Scenario("dump", "batdump", ["app"], app),
         Scenario("dump-json", "batdump", ["--json", "app"], app),
@@ -277,6 +288,12 @@ def make_scenarios(folder):
                                              "-q", "--threads=2"],
                  {"input": program.input, "profile": program.folder / "profile.pre",
                   "o": paths["old"]}, ["o"]),
+        Scenario("heatmap", "battranslate",
+                 [*translate, "-q", "-o", "o.fdata", "--heatmap=map", "--block-size=64,128"],
+                 {**profile, "o.fdata": paths["old"], "map.csv": paths["old"]}, [*maps, "o.fdata"]),
+        Scenario("merge-fdata", merge, ["one", "two", "-o", "o"], pair, ["o"]),
+        Scenario("merge-yaml", merge, ["one", "two", "-o", "o", "--print=exec"],
+                 {**pair, "one": yaml, "two": yaml}, ["o"]),
         Scenario("symbolize", "batsymbolize",
                  ["-e", "app", "--original=input",
                   *(f"{a:#x}" for a in addresses(inlined)[:8])], debug, has_frames=True),

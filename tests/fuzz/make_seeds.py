@@ -203,6 +203,38 @@ def stack_seeds():
     }
 
 
+def yaml_seeds(text):
+    """The first functions of a profile, and what perf2bolt does not write into this one."""
+    functions = text.split("  - name:")
+    return {
+        "perf2bolt": "  - name:".join(functions[:8]).encode() + b"...\n",
+        "odd": b"---\nheader:\n  profile-version: 1\n  binary-name: \"a\\x41\\u20ac\"\n"
+               b"  profile-flags: [ sample, memevent ]\n  profile-events: 'it''s' # b\n"
+               b"functions:\n- name: f\n  fid: 4294967295\n  extern: 0xffffffffffffffff\n"
+               b"  other:\n  - x: 1\n  blocks:\n  - bid: 1\n    events: 2\n"
+               b"    calls: [ { off: 0x1, fid: 2, disc: 3, cnt: 4, mis: 5 },\n { off: 2 } ]\n"
+               b"    pseudo_probes: [ 1 ]\n    succ: []\n",
+    }
+
+
+def several_seeds(data):
+    """Locations of both binaries, by their build-ids, and of others."""
+    ids = b"6c6aa043ea79162440ed94cdafb01c7ab458a4a5", b"6c6aa043ea79162440ed94cdafb01c7ab458a4a4"
+    lines = [line.split() for line in (data / "demo" / "small.preagg").read_bytes().splitlines()[:12]]
+    lines = [line for line in lines if line[0] == b"T"]
+    text = b""
+    for number, line in enumerate(lines):
+        places = [b"%s:%s" % (ids[(number + i) % 2], place) for i, place in enumerate(line[1:4])]
+        text += b" ".join([line[0], *places, *line[4:]]) + b"\n"
+    return {"traces": b"E cycles\n" + text + b"B X:10 %s:401030 3 0\n" % ids[0],
+            "samples": b"S %s:401030 5\nS %s:401040 6\nS X:1 1\n" % ids,
+            "script": b"p 1 1.5: PERF_RECORD_MMAP2 1/1: [0x401000(0x1000) @ 0x1000 08:01 4711 1]: "
+                      b"r-xp /small\np 2 1.5: PERF_RECORD_MMAP2 2/2: [0x401000(0x1000) @ 0x1000 "
+                      b"08:01 4712 1]: r-xp /small.bolt\n 1  0x401030/0x401036/P/-/-/0 "
+                      b"0x401040/0x401050/P/-/-/0 \n 2  0x401030/0x401036/P/-/-/0 \n",
+            "file.data": (data / "perf" / "file.data").read_bytes()}
+
+
 def original_seeds():
     """Changes of tables, then traces (see fuzz_original.c): from entry to entry, and with constants."""
     entries = b"".join(bytes([64, table, entry]) * 2 + bytes([64, table, entry + 1, 9])
@@ -224,7 +256,8 @@ def pack(folder, archive):
 def main():
     data, batdump, out = Path(sys.argv[1]), sys.argv[2], Path(sys.argv[3])
     for target in ("decode", "round_trip", "builder", "elf", "functions", "json", "preagg",
-                   "fdata", "perf_data", "perf_script", "debuginfo", "stacks", "original"):
+                   "fdata", "perf_data", "perf_script", "debuginfo", "stacks", "original", "yaml",
+                   "several"):
         (out / target).mkdir(parents=True, exist_ok=True)
     good = sorted((data / "good").glob("*.note"))
     legacy = sorted((data / "legacy").glob("*.note"))
@@ -246,6 +279,10 @@ def main():
         (out / "perf_script" / name).write_bytes(content)
     for name, content in stack_seeds().items():
         (out / "stacks" / name).write_bytes(content)
+    for name, content in yaml_seeds((data / "options" / "small-23.yaml").read_text("ascii")).items():
+        (out / "yaml" / name).write_bytes(content)
+    for name, content in several_seeds(data).items():
+        (out / "several" / name).write_bytes(content)
     for path in (data / "perf").glob("*.data"):
         shutil.copy(path, out / "perf_data" / path.name)
     for name in ("dwarf2", "dwarf4", "dwarf5", "lto", "compressed", "sections", "dropped",

@@ -17,6 +17,8 @@ perf_script  16384
 debuginfo    65536
 stacks       16384
 original     4096
+yaml         16384
+several      16384
 '
 
 # The names of all targets.

@@ -418,6 +418,48 @@ static void test_callback(void **state)
     bat_elf_close(elf);
 }
 
+/* Of many outputs, the first that is used twice is named, with the first other use. */
+static void test_many_outputs(void **state)
+{
+    (void)state;
+    enum { OUTPUTS = 64 };
+    static const size_t same[][2] = {{40, 3}, {50, 1}, {60, 3}};
+    struct bat_output *outputs[OUTPUTS];
+    char paths[OUTPUTS][64];
+    struct bat_error error = {0};
+    for (size_t i = 0; i < OUTPUTS; i++) {
+        char name[16];
+        size_t number = i;
+        for (size_t k = 0; k < sizeof(same) / sizeof(same[0]); k++)
+            number = i == same[k][0] ? same[k][1] : number;
+        snprintf(name, sizeof(name), "many-%zu", number);
+        set_path(paths[i], name);
+        assert_int_equal(bat_output_begin(paths[i], &outputs[i], &error), BAT_OK);
+    }
+    char expected[256];
+    snprintf(expected, sizeof(expected),
+             "cannot write %s: it is the same file as %s, which is written too", paths[40],
+             paths[3]);
+    assert_int_equal(bat_outputs_check(outputs, OUTPUTS, NULL, 0, &error), BAT_ERR_ARGUMENT);
+    assert_string_equal(error.message, expected);
+    assert_int_equal(bat_outputs_check(outputs, 40, NULL, 0, &error), BAT_OK);
+    for (size_t i = 0; i < OUTPUTS; i++)
+        bat_output_abandon(outputs[i]);
+    /* A file that exists, as output 2 and as two of the inputs, one of which has another name. */
+    save(first, "here");
+    assert_int_equal(link(first, second), 0);
+    const char *const inputs[] = {paths[0], second, first, paths[1]};
+    for (size_t i = 0; i < 3; i++)
+        assert_int_equal(bat_output_begin(i < 2 ? paths[i] : first, &outputs[i], &error), BAT_OK);
+    snprintf(expected, sizeof(expected), "cannot write %s: it is the same file as the input %s",
+             first, second);
+    assert_int_equal(bat_outputs_check(outputs, 3, inputs, 4, &error), BAT_ERR_ARGUMENT);
+    assert_string_equal(error.message, expected);
+    for (size_t i = 0; i < 3; i++)
+        bat_output_abandon(outputs[i]);
+    assert_int_equal(unlink(second), 0);
+}
+
 static void test_output_of_another(void **state)
 {
     (void)state;
@@ -469,6 +511,7 @@ int main(void)
         IN_FOLDER(test_changed_before_commit),
         IN_FOLDER(test_locked),
         IN_FOLDER(test_callback),
+        IN_FOLDER(test_many_outputs),
         IN_FOLDER(test_output_of_another),
         IN_FOLDER(test_mapped_note_changed),
     };

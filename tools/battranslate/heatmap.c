@@ -18,9 +18,6 @@ static const uint64_t usual_sizes[] = {64, 4096, 262144};
 /* The longest run that is counted, in bytes: longer ones are taken for faults of the profile. */
 #define RUN_MAX ((uint64_t)64 << 10)
 
-/* The maps, and the two lists. */
-#define FILES_MAX (HEATMAP_SIZES_MAX + 2u)
-
 bool heatmap_parse_sizes(const char *text, struct heatmap_options *options)
 {
     options->size_count = 0;
@@ -101,76 +98,8 @@ static struct heatmap_section *list_sections(const struct bat_elf *elf, uint32_t
 
 /* --- Files ---------------------------------------------------------------------------------- */
 
-struct files {
-    struct bat_output *all[FILES_MAX];
-    size_t count;
-    struct bat_error error;
-};
-
-/* Begin PATH with a suffix. Standard output is one output for everything. */
-static struct bat_output *begin_file(struct files *files, const char *path, const char *suffix)
-{
-    if (strcmp(path, "-") == 0 && files->count != 0)
-        return files->all[0];
-    size_t size = strlen(path) + strlen(suffix) + 1;
-    char *whole = malloc(size);
-    if (!whole) {
-        bat_fail(&files->error, BAT_ERR_MEMORY, "not enough memory to write the heat map");
-        return NULL;
-    }
-    snprintf(whole, size, "%s%s", path, strcmp(path, "-") == 0 ? "" : suffix);
-    struct bat_output *output = NULL;
-    if (bat_output_begin(whole, &output, &files->error) == BAT_OK)
-        files->all[files->count++] = output;
-    free(whole);
-    return output;
-}
-
-static bool write_map(struct heatmap_view *view, struct files *files, const char *path,
-                      const char *suffix)
-{
-    struct bat_output *output = begin_file(files, path, suffix);
-    return output && heatmap_write_map(view, output, &files->error) == BAT_OK;
-}
-
-static bool write_all(struct heatmap_view *view, const struct heatmap_options *options,
-                      struct files *files)
-{
-    const char *path = options->path;
-    if (!write_map(view, files, path, ""))
-        return false;
-    struct bat_output *output = begin_file(files, path, ".csv");
-    if (!output || heatmap_write_shares(view, output, &files->error) != BAT_OK)
-        return false;
-    output = begin_file(files, path, "-section-hotness.csv");
-    if (!output || heatmap_write_sections(view, output, &files->error) != BAT_OK)
-        return false;
-    for (uint32_t i = 1; i < options->size_count; i++) {
-        char suffix[24];
-        snprintf(suffix, sizeof(suffix), "-%" PRIu64, options->sizes[i]);
-        heatmap_join(view->buckets, options->sizes[i] / view->bucket_size);
-        view->bucket_size = options->sizes[i];
-        if (!write_map(view, files, path, suffix))
-            return false;
-    }
-    return true;
-}
-
-static enum tool_exit write_files(struct heatmap_view *view, const struct heatmap_options *options,
-                                  const char *const *inputs, size_t input_count)
-{
-    struct files files = {.count = 0};
-    bool is_written = write_all(view, options, &files);
-    if (is_written &&
-        bat_outputs_check(files.all, files.count, inputs, input_count, &files.error) != BAT_OK)
-        is_written = false;
-    if (is_written && bat_outputs_commit(files.all, files.count, &files.error) == BAT_OK)
-        return TOOL_FINE;
-    tool_report(NULL, &files.error);
-    for (size_t i = 0; !is_written && i < files.count; i++)
-        bat_output_abandon(files.all[i]);
-    return TOOL_BAD;
-}
+/* The outputs begin with these, and the coarser maps follow. */
+enum file_index { FINEST_MAP, SHARES, SECTIONS, LISTS_END };
 
 /* Fill in what was not given. */
 static struct heatmap_options complete(const struct heatmap_options *given)
@@ -187,9 +116,62 @@ static struct heatmap_options complete(const struct heatmap_options *given)
     return options;
 }
 
+/* Begin PATH with a suffix. */
+static enum bat_code begin_file(const char *path, const char *suffix, struct bat_output **output,
+                                struct bat_error *error)
+{
+    size_t size = strlen(path) + strlen(suffix) + 1;
+    char *whole = malloc(size);
+    if (!whole)
+        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory to write the heat map");
+    snprintf(whole, size, "%s%s", path, suffix);
+    enum bat_code code = bat_output_begin(whole, output, error);
+    free(whole);
+    return code;
+}
+
+enum bat_code heatmap_begin(const struct heatmap_options *given, struct bat_output **outputs,
+                            size_t *count, struct bat_error *error)
+{
+    const struct heatmap_options options = complete(given);
+    bool is_standard = strcmp(options.path, "-") == 0;
+    enum bat_code code = BAT_OK;
+    *count = 0;
+    for (uint32_t i = 0; i < (is_standard ? 1 : LISTS_END + options.size_count - 1); i++) {
+        char suffix[24] = "";
+        if (i == SHARES || i == SECTIONS)
+            snprintf(suffix, sizeof(suffix), i == SHARES ? ".csv" : "-section-hotness.csv");
+        else if (i >= LISTS_END)
+            snprintf(suffix, sizeof(suffix), "-%" PRIu64, options.sizes[i - LISTS_END + 1]);
+        code = begin_file(options.path, suffix, &outputs[i], error);
+        if (code != BAT_OK)
+            return code;
+        (*count)++;
+    }
+    return BAT_OK;
+}
+
+/* Write everything, each to its output; standard output, the only one, gets all. */
+static enum bat_code write_all(struct heatmap_view *view, const struct heatmap_options *options,
+                               struct bat_output *const *outputs, size_t count,
+                               struct bat_error *error)
+{
+    enum bat_code code = heatmap_write_map(view, outputs[0], error);
+    if (code == BAT_OK)
+        code = heatmap_write_shares(view, outputs[count > 1 ? SHARES : 0], error);
+    if (code == BAT_OK)
+        code = heatmap_write_sections(view, outputs[count > 1 ? SECTIONS : 0], error);
+    for (uint32_t i = 1; i < options->size_count && code == BAT_OK; i++) {
+        heatmap_join(view->buckets, options->sizes[i] / view->bucket_size);
+        view->bucket_size = options->sizes[i];
+        code = heatmap_write_map(view, outputs[count > 1 ? LISTS_END + i - 1 : 0], error);
+    }
+    return code;
+}
+
 enum tool_exit heatmap_write(const struct heatmap_options *given, const struct bat_profile *profile,
                              const struct bat_elf *elf, struct bat_elf *symbols,
-                             const char *const *inputs, size_t input_count)
+                             struct bat_output *const *outputs, size_t output_count)
 {
     const struct heatmap_options options = complete(given);
     struct heatmap_buckets buckets = {0};
@@ -200,14 +182,17 @@ enum tool_exit heatmap_write(const struct heatmap_options *given, const struct b
                                 .prints_mappings = options.prints_mappings};
     struct heatmap_section *sections = list_sections(elf, &view.section_count);
     view.sections = sections;
+    struct bat_error error;
     enum tool_exit status = TOOL_BAD;
     heatmap_find_hot_text(symbols, &view);
     if (!sections || !count_samples(&options, profile, &buckets))
         tool_message(NULL, "not enough memory for the heat map");
     else if (buckets.count == 0)
         tool_message(NULL, "expected samples of the binary for the heat map, found none");
+    else if (write_all(&view, &options, outputs, output_count, &error) != BAT_OK)
+        tool_report(NULL, &error);
     else
-        status = write_files(&view, &options, inputs, input_count);
+        status = TOOL_FINE;
     free(sections);
     heatmap_free(&buckets);
     return status;

@@ -25,14 +25,24 @@ struct heatmap_options {
  */
 bool heatmap_parse_sizes(const char *text, struct heatmap_options *options);
 
+/* The most outputs of a heat map: a map for each size, and two lists. */
+#define HEATMAP_FILES_MAX (HEATMAP_SIZES_MAX + 2u)
+
 /*
- * Write a map for each given size (PATH, PATH-SIZE), the shares of the first's hottest buckets
- * (PATH.csv) and how hot sections are (PATH-section-hotness.csv); to standard output all after
- * another. elf is the profiled binary, symbols has its symbols; no output may be one of the inputs.
- * Prints errors to standard error.
+ * Begin the outputs, at most HEATMAP_FILES_MAX: a map for each given size (PATH, PATH-SIZE), the
+ * shares of the first's hottest buckets (PATH.csv) and how hot sections are
+ * (PATH-section-hotness.csv); standard output is one for all. The caller commits or abandons them,
+ * *count also if this fails.
+ */
+enum bat_code heatmap_begin(const struct heatmap_options *given, struct bat_output **outputs,
+                            size_t *count, struct bat_error *error);
+
+/*
+ * Write the outputs that heatmap_begin() began. elf is the profiled binary, symbols has its
+ * symbols. Prints errors to standard error.
  */
 enum tool_exit heatmap_write(const struct heatmap_options *given, const struct bat_profile *profile,
                              const struct bat_elf *elf, struct bat_elf *symbols,
-                             const char *const *inputs, size_t input_count);
+                             struct bat_output *const *outputs, size_t output_count);
 
 #endif

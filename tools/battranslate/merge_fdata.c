@@ -2,6 +2,7 @@
 #include "merge_fdata.h"
 
 #include <argp.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <fts.h>
 #include <stdlib.h>
@@ -47,13 +48,20 @@ static int by_name(const FTSENT **left, const FTSENT **right)
 /* Add the file at path, or all files in the folder there. */
 static enum tool_exit add_path(struct request *request, char *path)
 {
+    struct stat file;
+    if (stat(path, &file) == 0 && !S_ISDIR(file.st_mode)) {
+        if (add_file(request, path))
+            return TOOL_FINE;
+        tool_message(NULL, "not enough memory");
+        return TOOL_BAD;
+    }
     char *const paths[] = {path, NULL};
     FTS *walk = fts_open(paths, FTS_LOGICAL | FTS_NOCHDIR, by_name);
     bool fits = walk != NULL;
     bool is_found = false;
     for (FTSENT *entry; fits && (entry = fts_read(walk)) != NULL;) {
         is_found = is_found || entry->fts_info != FTS_NS;
-        if (entry->fts_info == FTS_F || (entry->fts_info == FTS_DEFAULT && entry->fts_level == 0))
+        if (entry->fts_info == FTS_F)
             fits = add_file(request, entry->fts_path);
     }
     if (walk)
@@ -89,12 +97,20 @@ static enum tool_exit list_files(struct request *request)
 /* True for a file that begins like YAML. */
 static bool is_yaml(const char *path)
 {
-    char head[4] = "";
+    static const char expected[] = "---\n";
+    const size_t size = sizeof(expected) - 1;
+    char head[sizeof(expected)] = "";
+    size_t has = 0;
     int file = open(path, O_RDONLY | O_CLOEXEC);
-    bool has_head = file >= 0 && read(file, head, sizeof(head)) == (ssize_t)sizeof(head);
+    while (file >= 0 && has < size) {
+        ssize_t got = read(file, head + has, size - has);
+        if (got == 0 || (got < 0 && errno != EINTR))
+            break;
+        has += got > 0 ? (size_t)got : 0;
+    }
     if (file >= 0)
         close(file);
-    return has_head && memcmp(head, "---\n", sizeof(head)) == 0;
+    return has == size && memcmp(head, expected, size) == 0;
 }
 
 /* --- Merging -------------------------------------------------------------------------------- */

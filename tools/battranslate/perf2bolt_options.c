@@ -8,8 +8,8 @@
 
 enum option_key {
     KEY_HELP = 0x200,
-    KEY_FLAG_WITHOUT_EFFECT,
     KEY_JOBS,
+    KEY_JOBS_SHORT,
     KEY_PID,
     KEY_MAX_SAMPLES,
     KEY_IMPUTE,
@@ -23,7 +23,11 @@ enum option_key {
     KEY_MIN_ADDRESS,
     KEY_MAX_ADDRESS,
     KEY_PRINT_MAPPINGS,
+    /* The last: each flag has a key of its own, so that an error can name it. */
+    KEY_FLAG_WITHOUT_EFFECT,
 };
+
+#define FLAGS_WITHOUT_EFFECT 8
 
 /* --- Values --------------------------------------------------------------------------------- */
 
@@ -101,6 +105,15 @@ void perf2bolt_free(struct translate_request *request)
 
 /* --- Options -------------------------------------------------------------------------------- */
 
+/* The name of the option with this key. */
+static const char *name_of(int key)
+{
+    const struct argp_option *option = perf2bolt_argp.options;
+    while (option->key != key)
+        option++;
+    return option->name;
+}
+
 static error_t parse_density_option(int key, char *argument, struct argp_state *state)
 {
     struct translate_request *request = state->input;
@@ -169,15 +182,17 @@ static error_t parse_heatmap_option(int key, char *argument, struct argp_state *
 static error_t parse_option(int key, char *argument, struct argp_state *state)
 {
     struct translate_request *request = state->input;
+    if (key >= KEY_FLAG_WITHOUT_EFFECT && key < KEY_FLAG_WITHOUT_EFFECT + FLAGS_WITHOUT_EFFECT) {
+        perf2bolt_parse_bool(name_of(key), argument, state);
+        return 0;
+    }
     switch (key) {
     case KEY_HELP:
         argp_state_help(state, state->out_stream, ARGP_HELP_STD_HELP);
         return 0;
-    case KEY_FLAG_WITHOUT_EFFECT:
-        perf2bolt_parse_bool("an option of perf2bolt without effect", argument, state);
-        return 0;
     case KEY_JOBS:
-        parse_number("perfdata-jobs", argument, state);
+    case KEY_JOBS_SHORT:
+        parse_number(name_of(key), argument, state);
         return 0;
     case KEY_PID:
         add_processes(request, argument, state);
@@ -199,9 +214,10 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
 }
 
 /* An option of true or false that changes nothing here: the manual page has a table of these. */
-#define WITHOUT_EFFECT(name)                                                                       \
+#define WITHOUT_EFFECT(number, name)                                                               \
     {                                                                                              \
-        name, KEY_FLAG_WITHOUT_EFFECT, "0|1", OPTION_ARG_OPTIONAL | OPTION_HIDDEN, NULL, 2         \
+        name, KEY_FLAG_WITHOUT_EFFECT + (number), "0|1", OPTION_ARG_OPTIONAL | OPTION_HIDDEN,      \
+            NULL, 2                                                                                \
     }
 
 #define LIKE_HELP(name)                                                                            \
@@ -239,15 +255,15 @@ static const struct argp_option options[] = {
     {"print-mappings", KEY_PRINT_MAPPINGS, "0|1", OPTION_ARG_OPTIONAL,
      "List the sections in the heat map's legend", 5},
     {"perfdata-jobs", KEY_JOBS, "N", OPTION_HIDDEN, NULL, 2},
-    {"pj", KEY_JOBS, "N", OPTION_HIDDEN, NULL, 2},
-    WITHOUT_EFFECT("aggregate-only"),
-    WITHOUT_EFFECT("bolt-info"),
-    WITHOUT_EFFECT("print-all-options"),
-    WITHOUT_EFFECT("print-options"),
-    WITHOUT_EFFECT("profile-use-dfs"),
-    WITHOUT_EFFECT("strict"),
-    WITHOUT_EFFECT("time-aggr"),
-    WITHOUT_EFFECT("time-rewrite"),
+    {"pj", KEY_JOBS_SHORT, "N", OPTION_HIDDEN, NULL, 2},
+    WITHOUT_EFFECT(0, "aggregate-only"),
+    WITHOUT_EFFECT(1, "bolt-info"),
+    WITHOUT_EFFECT(2, "print-all-options"),
+    WITHOUT_EFFECT(3, "print-options"),
+    WITHOUT_EFFECT(4, "profile-use-dfs"),
+    WITHOUT_EFFECT(5, "strict"),
+    WITHOUT_EFFECT(6, "time-aggr"),
+    WITHOUT_EFFECT(7, "time-rewrite"),
     LIKE_HELP("h"),
     LIKE_HELP("help-hidden"),
     LIKE_HELP("help-list"),

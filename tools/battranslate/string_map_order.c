@@ -15,6 +15,7 @@ struct map {
     uint32_t *buckets; /* number of a key + 1; 0: empty */
     uint32_t count;    /* of buckets, a power of two */
     uint64_t probes_left;
+    bool lacks_memory;
 };
 
 /* Put a key into the first free bucket of its sequence. False if too many probes were made. */
@@ -37,8 +38,10 @@ static bool grow(struct map *map, const uint32_t *hashes)
     struct map larger = {.buckets = calloc((size_t)map->count * 2, sizeof(*larger.buckets)),
                          .count = map->count * 2,
                          .probes_left = map->probes_left};
-    if (!larger.buckets)
+    if (!larger.buckets) {
+        map->lacks_memory = true;
         return false;
+    }
     bool fits = true;
     for (uint32_t i = 0; i < map->count && fits; i++)
         if (map->buckets[i] != 0)
@@ -81,6 +84,10 @@ uint32_t *string_map_order(const struct bat_strings *strings, const uint32_t *or
         for (uint32_t i = 0; i < map.count; i++)
             if (map.buckets[i] != 0)
                 result[next++] = map.buckets[i] - 1;
+    }
+    if (map.lacks_memory) {
+        free(result);
+        result = NULL;
     }
     free(map.buckets);
     free(hashes);

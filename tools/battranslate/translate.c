@@ -280,7 +280,13 @@ enum tool_exit work_begin_outputs(struct work *work)
             return fail(work, NULL);
         work->output_count++;
     }
-    return TOOL_FINE;
+    if (!work->arguments->heatmap.path)
+        return TOOL_FINE;
+    enum bat_code code =
+        heatmap_begin(&work->arguments->heatmap, work->outputs + work->output_count,
+                      &work->heatmap_count, &work->error);
+    work->output_count += work->heatmap_count;
+    return code == BAT_OK ? TOOL_FINE : fail(work, NULL);
 }
 
 static enum tool_exit check_outputs(struct work *work)
@@ -498,18 +504,10 @@ static enum tool_exit run_perf_text(struct work *work)
 
 static enum tool_exit write_heatmap(struct work *work)
 {
-    const struct translate_request *arguments = work->arguments;
-    size_t count;
-    const char **inputs = list_inputs(arguments, &count);
-    if (!inputs) {
-        tool_message(NULL, "not enough memory");
-        return TOOL_BAD;
-    }
     struct bat_elf *symbols = work->symbols ? work->symbols : work->binary.elf;
-    enum tool_exit status =
-        heatmap_write(&arguments->heatmap, work->profile, work->binary.elf, symbols, inputs, count);
-    free(inputs);
-    return status;
+    return heatmap_write(&work->arguments->heatmap, work->profile, work->binary.elf, symbols,
+                         work->outputs + work->output_count - work->heatmap_count,
+                         work->heatmap_count);
 }
 
 /* Read the profiles for a heat map alone. */
@@ -599,7 +597,7 @@ void work_close(struct work *work)
 /* Everything between beginning and committing the outputs. */
 static enum tool_exit run(struct work *work)
 {
-    if (work->output_count == 0)
+    if (work->output_count == work->heatmap_count)
         return run_heatmap(work);
     enum tool_exit status = work_open(work);
     if (status == TOOL_FINE)

@@ -25,9 +25,11 @@ struct work {
     struct bat_profile *profile;
     struct bat_preparation *preparation; /* NULL: not worth it */
     struct bat_records *records;
-    struct bat_output *outputs[OUTPUTS_MAX]; /* of -o, then of -w, as far as they are given */
+    /* Of -o, then of -w, then of the heat map, as far as they are given. */
+    struct bat_output *outputs[OUTPUTS_MAX + HEATMAP_FILES_MAX];
     size_t output_count;
-    FILE *report; /* where to print the report; NULL: where no output goes */
+    size_t heatmap_count; /* the last so many are the heat map's */
+    FILE *report;         /* where to print the report; NULL: where no output goes */
     struct bat_error error;
 };
 

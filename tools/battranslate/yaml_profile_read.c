@@ -44,13 +44,14 @@ static void skip_blanks(struct reader *reader)
         reader->at++;
 }
 
-/* Go to the next line, if there is one. */
+/* Go to the next line, or to the end of the last one if it has no newline. */
 static void next_line(struct reader *reader)
 {
     while (reader->at < reader->end && *reader->at != '\n')
         reader->at++;
-    if (reader->at < reader->end)
-        reader->at++;
+    if (reader->at == reader->end)
+        return;
+    reader->at++;
     reader->line++;
     reader->line_start = reader->at;
 }
