@@ -328,10 +328,11 @@ BAT_API enum bat_profile_kind bat_profile_main_kind(const struct bat_profile *pr
 
 /*
  * Write a profile as pre-aggregated text (spec/profiles.md 1): a record a line, in the order of
- * their addresses. Reading the text gives the same traces, samples, returns and events. Loads have
- * no form there and are left out; neither have fdata records, which are an error
- * (BAT_ERR_MISMATCH). The caller begins and commits output (bat_output.h). Time n log n in the
- * distinct records, memory one copy of them.
+ * their addresses. Reading the text gives the same traces, samples, returns and events; the texts
+ * of parts, read into one profile, are written as the same bytes as the whole. Loads have no form
+ * there and are left out; neither have fdata records, which are an error (BAT_ERR_MISMATCH).
+ * BAT_ERR_RANGE if the mispredictions of a branch add up to 2^63 or more. The caller begins and
+ * commits output (bat_output.h). Time n log n in the distinct records, memory one copy of them.
  */
 BAT_API enum bat_code bat_profile_write_preagg(const struct bat_profile *profile,
                                                struct bat_output *output, struct bat_error *error);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "profile.h"
+#include "spec/escape_controls.h"
 #include "support/text_writer.h"
 #include "text_fields.h"
 
@@ -122,6 +123,24 @@ static void write_trace(struct preagg_writer *writer, const uint64_t *trace, cha
 }
 
 /*
+ * Write what is known of a branch without what ran after it. It is a record of its own also with
+ * the count 0: what is written of a sum must not depend on whether a part of it had such a record
+ * for mispredictions alone.
+ */
+static void write_branch_only(struct preagg_writer *writer, const uint64_t *trace, uint64_t count,
+                              uint64_t mispredictions)
+{
+    const uint64_t branch_only[4] = {trace[0], trace[1], BAT_TRACE_BRANCH_ONLY, count};
+    if (trace_type(writer, trace) != 'R') {
+        write_branch(writer, trace, count, mispredictions);
+        return;
+    }
+    write_trace(writer, branch_only, 'R');
+    if (mispredictions != 0)
+        write_branch(writer, trace, 0, mispredictions);
+}
+
+/*
  * Write the traces of one branch, [first, end) of order. Only a B record holds mispredictions, so
  * those of all traces of the branch go into one B record. If there is none, one with count 0 is
  * added for them.
@@ -136,21 +155,21 @@ static enum bat_code write_group(struct preagg_writer *writer, const struct bat_
         trace = bat_counts_item(traces, order[i]);
         if (!is_written(writer, trace))
             continue;
-        if (mispredictions > UINT64_MAX - trace[4])
+        /* Beyond that the text could not be read again. */
+        if (trace[4] > BAT_COUNT_MAX - mispredictions)
             return bat_fail(writer->text.error, BAT_ERR_RANGE,
-                            "expected mispredictions that add up to less than 2^64 for each "
+                            "expected mispredictions that add up to less than 2^63 for each "
                             "branch, found more");
         mispredictions += trace[4];
-        char type = trace_type(writer, trace);
-        if (trace[2] == BAT_TRACE_BRANCH_ONLY && type != 'R')
+        if (trace[2] == BAT_TRACE_BRANCH_ONLY)
             branch_only = trace;
         else
-            write_trace(writer, trace, type);
+            write_trace(writer, trace, trace_type(writer, trace));
     }
     bool has_branch =
         !writer->is_one_of_several || is_in_binary(trace[0]) || is_in_binary(trace[1]);
     if (has_branch && (branch_only || mispredictions != 0))
-        write_branch(writer, trace, branch_only ? branch_only[3] : 0, mispredictions);
+        write_branch_only(writer, trace, branch_only ? branch_only[3] : 0, mispredictions);
     return BAT_OK;
 }
 
@@ -202,16 +221,48 @@ static enum bat_code write_samples(struct preagg_writer *writer)
     return BAT_OK;
 }
 
-static void write_events(struct preagg_writer *writer, const struct bat_strings *events)
+/* The name of an event as it is written, to be freed: escaped, as one word. NULL without memory. */
+static char *event_word(const char *name)
 {
-    for (uint32_t i = 0; i < events->count; i++) {
-        const char *name = bat_strings_get(events, i);
-        if (*name == '\0')
+    size_t size = strlen(name);
+    char *word = malloc(BAT_ESCAPED_BYTE * size + 1);
+    if (!word)
+        return NULL;
+    *bat_put_escaped(word, name, size) = '\0';
+    for (char *at = word; (at = strchr(at, ' '));)
+        *at = '_';
+    return word;
+}
+
+static int compare_words(const void *left, const void *right)
+{
+    return strcmp(*(char *const *)left, *(char *const *)right);
+}
+
+/* Events come in the order of their names, each once: not in the order of the profile's parts. */
+static enum bat_code write_events(struct preagg_writer *writer, const struct bat_strings *events)
+{
+    char **words = calloc((size_t)events->count + 1, sizeof(char *));
+    bool is_complete = words != NULL;
+    for (uint32_t i = 0; is_complete && i < events->count; i++) {
+        words[i] = event_word(bat_strings_get(events, i));
+        is_complete = words[i] != NULL;
+    }
+    if (is_complete)
+        qsort(words, events->count, sizeof(char *), compare_words);
+    for (uint32_t i = 0; is_complete && i < events->count; i++) {
+        if (*words[i] == '\0' || (i != 0 && strcmp(words[i], words[i - 1]) == 0))
             continue;
         bat_text_string(&writer->text, "E ");
-        bat_text_word(&writer->text, name);
+        bat_text_string(&writer->text, words[i]);
         bat_text_string(&writer->text, "\n");
     }
+    for (uint32_t i = 0; words && i < events->count; i++)
+        free(words[i]);
+    free(words);
+    return is_complete ? BAT_OK
+                       : bat_fail(writer->text.error, BAT_ERR_MEMORY,
+                                  "not enough memory to write the profile");
 }
 
 static enum bat_code check_profile(const struct bat_profile *profile, struct bat_error *error)
@@ -233,8 +284,9 @@ enum bat_code bat_profile_write_preagg(const struct bat_profile *profile, struct
     code = bat_text_begin(&writer.text, output, error);
     if (code != BAT_OK)
         return code;
-    write_events(&writer, &profile->events);
-    code = write_traces(&writer);
+    code = write_events(&writer, &profile->events);
+    if (code == BAT_OK)
+        code = write_traces(&writer);
     if (code == BAT_OK)
         code = write_samples(&writer);
     return bat_text_finish(&writer.text, code);
@@ -295,7 +347,7 @@ enum bat_code bat_profiles_write_preagg(const struct bat_profile *const *profile
     if (code == BAT_OK)
         code = bat_text_begin(&writer.text, output, error);
     if (code == BAT_OK) {
-        write_events(&writer, &events);
+        code = write_events(&writer, &events);
         for (size_t i = 0; i < count && code == BAT_OK; i++) {
             set_profile(&writer, profiles[i], error);
             code = write_traces(&writer);

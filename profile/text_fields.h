@@ -70,6 +70,27 @@ static inline bool bat_read_hex(const uint8_t **at, uint64_t *value)
     return is_number;
 }
 
+/*
+ * Read the 32 hexadecimal digits of a D record and move *at behind them. False, with *at at the
+ * fault, for more or fewer digits.
+ */
+static inline bool bat_read_digest(const uint8_t **at, uint64_t digest[2])
+{
+    const uint8_t *now = *at;
+    digest[0] = 0;
+    digest[1] = 0;
+    for (unsigned i = 0; i < 32; i++, now++) {
+        uint8_t digit = bat_hex_value(*now);
+        if (digit > 15)
+            return false;
+        digest[i / 16] = digest[i / 16] << 4 | digit;
+    }
+    if (!bat_ends_field(*now))
+        return false;
+    *at = now;
+    return true;
+}
+
 /* The value 1 in each of eight bytes. */
 #define BAT_EACH_BYTE UINT64_C(0x0101010101010101)
 

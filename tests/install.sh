@@ -54,6 +54,7 @@ libcap2-bin             /sbin/setcap
 dwz                     dwz
 dpkg-dev                dpkg-shlibdeps
 file                    file
+xxhash                  xxhsum
 strace                  strace
 util-linux              unshare
 zsh                     zsh

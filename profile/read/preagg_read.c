@@ -268,6 +268,16 @@ static enum bat_code read_event(struct bat_profile *profile, struct preagg_line 
     return code == BAT_OK ? BAT_OK : bat_lines_fail_add(line->lines, code);
 }
 
+/* D: a part of which the text was added up. Only bat_part_digests() wants to know which. */
+static enum bat_code read_part(struct preagg_line *line)
+{
+    uint64_t digest[2];
+    skip_blanks(line);
+    if (!bat_read_digest(&line->at, digest))
+        return fail(line, line->at, "a digest of 32 hexadecimal digits");
+    return read_line_end(line);
+}
+
 static inline enum bat_code read_record(struct bat_profile *profile, struct preagg_line *line)
 {
     skip_blanks(line);
@@ -294,8 +304,10 @@ static inline enum bat_code read_record(struct bat_profile *profile, struct prea
         return read_sample(profile, line);
     case 'E':
         return read_event(profile, line);
+    case 'D':
+        return read_part(line);
     default:
-        return fail(line, line->at - 1, "a record type (T, R, B, F, f, r, S or E)");
+        return fail(line, line->at - 1, "a record type (T, R, B, F, f, r, S, E or D)");
     }
 }
 

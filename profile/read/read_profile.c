@@ -42,7 +42,7 @@ static bool names_events(const uint8_t *start)
 /* True at the type of a pre-aggregated record. */
 static bool begins_record(const uint8_t *at)
 {
-    return *at != '\0' && strchr("TRBFfrSE", *at) && bat_ends_field(at[1]);
+    return *at != '\0' && strchr("TRBFfrSED", *at) && bat_ends_field(at[1]);
 }
 
 /* The first line of perf script's header, all of whose lines are comments. */
@@ -96,9 +96,10 @@ static reader_fn *choose_reader(const uint8_t *text, size_t size, uint64_t line,
         return bat_preagg_read;
     if ((*at >= '0' && *at <= '9') || *at == 'b' || *at == 'n')
         return bat_fdata_read;
-    bat_lines_fail(&lines, start, at,
-                   "a pre-aggregated profile (a line that starts with T, R, B, F, f, r, S or E), "
-                   "fdata, perf.data or the output of perf script");
+    bat_lines_fail(
+        &lines, start, at,
+        "a pre-aggregated profile (a line that starts with T, R, B, F, f, r, S, E or D), "
+        "fdata, perf.data or the output of perf script");
     return NULL;
 }
 

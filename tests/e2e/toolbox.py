@@ -18,7 +18,7 @@ def run(tool, *arguments, **options):
     options.setdefault("text", True)
     done = subprocess.run([BIN / tool, *map(str, arguments)], stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, check=False, timeout=600, **options)
-    if done.returncode not in (0, 1, 2):
+    if done.returncode not in (0, 1, 2, 3):
         raise AssertionError(f"exit status {done.returncode} from {tool} "
                              f"{' '.join(map(str, arguments))}\n{done.stderr}")
     return done

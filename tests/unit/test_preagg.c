@@ -292,12 +292,12 @@ static const struct {
     const char *message;
 } faults[] = {
     /* Types. */
-    {"Q 1 2 3 4\n", 0, 1, "expected a record type (T, R, B, F, f, r, S or E), found \"Q\""},
+    {"Q 1 2 3 4\n", 0, 1, "expected a record type (T, R, B, F, f, r, S, E or D), found \"Q\""},
     {"S 1 1\n\nt 1 2 3 4\n", 2, 1,
-     "expected a record type (T, R, B, F, f, r, S or E), found \"t\""},
-    {"  TT 1 2 3 4\n", 0, 3, "expected a record type (T, R, B, F, f, r, S or E), found \"TT\""},
+     "expected a record type (T, R, B, F, f, r, S, E or D), found \"t\""},
+    {"  TT 1 2 3 4\n", 0, 3, "expected a record type (T, R, B, F, f, r, S, E or D), found \"TT\""},
     {"1 main 0 1 main 5 0 1\n", 0, 1,
-     "expected a record type (T, R, B, F, f, r, S or E), found \"1\""},
+     "expected a record type (T, R, B, F, f, r, S, E or D), found \"1\""},
     /* Fields too few, too many. */
     {"T\n", 0, 2, "expected a hexadecimal address, found the end of the line"},
     {"T 1 2\n", 0, 6, "expected a hexadecimal address, found the end of the line"},
@@ -367,9 +367,9 @@ static void test_zero_bytes(void **state)
 {
     (void)state;
     assert_lines_fail(bat_preagg_read, TEXT_WITH_ZERO("\0S 1 1\n"), 0, 1,
-                      "expected a record type (T, R, B, F, f, r, S or E), found \"\\x00S\"");
+                      "expected a record type (T, R, B, F, f, r, S, E or D), found \"\\x00S\"");
     assert_lines_fail(bat_preagg_read, TEXT_WITH_ZERO("S\0 1 1\n"), 0, 1,
-                      "expected a record type (T, R, B, F, f, r, S or E), found \"S\\x00\"");
+                      "expected a record type (T, R, B, F, f, r, S, E or D), found \"S\\x00\"");
     assert_lines_fail(bat_preagg_read, TEXT_WITH_ZERO("S 1\0 1\n"), 0, 3,
                       "expected a hexadecimal address, found \"1\\x00\"");
     assert_lines_fail(bat_preagg_read, TEXT_WITH_ZERO("S a\0b:1 1\n"), 0, 3,

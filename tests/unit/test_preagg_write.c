@@ -57,7 +57,7 @@ static void test_every_type_in_order(void **state)
     read_text(profile, bat_preagg_read,
               "r 25 35 9\nE b:u\nf 24 34 8\nF 23 33 7\nS 17 1\nS 16 10\nB 12 22 6 2\n"
               "R 11 21 31 5\nT 10 20 30 4\nT 10 20 2f 1\nT 0 20 30 1\nE a\nT -1 1 2 3\n");
-    assert_written(profile, "E b:u\nE a\n"
+    assert_written(profile, "E a\nE b:u\n"
                             "T 0 20 30 1\n"
                             "T 10 20 2f 1\n"
                             "T 10 20 30 4\n"
@@ -212,7 +212,7 @@ static void test_what_has_no_form(void **state)
 
     /* The sum of two counters that are fine by themselves. */
     profile = new_profile();
-    add(&profile->traces, 0x10, 0x20, 0x30, 1, UINT64_MAX);
+    add(&profile->traces, 0x10, 0x20, 0x30, 1, BAT_COUNT_MAX);
     add(&profile->traces, 0x10, 0x20, 0x31, 1, 1);
     path = write_file("old", 3);
     output = begin_output(path);
@@ -228,6 +228,23 @@ static void test_what_has_no_form(void **state)
     bat_profile_free(profile);
 }
 
+/* The largest sums that are written can be read. */
+static void test_largest(void **state)
+{
+    (void)state;
+    struct bat_profile *profile = new_profile();
+    add(&profile->traces, 0x10, 0x20, 0x30, BAT_COUNT_MAX - 1, BAT_COUNT_MAX - 1);
+    add(&profile->traces, 0x10, 0x20, 0x31, 1, 1);
+    static const char expected[] = "T 10 20 30 9223372036854775806\nT 10 20 31 1\n"
+                                   "B 10 20 0 9223372036854775807\n";
+    assert_written(profile, expected);
+    struct bat_profile *again = new_profile();
+    read_text(again, bat_preagg_read, expected);
+    assert_written(again, expected);
+    bat_profile_free(again);
+    bat_profile_free(profile);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -238,6 +255,7 @@ int main(void)
         cmocka_unit_test(test_read_back),
         cmocka_unit_test(test_event_names),
         cmocka_unit_test(test_what_has_no_form),
+        cmocka_unit_test(test_largest),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

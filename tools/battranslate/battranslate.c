@@ -34,6 +34,8 @@ enum option_key {
     KEY_OUTPUT_FOLDER,
     KEY_ORIGINALS,
     KEY_ALL,
+    KEY_KEEP_GOING,
+    KEY_ONCE,
 };
 
 /*
@@ -207,6 +209,12 @@ static error_t check_several(const struct translate_request *arguments, struct a
 
 static error_t check_arguments(const struct translate_request *arguments, struct argp_state *state)
 {
+    if (arguments->once && (arguments->process_count != 0 || arguments->samples_max != 0))
+        argp_error(state, "expected --once with whole recordings, found %s",
+                   arguments->process_count != 0 ? "--pid" : "--max-samples");
+    if ((arguments->once || arguments->keep_going) && arguments->format == FORMAT_PERFSCRIPT)
+        argp_error(state, "expected --once and --keep-going with profiles that are added up, found "
+                          "--format=perfscript");
     if (several_is(arguments))
         return check_several(arguments, state);
     if (arguments->also_yaml)
@@ -248,6 +256,12 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         return 0;
     case KEY_ALL:
         arguments->all = true;
+        return 0;
+    case KEY_KEEP_GOING:
+        arguments->keep_going = true;
+        return 0;
+    case KEY_ONCE:
+        arguments->once = true;
         return 0;
     case KEY_SAMPLES:
         arguments->basic_samples = perf2bolt_parse_bool("basic-events", argument, state);
@@ -302,6 +316,12 @@ static const struct argp_option options[] = {
      "symbols. autofdo is LLVM's sample profile for clang -fprofile-sample-use. profgen is the "
      "profile that llvm-profgen --unsymbolized-profile reads. perfscript is the text that perf "
      "prints of one perf.data",
+     1},
+    {"keep-going", KEY_KEEP_GOING, NULL, 0,
+     "Leave out profiles that cannot be read, name them in the report, and exit with 3", 1},
+    {"once", KEY_ONCE, NULL, 0,
+     "Count each part of a sum once: leave out profiles whose parts others have, and write a "
+     "digest of each part with --format=preagg",
      1},
     {"profile-format", KEY_FORMAT, "FORMAT", 0, "The same, as perf2bolt calls it", 1},
     {"pa", KEY_PREAGGREGATED, "0|1", OPTION_ARG_OPTIONAL,
@@ -387,7 +407,9 @@ static const char documentation[] =
     "Translate a profile sampled on BINARY, which llvm-bolt wrote with --enable-bat, into a "
     "profile of the binary that llvm-bolt read, for its -data option."
     "\vOptions may be spelled with one dash, as perf2bolt's: battranslate BINARY -p x.preagg -pa "
-    "-o x.fdata -w x.yaml\n\nExit status: 0 fine, 1 bad input, 2 wrong usage. Output files are "
+    "-o x.fdata -w x.yaml\n\nExit status: 0 fine, 1 bad input, 2 wrong usage, 3 with --keep-going "
+    "if a profile was "
+    "left out. Output files are "
     "written completely or not at all.";
 
 /*

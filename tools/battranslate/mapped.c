@@ -86,6 +86,9 @@ enum tool_exit mapped_find(struct mapped *mapped, const struct translate_request
             return TOOL_BAD;
         }
         if (bat_mapped_files(request->profiles[i], add_file, mapped, &error) != BAT_OK) {
+            /* What is wrong with it is said when it is read. */
+            if (request->keep_going && error.code != BAT_ERR_MEMORY)
+                continue;
             tool_report(request->profiles[i], &error);
             return TOOL_BAD;
         }

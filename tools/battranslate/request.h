@@ -49,7 +49,9 @@ struct translate_request {
     const char *itrace;
     bool drop_memory;
     bool keep_unknown_data;
-    bool parity; /* records as perf2bolt makes them */
+    bool keep_going; /* a profile that cannot be read is left out */
+    bool once;       /* a profile whose parts were counted is left out */
+    bool parity;     /* records as perf2bolt makes them */
     enum translate_format format;
     bool basic_samples;
     bool ignore_build_id;

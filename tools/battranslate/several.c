@@ -25,6 +25,7 @@ struct several {
     struct originals *originals;
     struct bat_output *output; /* for all; NULL if each has its own */
     struct bat_profiles_counters counters;
+    struct parts parts;
     struct bat_error error;
 };
 
@@ -205,6 +206,21 @@ static enum tool_exit open_target(struct target *target)
 
 /* --- Reading -------------------------------------------------------------------------------- */
 
+/* What a file is read into. */
+struct reading {
+    struct bat_profile **profiles;
+    size_t count;
+    struct bat_read_options options;
+    struct bat_profiles_counters *counters;
+};
+
+static enum bat_code read_profile(void *context, const char *path, struct bat_error *error)
+{
+    const struct reading *reading = context;
+    return bat_profiles_read(reading->profiles, reading->count, path, &reading->options,
+                             reading->counters, error);
+}
+
 static enum tool_exit read_profiles(struct several *several)
 {
     const struct translate_request *request = several->request;
@@ -218,15 +234,14 @@ static enum tool_exit read_profiles(struct several *several)
     }
     struct progress progress;
     progress_begin(&progress, request->profiles, request->profile_count, request->quiet);
-    const struct bat_read_options options = work_read_options(request, &progress);
-    for (size_t i = 0; i < request->profile_count && status == TOOL_FINE; i++) {
-        progress_file(&progress, request->profiles[i]);
-        if (bat_profiles_read(profiles, targets->count, request->profiles[i], &options,
-                              &several->counters, &several->error) == BAT_OK)
-            continue;
-        progress_end(&progress);
-        status = fail(several, request->profiles[i]);
-    }
+    struct reading reading = {.profiles = profiles,
+                              .count = targets->count,
+                              .options = work_read_options(request, &progress),
+                              .counters = &several->counters};
+    if (status == TOOL_FINE)
+        status = parts_read(&several->parts, request, &progress, read_profile, &reading);
+    for (size_t i = 0; i < targets->count; i++)
+        targets->items[i].work.parts = &several->parts;
     progress_end(&progress);
     free(profiles);
     return status;
@@ -287,8 +302,10 @@ static enum tool_exit write_preagg(struct several *several)
         return no_memory();
     for (size_t i = 0; i < targets->count; i++)
         profiles[i] = targets->items[i].work.profile;
-    enum bat_code code =
-        bat_profiles_write_preagg(profiles, targets->count, several->output, &several->error);
+    enum bat_code code = parts_write_digests(&several->parts, several->output, &several->error);
+    if (code == BAT_OK)
+        code =
+            bat_profiles_write_preagg(profiles, targets->count, several->output, &several->error);
     free(profiles);
     return code == BAT_OK ? TOOL_FINE
                           : fail(several, code == BAT_ERR_IO ? NULL : several->request->output);
@@ -305,6 +322,8 @@ static void print_text(struct output *out, const struct several *several)
 {
     print_figure(out, "samples", several->counters.samples);
     print_figure(out, "  in none of the binaries", several->counters.none);
+    if (parts_are_reported(several->request))
+        parts_print_text(&several->parts, out);
     for (size_t i = 0; i < several->targets.count; i++) {
         const struct target *target = &several->targets.items[i];
         if (target->is_idle)
@@ -323,8 +342,11 @@ static void print_text(struct output *out, const struct several *several)
 
 static void print_json(struct output *out, const struct several *several)
 {
-    output_format(out, "{\"samples\":%" PRIu64 ",\"none\":%" PRIu64 ",\"binaries\":[",
-                  several->counters.samples, several->counters.none);
+    output_format(out, "{\"samples\":%" PRIu64 ",\"none\":%" PRIu64, several->counters.samples,
+                  several->counters.none);
+    if (parts_are_reported(several->request))
+        parts_print_json(&several->parts, out);
+    output_text(out, ",\"binaries\":[");
     bool is_first = true;
     for (size_t i = 0; i < several->targets.count; i++) {
         const struct target *target = &several->targets.items[i];
@@ -413,14 +435,18 @@ enum tool_exit several_run(const struct translate_request *request)
     enum tool_exit status = targets_make(&several.targets, request);
     if (status == TOOL_FINE)
         status = translate_targets(&several);
+    if (status == TOOL_FINE)
+        status = parts_status(&several.parts);
     bat_output_abandon(several.output);
-    if (status != TOOL_FINE)
+    bool is_done = status == TOOL_FINE || status == TOOL_PARTIAL;
+    if (!is_done)
         for (size_t i = 0; i < several.targets.count; i++)
             work_close(&several.targets.items[i].work);
-    if (status != TOOL_FINE)
+    if (!is_done)
         targets_remove_folder(&several.targets);
     targets_free(&several.targets);
     originals_free(several.originals);
+    parts_free(&several.parts);
     free(several.counters.inside);
     return status;
 }

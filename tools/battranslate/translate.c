@@ -148,7 +148,19 @@ struct bat_read_options work_read_options(const struct translate_request *argume
                                      .progress_context = progress};
 }
 
-static enum tool_exit read_profiles(struct work *work)
+/* What a profile is read with. */
+struct reading {
+    struct bat_profile *profile;
+    struct bat_read_options options;
+};
+
+static enum bat_code read_profile(void *context, const char *path, struct bat_error *error)
+{
+    const struct reading *reading = context;
+    return bat_profile_read(reading->profile, path, &reading->options, error);
+}
+
+static enum tool_exit read_profiles(struct work *work, struct parts *parts)
 {
     const struct translate_request *arguments = work->arguments;
     enum tool_exit status = work_make_profile(work, true);
@@ -156,16 +168,11 @@ static enum tool_exit read_profiles(struct work *work)
         return status;
     struct progress progress;
     progress_begin(&progress, arguments->profiles, arguments->profile_count, arguments->quiet);
-    const struct bat_read_options read_options = work_read_options(arguments, &progress);
-    for (size_t i = 0; i < arguments->profile_count && status == TOOL_FINE; i++) {
-        progress_file(&progress, arguments->profiles[i]);
-        if (bat_profile_read(work->profile, arguments->profiles[i], &read_options, &work->error) !=
-            BAT_OK) {
-            progress_end(&progress);
-            status = fail(work, arguments->profiles[i]);
-        }
-    }
+    struct reading reading = {.profile = work->profile,
+                              .options = work_read_options(arguments, &progress)};
+    status = parts_read(parts, arguments, &progress, read_profile, &reading);
     progress_end(&progress);
+    work->parts = parts;
     return status;
 }
 
@@ -371,10 +378,12 @@ static enum tool_exit write_and_judge(struct work *work, struct report_judgement
 static enum tool_exit finish_preagg(struct work *work)
 {
     const struct translate_request *arguments = work->arguments;
-    enum tool_exit status = report_check_samples(arguments->binary, work->profile);
+    /* With --once the text says which parts it has, even if these have no samples. */
+    enum tool_exit status = report_check_samples(arguments->binary, work->profile, arguments->once);
     if (status != TOOL_FINE)
         return status;
-    if (bat_profile_write_preagg(work->profile, work->outputs[0], &work->error) != BAT_OK)
+    if (parts_write_digests(work->parts, work->outputs[0], &work->error) != BAT_OK ||
+        bat_profile_write_preagg(work->profile, work->outputs[0], &work->error) != BAT_OK)
         return fail_output(work);
     if (!arguments->quiet)
         report_print(report_file(work), arguments->json_report, work->profile, NULL, NULL);
@@ -417,7 +426,8 @@ static enum tool_exit finish_preagg_original(struct work *work)
     struct bat_to_input_counters counters;
     enum tool_exit status = move_profile(work, &input, &counters);
     if (status == TOOL_FINE &&
-        bat_profile_write_preagg(input, work->outputs[0], &work->error) != BAT_OK)
+        (parts_write_digests(work->parts, work->outputs[0], &work->error) != BAT_OK ||
+         bat_profile_write_preagg(input, work->outputs[0], &work->error) != BAT_OK))
         status = fail_output(work);
     bat_profile_free(input);
     if (status == TOOL_FINE && !arguments->quiet)
@@ -511,13 +521,13 @@ static enum tool_exit write_heatmap(struct work *work)
 }
 
 /* Read the profiles for a heat map alone. */
-static enum tool_exit run_heatmap(struct work *work)
+static enum tool_exit run_heatmap(struct work *work, struct parts *parts)
 {
     enum tool_exit status = open_binary(work);
     if (status == TOOL_FINE)
         status = open_symbols(work);
     if (status == TOOL_FINE)
-        status = read_profiles(work);
+        status = read_profiles(work, parts);
     if (status == TOOL_FINE && work->arguments->impute_runs &&
         bat_profile_impute_runs(work->profile, &work->error) != BAT_OK)
         return fail(work, NULL);
@@ -595,29 +605,78 @@ void work_close(struct work *work)
 }
 
 /* Everything between beginning and committing the outputs. */
-static enum tool_exit run(struct work *work)
+static enum tool_exit run(struct work *work, struct parts *parts)
 {
     if (work->output_count == work->heatmap_count)
-        return run_heatmap(work);
+        return run_heatmap(work, parts);
     enum tool_exit status = work_open(work);
     if (status == TOOL_FINE)
-        status = read_profiles(work);
+        status = read_profiles(work, parts);
     return status == TOOL_FINE ? work_finish(work) : status;
+}
+
+/* Print the report of the work, and of the profiles that were left out: for JSON as one object. */
+static enum tool_exit print_with_parts(const struct work *work, const char *report, size_t size)
+{
+    struct output *out = output_begin(fileno(report_file(work)));
+    if (!out)
+        return TOOL_BAD;
+    bool as_json = work->arguments->json_report;
+    /* Without the newline and the brace that end the object. */
+    if (as_json && size > 2)
+        size -= 2;
+    output_bytes(out, report, size);
+    if (as_json) {
+        parts_print_json(work->parts, out);
+        output_text(out, "}\n");
+    } else {
+        parts_print_text(work->parts, out);
+    }
+    return output_end(out, TOOL_FINE);
+}
+
+/* run(), with the report in memory first. */
+static enum tool_exit run_with_parts(struct work *work, struct parts *parts)
+{
+    char *report = NULL;
+    size_t size = 0;
+    FILE *file = open_memstream(&report, &size);
+    if (!file) {
+        tool_message(NULL, "not enough memory");
+        return TOOL_BAD;
+    }
+    work->report = file;
+    enum tool_exit status = run(work, parts);
+    work->report = NULL;
+    if (fclose(file) != 0 && status == TOOL_FINE) {
+        tool_message(NULL, "not enough memory");
+        status = TOOL_BAD;
+    }
+    if (status == TOOL_FINE && size != 0)
+        status = print_with_parts(work, report, size);
+    free(report);
+    return status;
 }
 
 enum tool_exit translate_run(const struct translate_request *request)
 {
     struct work work = {.arguments = request};
+    struct parts parts = {0};
     /* Outputs come first, so that one that cannot be written costs no time. */
     enum tool_exit status = work_begin_outputs(&work);
     if (status == TOOL_FINE)
         status = check_outputs(&work);
     if (status == TOOL_FINE)
-        status = request->format == FORMAT_PERFSCRIPT ? run_perf_text(&work) : run(&work);
+        status = request->format == FORMAT_PERFSCRIPT ? run_perf_text(&work)
+                 : parts_are_reported(request)        ? run_with_parts(&work, &parts)
+                                                      : run(&work, &parts);
     if (status == TOOL_FINE && request->heatmap.path)
         status = write_heatmap(&work);
     if (status == TOOL_FINE)
         status = commit_outputs(&work);
+    if (status == TOOL_FINE)
+        status = parts_status(&parts);
     work_close(&work);
+    parts_free(&parts);
     return status;
 }

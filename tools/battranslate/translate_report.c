@@ -89,11 +89,12 @@ enum tool_exit report_check(const char *path, const struct bat_elf *elf,
     return TOOL_FINE;
 }
 
-enum tool_exit report_check_samples(const char *path, const struct bat_profile *profile)
+enum tool_exit report_check_samples(const char *path, const struct bat_profile *profile,
+                                    bool may_be_empty)
 {
     uint64_t memory_samples = bat_profile_memory_samples(profile);
     struct bat_profile_counters read = bat_profile_counters(profile);
-    if (bat_profile_distinct(profile) == 0 && read.fdata_records == 0) {
+    if (bat_profile_distinct(profile) == 0 && read.fdata_records == 0 && !may_be_empty) {
         tool_message(path, "expected a profile with records, found none in it");
         return TOOL_BAD;
     }
@@ -109,7 +110,7 @@ enum tool_exit report_check_moved(const char *path, const struct bat_elf *elf,
                                   const struct bat_profile *profile,
                                   const struct bat_to_input_counters *counters, bool may_be_empty)
 {
-    if (report_check_samples(path, profile) != TOOL_FINE)
+    if (report_check_samples(path, profile, false) != TOOL_FINE)
         return TOOL_BAD;
     if (counters->samples != 0 && counters->moved == 0) {
         if (may_be_empty)

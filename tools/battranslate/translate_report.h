@@ -23,9 +23,10 @@ enum tool_exit report_check(const char *path, const struct bat_elf *elf,
 
 /*
  * Check a profile that is written untranslated: TOOL_BAD, with a message, if there is nothing to
- * write. Warns of samples that the output's format cannot have.
+ * write, unless it may be empty. Warns of samples that the output's format cannot have.
  */
-enum tool_exit report_check_samples(const char *path, const struct bat_profile *profile);
+enum tool_exit report_check_samples(const char *path, const struct bat_profile *profile,
+                                    bool may_be_empty);
 
 /*
  * Check a profile that was moved to the input binary of elf. No sample in the binary is a warning

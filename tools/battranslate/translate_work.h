@@ -8,6 +8,7 @@
 #include "bat_binary.h"
 #include "bat_original.h"
 #include "bat_profile.h"
+#include "parts.h"
 #include "progress.h"
 #include "request.h"
 #include "tools/common/tool.h"
@@ -28,8 +29,9 @@ struct work {
     /* Of -o, then of -w, then of the heat map, as far as they are given. */
     struct bat_output *outputs[OUTPUTS_MAX + HEATMAP_FILES_MAX];
     size_t output_count;
-    size_t heatmap_count; /* the last so many are the heat map's */
-    FILE *report;         /* where to print the report; NULL: where no output goes */
+    size_t heatmap_count;      /* the last so many are the heat map's */
+    const struct parts *parts; /* what was read; NULL before */
+    FILE *report;              /* where to print the report; NULL: where no output goes */
     struct bat_error error;
 };
 

@@ -8,8 +8,9 @@
 
 enum tool_exit {
     TOOL_FINE = 0,
-    TOOL_BAD = 1,   /* bad input, or a check failed */
-    TOOL_USAGE = 2, /* wrong usage */
+    TOOL_BAD = 1,     /* bad input, or a check failed */
+    TOOL_USAGE = 2,   /* wrong usage */
+    TOOL_PARTIAL = 3, /* done, but for bad input that was left out, as the user has allowed */
 };
 
 /*
