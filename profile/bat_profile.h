@@ -574,6 +574,32 @@ struct bat_judgement {
 BAT_API enum bat_code bat_records_judge(struct bat_records *records, bool is_yaml,
                                         struct bat_judgement *judgement, struct bat_error *error);
 
+/* Why llvm-bolt refuses the profile of a function. Later versions may add reasons at the end. */
+enum bat_stale_reason {
+    BAT_STALE_EDGE,    /* a branch or fall-through that the function's code does not have */
+    BAT_STALE_EXIT,    /* a branch or call from a place where the code has none */
+    BAT_STALE_NO_HASH, /* YAML has no hash of the function */
+    BAT_STALE_BLOCKS,  /* the note has other blocks than the function's code */
+};
+
+/* A function whose profile llvm-bolt will refuse. */
+struct bat_stale_function {
+    const char *name; /* belongs to the records */
+    uint64_t samples; /* as bat_judgement counts them */
+    enum bat_stale_reason reason;
+    uint64_t record; /* the first that does not fit, for bat_records_get(); UINT64_MAX: no single
+                        one is the reason */
+    bool is_by_note; /* judged without the input's code */
+};
+
+/*
+ * Number i, counted from 0, of the stale functions of records that were judged
+ * (bat_records_judge()), by ascending address. False behind the last, and if they were not judged.
+ * Constant time.
+ */
+BAT_API bool bat_records_stale(const struct bat_records *records, bool is_yaml, uint64_t i,
+                               struct bat_stale_function *stale);
+
 /* --- Written -------------------------------------------------------------------------------- */
 
 /*
@@ -587,6 +613,25 @@ BAT_API enum bat_code bat_records_judge(struct bat_records *records, bool is_yam
 BAT_API enum bat_code bat_records_density(const struct bat_records *records,
                                           const struct bat_profile *profile, uint32_t cutoff,
                                           double *density, struct bat_error *error);
+
+/* How dense the profile of one function is. Later versions may add members at the end. */
+struct bat_function_density {
+    const char *name;  /* belongs to the records */
+    uint64_t branches; /* counts of its records */
+    double density;
+};
+
+/* Receives a function's density, valid during the call, with context. Returns false to stop. */
+typedef bool bat_function_density_fn(const struct bat_function_density *density, void *context);
+
+/*
+ * The same for each of the functions from which bat_records_density() computes its number, the
+ * densest first. Fails as it does, and with BAT_ERR_MEMORY if found() returns false.
+ */
+BAT_API enum bat_code bat_records_densities(const struct bat_records *records,
+                                            const struct bat_profile *profile,
+                                            bat_function_density_fn *found, void *context,
+                                            struct bat_error *error);
 
 /*
  * Write records as fdata, like perf2bolt's -o, or as YAML, like its -w (spec/profiles.md 3 and 4).

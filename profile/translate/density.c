@@ -15,6 +15,7 @@ struct sampled {
     uint64_t size;     /* bytes of code; 0: it does not count */
     bool is_split;     /* has a fragment */
     double density;
+    uint32_t function;
 };
 
 /* The function that a fragment is of; other functions are their own. */
@@ -183,19 +184,26 @@ static int densest_first(const void *left, const void *right)
     return (a->branches > b->branches) - (a->branches < b->branches);
 }
 
-/* The density of the last function that is needed for this share of all branches. */
-static double density_of(struct sampled *sampled, uint32_t count, uint32_t cutoff)
+/* Compute the densities of the functions that count, and put these first. Returns their number. */
+static uint32_t sort_by_density(struct sampled *sampled, uint32_t count)
 {
     uint32_t kept = 0;
-    uint64_t total = 0;
     for (uint32_t i = 0; i < count; i++) {
         if (sampled[i].size == 0 || sampled[i].branches == 0)
             continue;
         sampled[i].density = (double)sampled[i].bytes / (double)sampled[i].size;
-        total += sampled[i].branches;
         sampled[kept++] = sampled[i];
     }
     qsort(sampled, kept, sizeof(*sampled), densest_first);
+    return kept;
+}
+
+/* The density of the last function that is needed for this share of all branches. */
+static double density_of(const struct sampled *sampled, uint32_t kept, uint32_t cutoff)
+{
+    uint64_t total = 0;
+    for (uint32_t i = 0; i < kept; i++)
+        total += sampled[i].branches;
     /* In single precision, as LLVM does it. */
     const float enough = (float)total * (float)cutoff / 1000000;
     uint64_t sum = 0;
@@ -207,22 +215,57 @@ static double density_of(struct sampled *sampled, uint32_t count, uint32_t cutof
     return density;
 }
 
+/* All functions that count, the densest first. The caller frees *sampled, also after a failure. */
+static enum bat_code sample_functions(const struct bat_records *records,
+                                      const struct bat_profile *profile, struct sampled **sampled,
+                                      uint32_t *count, struct bat_error *error)
+{
+    *sampled = calloc((size_t)records->function_count + 1, sizeof(**sampled));
+    if (!*sampled)
+        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for the density");
+    for (uint32_t i = 0; i < records->function_count; i++)
+        (*sampled)[i].function = i;
+    count_bytes(records, profile, *sampled);
+    count_branches(records, *sampled);
+    add_sizes(records, *sampled);
+    enum bat_code code = add_compiler_fragments(records, *sampled, error);
+    if (code == BAT_OK)
+        code = drop_unread(records, *sampled, error);
+    if (code == BAT_OK)
+        *count = sort_by_density(*sampled, records->function_count);
+    return code;
+}
+
 enum bat_code bat_records_density(const struct bat_records *records,
                                   const struct bat_profile *profile, uint32_t cutoff,
                                   double *density, struct bat_error *error)
 {
-    struct sampled *sampled = calloc((size_t)records->function_count + 1, sizeof(*sampled));
+    struct sampled *sampled;
+    uint32_t count;
     *density = 0;
-    if (!sampled)
-        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for the density");
-    count_bytes(records, profile, sampled);
-    count_branches(records, sampled);
-    add_sizes(records, sampled);
-    enum bat_code code = add_compiler_fragments(records, sampled, error);
+    enum bat_code code = sample_functions(records, profile, &sampled, &count, error);
     if (code == BAT_OK)
-        code = drop_unread(records, sampled, error);
-    if (code == BAT_OK)
-        *density = density_of(sampled, records->function_count, cutoff);
+        *density = density_of(sampled, count, cutoff);
+    free(sampled);
+    return code;
+}
+
+enum bat_code bat_records_densities(const struct bat_records *records,
+                                    const struct bat_profile *profile,
+                                    bat_function_density_fn *found, void *context,
+                                    struct bat_error *error)
+{
+    struct sampled *sampled;
+    uint32_t count = 0;
+    enum bat_code code = sample_functions(records, profile, &sampled, &count, error);
+    for (uint32_t i = 0; i < count && code == BAT_OK; i++) {
+        const struct bat_function_density density = {.name =
+                                                         records->symbols[sampled[i].function].name,
+                                                     .branches = sampled[i].branches,
+                                                     .density = sampled[i].density};
+        if (!found(&density, context))
+            code = bat_fail(error, BAT_ERR_MEMORY, "not enough memory for the densities");
+    }
     free(sampled);
     return code;
 }

@@ -16,6 +16,9 @@
 struct part {
     struct bat_judgement fdata;
     struct bat_judgement yaml;
+    struct judged_function *stale;
+    uint32_t stale_count;
+    uint32_t stale_capacity;
     struct judge_scratch scratch;
     enum bat_code code;
     struct bat_error error;
@@ -166,10 +169,24 @@ static void count_verdict(struct bat_judgement *judgement, const struct verdict 
     judgement->stale_samples += verdict->samples;
 }
 
-static void count_verdicts(struct part *part, const struct verdicts *verdicts, bool is_by_note)
+static enum bat_code count_verdicts(struct part *part, uint32_t function,
+                                    const struct verdicts *verdicts, bool is_by_note)
 {
     count_verdict(&part->fdata, &verdicts->fdata, is_by_note);
     count_verdict(&part->yaml, &verdicts->yaml, is_by_note);
+    if (!verdicts->fdata.is_stale && !verdicts->yaml.is_stale)
+        return BAT_OK;
+    if (part->stale_count == part->stale_capacity) {
+        uint32_t capacity = 2 * part->stale_capacity + 16;
+        struct judged_function *grown = reallocarray(part->stale, capacity, sizeof(*grown));
+        if (!grown)
+            return fail_memory(&part->error);
+        part->stale = grown;
+        part->stale_capacity = capacity;
+    }
+    part->stale[part->stale_count++] =
+        (struct judged_function){function, is_by_note, verdicts->fdata, verdicts->yaml};
+    return BAT_OK;
 }
 
 static enum bat_code judge_with_note(const struct judged_records *judged, struct part *part)
@@ -184,7 +201,7 @@ static enum bat_code judge_with_note(const struct judged_records *judged, struct
         code = judge_by_note(judged, flow, &part->scratch, &verdicts, &part->error);
     bat_output_flow_free(own);
     if (code == BAT_OK && !verdicts.is_given_up)
-        count_verdicts(part, &verdicts, true);
+        code = count_verdicts(part, judged->function, &verdicts, true);
     return code;
 }
 
@@ -202,7 +219,7 @@ static enum bat_code judge_function(struct judging *judging, const struct judged
     if (!code && graph->is_simple)
         code = judge_by_code(judged, graph, &verdicts, &part->error);
     if (!code && graph->is_simple)
-        count_verdicts(part, &verdicts, false);
+        code = count_verdicts(part, judged->function, &verdicts, false);
     return code;
 }
 
@@ -231,6 +248,38 @@ static void add_judgement(struct bat_judgement *sum, const struct bat_judgement 
     sum->functions_by_note += part->functions_by_note;
 }
 
+static int by_function(const void *left_pointer, const void *right_pointer)
+{
+    const struct judged_function *left = left_pointer;
+    const struct judged_function *right = right_pointer;
+    return (left->function > right->function) - (left->function < right->function);
+}
+
+/* Put the stale functions of all threads into one list. */
+static enum bat_code collect_stale(struct judging *judging, unsigned threads)
+{
+    struct bat_records *records = judging->records;
+    size_t count = 0;
+    for (unsigned i = 0; i < threads; i++)
+        count += judging->parts[i].stale_count;
+    records->stale = malloc((count + 1) * sizeof(*records->stale));
+    for (unsigned i = 0; i < 2; i++)
+        records->stale_as[i] = malloc((count + 1) * sizeof(*records->stale_as[i]));
+    if (!records->stale || !records->stale_as[0] || !records->stale_as[1])
+        return fail_memory(judging->error);
+    for (unsigned i = 0; i < threads; i++)
+        for (uint32_t j = 0; j < judging->parts[i].stale_count; j++)
+            records->stale[records->stale_count++] = judging->parts[i].stale[j];
+    qsort(records->stale, count, sizeof(*records->stale), by_function);
+    for (uint32_t i = 0; i < records->stale_count; i++) {
+        if (records->stale[i].fdata.is_stale)
+            records->stale_as[0][records->stale_as_count[0]++] = i;
+        if (records->stale[i].yaml.is_stale)
+            records->stale_as[1][records->stale_as_count[1]++] = i;
+    }
+    return BAT_OK;
+}
+
 /* Judge the listed functions by several threads. */
 static enum bat_code judge_all(struct judging *judging)
 {
@@ -251,6 +300,10 @@ static enum bat_code judge_all(struct judging *judging)
                 *judging->error = part->error;
         }
     }
+    if (code == BAT_OK)
+        code = collect_stale(judging, threads);
+    for (unsigned i = 0; i < threads; i++)
+        free(judging->parts[i].stale);
     return code;
 }
 
@@ -295,4 +348,20 @@ enum bat_code bat_records_judge(struct bat_records *records, bool is_yaml,
     }
     *judgement = is_yaml ? records->as_yaml : records->as_fdata;
     return BAT_OK;
+}
+
+bool bat_records_stale(const struct bat_records *records, bool is_yaml, uint64_t i,
+                       struct bat_stale_function *stale)
+{
+    if (i >= records->stale_as_count[is_yaml])
+        return false;
+    const struct judged_function *judged = &records->stale[records->stale_as[is_yaml][i]];
+    const struct verdict *verdict = is_yaml ? &judged->yaml : &judged->fdata;
+    *stale = (struct bat_stale_function){.name = records->symbols[judged->function].name,
+                                         .samples = verdict->samples,
+                                         .reason = verdict->reason,
+                                         .record = verdict->record == BAT_NONE ? UINT64_MAX
+                                                                               : verdict->record,
+                                         .is_by_note = judged->is_by_note};
+    return true;
 }

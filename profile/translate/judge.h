@@ -20,8 +20,10 @@ struct judged_records {
 
 /* What becomes of the records in a profile of one form. */
 struct verdict {
-    bool is_stale;    /* a record does not fit the code */
-    uint64_t samples; /* as llvm-bolt counts them */
+    bool is_stale;                /* a record does not fit the code */
+    enum bat_stale_reason reason; /* if it is stale: what was found first */
+    uint32_t record;              /* index in records->branches, or BAT_NONE */
+    uint64_t samples;             /* as llvm-bolt counts them */
 };
 
 /* The verdicts for both forms. */
@@ -34,6 +36,25 @@ struct verdicts {
 /* Judge by the graph of the function's code in the input binary. */
 enum bat_code judge_by_code(const struct judged_records *judged, const struct bat_code_graph *graph,
                             struct verdicts *verdicts, struct bat_error *error);
+
+/* A function that is stale in one of both forms. */
+struct judged_function {
+    uint32_t function;
+    bool is_by_note;
+    struct verdict fdata;
+    struct verdict yaml;
+};
+
+/* The function is stale for a record, or, with BAT_NONE, as a whole. The first reason stays. */
+static inline void judged_refuse(struct verdict *verdict, enum bat_stale_reason reason,
+                                 uint32_t record)
+{
+    if (verdict->is_stale)
+        return;
+    verdict->is_stale = true;
+    verdict->reason = reason;
+    verdict->record = record;
+}
 
 /* Memory that is used for one function after the other; all zero at first. */
 struct judge_scratch {

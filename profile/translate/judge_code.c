@@ -21,10 +21,11 @@ static void judge_fdata(const struct judged_records *judged, const struct bat_co
         if (!judged_is_branch(item))
             continue;
         verdict->samples += item[4];
-        bool is_taken = item[0] == item[2]
-                            ? bat_code_graph_takes_branch(graph, item[1], item[3], is_bolted)
-                            : bat_code_graph_takes_exit(graph, item[1], is_bolted);
-        verdict->is_stale |= !is_taken;
+        bool is_inside = item[0] == item[2];
+        bool is_taken = is_inside ? bat_code_graph_takes_branch(graph, item[1], item[3], is_bolted)
+                                  : bat_code_graph_takes_exit(graph, item[1], is_bolted);
+        if (!is_taken)
+            judged_refuse(verdict, is_inside ? BAT_STALE_EDGE : BAT_STALE_EXIT, i);
     }
 }
 
@@ -62,7 +63,7 @@ static enum bat_code judge_yaml(const struct judged_records *judged,
                                 struct bat_error *error)
 {
     if (judged->records->tables[judged->function] == BAT_NONE) {
-        verdict->is_stale = true; /* YAML has no hash of it */
+        judged_refuse(verdict, BAT_STALE_NO_HASH, BAT_NONE);
         return BAT_OK;
     }
     uint32_t count;
@@ -70,15 +71,17 @@ static enum bat_code judge_yaml(const struct judged_records *judged,
     if (!blocks)
         return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for blocks");
     bool is_fit = fits(judged, graph, blocks, count);
+    if (!is_fit)
+        judged_refuse(verdict, BAT_STALE_BLOCKS, BAT_NONE);
     for (uint32_t i = judged->first; i < judged->end; i++) {
         const uint64_t *item = record(judged, i);
         enum bat_yaml_place place = judged_yaml_place(judged->records, i);
         if (place == BAT_YAML_NOWHERE || bat_block_at(blocks, count, item[1]) == BAT_NONE)
             continue;
         verdict->samples += place == BAT_YAML_SUCCESSOR ? item[4] : 0;
-        verdict->is_stale |= !is_fit || !takes_yaml(judged, graph, blocks, count, i);
+        if (is_fit && !takes_yaml(judged, graph, blocks, count, i))
+            judged_refuse(verdict, place == BAT_YAML_CALL ? BAT_STALE_EXIT : BAT_STALE_EDGE, i);
     }
-    verdict->is_stale |= !is_fit;
     free(blocks);
     return BAT_OK;
 }

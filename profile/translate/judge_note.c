@@ -317,11 +317,14 @@ static void judge_record(struct note_judging *judging, uint32_t record, struct v
         ends.to = bat_block_at(flow->blocks, flow->block_count, item[3]);
     if (place != BAT_YAML_NOWHERE) {
         verdicts->yaml.samples += place == BAT_YAML_SUCCESSOR ? item[4] : 0;
-        verdicts->yaml.is_stale |= !takes_yaml(judging, item, &ends, place);
+        if (!takes_yaml(judging, item, &ends, place))
+            judged_refuse(&verdicts->yaml, place == BAT_YAML_CALL ? BAT_STALE_EXIT : BAT_STALE_EDGE,
+                          record);
     }
     if (judged_is_branch(item)) {
         verdicts->fdata.samples += item[4];
-        verdicts->fdata.is_stale |= item[0] == item[2] && !takes_branch(judging, item, &ends);
+        if (item[0] == item[2] && !takes_branch(judging, item, &ends))
+            judged_refuse(&verdicts->fdata, BAT_STALE_EDGE, record);
     }
 }
 

@@ -21,6 +21,9 @@ void bat_records_free(struct bat_records *records)
     }
     bat_map_free(records->own_map);
     free(records->renamed);
+    free(records->stale);
+    free(records->stale_as[0]);
+    free(records->stale_as[1]);
     free(records->tables);
     free(records->block_counts);
     bat_strings_free(&records->extra_names);

@@ -31,6 +31,8 @@ enum bat_yaml_place {
     BAT_YAML_CALL,      /* in calls: a call or jump to a function */
 };
 
+struct judged_function;
+
 /*
  * An end is a word of bat_fdata_word(): a kind and a name. Names below function_count are indices
  * of the binary's functions. The others, less function_count, are indices in extra_names: data, and
@@ -76,6 +78,10 @@ struct bat_records {
     bool is_judged;
     struct bat_judgement as_fdata;
     struct bat_judgement as_yaml;
+    struct judged_function *stale; /* functions that are stale in one of both, by their indices */
+    uint32_t stale_count;
+    uint32_t *stale_as[2]; /* indices in stale of those that are so as fdata, and as YAML */
+    uint32_t stale_as_count[2];
 };
 
 /* The name of an end, as a C string: without escapes for functions, escaped for extra names. */

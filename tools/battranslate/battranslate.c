@@ -36,6 +36,11 @@ enum option_key {
     KEY_ALL,
     KEY_KEEP_GOING,
     KEY_ONCE,
+    KEY_CHECK,
+    KEY_CHECK_LIMIT,
+    KEY_CHECK_STRICT,
+    KEY_CHECK_SUPPRESS,
+    KEY_LIST_CHECKS,
 };
 
 /*
@@ -200,6 +205,8 @@ static error_t check_several(const struct translate_request *arguments, struct a
     if (arguments->format == FORMAT_PERFSCRIPT || arguments->heatmap.path)
         argp_error(state, "expected %s with one BINARY, found several binaries",
                    arguments->heatmap.path ? "--heatmap" : "--format=perfscript and -o");
+    if (arguments->check.is_wanted)
+        argp_error(state, "expected --check with one BINARY, found several binaries");
     if (arguments->output && arguments->originals)
         argp_error(state, "expected --output-dir with --originals, found -o");
     if (!arguments->output && !arguments->output_folder && arguments->all)
@@ -225,8 +232,11 @@ static error_t check_arguments(const struct translate_request *arguments, struct
         argp_error(state, "expected a profile (-p FILE), found none");
     if (arguments->format == FORMAT_PERFSCRIPT && arguments->heatmap.path)
         argp_error(state, "expected --format=perfscript or --heatmap, found both");
-    if (!arguments->output && !arguments->yaml && !arguments->heatmap.path)
-        argp_error(state, "expected an output file (-o FILE or -w FILE), found none");
+    if (!arguments->output && !arguments->yaml && !arguments->heatmap.path &&
+        !arguments->check.is_wanted)
+        argp_error(state, "expected an output file (-o FILE or -w FILE) or --check, found none");
+    if (arguments->check.is_wanted && arguments->format > FORMAT_YAML)
+        argp_error(state, "expected --check with --format=fdata or yaml, found another format");
     if (arguments->output && arguments->yaml && strcmp(arguments->output, arguments->yaml) == 0)
         argp_error(state, "expected two different files for -o and -w, found \"%s\" twice",
                    arguments->output);
@@ -238,6 +248,30 @@ static error_t check_arguments(const struct translate_request *arguments, struct
         (arguments->profile_count > 1 || strcmp(arguments->profiles[0], "-") == 0))
         argp_error(state, "expected one file of perf.data for --format=perfscript, found %s",
                    arguments->profile_count > 1 ? "several profiles" : "standard input");
+    return 0;
+}
+
+static error_t parse_check_option(int key, char *argument, struct argp_state *state)
+{
+    struct translate_request *arguments = state->input;
+    const char *expected;
+    switch (key) {
+    case KEY_CHECK_LIMIT:
+        if (!check_parse_limit(&arguments->check, argument, &expected))
+            argp_error(state, "--check-limit: expected %s, found \"%s\"", expected, argument);
+        break;
+    case KEY_CHECK_STRICT:
+        arguments->check.is_strict = true;
+        break;
+    case KEY_CHECK_SUPPRESS:
+        arguments->check.suppressions_path = argument;
+        break;
+    case KEY_CHECK:
+        break;
+    default:
+        return parse_perf_option(key, argument, state);
+    }
+    arguments->check.is_wanted = true;
     return 0;
 }
 
@@ -288,8 +322,11 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         return 0;
     case ARGP_KEY_END:
         return check_arguments(arguments, state);
+    case KEY_LIST_CHECKS:
+        check_print_list();
+        exit((int)tool_end(TOOL_FINE));
     default:
-        return parse_perf_option(key, argument, state);
+        return parse_check_option(key, argument, state);
     }
 }
 
@@ -367,6 +404,18 @@ static const struct argp_option options[] = {
      4},
     {"threads", KEY_THREADS, "N", 0,
      "Read large profiles with N threads (default: one for each processor)", 4},
+    {"check", KEY_CHECK, NULL, 0,
+     "Judge whether the profile is fit to be used; an unfit one is not written, and the exit "
+     "status "
+     "is 1",
+     6},
+    {"check-limit", KEY_CHECK_LIMIT, "ID=VALUE", 0,
+     "--check with another limit for the check ID. May be given many times", 6},
+    {"check-strict", KEY_CHECK_STRICT, NULL, 0, "--check: a profile with warnings is unfit, too",
+     6},
+    {"check-suppress", KEY_CHECK_SUPPRESS, "FILE", 0,
+     "--check without the findings that FILE names, with reasons", 6},
+    {"list-checks", KEY_LIST_CHECKS, NULL, 0, "Print all checks with their limits and exit", 6},
     {"report", KEY_REPORT, "text|json", 0, "How to report at the end (default: text)", 4},
     {NULL, 'q', NULL, 0, "Print no report", 4},
     {0},
@@ -449,8 +498,10 @@ int main(int argc, char **argv)
         children,
         NULL,
         NULL};
-    struct translate_request arguments = {
-        .parity = is_perf2bolt, .density_cutoff = 990000, .density_threshold = 60};
+    struct translate_request arguments = {.parity = is_perf2bolt,
+                                          .density_cutoff = 990000,
+                                          .density_threshold = 60,
+                                          .check = check_options_new()};
     char **split = split_arguments(&argc, argv);
     if (!split) {
         tool_message(NULL, "not enough memory");

@@ -7,6 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "check_list.h"
 #include "heatmap.h"
 
 /* The format of -o. */
@@ -60,6 +61,7 @@ struct translate_request {
     bool show_density;
     uint32_t density_cutoff;  /* millionths of the samples */
     double density_threshold; /* a lower density asks for more samples */
+    struct check_options check;
     bool quiet;
     bool json_report;
 };

@@ -148,16 +148,39 @@ struct bat_read_options work_read_options(const struct translate_request *argume
                                      .progress_context = progress};
 }
 
+/* A number that grows with each record that is read. */
+static uint64_t count_records(const struct bat_profile *profile)
+{
+    struct bat_profile_counters read = bat_profile_counters(profile);
+    return read.trace_records + read.sample_records + read.fdata_records + read.perf_samples -
+           read.perf_foreign_samples;
+}
+
 /* What a profile is read with. */
 struct reading {
-    struct bat_profile *profile;
+    struct work *work;
     struct bat_read_options options;
 };
 
+/* With --check, perf.data without branch stacks is read as basic samples: the check says so. */
 static enum bat_code read_profile(void *context, const char *path, struct bat_error *error)
 {
     const struct reading *reading = context;
-    return bat_profile_read(reading->profile, path, &reading->options, error);
+    struct work *work = reading->work;
+    bool has_check = work->arguments->check.is_wanted;
+    uint64_t before = count_records(work->profile);
+    enum bat_code code = bat_profile_read(work->profile, path, &reading->options, error);
+    if (code == BAT_ERR_MISMATCH && has_check && !reading->options.basic_samples) {
+        struct bat_read_options again = reading->options;
+        struct bat_error other;
+        again.basic_samples = true;
+        if (bat_profile_read(work->profile, path, &again, &other) == BAT_OK)
+            code = BAT_OK;
+    }
+    if (code != BAT_OK && has_check)
+        check_note_unreadable(&work->check, error);
+    work->profiles_with_records += count_records(work->profile) > before;
+    return code;
 }
 
 static enum tool_exit read_profiles(struct work *work, struct parts *parts)
@@ -168,8 +191,7 @@ static enum tool_exit read_profiles(struct work *work, struct parts *parts)
         return status;
     struct progress progress;
     progress_begin(&progress, arguments->profiles, arguments->profile_count, arguments->quiet);
-    struct reading reading = {.profile = work->profile,
-                              .options = work_read_options(arguments, &progress)};
+    struct reading reading = {.work = work, .options = work_read_options(arguments, &progress)};
     status = parts_read(parts, arguments, &progress, read_profile, &reading);
     progress_end(&progress);
     work->parts = parts;
@@ -187,7 +209,8 @@ static struct bat_translate_options translate_options(const struct work *work)
                                           .keep_all_records = arguments->parity,
                                           .keep_unknown_data = arguments->keep_unknown_data,
                                           .yaml_extern = arguments->yaml_extern,
-                                          .will_be_judged = !arguments->quiet};
+                                          .will_be_judged =
+                                              !arguments->quiet || arguments->check.is_wanted};
 }
 
 static enum tool_exit translate(struct work *work)
@@ -262,8 +285,9 @@ static enum tool_exit write_outputs(struct work *work)
 /* All files that are read, and their number. The caller frees the array. */
 static const char **list_inputs(const struct translate_request *arguments, size_t *count)
 {
-    const char *const single[] = {arguments->binary, arguments->symbols, arguments->note,
-                                  arguments->debug_file, arguments->original};
+    const char *const single[] = {arguments->binary,   arguments->symbols,
+                                  arguments->note,     arguments->debug_file,
+                                  arguments->original, arguments->check.suppressions_path};
     const size_t singles = sizeof(single) / sizeof(single[0]);
     const char **inputs = malloc((arguments->profile_count + singles) * sizeof(*inputs));
     *count = 0;
@@ -338,8 +362,9 @@ static enum tool_exit fail_output(struct work *work)
 static enum tool_exit judge_outputs(const struct work *work, struct report_judgements *judgements)
 {
     const struct translate_request *arguments = work->arguments;
-    bool as_fdata = arguments->output && arguments->format == FORMAT_FDATA;
-    bool as_yaml = arguments->yaml || (arguments->output && arguments->format == FORMAT_YAML);
+    bool has_output = arguments->output || arguments->check.is_wanted;
+    bool as_fdata = has_output && arguments->format == FORMAT_FDATA;
+    bool as_yaml = arguments->yaml || (has_output && arguments->format == FORMAT_YAML);
     const char *path = arguments->original ? arguments->original : arguments->binary;
     return report_judge(path, work->records, as_fdata, as_yaml, judgements);
 }
@@ -361,7 +386,7 @@ static void *run_judging(void *context)
 /* Write all outputs, and fill *judgements for the report, if there will be one. */
 static enum tool_exit write_and_judge(struct work *work, struct report_judgements *judgements)
 {
-    if (work->arguments->quiet)
+    if (work->arguments->quiet && !work->arguments->check.is_wanted)
         return write_outputs(work);
     struct judging judging = {.work = work, .judgements = judgements};
     pthread_t thread;
@@ -372,6 +397,74 @@ static enum tool_exit write_and_judge(struct work *work, struct report_judgement
     else if (status == TOOL_FINE)
         run_judging(&judging);
     return status == TOOL_FINE ? judging.status : status;
+}
+
+/* --- Whether the profile is fit --------------------------------------------------------------- */
+
+/* Check the translated profile, if that is wanted. moved is what the records were made of. */
+static enum tool_exit check_fitness(struct work *work, const struct bat_profile *moved,
+                                    const struct bat_to_input_counters *to_input,
+                                    const struct report_judgements *judgements)
+{
+    const struct translate_request *arguments = work->arguments;
+    if (!arguments->check.is_wanted)
+        return TOOL_FINE;
+    struct bat_records *all_records = NULL;
+    struct bat_translate_options options = translate_options(work);
+    options.keep_all_records = true;
+    options.will_be_judged = false;
+    if (!to_input && !arguments->parity && bat_records_have_note(work->records) &&
+        bat_profile_translate(work->profile, &work->binary, &options, &all_records, &work->error) !=
+            BAT_OK)
+        return fail(work, arguments->binary);
+    const struct check_subject subject = {.profile = work->profile,
+                                          .moved = moved,
+                                          .binary = &work->binary,
+                                          .symbols = work->symbols,
+                                          .records = work->records,
+                                          .all_records = all_records,
+                                          .to_input = to_input,
+                                          .judgement = judgements->has_fdata ? &judgements->fdata
+                                                                             : &judgements->yaml,
+                                          .is_yaml = !judgements->has_fdata,
+                                          .wants_samples = arguments->basic_samples,
+                                          .profiles = work->profiles_with_records,
+                                          .density_cutoff = arguments->density_cutoff,
+                                          .density_threshold = arguments->density_threshold};
+    enum tool_exit status = check_judge(&work->check, &subject);
+    bat_records_free(all_records);
+    return status;
+}
+
+static enum report_form report_form(const struct work *work)
+{
+    const struct translate_request *arguments = work->arguments;
+    if (!arguments->json_report)
+        return REPORT_TEXT;
+    return arguments->check.is_wanted ? REPORT_JSON_OPEN : REPORT_JSON;
+}
+
+/* Print the checks behind the report. TOOL_BAD for an unfit profile: its outputs are not written.
+ */
+static enum tool_exit finish_check(struct work *work)
+{
+    const struct translate_request *arguments = work->arguments;
+    enum tool_exit status = TOOL_FINE;
+    if (!arguments->check.is_wanted)
+        return TOOL_FINE;
+    FILE *file = report_file(work);
+    if (!arguments->quiet && arguments->json_report) {
+        fputs(work->records ? "," : "{", file);
+        status = check_print_json(&work->check, file);
+        fputs("}\n", file);
+    } else if (!arguments->quiet) {
+        status = check_print(&work->check, file);
+    }
+    if (work->check.is_fit || status != TOOL_FINE)
+        return status;
+    if (work->output_count != 0)
+        tool_message(arguments->binary, "the profile is unfit: no output is written");
+    return TOOL_BAD;
 }
 
 /* Write the samples untranslated. */
@@ -386,7 +479,8 @@ static enum tool_exit finish_preagg(struct work *work)
         bat_profile_write_preagg(work->profile, work->outputs[0], &work->error) != BAT_OK)
         return fail_output(work);
     if (!arguments->quiet)
-        report_print(report_file(work), arguments->json_report, work->profile, NULL, NULL);
+        report_print(report_file(work), arguments->json_report ? REPORT_JSON : REPORT_TEXT,
+                     work->profile, NULL, NULL);
     return TOOL_FINE;
 }
 
@@ -488,14 +582,16 @@ static enum tool_exit finish_records_original(struct work *work)
         bat_profile_translate_moved(input, work->profile, work->original, &options, &work->records,
                                     &work->error) != BAT_OK)
         status = fail(work, arguments->original);
-    bat_profile_free(input);
     struct report_judgements judgements;
     if (status == TOOL_FINE)
         status = write_and_judge(work, &judgements);
+    if (status == TOOL_FINE)
+        status = check_fitness(work, input, &counters, &judgements);
+    bat_profile_free(input);
     if (status == TOOL_FINE && !arguments->quiet)
-        report_print_moved(report_file(work), arguments->json_report, work->profile, work->original,
+        report_print_moved(report_file(work), report_form(work), work->profile, work->original,
                            &counters, work->records, &judgements);
-    return status;
+    return status == TOOL_FINE ? finish_check(work) : status;
 }
 
 /* Write what perf prints of the only profile. */
@@ -552,12 +648,14 @@ static enum tool_exit finish_records(struct work *work)
     struct report_judgements judgements;
     if (status == TOOL_FINE)
         status = write_and_judge(work, &judgements);
+    if (status == TOOL_FINE)
+        status = check_fitness(work, work->profile, NULL, &judgements);
     if (status == TOOL_FINE && !work->arguments->quiet)
-        report_print(report_file(work), work->arguments->json_report, work->profile, work->records,
+        report_print(report_file(work), report_form(work), work->profile, work->records,
                      &judgements);
     if (status == TOOL_FINE && work->arguments->show_density && !work->arguments->json_report)
         status = print_density(work);
-    return status;
+    return status == TOOL_FINE ? finish_check(work) : status;
 }
 
 /* --- The steps ------------------------------------------------------------------------------ */
@@ -601,18 +699,24 @@ void work_close(struct work *work)
     bat_elf_close(work->original_symbols);
     bat_elf_close(work->symbols);
     bat_binary_close(&work->binary);
+    check_free(&work->check);
     *work = (struct work){0};
 }
 
 /* Everything between beginning and committing the outputs. */
 static enum tool_exit run(struct work *work, struct parts *parts)
 {
-    if (work->output_count == work->heatmap_count)
+    bool has_check = work->arguments->check.is_wanted;
+    if (work->output_count == work->heatmap_count && !has_check)
         return run_heatmap(work, parts);
     enum tool_exit status = work_open(work);
     if (status == TOOL_FINE)
         status = read_profiles(work, parts);
-    return status == TOOL_FINE ? work_finish(work) : status;
+    if (status == TOOL_FINE)
+        return work_finish(work);
+    if (!has_check || !check_fail_reading(&work->check))
+        return status;
+    return finish_check(work);
 }
 
 /* Print the report of the work, and of the profiles that were left out: for JSON as one object. */
@@ -652,8 +756,10 @@ static enum tool_exit run_with_parts(struct work *work, struct parts *parts)
         tool_message(NULL, "not enough memory");
         status = TOOL_BAD;
     }
-    if (status == TOOL_FINE && size != 0)
-        status = print_with_parts(work, report, size);
+    if ((status == TOOL_FINE || work->arguments->check.is_wanted) && size != 0) {
+        enum tool_exit printed = print_with_parts(work, report, size);
+        status = status == TOOL_FINE ? printed : status;
+    }
     free(report);
     return status;
 }
@@ -662,8 +768,10 @@ enum tool_exit translate_run(const struct translate_request *request)
 {
     struct work work = {.arguments = request};
     struct parts parts = {0};
-    /* Outputs come first, so that one that cannot be written costs no time. */
-    enum tool_exit status = work_begin_outputs(&work);
+    /* Suppressions and outputs come first, so that one that cannot be written costs no time. */
+    enum tool_exit status = check_begin(&work.check, &request->check, request->binary);
+    if (status == TOOL_FINE)
+        status = work_begin_outputs(&work);
     if (status == TOOL_FINE)
         status = check_outputs(&work);
     if (status == TOOL_FINE)

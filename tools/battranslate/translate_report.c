@@ -284,12 +284,14 @@ static size_t gather_judgements(const struct report_judgements *judgements, stru
     return count;
 }
 
-static void print_figures(FILE *file, bool as_json, const struct figure *figures, size_t count)
+static void print_figures(FILE *file, enum report_form form, const struct figure *figures,
+                          size_t count)
 {
-    if (as_json) {
+    if (form != REPORT_TEXT) {
         for (size_t i = 0; i < count; i++)
             fprintf(file, "%s\"%s\":%" PRIu64, i ? "," : "{", figures[i].key, figures[i].value);
-        fputs("}\n", file);
+        if (form == REPORT_JSON)
+            fputs("}\n", file);
         return;
     }
     for (size_t i = 0; i < count; i++) {
@@ -328,14 +330,14 @@ static size_t gather_moved(const struct bat_original *original,
     return FIGURES_MOVED;
 }
 
-void report_print(FILE *file, bool as_json, const struct bat_profile *profile,
+void report_print(FILE *file, enum report_form form, const struct bat_profile *profile,
                   const struct bat_records *records, const struct report_judgements *judgements)
 {
     struct figure figures[FIGURES_MAX + FIGURES_JUDGED];
     size_t count = gather(profile, records, figures);
     if (judgements)
         count += gather_judgements(judgements, figures + count);
-    print_figures(file, as_json, figures, count);
+    print_figures(file, form, figures, count);
 }
 
 void report_density(FILE *file, uint32_t cutoff, double density, double threshold)
@@ -345,7 +347,7 @@ void report_density(FILE *file, uint32_t cutoff, double density, double threshol
         fprintf(file, "times the samples would be enough    %14.1f\n", threshold / density);
 }
 
-void report_print_moved(FILE *file, bool as_json, const struct bat_profile *profile,
+void report_print_moved(FILE *file, enum report_form form, const struct bat_profile *profile,
                         const struct bat_original *original,
                         const struct bat_to_input_counters *counters,
                         const struct bat_records *records,
@@ -365,7 +367,7 @@ void report_print_moved(FILE *file, bool as_json, const struct bat_profile *prof
     count += sizeof(translated) / sizeof(translated[0]);
     count += gather_memory(&done, figures + count);
     count += gather_judgements(judgements, figures + count);
-    print_figures(file, as_json, figures, count);
+    print_figures(file, form, figures, count);
 }
 
 void report_moved(FILE *file, bool as_json, const struct bat_original *original,
@@ -373,5 +375,5 @@ void report_moved(FILE *file, bool as_json, const struct bat_original *original,
 {
     struct figure figures[FIGURES_MOVED];
     size_t count = gather_moved(original, counters, figures);
-    print_figures(file, as_json, figures, count);
+    print_figures(file, as_json ? REPORT_JSON : REPORT_TEXT, figures, count);
 }

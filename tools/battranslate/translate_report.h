@@ -55,11 +55,17 @@ enum tool_exit report_judge(const char *path, struct bat_records *records, bool 
 void report_moved(FILE *file, bool as_json, const struct bat_original *original,
                   const struct bat_to_input_counters *counters);
 
+enum report_form {
+    REPORT_TEXT,      /* for people */
+    REPORT_JSON,      /* one JSON object */
+    REPORT_JSON_OPEN, /* the same without its end: members follow */
+};
+
 /*
- * Print the report at the end: for people, or as one JSON object. records and judgements are NULL
+ * Print the report at the end. records and judgements are NULL
  * if nothing was translated.
  */
-void report_print(FILE *file, bool as_json, const struct bat_profile *profile,
+void report_print(FILE *file, enum report_form form, const struct bat_profile *profile,
                   const struct bat_records *records, const struct report_judgements *judgements);
 
 /*
@@ -69,7 +75,7 @@ void report_print(FILE *file, bool as_json, const struct bat_profile *profile,
 void report_density(FILE *file, uint32_t cutoff, double density, double threshold);
 
 /* Print the report of a profile that was moved to the input binary and translated there. */
-void report_print_moved(FILE *file, bool as_json, const struct bat_profile *profile,
+void report_print_moved(FILE *file, enum report_form form, const struct bat_profile *profile,
                         const struct bat_original *original,
                         const struct bat_to_input_counters *counters,
                         const struct bat_records *records,

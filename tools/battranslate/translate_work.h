@@ -8,6 +8,7 @@
 #include "bat_binary.h"
 #include "bat_original.h"
 #include "bat_profile.h"
+#include "check.h"
 #include "parts.h"
 #include "progress.h"
 #include "request.h"
@@ -31,7 +32,9 @@ struct work {
     size_t output_count;
     size_t heatmap_count;      /* the last so many are the heat map's */
     const struct parts *parts; /* what was read; NULL before */
-    FILE *report;              /* where to print the report; NULL: where no output goes */
+    struct check check;        /* --check, if it is wanted */
+    uint64_t profiles_with_records;
+    FILE *report; /* where to print the report; NULL: where no output goes */
     struct bat_error error;
 };
 

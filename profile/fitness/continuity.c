@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Whether the runs of a function can be reached from its entries by what was sampled
+ * (spec/fitness.md 3): along the runs themselves, along branches, and from a call to the code
+ * behind it. BOLT calls what is not reached a CFG discontinuity.
+ */
+#include <stdlib.h>
+
+#include "binary/original/original.h"
+#include "measuring.h"
+
+/* All runs that begin at one address. */
+struct run {
+    uint64_t from;
+    uint64_t to; /* the furthest end */
+    uint64_t samples;
+    bool is_entry;   /* control comes here from outside of the function */
+    bool is_reached; /* ... or from one that is an entry */
+};
+
+/* Control goes from an address to another one of the same function. */
+struct way {
+    uint64_t from;
+    uint64_t to;
+};
+
+/* Runs and ways by ascending `from`, and for each the next that was not used up, or itself. */
+struct search {
+    struct run *runs;
+    uint32_t *next_run;
+    uint32_t run_count;
+    struct way *ways;
+    uint32_t *next_way;
+    uint32_t way_count;
+    uint32_t *waiting; /* runs that were reached and not followed yet */
+    uint32_t waiting_count;
+};
+
+/* --- Lists ----------------------------------------------------------------------------------- */
+
+/* Both structures begin with the address that they are sorted by. */
+static int by_address(const void *left_pointer, const void *right_pointer)
+{
+    const uint64_t *left = left_pointer;
+    const uint64_t *right = right_pointer;
+    return (*left > *right) - (*left < *right);
+}
+
+/* True if control comes to the start of the trace's run from outside of its function. */
+static bool is_entered(const struct measuring *measuring, const struct bat_trace *trace)
+{
+    if (measuring_starts(measuring, trace->from))
+        return true;
+    return trace->branch != BAT_TRACE_FALLTHROUGH_ONLY &&
+           measuring_function(measuring, trace->branch) !=
+               measuring_function(measuring, trace->from) &&
+           !measuring_is_return(measuring, trace);
+}
+
+static void add_run(const struct measuring *measuring, struct search *search,
+                    const struct bat_trace *trace)
+{
+    uint32_t function = measuring_function(measuring, trace->from);
+    bool is_run = trace->to != BAT_TRACE_BRANCH_ONLY && trace->to >= trace->from &&
+                  measuring_function(measuring, trace->to) == function;
+    if (function == BAT_NONE || !is_run)
+        return;
+    search->runs[search->run_count++] = (struct run){.from = trace->from,
+                                                     .to = trace->to,
+                                                     .samples = trace->count,
+                                                     .is_entry = is_entered(measuring, trace)};
+}
+
+static void add_ways(const struct measuring *measuring, struct search *search,
+                     const struct bat_trace *trace)
+{
+    struct bat_instruction instruction;
+    uint32_t function = measuring_function(measuring, trace->branch);
+    if (function == BAT_NONE)
+        return;
+    if (measuring_function(measuring, trace->from) == function)
+        search->ways[search->way_count++] = (struct way){trace->branch, trace->from};
+    if (bat_original_decode(measuring->elf, trace->branch, &instruction) &&
+        measuring_is_call(&instruction))
+        search->ways[search->way_count++] =
+            (struct way){trace->branch, trace->branch + instruction.length};
+}
+
+/* Make one run of those that begin at one address. */
+static void join_runs(struct search *search)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < search->run_count; i++) {
+        const struct run run = search->runs[i];
+        struct run *last = kept ? &search->runs[kept - 1] : NULL;
+        if (!last || last->from != run.from) {
+            search->runs[kept++] = run;
+            continue;
+        }
+        last->to = last->to > run.to ? last->to : run.to;
+        last->samples += run.samples;
+        last->is_entry |= run.is_entry;
+    }
+    search->run_count = kept;
+}
+
+static enum bat_code list(const struct measuring *measuring, struct search *search)
+{
+    size_t traces = measuring->profile->traces.count;
+    search->runs = malloc((traces + 1) * sizeof(*search->runs));
+    search->ways = malloc((2 * traces + 1) * sizeof(*search->ways));
+    search->next_run = malloc((traces + 1) * sizeof(*search->next_run));
+    search->next_way = malloc((2 * traces + 1) * sizeof(*search->next_way));
+    search->waiting = malloc((traces + 1) * sizeof(*search->waiting));
+    if (!search->runs || !search->ways || !search->next_run || !search->next_way ||
+        !search->waiting)
+        return bat_fail(measuring->error, BAT_ERR_MEMORY,
+                        "not enough memory for the continuity of a profile");
+    struct bat_trace trace;
+    for (uint64_t i = 0; bat_profile_trace(measuring->profile, i, &trace); i++) {
+        add_run(measuring, search, &trace);
+        add_ways(measuring, search, &trace);
+    }
+    qsort(search->runs, search->run_count, sizeof(*search->runs), by_address);
+    qsort(search->ways, search->way_count, sizeof(*search->ways), by_address);
+    join_runs(search);
+    for (uint32_t i = 0; i <= search->run_count; i++)
+        search->next_run[i] = i;
+    for (uint32_t i = 0; i <= search->way_count; i++)
+        search->next_way[i] = i;
+    return BAT_OK;
+}
+
+/* --- The search ------------------------------------------------------------------------------ */
+
+/* The first that is not used up, from i on. Paths are halved on the way. */
+static uint32_t next_unused(uint32_t *next, uint32_t i)
+{
+    while (next[i] != i) {
+        next[i] = next[next[i]];
+        i = next[i];
+    }
+    return i;
+}
+
+static void reach(struct search *search, uint32_t run)
+{
+    if (search->runs[run].is_reached)
+        return;
+    search->runs[run].is_reached = true;
+    search->next_run[run] = run + 1;
+    search->waiting[search->waiting_count++] = run;
+}
+
+/* The index of the first run, or way, at or behind an address. */
+static uint32_t first_run(const struct search *search, uint64_t address)
+{
+    uint32_t low = 0;
+    for (uint32_t high = search->run_count; low < high;) {
+        uint32_t middle = low + (high - low) / 2;
+        if (search->runs[middle].from < address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static uint32_t first_way(const struct search *search, uint64_t address)
+{
+    uint32_t low = 0;
+    for (uint32_t high = search->way_count; low < high;) {
+        uint32_t middle = low + (high - low) / 2;
+        if (search->ways[middle].from < address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Reach what a run goes through, and where the branches and calls in it go. */
+static void follow(struct search *search, uint32_t reached)
+{
+    const struct run run = search->runs[reached];
+    for (uint32_t i = next_unused(search->next_run, reached);
+         i < search->run_count && search->runs[i].from <= run.to;
+         i = next_unused(search->next_run, i))
+        reach(search, i);
+    for (uint32_t i = next_unused(search->next_way, first_way(search, run.from));
+         i < search->way_count && search->ways[i].from <= run.to;
+         i = next_unused(search->next_way, i)) {
+        search->next_way[i] = i + 1;
+        uint32_t to = first_run(search, search->ways[i].to);
+        if (to < search->run_count && search->runs[to].from == search->ways[i].to)
+            reach(search, to);
+    }
+}
+
+static void find(const struct measuring *measuring, struct search *search)
+{
+    for (uint32_t i = 0; i < search->run_count; i++)
+        if (search->runs[i].is_entry)
+            reach(search, i);
+    while (search->waiting_count != 0)
+        follow(search, search->waiting[--search->waiting_count]);
+    for (uint32_t i = 0; i < search->run_count; i++) {
+        const struct run *run = &search->runs[i];
+        measuring_add(measuring, measuring_function(measuring, run->from), BAT_FITNESS_CONTINUITY,
+                      run->is_reached ? 0 : run->samples, run->samples);
+    }
+}
+
+enum bat_code measure_continuity(const struct measuring *measuring)
+{
+    struct search search = {0};
+    enum bat_code code = list(measuring, &search);
+    if (code == BAT_OK)
+        find(measuring, &search);
+    free(search.runs);
+    free(search.ways);
+    free(search.next_run);
+    free(search.next_way);
+    free(search.waiting);
+    return code;
+}

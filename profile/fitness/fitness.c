@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Lists the functions with samples, and lets each measure fill in its numbers. */
+#include <stdlib.h>
+
+#include "binary/original/original.h"
+#include "measuring.h"
+#include "profile/translate/records.h"
+
+struct bat_fitness {
+    struct bat_functions *functions;
+    struct bat_fitness_function *all;
+    uint32_t count;
+};
+
+static enum bat_code fail_memory(struct bat_error *error)
+{
+    return bat_fail(error, BAT_ERR_MEMORY, "not enough memory to measure the profile");
+}
+
+/* --- Functions ------------------------------------------------------------------------------- */
+
+static void mark(const struct measuring *measuring, uint8_t *wanted, uint64_t address)
+{
+    uint32_t symbol = bat_functions_find(measuring->functions, address);
+    if (symbol != BAT_NONE)
+        wanted[symbol] = 1;
+}
+
+/* Mark the functions that samples name. */
+static void mark_all(const struct measuring *measuring, uint8_t *wanted)
+{
+    struct bat_trace trace;
+    uint64_t address;
+    uint64_t count;
+    for (uint64_t i = 0; bat_profile_trace(measuring->profile, i, &trace); i++) {
+        mark(measuring, wanted, trace.branch);
+        mark(measuring, wanted, trace.from);
+        mark(measuring, wanted, trace.to);
+    }
+    for (uint64_t i = 0; bat_profile_sample(measuring->profile, i, &address, &count); i++)
+        mark(measuring, wanted, address);
+}
+
+/* Number the functions for which wanted is not 0, and fill in their names. */
+static enum bat_code list(struct measuring *measuring, struct bat_functions *functions,
+                          const uint8_t *wanted)
+{
+    if (!measuring->has_note)
+        bat_functions_take_first_names(functions);
+    enum bat_code code = bat_functions_name(functions, wanted, measuring->error);
+    if (code != BAT_OK)
+        return code;
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < measuring->symbol_count; i++)
+        count += wanted[i];
+    measuring->sampled = calloc((size_t)count + 1, sizeof(*measuring->sampled));
+    measuring->numbers = malloc(((size_t)measuring->symbol_count + 1) * sizeof(uint32_t));
+    if (!measuring->sampled || !measuring->numbers)
+        return fail_memory(measuring->error);
+    for (uint32_t i = 0; i < measuring->symbol_count; i++) {
+        measuring->numbers[i] = wanted[i] ? measuring->sampled_count : BAT_NONE;
+        if (!wanted[i])
+            continue;
+        struct bat_fitness_function *function = &measuring->sampled[measuring->sampled_count++];
+        function->name = measuring->symbols[i].name;
+        function->address = measuring->symbols[i].address;
+    }
+    return BAT_OK;
+}
+
+static enum bat_code list_functions(struct measuring *measuring, struct bat_functions *functions)
+{
+    uint8_t *wanted = calloc((size_t)measuring->symbol_count + 1, 1);
+    if (!wanted)
+        return fail_memory(measuring->error);
+    mark_all(measuring, wanted);
+    enum bat_code code = list(measuring, functions, wanted);
+    free(wanted);
+    return code;
+}
+
+static void count_samples(const struct measuring *measuring)
+{
+    struct bat_trace trace;
+    uint64_t address;
+    uint64_t count;
+    for (uint64_t i = 0; bat_profile_trace(measuring->profile, i, &trace); i++) {
+        uint32_t function = measuring_function(measuring, trace.from);
+        if (function != BAT_NONE)
+            measuring->sampled[function].samples += trace.count;
+    }
+    for (uint64_t i = 0; bat_profile_sample(measuring->profile, i, &address, &count); i++) {
+        uint32_t function = measuring_function(measuring, address);
+        if (function != BAT_NONE)
+            measuring->sampled[function].samples += count;
+    }
+}
+
+static int hottest_first(const void *left_pointer, const void *right_pointer)
+{
+    const struct bat_fitness_function *left = left_pointer;
+    const struct bat_fitness_function *right = right_pointer;
+    if (left->samples != right->samples)
+        return left->samples > right->samples ? -1 : 1;
+    return (left->address > right->address) - (left->address < right->address);
+}
+
+/* --- Places in the code ---------------------------------------------------------------------- */
+
+/* The shortest and longest call: AArch64's has 4 bytes, RISC-V's at least 2. */
+#define CALL_MIN 2u
+#define CALL_MAX 9u
+
+bool measuring_is_behind_call(const struct measuring *measuring, uint64_t address)
+{
+    struct bat_instruction instruction;
+    for (uint64_t size = CALL_MIN; size <= CALL_MAX && size < address; size++)
+        if (bat_original_decode(measuring->elf, address - size, &instruction) &&
+            instruction.length == size && measuring_is_call(&instruction))
+            return true;
+    return false;
+}
+
+bool measuring_is_return(const struct measuring *measuring, const struct bat_trace *trace)
+{
+    struct bat_instruction instruction;
+    if (trace->branch == BAT_TRACE_FALLTHROUGH_ONLY)
+        return false;
+    if (trace->is_return)
+        return true;
+    if (measuring_function(measuring, trace->branch) == BAT_NONE)
+        return !measuring_starts(measuring, trace->from) &&
+               measuring_is_behind_call(measuring, trace->from);
+    return bat_original_decode(measuring->elf, trace->branch, &instruction) &&
+           instruction.kind == BAT_INSTRUCTION_RETURN;
+}
+
+/* --- All of it ------------------------------------------------------------------------------- */
+
+static enum bat_code measure(struct measuring *measuring, struct bat_functions *functions)
+{
+    enum bat_code code = list_functions(measuring, functions);
+    if (code != BAT_OK)
+        return code;
+    count_samples(measuring);
+    measure_branches(measuring);
+    measure_new_code(measuring);
+    code = measure_flow(measuring);
+    if (code == BAT_OK)
+        code = measure_continuity(measuring);
+    if (measuring->sampled_count > 1)
+        qsort(measuring->sampled, measuring->sampled_count, sizeof(*measuring->sampled),
+              hottest_first);
+    return code;
+}
+
+enum bat_code bat_profile_measure(const struct bat_profile *profile,
+                                  const struct bat_binary *binary, struct bat_elf *symbols,
+                                  const struct bat_records *records, struct bat_fitness **fitness,
+                                  struct bat_error *error)
+{
+    *fitness = NULL;
+    if (!binary->elf)
+        return bat_fail(error, BAT_ERR_ARGUMENT, "expected an ELF file, found a raw note");
+    struct bat_fitness *made = calloc(1, sizeof(*made));
+    if (!made)
+        return fail_memory(error);
+    struct measuring measuring = {.profile = profile, .elf = binary->elf, .error = error};
+    measuring.has_note = binary->note != NULL;
+    if (measuring.has_note)
+        measuring.map = records ? records->map : binary->map;
+    enum bat_code code =
+        bat_functions_create_unnamed(binary->elf, symbols, &made->functions, error);
+    if (code == BAT_OK) {
+        measuring.functions = made->functions;
+        measuring.symbols = bat_functions_all(made->functions, &measuring.symbol_count);
+        code = measure(&measuring, made->functions);
+    }
+    made->all = measuring.sampled;
+    made->count = measuring.sampled_count;
+    free(measuring.numbers);
+    if (code == BAT_OK)
+        *fitness = made;
+    else
+        bat_fitness_free(made);
+    return code;
+}
+
+void bat_fitness_free(struct bat_fitness *fitness)
+{
+    if (!fitness)
+        return;
+    bat_functions_free(fitness->functions);
+    free(fitness->all);
+    free(fitness);
+}
+
+const struct bat_fitness_function *bat_fitness_get(const struct bat_fitness *fitness, uint64_t i)
+{
+    return i < fitness->count ? &fitness->all[i] : NULL;
+}

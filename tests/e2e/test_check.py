@@ -1,0 +1,540 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""battranslate --check tells fit profiles from others: of another build, of another workload, with hosts
+missing, without branch stacks, cut.
+
+What is refused is compared with llvm-bolt-22, the density with perf2bolt-22, and the measures of flow with
+a computation of this file, from the instructions that objdump prints.
+"""
+
+import bisect
+import collections
+import json
+import math
+import pathlib
+import re
+import subprocess
+import tempfile
+import unittest
+
+import bolt_judge
+import bolt_profiles
+import elffile
+import fixtures
+import perf_scenes
+import qemu_trace
+import toolbox
+
+NAME = "sqlite-fixed-profile2-22"
+SMALL = "small-fixed-profile2-22"
+
+Result = collections.namedtuple("Result", "status report results")
+
+
+class Folder(unittest.TestCase):
+    """Tests with a scratch folder."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.path = pathlib.Path(folder.name)
+
+    def check(self, binary, *profiles_and_options):
+        """--check of a binary with profiles (paths) and options (which begin with a dash)."""
+        arguments = []
+        for argument in map(str, profiles_and_options):
+            arguments += [argument] if argument.startswith("-") else ["-p", argument]
+        done = toolbox.run("battranslate", binary, "--check", "--report=json", *arguments)
+        self.assertTrue(done.stdout, done.stderr)
+        report = json.loads(done.stdout)["check"]
+        results = {result["id"]: result for result in report["checks"]}
+        self.assertEqual(done.returncode, 0 if report["verdict"] == "fit" else 1)
+        self.assertEqual(report["verdict"] == "unfit",
+                         any(failed(results, "error")) or
+                         ("--check-strict" in arguments and any(failed(results, "warning"))))
+        for severity in ("error", "warning"):
+            self.assertEqual(report[severity + "s"], len(failed(results, severity)))
+        return Result(done.returncode, report, results)
+
+    def write(self, name, text):
+        """A file in the scratch folder."""
+        path = self.path / name
+        path.write_text(text, encoding="utf-8")
+        return path
+
+
+def failed(results, severity=None):
+    """The ids of the checks that failed."""
+    return [r["id"] for r in results.values()
+            if r["status"] == "failed" and severity in (None, r["severity"])]
+
+
+class Cases(Folder):
+    """Profiles made for one fault each."""
+
+    def test_right(self):
+        fixture = fixtures.get(NAME)
+        profile = bolt_profiles.reference(fixture).profile("T")
+        for options in ([], [f"--original={fixture.input}"]):
+            found = self.check(fixture.bolted, profile, *options)
+            self.assertEqual(failed(found.results), ["density"])
+            for name in ("branches", "targets", "runs", "stale", "flow", "entries", "continuity"):
+                self.assertLess(found.results[name]["value"], 0.001, name)
+        self.assertEqual(self.check(fixture.bolted, profile, "--check-limit=density=1",
+                                    "--check-strict").status, 0)
+
+    def test_right_on_aarch64(self):
+        fixture = fixtures.get("sqlite-aarch64-passes-22")
+        found = self.check(fixture.bolted, bolt_profiles.reference(fixture).profile("T"))
+        self.assertEqual(failed(found.results), ["density"])
+        self.assertEqual(found.results["branches"]["value"], 0)
+
+    def test_other_build(self):
+        """The program was compiled with another compiler option."""
+        fixture = fixtures.get(SMALL)
+        other, fdata = self.path / "other", self.path / "x.fdata"
+        subprocess.run(["gcc", "-O1", "-fno-pie", "-no-pie", "-Wl,-q", fixtures.SOURCES / "small.c",
+                        "-o", other], check=True)
+        profile = bolt_judge.truth(fixture).profile("T")
+        found = self.check(other, profile)
+        self.assertEqual(set(failed(found.results, "error")) & {"branches", "targets", "stale"},
+                         {"branches", "targets", "stale"})
+        toolbox.fine("battranslate", other, "-p", profile, "-o", fdata, "-q")
+        if toolbox.SANITIZED:
+            return
+        judgement = bolt_judge.attach(other, fdata)
+        self.assertAlmostEqual(found.results["stale"]["value"], judgement.samples_refused, places=8)
+        listed = re.search(r"Functions with stale profile:\n((?:  \S+\n)+)", judgement.log).group(1)
+        stale = found.results["stale"]["functions"]
+        self.assertEqual({f["name"] for f in stale}, set(re.findall(r"^  ([^\s(]+)", listed, re.M)))
+        for function in stale:
+            self.assertRegex(function["reason"], r"^no (way in its code from \+0x|branch or call at)")
+
+    def test_other_layout(self):
+        """The last build is another BOLTed binary than the one that was sampled."""
+        fixture = fixtures.get(NAME)
+        other = fixtures.get("sqlite-fixed-cpython-22")
+        found = self.check(fixture.bolted, bolt_profiles.reference(other).profile("T"))
+        for name in ("branches", "targets", "runs", "stale"):
+            self.assertIn(name, failed(found.results))
+        self.assertGreater(found.results["branches"]["value"], 0.5)
+
+    def test_other_workload(self):
+        """The last build's profile had nothing of the function that is hot now."""
+        fixture = fixtures.get(SMALL)
+        lines = pathlib.Path(fixture.fdata).read_text(encoding="utf-8").splitlines(True)
+        part = self.write("part.fdata", "".join(
+            line for line in lines if "partition" not in line))
+        bolted = self.path / "bolted"
+        subprocess.run(["llvm-bolt-22", fixture.input, "-o", bolted, "-data", part, "-enable-bat",
+                        *fixtures.VARIANTS["profile2"]], check=True, stdout=subprocess.DEVNULL,
+                       stderr=subprocess.DEVNULL)
+        command = fixtures.program_command(fixture.input_folder, bolted, ["4"])
+        execution = qemu_trace.execute(bolted, command, 11)
+        profile = self.path / "T.preagg"
+        execution.write(profile, "T")
+        elf = elffile.Elf(bolted)
+        symbol = next(f for f in elf.functions() if f.name.startswith("partition"))
+        total = inside = 0
+        for line in profile.read_text(encoding="utf-8").splitlines():
+            fields = line.split()
+            if fields[0] != "T":
+                continue
+            start = int(fields[2], 16) if ":" not in fields[2] else 0
+            total += int(fields[4]) if start else 0
+            inside += int(fields[4]) if symbol.address <= start < symbol.address + symbol.size else 0
+        found = self.check(bolted, profile, "--check-limit=density=0")
+        self.assertEqual(failed(found.results), ["new-code"])
+        self.assertEqual(found.status, 0)
+        hottest = found.results["new-code"]["functions"][0]
+        self.assertTrue(hottest["name"].startswith("partition"), hottest)
+        self.assertEqual(hottest["part"], inside)
+        self.assertGreater(inside, total / 10)
+        self.assertEqual(self.check(bolted, profile, "--check-strict").status, 1)
+        self.assertEqual(self.check(bolted, profile, "--check-strict", "--check-limit=density=0",
+                                    "--check-limit=new-code=100%").status, 0)
+
+    def test_missing_hosts(self):
+        """Four hosts were sampled; two profiles arrived; then all, one of them empty."""
+        fixture = fixtures.get(NAME)
+        text = pathlib.Path(bolt_profiles.reference(fixture).profile("T")).read_text(encoding="utf-8")
+        hosts = [self.write(f"host{i}.preagg", text) for i in range(4)]
+        limits = ["--check-limit=profiles=4", "--check-limit=density=0"]
+        self.assertEqual(failed(self.check(fixture.bolted, *hosts, *limits).results), [])
+        found = self.check(fixture.bolted, *hosts[:2], *limits)
+        self.assertEqual((failed(found.results), found.results["profiles"]["value"]),
+                         (["profiles"], 2))
+        whole = self.check(fixture.bolted, *hosts).results["samples"]["value"]
+        found = self.check(fixture.bolted, *hosts[:2], f"--check-limit=samples={whole * 3 // 4}")
+        self.assertEqual(failed(found.results, "error"), ["samples"])
+        hosts[3].write_text("", encoding="utf-8")
+        self.assertEqual(failed(self.check(fixture.bolted, *hosts, *limits).results), ["read"])
+        found = self.check(fixture.bolted, *hosts, *limits, "--keep-going")
+        self.assertEqual(failed(found.results), ["read", "profiles"])
+        self.assertIn("expected", found.results["read"]["message"])
+        done = toolbox.run("battranslate", fixture.bolted, "-p", ",".join(map(str, hosts)),
+                           "--keep-going", "--check-limit=read=1")
+        self.assertEqual(done.returncode, 3)
+        self.assertIn("fine: read: profiles that cannot be read: 1, at most 1 is fine", done.stdout)
+        self.assertIn(": fit (0 errors, 1 warning)\n", done.stdout)
+
+    def test_without_branch_stacks(self):
+        fixture = fixtures.get(NAME)
+        profile = bolt_profiles.reference(fixture).profile("S")
+        found = self.check(fixture.bolted, profile)
+        self.assertEqual(failed(found.results), ["branch-stacks"])
+        self.assertEqual(found.results["density"]["status"], "unknown")
+        self.assertEqual(self.check(fixture.bolted, profile, "--basic-events").status, 0)
+
+    def perf_data(self, *flags):
+        """perf.data of a small run with other flags than the usual ones."""
+        event = perf_scenes.cycles(*flags)
+        scene = perf_scenes.Scene(fixtures.get(SMALL), event, every=2003)
+        scene.run(scene.start(100))
+        return scene.session.file(build_ids=scene.build_ids())
+
+    def test_perf_data(self):
+        """Whole, without branch stacks, and cut."""
+        bolted, path = fixtures.get(SMALL).bolted, self.path / "perf.data"
+        data = self.perf_data()
+        path.write_bytes(data)
+        self.assertEqual(failed(self.check(bolted, path).results, "error"), [])
+        path.write_bytes(self.perf_data(perf_scenes.SAMPLE_TYPE & ~perf_scenes.BRANCH_STACK))
+        self.assertEqual(failed(self.check(bolted, path).results, "error"), ["branch-stacks"])
+        for size in (len(data) // 2, len(data) // 3):
+            path.write_bytes(data[:size])
+            found = self.check(bolted, path)
+            self.assertEqual(failed(found.results), ["read"])
+            self.assertIn("expected", found.results["read"]["message"])
+            self.assertEqual(found.results["branches"]["status"], "unknown")
+
+    def test_fdata(self):
+        """A profile that was translated before: only what llvm-bolt will refuse is known."""
+        fixture = fixtures.get(NAME)
+        found = self.check(fixture.bolted, bolt_profiles.reference(fixture).fdata("T"),
+                           "--check-limit=density=0")
+        self.assertEqual(failed(found.results), [])
+        self.assertGreater(found.results["samples"]["value"], 100000)
+        self.assertEqual(found.results["branches"]["status"], "unknown")
+        self.assertEqual(found.results["stale"]["status"], "passed")
+
+
+class Outputs(Folder):
+    """What is written and printed beside the verdict."""
+
+    def test_files(self):
+        """A fit profile is written as without --check, an unfit one is not."""
+        fixture = fixtures.get(SMALL)
+        profile = bolt_profiles.reference(fixture).profile("T")
+        plain, checked = self.path / "plain", self.path / "checked"
+        toolbox.fine("battranslate", fixture.bolted, "-p", profile, "-o", plain)
+        text = toolbox.fine("battranslate", fixture.bolted, "-p", profile, "-o", checked, "--check")
+        self.assertEqual(plain.read_bytes(), checked.read_bytes())
+        self.assertRegex(text, r"(?m)^fine: branches: .*: 0\.0%, at most 5\.0% is fine$")
+        self.assertTrue(text.endswith(f"{fixture.bolted}: fit (0 errors, 0 warnings)\n"), text)
+        checked.unlink()
+        done = toolbox.run("battranslate", fixture.bolted, "-p", profile, "-o", checked,
+                           "--check-limit=profiles=2")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("error: profiles: profiles with records: 1, at least 2 is fine\n", done.stdout)
+        self.assertTrue(done.stdout.endswith(": unfit (1 error, 0 warnings)\n"))
+        self.assertIn("the profile is unfit: no output is written", done.stderr)
+        self.assertFalse(checked.exists())
+        done = toolbox.run("battranslate", fixture.bolted, "-p", profile, "-q",
+                           "--check-limit=profiles=2")
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (1, "", ""))
+
+    def test_density(self):
+        """As perf2bolt prints it, and for each function."""
+        fixture = fixtures.get(NAME)
+        reference = bolt_profiles.reference(fixture)
+        found = self.check(fixture.bolted, reference.profile("T"))
+        printed = re.search(r"Functions with density >= ([\d.]+) ", reference.log("T")).group(1)
+        self.assertEqual(f"{found.results['density']['value']:.1f}", printed)
+        densities = found.report["densities"]
+        self.assertEqual(densities, sorted(densities, key=lambda d: -d["density"]) and densities)
+        total, value = sum(d["branches"] for d in densities), 0
+        left = total * 0.99
+        for density in densities:
+            if left <= 0:
+                break
+            left -= density["branches"]
+            value = density["density"]
+        self.assertAlmostEqual(found.results["density"]["value"], value)
+
+    def test_list(self):
+        """--list-checks has the checks of the report, with their severities."""
+        fixture = fixtures.get(SMALL)
+        results = self.check(fixture.bolted, bolt_profiles.reference(fixture).profile("T")).results
+        lines = [line.split()[:2] for line in
+                 toolbox.fine("battranslate", "--list-checks").splitlines()]
+        self.assertEqual(lines, [[r["id"], r["severity"]] for r in results.values()])
+
+    def test_usage(self):
+        fixture = fixtures.get(SMALL)
+        for text, expected in (("flow", "the id of a check"), ("flaw=1", "the id of a check"),
+                               ("=1", "the id of a check"), ("flow=-1", "a percentage"),
+                               ("flow=101%", "a percentage"), ("flow=x", "a percentage"),
+                               ("density=nan", "a number"), ("density=1%", "a number"),
+                               ("density=1e999", "a number")):
+            done = toolbox.run("battranslate", fixture.bolted, "-p", "x", f"--check-limit={text}")
+            self.assertEqual(done.returncode, 2)
+            self.assertIn(f"--check-limit: expected {expected}", done.stderr)
+            self.assertIn(f'found "{text}"', done.stderr)
+        done = toolbox.run("battranslate", fixture.bolted, "-p", "x", "--check", "-o", "y",
+                           "--format=preagg")
+        self.assertEqual(done.returncode, 2)
+
+
+class Suppressions(Folder):
+    """Findings that a file names do not count."""
+
+    def setUp(self):
+        super().setUp()
+        self.fixture = fixtures.get(NAME)
+        self.profile = bolt_profiles.reference(fixtures.get("sqlite-fixed-cpython-22")).profile("T")
+
+    def suppress(self, text, *options):
+        """--check of an unfit profile with this file."""
+        path = self.write("suppressions", text)
+        return self.check(self.fixture.bolted, self.profile, f"--check-suppress={path}", *options)
+
+    def test_whole_checks(self):
+        before = self.check(self.fixture.bolted, self.profile)
+        text = "# known\n\n" + "".join(f"{name}\t #  reason of {name}\n"
+                                       for name in failed(before.results, "error"))
+        after = self.suppress(text)
+        self.assertEqual(after.status, 0)
+        for name in failed(before.results, "error"):
+            self.assertEqual((after.results[name]["status"], after.results[name]["reason"]),
+                             ("suppressed", f"reason of {name}"))
+            self.assertEqual(after.results[name]["value"], before.results[name]["value"])
+
+    def test_functions(self):
+        """Functions that match are in neither part nor whole."""
+        before = self.check(self.fixture.bolted, self.profile).results["branches"]["functions"]
+        after = self.suppress("branches sqlite3* # known\n").results["branches"]
+        self.assertGreater(len(after["functions"]), 10)
+        self.assertEqual(after["functions"],
+                         [f for f in before if not f["name"].startswith("sqlite3")])
+        self.assertEqual(self.suppress("branches * # all\n").results["branches"]["status"], "unknown")
+        whole = self.check(self.fixture.bolted, self.profile).results["stale"]
+        some = self.suppress("stale sqlite3VdbeExec* # known\n").results["stale"]
+        self.assertLess(len(some["functions"]), len(whole["functions"]))
+        self.assertLess(some["value"], whole["value"])
+
+    def test_unused(self):
+        path = self.write("suppressions", "flow nothing* # is not there\n")
+        done = toolbox.run("battranslate", self.fixture.bolted, "-p", self.profile, "--check",
+                           f"--check-suppress={path}")
+        self.assertIn("\nunused suppression: flow nothing*\n", done.stdout)
+
+    def test_bad_files(self):
+        for text, sentence in (
+                ("flow\n", 'line 1: expected "# " and the reason at the end, found "flow"'),
+                ("\nflow #\n", 'line 2: expected the reason behind #, found ""'),
+                ("flaw # x\n", 'line 1: expected the id of a check (--list-checks), found "flaw "'),
+                ("read # x\n", 'line 1: expected the id of a check (--list-checks), found "read "'),
+                ("density main # x\n", "line 1: expected no function: the check is one of the whole "
+                                       'profile, found "main"'),
+                ("flow a b # x\n", 'line 1: expected one pattern of functions, found "a b"'),
+                ("flow # a\0b\n", 'line 1: expected text, found "a byte 0"')):
+            path = self.write("suppressions", text)
+            done = toolbox.run("battranslate", self.fixture.bolted, "-p", self.profile, "--check",
+                               f"--check-suppress={path}")
+            self.assertEqual(done.stderr, f"battranslate: {path}: {sentence}\n")
+            self.assertEqual((done.returncode, done.stdout), (1, ""))
+        done = toolbox.run("battranslate", self.fixture.bolted, "-p", self.profile, "--check",
+                           f"--check-suppress={self.path}/none")
+        self.assertEqual(done.stderr, f"battranslate: {self.path}/none: No such file or directory\n")
+
+
+# --- The flow, computed again ---------------------------------------------------------------------
+
+BRANCH_ONLY = (1 << 64) - 1
+INSTRUCTION = re.compile(r"^ +([0-9a-f]+):\t((?:[0-9a-f]{2} )+) *(?:\t(\S+))?(?: +(\S+))?", re.M)
+
+
+class Code:
+    """Instructions and functions of an x86-64 binary."""
+
+    def __init__(self, binary):
+        text = subprocess.run(["objdump", "-d", "--insn-width=16", binary], check=True,
+                              stdout=subprocess.PIPE, text=True).stdout
+        self.size, self.mnemonic = {}, {}
+        for address, data, mnemonic, operand in INSTRUCTION.findall(text):
+            if mnemonic in ("bnd", "notrack"):
+                mnemonic = operand
+            self.size[int(address, 16)] = len(data.split())
+            self.mnemonic[int(address, 16)] = mnemonic
+        self.behind_calls = {address + self.size[address] for address in self.size
+                             if self.is_call(address)}
+        self.starts, self.ends, self.names = [], [], []
+        for line in toolbox.fine("code_blocks_of", binary).splitlines():
+            if line.startswith("function "):
+                _, address, size, _, name = line.split(" ", 4)
+                self.starts.append(int(address, 16))
+                self.ends.append(int(address, 16) + int(size, 16))
+                self.names.append(name)
+
+    def is_call(self, address):
+        """A call at this address."""
+        return self.mnemonic.get(address, "").startswith("call")
+
+    def is_return(self, address):
+        """A return at this address."""
+        return self.mnemonic.get(address, "") in ("ret", "retq", "repz")
+
+    def function(self, address):
+        """The index of the function at an address, or None."""
+        i = bisect.bisect_right(self.starts, address) - 1
+        return i if i >= 0 and address < self.ends[i] else None
+
+
+def read_traces(path):
+    """[(branch or None if outside, from, to or None, count)] of T and B records."""
+    def number(text):
+        return None if ":" in text else int(text, 16)
+    result = []
+    for line in pathlib.Path(path).read_text(encoding="utf-8").splitlines():
+        fields = line.split()
+        to = number(fields[3]) if fields[0] == "T" else None
+        result.append((number(fields[1]), number(fields[2]), to, int(fields[-1] if fields[0] == "T"
+                                                                     else fields[3])))
+    return result
+
+
+def gap(left, right):
+    """What two counts differ by beyond three standard deviations, and the larger one."""
+    return max(0, abs(left - right) - 3 * math.isqrt(left + right)), max(left, right)
+
+
+def measure_flow(code, traces):
+    """{check: {function: [part, whole]}}."""
+    result = collections.defaultdict(lambda: collections.defaultdict(lambda: [0, 0]))
+    taken, ended = collections.Counter(), collections.Counter()
+    came, began, returned = (collections.Counter() for _ in range(3))
+
+    def inside(address):
+        return address is not None and code.function(address) is not None
+
+    for branch, start, end, count in traces:
+        if inside(branch):
+            taken[branch] += count
+        if inside(end):
+            ended[end] += count
+        if inside(start):
+            came[start] += count
+            began[start] += count if end is not None else 0
+            if code.is_return(branch) or (not inside(branch) and start not in code.starts
+                                          and start in code.behind_calls):
+                returned[start] += count
+
+    def add(check, address, left, right):
+        for i, value in enumerate(gap(left, right)):
+            result[check][code.function(address)][i] += value
+
+    for address in {*taken, *ended}:
+        add("flow", address, ended[address], taken[address])
+        if code.is_call(address):
+            add("calls", address, taken[address], returned[address + code.size[address]])
+    for address in came:
+        add("entries" if address in code.starts else "flow", address, came[address], began[address])
+    return result
+
+
+def measure_continuity(code, traces):
+    """{function: [samples of runs that are not reached, of all]}."""
+    runs, ways = {}, []
+    for branch, start, end, count in traces:
+        home = None if branch is None else code.function(branch)
+        if home is not None:
+            if start is not None and code.function(start) == home:
+                ways.append((branch, start))
+            if code.is_call(branch):
+                ways.append((branch, branch + code.size[branch]))
+        function = None if start is None else code.function(start)
+        if function is None or end is None or end < start or code.function(end) != function:
+            continue
+        returns = code.is_return(branch) if home is not None else start in code.behind_calls
+        run = runs.setdefault(start, [end, 0, False])
+        run[0] = max(run[0], end)
+        run[1] += count
+        run[2] |= start in code.starts or (home != function and not returns)
+    reached = {start for start, run in runs.items() if run[2]}
+    waiting = list(reached)
+    while waiting:
+        start = waiting.pop()
+        end = runs[start][0]
+        near = {s for s in runs if start <= s <= end} | {t for b, t in ways if start <= b <= end}
+        new = (near & runs.keys()) - reached
+        reached |= new
+        waiting += new
+    result = collections.defaultdict(lambda: [0, 0])
+    for start, (_, count, _) in runs.items():
+        result[code.function(start)][0] += 0 if start in reached else count
+        result[code.function(start)][1] += count
+    return result
+
+
+class Flow(Folder):
+    """Profiles from which a part was taken away."""
+
+    def compare(self, lines):
+        """The measures of a profile with these lines; returns the shares."""
+        fixture = fixtures.get(SMALL)
+        profile = self.write("x.preagg", "".join(lines))
+        found = self.check(fixture.bolted, profile).results
+        code, traces = Code(fixture.bolted), read_traces(profile)
+        wanted = measure_flow(code, traces)
+        wanted["continuity"] = measure_continuity(code, traces)
+        shares = {}
+        for name in ("flow", "entries", "calls", "continuity"):
+            functions = {code.starts[i]: share for i, share in wanted[name].items()}
+            part = sum(share[0] for share in functions.values())
+            whole = sum(share[1] for share in functions.values())
+            self.assertEqual(found[name]["status"] == "unknown", whole == 0, name)
+            if whole == 0:
+                continue
+            self.assertAlmostEqual(found[name]["value"], part / whole, places=8, msg=name)
+            self.assertEqual(sorted((f["part"], f["whole"]) for f in found[name]["functions"]),
+                             sorted((p, w) for p, w in functions.values() if p), name)
+            shares[name] = part / whole
+        return shares
+
+    def lines(self):
+        """Of the recorded run."""
+        profile = bolt_profiles.reference(fixtures.get(SMALL)).profile("T")
+        return pathlib.Path(profile).read_text(encoding="utf-8").splitlines(True)
+
+    def test_whole(self):
+        self.assertLess(max(self.compare(self.lines()).values()), 0.01)
+
+    def test_branches_without_runs(self):
+        """Half of the records lose the run behind the branch: B in place of T."""
+        lines = self.lines()
+        for i in range(0, len(lines), 2):
+            fields = lines[i].split()
+            lines[i] = f"B {fields[1]} {fields[2]} {fields[4]} 0\n"
+        shares = self.compare(lines)
+        self.assertGreater(shares["flow"], 0.1)
+        self.assertGreater(shares["entries"], 0.1)
+
+    def test_lost_records(self):
+        """A third of the records is missing, each third in turn."""
+        shares = [self.compare([line for i, line in enumerate(self.lines()) if i % 3 != part])
+                  for part in range(3)]
+        self.assertGreater(max(s["flow"] for s in shares), 0.1)
+        self.assertGreater(max(s["calls"] for s in shares), 0.1)
+
+    def test_no_calls(self):
+        """Without the records that enter functions, the code behind is not reached."""
+        code = Code(fixtures.get(SMALL).bolted)
+        starts = set(code.starts)
+        shares = self.compare([line for line in self.lines()
+                               if ":" in line.split()[2] or int(line.split()[2], 16) not in starts])
+        self.assertGreater(shares["continuity"], 0.1)
+
+
+if __name__ == "__main__":
+    unittest.main()

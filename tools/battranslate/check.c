@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "check.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum tool_exit check_begin(struct check *check, const struct check_options *options,
+                           const char *binary)
+{
+    *check = (struct check){.options = options, .binary = binary};
+    if (!options->suppressions_path)
+        return TOOL_FINE;
+    return check_suppressions_read(options->suppressions_path, &check->suppressions);
+}
+
+void check_free(struct check *check)
+{
+    check_suppressions_free(&check->suppressions);
+    for (size_t i = 0; i < CHECK_COUNT; i++) {
+        for (size_t j = 0; j < check->results[i].function_count; j++)
+            free(check->results[i].functions[j].name);
+        free(check->results[i].functions);
+    }
+    for (size_t i = 0; i < check->density_count; i++)
+        free(check->densities[i].name);
+    free(check->densities);
+    *check = (struct check){0};
+}
+
+static enum tool_exit fail(const struct check *check, const struct bat_error *error)
+{
+    tool_report(check->binary, error);
+    return TOOL_BAD;
+}
+
+static enum tool_exit fail_memory(const struct check *check)
+{
+    tool_message(check->binary, "not enough memory to check the profile");
+    return TOOL_BAD;
+}
+
+/* --- Results --------------------------------------------------------------------------------- */
+
+static void set(struct check *check, enum check_number number, double value)
+{
+    check->results[number].status = CHECK_PASSED; /* unless decide() finds otherwise */
+    check->results[number].value = value;
+}
+
+/* A share of nothing says nothing. */
+static void set_share(struct check *check, enum check_number number, uint64_t part, uint64_t whole)
+{
+    if (whole != 0)
+        set(check, number, (double)part / (double)whole);
+}
+
+/* Compare with the limit. */
+static void decide(struct check *check, enum check_number number)
+{
+    struct check_result *result = &check->results[number];
+    const struct check_kind *kind = &check_kinds[number];
+    if (check->options->limits[number] >= 0)
+        result->limit = check->options->limits[number];
+    const struct check_suppression *suppression = check_suppressed(&check->suppressions, number);
+    if (result->status == CHECK_UNKNOWN)
+        return;
+    bool is_found =
+        kind->is_minimum ? result->value < result->limit : result->value > result->limit;
+    if (!is_found)
+        return;
+    result->status = suppression ? CHECK_SUPPRESSED : CHECK_FAILED;
+    result->reason = suppression ? suppression->reason : NULL;
+    check->findings[kind->severity] += !suppression;
+}
+
+static void decide_all(struct check *check)
+{
+    for (size_t i = 0; i < CHECK_COUNT; i++)
+        decide(check, (enum check_number)i);
+    check->is_fit = check->findings[BAT_ERROR] == 0 &&
+                    !(check->options->is_strict && check->findings[BAT_WARNING] != 0);
+}
+
+static void set_limits(struct check *check, double density_threshold)
+{
+    for (size_t i = 0; i < CHECK_COUNT; i++)
+        check->results[i].limit = check_kinds[i].limit;
+    check->results[CHECK_DENSITY].limit = density_threshold;
+}
+
+void check_note_unreadable(struct check *check, const struct bat_error *error)
+{
+    check->unreadable_count++;
+    bat_error_text(error, check->unreadable, sizeof(check->unreadable));
+}
+
+bool check_fail_reading(struct check *check)
+{
+    set_limits(check, check_kinds[CHECK_DENSITY].limit);
+    set(check, CHECK_READ, (double)check->unreadable_count);
+    check->results[CHECK_READ].status = CHECK_FAILED;
+    check->findings[BAT_ERROR] = 1;
+    return check->unreadable_count != 0;
+}
+
+/* --- Functions ------------------------------------------------------------------------------- */
+
+/* Add a function to a check's list. False if there is no memory. */
+static bool add_function(struct check_result *result, const char *name, uint64_t part,
+                         uint64_t whole, const char *reason)
+{
+    size_t count = result->function_count;
+    if ((count & (count - 1)) == 0) { /* full at each power of two */
+        struct check_function *grown =
+            reallocarray(result->functions, count ? 2 * count : 1, sizeof(*grown));
+        if (!grown)
+            return false;
+        result->functions = grown;
+    }
+    struct check_function *function = &result->functions[count];
+    *function = (struct check_function){.name = strdup(name), .part = part, .whole = whole};
+    if (!function->name)
+        return false;
+    snprintf(function->reason, sizeof(function->reason), "%s", reason);
+    result->function_count++;
+    return true;
+}
+
+static int largest_first(const void *left_pointer, const void *right_pointer)
+{
+    const struct check_function *left = left_pointer;
+    const struct check_function *right = right_pointer;
+    if (left->part != right->part)
+        return left->part > right->part ? -1 : 1;
+    return strcmp(left->name, right->name);
+}
+
+/* Keep the lists of the checks that failed, sorted. */
+static void sort_functions(struct check *check)
+{
+    for (size_t i = 0; i < CHECK_COUNT; i++) {
+        struct check_result *result = &check->results[i];
+        if (result->function_count > 1)
+            qsort(result->functions, result->function_count, sizeof(*result->functions),
+                  largest_first);
+    }
+}
+
+/* --- Measures of the profile ----------------------------------------------------------------- */
+
+static const enum check_number check_of[BAT_FITNESS_MEASURES] = {
+    [BAT_FITNESS_BRANCHES] = CHECK_BRANCHES, [BAT_FITNESS_TARGETS] = CHECK_TARGETS,
+    [BAT_FITNESS_FLOW] = CHECK_FLOW,         [BAT_FITNESS_ENTRIES] = CHECK_ENTRIES,
+    [BAT_FITNESS_CALLS] = CHECK_CALLS,       [BAT_FITNESS_CONTINUITY] = CHECK_CONTINUITY,
+    [BAT_FITNESS_NEW_CODE] = CHECK_NEW_CODE,
+};
+
+/* Sum a measure over all functions. False if there is no memory. */
+static bool sum_measure(struct check *check, const struct bat_fitness *fitness,
+                        enum bat_fitness_measure measure)
+{
+    struct bat_fitness_share sum = {0};
+    enum check_number number = check_of[measure];
+    const struct bat_fitness_function *function;
+    for (uint64_t i = 0; (function = bat_fitness_get(fitness, i)) != NULL; i++) {
+        const struct bat_fitness_share *share = &function->shares[measure];
+        if (share->whole == 0 ||
+            check_suppresses_function(&check->suppressions, number, function->name))
+            continue;
+        sum.part += share->part;
+        sum.whole += share->whole;
+        if (share->part != 0 &&
+            !add_function(&check->results[number], function->name, share->part, share->whole, ""))
+            return false;
+    }
+    set_share(check, number, sum.part, sum.whole);
+    return true;
+}
+
+static enum tool_exit measure(struct check *check, const struct check_subject *subject,
+                              uint64_t *samples)
+{
+    struct bat_fitness *fitness;
+    struct bat_error error;
+    if (bat_profile_measure(subject->profile, subject->binary, subject->symbols, subject->records,
+                            &fitness, &error) != BAT_OK)
+        return fail(check, &error);
+    bool is_done = true;
+    for (size_t i = 0; i < BAT_FITNESS_MEASURES && is_done; i++)
+        is_done = sum_measure(check, fitness, (enum bat_fitness_measure)i);
+    const struct bat_fitness_function *function;
+    for (uint64_t i = 0; (function = bat_fitness_get(fitness, i)) != NULL; i++)
+        *samples += function->samples;
+    bat_fitness_free(fitness);
+    return is_done ? TOOL_FINE : fail_memory(check);
+}
+
+/* --- What llvm-bolt will refuse -------------------------------------------------------------- */
+
+static void describe_reason(const struct bat_records *records,
+                            const struct bat_stale_function *stale, char *text, size_t size)
+{
+    struct bat_record record;
+    const char *guess = stale->is_by_note ? ", by the note alone" : "";
+    if (stale->reason == BAT_STALE_NO_HASH || stale->reason == BAT_STALE_BLOCKS ||
+        !bat_records_get(records, stale->record, &record))
+        snprintf(text, size, "%s%s",
+                 stale->reason == BAT_STALE_NO_HASH ? "YAML has no hash of it"
+                                                    : "the note has other blocks than its code",
+                 guess);
+    else if (stale->reason == BAT_STALE_EXIT)
+        snprintf(text, size, "no branch or call at +0x%" PRIx64 "%s", record.from.offset, guess);
+    else
+        snprintf(text, size, "no way in its code from +0x%" PRIx64 " to +0x%" PRIx64 "%s",
+                 record.from.offset, record.to.offset, guess);
+}
+
+static enum tool_exit judge_stale(struct check *check, const struct check_subject *subject)
+{
+    uint64_t part = subject->judgement->stale_samples;
+    uint64_t whole = subject->judgement->samples;
+    struct bat_stale_function stale;
+    for (uint64_t i = 0; bat_records_stale(subject->records, subject->is_yaml, i, &stale); i++) {
+        if (check_suppresses_function(&check->suppressions, CHECK_STALE, stale.name)) {
+            part -= stale.samples;
+            whole -= stale.samples;
+            continue;
+        }
+        char reason[sizeof(check->results->functions->reason)];
+        describe_reason(subject->records, &stale, reason, sizeof(reason));
+        if (!add_function(&check->results[CHECK_STALE], stale.name, stale.samples, stale.samples,
+                          reason))
+            return fail_memory(check);
+    }
+    set_share(check, CHECK_STALE, part, whole);
+    return TOOL_FINE;
+}
+
+/* --- Density --------------------------------------------------------------------------------- */
+
+static bool add_density(const struct bat_function_density *density, void *context)
+{
+    struct check *check = context;
+    size_t count = check->density_count;
+    if ((count & (count - 1)) == 0) {
+        struct check_density *grown =
+            reallocarray(check->densities, count ? 2 * count : 1, sizeof(*grown));
+        if (!grown)
+            return false;
+        check->densities = grown;
+    }
+    char *name = strdup(density->name);
+    if (name)
+        check->densities[check->density_count++] =
+            (struct check_density){name, density->branches, density->density};
+    return name != NULL;
+}
+
+static enum tool_exit judge_density(struct check *check, const struct check_subject *subject)
+{
+    struct bat_error error;
+    double density;
+    const struct bat_records *records =
+        subject->all_records ? subject->all_records : subject->records;
+    if (bat_records_density(records, subject->moved, subject->density_cutoff, &density, &error) !=
+            BAT_OK ||
+        bat_records_densities(records, subject->moved, add_density, check, &error) != BAT_OK)
+        return fail(check, &error);
+    if (check->density_count != 0)
+        set(check, CHECK_DENSITY, density);
+    return TOOL_FINE;
+}
+
+/* --- Counters -------------------------------------------------------------------------------- */
+
+/* Samples of fdata inputs are known by their records alone. */
+static uint64_t sum_records(const struct bat_records *records)
+{
+    uint64_t sum = 0;
+    struct bat_record record;
+    for (uint64_t i = 0; bat_records_get(records, i, &record); i++)
+        sum += record.count;
+    return sum;
+}
+
+static void judge_stacks(struct check *check, const struct check_subject *subject)
+{
+    const struct bat_profile_counters read = bat_profile_counters(subject->profile);
+    uint64_t used = read.perf_samples - read.perf_foreign_samples;
+    if (subject->wants_samples)
+        return;
+    if (bat_profile_main_kind(subject->profile) == BAT_PROFILE_SAMPLES)
+        set(check, CHECK_STACKS, 1);
+    else if (used != 0)
+        set_share(check, CHECK_STACKS, read.perf_plain_samples, used);
+    else if (bat_profile_distinct(subject->profile) != 0)
+        set(check, CHECK_STACKS, 0);
+}
+
+static void judge_counters(struct check *check, const struct check_subject *subject,
+                           uint64_t samples)
+{
+    const struct bat_profile_counters read = bat_profile_counters(subject->profile);
+    const struct bat_translate_counters done = bat_records_counters(subject->records);
+    const struct bat_to_input_counters *moved = subject->to_input;
+    uint64_t records = read.fdata_records ? sum_records(subject->records) : 0;
+    set(check, CHECK_READ, (double)check->unreadable_count);
+    set(check, CHECK_PROFILES, (double)subject->profiles);
+    set(check, CHECK_SAMPLES, (double)(samples > records ? samples : records));
+    judge_stacks(check, subject);
+    set_share(check, CHECK_OUTSIDE, moved ? moved->external : done.external,
+              moved ? moved->samples : done.samples);
+    set_share(check, CHECK_KERNEL, read.perf_kernel_branches, read.perf_branches);
+    set_share(check, CHECK_LOST, read.perf_lost, read.perf_samples + read.perf_lost);
+    if (moved)
+        set_share(check, CHECK_RUNS, moved->unfollowed + moved->left_out, moved->samples);
+    else
+        set_share(check, CHECK_RUNS, done.invalid, done.fallthroughs - done.out_of_range);
+}
+
+enum tool_exit check_judge(struct check *check, const struct check_subject *subject)
+{
+    uint64_t samples = 0;
+    set_limits(check, subject->density_threshold);
+    enum tool_exit status = measure(check, subject, &samples);
+    if (status != TOOL_FINE)
+        return status;
+    judge_counters(check, subject, samples);
+    status = judge_stale(check, subject);
+    if (status == TOOL_FINE && bat_profile_main_kind(subject->profile) == BAT_PROFILE_BRANCHES)
+        status = judge_density(check, subject);
+    sort_functions(check);
+    decide_all(check);
+    return status;
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Judges whether a profile is fit to be used, and prints the verdict (--check). */
+#ifndef BAT_TOOLS_BATTRANSLATE_CHECK_H
+#define BAT_TOOLS_BATTRANSLATE_CHECK_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+#include "bat_fitness.h"
+#include "check_list.h"
+
+/* A function that contributes to a finding. */
+struct check_function {
+    char *name; /* owned */
+    uint64_t part;
+    uint64_t whole;
+    char reason[96]; /* "" for none */
+};
+
+enum check_status { CHECK_UNKNOWN, CHECK_PASSED, CHECK_FAILED, CHECK_SUPPRESSED };
+
+struct check_result {
+    enum check_status status; /* UNKNOWN: the profile has nothing of what is checked */
+    double value;
+    double limit;
+    const char *reason;               /* of the suppression */
+    struct check_function *functions; /* if it failed: those with the largest part first */
+    size_t function_count;
+};
+
+struct check_density {
+    char *name; /* owned */
+    uint64_t branches;
+    double density;
+};
+
+/* All results. */
+struct check {
+    const struct check_options *options;
+    const char *binary; /* the path in messages */
+    struct check_suppressions suppressions;
+    struct check_result results[CHECK_COUNT];
+    struct check_density *densities; /* of all functions that count, the densest first */
+    size_t density_count;
+    uint64_t findings[3]; /* that are not suppressed, by enum bat_severity */
+    bool is_fit;
+    uint64_t unreadable_count;
+    char unreadable[BAT_MESSAGE_SIZE + 64]; /* why a profile could not be read; "" if all were */
+};
+
+/* What check_judge() judges. */
+struct check_subject {
+    const struct bat_profile *profile; /* as it was sampled */
+    const struct bat_profile *moved;   /* as the records were made from; may be the same */
+    const struct bat_binary *binary;
+    struct bat_elf *symbols; /* NULL: the binary's */
+    struct bat_records *records;
+    const struct bat_records *all_records;        /* perf2bolt's, for its density; NULL: records */
+    const struct bat_to_input_counters *to_input; /* NULL: the profile was not moved */
+    const struct bat_judgement *judgement;
+    bool is_yaml;            /* it is the judgement of YAML */
+    bool wants_samples;      /* basic samples were asked for */
+    uint64_t profiles;       /* with records */
+    uint32_t density_cutoff; /* millionths */
+    double density_threshold;
+};
+
+/* Read the suppressions. TOOL_BAD with a message. To be freed with check_free() in any case. */
+enum tool_exit check_begin(struct check *check, const struct check_options *options,
+                           const char *binary);
+
+/* Make all checks. TOOL_BAD, with a message, if that is not possible. */
+enum tool_exit check_judge(struct check *check, const struct check_subject *subject);
+
+/* A profile could not be read. Only the last such error is kept. */
+void check_note_unreadable(struct check *check, const struct bat_error *error);
+
+/*
+ * Nothing was judged: unfit if that is because a profile could not be read. Otherwise returns
+ * false: there is no verdict.
+ */
+bool check_fail_reading(struct check *check);
+
+/*
+ * Print the checks and the verdict: for people, or as the JSON member "check":{...}. TOOL_BAD, with
+ * a message, if that cannot be written.
+ */
+enum tool_exit check_print(const struct check *check, FILE *file);
+enum tool_exit check_print_json(const struct check *check, FILE *file);
+
+void check_free(struct check *check);
+
+#endif

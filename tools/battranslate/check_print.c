@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Prints the results of --check: for people, and as JSON. */
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "tools/common/escape.h"
+
+/* Functions of a finding that are printed for people; JSON has all. */
+#define FUNCTIONS_PRINTED 5u
+
+static const char *const status_names[] = {[CHECK_UNKNOWN] = "unknown",
+                                           [CHECK_PASSED] = "passed",
+                                           [CHECK_FAILED] = "failed",
+                                           [CHECK_SUPPRESSED] = "suppressed"};
+
+/* --- Text ------------------------------------------------------------------------------------ */
+
+static void print_number(struct output *output, const struct check_kind *kind, double number)
+{
+    if (kind->is_share)
+        output_format(output, "%.1f%%", 100 * number);
+    else
+        output_format(output, "%.*f", number < 1e6 && number != (double)(uint64_t)number ? 1 : 0,
+                      number);
+}
+
+static void print_functions(struct output *output, const struct check_result *result)
+{
+    for (size_t i = 0; i < result->function_count && i < FUNCTIONS_PRINTED; i++) {
+        const struct check_function *function = &result->functions[i];
+        output_text(output, "    ");
+        output_escaped(output, function->name);
+        output_format(output, ": %" PRIu64 " of %" PRIu64, function->part, function->whole);
+        if (function->reason[0])
+            output_format(output, ": %s", function->reason);
+        output_text(output, "\n");
+    }
+    if (result->function_count > FUNCTIONS_PRINTED)
+        output_format(output, "    and %zu more functions (--report=json has all)\n",
+                      result->function_count - FUNCTIONS_PRINTED);
+}
+
+static void print_result(const struct check *check, struct output *output, size_t number)
+{
+    const struct check_kind *kind = &check_kinds[number];
+    const struct check_result *result = &check->results[number];
+    if (result->status == CHECK_UNKNOWN)
+        return;
+    const char *verdict = result->status == CHECK_PASSED       ? "fine"
+                          : result->status == CHECK_SUPPRESSED ? "suppressed"
+                                                               : bat_severity_name(kind->severity);
+    output_format(output, "%s: %s: %s: ", verdict, kind->id, kind->summary);
+    print_number(output, kind, result->value);
+    output_text(output, kind->is_minimum ? ", at least " : ", at most ");
+    print_number(output, kind, result->limit);
+    output_text(output, " is fine");
+    if (result->reason) {
+        output_text(output, ": ");
+        output_escaped(output, result->reason);
+    }
+    output_text(output, "\n");
+    if (result->status == CHECK_FAILED)
+        print_functions(output, result);
+}
+
+static void print_unused(const struct check *check, struct output *output)
+{
+    for (size_t i = 0; i < check->suppressions.count; i++) {
+        const struct check_suppression *suppression = &check->suppressions.all[i];
+        if (suppression->is_used)
+            continue;
+        output_format(output, "unused suppression: %s ", check_kinds[suppression->check].id);
+        output_escaped(output, suppression->pattern ? suppression->pattern : "");
+        output_text(output, "\n");
+    }
+}
+
+static void print_count(struct output *output, uint64_t count, const char *what)
+{
+    output_format(output, "%" PRIu64 " %s%s", count, what, count == 1 ? "" : "s");
+}
+
+static void print_text(const struct check *check, struct output *output)
+{
+    for (size_t i = 0; i < CHECK_COUNT; i++)
+        print_result(check, output, i);
+    print_unused(check, output);
+    output_escaped(output, check->binary);
+    output_format(output, ": %s (", check->is_fit ? "fit" : "unfit");
+    print_count(output, check->findings[BAT_ERROR], "error");
+    output_text(output, ", ");
+    print_count(output, check->findings[BAT_WARNING], "warning");
+    output_text(output, ")\n");
+}
+
+/* --- JSON ------------------------------------------------------------------------------------ */
+
+static void print_json_functions(struct output *output, const struct check_result *result)
+{
+    output_text(output, ",\"functions\":[");
+    for (size_t i = 0; i < result->function_count; i++) {
+        const struct check_function *function = &result->functions[i];
+        output_text(output, i ? ",{\"name\":" : "{\"name\":");
+        output_json_string(output, function->name);
+        output_format(output, ",\"part\":%" PRIu64 ",\"whole\":%" PRIu64, function->part,
+                      function->whole);
+        if (function->reason[0]) {
+            output_text(output, ",\"reason\":");
+            output_json_string(output, function->reason);
+        }
+        output_text(output, "}");
+    }
+    output_text(output, "]");
+}
+
+static void print_json_result(const struct check *check, struct output *output, size_t number)
+{
+    const struct check_kind *kind = &check_kinds[number];
+    const struct check_result *result = &check->results[number];
+    output_format(output, "%s\n{\"id\":\"%s\",\"severity\":\"%s\",\"status\":\"%s\"",
+                  number ? "," : "", kind->id, bat_severity_name(kind->severity),
+                  status_names[result->status]);
+    if (result->status != CHECK_UNKNOWN)
+        output_format(output, ",\"value\":%.9g", result->value);
+    output_format(output, ",\"%s\":%.9g", kind->is_minimum ? "min" : "max", result->limit);
+    if (result->reason) {
+        output_text(output, ",\"reason\":");
+        output_json_string(output, result->reason);
+    }
+    if (number == CHECK_READ && check->unreadable[0]) {
+        output_text(output, ",\"message\":");
+        output_json_string(output, check->unreadable);
+    }
+    if (kind->has_functions)
+        print_json_functions(output, result);
+    output_text(output, "}");
+}
+
+static void print_json(const struct check *check, struct output *output)
+{
+    output_format(output,
+                  "\"check\":{\"schema\":1,\"verdict\":\"%s\",\"errors\":%" PRIu64
+                  ",\"warnings\":%" PRIu64 ",\"checks\":[",
+                  check->is_fit ? "fit" : "unfit", check->findings[BAT_ERROR],
+                  check->findings[BAT_WARNING]);
+    for (size_t i = 0; i < CHECK_COUNT; i++)
+        print_json_result(check, output, i);
+    output_text(output, "\n],\"densities\":[");
+    for (size_t i = 0; i < check->density_count; i++) {
+        output_text(output, i ? ",\n{\"name\":" : "\n{\"name\":");
+        output_json_string(output, check->densities[i].name);
+        output_format(output, ",\"branches\":%" PRIu64 ",\"density\":%.9g}",
+                      check->densities[i].branches, check->densities[i].density);
+    }
+    output_text(output, "]}");
+}
+
+/* --- Both ------------------------------------------------------------------------------------ */
+
+typedef void print_fn(const struct check *check, struct output *output);
+
+/* Print by way of a file in memory: the report may be kept in memory, too. */
+static enum tool_exit print_to(const struct check *check, FILE *file, print_fn *print)
+{
+    int memory = memfd_create("check", MFD_CLOEXEC);
+    struct output *output = memory < 0 ? NULL : output_begin(memory);
+    enum tool_exit status = TOOL_BAD;
+    if (memory < 0)
+        tool_message(NULL, "%s", strerror(errno));
+    if (output) {
+        print(check, output);
+        status = output_end(output, TOOL_FINE);
+    }
+    char buffer[4096];
+    ssize_t size;
+    for (off_t at = 0;
+         status == TOOL_FINE && (size = pread(memory, buffer, sizeof(buffer), at)) > 0; at += size)
+        fwrite(buffer, 1, (size_t)size, file);
+    if (memory >= 0)
+        close(memory);
+    return status;
+}
+
+enum tool_exit check_print(const struct check *check, FILE *file)
+{
+    return print_to(check, file, print_text);
+}
+
+enum tool_exit check_print_json(const struct check *check, FILE *file)
+{
+    return print_to(check, file, print_json);
+}
