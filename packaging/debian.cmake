@@ -35,8 +35,9 @@ set(CPACK_DEBIAN_TOOLS_DESCRIPTION "tools for BOLT Address Translation notes
 ${about}
 .
 batdump shows a note, batinject takes it out or puts one in, batvalidate
-checks it, battranslate translates profiles with it, and batsymbolize names
-functions and source lines of addresses and stacks.")
+checks it, battranslate translates profiles with it, batsymbolize names
+functions and source lines of addresses and stacks, and batreport writes a
+page with a map of the code.")
 
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_NAME libbatkit0)
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_SECTION libs)

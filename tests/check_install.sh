@@ -57,7 +57,7 @@ PKG_CONFIG_PATH=$(dirname "$(find "$prefix" -name batkit.pc)")
 libraries=$(dirname "$PKG_CONFIG_PATH")
 export PKG_CONFIG_PATH
 
-for tool in batdump batinject batvalidate battranslate batsymbolize; do
+for tool in batdump batinject batvalidate battranslate batsymbolize batreport; do
     prints "$tool (batkit) $(pkg-config --modversion batkit)" "$prefix/bin/$tool" --version
     for file in "man/man1/$tool.1" "bash-completion/completions/$tool" "zsh/site-functions/_$tool"; do
         [ -s "$prefix/share/$file" ] || fail "share/$file was not installed"

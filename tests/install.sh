@@ -24,6 +24,7 @@ libzstd-dev             /usr/include/zstd.h
 libzydis-dev            /usr/include/Zydis/Zydis.h
 libyajl-dev             /usr/include/yajl/yajl_parse.h
 libiberty-dev           /usr/include/libiberty/demangle.h
+zlib1g-dev              /usr/include/zlib.h
 '
 test_needs='
 g++                     g++

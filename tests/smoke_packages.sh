@@ -40,6 +40,8 @@ battranslate "$demo/small.bolt" -p "$demo/small.preagg" -o small.fdata -w small.
 [ -s small.fdata ] || fail "battranslate wrote an empty profile"
 address=$(batdump "$demo/small.bolt" --original="$demo/small" --to-output=main | sed 's/.*-> \(0x[0-9a-f]*\) .*/\1/')
 batsymbolize --lenient -e "$demo/small.bolt" --original="$demo/small" "$address" | grep -qx main || fail "batsymbolize"
+batreport "$demo/small.bolt" -p "$demo/small.preagg" --original="$demo/small" -o small.html || fail "batreport"
+grep -q '</html>' small.html || fail "batreport wrote no whole page"
 [ ! -e /usr/include/batkit ] || fail "the package batkit installs headers"
 install man-db
 man --warnings -l "$(dpkg -L batkit | grep 'battranslate.1.gz$')" >page 2>&1 || fail "man: $(cat page)"

@@ -1,35 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "summary.h"
 
-#include <elf.h>
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "tools/common/commas.h"
 #include "tools/common/escape.h"
+#include "tools/common/note_facts.h"
 
 /* Width of the first column, and of the numbers behind it. */
 #define LABEL_WIDTH 26
 #define NUMBER_WIDTH 14
-
-/* Enough for 2^64 - 1 with separators. */
-#define NUMBER_SIZE 32u
-
-/* value with a comma at each thousand, as text. */
-static const char *with_commas(uint64_t value, char text[NUMBER_SIZE])
-{
-    char *at = text + NUMBER_SIZE - 1;
-    *at = '\0';
-    unsigned digits = 0;
-    do {
-        if (digits != 0 && digits % 3 == 0)
-            *--at = ',';
-        *--at = (char)('0' + value % 10);
-        digits++;
-        value /= 10;
-    } while (value != 0);
-    return at;
-}
 
 static void print_label(struct output *output, const char *label)
 {
@@ -55,21 +36,15 @@ static void print_number(struct output *output, const char *label, uint64_t valu
 /* "BOLT revision: R, command line: C" in two lines; any other text in one. */
 static void print_bolt_info(struct output *output, const char *info)
 {
-    static const char before_revision[] = "BOLT revision: ";
-    static const char before_command[] = ", command line: ";
-    const char *command = strstr(info, before_command);
-    if (strncmp(info, before_revision, strlen(before_revision)) != 0 || !command) {
+    char *revision;
+    const char *command;
+    if (!note_bolt_info(info, &revision, &command)) {
         print_text(output, "BOLT says", info);
         return;
     }
-    const char *revision = info + strlen(before_revision);
-    char *copy = strndup(revision, (size_t)(command - revision));
-    if (copy) {
-        const char *shown = strcmp(copy, "<unknown>") == 0 ? "not recorded" : copy;
-        print_text(output, "BOLT revision", shown);
-    }
-    free(copy);
-    print_text(output, "Command line", command + strlen(before_command));
+    print_text(output, "BOLT revision", revision);
+    print_text(output, "Command line", command);
+    free(revision);
 }
 
 static void print_build_id(struct output *output, const struct bat_elf *elf)
@@ -82,20 +57,6 @@ static void print_build_id(struct output *output, const struct bat_elf *elf)
     for (size_t i = 0; build_id && i < size; i++)
         output_format(output, "%02x", build_id[i]);
     output_text(output, "\n");
-}
-
-static const char *machine_name(const struct bat_elf *elf)
-{
-    switch (bat_elf_machine(elf)) {
-    case EM_X86_64:
-        return "x86-64";
-    case EM_AARCH64:
-        return "AArch64";
-    case EM_RISCV:
-        return "RISC-V";
-    default:
-        return "unknown";
-    }
 }
 
 static void print_hot_index(struct output *output, const struct bat_map *map)
@@ -115,12 +76,7 @@ static void print_hot_index(struct output *output, const struct bat_map *map)
 
 static void print_origin(struct output *output, const struct bat_binary *binary)
 {
-    static const char *const formats[] = {
-        [BAT_VERSION_1] = "version 1, written by BOLT 17 or earlier",
-        [BAT_VERSION_2] = "version 2, written by BOLT 18",
-        [BAT_VERSION_3] = "version 3, written by BOLT 19 or later",
-    };
-    print_text(output, "Format", formats[binary->map->version]);
+    print_text(output, "Format", note_version_text(binary->map->version));
     if (!bat_map_has_hashes(binary->map)) {
         print_text(output, "", "no hashes: profiles as fdata, not as YAML;");
         print_text(output, "", "batinject --upgrade makes it version 3");
@@ -131,7 +87,7 @@ static void print_origin(struct output *output, const struct bat_binary *binary)
             print_bolt_info(output, info);
         else
             print_text(output, "BOLT revision", "not recorded (no .note.bolt_info)");
-        print_text(output, "Machine", machine_name(binary->elf));
+        print_text(output, "Machine", note_machine_name(binary->elf));
         print_build_id(output, binary->elf);
     } else {
         print_text(output, "File", "a raw note: no command line, build-id or symbols");
@@ -163,21 +119,6 @@ static void print_contents(struct output *output, const struct bat_map *map)
 
 /* --- Use of the bytes ----------------------------------------------------------------------- */
 
-static const char *const share_labels[BAT_SHARES] = {
-    [BAT_SHARE_CONTAINER] = "ELF note header, padding",
-    [BAT_SHARE_COUNTS] = "counts",
-    [BAT_SHARE_ADDRESSES] = "function addresses",
-    [BAT_SHARE_FUNCTION_HASHES] = "function hashes",
-    [BAT_SHARE_HOT_INDICES] = "fragments' hot indices",
-    [BAT_SHARE_SKEWS] = "fragments' skews",
-    [BAT_SHARE_BRANCH_MASKS] = "branch bit masks",
-    [BAT_SHARE_OUTPUT_OFFSETS] = "output offsets",
-    [BAT_SHARE_INPUT_OFFSETS] = "input offsets",
-    [BAT_SHARE_BLOCK_HASHES] = "block hashes",
-    [BAT_SHARE_BLOCK_INDICES] = "block indices",
-    [BAT_SHARE_SECONDARY_ENTRIES] = "secondary entry points",
-};
-
 static void print_share(struct output *output, const char *label, uint64_t bytes, uint64_t total)
 {
     char text[NUMBER_SIZE];
@@ -199,7 +140,7 @@ static void print_shares(struct output *output, const struct bat_shares *shares,
         if (largest == BAT_SHARES)
             break;
         printed[largest] = true;
-        print_share(output, share_labels[largest], shares->bytes[largest], total);
+        print_share(output, note_share_label(largest), shares->bytes[largest], total);
     }
     print_share(output, "the note", total, total);
 }

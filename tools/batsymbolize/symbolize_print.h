@@ -4,7 +4,7 @@
 #define BAT_TOOLS_BATSYMBOLIZE_SYMBOLIZE_PRINT_H
 
 #include "bat_symbolizer.h"
-#include "demangle.h"
+#include "tools/common/demangle.h"
 #include "tools/common/output.h"
 
 enum symbolize_style {

@@ -7,16 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "heatmap_buckets.h"
 #include "heatmap_text.h"
+#include "tools/common/heatmap_buckets.h"
 
 /* perf2bolt 22's. */
 static const uint64_t usual_sizes[] = {64, 4096, 262144};
 #define USUAL_LINE 256u
 #define USUAL_MAX_ADDRESS UINT64_C(0xffffffff)
-
-/* The longest run that is counted, in bytes: longer ones are taken for faults of the profile. */
-#define RUN_MAX ((uint64_t)64 << 10)
 
 bool heatmap_parse_sizes(const char *text, struct heatmap_options *options)
 {
@@ -42,33 +39,6 @@ bool heatmap_parse_sizes(const char *text, struct heatmap_options *options)
             return false;
         text = end + 1;
     }
-}
-
-/* --- Counting ------------------------------------------------------------------------------- */
-
-static bool is_counted(const struct heatmap_options *options, uint64_t address)
-{
-    return address != BAT_ADDRESS_EXTERNAL && address >= options->min_address &&
-           address <= options->max_address;
-}
-
-/* Count all samples of the profile, in buckets of the first size. */
-static bool count_samples(const struct heatmap_options *options, const struct bat_profile *profile,
-                          struct heatmap_buckets *buckets)
-{
-    uint64_t size = options->sizes[0];
-    struct bat_trace trace;
-    bool fits = true;
-    for (uint64_t i = 0; fits && bat_profile_trace(profile, i, &trace); i++)
-        if (trace.to != BAT_TRACE_BRANCH_ONLY && is_counted(options, trace.from) &&
-            trace.from <= trace.to && trace.to - trace.from <= RUN_MAX)
-            fits = heatmap_add(buckets, trace.from / size, trace.to / size, trace.count);
-    uint64_t address;
-    uint64_t count;
-    for (uint64_t i = 0; fits && bat_profile_sample(profile, i, &address, &count); i++)
-        if (is_counted(options, address))
-            fits = heatmap_add(buckets, address / size, address / size, count);
-    return fits && heatmap_sum(buckets);
 }
 
 /* --- Sections ------------------------------------------------------------------------------- */
@@ -185,7 +155,8 @@ enum tool_exit heatmap_write(const struct heatmap_options *given, const struct b
     struct bat_error error;
     enum tool_exit status = TOOL_BAD;
     heatmap_find_hot_text(symbols, &view);
-    if (!sections || !count_samples(&options, profile, &buckets))
+    if (!sections || !heatmap_count(&buckets, profile, options.sizes[0], options.min_address,
+                                    options.max_address))
         tool_message(NULL, "not enough memory for the heat map");
     else if (buckets.count == 0)
         tool_message(NULL, "expected samples of the binary for the heat map, found none");

@@ -5,7 +5,7 @@
 
 #include "bat_elf.h"
 #include "bat_output.h"
-#include "heatmap_buckets.h"
+#include "tools/common/heatmap_buckets.h"
 
 /* A section with code: [start, end). */
 struct heatmap_section {

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Samples counted by ranges of addresses of one size. */
-#ifndef BAT_TOOLS_BATTRANSLATE_HEATMAP_BUCKETS_H
-#define BAT_TOOLS_BATTRANSLATE_HEATMAP_BUCKETS_H
+#ifndef BAT_HEATMAP_BUCKETS_H
+#define BAT_HEATMAP_BUCKETS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "bat_profile.h"
 
 struct heatmap_bucket {
     uint64_t number; /* its address divided by the size of buckets */
@@ -26,6 +28,14 @@ bool heatmap_add(struct heatmap_buckets *buckets, uint64_t first, uint64_t last,
 
 /* Add up what was added. False if there is no memory. */
 bool heatmap_sum(struct heatmap_buckets *buckets);
+
+/*
+ * Count all samples of the profile from address min to max, in empty buckets of size bytes: each
+ * run of code for all buckets that it touches. Runs of more than 64 KiB are taken for faults of the
+ * profile. The result is that of heatmap_sum(). False if there is no memory.
+ */
+bool heatmap_count(struct heatmap_buckets *buckets, const struct bat_profile *profile,
+                   uint64_t size, uint64_t min, uint64_t max);
 
 /* Join each `factor` buckets to one. */
 void heatmap_join(struct heatmap_buckets *buckets, uint64_t factor);

@@ -3,6 +3,9 @@
 
 #include <stdlib.h>
 
+/* The longest run that is counted, in bytes. */
+#define RUN_MAX ((uint64_t)64 << 10)
+
 void heatmap_free(struct heatmap_buckets *buckets)
 {
     free(buckets->all);
@@ -53,6 +56,28 @@ bool heatmap_sum(struct heatmap_buckets *buckets)
     heatmap_free(buckets);
     *buckets = result;
     return fits;
+}
+
+static bool is_counted(uint64_t address, uint64_t min, uint64_t max)
+{
+    return address != BAT_ADDRESS_EXTERNAL && address >= min && address <= max;
+}
+
+bool heatmap_count(struct heatmap_buckets *buckets, const struct bat_profile *profile,
+                   uint64_t size, uint64_t min, uint64_t max)
+{
+    struct bat_trace trace;
+    bool fits = true;
+    for (uint64_t i = 0; fits && bat_profile_trace(profile, i, &trace); i++)
+        if (trace.to != BAT_TRACE_BRANCH_ONLY && is_counted(trace.from, min, max) &&
+            trace.from <= trace.to && trace.to - trace.from <= RUN_MAX)
+            fits = heatmap_add(buckets, trace.from / size, trace.to / size, trace.count);
+    uint64_t address;
+    uint64_t count;
+    for (uint64_t i = 0; fits && bat_profile_sample(profile, i, &address, &count); i++)
+        if (is_counted(address, min, max))
+            fits = heatmap_add(buckets, address / size, address / size, count);
+    return fits && heatmap_sum(buckets);
 }
 
 void heatmap_join(struct heatmap_buckets *buckets, uint64_t factor)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Demangles names of C++, Rust and D with libiberty. */
-#ifndef BAT_TOOLS_BATSYMBOLIZE_DEMANGLE_H
-#define BAT_TOOLS_BATSYMBOLIZE_DEMANGLE_H
+#ifndef BAT_DEMANGLE_H
+#define BAT_DEMANGLE_H
 
 /* The demangled name, which the caller frees with free(); NULL if the name is not mangled. */
 char *demangle(const char *name);

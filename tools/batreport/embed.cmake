@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# Makes a C source with the page's code and style:
+#
+#   cmake -DFOLDER=tools/batreport/page -DOUTPUT=page.c -P embed.cmake
+#
+# Each file in page/ is a JavaScript module. A page that is one file cannot import modules, so they are
+# put behind each other, in this order, without their lines of import and the word export: names at the
+# top of a module are unique in all of them.
+set(modules format.js data.js heat.js dom.js table.js lanes.js map.js function.js stacks.js views.js)
+
+set(script "\"use strict\";\n(() => {\n")
+foreach(module ${modules})
+  file(READ ${FOLDER}/${module} text)
+  string(REGEX REPLACE "(^|\n)import [^\n]* from \"[^\n]*\";" "" text "${text}")
+  string(REGEX REPLACE "(^|\n)export " "\\1" text "${text}")
+  string(APPEND script "${text}")
+endforeach()
+string(APPEND script "})();\n")
+file(READ ${FOLDER}/page.css style)
+
+function(embed name text)
+  string(TOLOWER "${text}" lower)
+  if(lower MATCHES "</s(cript|tyle)|<!--")
+    message(FATAL_ERROR "the page's ${name} has text that would end its element")
+  endif()
+  file(WRITE ${OUTPUT}.${name} "${text}")
+  file(READ ${OUTPUT}.${name} hex HEX)
+  file(SHA256 ${OUTPUT}.${name} sha256)
+  file(REMOVE ${OUTPUT}.${name})
+  string(REGEX REPLACE "(..)" "0x\\1," bytes "${hex}")
+  # A line for each 24 bytes.
+  string(REGEX REPLACE "(........................................................................................................................)" "\\1\n" bytes "${bytes}")
+  string(REGEX REPLACE "(..)" "0x\\1," sha256 "${sha256}")
+  file(APPEND ${OUTPUT}.new "const uint8_t report_${name}[] = {\n${bytes}};\n"
+    "const size_t report_${name}_size = sizeof(report_${name});\n"
+    "const uint8_t report_${name}_sha256[32] = {${sha256}};\n")
+endfunction()
+
+file(WRITE ${OUTPUT}.new "/* Made by tools/batreport/embed.cmake. */\n#include \"tools/batreport/page.h\"\n")
+embed(script "${script}")
+embed(style "${style}")
+file(RENAME ${OUTPUT}.new ${OUTPUT})

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "html.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "spec/escape_controls.h"
+
+/* The number of a UTF-8 character of length bytes. */
+static uint32_t character_of(const char *text, size_t length)
+{
+    static const uint8_t first_bits[] = {0, 0x7f, 0x1f, 0x0f, 0x07};
+    uint32_t character = (unsigned char)text[0] & first_bits[length];
+    for (size_t i = 1; i < length; i++)
+        character = character << 6 | ((unsigned char)text[i] & 0x3f);
+    return character;
+}
+
+/* True for characters that have no form of their own, or that change the direction of others. */
+static bool is_invisible(uint32_t character)
+{
+    return (character >= 0x200b && character <= 0x200f) ||
+           (character >= 0x2028 && character <= 0x202e) ||
+           (character >= 0x2060 && character <= 0x206f) || character == 0xfeff ||
+           character == 0x061c;
+}
+
+static void put_html(struct bat_text_writer *page, const char *text, size_t length)
+{
+    switch (*text) {
+    case '&':
+        bat_text_string(page, "&amp;");
+        break;
+    case '<':
+        bat_text_string(page, "&lt;");
+        break;
+    case '>':
+        bat_text_string(page, "&gt;");
+        break;
+    case '"':
+        bat_text_string(page, "&quot;");
+        break;
+    case '\'':
+        bat_text_string(page, "&#39;");
+        break;
+    default:
+        bat_text_bytes(page, text, length);
+    }
+}
+
+void html_text(struct bat_text_writer *page, const char *text)
+{
+    for (size_t size = strlen(text); size != 0;) {
+        size_t length = bat_utf8_length(text, size);
+        size_t bytes;
+        if (length == 0)
+            bat_text_string(page, "\xef\xbf\xbd");
+        else if (bat_is_control(text, size, &bytes))
+            html_format(page, "\\x%02x", character_of(text, length));
+        else if (is_invisible(character_of(text, length)))
+            html_format(page, "\\u%04x", character_of(text, length));
+        else
+            put_html(page, text, length);
+        length += length == 0;
+        text += length;
+        size -= length;
+    }
+}
+
+void html_json(struct bat_text_writer *page, const char *text)
+{
+    bat_text_string(page, "\"");
+    for (size_t size = strlen(text); size != 0;) {
+        size_t length = bat_utf8_length(text, size);
+        size_t bytes;
+        if (length == 0)
+            bat_text_string(page, "\\ufffd");
+        else if (bat_is_control(text, size, &bytes) || strchr("<>&\"\\", *text) ||
+                 is_invisible(character_of(text, length)))
+            html_format(page, "\\u%04x", character_of(text, length));
+        else
+            bat_text_bytes(page, text, length);
+        length += length == 0;
+        text += length;
+        size -= length;
+    }
+    bat_text_string(page, "\"");
+}
+
+void html_format(struct bat_text_writer *page, const char *format, ...)
+{
+    char text[512];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof(text), format, arguments);
+    va_end(arguments);
+    bat_text_string(page, text);
+}

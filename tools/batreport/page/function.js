@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The page of one function: its blocks in the order of the input and of the output, and its branches.
+import { COLD, addressOf, blockEnd, blocksOf, description, functions, inputAddressOf, kindNames, loadEdges, loadFiles, nameOf, pieceAt, pieces, piecesOf, profileName } from "./data.js";
+import { make, makeSvg, nameElement } from "./dom.js";
+import { bytesText, hexText, numberText, shareText } from "./format.js";
+import { heatColor, heatOf, onColorsChange } from "./heat.js";
+
+const BLOCK_ROW = 26, LINK_WIDTH = 90, ARC_WIDTH = 90;
+
+// Rows of a table of branches that are shown at first.
+const ROWS_SHOWN = 50;
+
+function fact(label, ...value) {
+  return value.length && value[0] !== "" ? [make("dt", {}, label), make("dd", {}, ...value)] : [];
+}
+
+export class FunctionPage {
+  constructor(section) {
+    this.section = section;
+    this.title = section.querySelector("h2");
+    this.body = make("div", {});
+    section.append(this.body);
+    onColorsChange(() => this.number !== undefined && this.show(this.number));
+  }
+
+  async open({f}) {
+    const piece = pieceAt(f);
+    if (piece < 0) {
+      this.number = undefined;
+      this.title.textContent = "No function";
+      this.body.replaceChildren(make("p", {}, `There is no function at ${f}.`));
+      return;
+    }
+    await this.show(pieces.function[piece]);
+  }
+
+  async show(number) {
+    this.number = number;
+    const [edges, files, ...blocks] =
+      await Promise.all([loadEdges(), loadFiles(), ...[...piecesOf(number)].map(blocksOf)]);
+    if (this.number !== number)
+      return;
+    this.files = files;
+    this.gather(number, blocks);
+    this.gatherEdges(number, edges);
+    this.title.replaceChildren(nameElement(nameOf(number)));
+    this.body.replaceChildren(this.makeFacts(number), ...this.makeBlocks(number), ...this.makeTables());
+  }
+
+  // --- Data --------------------------------------------------------------------------------------
+
+  // outputs: blocks with code, in the output's order, the main piece first; inputs: all blocks of the
+  // input, ascending, each with the outputs that come from it.
+  gather(number, blocksOfPieces) {
+    const list = [...piecesOf(number)], main = functions.main[number];
+    const order = list.map((piece, i) => [piece, blocksOfPieces[i]]).sort((a, b) => (b[0] === main) - (a[0] === main) || a[0] - b[0]);
+    this.outputs = [];
+    this.rowOf = new Map();
+    const inputs = new Map();
+    for (const [piece, blocks] of order) {
+      for (let i = 0; i < blocks.length; i++) {
+        const end = blockEnd(blocks, i, pieces.size[piece]), at = blocks.input[i];
+        if (!inputs.has(at))
+          inputs.set(at, {at, count: 0, rows: [], file: blocks.file[i], line: blocks.line[i]});
+        if (blocks.output[i] >= end)
+          continue;
+        this.rowOf.set(piece + "/" + i, this.outputs.length);
+        inputs.get(at).count += blocks.count[i];
+        inputs.get(at).rows.push(this.outputs.length);
+        this.outputs.push({piece, block: i, from: blocks.output[i], end, input: at, count: blocks.count[i],
+                           file: blocks.file[i], line: blocks.line[i]});
+      }
+      if (blocks.length === 0) {
+        this.rowOf.set(piece + "/0", this.outputs.length);
+        this.outputs.push({piece, block: 0, from: 0, end: pieces.size[piece], input: -1, count: pieces.samples[piece],
+                           file: -1, line: 0, isWhole: true});
+      }
+    }
+    this.inputs = [...inputs.values()].sort((a, b) => a.at - b.at);
+    this.inputs.forEach((input, i) => {
+      const next = this.inputs[i + 1];
+      input.end = next ? next.at : functions.inputSize[number] || undefined;
+    });
+    this.most = this.outputs.reduce((most, row) => Math.max(most, row.count), 0);
+  }
+
+  gatherEdges(number, edges) {
+    this.inside = [];
+    const callers = new Map(), callees = new Map();
+    this.others = 0;
+    const functionOf = (piece) => (piece < 0 ? -1 : pieces.function[piece]);
+    const addTo = (map, other, count) => map.set(other, (map.get(other) ?? 0) + count);
+    for (let i = 0; i < description.edges; i++) {
+      const from = functionOf(edges.from[i]), to = functionOf(edges.to[i]);
+      if (from !== number && to !== number)
+        continue;
+      if (from === to)
+        this.inside.push({from: this.rowOf.get(edges.from[i] + "/" + edges.fromBlock[i]),
+                          to: this.rowOf.get(edges.to[i] + "/" + edges.toBlock[i]),
+                          count: edges.count[i], mispredicted: edges.mispredicted[i]});
+      else if (!edges.isEntry[i])
+        this.others += edges.count[i];
+      else if (to === number)
+        addTo(callers, from, edges.count[i]);
+      else
+        addTo(callees, to, edges.count[i]);
+    }
+    this.inside = this.inside.filter((edge) => edge.from !== undefined && edge.to !== undefined)
+      .sort((a, b) => b.count - a.count);
+    const sorted = (map) => [...map].sort((a, b) => b[1] - a[1]);
+    this.callers = sorted(callers);
+    this.callees = sorted(callees);
+  }
+
+  // --- Elements ----------------------------------------------------------------------------------
+
+  makeFacts(number) {
+    const list = [...piecesOf(number)], name = profileName(number);
+    const cold = list.filter((piece) => pieces.kind[piece] === COLD);
+    const coldSamples = cold.reduce((sum, piece) => sum + pieces.samples[piece], 0);
+    const address = hexText(addressOf(functions.main[number]));
+    return make("dl", {class: "origin"},
+      fact("Name in profiles", nameElement(name)),
+      fact("After BOLT", `${address}, ${numberText(functions.bytes[number])} bytes`,
+           cold.length ? `; ${numberText(cold.length)} cold fragment${cold.length > 1 ? "s" : ""} with ${numberText(functions.coldBytes[number])} bytes` : ""),
+      functions.inputSection[number] < 0 ? [] :
+        fact("Before", `${hexText(inputAddressOf(number))}, ${numberText(functions.inputSize[number])} bytes`),
+      fact("Samples", `${numberText(functions.samples[number])} (${shareText(functions.samples[number], description.samples) || "0%"})`,
+           cold.length ? `, of these ${numberText(coldSamples)} in cold fragments` : ""),
+      fact("Blocks", `${numberText(this.inputs.length)} in the input, ${numberText(this.outputs.filter((r) => !r.isWhole).length)} in the output` +
+           (functions.isReordered[number] ? ", in a new order" : "")),
+      fact("Map", make("a", {href: "#map?s=" + address}, "show this function on the map")));
+  }
+
+  lineText(file, line) {
+    if (file < 0 || !line)
+      return "";
+    const path = this.files.get(file);
+    return path.slice(path.lastIndexOf("/") + 1) + ":" + line;
+  }
+
+  makeRow(id, label, count, size, file, line, cold) {
+    const heat = heatOf(count, this.most);
+    const bar = make("span", {class: "bar", "aria-hidden": "true"});
+    bar.style.width = 100 * heat + "%";
+    bar.style.background = heatColor(heat);
+    const source = this.lineText(file, line);
+    return make("li", {id, class: "block" + (cold ? " is-cold" : ""), tabindex: "0",
+                       title: source ? this.files.get(file) + ":" + line : undefined},
+                bar, make("span", {class: "at"}, label), make("span", {class: "size"}, size),
+                make("span", {class: "source"}, make("bdi", {}, source)),
+                make("span", {class: "count"}, numberText(count)));
+  }
+
+  makeBlocks(number) {
+    const input = make("ol", {class: "blocks input"}), output = make("ol", {class: "blocks output"});
+    const inputY = [], outputY = [];
+    this.inputs.forEach((row, i) => {
+      inputY.push(i * BLOCK_ROW + BLOCK_ROW / 2);
+      const size = row.end === undefined ? "" : `${row.end - row.at} B`;
+      const gone = row.rows.length ? "" : ", removed";
+      const isCold = row.rows.length && row.rows.every((r) => pieces.kind[this.outputs[r].piece] === COLD);
+      input.append(this.makeRow("in-" + i, `+${hexText(row.at)}${gone}`, row.count, size, row.file, row.line, isCold));
+    });
+    let y = 0, last = -1;
+    this.outputs.forEach((row, i) => {
+      if (row.piece !== last) {
+        const kind = pieces.kind[row.piece];
+        output.append(make("li", {class: "piece key-" + kind}, `${kindNames[kind]} at ${hexText(addressOf(row.piece))}, ` +
+          `${numberText(pieces.size[row.piece])} bytes, ${numberText(pieces.samples[row.piece])} samples`));
+        y += BLOCK_ROW;
+        last = row.piece;
+      }
+      outputY.push(y + BLOCK_ROW / 2);
+      y += BLOCK_ROW;
+      const from = row.isWhole ? "whole, no blocks known" : `+${hexText(row.from)} ← +${hexText(row.input)}`;
+      output.append(this.makeRow("out-" + i, from, row.count, `${row.end - row.from} B`, row.file, row.line,
+                                 pieces.kind[row.piece] === COLD));
+    });
+    const tall = Math.max(this.inputs.length * BLOCK_ROW, y);
+    const links = makeSvg("svg", {class: "links", width: LINK_WIDTH, height: tall, viewBox: `0 0 ${LINK_WIDTH} ${tall}`, "aria-hidden": "true"});
+    const arcs = makeSvg("svg", {class: "arcs", preserveAspectRatio: "none", width: ARC_WIDTH, height: tall, viewBox: `0 0 ${ARC_WIDTH} ${tall}`, "aria-hidden": "true"});
+    this.drawLinks(links, inputY, outputY);
+    this.drawArcs(arcs, outputY);
+    const mark = (event) => this.mark(event.target.closest?.(".block"));
+    const grid = make("div", {class: "sides", focusin: mark, mouseover: mark},
+      make("div", {class: "side"}, make("h3", {}, "Input order"), input), make("div", {class: "middle"}, links),
+      make("div", {class: "side"}, make("h3", {}, "Output order"), output), make("div", {class: "middle"}, arcs));
+    this.grid = grid;
+    const isHeat = description.hasProfile ? "The number is how often the block ran; curves on the right are branches that were taken." : "";
+    return [make("h3", {}, "Blocks"), make("p", {class: "remark"},
+      "Offsets count from the start of the part; behind the arrow is the offset in the input function. " + isHeat), grid];
+  }
+
+  drawLinks(svg, inputY, outputY) {
+    this.inputs.forEach((input, i) => {
+      for (const row of input.rows) {
+        const heat = heatOf(this.outputs[row].count, this.most), a = inputY[i], b = outputY[row];
+        svg.append(makeSvg("path", {d: `M0 ${a}C${LINK_WIDTH / 2} ${a} ${LINK_WIDTH / 2} ${b} ${LINK_WIDTH} ${b}`, "data-in": i, "data-out": row,
+                                    class: heat ? "link ran" : "link", stroke: heat ? heatColor(heat) : "currentColor"}));
+      }
+    });
+  }
+
+  drawArcs(svg, outputY) {
+    const most = this.inside.reduce((m, edge) => Math.max(m, edge.count), 0);
+    for (const edge of [...this.inside].reverse()) {
+      const a = outputY[edge.from], b = outputY[edge.to], heat = heatOf(edge.count, most);
+      const reach = Math.min(ARC_WIDTH - 8, 14 + Math.abs(a - b) / 5);
+      const d = edge.from === edge.to ? `M0 ${a - 5}C22 ${a - 9} 22 ${a + 9} 0 ${a + 5}` : `M0 ${a}C${reach * 1.3} ${a} ${reach * 1.3} ${b} 6 ${b}`;
+      const path = makeSvg("path", {d, class: "arc", stroke: heatColor(heat), "stroke-width": 0.8 + 2.4 * heat,
+                                    "data-from": edge.from, "data-to": edge.to},
+                           makeSvg("title", {}, `${this.rowText(edge.from)} to ${this.rowText(edge.to)}: ${numberText(edge.count)}`));
+      svg.append(path);
+      if (edge.from !== edge.to)
+        svg.append(makeSvg("path", {d: `M0 ${b}l7 -3.5v7z`, fill: heatColor(heat), class: "arrow"}));
+    }
+  }
+
+  // Mark what belongs to a block: its other places and its branches.
+  mark(block) {
+    if (!block || block === this.marked)
+      return;
+    this.marked = block;
+    this.grid.querySelectorAll(".marked").forEach((element) => element.classList.remove("marked"));
+    const [side, i] = block.id.split("-");
+    const rows = side === "out" ? [Number(i)] : this.inputs[i].rows;
+    const inputs = side === "in" ? [Number(i)] : this.inputs.flatMap((input, j) => (input.rows.includes(Number(i)) ? [j] : []));
+    const select = [...rows.flatMap((r) => [`#out-${r}`, `[data-out="${r}"]`, `[data-from="${r}"]`, `[data-to="${r}"]`]),
+                    ...inputs.map((j) => `#in-${j}`)];
+    if (select.length)
+      this.grid.querySelectorAll(select.join(",")).forEach((element) => element.classList.add("marked"));
+  }
+
+  rowText(row) {
+    const {piece, from} = this.outputs[row];
+    return `${pieces.kind[piece] === COLD ? "cold " : ""}+${hexText(from)}`;
+  }
+
+  makeTable(title, heads, rows) {
+    if (!rows.length)
+      return null;
+    const body = make("tbody", {}, rows.slice(0, ROWS_SHOWN).map((cells) => this.makeCells(cells)));
+    const more = rows.length > ROWS_SHOWN &&
+      make("button", {type: "button", click: () => {
+        body.append(...rows.slice(ROWS_SHOWN).map((cells) => this.makeCells(cells)));
+        more.remove();
+      }}, `${numberText(rows.length - ROWS_SHOWN)} more`);
+    return make("div", {class: "card"}, make("h3", {}, title),
+      make("table", {class: "rows"}, make("thead", {}, make("tr", {}, heads.map((head) => make("th", {scope: "col"}, head)))), body),
+      more || null);
+  }
+
+  makeCells([first, ...others]) {
+    return make("tr", {}, make("th", {scope: "row"}, first), others.map((cell) => make("td", {}, cell)));
+  }
+
+  link(number) {
+    return number < 0 ? "outside of known functions"
+                      : make("a", {href: "#f=" + hexText(addressOf(functions.main[number]))}, nameElement(nameOf(number)));
+  }
+
+  makeTables() {
+    const tables = [
+      this.makeTable("Taken branches inside", ["from", "to", "taken", "mispredicted"], this.inside.map((edge) =>
+        [this.rowText(edge.from), this.rowText(edge.to), numberText(edge.count), numberText(edge.mispredicted)])),
+      this.makeTable("Called by", ["function", "times"], this.callers.map(([number, count]) => [this.link(number), numberText(count)])),
+      this.makeTable("Calls", ["function", "times"], this.callees.map(([number, count]) => [this.link(number), numberText(count)])),
+    ].filter(Boolean);
+    const remark = this.others ? make("p", {class: "remark"},
+      `Returns, and jumps to other places than a function's start: ${numberText(this.others)}.`) : null;
+    return tables.length ? [make("div", {class: "cards"}, tables), remark ?? ""] : [];
+  }
+}

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Colors: of heat, by the logarithm of a count, and of kinds of code.
+
+const light = [[255, 243, 205], [253, 204, 120], [244, 140, 60], [214, 64, 40], [128, 10, 38]];
+const dark = [[62, 38, 66], [122, 40, 92], [194, 63, 74], [240, 124, 48], [252, 226, 130]];
+const darkness = matchMedia("(prefers-color-scheme: dark)");
+
+export function onColorsChange(changed) {
+  darkness.addEventListener("change", changed);
+}
+
+// From 0, nothing, to 1, the hottest.
+export function heatOf(value, most) {
+  return value > 0 && most > 0 ? Math.log1p(value) / Math.log1p(most) : 0;
+}
+
+export function heatColor(heat) {
+  const stops = darkness.matches ? dark : light;
+  const at = Math.min(Math.max(heat, 0), 1) * (stops.length - 1);
+  const i = Math.min(Math.floor(at), stops.length - 2), part = at - i;
+  const mixed = stops[i].map((value, j) => Math.round(value + (stops[i + 1][j] - value) * part));
+  return `rgb(${mixed.join(",")})`;
+}
+
+// A color of the style sheet.
+export function styleColor(name) {
+  return getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
+}

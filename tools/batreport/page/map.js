@@ -1,0 +1,605 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The map: heat and kinds of all code, before BOLT above, after it below, and lines between the places
+// of one function.
+import { addressOf, blockEnd, blocksNow, description, functions, inputAddressOf, kindNames, nameOf, pieceAt, pieces, piecesOf } from "./data.js";
+import { byId, make, makeCanvas, nameElement, noteState } from "./dom.js";
+import { bytesText, hexText, numberText, shareText } from "./format.js";
+import { heatColor, heatOf, onColorsChange, styleColor } from "./heat.js";
+import { makeAfter, makeBefore } from "./lanes.js";
+
+const AXIS = 18, HEAT = 84, BAND = 20, JOINS = 150, ARCS = 60;
+
+// Functions whose places are joined, at most.
+const JOINED = 250;
+
+// Blocks are drawn in items at least this wide, in pixels.
+const BLOCKS_WIDTH = 24;
+
+const kindColors = ["hot", "cold", "left", "plt"];
+
+// The heat of the input blocks of a function: [start, end, count], ascending. null as long as the
+// blocks are not at hand.
+function inputBlocks(number, ready) {
+  const all = [];
+  for (const piece of piecesOf(number)) {
+    const blocks = blocksNow(piece, ready);
+    if (!blocks)
+      return null;
+    for (let i = 0; i < blocks.length; i++)
+      all.push([blocks.input[i], 0, blocks.count[i]]);
+  }
+  all.sort((a, b) => a[0] - b[0]);
+  const joined = [];
+  for (const block of all) {
+    const last = joined[joined.length - 1];
+    if (last && last[0] === block[0])
+      last[2] += block[2];
+    else
+      joined.push(block);
+  }
+  joined.forEach((block, i) => (block[1] = i + 1 < joined.length ? joined[i + 1][0] : functions.inputSize[number]));
+  return joined;
+}
+
+function outputBlocks(piece, ready) {
+  const blocks = blocksNow(piece, ready);
+  if (!blocks)
+    return null;
+  const all = [];
+  for (let i = 0; i < blocks.length; i++) {
+    const end = blockEnd(blocks, i, pieces.size[piece]);
+    if (blocks.output[i] < end)
+      all.push([blocks.output[i], end, blocks.count[i], blocks.input[i]]);
+  }
+  return all;
+}
+
+export class CodeMap {
+  constructor(section) {
+    this.after = makeAfter();
+    this.after.blocks = (item, ready) => outputBlocks(item, ready);
+    this.after.title = "after BOLT";
+    this.lanes = [this.after];
+    if (description.hasInput) {
+      this.before = makeBefore();
+      this.before.blocks = (item, ready) => inputBlocks(this.before.items.functionOf(item), ready);
+      this.before.title = "before BOLT";
+      this.lanes.unshift(this.before);
+    }
+    this.selected = -1;
+    this.hovered = null;
+    this.focused = {lane: this.after, item: -1};
+    this.pointers = new Map();
+    this.build(section);
+    onColorsChange(() => this.ask());
+  }
+
+  // --- Elements ----------------------------------------------------------------------------------
+
+  build(section) {
+    const button = (text, label, act) =>
+      make("button", {type: "button", "aria-label": label, title: label, click: act}, text);
+    const zoomAll = (factor) => this.change(() => this.lanes.forEach((l) => l.zoom(factor, (l.from + l.to) / 2)));
+    const tools = make("div", {class: "tools"},
+      button("+", "Zoom in", () => zoomAll(0.5)), button("−", "Zoom out", () => zoomAll(2)),
+      button("Whole", "Show all code", () => this.change(() => this.lanes.forEach((l) => l.show(0, l.size)))),
+      button("Hot", "Show the part with the most heat", () => this.change(() => this.lanes.forEach((l) => this.showHot(l)))),
+      make("span", {class: "legend"}, ...this.legend()));
+    this.frame = make("div", {class: "frame"});
+    const {canvas, ask} = makeCanvas(this.frame, () => this.height(), {
+      tabindex: "0", role: "application", "aria-roledescription": "map",
+      "aria-label": "Map of the code. Left and right go from function to function, up and down change between " +
+        "before and after, plus and minus zoom, shift with left and right moves, home shows all, enter opens a function.",
+      pointerdown: (e) => this.press(e), pointermove: (e) => this.move(e), pointerup: (e) => this.release(e),
+      pointercancel: (e) => this.release(e), pointerleave: () => this.hover(null),
+      wheel: (e) => this.wheel(e), dblclick: (e) => this.openAt(e), keydown: (e) => this.key(e)},
+      (context, width, height) => this.draw(context, width, height));
+    this.canvas = canvas;
+    this.ask = ask;
+    this.tip = make("div", {class: "tip", hidden: true});
+    this.frame.append(this.tip);
+    this.details = make("div", {class: "details", role: "status"});
+    const old = description.output.filter((s) => !this.after.sections.some((d) => d.name === s.name));
+    const remark = old.length
+      ? `Not drawn: ${old.map((s) => `${s.name}, ${bytesText(s.size)}`).join("; ")} of old code that BOLT left behind. ` : "";
+    section.append(tools, this.frame, this.details,
+      make("p", {class: "remark"}, remark + "Turn the wheel or pinch to zoom, drag to move; a click selects a function and " +
+           "joins its parts, a double click opens it. Heat is how often the bytes of a pixel ran, on a logarithmic scale."));
+  }
+
+  legend() {
+    return [["hot", "function or hot part"], ["cold", "cold fragment"], ["left", "left in place"], ["plt", "PLT"],
+            ["gap", "padding and old code"]].map(([name, text]) => make("span", {}, make("span", {class: "key " + name}), text + " "));
+  }
+
+  height() {
+    return this.before ? 2 * (AXIS + HEAT + BAND) + JOINS : AXIS + HEAT + BAND + ARCS;
+  }
+
+  // Where the band and the heat of a lane are; heat grows away from the joins.
+  rows(lane) {
+    if (lane === this.before)
+      return {axis: 0, heat: AXIS, band: AXIS + HEAT, edge: AXIS + HEAT + BAND, grows: -1};
+    const top = this.before ? AXIS + HEAT + BAND + JOINS : ARCS;
+    return {axis: top + BAND + HEAT, heat: top + BAND, band: top, edge: top, grows: 1};
+  }
+
+  // --- Drawing -----------------------------------------------------------------------------------
+
+  draw(context, width) {
+    this.width = width;
+    const most = Math.max(...this.lanes.map((lane) => this.measure(lane, width)));
+    for (const lane of this.lanes)
+      this.drawLane(context, lane, width, most);
+    this.drawJoins(context, width, most);
+    this.drawFocus(context);
+  }
+
+  x(lane, position) {
+    return (position - lane.from) / (lane.to - lane.from) * this.width;
+  }
+
+  // The mean number of runs of the bytes of each pixel; returns the largest.
+  measure(lane, width) {
+    const scale = width / (lane.to - lane.from);
+    lane.heat = new Float64Array(width);
+    lane.detail = [];
+    const add = (from, to, perByte) => {
+      let x = Math.max(0, (from - lane.from) * scale);
+      const end = Math.min(width, (to - lane.from) * scale);
+      for (let pixel = Math.floor(x); pixel < end && pixel < width; pixel++) {
+        const next = Math.min(end, pixel + 1);
+        lane.heat[pixel] += perByte * (next - x);
+        x = next;
+      }
+    };
+    for (let i = lane.first(lane.from); i < lane.items.count && lane.at[i] < lane.to; i++) {
+      const size = lane.items.size(i), executed = lane.items.executed(i);
+      const blocks = size * scale >= BLOCKS_WIDTH && lane.blocks(i, this.ask);
+      if (blocks && blocks.length) {
+        lane.detail.push([i, blocks]);
+        for (const [start, end, count] of blocks)
+          if (count > 0)
+            add(lane.at[i] + start, lane.at[i] + end, count);
+      } else if (executed > 0 && size > 0) {
+        add(lane.at[i], lane.at[i] + size, executed / size);
+      }
+    }
+    return lane.heat.reduce((a, b) => Math.max(a, b), 0);
+  }
+
+  drawLane(context, lane, width, most) {
+    const rows = this.rows(lane);
+    context.fillStyle = styleColor("panel");
+    context.fillRect(0, rows.heat, width, HEAT);
+    context.fillStyle = styleColor("gap");
+    context.fillRect(0, rows.band, width, BAND);
+    this.drawPages(context, lane, rows);
+    for (let pixel = 0; pixel < width; pixel++) {
+      const heat = heatOf(lane.heat[pixel], most);
+      if (heat === 0)
+        continue;
+      const tall = Math.max(2, heat * (HEAT - 6));
+      context.fillStyle = heatColor(heat);
+      context.fillRect(pixel, rows.grows < 0 ? rows.heat + HEAT - tall : rows.heat, 1, tall);
+    }
+    this.drawKinds(context, lane, rows, width);
+    for (const [item, blocks] of lane.detail)
+      this.drawBlocks(context, lane, rows, item, blocks, most);
+    this.drawAxis(context, lane, rows, width);
+  }
+
+  // The kind that has most of a pixel.
+  drawKinds(context, lane, rows, width) {
+    const scale = width / (lane.to - lane.from), colors = kindColors.map(styleColor);
+    const border = styleColor("panel");
+    let pixel = -1, shares = [0, 0, 0, 0];
+    const flush = () => {
+      const best = shares.indexOf(Math.max(...shares));
+      if (pixel >= 0 && shares[best] > 0) {
+        context.fillStyle = colors[best];
+        context.globalAlpha = Math.min(1, 0.35 + shares.reduce((a, b) => a + b));
+        context.fillRect(pixel, rows.band, 1, BAND);
+        context.globalAlpha = 1;
+      }
+      shares = [0, 0, 0, 0];
+    };
+    for (let i = lane.first(lane.from); i < lane.items.count && lane.at[i] < lane.to; i++) {
+      const from = (lane.at[i] - lane.from) * scale, wide = lane.items.size(i) * scale, kind = lane.items.kind(i);
+      if (wide >= 2) {
+        flush();
+        pixel = -1;
+        context.fillStyle = colors[kind];
+        context.fillRect(from, rows.band, wide, BAND);
+        if (wide > 5) {
+          context.fillStyle = border;
+          context.fillRect(from, rows.band, 1, BAND);
+        }
+        continue;
+      }
+      if (Math.floor(from) !== pixel) {
+        flush();
+        pixel = Math.floor(from);
+      }
+      shares[kind] += wide;
+    }
+    flush();
+  }
+
+  drawBlocks(context, lane, rows, item, blocks, most) {
+    const ink = styleColor("ink"), line = styleColor("panel");
+    context.font = "11px system-ui, sans-serif";
+    for (const [start, end, count] of blocks) {
+      const from = this.x(lane, lane.at[item] + start), to = this.x(lane, lane.at[item] + end);
+      if (to < 0 || from > this.width || to - from < 3)
+        continue;
+      context.fillStyle = line;
+      context.fillRect(from, rows.band + 4, 1, BAND - 8);
+      if (to - from > 70) {
+        context.fillStyle = ink;
+        const y = rows.grows < 0 ? rows.heat + 12 : rows.heat + HEAT - 4;
+        context.fillText(`+${hexText(start)}  ${numberText(count)}×`, Math.max(from, 0) + 4, y, to - Math.max(from, 0) - 6);
+      }
+    }
+    const wide = this.x(lane, lane.at[item] + lane.items.size(item)) - this.x(lane, lane.at[item]);
+    if (wide > 90) {
+      const left = Math.max(0, this.x(lane, lane.at[item]));
+      context.fillStyle = styleColor("on-kind");
+      context.save();
+      context.beginPath();
+      context.rect(left, rows.band, Math.min(wide, this.width - left), BAND);
+      context.clip();
+      context.fillText(nameOf(lane.items.functionOf(item)).slice(0, 200), left + 5, rows.band + 14);
+      context.restore();
+    }
+  }
+
+  // Borders of pages, of 2 MiB or of 4 KiB, if they are not too many.
+  drawPages(context, lane, rows) {
+    const sections = lane === this.before ? description.input : description.output;
+    for (const page of [2097152, 4096]) {
+      const wide = page / (lane.to - lane.from) * this.width;
+      if (wide < 12 || wide > 4 * this.width)
+        continue;
+      context.fillStyle = styleColor("line");
+      for (const section of lane.sections) {
+        const address = sections.find((s) => s.name === section.name).address;
+        const skip = (page - Number(BigInt(address) % BigInt(page))) % page;
+        const first = Math.max(0, Math.ceil((lane.from - section.base - skip) / page));
+        for (let at = section.base + skip + first * page; at < Math.min(lane.to, section.base + section.size); at += page)
+          context.fillRect(Math.round(this.x(lane, at)), rows.heat, 1, HEAT);
+      }
+      break;
+    }
+  }
+
+  drawAxis(context, lane, rows, width) {
+    context.font = "12px system-ui, sans-serif";
+    context.textBaseline = "middle";
+    const y = rows.axis + AXIS / 2;
+    const size = `${lane.title}: ${bytesText(lane.to - lane.from)} of ${bytesText(lane.size)}`;
+    const sizeWidth = context.measureText(size).width;
+    context.fillStyle = styleColor("ink");
+    context.fillText(size, width - sizeWidth - 2, y);
+    context.fillStyle = styleColor("faint");
+    for (const section of lane.sections) {
+      const from = this.x(lane, section.base), to = this.x(lane, section.base + section.size);
+      if (to < 0 || from > width)
+        continue;
+      const left = Math.max(0, from), room = Math.min(to, width - sizeWidth - 14) - left - 6;
+      context.fillRect(left, rows.grows < 0 ? rows.heat : rows.band, 1, HEAT + BAND);
+      if (room > context.measureText(section.name).width)
+        context.fillText(section.name, left + 3, y);
+    }
+    context.textBaseline = "alphabetic";
+  }
+
+  // --- Joins -------------------------------------------------------------------------------------
+
+  // The hottest functions in sight, the selected and the hovered one last.
+  joined() {
+    const found = new Set();
+    for (const lane of this.lanes) {
+      for (let i = lane.first(lane.from); i < lane.items.count && lane.at[i] < lane.to; i++) {
+        const number = lane.items.functionOf(i);
+        if (functions.executed[number] > 0)
+          found.add(number);
+      }
+    }
+    const list = [...found].sort((a, b) => functions.executed[b] - functions.executed[a]).slice(0, JOINED).reverse();
+    const marked = [this.selected, this.hovered ? this.hovered.lane.items.functionOf(this.hovered.item) : -1];
+    return [...list.map((number) => [number, false]), ...marked.filter((n) => n >= 0).map((n) => [n, true])];
+  }
+
+  drawJoins(context, width, most) {
+    const bottom = this.rows(this.after).edge;
+    const top = this.before ? this.rows(this.before).edge : bottom;
+    const accent = styleColor("accent");
+    const best = functions.executed.reduce((a, b) => Math.max(a, b), 0);
+    context.save();
+    context.beginPath();
+    context.rect(0, this.before ? top : 0, width, this.before ? bottom - top : bottom);
+    context.clip();
+    for (const [number, isMarked] of this.joined()) {
+      const heat = heatOf(functions.executed[number], best);
+      context.strokeStyle = isMarked ? accent : heatColor(heat);
+      context.globalAlpha = isMarked ? 1 : 0.15 + 0.5 * heat * heat;
+      context.lineWidth = isMarked ? 2 : 1;
+      const item = this.before ? this.before.itemOf[number] : -1;
+      const main = functions.main[number];
+      for (const piece of piecesOf(number)) {
+        const to = this.middle(this.after, piece);
+        if (item >= 0)
+          this.curve(context, this.middle(this.before, item), top, to, bottom);
+        else if (piece !== main)
+          this.arc(context, this.middle(this.after, main), to, bottom);
+      }
+    }
+    context.restore();
+  }
+
+  middle(lane, item) {
+    return this.x(lane, lane.at[item] + lane.items.size(item) / 2);
+  }
+
+  curve(context, x1, y1, x2, y2) {
+    if (Math.max(x1, x2) < -4 * this.width || Math.min(x1, x2) > 5 * this.width)
+      return;
+    const half = (y1 + y2) / 2;
+    context.beginPath();
+    context.moveTo(x1, y1);
+    context.bezierCurveTo(x1, half, x2, half, x2, y2);
+    context.stroke();
+  }
+
+  arc(context, x1, x2, y) {
+    const tall = Math.min(ARCS * 1.2, 12 + Math.abs(x2 - x1) / 4);
+    context.beginPath();
+    context.moveTo(x1, y);
+    context.bezierCurveTo(x1, y - tall, x2, y - tall, x2, y);
+    context.stroke();
+  }
+
+  drawFocus(context) {
+    const mark = (lane, item, color, wide) => {
+      if (item < 0)
+        return;
+      const rows = this.rows(lane), from = this.x(lane, lane.at[item]);
+      context.strokeStyle = color;
+      context.lineWidth = wide;
+      context.strokeRect(from - 1, rows.band + 1, Math.max(3, lane.items.size(item) / (lane.to - lane.from) * this.width + 2), BAND - 2);
+    };
+    const accent = styleColor("accent");
+    if (this.selected >= 0) {
+      for (const piece of piecesOf(this.selected))
+        mark(this.after, piece, accent, 2);
+      if (this.before)
+        mark(this.before, this.before.itemOf[this.selected], accent, 2);
+    }
+    if (document.activeElement === this.canvas)
+      mark(this.focused.lane, this.focused.item, styleColor("ink"), 3);
+  }
+
+  // --- Moving ------------------------------------------------------------------------------------
+
+  change(act) {
+    act();
+    this.ask();
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.note(), 250);
+  }
+
+  note() {
+    const part = (lane) => lane && (lane.from > 0 || lane.to < lane.size)
+      ? `${Math.round(lane.from)}-${Math.round(lane.to)}` : undefined;
+    noteState("map", {b: part(this.before), a: part(this.after),
+                      s: this.selected >= 0 ? hexText(addressOf(functions.main[this.selected])) : undefined});
+  }
+
+  open({a, b, s}) {
+    const show = (lane, text) => {
+      const [from, to] = (text ?? "").split("-").map(Number);
+      if (lane && to > from)
+        lane.show(from, to);
+    };
+    const piece = s ? pieceAt(s) : -1;
+    if (piece >= 0) {
+      this.select(pieces.function[piece]);
+      if (!a && !b)
+        this.center(pieces.function[piece]);
+    }
+    show(this.after, a);
+    show(this.before, b);
+    this.ask();
+  }
+
+  center(number) {
+    this.after.center(functions.main[number]);
+    if (this.before && this.before.itemOf[number] >= 0)
+      this.before.center(this.before.itemOf[number]);
+  }
+
+  // The shortest run of items that has nine tenths of the heat, roughly: from both ends.
+  showHot(lane) {
+    let all = 0;
+    for (let i = 0; i < lane.items.count; i++)
+      all += lane.items.executed(i);
+    if (all === 0)
+      return;
+    let first = 0, last = lane.items.count - 1, left = all * 0.1;
+    for (;;) {
+      const front = lane.items.executed(first), back = lane.items.executed(last);
+      const isFront = lane.items.size(first) / (front + 1) >= lane.items.size(last) / (back + 1);
+      const lost = isFront ? front : back;
+      if (first >= last || lost > left)
+        break;
+      left -= lost;
+      if (isFront)
+        first++;
+      else
+        last--;
+    }
+    const from = lane.at[first], to = lane.at[last] + lane.items.size(last);
+    lane.show(from - (to - from) * 0.02, to + (to - from) * 0.02);
+  }
+
+  place(event) {
+    const box = this.canvas.getBoundingClientRect();
+    const x = event.clientX - box.left, y = event.clientY - box.top;
+    const split = this.before ? (this.rows(this.before).edge + this.rows(this.after).edge) / 2 : -1;
+    const lane = y < split ? this.before : this.after;
+    return {x, y, lane, position: lane.from + x / this.width * (lane.to - lane.from)};
+  }
+
+  wheel(event) {
+    event.preventDefault();
+    const {lane, position} = this.place(event);
+    const isPan = event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY);
+    const step = event.deltaMode === 1 ? 33 : 1;
+    this.change(() => isPan ? lane.pan((event.deltaX || event.deltaY) * step / this.width * (lane.to - lane.from))
+                            : lane.zoom(Math.exp(event.deltaY * step / 400), position));
+  }
+
+  press(event) {
+    this.canvas.setPointerCapture(event.pointerId);
+    const place = this.place(event);
+    this.pointers.set(event.pointerId, place);
+    this.dragged = this.pointers.size > 1;
+    this.dragLane = place.lane;
+  }
+
+  move(event) {
+    const place = this.place(event), before = this.pointers.get(event.pointerId);
+    if (!before) {
+      this.hover(place);
+      return;
+    }
+    const lane = this.dragLane, perPixel = (lane.to - lane.from) / this.width;
+    if (Math.abs(place.x - before.x) > 3)
+      this.dragged = true;
+    if (!this.dragged)
+      return;
+    const other = [...this.pointers.entries()].find(([id]) => id !== event.pointerId);
+    this.change(() => {
+      if (!other) {
+        lane.pan((before.x - place.x) * perPixel);
+        return;
+      }
+      const anchor = other[1].x, old = Math.abs(before.x - anchor), now = Math.abs(place.x - anchor);
+      if (old > 8 && now > 8)
+        lane.zoom(old / now, lane.from + anchor * perPixel);
+    });
+    this.pointers.set(event.pointerId, place);
+  }
+
+  release(event) {
+    const wasPressed = this.pointers.delete(event.pointerId);
+    if (!wasPressed || this.dragged || event.type === "pointercancel")
+      return;
+    const {lane, position} = this.place(event);
+    const item = lane.find(position);
+    this.change(() => this.select(item < 0 ? -1 : lane.items.functionOf(item)));
+    this.focused = {lane, item};
+  }
+
+  openAt(event) {
+    const {lane, position} = this.place(event), item = lane.find(position);
+    if (item >= 0)
+      location.hash = "f=" + hexText(addressOf(functions.main[lane.items.functionOf(item)]));
+  }
+
+  key(event) {
+    const {lane} = this.focused, size = lane.to - lane.from, middle = (lane.from + lane.to) / 2;
+    const acts = {
+      ArrowLeft: () => event.shiftKey ? lane.pan(-size / 8) : this.step(-1),
+      ArrowRight: () => event.shiftKey ? lane.pan(size / 8) : this.step(1),
+      ArrowUp: () => this.switchTo(this.before ?? this.after),
+      ArrowDown: () => this.switchTo(this.after),
+      "+": () => lane.zoom(0.5, this.focusPosition(middle)), "=": () => lane.zoom(0.5, this.focusPosition(middle)),
+      "-": () => lane.zoom(2, this.focusPosition(middle)), Home: () => this.lanes.forEach((l) => l.show(0, l.size)),
+      Enter: () => this.openFocused(),
+    };
+    if (!(event.key in acts) || event.ctrlKey || event.metaKey || event.altKey)
+      return;
+    event.preventDefault();
+    this.change(acts[event.key]);
+  }
+
+  focusPosition(otherwise) {
+    const {lane, item} = this.focused;
+    const at = item >= 0 ? lane.at[item] + lane.items.size(item) / 2 : otherwise;
+    return at >= lane.from && at <= lane.to ? at : otherwise;
+  }
+
+  // The next item that is at least a pixel wide, or has heat.
+  step(by) {
+    const {lane} = this.focused, pixel = (lane.to - lane.from) / this.width;
+    let item = this.focused.item;
+    if (item < 0 || lane.at[item] > lane.to || lane.at[item] + lane.items.size(item) < lane.from)
+      item = lane.first(by > 0 ? lane.from : lane.to) - by;
+    do
+      item += by;
+    while (item >= 0 && item < lane.items.count && lane.items.size(item) < pixel && lane.items.executed(item) === 0);
+    if (item < 0 || item >= lane.items.count)
+      return;
+    this.focused = {lane, item};
+    if (lane.at[item] < lane.from || lane.at[item] + lane.items.size(item) > lane.to)
+      lane.pan(lane.at[item] + lane.items.size(item) / 2 - (lane.from + lane.to) / 2);
+    this.select(lane.items.functionOf(item));
+  }
+
+  switchTo(lane) {
+    const number = this.selected;
+    const item = number < 0 ? -1 : lane === this.before ? this.before.itemOf[number] : functions.main[number];
+    this.focused = {lane, item};
+    if (item >= 0 && (lane.at[item] < lane.from || lane.at[item] > lane.to))
+      lane.pan(lane.at[item] - (lane.from + lane.to) / 2);
+  }
+
+  openFocused() {
+    if (this.selected >= 0)
+      location.hash = "f=" + hexText(addressOf(functions.main[this.selected]));
+  }
+
+  // --- What is said ------------------------------------------------------------------------------
+
+  select(number) {
+    this.selected = number;
+    this.details.replaceChildren();
+    if (number < 0)
+      return;
+    const parts = [...piecesOf(number)].map((piece) =>
+      make("li", {}, `${kindNames[pieces.kind[piece]]}: ${hexText(addressOf(piece))}, ${numberText(pieces.size[piece])} bytes, ` +
+                     `${numberText(pieces.samples[piece])} samples`));
+    if (functions.inputSection[number] >= 0)
+      parts.unshift(make("li", {}, `before: ${hexText(inputAddressOf(number))}, ${numberText(functions.inputSize[number])} bytes`));
+    this.details.append(
+      make("h3", {}, make("a", {href: "#f=" + hexText(addressOf(functions.main[number]))}, nameElement(nameOf(number)))),
+      make("p", {}, `${numberText(functions.samples[number])} samples, ${shareText(functions.samples[number], description.samples) || "0%"}`),
+      make("ul", {}, parts));
+  }
+
+  hover(place) {
+    const item = place ? place.lane.find(place.position) : -1;
+    const isSame = this.hovered ? item === this.hovered.item && place.lane === this.hovered.lane : item < 0;
+    this.hovered = item < 0 ? null : {lane: place.lane, item};
+    if (!isSame)
+      this.ask();
+    this.tip.hidden = item < 0;
+    if (item < 0)
+      return;
+    const {lane} = place, number = lane.items.functionOf(item), offset = Math.floor(place.position - lane.at[item]);
+    const isBefore = lane === this.before;
+    const address = isBefore ? inputAddressOf(number, offset) : addressOf(item, offset);
+    const blocks = lane.items.size(item) / (lane.to - lane.from) * this.width >= BLOCKS_WIDTH && lane.blocks(item, this.ask);
+    const block = blocks ? blocks.find(([start, end]) => start <= offset && offset < end) : null;
+    const lines = [`${hexText(address)}, ${isBefore ? "before" : kindNames[pieces.kind[item]]} +${hexText(offset)}`,
+                   `${numberText(isBefore ? functions.samples[number] : pieces.samples[item])} samples, ${numberText(lane.items.size(item))} bytes`];
+    if (block)
+      lines.push(`block +${hexText(block[0])} to +${hexText(block[1])}: ran ${numberText(block[2])} times`);
+    this.tip.replaceChildren(make("strong", {}, nameElement(nameOf(number))), ...lines.map((line) => make("div", {}, line)));
+    const left = Math.min(place.x + 14, this.width - this.tip.offsetWidth - 4);
+    this.tip.style.left = Math.max(0, left) + "px";
+    this.tip.style.top = Math.min(place.y + 16, this.height() - this.tip.offsetHeight) + "px";
+  }
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "report.h"
+
+#include <stdlib.h>
+
+#include "bat_debuginfo.h"
+#include "binary/functions/functions.h"
+#include "page.h"
+
+enum tool_exit report_no_memory(void)
+{
+    tool_message(NULL, "not enough memory");
+    return TOOL_BAD;
+}
+
+enum tool_exit report_fail(const struct report *report, const char *file)
+{
+    tool_report(file, &report->error);
+    return TOOL_BAD;
+}
+
+void report_free(struct report *report)
+{
+    for (unsigned i = 0; i < 4; i++)
+        free(report->pages[i / 2][i % 2].counts);
+    free(report->nodes);
+    bat_strings_free(&report->stack_names);
+    free(report->edges);
+    free(report->lines);
+    bat_strings_free(&report->files);
+    bat_records_free(report->records);
+    bat_profile_free(report->input_profile);
+    bat_profile_free(report->profile);
+    free(report->block_counts);
+    free(report->blocks);
+    free(report->pieces_of);
+    free(report->functions);
+    free(report->pieces);
+    free(report->input.all);
+    free(report->output.all);
+    bat_functions_free(report->functions_of_file);
+    bat_original_close(report->original);
+    bat_binary_close(&report->binary);
+    *report = (struct report){0};
+}
+
+static enum tool_exit open_binaries(struct report *report)
+{
+    const struct report_request *request = report->request;
+    enum bat_code code = bat_binary_open(request->binary, &report->binary, &report->error);
+    if (code == BAT_OK && !report->binary.elf)
+        code = bat_fail(&report->error, BAT_ERR_MISMATCH,
+                        "expected an ELF file, found a BAT note alone");
+    if (code != BAT_OK)
+        return report_fail(report, request->binary);
+    if (!request->original)
+        return TOOL_FINE;
+    const struct bat_original_options options = {.size = sizeof(options),
+                                                 .ignore_build_id = request->ignore_build_id};
+    if (bat_original_open(request->original, &report->binary, &options, &report->original,
+                          &report->error) != BAT_OK)
+        return report_fail(report, request->original);
+    return TOOL_FINE;
+}
+
+static enum tool_exit collect(struct report *report)
+{
+    static enum tool_exit (*const steps[])(struct report *) = {
+        open_binaries,        report_collect_code,  report_collect_profile, report_collect_heat,
+        report_collect_pages, report_collect_lines, report_collect_stacks,
+    };
+    enum tool_exit status = TOOL_FINE;
+    for (size_t i = 0; status == TOOL_FINE && i < sizeof(steps) / sizeof(steps[0]); i++)
+        status = steps[i](report);
+    return status;
+}
+
+/* Fails if the output is one of the files that are read. */
+static enum tool_exit check_output(struct report *report, struct bat_output *output)
+{
+    const struct report_request *request = report->request;
+    const char **inputs = malloc((request->profile_count + 3) * sizeof(*inputs));
+    if (!inputs)
+        return report_no_memory();
+    size_t count = 0;
+    inputs[count++] = request->binary;
+    if (request->original)
+        inputs[count++] = request->original;
+    if (request->stacks)
+        inputs[count++] = request->stacks;
+    for (size_t i = 0; i < request->profile_count; i++)
+        inputs[count++] = request->profiles[i];
+    enum bat_code code = bat_outputs_check(&output, 1, inputs, count, &report->error);
+    free(inputs);
+    return code == BAT_OK ? TOOL_FINE : report_fail(report, NULL);
+}
+
+enum tool_exit report_run(const struct report_request *request)
+{
+    struct report report = {.request = request};
+    struct bat_output *output = NULL;
+    if (bat_output_begin(request->output, &output, &report.error) != BAT_OK)
+        return report_fail(&report, NULL);
+    enum tool_exit status = check_output(&report, output);
+    if (status == TOOL_FINE)
+        status = collect(&report);
+    if (status == TOOL_FINE && report_write(&report, output, &report.error) != BAT_OK)
+        status = report_fail(&report, report.error.code == BAT_ERR_IO ? NULL : request->output);
+    if (status == TOOL_FINE && bat_binary_check_unchanged(&report.binary, &report.error) != BAT_OK)
+        status = report_fail(&report, request->binary);
+    if (status == TOOL_FINE)
+        status = tool_commit(NULL, &output, 1);
+    else
+        bat_output_abandon(output);
+    report_free(&report);
+    return status;
+}

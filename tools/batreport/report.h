@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* What batreport collects, and then writes as a page. spec/report.md describes the page's data. */
+#ifndef BAT_TOOLS_BATREPORT_REPORT_H
+#define BAT_TOOLS_BATREPORT_REPORT_H
+
+#include "bat_profile.h"
+#include "support/string_table.h"
+#include "tools/common/tool.h"
+
+/* What the command line asks for. */
+struct report_request {
+    const char *binary;
+    const char **profiles;
+    size_t profile_count;
+    const char *original; /* or NULL */
+    const char *stacks;   /* folded stacks, or NULL */
+    const char *output;
+    bool ignore_build_id;
+};
+
+/* --- Code ------------------------------------------------------------------------------------ */
+
+/* A section with code. */
+struct report_section {
+    const char *name; /* owned by the ELF file */
+    uint64_t address;
+    uint64_t size; /* bytes */
+};
+
+/* The sections with code of one binary, by address, without those that overlap one before. */
+struct report_sections {
+    struct report_section *all;
+    uint32_t count;
+};
+
+enum report_kind {
+    REPORT_HOT,  /* a function that BOLT wrote, or its hot part */
+    REPORT_COLD, /* a cold fragment */
+    REPORT_LEFT, /* a function without a table: BOLT left it as it was */
+    REPORT_PLT,  /* an entry of a PLT */
+    REPORT_KINDS
+};
+
+/* One run of code in the output: a whole function, or a part of one. */
+struct report_piece {
+    uint64_t address;
+    uint64_t size;
+    uint64_t samples;  /* that begin in it */
+    uint64_t executed; /* bytes of code that ran; at most UINT64_MAX */
+    uint32_t section;  /* of the output */
+    uint32_t table;    /* of the note; or BAT_NONE */
+    uint32_t function; /* that it belongs to */
+    uint32_t first_block;
+    uint32_t block_count; /* entries that are blocks, in the note's order; 0 without a table */
+    enum report_kind kind;
+};
+
+/* A function of the output, with all its pieces. */
+struct report_function {
+    const char *name; /* as in profiles; "" if it has none */
+    uint64_t input_address;
+    uint64_t input_size;    /* 0 if the input function is not known */
+    uint32_t input_section; /* or BAT_NONE */
+    uint32_t main_piece;
+    uint32_t first_piece; /* in pieces_of */
+    uint32_t piece_count;
+    uint64_t samples;  /* of all its pieces */
+    bool is_reordered; /* its blocks stand in another order than in the input */
+};
+
+/* A line of the source. */
+struct report_line {
+    uint32_t file; /* number in files, or BAT_NONE */
+    uint32_t line;
+};
+
+/* A block of the note, in the order of pieces. */
+struct report_block {
+    uint32_t output; /* offset from the piece's start */
+    uint32_t input;  /* offset from the input function's start */
+};
+
+/*
+ * A taken branch, or several with the same ends: blocks, counted from the first block of their
+ * piece; 0 in pieces without blocks.
+ */
+struct report_edge {
+    uint32_t from_piece; /* BAT_NONE: outside of all functions */
+    uint32_t from_block;
+    uint32_t to_piece; /* BAT_NONE: outside of all functions */
+    uint32_t to_block;
+    bool is_entry; /* it goes to the first byte of a function */
+    uint64_t count;
+    uint64_t mispredictions;
+};
+
+/* --- Pages, stacks --------------------------------------------------------------------------- */
+
+#define REPORT_PAGE ((uint64_t)4096)
+#define REPORT_HUGE_PAGE ((uint64_t)2 << 20)
+
+/* The samples of the pages that have some, the hottest first. */
+struct report_pages {
+    uint64_t *counts;
+    size_t count;
+    uint64_t sum;
+};
+
+/* A node of the tree of call chains, in preorder. */
+struct report_node {
+    uint32_t name; /* number among stack_names */
+    uint32_t depth;
+    uint64_t count; /* of all stacks that go through it */
+};
+
+/* --- All ------------------------------------------------------------------------------------- */
+
+struct bat_functions;
+
+struct report {
+    const struct report_request *request;
+    struct bat_binary binary;
+    struct bat_original *original; /* or NULL */
+    struct bat_functions *functions_of_file;
+    struct bat_error error;
+
+    struct report_sections output;
+    struct report_sections input; /* none without original */
+    struct report_piece *pieces;  /* by address; they do not overlap */
+    uint32_t piece_count;
+    struct report_function *functions; /* by the address of their main pieces */
+    uint32_t function_count;
+    uint32_t *pieces_of;   /* the pieces of each function: the main one first, then by address */
+    uint32_t without_code; /* tables that BOLT did not emit, or that lie outside of the code */
+
+    struct report_block *blocks;
+    uint64_t *block_counts; /* how often each block ran; of removed ones 0 */
+    uint32_t block_count;
+    struct report_line *lines; /* one for each block, or NULL */
+    struct bat_strings files;  /* that lines are in */
+
+    /* What the profile says. All 0 if there is none. */
+    bool has_profile;
+    bool is_moved; /* records come from the profile moved to the input */
+    struct bat_profile *profile;
+    struct bat_profile *input_profile; /* moved to the input, or NULL */
+    struct bat_records *records;
+    struct bat_to_input_counters moved;
+    struct bat_judgement judgement;
+    bool has_judgement;
+    double density;
+    bool has_density;
+    uint64_t samples; /* all */
+    uint64_t samples_of_kind[REPORT_KINDS];
+    uint64_t samples_outside;  /* of the binary */
+    uint64_t samples_nowhere;  /* in the binary, in no function */
+    struct report_edge *edges; /* by source piece and block, then target */
+    size_t edge_count;
+    struct report_pages pages[2][2]; /* [before, after][pages, huge pages] */
+
+    struct bat_strings stack_names;
+    struct report_node *nodes;
+    size_t node_count;
+};
+
+/*
+ * The steps. Each fills its part of report; on failure it prints a message and returns TOOL_BAD.
+ * report_free() frees what they allocated.
+ */
+enum tool_exit report_collect_code(struct report *report);
+enum tool_exit report_collect_profile(struct report *report);
+enum tool_exit report_collect_heat(struct report *report);
+enum tool_exit report_collect_pages(struct report *report);
+enum tool_exit report_collect_lines(struct report *report);
+enum tool_exit report_collect_stacks(struct report *report);
+
+/* Make the whole page. */
+enum tool_exit report_run(const struct report_request *request);
+void report_free(struct report *report);
+
+/* --- Look-ups and messages ------------------------------------------------------------------- */
+
+/* The piece that holds an address of the output, or BAT_NONE. Logarithmic. */
+uint32_t report_piece_at(const struct report *report, uint64_t address);
+
+/* The last block at or below an offset of a piece, counted from its first; 0 if there is none. */
+uint32_t report_block_at(const struct report *report, const struct report_piece *piece,
+                         uint64_t offset);
+
+/* The output bytes of block number i of a piece. */
+static inline uint64_t report_block_end(const struct report *report,
+                                        const struct report_piece *piece, uint32_t i)
+{
+    uint64_t end = i + 1 < piece->block_count ? report->blocks[piece->first_block + i + 1].output
+                                              : piece->size;
+    return end < piece->size ? end : piece->size;
+}
+
+/* The section that holds an address, or BAT_NONE. */
+uint32_t report_section_at(const struct report_sections *sections, uint64_t address);
+
+/* True for a section of the input that BOLT kept under another name: its code is not used. */
+bool report_is_old_section(const struct report_section *section);
+
+enum tool_exit report_no_memory(void);
+
+/* Print report->error, with the file that it is about. */
+enum tool_exit report_fail(const struct report *report, const char *file);
+
+#endif

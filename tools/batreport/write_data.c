@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* The data of the page's code. spec/report.md describes it, in the order of this file. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "pack.h"
+#include "page.h"
+#include "tools/common/demangle.h"
+
+/* A chunk of blocks ends with the piece that makes it this large. */
+#define CHUNK_BLOCKS 65536u
+
+/* --- The description, in JSON ---------------------------------------------------------------- */
+
+static void write_sections(struct bat_text_writer *page, const char *key,
+                           const struct report_sections *sections)
+{
+    html_format(page, ",\n\"%s\":[", key);
+    for (uint32_t i = 0; i < sections->count; i++) {
+        const struct report_section *section = &sections->all[i];
+        bat_text_string(page, i ? ",{\"name\":" : "{\"name\":");
+        html_json(page, section->name);
+        html_format(page, ",\"address\":\"0x%" PRIx64 "\",\"size\":%" PRIu64 ",\"isOld\":%s}",
+                    section->address, section->size,
+                    report_is_old_section(section) ? "true" : "false");
+    }
+    bat_text_string(page, "]");
+}
+
+/* The first piece of the chunk behind the one that begins with this piece. */
+static uint32_t chunk_end(const struct report *report, uint32_t piece)
+{
+    uint32_t blocks = 0;
+    while (piece < report->piece_count && blocks < CHUNK_BLOCKS)
+        blocks += report->pieces[piece++].block_count;
+    return piece;
+}
+
+static void write_description(const struct report *report, struct bat_text_writer *page)
+{
+    bat_text_string(page, "<script type=\"application/json\" id=\"data\">{\"format\":\"batreport\","
+                          "\"version\":1,\n\"name\":");
+    html_json(page, report->request->binary);
+    html_format(page, ",\n\"functions\":%" PRIu32 ",\"pieces\":%" PRIu32 ",\"blocks\":%" PRIu32,
+                report->function_count, report->piece_count, report->block_count);
+    html_format(page, ",\"edges\":%zu,\"files\":%" PRIu32 ",\"nodes\":%zu", report->edge_count,
+                report->files.count, report->node_count);
+    html_format(page, ",\n\"samples\":%" PRIu64 ",\"hasProfile\":%s,\"hasInput\":%s",
+                report->samples, report->has_profile ? "true" : "false",
+                report->original ? "true" : "false");
+    html_format(page, ",\"hasLines\":%s", report->lines ? "true" : "false");
+    write_sections(page, "output", &report->output);
+    write_sections(page, "input", &report->input);
+    bat_text_string(page, ",\n\"chunks\":[");
+    for (uint32_t piece = 0; piece < report->piece_count; piece = chunk_end(report, piece))
+        html_format(page, "%s%" PRIu32, piece ? "," : "", piece);
+    bat_text_string(page, "]}</script>\n");
+}
+
+/* --- Packed parts ---------------------------------------------------------------------------- */
+
+static enum bat_code write_part(struct bat_text_writer *page, const char *name, struct pack *pack)
+{
+    html_format(page, "<script type=\"application/octet-stream\" id=\"data-%s\">", name);
+    bat_text_flush(page);
+    enum bat_code code =
+        page->code == BAT_OK ? pack_write(pack, page->output, page->error) : page->code;
+    bat_text_string(page, "</script>\n");
+    pack_free(pack);
+    return code;
+}
+
+/* Several columns that are filled side by side, then put behind each other. */
+#define COLUMNS_MAX 8u
+
+struct columns {
+    struct pack all[COLUMNS_MAX];
+};
+
+static enum bat_code write_columns(struct bat_text_writer *page, const char *name,
+                                   struct columns *columns)
+{
+    struct pack pack = {0};
+    for (size_t i = 0; i < COLUMNS_MAX; i++) {
+        pack_column(&pack, &columns->all[i]);
+        pack_free(&columns->all[i]);
+    }
+    return write_part(page, name, &pack);
+}
+
+static enum bat_code write_names(const struct report *report, struct bat_text_writer *page)
+{
+    struct pack names = {0};
+    struct pack plain = {0};
+    for (uint32_t i = 0; i < report->function_count; i++) {
+        const char *name = report->functions[i].name;
+        pack_text(&names, name);
+        /* "f/a.c/1" is the name of a local function in profiles. */
+        size_t length = strcspn(name, "/");
+        char *symbol = strndup(name, length);
+        char *demangled = symbol ? demangle(symbol) : NULL;
+        plain.lacks_memory |= !symbol;
+        pack_text(&plain, demangled ? demangled : "");
+        free(demangled);
+        free(symbol);
+    }
+    enum bat_code code = write_part(page, "names", &names);
+    if (code == BAT_OK)
+        return write_part(page, "plain", &plain);
+    pack_free(&plain);
+    return code;
+}
+
+static enum bat_code write_pieces(const struct report *report, struct bat_text_writer *page)
+{
+    struct columns columns = {0};
+    struct pack *all = columns.all;
+    uint32_t section = 0;
+    uint32_t function = 0;
+    uint64_t end = 0;
+    for (uint32_t i = 0; i < report->piece_count; i++) {
+        const struct report_piece *piece = &report->pieces[i];
+        if (piece->section != section || i == 0)
+            end = report->output.all[piece->section].address;
+        pack_number(&all[0], piece->section - section);
+        pack_number(&all[1], piece->address - end);
+        pack_number(&all[2], piece->size);
+        pack_number(&all[3], piece->kind);
+        pack_change(&all[4], function, piece->function);
+        pack_number(&all[5], piece->samples);
+        pack_number(&all[6], piece->executed);
+        pack_number(&all[7], piece->block_count);
+        section = piece->section;
+        function = piece->function;
+        end = piece->address + piece->size;
+    }
+    return write_columns(page, "pieces", &columns);
+}
+
+static enum bat_code write_functions(const struct report *report, struct bat_text_writer *page)
+{
+    struct columns columns = {0};
+    struct pack *all = columns.all;
+    uint32_t main_piece = 0;
+    uint64_t end = 0;
+    for (uint32_t i = 0; i < report->function_count; i++) {
+        const struct report_function *function = &report->functions[i];
+        bool is_known = function->input_section != BAT_NONE;
+        pack_change(&all[0], main_piece, function->main_piece);
+        pack_number(&all[1], is_known ? function->input_section + 1 : 0);
+        uint64_t offset =
+            is_known ? function->input_address - report->input.all[function->input_section].address
+                     : end;
+        pack_change(&all[2], end, offset);
+        pack_number(&all[3], is_known ? function->input_size : 0);
+        pack_number(&all[4], function->is_reordered);
+        main_piece = function->main_piece;
+        end = offset + (is_known ? function->input_size : 0);
+    }
+    return write_columns(page, "functions", &columns);
+}
+
+static bool has_lines(const struct report *report, const struct report_piece *piece)
+{
+    return report->lines && report->functions[piece->function].samples != 0;
+}
+
+static void pack_blocks(const struct report *report, const struct report_piece *piece,
+                        struct pack *all, struct report_line *line)
+{
+    struct report_block before = {0};
+    for (uint32_t i = piece->first_block; i < piece->first_block + piece->block_count; i++) {
+        pack_number(&all[0], report->blocks[i].output - before.output);
+        pack_change(&all[1], before.input, report->blocks[i].input);
+        pack_number(&all[2], report->block_counts[i]);
+        before = report->blocks[i];
+    }
+    pack_number(&all[3], has_lines(report, piece));
+    for (uint32_t i = 0; has_lines(report, piece) && i < piece->block_count; i++) {
+        const struct report_line *next = &report->lines[piece->first_block + i];
+        uint32_t file = next->file == BAT_NONE ? 0 : next->file + 1;
+        pack_change(&all[4], line->file, file);
+        pack_change(&all[5], line->line, next->line);
+        *line = (struct report_line){file, next->line};
+    }
+}
+
+static enum bat_code write_blocks(const struct report *report, struct bat_text_writer *page)
+{
+    enum bat_code code = BAT_OK;
+    uint32_t chunk = 0;
+    for (uint32_t piece = 0; code == BAT_OK && piece < report->piece_count; chunk++) {
+        struct columns columns = {0};
+        struct report_line line = {0};
+        for (uint32_t end = chunk_end(report, piece); piece < end; piece++)
+            pack_blocks(report, &report->pieces[piece], columns.all, &line);
+        char name[24];
+        snprintf(name, sizeof(name), "blocks-%" PRIu32, chunk);
+        code = write_columns(page, name, &columns);
+    }
+    return code;
+}
+
+static enum bat_code write_edges(const struct report *report, struct bat_text_writer *page)
+{
+    struct columns columns = {0};
+    struct pack *all = columns.all;
+    uint32_t from = 0;
+    for (size_t i = 0; i < report->edge_count; i++) {
+        const struct report_edge *edge = &report->edges[i];
+        /* BAT_NONE becomes 0. */
+        pack_change(&all[0], from, edge->from_piece + 1);
+        pack_number(&all[1], edge->from_block);
+        pack_change(&all[2], edge->from_piece + 1, edge->to_piece + 1);
+        pack_number(&all[3], edge->to_block);
+        pack_number(&all[4], edge->is_entry);
+        pack_number(&all[5], edge->count);
+        pack_number(&all[6], edge->mispredictions);
+        from = edge->from_piece + 1;
+    }
+    return write_columns(page, "edges", &columns);
+}
+
+static enum bat_code write_strings(struct bat_text_writer *page, const char *name,
+                                   const struct bat_strings *strings)
+{
+    struct pack pack = {0};
+    pack_bytes(&pack, strings->text, strings->text_size);
+    return write_part(page, name, &pack);
+}
+
+static enum bat_code write_stacks(const struct report *report, struct bat_text_writer *page)
+{
+    if (report->node_count == 0)
+        return BAT_OK;
+    struct columns columns = {0};
+    for (size_t i = 0; i < report->node_count; i++) {
+        pack_number(&columns.all[0], report->nodes[i].depth);
+        pack_number(&columns.all[1], report->nodes[i].name);
+        pack_number(&columns.all[2], report->nodes[i].count);
+    }
+    enum bat_code code = write_columns(page, "stacks", &columns);
+    return code == BAT_OK ? write_strings(page, "frames", &report->stack_names) : code;
+}
+
+enum bat_code report_write_data(struct report *report, struct bat_text_writer *page)
+{
+    write_description(report, page);
+    enum bat_code code = write_names(report, page);
+    if (code == BAT_OK)
+        code = write_pieces(report, page);
+    if (code == BAT_OK)
+        code = write_functions(report, page);
+    if (code == BAT_OK)
+        code = write_blocks(report, page);
+    if (code == BAT_OK)
+        code = write_edges(report, page);
+    if (code == BAT_OK)
+        code = write_strings(page, "files", &report->files);
+    return code == BAT_OK ? write_stacks(report, page) : code;
+}

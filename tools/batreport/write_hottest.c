@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* The functions with the most samples, for readers without scripts. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "page.h"
+#include "tools/common/commas.h"
+#include "tools/common/demangle.h"
+
+#define HOTTEST 100u
+
+/* True if function a stands before b: more samples, then the lower number. */
+static bool is_hotter(const struct report *report, uint32_t a, uint32_t b)
+{
+    uint64_t left = report->functions[a].samples;
+    uint64_t right = report->functions[b].samples;
+    return left != right ? left > right : a < b;
+}
+
+/* The numbers of the hottest functions, at most HOTTEST; returns how many. */
+static uint32_t find_hottest(const struct report *report, uint32_t hottest[HOTTEST])
+{
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < report->function_count; i++) {
+        if (report->functions[i].samples == 0 ||
+            (count == HOTTEST && !is_hotter(report, i, hottest[count - 1])))
+            continue;
+        uint32_t at = count < HOTTEST ? count++ : count - 1;
+        for (; at != 0 && is_hotter(report, i, hottest[at - 1]); at--)
+            hottest[at] = hottest[at - 1];
+        hottest[at] = i;
+    }
+    return count;
+}
+
+static void write_name(const struct report_function *function, struct bat_text_writer *page)
+{
+    char *symbol = strndup(function->name, strcspn(function->name, "/"));
+    char *plain = symbol ? demangle(symbol) : NULL;
+    const char *name = plain ? plain : function->name;
+    html_text(page, *name ? name : "(no name)");
+    free(plain);
+    free(symbol);
+}
+
+static void write_row(const struct report *report, const struct report_function *function,
+                      struct bat_text_writer *page)
+{
+    char text[NUMBER_SIZE];
+    uint64_t bytes[2] = {0};
+    for (uint32_t i = 0; i < function->piece_count; i++) {
+        const struct report_piece *piece =
+            &report->pieces[report->pieces_of[function->first_piece + i]];
+        bytes[piece->kind == REPORT_COLD] += piece->size;
+    }
+    uint64_t address = report->pieces[function->main_piece].address;
+    html_format(page, "<tr><th scope=\"row\"><a href=\"#f=0x%" PRIx64 "\"><bdi>", address);
+    write_name(function, page);
+    html_format(page, "</bdi></a></th><td>%s</td>", with_commas(function->samples, text));
+    html_format(page, "<td>%.2f%%</td>",
+                100.0 * (double)function->samples / (double)report->samples);
+    html_format(page, "<td>%s</td>", with_commas(bytes[0], text));
+    html_format(page, "<td>%s</td><td>0x%" PRIx64 "</td></tr>\n", with_commas(bytes[1], text),
+                address);
+}
+
+void report_write_hottest(const struct report *report, struct bat_text_writer *page)
+{
+    uint32_t hottest[HOTTEST];
+    uint32_t count = find_hottest(report, hottest);
+    if (count == 0)
+        return;
+    html_format(page,
+                "<div class=\"static scroll\" tabindex=\"0\" role=\"region\" "
+                "aria-labelledby=\"functions-title\"><table class=\"rows\"><caption>The %u hottest "
+                "functions</caption><thead><tr><th scope=\"col\">function</th><th scope=\"col\">"
+                "samples</th><th scope=\"col\">share</th><th scope=\"col\">bytes</th><th "
+                "scope=\"col\">cold bytes</th><th scope=\"col\">address</th></tr></thead><tbody>\n",
+                count);
+    for (uint32_t i = 0; i < count; i++)
+        write_row(report, &report->functions[hottest[i]], page);
+    bat_text_string(page, "</tbody></table></div>\n");
+}

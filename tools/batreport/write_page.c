@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* The frame of the page. */
+#include <batkit/bat_version.h>
+
+#include "pack.h"
+#include "page.h"
+
+static void write_hash(struct bat_text_writer *page, const uint8_t sha256[32])
+{
+    char text[64];
+    pack_base64(sha256, 32, text);
+    html_format(page, "'sha256-%s'", text);
+}
+
+/* The page may run its own code and style, by their hashes, and load nothing at all. */
+static void write_policy(struct bat_text_writer *page)
+{
+    bat_text_string(page, "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src "
+                          "'none'; base-uri 'none'; form-action 'none'; script-src ");
+    write_hash(page, report_script_sha256);
+    bat_text_string(page, "; style-src ");
+    write_hash(page, report_style_sha256);
+    bat_text_string(page, "\">\n");
+}
+
+static const char *name_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+static void write_head(const struct report *report, struct bat_text_writer *page)
+{
+    const char *name = name_of(report->request->binary);
+    bat_text_string(page,
+                    "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
+    write_policy(page);
+    bat_text_string(page, "<meta name=\"viewport\" content=\"width=device-width, "
+                          "initial-scale=1\">\n<meta name=\"color-scheme\" content=\"light "
+                          "dark\">\n<meta name=\"referrer\" content=\"no-referrer\">\n");
+    html_format(page, "<meta name=\"generator\" content=\"batreport (batkit) %s\">\n<title>",
+                bat_version());
+    html_text(page, name);
+    bat_text_string(page, " – BOLT report</title>\n<style>");
+    bat_text_bytes(page, (const char *)report_style, report_style_size);
+    bat_text_string(page, "</style>\n</head>\n<body>\n<a class=\"skip\" href=\"#main\">Skip to the "
+                          "content</a>\n<header class=\"top\">\n<h1><bdi>");
+    html_text(page, name);
+    bat_text_string(page, "</bdi></h1>\n<nav aria-label=\"Views\">\n"
+                          "<a href=\"#summary\">Summary</a>\n"
+                          "<a href=\"#map\" class=\"scripted\">Map</a>\n"
+                          "<a href=\"#functions\">Functions</a>\n");
+    if (report->node_count != 0)
+        bat_text_string(page, "<a href=\"#stacks\" class=\"scripted\">Stacks</a>\n");
+    bat_text_string(page, "</nav>\n</header>\n<main id=\"main\" tabindex=\"-1\">\n");
+}
+
+static void write_views(const struct report *report, struct bat_text_writer *page)
+{
+    bat_text_string(page, "<section id=\"summary\" data-view aria-labelledby=\"summary-title\">\n"
+                          "<h2 id=\"summary-title\">Summary</h2>\n");
+    report_write_summary((struct report *)report, page);
+    report_write_pages(report, page);
+    bat_text_string(page, "</section>\n"
+                          "<section id=\"map\" data-view hidden aria-labelledby=\"map-title\">\n"
+                          "<h2 id=\"map-title\">Map of the code</h2>\n</section>\n"
+                          "<section id=\"functions\" data-view "
+                          "aria-labelledby=\"functions-title\">\n<h2 id=\"functions-title\">"
+                          "Functions</h2>\n");
+    report_write_hottest(report, page);
+    bat_text_string(page, "</section>\n<section id=\"function\" data-view hidden "
+                          "aria-labelledby=\"function-title\">\n<h2 id=\"function-title\">"
+                          "Function</h2>\n</section>\n");
+    if (report->node_count != 0)
+        bat_text_string(page, "<section id=\"stacks\" data-view hidden "
+                              "aria-labelledby=\"stacks-title\">\n<h2 id=\"stacks-title\">Stacks"
+                              "</h2>\n</section>\n");
+    bat_text_string(page,
+                    "<noscript><p class=\"remark\">The map, the pages of functions and the search "
+                    "need scripts. The summary does not.</p></noscript>\n</main>\n");
+}
+
+enum bat_code report_write(struct report *report, struct bat_output *output,
+                           struct bat_error *error)
+{
+    struct bat_text_writer page;
+    enum bat_code code = bat_text_begin(&page, output, error);
+    if (code != BAT_OK)
+        return code;
+    write_head(report, &page);
+    write_views(report, &page);
+    code = report_write_data(report, &page);
+    bat_text_string(&page, "<script>");
+    bat_text_bytes(&page, (const char *)report_script, report_script_size);
+    bat_text_string(&page, "</script>\n</body>\n</html>\n");
+    return bat_text_finish(&page, code);
+}

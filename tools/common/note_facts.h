@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Words for what a BOLTed binary and its note say of themselves. */
+#ifndef BAT_NOTE_FACTS_H
+#define BAT_NOTE_FACTS_H
+
+#include "bat_binary.h"
+
+/* A kind of field, in the plural, as a label. Static. */
+const char *note_share_label(enum bat_share share);
+
+/* Which BOLT writes notes of this version. Static. */
+const char *note_version_text(enum bat_version version);
+
+/* The name of the machine that the file is for. Static. */
+const char *note_machine_name(const struct bat_elf *elf);
+
+/*
+ * Divide the text of .note.bolt_info ("BOLT revision: R, command line: C"). *command points into
+ * it; *revision is a copy, which the caller frees with free(), "not recorded" for "<unknown>".
+ * False if the text has another form, or there is no memory.
+ */
+bool note_bolt_info(const char *info, char **revision, const char **command);
+
+#endif
