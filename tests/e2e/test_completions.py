@@ -76,7 +76,7 @@ class Completions(unittest.TestCase):
                                  f"{path} is old: run completions/generate.py build/bin")
 
     def test_bash_offers_each_option(self):
-        self.assertEqual(len(TOOLS), 5)
+        self.assertEqual(len(TOOLS), 6)
         for tool in TOOLS:
             usage = re.sub(r"\s+", " ", toolbox.fine(tool, "--usage"))
             options = set(re.findall(r"\[(--[\w-]+)", usage)) | {

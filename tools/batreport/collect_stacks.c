@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Folded stacks ("outermost;...;innermost COUNT", a stack a line) as a tree of calls. */
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,8 +35,10 @@ static int by_frames(const void *left, const void *right)
 
 static enum tool_exit bad_line(const char *path, uint64_t number, const char *found)
 {
-    tool_message(path, "%" PRIu64 ":1: expected \"frame;frame COUNT\", found \"%.200s\"", number,
-                 found);
+    struct bat_error error;
+    bat_fail_text(&error, BAT_ERR_SYNTAX, number, 1,
+                  "expected \"frame;frame COUNT\", found \"%.200s\"", found);
+    tool_report(path, &error);
     return TOOL_BAD;
 }
 

@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Reads the data of batreport's page, as spec/report.md describes it."""
+
+import base64
+import collections
+import html.parser
+import json
+import pathlib
+import re
+import struct
+import zlib
+
+Piece = collections.namedtuple("Piece", "address size kind function samples executed blocks")
+Function = collections.namedtuple("Function", "name plain main input_address input_size is_reordered")
+Block = collections.namedtuple("Block", "output input count file line")
+Edge = collections.namedtuple("Edge", "source source_block target target_block is_entry count mispredicted")
+
+
+def numbers(data):
+    """All ULEB128 numbers of a column."""
+    result, value, shift = [], 0, 0
+    for byte in data:
+        value |= (byte & 127) << shift
+        shift += 7
+        if byte < 128:
+            result.append(value)
+            value = shift = 0
+    return result
+
+
+def signed(value):
+    """A zigzag-coded change."""
+    return -(value + 1 >> 1) if value & 1 else value >> 1
+
+
+def running(changes):
+    """The values that unsigned differences add up to."""
+    value = 0
+    for change in changes:
+        value += change
+        yield value
+
+
+class Tags(html.parser.HTMLParser):
+    """The elements of a page, with the names of their attributes, in order."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.found = []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.found.append((tag, tuple(name for name, _ in attrs)))
+
+    def handle_endtag(self, tag):
+        self.found.append(("/" + tag,))
+
+
+class Page:
+    """A page in memory."""
+
+    def __init__(self, path):
+        self.text = pathlib.Path(path).read_text("utf-8")
+        self.scripts = re.findall(r"<script([^>]*)>(.*?)</script>", self.text, re.S)
+        self.parts = {}
+        for attributes, content in self.scripts:
+            found = re.search(r'type="([^"]*)" id="data-?([^"]*)"', attributes)
+            if found and found[1] == "application/json":
+                self.description = json.loads(content)
+            elif found:
+                self.parts[found[2]] = zlib.decompress(base64.b64decode(content, validate=True), -15)
+        self.pieces = self._pieces()
+        self.functions = self._functions()
+
+    def figures(self):
+        """{label: number} of the summary."""
+        rows = re.findall(r'<th scope="row" class="level\d">([^<]*)</th><td>([\d,]+)</td>', self.text)
+        return {label: int(number.replace(",", "")) for label, number in rows}
+
+    def columns(self, name):
+        """The columns of a part, as numbers."""
+        data, at, result = self.parts[name], 0, []
+        while at < len(data):
+            size, shift = 0, 0
+            while True:
+                size |= (data[at] & 127) << shift
+                shift += 7
+                at += 1
+                if data[at - 1] < 128:
+                    break
+            result.append(numbers(data[at:at + size]))
+            at += size
+        return result
+
+    def texts(self, name):
+        """The texts of a part."""
+        return self.parts[name].split(b"\0")[:-1]
+
+    def _pieces(self):
+        sections, result, section, end, function = self.description["output"], [], 0, 0, 0
+        for step, gap, size, kind, change, samples, executed, blocks in zip(*self.columns("pieces")):
+            end = 0 if step else end
+            section += step
+            function += signed(change)
+            address = int(sections[section]["address"], 16) + end + gap
+            result.append(Piece(address, size, kind, function, samples, executed, blocks))
+            end += gap + size
+        return result
+
+    def _functions(self):
+        result, main, end = [], 0, 0
+        columns = zip(self.texts("names"), self.texts("plain"), *self.columns("functions")[:5])
+        for name, plain, step, section, change, size, is_reordered in columns:
+            main += signed(step)
+            offset = end + signed(change)
+            address = int(self.description["input"][section - 1]["address"], 16) + offset if section else None
+            result.append(Function(name, plain, main, address, size, bool(is_reordered)))
+            end = offset + size
+        return result
+
+    def blocks(self):
+        """The blocks of each piece."""
+        result, firsts = [], [*self.description["chunks"], len(self.pieces)]
+        for chunk, first in enumerate(firsts[:-1]):
+            outputs, inputs, counts, has_lines, files, lines = (
+                iter(c) for c in self.columns(f"blocks-{chunk}")[:6])
+            file = line = 0
+            for piece in self.pieces[first:firsts[chunk + 1]]:
+                blocks, output, at = [], 0, 0
+                for _ in range(piece.blocks):
+                    output += next(outputs)
+                    at += signed(next(inputs))
+                    blocks.append(Block(output, at, next(counts), None, None))
+                if next(has_lines):
+                    for i, block in enumerate(blocks):
+                        file += signed(next(files))
+                        line += signed(next(lines))
+                        blocks[i] = block._replace(file=file - 1, line=line)
+                result.append(blocks)
+        return result
+
+    def edges(self):
+        """All edges; source and target are pieces, -1 outside of functions."""
+        result, source = [], 0
+        for change, block, to, to_block, is_entry, count, mispredicted in zip(*self.columns("edges")[:7]):
+            source += signed(change)
+            result.append(Edge(source - 1, block, source + signed(to) - 1, to_block, bool(is_entry), count, mispredicted))
+        return result
+
+
+def renamed(data, names):
+    """The bytes of an ELF file whose symbols {old name: new name} are called otherwise."""
+    data = bytearray(data)
+    table, = struct.unpack_from("<Q", data, 0x28)
+    count, = struct.unpack_from("<H", data, 0x3c)
+    headers = [table + 64 * i for i in range(count)]
+    symbols = next(h for h in headers if struct.unpack_from("<I", data, h + 4)[0] == 2)
+    offset, size, link = struct.unpack_from("<QQI", data, symbols + 24)
+    strings = headers[link]
+    start, length = struct.unpack_from("<QQ", data, strings + 24)
+    text = bytes(data[start:start + length])
+    places = {}
+    for old, new in names.items():
+        places[old] = len(text)
+        text += new + b"\0"
+    for at in range(offset, offset + size, 24):
+        name, = struct.unpack_from("<I", data, at)
+        old = text[name:text.index(b"\0", name)]
+        if old in places:
+            struct.pack_into("<I", data, at, places[old])
+    struct.pack_into("<QQ", data, strings + 24, len(data), len(text))
+    return bytes(data) + text

@@ -1,0 +1,386 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""batreport: what the page says, against readelf, the profile's text, perf2bolt and the independent decoder of notes.
+
+tests/browser/test_report.py opens pages in a browser.
+"""
+
+import base64
+import bisect
+import collections
+import hashlib
+import pathlib
+import re
+import subprocess
+import tempfile
+import unittest
+
+import batnote
+import bolt_profiles
+import debug_programs
+import elffile
+import fixtures
+import report_page
+import toolbox
+
+DEMO = pathlib.Path(__file__).resolve().parents[1] / "data" / "demo"
+HOT, COLD, LEFT, PLT = range(4)
+
+# Names that would be markup, a script or a way out of an element, if they were not escaped.
+HOSTILE = [b"</script><script>hacked=1</script>", b"<img src=x onerror=hacked=1>", b"\"'><svg/onload=hacked=1>",
+           b"<!--<script>", b"]]></style>", b"\xe2\x80\xaedesrever", b"\x1b[31m\n\xc2\x9b", b"\xff\xfe", b"&lt;b&gt;",
+           b"javascript:hacked=1", b"${hacked=1}", b"a" * 5000]
+
+
+def readelf(option, path):
+    """The lines that readelf prints."""
+    return subprocess.run(["readelf", option, path], stdout=subprocess.PIPE, check=True, text=True).stdout.splitlines()
+
+
+def code_sections(path):
+    """[(name, address, size)] of the sections with instructions."""
+    lines = [re.match(r" *\[ *\d+\] (\S+) +(\S+) +(\S+) \S+ (\S+) \S+ +(\w*X\w*) ", line) for line in readelf("-SW", path)]
+    return [(m[1], int(m[3], 16), int(m[4], 16)) for m in lines if m and m[2] != "NOBITS"]
+
+
+def function_sizes(path):
+    """{address: largest size} of the functions in the symbol table."""
+    sizes = collections.defaultdict(int)
+    for line in readelf("-sW", path):
+        found = re.match(r" *\d+: (\w+) +(\d+|0x\w+) FUNC +\w+ +\w+ +(\d+) ", line)
+        if found:
+            sizes[int(found[1], 16)] = max(sizes[int(found[1], 16)], int(found[2], 0))
+    return dict(sizes)
+
+
+def traces(path):
+    """(branch, from, to, count) of each T record; None stands for addresses outside of the binary."""
+    for line in pathlib.Path(path).read_text("ascii").splitlines():
+        kind, *fields, count = line.split()
+        assert kind == "T", line
+        yield (*(None if ":" in f else int(f, 16) for f in fields), int(count))
+
+
+class Numbers(unittest.TestCase):
+    """SQLite with a profile of a real run, and its input binary."""
+
+    @classmethod
+    def setUpClass(cls):
+        temporary = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(temporary.cleanup)
+        cls.fixture = fixtures.get("sqlite-fixed-profile2-22")
+        cls.reference = bolt_profiles.reference(cls.fixture)
+        cls.profile = cls.reference.profile("T")
+        path = pathlib.Path(temporary.name) / "page.html"
+        toolbox.fine("batreport", cls.fixture.bolted, "-p", cls.profile, f"--original={cls.fixture.input}", "-o", path)
+        cls.page = report_page.Page(path)
+        cls.starts = [piece.address for piece in cls.page.pieces]
+        cls.blocks = cls.page.blocks()
+
+    def piece_at(self, address):
+        """The number of the piece that holds an address, or None."""
+        if address is None:
+            return None
+        i = bisect.bisect_right(self.starts, address) - 1
+        return i if i >= 0 and address < self.starts[i] + self.page.pieces[i].size else None
+
+    def test_sections(self):
+        for side, path in (("output", self.fixture.bolted), ("input", self.fixture.input)):
+            said = [(s["name"], int(s["address"], 16), s["size"]) for s in self.page.description[side]]
+            self.assertEqual(sorted(said), sorted(code_sections(path)))
+
+    def test_pieces(self):
+        """Functions of the symbol table are pieces of their sizes, up to the next function."""
+        sizes = function_sizes(self.fixture.bolted)
+        sections = code_sections(self.fixture.bolted)
+        expected = {a: s for a, s in sizes.items() if s and any(b <= a < b + n for _, b, n in sections)}
+        self.assertGreater(len(expected), 1000)
+        said = {piece.address: piece.size for piece in self.page.pieces}
+        self.assertEqual({a: said.get(a) for a in expected}, expected)
+        for before, after in zip(self.page.pieces, self.page.pieces[1:]):
+            self.assertLessEqual(before.address + before.size, after.address)
+
+    def test_tables(self):
+        """Kinds, parents and blocks are the note's."""
+        note = batnote.Note(elffile.Elf(self.fixture.bolted).note())
+        tables = {table.address: table for table in note.hot + note.cold}
+        found = 0
+        for i, piece in enumerate(self.page.pieces):
+            table = tables.get(piece.address)
+            self.assertEqual(piece.kind in (HOT, COLD), table is not None)
+            if table is None:
+                continue
+            found += 1
+            entries = [e for e in table.entries if not e.branch]
+            self.assertEqual([(b.output, b.input) for b in self.blocks[i]], [(e.output, e.input) for e in entries])
+            self.assertEqual(piece.kind, HOT if table.hot else COLD)
+            main = self.page.pieces[self.page.functions[piece.function].main]
+            self.assertEqual(main.address, table.address if table.hot else table.parent.address)
+        self.assertEqual(found, len(tables))
+
+    def test_inputs(self):
+        """The input's addresses and sizes, by symbols of the same name."""
+        sizes = function_sizes(self.fixture.input)
+        symbols = collections.defaultdict(list)
+        for symbol in elffile.Elf(self.fixture.input).functions():
+            symbols[symbol.name].append(symbol.address)
+        checked = 0
+        for function in self.page.functions:
+            name = function.name.decode().partition("/")[0]
+            if len(symbols.get(name, [])) == 1 and sizes[symbols[name][0]] and function.input_address is not None:
+                self.assertEqual((function.input_address, function.input_size), (symbols[name][0], sizes[symbols[name][0]]), name)
+                checked += 1
+        self.assertGreater(checked, 1000)
+
+    def test_samples(self):
+        """Samples of each piece, runs of each block, and the summary's sums."""
+        pieces = [0] * len(self.page.pieces)
+        runs = [[0] * len(blocks) for blocks in self.blocks]
+        outputs = [[b.output for b in blocks] for blocks in self.blocks]
+        total = 0
+        for _, start, end, count in traces(self.profile):
+            total += count
+            i = self.piece_at(start)
+            if i is None:
+                continue
+            pieces[i] += count
+            if not outputs[i]:
+                continue
+            base = self.starts[i]
+            inside = self.piece_at(end) == i and end >= start
+            first = bisect.bisect_right(outputs[i], start - base) - 1
+            last = bisect.bisect_right(outputs[i], end - base) - 1 if inside else first
+            for j in range(first, last + 1):
+                runs[i][j] += count
+        for i, blocks in enumerate(self.blocks):
+            ends = [*outputs[i][1:], self.page.pieces[i].size]
+            expected = [n if a < min(b, self.page.pieces[i].size) else 0 for n, a, b in zip(runs[i], outputs[i], ends)]
+            self.assertEqual([b.count for b in blocks], expected)
+            if blocks:
+                self.assertEqual(self.page.pieces[i].executed,
+                                 sum(n * (b - a) for n, a, b in zip(expected, outputs[i], ends) if n))
+        self.assertEqual([p.samples for p in self.page.pieces], pieces)
+        self.assertGreater(sum(pieces), 100000)
+        figures = self.page.figures()
+        self.assertEqual(figures["all"], total)
+        self.assertEqual(figures["in cold fragments"], sum(n for n, p in zip(pieces, self.page.pieces) if p.kind == COLD))
+        self.assertEqual(figures["in hot parts and whole functions"],
+                         sum(n for n, p in zip(pieces, self.page.pieces) if p.kind == HOT))
+
+    def test_calls(self):
+        """Branches to the starts of other functions: perf2bolt's records, in its names."""
+        calls = collections.Counter()
+        for edge in self.page.edges():
+            if edge.is_entry and edge.source >= 0:
+                source, target = (self.page.pieces[p].function for p in (edge.source, edge.target))
+                if source != target:
+                    calls[self.page.functions[source].name.decode(), self.page.functions[target].name.decode()] += edge.count
+        # A call goes to the first byte of the output, which may be another block than the input's first.
+        entries = {}
+        for function in self.page.functions:
+            at_start = [b.input for b in self.blocks[function.main] if b.output == 0]
+            entries[function.name.decode()] = at_start[-1] if at_start else 0
+        expected = collections.Counter()
+        for key, (_, count) in bolt_profiles.read_fdata(self.reference.fdata("T"))[1].items():
+            if key[0] == key[3] == "1" and key[1] != key[4] and int(key[5], 16) == entries.get(key[4]):
+                expected[key[1], key[4]] += count
+        self.assertGreater(len(expected), 500)
+        self.assertEqual(calls, expected)
+
+    def test_branches(self):
+        """All taken branches between pieces, by the profile's text."""
+        expected = collections.Counter()
+        for branch, start, _, count in traces(self.profile):
+            ends = tuple(-1 if i is None else i for i in map(self.piece_at, (branch, start)))
+            if branch is not None and ends != (-1, -1):
+                expected[ends] += count
+        found = collections.Counter()
+        for edge in self.page.edges():
+            found[edge.source, edge.target] += edge.count
+        outside = {k: v for k, v in found.items() if k[0] == -1}
+        self.assertEqual({k: v for k, v in found.items() if k[0] != -1}, {k: v for k, v in expected.items() if k[0] != -1})
+        self.assertLessEqual(sum(expected[k] for k in outside), sum(outside.values()))
+
+    def test_pages(self):
+        """Pages with samples, and the share of the hottest ones."""
+        for size, title in ((4096, "Pages of 4 KiB"), (2 << 20, "Huge pages of 2 MiB")):
+            pages = collections.Counter()
+            for _, start, end, count in traces(self.profile):
+                if None in (start, end) or end < start or end - start > 65536:
+                    continue
+                # A run counts for each 4 KiB page that it touches, and a huge page has the sum of its pages.
+                for page in range(start // 4096, end // 4096 + 1):
+                    pages[page * 4096 // size] += count
+            text = self.page.text.split(f"<h3>{title}</h3>")[1].split("</figure>")[0]
+            self.assertIn(f"after: {len(pages):,} with samples", text)
+            hottest = sorted(pages.values(), reverse=True)
+            rows = re.findall(r'<th scope="row">([\d,]+)</th><td>[\d.]+%</td><td>([\d.]+)%</td>', text)
+            self.assertTrue(rows)
+            for number, share in rows:
+                part = sum(hottest[:int(number.replace(",", ""))])
+                self.assertAlmostEqual(float(share), 100 * part / sum(hottest), delta=0.0051)
+
+    def test_summary(self):
+        figures = self.page.figures()
+        note = elffile.Elf(self.fixture.bolted).note()
+        found = re.search(r"Wrote (\d+) function and (\d+) basic block hashes", self.fixture.log)
+        self.assertEqual(figures["functions rewritten"], int(found[1]))
+        self.assertEqual(figures["bytes"], len(note))
+        tables = int(re.search(r"Wrote (\d+) BAT maps", self.fixture.log)[1])
+        self.assertEqual(figures["cold fragments"], tables - int(found[1]))
+        self.assertEqual(figures["all sections of code"], sum(s for _, _, s in code_sections(self.fixture.bolted)))
+
+
+class Whole(unittest.TestCase):
+    """The page as a file."""
+
+    def setUp(self):
+        temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(temporary.cleanup)
+        self.folder = pathlib.Path(temporary.name)
+
+    def make(self, *arguments, binary=DEMO / "small.bolt"):
+        """A page."""
+        path = self.folder / "page.html"
+        toolbox.fine("batreport", binary, *arguments, "-o", path)
+        return report_page.Page(path)
+
+    def test_policy(self):
+        """The policy allows the page's own code and style; nothing names another place."""
+        page = self.make("-p", DEMO / "small.preagg", f"--original={DEMO}/small")
+        policy = re.search(r'Content-Security-Policy" content="([^"]*)"', page.text)[1]
+        self.assertTrue(policy.startswith("default-src 'none';"))
+        style = re.findall(r"<style>(.*?)</style>", page.text, re.S)
+        codes = [content for attributes, content in page.scripts if not attributes]
+        for kind, texts in (("script", codes), ("style", style)):
+            self.assertEqual(len(texts), 1)
+            digest = base64.b64encode(hashlib.sha256(texts[0].encode("utf-8")).digest()).decode()
+            self.assertIn(f"{kind}-src 'sha256-{digest}'", policy)
+        self.assertEqual(set(re.findall(r"\w+://[\w.]+", page.text)), {"http://www.w3.org"})
+        markup = re.sub(r"<(script|style)[^>]*>.*?</\1>", "", page.text, flags=re.S)
+        self.assertIsNone(re.search(r"<[^>]* (src|style|on\w+)=", markup))
+
+    def test_code(self):
+        """The modules, put together, are a program."""
+        page = self.make()
+        script = self.folder / "page.js"
+        script.write_text(page.scripts[-1][1], "utf-8")
+        done = subprocess.run(["node", "--check", script], stderr=subprocess.PIPE, check=False)
+        self.assertEqual((done.returncode, done.stderr), (0, b""))
+
+    def test_hostile_names(self):
+        """Names change no element of the page, and are in the data byte for byte."""
+        symbols = sorted({s.name for s in elffile.Elf(DEMO / "small.bolt").functions() if s.size and "." not in s.name})
+        names = dict(zip((s.encode() for s in symbols), HOSTILE))
+        self.assertGreaterEqual(len(symbols), len(HOSTILE))
+        hostile = self.folder / "</script><b>\"'\x1b.bolt".replace("/", "\u2215")
+        hostile.write_bytes(report_page.renamed((DEMO / "small.bolt").read_bytes(), names))
+        plain = self.make("-p", DEMO / "small.preagg")
+        page = self.make("-p", DEMO / "small.preagg", binary=hostile)
+        self.assertEqual(report_page.Tags(page.text).found, report_page.Tags(plain.text).found)
+        self.assertEqual(len(page.scripts), len(plain.scripts))
+        said = {f.name.partition(b"/")[0] if f.name not in HOSTILE else f.name for f in page.functions}
+        for name in names.values():
+            self.assertTrue(any(f.name.startswith(name) for f in page.functions), (name, said))
+        static = re.sub(r"<(script|style)[^>]*>.*?</\1>", "", page.text, flags=re.S)
+        self.assertIsNone(re.search("[\0-\x09\x0b-\x1f\x7f-\x9f\u202e]", static))
+        self.assertEqual(page.description["name"], str(hostile))
+
+    def test_lines(self):
+        """Source lines of blocks are llvm-symbolizer's."""
+        program = debug_programs.get("inlined-fixed")
+        page = self.make("-p", program.run_of(program.bolted("profile2")), f"--original={program.input}",
+                         binary=program.bolted("profile2"))
+        files, places = page.texts("files"), {}
+        for piece, blocks in zip(page.pieces, page.blocks()):
+            start = page.functions[piece.function].input_address
+            for block in blocks:
+                if block.file is not None and block.file >= 0:
+                    places[start + block.input] = f"{files[block.file].decode()}:{block.line}"
+        self.assertGreater(len(places), 20)
+        done = subprocess.run(["llvm-symbolizer-22", "--no-inlines", "--obj=" + str(program.input), "--output-style=GNU",
+                               *map(hex, places)], stdout=subprocess.PIPE, check=True, text=True).stdout.splitlines()
+        said = [re.sub(r" \(discriminator \d+\)$", "", line) for line in done[1::2]]
+        self.assertEqual(list(places.values()), said)
+
+    def test_stacks(self):
+        """The tree has each stack's prefixes, with the sums of their counts."""
+        folded = self.folder / "folded"
+        stacks = {"a": 1, "a;b": 2, "a;b;a": 3, "a b;c": 4, "a;c<d>": 5, "x;y;y;y": 6, "a=;z": 7}
+        folded.write_text("".join(f"{s} {n}\n" for s, n in stacks.items()) + "\na;b 10\n", "utf-8")
+        page = self.make(f"--stacks={folded}")
+        expected = collections.Counter()
+        for stack, count in [*stacks.items(), ("a;b", 10)]:
+            frames = tuple(stack.split(";"))
+            for i in range(len(frames)):
+                expected[frames[:i + 1]] += count
+        names, chain, found = page.texts("frames"), [], []
+        for depth, name, count in zip(*page.columns("stacks")[:3]):
+            chain[depth:] = [names[name].decode()]
+            found.append((tuple(chain), count))
+        self.assertEqual(len(found), len(expected))
+        self.assertEqual(dict(found), dict(expected))
+
+    def test_without_anything(self):
+        """No profile, no input: a page all the same."""
+        page = self.make()
+        self.assertEqual(page.description["samples"], 0)
+        self.assertTrue(all(f.input_address is None for f in page.functions))
+        self.assertIn("No profile was given", page.text)
+
+    def test_samples_without_branches(self):
+        """Basic samples count where they are."""
+        symbol = next(s for s in elffile.Elf(DEMO / "small.bolt").functions() if s.name == "main" and s.size)
+        samples = self.folder / "samples"
+        samples.write_text(f"S {symbol.address:x} 3\nS {symbol.address + 9:x} 4\nS X:9 5\n", "ascii")
+        page = self.make("-p", samples)
+        self.assertEqual([p.samples for p in page.pieces if p.samples], [7])
+        self.assertEqual(page.figures()["outside of the binary"], 5)
+
+    def test_bad(self):
+        """One sentence, and no page."""
+        def write(name, data):
+            (self.folder / name).write_bytes(data)
+            return self.folder / name
+        demo = DEMO / "small.bolt"
+        note = write("note", elffile.Elf(demo).note())
+        cases = [([demo, "-p", self.folder / "none"], "none: "),
+                 ([demo, "-p", write("empty", b"")], "expected a profile, found an empty file"),
+                 ([demo, "-p", write("text", b"hello\n")], "text:1:1: "),
+                 ([note], "expected an ELF file, found a BAT note alone"),
+                 ([DEMO / "small"], "small: "),
+                 ([demo, f"--original={demo}"], "small.bolt: "),
+                 ([demo, f"--stacks={self.folder}/none"], "none: cannot open it"),
+                 ([demo, f"--stacks={write('s1', b'')}"], "s1: expected stacks"),
+                 ([demo, f"--stacks={write('s2', bytes([97, 10]))}"], 's2:1:1: expected "frame;frame COUNT", found "a"'),
+                 ([demo, f"--stacks={write('s3', b'a 1' + bytes(1) + b'2')}"], "s3:1:1: expected"),
+                 ([demo, f"--stacks={write('s4', b'a 1' + bytes([10]) + b'b 99999999999999999999')}"], "s4:2:1: expected"),
+                 ([demo, f"--stacks={write('s5', b';' * 5000 + b' 1')}"], "s5:1:1: expected"),
+                 ([demo, f"--stacks={self.folder}"], "cannot read it")]
+        page = self.folder / "page.html"
+        page.write_text("what was here before\n", "ascii")
+        for arguments, sentence in cases:
+            with self.subTest(arguments):
+                done = toolbox.run("batreport", *arguments, "-o", page)
+                self.assertEqual((done.returncode, done.stdout, done.stderr.count("\n")), (1, "", 1), done.stderr)
+                self.assertIn(sentence, done.stderr)
+                self.assertEqual(page.read_text("ascii"), "what was here before\n")
+
+    def test_usage(self):
+        demo = DEMO / "small.bolt"
+        for arguments in ([], [demo], ["-o", "x"], [demo, demo, "-o", "x"], [demo, "-o", "x", "--what"]):
+            done = toolbox.run("batreport", *arguments, cwd=self.folder)
+            self.assertEqual((done.returncode, done.stdout), (2, ""))
+        copy = self.folder / "copy"
+        copy.write_bytes(demo.read_bytes())
+        done = toolbox.run("batreport", copy, "-o", copy)
+        self.assertEqual(done.returncode, 1)
+        self.assertEqual(copy.read_bytes(), demo.read_bytes())
+
+    def test_standard_output(self):
+        page = toolbox.fine("batreport", DEMO / "small.bolt", "-o", "-")
+        self.assertTrue(page.startswith("<!DOCTYPE html>") and page.endswith("</html>\n"))
+
+
+if __name__ == "__main__":
+    unittest.main()
