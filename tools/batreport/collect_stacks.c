@@ -118,7 +118,7 @@ static enum tool_exit read_stacks(const char *path, struct stacks *stacks)
 
 /* The nodes of the stack before, by depth. */
 struct path {
-    size_t nodes[DEPTH_MAX];
+    uint32_t nodes[DEPTH_MAX];
     uint32_t names[DEPTH_MAX];
     uint32_t depth;
 };
@@ -155,7 +155,7 @@ static bool make_tree(struct report *report, const struct stacks *stacks)
             frames += stacks->all[i].text[at] == '\0';
     report->nodes = malloc((frames + 1) * sizeof(*report->nodes));
     struct path *path = calloc(1, sizeof(*path));
-    bool fits = report->nodes && path;
+    bool fits = report->nodes && path && frames < BAT_NONE;
     for (size_t i = 0; fits && i < stacks->count; i++)
         fits = add_stack(report, &stacks->all[i], path);
     free(path);

@@ -125,31 +125,31 @@ struct report {
     struct bat_error error;
 
     struct report_sections output;
-    struct report_sections input; /* none without original */
-    struct report_piece *pieces;  /* by address; they do not overlap */
-    uint32_t piece_count;
+    struct report_sections input;      /* none without original */
+    struct report_piece *pieces;       /* by address; they do not overlap */
     struct report_function *functions; /* by the address of their main pieces */
-    uint32_t function_count;
-    uint32_t *pieces_of;   /* the pieces of each function: the main one first, then by address */
-    uint32_t without_code; /* tables that BOLT did not emit, or that lie outside of the code */
-
+    uint32_t *pieces_of;               /* of each function: the main one first, then by address */
     struct report_block *blocks;
-    uint64_t *block_counts; /* how often each block ran; of removed ones 0 */
-    uint32_t block_count;
+    uint64_t *block_counts;    /* how often each block ran; of removed ones 0 */
     struct report_line *lines; /* one for each block, or NULL */
     struct bat_strings files;  /* that lines are in */
+    uint32_t piece_count;
+    uint32_t function_count;
+    uint32_t block_count;
+    uint32_t without_code; /* tables that BOLT did not emit, or that lie outside of the code */
 
     /* What the profile says. All 0 if there is none. */
     bool has_profile;
     bool is_moved; /* records come from the profile moved to the input */
+    bool has_judgement;
+    bool has_density;
+    uint32_t node_count;
     struct bat_profile *profile;
     struct bat_profile *input_profile; /* moved to the input, or NULL */
     struct bat_records *records;
     struct bat_to_input_counters moved;
     struct bat_judgement judgement;
-    bool has_judgement;
     double density;
-    bool has_density;
     uint64_t samples; /* all */
     uint64_t samples_of_kind[REPORT_KINDS];
     uint64_t samples_outside;  /* of the binary */
@@ -159,8 +159,7 @@ struct report {
     struct report_pages pages[2][2]; /* [before, after][pages, huge pages] */
 
     struct bat_strings stack_names;
-    struct report_node *nodes;
-    size_t node_count;
+    struct report_node *nodes; /* node_count */
 };
 
 /*

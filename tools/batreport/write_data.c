@@ -44,7 +44,7 @@ static void write_description(const struct report *report, struct bat_text_write
     html_json(page, report->request->binary);
     html_format(page, ",\n\"functions\":%" PRIu32 ",\"pieces\":%" PRIu32 ",\"blocks\":%" PRIu32,
                 report->function_count, report->piece_count, report->block_count);
-    html_format(page, ",\"edges\":%zu,\"files\":%" PRIu32 ",\"nodes\":%zu", report->edge_count,
+    html_format(page, ",\"edges\":%zu,\"files\":%" PRIu32 ",\"nodes\":%" PRIu32, report->edge_count,
                 report->files.count, report->node_count);
     html_format(page, ",\n\"samples\":%" PRIu64 ",\"hasProfile\":%s,\"hasInput\":%s",
                 report->samples, report->has_profile ? "true" : "false",
@@ -235,7 +235,7 @@ static enum bat_code write_stacks(const struct report *report, struct bat_text_w
     if (report->node_count == 0)
         return BAT_OK;
     struct columns columns = {0};
-    for (size_t i = 0; i < report->node_count; i++) {
+    for (uint32_t i = 0; i < report->node_count; i++) {
         pack_number(&columns.all[0], report->nodes[i].depth);
         pack_number(&columns.all[1], report->nodes[i].name);
         pack_number(&columns.all[2], report->nodes[i].count);
