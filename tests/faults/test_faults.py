@@ -153,8 +153,8 @@ class Scenario:
             wrong += [f"{n} is neither as before nor complete" for n in self.outputs
                       if not self.is_old(n) and not self.is_new(n)]
         elif done.returncode == 0 and self.has_frames:
-            # batsymbolize does not notice every frame that is lost for lack of memory: libdw does not report a
-            # failed allocation in its search trees.
+            # Not every frame that is lost for lack of memory is noticed: libdw does not report a failed
+            # allocation in its search trees. libiberty does not, either: names stay mangled or are cut.
             wrong += [f"exit status 0, but there is no {n}" for n in self.outputs
                       if not (self.folder / n).exists()]
         elif done.returncode == 0:
@@ -288,6 +288,10 @@ def make_scenarios(folder):
                                              "-q", "--threads=2"],
                  {"input": program.input, "profile": program.folder / "profile.pre",
                   "o": paths["old"]}, ["o"]),
+        Scenario("pprof", "battranslate", ["input", "-p", "profile", "--format=pprof", "-o", "o", "-q",
+                                           "--threads=2"],
+                 {"input": program.input, "profile": program.folder / "profile.pre",
+                  "o": paths["old"]}, ["o"], has_frames=True),
         Scenario("heatmap", "battranslate",
                  [*translate, "-q", "-o", "o.fdata", "--heatmap=map", "--block-size=64,128"],
                  {**profile, "o.fdata": paths["old"], "map.csv": paths["old"]}, [*maps, "o.fdata"]),

@@ -41,6 +41,7 @@ enum option_key {
     KEY_VERBOSE,
     KEY_RETURN,
     KEY_FOLDED,
+    KEY_FORMAT,
     KEY_COMMAND,
     KEY_LENIENT,
     KEY_IGNORED,
@@ -77,8 +78,14 @@ static const struct argp_option argp_options[] = {
      "Addresses outside of stacks are return addresses: print the calls before them", 3},
     {"folded", KEY_FOLDED, NULL, 0,
      "Print each distinct stack in one line with its count, as input for flame graphs", 3},
+    {"format", KEY_FORMAT, "VIEWER", 0,
+     "Count the stacks, and write them for viewers: folded as --folded does, or with lines as "
+     "pprof (profile.proto, gzip) or speedscope (JSON)",
+     3},
     {"command", KEY_COMMAND, NULL, 0,
-     "With --folded: put the command's name, from perf script's samples, in front", 3},
+     "With --folded or --format: let the command's name, from perf script's samples, be the "
+     "outermost frame",
+     3},
     {"lenient", KEY_LENIENT, NULL, 0,
      "As llvm-symbolizer, do not report addresses outside of code or missing debug information", 3},
     {"default-arch", KEY_IGNORED, "ARCH", OPTION_HIDDEN, NULL, 3},
@@ -98,7 +105,7 @@ struct arguments {
     size_t address_count;
     uint64_t adjust;
     bool return_addresses;
-    bool folded;
+    enum viewer_format format; /* NONE: stacks are rewritten */
     bool with_command;
     bool lenient;
 };
@@ -199,7 +206,13 @@ static error_t parse_input_option(int key, char *value, struct argp_state *state
         arguments->return_addresses = true;
         return 0;
     case KEY_FOLDED:
-        arguments->folded = true;
+        arguments->format = VIEWER_FOLDED;
+        return 0;
+    case KEY_FORMAT:
+        arguments->format = viewer_format_named(value);
+        if (arguments->format == VIEWER_NONE)
+            argp_error(state, "--format: expected folded, pprof or speedscope, found \"%s\"",
+                       value);
         return 0;
     case KEY_COMMAND:
         arguments->with_command = true;
@@ -215,8 +228,8 @@ static error_t parse_input_option(int key, char *value, struct argp_state *state
     case ARGP_KEY_END:
         if (arguments->files.binary.debug_file && !arguments->files.path)
             argp_error(state, "--debug-file: expected -e FILE too, found none");
-        if (arguments->with_command && !arguments->folded)
-            argp_error(state, "--command: expected --folded too, found none");
+        if (arguments->with_command && arguments->format == VIEWER_NONE)
+            argp_error(state, "--command: expected --folded or --format too, found none");
         return 0;
     default:
         return parse_print_option(key, value, state);
@@ -298,6 +311,30 @@ static bool print_folded(struct symbolize_text *text)
     return true;
 }
 
+/* Write the counted stacks for a viewer. */
+static bool write_sampled(const struct symbolize_text *text, const struct arguments *arguments)
+{
+    const char *path = arguments->files.path;
+    const char *slash = path ? strrchr(path, '/') : NULL;
+    struct sampled_subject subject = {.title = slash  ? slash + 1
+                                               : path ? path
+                                                      : "stacks",
+                                      .unit = "samples"};
+    struct bat_elf *elf = NULL;
+    struct bat_output *output = NULL;
+    struct bat_error error;
+    bool fine = !path || bat_elf_open(path, &elf, &error) == BAT_OK;
+    subject.program = elf;
+    fine =
+        fine && bat_output_begin("-", &output, &error) == BAT_OK &&
+        sampled_stacks_write(text->sampled, arguments->format, &subject, output, &error) == BAT_OK;
+    if (!fine)
+        tool_report(NULL, &error);
+    bat_output_abandon(output);
+    bat_elf_close(elf);
+    return fine;
+}
+
 /* Report which files have no source lines, and why. */
 static bool check_debug(const struct symbolize_files *files, const char *original)
 {
@@ -373,6 +410,8 @@ static enum tool_exit symbolize(const struct arguments *arguments, struct symbol
         fine = read_text(text);
     if (text->folded)
         fine = print_folded(text) && fine;
+    else if (text->sampled)
+        fine = write_sampled(text, arguments) && fine;
     if (text->no_memory) {
         tool_message(NULL, "not enough memory");
         fine = false;
@@ -399,14 +438,18 @@ static enum tool_exit run(const struct arguments *arguments)
     };
     enum tool_exit status = TOOL_BAD;
     printer.names = demangled_names_new();
-    text.folded = arguments->folded ? bat_folded_new() : NULL;
+    bool is_folded = arguments->format == VIEWER_FOLDED;
+    bool is_sampled = arguments->format != VIEWER_NONE && !is_folded;
+    text.folded = is_folded ? bat_folded_new() : NULL;
+    text.sampled = is_sampled ? sampled_stacks_new() : NULL;
     text.files = symbolize_files_open(&arguments->files);
-    if (!printer.names || (arguments->folded && !text.folded))
+    if (!printer.names || (is_folded && !text.folded) || (is_sampled && !text.sampled))
         tool_message(NULL, "not enough memory");
     else if (text.files && (printer.output = output_begin(STDOUT_FILENO)))
         status = output_end(printer.output, symbolize(arguments, &text));
     symbolize_files_close(text.files);
     bat_folded_free(text.folded);
+    sampled_stacks_free(text.sampled);
     demangled_names_free(printer.names);
     return status;
 }

@@ -31,7 +31,7 @@ static bool is_long_name(const char *name)
         "addresses",  "print-address", "output-style", "basenames",     "relativenames",
         "verbose",    "adjust-vma",    "folded",       "pretty-print",  "default-arch",
         "cache-size", "color",         "lenient",      "no-debuginfod", "return-addresses",
-        "command",    "help",          "version",      "usage",
+        "format",     "command",       "help",         "version",       "usage",
     };
     size_t length = strcspn(name, "=");
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)

@@ -42,6 +42,7 @@ void text_frame_find(struct symbolize_text *text, size_t i, struct text_frame *f
     struct bat_symbolizer *symbolizer = find_binary(text, frame, &address);
     if (!symbolizer)
         return;
+    frame->address = symbolizer == symbolize_files_given(text->files) ? address : 0;
     const struct symbolize_options *options = &text->printer->options;
     struct bat_frames_options wanted = {
         .size = sizeof(wanted),

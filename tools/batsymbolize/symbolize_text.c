@@ -146,8 +146,8 @@ static void finish_stack(struct symbolize_text *text)
         bat_stack_line_read(stack->bytes + stack->lines[i].start, stack->lines[i].length, &read);
         learn(text, &read);
     }
-    if (text->folded)
-        text_stack_fold(text);
+    if (text_is_counted(text))
+        text_stack_count(text);
     else
         write_stack(text);
     stack->count = 0;
@@ -163,7 +163,7 @@ static bool is_of_stack(const struct symbolize_text *text, const struct bat_stac
     case BAT_LINE_SIGNAL:
         return true;
     case BAT_LINE_QUERY:
-        return text->folded != NULL;
+        return text_is_counted(text);
     case BAT_LINE_TEXT:
         /* perf's source lines. */
         return text->stack.count != 0 && text->place.of == BAT_FORM_PERF && length >= 2 &&
@@ -205,7 +205,7 @@ static void process_other_line(struct symbolize_text *text, const struct bat_sta
 {
     if (read->kind == BAT_LINE_MAPPING || read->kind == BAT_LINE_PC)
         learn(text, read);
-    if (text->folded)
+    if (text_is_counted(text))
         return;
     if (read->kind == BAT_LINE_PC) {
         if (stack_add(&text->stack, line, length, BAT_PC_EXACT))
@@ -238,7 +238,7 @@ void symbolize_text_line(struct symbolize_text *text, const char *line, size_t l
 void symbolize_text_part(struct symbolize_text *text, const char *part, size_t length, bool is_end)
 {
     finish_stack(text);
-    if (text->folded)
+    if (text_is_counted(text))
         return;
     if (text->printer->options.style != STYLE_JSON) {
         output_bytes(text->printer->output, part, length);

@@ -9,6 +9,7 @@
 
 #include "symbolize_files.h"
 #include "symbolize_print.h"
+#include "tools/common/sampled_stacks.h"
 
 /* The lines of one stack. */
 struct text_stack {
@@ -33,10 +34,11 @@ struct text_outside {
 struct symbolize_text {
     struct symbolize_files *files;
     struct symbolize_printer *printer;
-    struct bat_folded *folded; /* NULL: the text is rewritten, not counted */
-    bool return_addresses;     /* addresses outside of stacks are return addresses */
-    bool with_command;         /* folded: the command's name is the outermost frame */
-    uint64_t adjust;           /* subtracted from addresses */
+    struct bat_folded *folded;      /* NULL: the text is rewritten, not counted ... */
+    struct sampled_stacks *sampled; /* ... or counted here */
+    bool return_addresses;          /* addresses outside of stacks are return addresses */
+    bool with_command;              /* folded: the command's name is the outermost frame */
+    uint64_t adjust;                /* subtracted from addresses */
     /* All members from here on start as zero. */
     struct bat_stack_place place;
     struct text_stack stack;
@@ -66,6 +68,7 @@ struct text_frame {
     size_t length;
     struct bat_stack_line read;
     const char *module; /* path of the binary */
+    uint64_t address;   /* in the given file; 0 in others */
     const struct bat_source_frame *frames;
     size_t count; /* 0: nothing was found, the line stays as it is */
 };
@@ -82,7 +85,13 @@ bool text_frame_is_replaced(struct symbolize_text *text, size_t i);
 /* Write a frame in the form of its line. */
 void text_frame_write(struct symbolize_text *text, const struct text_frame *frame);
 
-/* Add the stack to the folded ones. */
-void text_stack_fold(struct symbolize_text *text);
+/* True if stacks are counted, not rewritten. */
+static inline bool text_is_counted(const struct symbolize_text *text)
+{
+    return text->folded || text->sampled;
+}
+
+/* Add the stack to those that are counted. */
+void text_stack_count(struct symbolize_text *text);
 
 #endif

@@ -106,16 +106,19 @@ static enum translate_format parse_format(struct translate_request *arguments, c
     if (arguments->also_yaml)
         return FORMAT_FDATA;
     static const char *const formats[] = {
-        [FORMAT_FDATA] = "fdata",     [FORMAT_YAML] = "yaml",
-        [FORMAT_PREAGG] = "preagg",   [FORMAT_AUTOFDO] = "autofdo",
-        [FORMAT_PROFGEN] = "profgen", [FORMAT_PERFSCRIPT] = "perfscript",
+        [FORMAT_FDATA] = "fdata",           [FORMAT_YAML] = "yaml",
+        [FORMAT_PREAGG] = "preagg",         [FORMAT_AUTOFDO] = "autofdo",
+        [FORMAT_PROFGEN] = "profgen",       [FORMAT_PERFSCRIPT] = "perfscript",
+        [FORMAT_FOLDED] = "folded",         [FORMAT_PPROF] = "pprof",
+        [FORMAT_SPEEDSCOPE] = "speedscope",
     };
     for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++)
         if (strcmp(text, formats[i]) == 0)
             return (enum translate_format)i;
     argp_error(
         state,
-        "--format: expected fdata, yaml, preagg, autofdo, profgen or perfscript, found \"%s\"",
+        "--format: expected fdata, yaml, preagg, autofdo, profgen, perfscript, folded, pprof or "
+        "speedscope, found \"%s\"",
         text);
     return FORMAT_FDATA;
 }
@@ -242,8 +245,8 @@ static error_t check_arguments(const struct translate_request *arguments, struct
                    arguments->output);
     if (arguments->yaml && arguments->format > FORMAT_YAML)
         argp_error(state,
-                   "expected -o alone with --format=preagg, autofdo, profgen and perfscript, "
-                   "which make no records for BOLT, found -w too");
+                   "expected -o alone with --format=preagg, autofdo, profgen, perfscript, folded, "
+                   "pprof and speedscope, which make no records for BOLT, found -w too");
     if (arguments->format == FORMAT_PERFSCRIPT &&
         (arguments->profile_count > 1 || strcmp(arguments->profiles[0], "-") == 0))
         argp_error(state, "expected one file of perf.data for --format=perfscript, found %s",
@@ -340,19 +343,22 @@ static const struct argp_option options[] = {
     {"output-dir", KEY_OUTPUT_FOLDER, "DIR", 0,
      "Read the profiles once for several binaries; write DIR/NAME.fdata for each of them "
      "(--format=yaml, preagg, autofdo, profgen: .yaml, .preagg, .prof, .profgen; fdata,yaml: "
-     "both). BINARY=OUT names another file",
+     "both; folded, pprof, speedscope: .folded, .pb.gz, .speedscope.json). BINARY=OUT names "
+     "another file",
      1},
     {"all", KEY_ALL, NULL, 0,
      "With --output-dir: for every file that perf.data says was mapped, that is on this machine "
      "with symbols, and that has samples",
      1},
     {"format", KEY_FORMAT, "FORMAT", 0,
-     "What -o writes: fdata (the default), yaml, preagg, autofdo, profgen, perfscript. preagg is "
-     "the samples, "
+     "What -o writes: fdata (the default), yaml, preagg, autofdo, profgen, perfscript, folded, "
+     "pprof, speedscope. preagg is the samples, "
      "added up but not translated, as pre-aggregated text; BINARY then needs neither note nor "
      "symbols. autofdo is LLVM's sample profile for clang -fprofile-sample-use. profgen is the "
      "profile that llvm-profgen --unsymbolized-profile reads. perfscript is the text that perf "
-     "prints of one perf.data",
+     "prints of one perf.data. folded, pprof and speedscope are the samples, or the taken "
+     "branches, by "
+     "the input's functions and lines, for viewers of these formats",
      1},
     {"keep-going", KEY_KEEP_GOING, NULL, 0,
      "Leave out profiles that cannot be read, name them in the report, and exit with 3", 1},

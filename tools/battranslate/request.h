@@ -18,6 +18,9 @@ enum translate_format {
     FORMAT_AUTOFDO, /* for compilers, of the input binary */
     FORMAT_PROFGEN,
     FORMAT_PERFSCRIPT, /* perf's text of perf.data; BINARY is not read */
+    FORMAT_FOLDED,     /* for viewers, of the input's functions */
+    FORMAT_PPROF,
+    FORMAT_SPEEDSCOPE,
 };
 
 /* battranslate's options. Strings are owned by the caller, and NULL if an option is not given. */

@@ -38,8 +38,15 @@ static char *path_in(const char *folder, const char *binary, const char *extensi
 static const char *extension_of(enum translate_format format)
 {
     static const char *const extensions[] = {
-        [FORMAT_FDATA] = "fdata",  [FORMAT_YAML] = "yaml",       [FORMAT_PREAGG] = "preagg",
-        [FORMAT_AUTOFDO] = "prof", [FORMAT_PROFGEN] = "profgen", [FORMAT_PERFSCRIPT] = "",
+        [FORMAT_FDATA] = "fdata",
+        [FORMAT_YAML] = "yaml",
+        [FORMAT_PREAGG] = "preagg",
+        [FORMAT_AUTOFDO] = "prof",
+        [FORMAT_PROFGEN] = "profgen",
+        [FORMAT_PERFSCRIPT] = "",
+        [FORMAT_FOLDED] = "folded",
+        [FORMAT_PPROF] = "pb.gz",
+        [FORMAT_SPEEDSCOPE] = "speedscope.json",
     };
     return extensions[format];
 }

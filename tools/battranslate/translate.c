@@ -11,11 +11,20 @@
 #include "separate_symbols.h"
 #include "translate_report.h"
 #include "translate_work.h"
+#include "viewer_profile.h"
 
 static enum tool_exit fail(struct work *work, const char *file)
 {
     tool_report(file, &work->error);
     return TOOL_BAD;
+}
+
+static enum viewer_format viewer_of(enum translate_format format)
+{
+    return format == FORMAT_FOLDED       ? VIEWER_FOLDED
+           : format == FORMAT_PPROF      ? VIEWER_PPROF
+           : format == FORMAT_SPEEDSCOPE ? VIEWER_SPEEDSCOPE
+                                         : VIEWER_NONE;
 }
 
 /* Open the binary, and the note in a separate file. */
@@ -45,7 +54,8 @@ static enum tool_exit open_binary(struct work *work)
                         "expected an ELF file (a BAT note goes with --note), found a BAT note");
     if (code != BAT_OK)
         return fail(work, path);
-    if (!work->binary.note && !work->arguments->quiet && !work->arguments->is_one_of_several)
+    if (!work->binary.note && !work->arguments->quiet && !work->arguments->is_one_of_several &&
+        viewer_of(work->arguments->format) == VIEWER_NONE)
         tool_message(path, "warning: no BAT note: the binary is treated as one that BOLT has not "
                            "written");
     /* With a note, arrays of this size leave holes in the heap that would not be filled again. */
@@ -570,6 +580,41 @@ static enum tool_exit finish_compiler(struct work *work)
     return status;
 }
 
+/* Open a binary for viewers without its input: if BOLT wrote it, its note is read. */
+static enum tool_exit open_viewed(struct work *work)
+{
+    enum tool_exit status = open_binary(work);
+    if (status != TOOL_FINE || !work->binary.note ||
+        bat_binary_decode(&work->binary, &work->error) == BAT_OK)
+        return status;
+    return fail(work, work->arguments->note ? work->arguments->note : work->arguments->binary);
+}
+
+/* Write a profile for viewers, of the input binary if it is given. */
+static enum tool_exit finish_viewer(struct work *work)
+{
+    const struct translate_request *arguments = work->arguments;
+    struct bat_profile *input = NULL;
+    struct bat_to_input_counters counters;
+    enum tool_exit status = arguments->original ? move_profile(work, &input, &counters) : TOOL_FINE;
+    if (status != TOOL_FINE)
+        return status;
+    struct viewer_profile wanted = {.profile = input ? input : work->profile,
+                                    .elf =
+                                        input ? bat_original_elf(work->original) : work->binary.elf,
+                                    .bolted = !input && work->binary.note ? &work->binary : NULL,
+                                    .debug_file = arguments->debug_file,
+                                    .format = viewer_of(arguments->format),
+                                    .output = work->outputs[0],
+                                    .report = arguments->quiet ? NULL : report_file(work),
+                                    .json_report = arguments->json_report};
+    wanted.kind =
+        arguments->basic_samples ? BAT_PROFILE_SAMPLES : bat_profile_main_kind(wanted.profile);
+    status = viewer_profile_write(&wanted);
+    bat_profile_free(input);
+    return status;
+}
+
 /* Write fdata or YAML made from the profile in the input binary's addresses. */
 static enum tool_exit finish_records_original(struct work *work)
 {
@@ -665,6 +710,8 @@ enum tool_exit work_open(struct work *work)
     const struct translate_request *arguments = work->arguments;
     if (arguments->original || arguments->format <= FORMAT_YAML)
         return open_all(work);
+    if (viewer_of(arguments->format) != VIEWER_NONE)
+        return open_viewed(work);
     if (arguments->format != FORMAT_PREAGG)
         return open_unbolted(work);
     /* Of the binary only its base address and build-id are needed. */
@@ -684,6 +731,8 @@ enum tool_exit work_finish(struct work *work)
         return arguments->original ? finish_preagg_original(work) : finish_preagg(work);
     if (arguments->format == FORMAT_AUTOFDO || arguments->format == FORMAT_PROFGEN)
         return finish_compiler(work);
+    if (viewer_of(arguments->format) != VIEWER_NONE)
+        return finish_viewer(work);
     return arguments->original && !arguments->parity ? finish_records_original(work)
                                                      : finish_records(work);
 }

@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "sampled_stacks.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "spec/escape_controls.h"
+#include "stack_tables.h"
+#include "support/text_writer.h"
+
+enum viewer_format viewer_format_named(const char *name)
+{
+    static const char *const names[] = {
+        [VIEWER_FOLDED] = "folded", [VIEWER_PPROF] = "pprof", [VIEWER_SPEEDSCOPE] = "speedscope"};
+    for (size_t i = VIEWER_FOLDED; i < sizeof(names) / sizeof(names[0]); i++)
+        if (strcmp(name, names[i]) == 0)
+            return (enum viewer_format)i;
+    return VIEWER_NONE;
+}
+
+struct sampled_stacks *sampled_stacks_new(void)
+{
+    struct sampled_stacks *stacks = calloc(1, sizeof(*stacks));
+    if (!stacks)
+        return NULL;
+    stacks->functions = bat_counts_new(4);
+    stacks->lines = bat_counts_new(3);
+    stacks->counts = bat_counts_new(1);
+    return stacks;
+}
+
+void sampled_stacks_free(struct sampled_stacks *stacks)
+{
+    if (!stacks)
+        return;
+    bat_strings_free(&stacks->names);
+    bat_counts_free(&stacks->functions);
+    bat_counts_free(&stacks->lines);
+    bat_strings_free(&stacks->places);
+    bat_strings_free(&stacks->stacks);
+    bat_counts_free(&stacks->counts);
+    free(stacks->place.bytes);
+    free(stacks->stack.bytes);
+    free(stacks->name.bytes);
+    free(stacks);
+}
+
+/* --- Numbers of names, functions and lines -------------------------------------------------- */
+
+/* Make room for more bytes. False without memory. */
+static bool reserve(struct sampled_stacks *stacks, struct stack_text *text, size_t more)
+{
+    if (text->capacity - text->size >= more)
+        return true;
+    size_t capacity = (text->size + more) * 2;
+    char *bytes = realloc(text->bytes, capacity);
+    if (!bytes) {
+        stacks->no_memory = true;
+        return false;
+    }
+    text->bytes = bytes;
+    text->capacity = capacity;
+    return true;
+}
+
+/*
+ * Make a clean copy of a name in stacks->name: controls are escaped first, so what is left of bytes
+ * that are not UTF-8 are single ones.
+ */
+static bool clean_name(struct sampled_stacks *stacks, const char *name)
+{
+    static const char replacement[] = "\xef\xbf\xbd";
+    const size_t most = sizeof(replacement) - 1;
+    struct stack_text *text = &stacks->name;
+    size_t size = strlen(name);
+    text->size = 0;
+    if (!reserve(stacks, text, (BAT_ESCAPED_BYTE + 1) * (size + 1)))
+        return false;
+    char *at = text->bytes;
+    while (size != 0) {
+        size_t length;
+        if (bat_is_control(name, size, &length))
+            at = bat_put_bytes_escaped(at, name, length);
+        else if (bat_utf8_length(name, size) == 0)
+            at = mempcpy(at, replacement, most);
+        else
+            at = mempcpy(at, name, length);
+        name += length;
+        size -= length;
+    }
+    text->size = (size_t)(at - text->bytes);
+    return true;
+}
+
+/* The number of a string of these bytes. */
+static uint64_t number_of_text(struct sampled_stacks *stacks, struct bat_strings *strings,
+                               const char *bytes, size_t size)
+{
+    uint32_t number = 0;
+    if (bat_strings_add(strings, bytes, size, &number) != BAT_OK)
+        stacks->no_memory = true;
+    return number;
+}
+
+/* The number of a name; that of "" for NULL. */
+static uint64_t number_of_name(struct sampled_stacks *stacks, const char *name)
+{
+    if (!clean_name(stacks, name ? name : ""))
+        return 0;
+    return number_of_text(stacks, &stacks->names, stacks->name.bytes, stacks->name.size);
+}
+
+/* The number of a key, which is added if it is new. */
+static uint64_t number_of_key(struct sampled_stacks *stacks, struct bat_counts *table,
+                              const uint64_t *key)
+{
+    const uint64_t *item = bat_counts_find(table, key);
+    if (item)
+        return (uint64_t)(item - table->items) / (table->words + 2);
+    if (bat_counts_add(table, key, 0, 0) != BAT_OK) {
+        stacks->no_memory = true;
+        return 0;
+    }
+    return table->count - 1;
+}
+
+static uint64_t number_of_line(struct sampled_stacks *stacks, const struct sampled_frame *frame)
+{
+    const char *name = frame->function && frame->function[0] ? frame->function : "[unknown]";
+    const uint64_t function[4] = {
+        number_of_name(stacks, name),
+        number_of_name(stacks, frame->linkage ? frame->linkage : name),
+        number_of_name(stacks, frame->file),
+        frame->start_line,
+    };
+    const uint64_t line[3] = {number_of_key(stacks, &stacks->functions, function), frame->line,
+                              frame->column};
+    return number_of_key(stacks, &stacks->lines, line);
+}
+
+/* --- Stacks --------------------------------------------------------------------------------- */
+
+/* Append a number to the numbers of a text. */
+static void append_number(struct sampled_stacks *stacks, struct stack_text *text, uint64_t number)
+{
+    if (!reserve(stacks, text, 24))
+        return;
+    char *at = text->bytes + text->size;
+    if (text->size != 0)
+        *at++ = ' ';
+    text->size = (size_t)(bat_put_decimal(at, number) - text->bytes);
+}
+
+void sampled_stacks_begin(struct sampled_stacks *stacks)
+{
+    stacks->stack.size = 0;
+}
+
+void sampled_stacks_place(struct sampled_stacks *stacks, uint64_t address,
+                          const struct sampled_frame *frames, size_t count)
+{
+    stacks->place.size = 0;
+    append_number(stacks, &stacks->place, address);
+    for (size_t i = 0; i < count; i++)
+        append_number(stacks, &stacks->place, number_of_line(stacks, &frames[i]));
+    if (!stacks->no_memory)
+        append_number(
+            stacks, &stacks->stack,
+            number_of_text(stacks, &stacks->places, stacks->place.bytes, stacks->place.size));
+}
+
+void sampled_stacks_end(struct sampled_stacks *stacks, uint64_t count)
+{
+    if (stacks->stack.size == 0 || stacks->no_memory)
+        return;
+    const uint64_t number =
+        number_of_text(stacks, &stacks->stacks, stacks->stack.bytes, stacks->stack.size);
+    enum bat_code code = bat_counts_add(&stacks->counts, &number, count, 0);
+    stacks->no_memory |= code == BAT_ERR_MEMORY;
+    stacks->is_too_large |= code == BAT_ERR_RANGE;
+}
+
+enum bat_code stack_functions(const struct sampled_stacks *stacks, uint32_t stack,
+                              struct bat_counts *functions)
+{
+    const char *places = bat_strings_get(&stacks->stacks, stack);
+    uint64_t place;
+    uint64_t number;
+    bat_counts_clear(functions);
+    while (stack_next_number(&places, &place)) {
+        const char *lines = bat_strings_get(&stacks->places, (uint32_t)place);
+        stack_next_number(&lines, &number); /* the address */
+        while (stack_next_number(&lines, &number)) {
+            const uint64_t key[2] = {functions->count,
+                                     bat_counts_item(&stacks->lines, (uint32_t)number)[0]};
+            if (bat_counts_add(functions, key, 0, 0) != BAT_OK)
+                return BAT_ERR_MEMORY;
+        }
+    }
+    return BAT_OK;
+}
+
+/* True if all counts together are below 2^63: the formats have signed numbers. */
+static bool fits(const struct sampled_stacks *stacks)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < stacks->counts.count; i++) {
+        uint64_t count = bat_counts_item(&stacks->counts, i)[1];
+        if (count > INT64_MAX - sum)
+            return false;
+        sum += count;
+    }
+    return !stacks->is_too_large;
+}
+
+enum bat_code sampled_stacks_write(struct sampled_stacks *stacks, enum viewer_format format,
+                                   const struct sampled_subject *subject, struct bat_output *output,
+                                   struct bat_error *error)
+{
+    if (stacks->no_memory)
+        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for the stacks");
+    if (!fits(stacks))
+        return bat_fail(error, BAT_ERR_RANGE,
+                        "expected counts that add up to less than 2^63, found more");
+    if (format == VIEWER_FOLDED)
+        return write_folded(stacks, output, error);
+    return format == VIEWER_PPROF ? write_pprof(stacks, subject, output, error)
+                                  : write_speedscope(stacks, subject, output, error);
+}
