@@ -375,6 +375,7 @@ struct bat_to_input_counters {
     uint64_t inlined;      /* runs through calls that BOLT inlined */
     uint64_t unfollowed;   /* runs that leave the input's code: cut there */
     uint64_t left_out;     /* branches that the input's code does not have */
+    uint64_t misfits;      /* samples with one or both of these two */
     uint64_t unjoined;     /* runs whose other half was not sampled */
     uint64_t folded;       /* in the code of functions that BOLT folded into one */
     uint64_t folded_known; /* ... where a call, or a run before it, tells which of them ran */

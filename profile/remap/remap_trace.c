@@ -103,6 +103,7 @@ static void count_sights(struct input_move *move, uint64_t count)
     counters->inlined += sights->is_inlined ? count : 0;
     counters->unfollowed += sights->is_cut ? count : 0;
     counters->left_out += sights->is_unsourced ? count : 0;
+    counters->misfits += sights->is_cut || sights->is_unsourced ? count : 0;
     move->sights = (struct input_sights){0};
 }
 

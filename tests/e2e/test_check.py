@@ -114,10 +114,15 @@ class Cases(Folder):
         """The last build is another BOLTed binary than the one that was sampled."""
         fixture = fixtures.get(NAME)
         other = fixtures.get("sqlite-fixed-cpython-22")
-        found = self.check(fixture.bolted, bolt_profiles.reference(other).profile("T"))
+        profile = bolt_profiles.reference(other).profile("T")
+        found = self.check(fixture.bolted, profile)
         for name in ("branches", "targets", "runs", "stale"):
             self.assertIn(name, failed(found.results))
         self.assertGreater(found.results["branches"]["value"], 0.5)
+        # Most traces have a branch and a run that the input does not have, and count once.
+        found = self.check(fixture.bolted, profile, f"--original={fixture.input}")
+        self.assertLessEqual(found.results["runs"]["value"], 1)
+        self.assertGreater(found.results["runs"]["value"], 0.5)
 
     def test_other_workload(self):
         """The last build's profile had nothing of the function that is hot now."""

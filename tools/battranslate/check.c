@@ -314,7 +314,7 @@ static void judge_counters(struct check *check, const struct check_subject *subj
     set_share(check, CHECK_KERNEL, read.perf_kernel_branches, read.perf_branches);
     set_share(check, CHECK_LOST, read.perf_lost, read.perf_samples + read.perf_lost);
     if (moved)
-        set_share(check, CHECK_RUNS, moved->unfollowed + moved->left_out, moved->samples);
+        set_share(check, CHECK_RUNS, moved->misfits, moved->samples);
     else
         set_share(check, CHECK_RUNS, done.invalid, done.fallthroughs - done.out_of_range);
 }

@@ -119,12 +119,11 @@ enum tool_exit report_check_moved(const char *path, const struct bat_elf *elf,
                      counters->samples);
         return TOOL_BAD;
     }
-    uint64_t misfits = counters->unfollowed + counters->left_out;
-    if (percent(misfits, counters->samples) > MISMATCH_PERCENT)
+    if (percent(counters->misfits, counters->samples) > MISMATCH_PERCENT)
         tool_message(path,
                      "warning: %.1f%% of the traces do not fit the input binary's code; the "
                      "profile may be of another build",
-                     percent(misfits, counters->samples));
+                     percent(counters->misfits, counters->samples));
     return TOOL_FINE;
 }
 
