@@ -407,10 +407,10 @@ struct bat_preparation;
 
 /*
  * Start these threads, while profiles are still being read: the translation is the same without,
- * and slower. symbols is that of struct bat_translate_options. binary does not change before the
- * translation; meanwhile it may be decoded, and opened with bat_original_open(). Returns NULL
- * without memory, and for a raw note. To be freed with bat_preparation_free() before binary and
- * symbols are closed.
+ * and slower. A caller that wants no other threads leaves this out. symbols is that of struct
+ * bat_translate_options. binary does not change before the translation; meanwhile it may be
+ * decoded, and opened with bat_original_open(). Returns NULL without memory, and for a raw note. To
+ * be freed with bat_preparation_free() before binary and symbols are closed.
  */
 BAT_API struct bat_preparation *bat_preparation_begin(struct bat_binary *binary,
                                                       struct bat_elf *symbols);
@@ -450,6 +450,9 @@ struct bat_translate_options {
 
     /* In YAML, write how often functions were entered from outside: BOLT 22 and later read that. */
     bool yaml_extern;
+
+    /* Translate, and judge the records, with at most so many threads; 0: one for each processor. */
+    unsigned threads;
 };
 
 /* Numbers of samples (sums of counts) by what became of them, for reports. */

@@ -23,6 +23,7 @@ struct bat_preparation {
     struct task decode;
     struct task find;
     bool is_taken;
+    unsigned threads; /* 1: all is done in the caller's thread */
 };
 
 static void *run_decode(void *context)
@@ -37,15 +38,16 @@ static void *run_decode(void *context)
 static void *run_find(void *context)
 {
     struct bat_preparation *preparation = context;
-    preparation->find.code =
-        bat_functions_create_unnamed(preparation->copy.elf, preparation->symbols,
-                                     &preparation->functions, &preparation->find.error);
+    preparation->find.code = bat_functions_create_unnamed(
+        preparation->copy.elf, preparation->symbols, preparation->threads, &preparation->functions,
+        &preparation->find.error);
     return NULL;
 }
 
 static void start(struct task *task, void *(*run)(void *), struct bat_preparation *preparation)
 {
-    task->has_thread = pthread_create(&task->thread, NULL, run, preparation) == 0;
+    task->has_thread =
+        preparation->threads != 1 && pthread_create(&task->thread, NULL, run, preparation) == 0;
     if (!task->has_thread)
         run(preparation);
 }
@@ -57,7 +59,8 @@ static void wait_for(struct task *task)
     task->has_thread = false;
 }
 
-struct bat_preparation *bat_preparation_begin(struct bat_binary *binary, struct bat_elf *symbols)
+static struct bat_preparation *begin(struct bat_binary *binary, struct bat_elf *symbols,
+                                     unsigned threads)
 {
     if (!binary->elf)
         return NULL;
@@ -67,9 +70,15 @@ struct bat_preparation *bat_preparation_begin(struct bat_binary *binary, struct 
     preparation->binary = binary;
     preparation->copy = *binary;
     preparation->symbols = symbols;
+    preparation->threads = threads;
     start(&preparation->find, run_find, preparation);
     start(&preparation->decode, run_decode, preparation);
     return preparation;
+}
+
+struct bat_preparation *bat_preparation_begin(struct bat_binary *binary, struct bat_elf *symbols)
+{
+    return begin(binary, symbols, 0);
 }
 
 bool bat_preparation_is_for(const struct bat_preparation *preparation,
@@ -112,4 +121,16 @@ void bat_preparation_free(struct bat_preparation *preparation)
     bat_functions_free(preparation->functions);
     bat_sparse_free(&preparation->sparse);
     free(preparation);
+}
+
+enum bat_code bat_preparation_load(struct bat_binary *binary, struct bat_elf *symbols,
+                                   unsigned threads, struct bat_functions **functions,
+                                   struct bat_sparse_map *sparse, struct bat_error *error)
+{
+    struct bat_preparation *preparation = begin(binary, symbols, threads);
+    if (!preparation)
+        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for the translated profile");
+    enum bat_code code = bat_preparation_take(preparation, functions, sparse, error);
+    bat_preparation_free(preparation);
+    return code;
 }

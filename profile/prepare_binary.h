@@ -23,4 +23,9 @@ enum bat_code bat_preparation_take(struct bat_preparation *preparation,
                                    struct bat_functions **functions, struct bat_sparse_map *sparse,
                                    struct bat_error *error);
 
+/* The same at once, by at most so many threads; 0: as many as are of use. */
+enum bat_code bat_preparation_load(struct bat_binary *binary, struct bat_elf *symbols,
+                                   unsigned threads, struct bat_functions **functions,
+                                   struct bat_sparse_map *sparse, struct bat_error *error);
+
 #endif

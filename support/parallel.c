@@ -65,15 +65,15 @@ static void *run_stretches(void *context)
     }
 }
 
-unsigned bat_parallel_threads(size_t stretches)
+unsigned bat_parallel_threads(unsigned threads, size_t stretches)
 {
-    long processors = sysconf(_SC_NPROCESSORS_ONLN);
-    size_t threads = processors > 0 ? (size_t)processors : 1;
-    if (threads > stretches)
-        threads = stretches;
-    if (threads > BAT_PARALLEL_MAX)
-        threads = BAT_PARALLEL_MAX;
-    return threads ? (unsigned)threads : 1;
+    long processors = threads == 0 ? sysconf(_SC_NPROCESSORS_ONLN) : 0;
+    size_t count = processors > 0 ? (size_t)processors : threads;
+    if (count > stretches)
+        count = stretches;
+    if (count > BAT_PARALLEL_MAX)
+        count = BAT_PARALLEL_MAX;
+    return count ? (unsigned)count : 1;
 }
 
 void bat_parallel_run(size_t count, size_t stretch, unsigned threads, bat_parallel_fn *work,

@@ -34,8 +34,11 @@ void bat_parts_run(void *(*run)(void *part), void *parts, size_t part_size, unsi
  */
 typedef void bat_parallel_fn(void *context, size_t first, size_t end, unsigned thread);
 
-/* One thread for each processor, at most one for each stretch and BAT_PARALLEL_MAX; at least 1. */
-unsigned bat_parallel_threads(size_t stretches);
+/*
+ * The number of threads for these stretches: threads, or one for each processor if that is 0; at
+ * most one for each stretch and BAT_PARALLEL_MAX; at least 1.
+ */
+unsigned bat_parallel_threads(unsigned threads, size_t stretches);
 
 /*
  * Call work() for all items from 0 to count - 1, a stretch of consecutive items at a time, in the

@@ -65,10 +65,10 @@ struct bat_code_reader;
  * ascending and each once. Only the blocks of these functions can be read. elf, symbols and
  * functions are those of bat_functions_create(), and must outlive the reader.
  *
- * Searches all code once for branches into these functions, so pass all of them together. The
- * blocks of a function do not depend on the others in indices. With count 0 it only allocates the
- * reader. Time is linear in the code, the symbols and .eh_frame (about 1 GB/s for all three),
- * memory linear in count.
+ * Searches all code once for branches into these functions, so pass all of them together; by at
+ * most so many threads, or one for each processor if that is 0. The blocks of a function do not
+ * depend on the others in indices. With count 0 it only allocates the reader. Time is linear in the
+ * code, the symbols and .eh_frame (about 1 GB/s for all three), memory linear in count.
  *
  * On success the caller frees *reader with bat_code_close(). Fails with BAT_ERR_MEMORY,
  * BAT_ERR_ELF (damaged .eh_frame), or BAT_ERR_UNSUPPORTED (neither x86-64 nor AArch64, and count is
@@ -76,7 +76,7 @@ struct bat_code_reader;
  */
 enum bat_code bat_code_open(const struct bat_elf *elf, const struct bat_elf *symbols,
                             const struct bat_functions *functions, const uint32_t *indices,
-                            uint32_t count, struct bat_code_reader **reader,
+                            uint32_t count, unsigned threads, struct bat_code_reader **reader,
                             struct bat_error *error);
 
 /* NULL is allowed. */

@@ -296,7 +296,7 @@ static void search_all_relocations(struct search *search)
 enum bat_code code_find_entries(struct bat_code_reader *reader, struct bat_error *error)
 {
     struct search searches[BAT_PARALLEL_MAX];
-    unsigned threads = bat_parallel_threads(reader->function_count / STRETCH);
+    unsigned threads = bat_parallel_threads(reader->threads, reader->function_count / STRETCH);
     for (unsigned i = 0; i < threads; i++)
         searches[i] = (struct search){.reader = reader};
     bat_parallel_run(reader->function_count, STRETCH, threads, search_functions, searches);

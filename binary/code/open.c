@@ -222,7 +222,7 @@ static enum bat_code fill(struct bat_code_reader *reader, const struct bat_elf *
 
 enum bat_code bat_code_open(const struct bat_elf *elf, const struct bat_elf *symbols,
                             const struct bat_functions *functions, const uint32_t *indices,
-                            uint32_t count, struct bat_code_reader **reader,
+                            uint32_t count, unsigned threads, struct bat_code_reader **reader,
                             struct bat_error *error)
 {
     uint16_t machine = bat_elf_machine(elf);
@@ -236,6 +236,7 @@ enum bat_code bat_code_open(const struct bat_elf *elf, const struct bat_elf *sym
     result->elf = elf;
     result->functions = functions;
     result->machine = machine;
+    result->threads = threads;
     result->all = bat_functions_all(functions, &result->function_count);
     enum bat_code code = fill(result, symbols ? symbols : elf, indices, count, error);
     if (code)

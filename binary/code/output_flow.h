@@ -97,11 +97,11 @@ const struct bat_output_flow *bat_output_flows_known(const struct bat_output_flo
 
 /*
  * Read the flows of the hot tables for which wanted (one byte for each) is not 0, by several
- * threads if they are independent; otherwise nothing is done, and each will be read at its first
- * use. Fails with BAT_ERR_MEMORY.
+ * threads (at most so many; 0: one for each processor) if they are independent; otherwise nothing
+ * is done, and each will be read at its first use. Fails with BAT_ERR_MEMORY.
  */
 enum bat_code bat_output_flows_read_many(struct bat_output_flows *flows, const uint8_t *wanted,
-                                         struct bat_error *error);
+                                         unsigned threads, struct bat_error *error);
 
 /* --- Look-ups in one flow ------------------------------------------------------------------- */
 

@@ -81,13 +81,14 @@ static void read_flows(void *context, size_t first, size_t end, unsigned thread)
 #define STRETCH 1024u
 
 enum bat_code bat_output_flows_read_many(struct bat_output_flows *flows, const uint8_t *wanted,
-                                         struct bat_error *error)
+                                         unsigned threads, struct bat_error *error)
 {
     uint32_t count = flows->program.map->hot_count;
     if (!flows->are_independent)
         return BAT_OK;
     struct reading reading = {flows, wanted};
-    bat_parallel_run(count, STRETCH, bat_parallel_threads(count / STRETCH), read_flows, &reading);
+    bat_parallel_run(count, STRETCH, bat_parallel_threads(threads, count / STRETCH), read_flows,
+                     &reading);
     for (uint32_t i = 0; i < count; i++)
         if (wanted[i] && !flows->all[i])
             return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for the code of a function");

@@ -54,7 +54,8 @@ struct bat_code_reader {
     const struct bat_function_symbol *all; /* of functions */
     uint32_t function_count;
     uint16_t machine;
-    bool is_static; /* without .dynamic */
+    bool is_static;   /* without .dynamic */
+    unsigned threads; /* that may search the code; 0: one for each processor */
 
     struct code_wanted *wanted; /* ascending by function */
     uint32_t wanted_count;

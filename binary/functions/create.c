@@ -117,11 +117,11 @@ static void *read_fdes(void *context)
 }
 
 static enum bat_code read_symbols_and_fdes(struct draft *draft, const struct bat_elf *symbols,
-                                           struct bat_error *error)
+                                           unsigned threads, struct bat_error *error)
 {
     struct fde_thread reading = {.draft = draft};
     pthread_t thread;
-    bool is_started = pthread_create(&thread, NULL, read_fdes, &reading) == 0;
+    bool is_started = threads != 1 && pthread_create(&thread, NULL, read_fdes, &reading) == 0;
     enum bat_code code = draft_symbols_read(symbols, &draft->symbols, error);
     if (is_started)
         pthread_join(thread, NULL);
@@ -135,12 +135,12 @@ static enum bat_code read_symbols_and_fdes(struct draft *draft, const struct bat
 }
 
 static enum bat_code find_functions(struct draft *draft, const struct bat_elf *symbols,
-                                    struct bat_error *error)
+                                    unsigned threads, struct bat_error *error)
 {
     draft->symbols.text_left = draft_text_limit(draft->elf);
     if (symbols != draft->elf)
         draft->symbols.text_left += draft_text_limit(symbols);
-    enum bat_code code = read_symbols_and_fdes(draft, symbols, error);
+    enum bat_code code = read_symbols_and_fdes(draft, symbols, threads, error);
     if (!code)
         code = loaded_sections_read(&draft->sections, draft->elf, true, error);
     if (!code)
@@ -275,7 +275,7 @@ const uint64_t *bat_functions_entry_points(const struct bat_functions *functions
 }
 
 enum bat_code bat_functions_create_unnamed(const struct bat_elf *elf, const struct bat_elf *symbols,
-                                           struct bat_functions **functions,
+                                           unsigned threads, struct bat_functions **functions,
                                            struct bat_error *error)
 {
     *functions = NULL;
@@ -288,7 +288,7 @@ enum bat_code bat_functions_create_unnamed(const struct bat_elf *elf, const stru
     }
     draft->elf = elf;
     result->draft = draft;
-    enum bat_code code = find_functions(draft, symbols ? symbols : elf, error);
+    enum bat_code code = find_functions(draft, symbols ? symbols : elf, threads, error);
     if (!code)
         code = fill_functions(result, draft, error);
     if (!code)
@@ -338,7 +338,7 @@ enum bat_code bat_functions_name(struct bat_functions *functions, const uint8_t 
 enum bat_code bat_functions_create(const struct bat_elf *elf, const struct bat_elf *symbols,
                                    struct bat_functions **functions, struct bat_error *error)
 {
-    enum bat_code code = bat_functions_create_unnamed(elf, symbols, functions, error);
+    enum bat_code code = bat_functions_create_unnamed(elf, symbols, 0, functions, error);
     if (!code)
         code = bat_functions_name(*functions, NULL, error);
     if (code) {

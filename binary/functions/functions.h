@@ -69,10 +69,11 @@ enum bat_code bat_functions_create(const struct bat_elf *elf, const struct bat_e
 /*
  * The same in two steps: without names, then the names of the functions i for which wanted[i] is
  * not 0 (NULL: of all). bat_functions_name() can make names once; the others stay NULL. Names take
- * as long as all the rest, and few functions of a large program have samples.
+ * as long as all the rest, and few functions of a large program have samples. threads is the number
+ * of threads that may be used, the caller's among them (two are of use); 0: as many as are of use.
  */
 enum bat_code bat_functions_create_unnamed(const struct bat_elf *elf, const struct bat_elf *symbols,
-                                           struct bat_functions **functions,
+                                           unsigned threads, struct bat_functions **functions,
                                            struct bat_error *error);
 enum bat_code bat_functions_name(struct bat_functions *functions, const uint8_t *wanted,
                                  struct bat_error *error);

@@ -22,12 +22,13 @@ struct bat_original_options {
     struct bat_elf *output_symbols; /* an unstripped copy of the BOLTed binary, or NULL */
     struct bat_elf *input_symbols;  /* an unstripped copy of the input binary, or NULL */
     bool ignore_build_id;           /* accept an input binary with any build-id */
+    unsigned threads;               /* at most so many; 0: as many as are of use */
 };
 
 /*
- * Open the input binary at path and pair it with binary, whose map must be decoded. options may be
- * NULL. binary and the files in options must outlive *original. The caller closes *original with
- * bat_original_close().
+ * Open the input binary at path and pair it with binary, whose note is decoded meanwhile if it is
+ * not yet; errors in the note have BAT_PLACE_SECTION. options may be NULL. binary and the files in
+ * options must outlive *original. The caller closes *original with bat_original_close().
  *
  * Global functions are paired by name; local functions with the same name and file by their order
  * in the symbol tables, which BOLT keeps; PLT entries, and code without a symbol, by their names in
@@ -37,8 +38,8 @@ struct bat_original_options {
  * fit: another ELF type or machine, a file that BOLT wrote, a build-id that is not binary's with
  * the last bit flipped (by BOLT 24 and later the first bit too), functions with other names or too
  * small for their tables, no symbols. Fails with BAT_ERR_ARGUMENT if binary is a raw note or
- * options lack their size, with BAT_ERR_MEMORY, and like bat_elf_open(). Time n log n in the
- * symbols.
+ * options lack their size, with BAT_ERR_MEMORY, and like bat_elf_open() and bat_binary_decode().
+ * Time n log n in the symbols.
  */
 BAT_API enum bat_code bat_original_open(const char *path, struct bat_binary *binary,
                                         const struct bat_original_options *options,

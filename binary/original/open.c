@@ -34,7 +34,7 @@ static enum bat_code check_kind(const struct bat_elf *elf, const struct bat_bina
     if (!binary->elf)
         return bat_fail(error, BAT_ERR_ARGUMENT,
                         "expected a BOLTed ELF file for the input binary, found a raw note");
-    if (!binary->map)
+    if (!binary->map && !binary->note)
         return bat_fail(error, BAT_ERR_ARGUMENT, "expected a decoded note, found none");
     if (bat_elf_machine(elf) != bat_elf_machine(binary->elf))
         return bat_fail(
@@ -144,35 +144,60 @@ static void find_tables(struct bat_original *original)
     }
 }
 
-/* The functions of one of the two files, which are found at the same time. */
-struct side {
-    const struct bat_elf *elf;
+/* What is read of the two files, at the same time: the functions of one, or the note. */
+struct reading {
+    const struct bat_elf *elf; /* NULL: decode the note */
     const struct bat_elf *symbols;
+    struct bat_binary *binary;
+    unsigned threads;
     struct bat_functions *functions;
     enum bat_code code;
     struct bat_error error;
 };
 
-static void *create_functions(void *context)
+static void read_one(struct reading *reading)
 {
-    struct side *side = context;
-    side->code = bat_functions_create(side->elf, side->symbols, &side->functions, &side->error);
-    return NULL;
+    if (reading->elf) {
+        reading->code = bat_functions_create_unnamed(
+            reading->elf, reading->symbols, reading->threads, &reading->functions, &reading->error);
+        if (reading->code == BAT_OK)
+            reading->code = bat_functions_name(reading->functions, NULL, &reading->error);
+    } else if (!reading->binary->map) {
+        reading->code = bat_binary_decode(reading->binary, &reading->error);
+    }
 }
 
-static enum bat_code find_functions(struct bat_original *original, struct bat_error *error)
+static void read_some(void *context, size_t first, size_t end, unsigned thread)
 {
-    struct side sides[2] = {{.elf = original->binary->elf, .symbols = original->output_symbols},
-                            {.elf = original->elf, .symbols = original->input_symbols}};
-    bat_parts_run(create_functions, sides, sizeof(sides[0]), 2);
-    original->output_functions = sides[0].functions;
-    original->input_functions = sides[1].functions;
-    for (unsigned i = 0; i < 2; i++) {
-        if (sides[i].code == BAT_OK)
+    (void)thread;
+    struct reading *readings = context;
+    for (size_t i = first; i < end; i++)
+        read_one(&readings[i]);
+}
+
+/* Of the three readings. The one that takes longest comes first. */
+enum { INPUT, OUTPUT, NOTE, READINGS };
+
+static enum bat_code find_functions(struct bat_original *original, unsigned threads,
+                                    struct bat_error *error)
+{
+    struct reading readings[READINGS] = {
+        [INPUT] = {.elf = original->elf, .symbols = original->input_symbols, .threads = threads},
+        [OUTPUT] = {.elf = original->binary->elf,
+                    .symbols = original->output_symbols,
+                    .threads = threads},
+        [NOTE] = {.binary = original->binary},
+    };
+    bat_parallel_run(READINGS, 1, threads == 0 || threads > READINGS ? READINGS : threads,
+                     read_some, readings);
+    original->output_functions = readings[OUTPUT].functions;
+    original->input_functions = readings[INPUT].functions;
+    for (unsigned i = READINGS; i-- > 0;) {
+        if (readings[i].code == BAT_OK)
             continue;
         if (error)
-            *error = sides[i].error;
-        return sides[i].code;
+            *error = readings[i].error;
+        return readings[i].code;
     }
     original->outputs = bat_functions_all(original->output_functions, &original->output_count);
     original->inputs = bat_functions_all(original->input_functions, &original->input_count);
@@ -201,7 +226,7 @@ enum bat_code bat_original_pair(struct bat_elf *elf, struct bat_binary *binary,
     made->output_symbols =
         options && options->output_symbols ? options->output_symbols : binary->elf;
     made->input_symbols = options && options->input_symbols ? options->input_symbols : elf;
-    enum bat_code code = find_functions(made, error);
+    enum bat_code code = find_functions(made, options ? options->threads : 0, error);
     if (code == BAT_OK)
         code = bat_original_pair_functions(made, misfits, error);
     if (code != BAT_OK) {

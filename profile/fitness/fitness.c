@@ -169,8 +169,8 @@ enum bat_code bat_profile_measure(const struct bat_profile *profile,
     measuring.has_note = binary->note != NULL;
     if (measuring.has_note)
         measuring.map = records ? records->map : binary->map;
-    enum bat_code code =
-        bat_functions_create_unnamed(binary->elf, symbols, &made->functions, error);
+    enum bat_code code = bat_functions_create_unnamed(
+        binary->elf, symbols, records ? records->threads : 1, &made->functions, error);
     if (code == BAT_OK) {
         measuring.functions = made->functions;
         measuring.symbols = bat_functions_all(made->functions, &measuring.symbol_count);

@@ -153,7 +153,7 @@ static enum bat_code add_compiler_fragments(const struct bat_records *records,
 static enum bat_code drop_unread(const struct bat_records *records, struct sampled *sampled,
                                  struct bat_error *error)
 {
-    struct bat_tableless tableless = {0};
+    struct bat_tableless tableless = {.threads = records->threads};
     uint8_t *wanted = calloc((size_t)records->function_count + 1, 1);
     if (!wanted)
         return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for the density");

@@ -284,7 +284,8 @@ static enum bat_code collect_stale(struct judging *judging, unsigned threads)
 static enum bat_code judge_all(struct judging *judging)
 {
     struct bat_records *records = judging->records;
-    unsigned threads = bat_parallel_threads(judging->count / STRETCH / STRETCHES_MIN);
+    unsigned threads =
+        bat_parallel_threads(records->threads, judging->count / STRETCH / STRETCHES_MIN);
     if (!bat_records_can_lend_flows(records))
         threads = 1;
     bat_parallel_run(judging->count, STRETCH, threads, judge_functions, judging);
@@ -314,6 +315,7 @@ static enum bat_code judge(struct bat_records *records, struct bat_error *error)
     if (!judging)
         return fail_memory(error);
     judging->records = records;
+    judging->tableless.threads = records->threads;
     judging->error = error;
     judging->is_named = calloc((size_t)records->function_count + 1, 1);
     enum bat_code code = judging->is_named ? BAT_OK : fail_memory(error);

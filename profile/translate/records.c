@@ -83,7 +83,7 @@ enum bat_code bat_records_read_flows(struct bat_records *records, const uint8_t 
     struct bat_output_flows *flows = flows_of(records);
     if (!flows)
         return fail_flows(error);
-    return bat_output_flows_read_many(flows, wanted, error);
+    return bat_output_flows_read_many(flows, wanted, records->threads, error);
 }
 
 void bat_records_forget_code(struct bat_records *records)

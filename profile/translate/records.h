@@ -56,6 +56,7 @@ struct bat_records {
                                binary has a note */
     struct bat_strings extra_names;
 
+    unsigned threads; /* that may work on the records; 0: one for each processor */
     enum bat_profile_kind kind;
     struct bat_counts branches; /* from, offset, to, offset: count, mispredictions */
     struct bat_counts samples;  /* name, offset: count */

@@ -49,7 +49,7 @@ enum bat_code bat_records_find_entries(struct bat_records *records, const struct
         if (may_enter(records, item))
             wanted[(uint32_t)item[2]] = has_any = true;
     }
-    struct bat_tableless tableless = {0};
+    struct bat_tableless tableless = {.threads = records->threads};
     enum bat_code code = BAT_OK;
     if (has_any)
         code = bat_tableless_open(&tableless, records->binary->elf, symbols, records->functions,

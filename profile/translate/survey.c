@@ -113,8 +113,10 @@ static enum bat_code load_surveyed(struct translation *translation, struct bat_s
     enum bat_code code =
         bat_binary_load_tables(records->binary, sparse, wanted, translation->error);
     if (code == BAT_OK && !translation->options.keep_all_records &&
-        records->kind == BAT_PROFILE_BRANCHES)
+        records->kind == BAT_PROFILE_BRANCHES) {
         code = bat_records_read_flows(translation->records, wanted, translation->error);
+        translation->has_read_flows = bat_records_can_lend_flows(translation->records);
+    }
     free(wanted);
     return code;
 }

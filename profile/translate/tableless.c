@@ -30,7 +30,7 @@ enum bat_code bat_tableless_open(struct bat_tableless *tableless, const struct b
         if (wanted[i])
             tableless->functions[tableless->count++] = i;
     return bat_code_open(elf, symbols, functions, tableless->functions, tableless->count,
-                         &tableless->reader, error);
+                         tableless->threads, &tableless->reader, error);
 }
 
 void bat_tableless_close(struct bat_tableless *tableless)
@@ -102,7 +102,8 @@ static void read_functions(void *context, size_t first, size_t end, unsigned thr
 enum bat_code bat_tableless_read_all(struct bat_tableless *tableless, struct bat_error *error)
 {
     struct reading readings[BAT_PARALLEL_MAX];
-    unsigned threads = bat_parallel_threads(tableless->count / STRETCH / STRETCHES_MIN);
+    unsigned threads =
+        bat_parallel_threads(tableless->threads, tableless->count / STRETCH / STRETCHES_MIN);
     for (unsigned i = 0; i < threads; i++)
         readings[i] = (struct reading){.tableless = tableless};
     bat_parallel_run(tableless->count, STRETCH, threads, read_functions, readings);

@@ -14,13 +14,14 @@ struct bat_tableless {
     uint32_t count;
     struct bat_code_graph *graphs; /* of functions[i], if is_read[i] */
     uint8_t *is_read;
-    bool has_graphs; /* read graphs, too; if false, only their blocks are filled */
+    bool has_graphs;  /* read graphs, too; if false, only their blocks are filled */
+    unsigned threads; /* that read functions at the same time; 0: one for each processor */
 };
 
 /*
  * Prepare for the functions whose byte in wanted (one for each of functions) is not 0. tableless
- * must be all zero; free it with bat_tableless_close(), also after a failure. Afterwards the caller
- * may set tableless->has_graphs, to call bat_tableless_graph().
+ * must be all zero, but for threads; free it with bat_tableless_close(), also after a failure.
+ * Afterwards the caller may set tableless->has_graphs, to call bat_tableless_graph().
  */
 enum bat_code bat_tableless_open(struct bat_tableless *tableless, const struct bat_elf *elf,
                                  const struct bat_elf *symbols,

@@ -316,7 +316,13 @@ static enum bat_code open_uncovered(struct translation *translation, struct bat_
 static enum bat_code translate_traces(struct translation *translation, struct bat_elf *symbols)
 {
     enum bat_code code = open_uncovered(translation, symbols);
-    for (uint32_t i = 0; i < translation->profile->traces.count && code == BAT_OK; i++) {
+    return code == BAT_OK ? translation_all_traces(translation) : code;
+}
+
+enum bat_code translation_traces(struct translation *translation, uint32_t first, uint32_t end)
+{
+    enum bat_code code = BAT_OK;
+    for (uint32_t i = first; i < end && code == BAT_OK; i++) {
         struct trace trace = trace_at(translation, (uint32_t)translation->order[i].value);
         code = translate_trace(translation, &trace);
     }
@@ -425,12 +431,8 @@ static enum bat_code load_binary(struct translation *translation, struct bat_elf
     struct bat_preparation *begun = translation->options.preparation;
     if (begun && bat_preparation_is_for(begun, records->binary, symbols))
         return bat_preparation_take(begun, &records->functions, sparse, translation->error);
-    struct bat_preparation *preparation = bat_preparation_begin(records->binary, symbols);
-    enum bat_code code = preparation ? bat_preparation_take(preparation, &records->functions,
-                                                            sparse, translation->error)
-                                     : fail_add(translation->error, BAT_ERR_MEMORY);
-    bat_preparation_free(preparation);
-    return code;
+    return bat_preparation_load(records->binary, symbols, translation->options.threads,
+                                &records->functions, sparse, translation->error);
 }
 
 /*
@@ -574,6 +576,8 @@ static enum bat_code translate_profile(struct translation *translation, struct b
     translation->records = made;
     made->binary = binary;
     made->kind = kind;
+    made->threads = translation->options.threads;
+    made->tableless.threads = made->threads;
     made->is_parity = translation->options.keep_all_records;
     made->has_extern = translation->options.yaml_extern;
     made->branches = bat_counts_new(4);

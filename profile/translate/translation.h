@@ -26,6 +26,7 @@ struct translation {
     struct bat_records *records;
     struct bat_counts_batch batch; /* not yet in records->branches */
     bool has_names;                /* of the functions */
+    bool has_read_flows;           /* bat_records_flow() only looks up what the traces need */
 
     /* Of translation_survey(). */
     struct trace_functions *ends;     /* for each trace */
@@ -83,6 +84,14 @@ enum bat_code translation_survey(struct translation *translation, struct bat_spa
 
 /* Name the functions for which wanted is not 0 (NULL: all). To be called once. */
 enum bat_code translation_name(struct translation *translation, const uint8_t *wanted);
+
+/*
+ * Add the records of all traces, by several threads if there are many; options.threads limits them.
+ */
+enum bat_code translation_all_traces(struct translation *translation);
+
+/* Add the records of the traces first to end - 1 in translation->order. */
+enum bat_code translation_traces(struct translation *translation, uint32_t first, uint32_t end);
 
 /* Count a function as one with samples, and `count` of them if it has no table. */
 void translation_touch(struct translation *translation, uint32_t function, uint64_t count);

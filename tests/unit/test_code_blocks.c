@@ -397,7 +397,7 @@ static struct program open_program(const struct block_case *wanted)
     save_program(wanted, path);
     check(bat_elf_open(path, &program.elf, &error), &error);
     check(bat_functions_create(program.elf, NULL, &program.functions, &error), &error);
-    check(bat_code_open(program.elf, NULL, program.functions, first, 1, &program.reader, &error),
+    check(bat_code_open(program.elf, NULL, program.functions, first, 1, 0, &program.reader, &error),
           &error);
     free(path);
     return program;
@@ -489,10 +489,11 @@ static void only_what_was_asked_for_can_be_read(void **state)
     static const uint32_t twice[] = {1, 1};
     static const uint32_t beyond[] = {2};
     struct bat_code_reader *reader;
-    assert_int_equal(bat_code_open(program.elf, NULL, program.functions, twice, 2, &reader, &error),
-                     BAT_ERR_ARGUMENT);
     assert_int_equal(
-        bat_code_open(program.elf, NULL, program.functions, beyond, 1, &reader, &error),
+        bat_code_open(program.elf, NULL, program.functions, twice, 2, 0, &reader, &error),
+        BAT_ERR_ARGUMENT);
+    assert_int_equal(
+        bat_code_open(program.elf, NULL, program.functions, beyond, 1, 0, &reader, &error),
         BAT_ERR_ARGUMENT);
     assert_null(reader);
     close_program(&program);

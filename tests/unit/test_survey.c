@@ -50,7 +50,8 @@ static struct scene *open_scene(void)
     assert_int_equal(bat_binary_decode_sparse(&scene->binary, &scene->sparse, NULL), BAT_OK);
     assert_non_null(scene->sparse.bodies);
     assert_int_equal(
-        bat_functions_create_unnamed(scene->binary.elf, NULL, &records->functions, NULL), BAT_OK);
+        bat_functions_create_unnamed(scene->binary.elf, NULL, 0, &records->functions, NULL),
+        BAT_OK);
     records->binary = &scene->binary;
     records->binary_map = records->map = scene->sparse.map;
     records->kind = BAT_PROFILE_BRANCHES;

@@ -44,7 +44,7 @@ static enum bat_code open_reader(struct input_code *code, struct bat_error *erro
             if (is_wanted[i])
                 wanted[count++] = i;
         result = bat_code_open(original->elf, original->input_symbols, original->input_functions,
-                               wanted, count, &code->reader, error);
+                               wanted, count, 0, &code->reader, error);
     } else {
         result = bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %u functions",
                           original->input_count);

@@ -27,6 +27,12 @@ static enum viewer_format viewer_of(enum translate_format format)
                                          : VIEWER_NONE;
 }
 
+/* The file that has the note. */
+static const char *path_of_note(const struct translate_request *arguments)
+{
+    return arguments->note ? arguments->note : arguments->binary;
+}
+
 /* Open the binary, and the note in a separate file. */
 static enum tool_exit open_with_note(struct work *work)
 {
@@ -95,17 +101,17 @@ static enum tool_exit open_original(struct work *work)
     const struct translate_request *arguments = work->arguments;
     if (!arguments->original)
         return TOOL_FINE;
-    if (!work->binary.map && bat_binary_decode(&work->binary, &work->error) != BAT_OK)
-        return fail(work, arguments->note ? arguments->note : arguments->binary);
     work->original_symbols = separate_symbols_open(arguments->original, arguments->debug_file);
     const struct bat_original_options original_options = {.size = sizeof(original_options),
                                                           .output_symbols = work->symbols,
                                                           .input_symbols = work->original_symbols,
                                                           .ignore_build_id =
-                                                              arguments->ignore_build_id};
+                                                              arguments->ignore_build_id,
+                                                          .threads = arguments->threads};
     if (bat_original_open(arguments->original, &work->binary, &original_options, &work->original,
                           &work->error) != BAT_OK)
-        return fail(work, arguments->original);
+        return fail(work, work->error.place == BAT_PLACE_SECTION ? path_of_note(arguments)
+                                                                 : arguments->original);
     return TOOL_FINE;
 }
 
@@ -136,6 +142,7 @@ enum tool_exit work_make_profile(struct work *work, bool prepares)
         report_is_relocatable(work->binary.elf) ? bat_elf_base_address(work->binary.elf) : 0;
     if (bat_profile_new(&target, &work->profile, &work->error) != BAT_OK)
         return fail(work, NULL);
+    prepares = prepares && arguments->threads != 1;
     if (prepares && arguments->format <= FORMAT_YAML && (!arguments->original || arguments->parity))
         work->preparation = bat_preparation_begin(&work->binary, work->symbols);
     return TOOL_FINE;
@@ -220,7 +227,8 @@ static struct bat_translate_options translate_options(const struct work *work)
                                           .keep_unknown_data = arguments->keep_unknown_data,
                                           .yaml_extern = arguments->yaml_extern,
                                           .will_be_judged =
-                                              !arguments->quiet || arguments->check.is_wanted};
+                                              !arguments->quiet || arguments->check.is_wanted,
+                                          .threads = arguments->threads};
 }
 
 static enum tool_exit translate(struct work *work)
@@ -228,9 +236,8 @@ static enum tool_exit translate(struct work *work)
     const struct bat_translate_options options = translate_options(work);
     if (bat_profile_translate(work->profile, &work->binary, &options, &work->records,
                               &work->error) != BAT_OK)
-        return fail(work, work->error.place == BAT_PLACE_SECTION && work->arguments->note
-                              ? work->arguments->note
-                              : work->arguments->binary);
+        return fail(work, work->error.place == BAT_PLACE_SECTION ? path_of_note(work->arguments)
+                                                                 : work->arguments->binary);
     return report_check(work->arguments->binary, work->binary.elf, work->profile, work->records);
 }
 
@@ -275,7 +282,8 @@ static enum tool_exit write_outputs(struct work *work)
         files[i].output = work->outputs[i];
     }
     pthread_t thread;
-    bool is_started = count == 2 && pthread_create(&thread, NULL, write_file, &files[1]) == 0;
+    bool is_started = count == 2 && arguments->threads != 1 &&
+                      pthread_create(&thread, NULL, write_file, &files[1]) == 0;
     for (size_t i = 0; i < (is_started ? 1 : count); i++)
         write_file(&files[i]);
     if (is_started)
@@ -400,7 +408,8 @@ static enum tool_exit write_and_judge(struct work *work, struct report_judgement
         return write_outputs(work);
     struct judging judging = {.work = work, .judgements = judgements};
     pthread_t thread;
-    bool is_started = pthread_create(&thread, NULL, run_judging, &judging) == 0;
+    bool is_started =
+        work->arguments->threads != 1 && pthread_create(&thread, NULL, run_judging, &judging) == 0;
     enum tool_exit status = write_outputs(work);
     if (is_started)
         pthread_join(thread, NULL);

@@ -55,7 +55,7 @@ static void open_file(struct file *file, const char *path, char *const *addresse
     for (uint32_t i = 0; i < file->count; i++)
         if (is_asked_for(file->all[i].address, addresses, count))
             file->indices[file->index_count++] = i;
-    check(bat_code_open(file->elf, NULL, file->functions, file->indices, file->index_count,
+    check(bat_code_open(file->elf, NULL, file->functions, file->indices, file->index_count, 0,
                         &file->reader, &error),
           &error);
 }

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Translates the traces of a profile by several threads: each translates a part of them into
+ * records of its own, which are added up at the end.
+ */
+#include <stdlib.h>
+
+#include "support/parallel.h"
+#include "translation.h"
+
+/* The fewest traces for which a thread is worth its start. */
+#define TRACES_MIN 16384u
+
+struct part {
+    struct translation *translation; /* the whole one for the first part; own for the others */
+    struct translation own;
+    struct bat_records records; /* of own: what it adds to is own, the rest is the whole one's */
+    uint32_t first;             /* positions in translation->order: first to end - 1 */
+    uint32_t end;
+    enum bat_code code;
+    struct bat_error error;
+};
+
+static enum bat_code fail_memory(struct bat_error *error)
+{
+    return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for the translated profile");
+}
+
+/* True if translating traces only reads what the parts share. */
+static bool can_divide(const struct translation *translation)
+{
+    const struct bat_records *records = translation->records;
+    return !records->block_counts &&
+           (translation->options.keep_all_records || translation->has_read_flows);
+}
+
+static enum bat_code begin_part(struct part *part, const struct translation *whole)
+{
+    part->records = *whole->records;
+    part->records.branches = bat_counts_new(whole->records->branches.words);
+    part->records.starts_reached = bat_counts_new(whole->records->starts_reached.words);
+    part->records.counters = (struct bat_translate_counters){0};
+    part->own = *whole;
+    part->own.records = &part->records;
+    part->own.error = &part->error;
+    part->own.touched = calloc((size_t)whole->records->function_count + 1, 1);
+    part->translation = &part->own;
+    return part->own.touched ? BAT_OK : BAT_ERR_MEMORY;
+}
+
+static void end_part(struct part *part)
+{
+    bat_counts_free(&part->records.branches);
+    bat_counts_free(&part->records.starts_reached);
+    free(part->own.touched);
+}
+
+static void *run_part(void *context)
+{
+    struct part *part = context;
+    part->code = translation_traces(part->translation, part->first, part->end);
+    return NULL;
+}
+
+/* Unite the functions that have samples; counters counts each of them once. */
+static void unite_functions(struct translation *whole, const struct part *part)
+{
+    const struct bat_records *records = whole->records;
+    struct bat_translate_counters *counters = &whole->records->counters;
+    for (uint32_t i = 0; i < records->function_count; i++) {
+        if (!part->own.touched[i] || whole->touched[i])
+            continue;
+        whole->touched[i] = 1;
+        counters->functions++;
+        counters->functions_without_table += records->tables[i] == BAT_NONE;
+    }
+}
+
+static void add_counters(struct bat_translate_counters *sum,
+                         const struct bat_translate_counters *part)
+{
+    sum->samples += part->samples;
+    sum->inside += part->inside;
+    sum->external += part->external;
+    sum->returns += part->returns;
+    sum->fallthroughs += part->fallthroughs;
+    sum->invalid += part->invalid;
+    sum->out_of_range += part->out_of_range;
+    sum->without_table += part->without_table;
+    sum->within_blocks += part->within_blocks;
+    sum->left_out += part->left_out;
+    sum->inlined_calls += part->inlined_calls;
+    sum->unknown_callers += part->unknown_callers;
+}
+
+static enum bat_code add_part(struct translation *whole, struct part *part)
+{
+    struct bat_records *records = whole->records;
+    unite_functions(whole, part);
+    add_counters(&records->counters, &part->records.counters);
+    enum bat_code code = bat_counts_merge(&records->branches, &part->records.branches);
+    if (code == BAT_OK)
+        code = bat_counts_merge(&records->starts_reached, &part->records.starts_reached);
+    return bat_counts_fail(whole->error, code, "the translated profile");
+}
+
+static enum bat_code run_parts(struct translation *whole, struct part *parts, unsigned count)
+{
+    uint64_t traces = whole->profile->traces.count;
+    parts[0].translation = whole;
+    for (unsigned i = 0; i < count; i++) {
+        parts[i].first = (uint32_t)(traces * i / count);
+        parts[i].end = (uint32_t)(traces * (i + 1) / count);
+        if (i != 0 && begin_part(&parts[i], whole) != BAT_OK)
+            return fail_memory(whole->error);
+    }
+    bat_parts_run(run_part, parts, sizeof(parts[0]), count);
+    for (unsigned i = 0; i < count; i++) {
+        if (parts[i].code == BAT_OK)
+            continue;
+        if (i != 0 && whole->error)
+            *whole->error = parts[i].error;
+        return parts[i].code;
+    }
+    enum bat_code code = BAT_OK;
+    for (unsigned i = 1; i < count && code == BAT_OK; i++)
+        code = add_part(whole, &parts[i]);
+    return code;
+}
+
+enum bat_code translation_all_traces(struct translation *translation)
+{
+    uint32_t traces = translation->profile->traces.count;
+    unsigned count = bat_parallel_threads(translation->options.threads, traces / TRACES_MIN);
+    if (count == 1 || !can_divide(translation))
+        return translation_traces(translation, 0, traces);
+    struct part *parts = calloc(count, sizeof(*parts));
+    if (!parts)
+        return fail_memory(translation->error);
+    enum bat_code code = run_parts(translation, parts, count);
+    for (unsigned i = 1; i < count; i++)
+        end_part(&parts[i]);
+    free(parts);
+    return code;
+}
