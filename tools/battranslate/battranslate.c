@@ -409,7 +409,8 @@ static const struct argp_option options[] = {
      "a function",
      4},
     {"threads", KEY_THREADS, "N", 0,
-     "Read large profiles with N threads (default: one for each processor)", 4},
+     "Use at most N threads for each step; 1: no others at all (default: one for each processor)",
+     4},
     {"check", KEY_CHECK, NULL, 0,
      "Judge whether the profile is fit to be used; an unfit one is not written, and the exit "
      "status "
