@@ -24,6 +24,8 @@ struct section {
 
 static void add(struct section *section, const void *bytes, size_t size)
 {
+    if (size == 0)
+        return;
     if (section->size + size > section->capacity) {
         section->capacity = 2 * (section->size + size);
         section->bytes = realloc(section->bytes, section->capacity);
