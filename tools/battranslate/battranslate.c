@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "compare.h"
 #include "merge_fdata.h"
 #include "perf2bolt_options.h"
 #include "several.h"
@@ -41,6 +42,8 @@ enum option_key {
     KEY_CHECK_STRICT,
     KEY_CHECK_SUPPRESS,
     KEY_LIST_CHECKS,
+    KEY_COMPARE,
+    KEY_MIN_OVERLAP,
 };
 
 /*
@@ -217,8 +220,22 @@ static error_t check_several(const struct translate_request *arguments, struct a
     return 0;
 }
 
+static error_t check_compared(const struct translate_request *arguments, struct argp_state *state)
+{
+    if (arguments->binary_count < 2)
+        argp_error(state, "expected at least two profiles to compare, found %zu",
+                   arguments->binary_count);
+    if (arguments->profile_count != 0 || arguments->output || arguments->yaml ||
+        arguments->output_folder || arguments->check.is_wanted || arguments->heatmap.path)
+        argp_error(state, "expected --compare with profiles as arguments, found -p, -o, -w, "
+                          "--output-dir, --check or --heatmap, too");
+    return 0;
+}
+
 static error_t check_arguments(const struct translate_request *arguments, struct argp_state *state)
 {
+    if (arguments->compares)
+        return check_compared(arguments, state);
     if (arguments->once && (arguments->process_count != 0 || arguments->samples_max != 0))
         argp_error(state, "expected --once with whole recordings, found %s",
                    arguments->process_count != 0 ? "--pid" : "--max-samples");
@@ -254,6 +271,27 @@ static error_t check_arguments(const struct translate_request *arguments, struct
     return 0;
 }
 
+static error_t parse_compare_option(int key, char *argument, struct argp_state *state)
+{
+    struct translate_request *arguments = state->input;
+    char *end;
+    switch (key) {
+    case KEY_COMPARE:
+        arguments->compares = true;
+        return 0;
+    case KEY_MIN_OVERLAP:
+        arguments->min_overlap = strtod(argument, &end) / 100;
+        if (argument[0] < '0' || argument[0] > '9' || (*end && strcmp(end, "%") != 0) ||
+            !(arguments->min_overlap <= 1))
+            argp_error(state, "--min-overlap: expected a percentage from 0 to 100, found \"%s\"",
+                       argument);
+        arguments->compares = true;
+        return 0;
+    default:
+        return parse_perf_option(key, argument, state);
+    }
+}
+
 static error_t parse_check_option(int key, char *argument, struct argp_state *state)
 {
     struct translate_request *arguments = state->input;
@@ -272,7 +310,7 @@ static error_t parse_check_option(int key, char *argument, struct argp_state *st
     case KEY_CHECK:
         break;
     default:
-        return parse_perf_option(key, argument, state);
+        return parse_compare_option(key, argument, state);
     }
     arguments->check.is_wanted = true;
     return 0;
@@ -423,6 +461,13 @@ static const struct argp_option options[] = {
     {"check-suppress", KEY_CHECK_SUPPRESS, "FILE", 0,
      "--check without the findings that FILE names, with reasons", 6},
     {"list-checks", KEY_LIST_CHECKS, NULL, 0, "Print all checks with their limits and exit", 6},
+    {"compare", KEY_COMPARE, NULL, 0,
+     "Print how much profiles agree, which are named in place of BINARY: fdata, YAML, "
+     "pre-aggregated "
+     "or LLVM's sample profiles as text; two with their functions, more as a matrix with outliers",
+     7},
+    {"min-overlap", KEY_MIN_OVERLAP, "PERCENT", 0,
+     "--compare with the exit status 1 for a lower overlap", 7},
     {"report", KEY_REPORT, "text|json", 0, "How to report at the end (default: text)", 4},
     {NULL, 'q', NULL, 0, "Print no report", 4},
     {0},
@@ -500,7 +545,8 @@ int main(int argc, char **argv)
     static const struct argp argp = {
         options,
         parse_option,
-        "BINARY -p PROFILE... -o OUT\nBINARY[=OUT]... -p PROFILE... --output-dir=DIR",
+        "BINARY -p PROFILE... -o OUT\nBINARY[=OUT]... -p PROFILE... --output-dir=DIR\n"
+        "--compare PROFILE PROFILE...",
         documentation,
         children,
         NULL,
@@ -524,7 +570,9 @@ int main(int argc, char **argv)
     }
     enum tool_exit status = TOOL_BAD;
     if (tool_parse(&argp, argc, split, ARGP_LONG_ONLY, &arguments))
-        status = several_is(&arguments) ? several_run(&arguments) : translate_run(&arguments);
+        status = arguments.compares       ? compare_run(&arguments)
+                 : several_is(&arguments) ? several_run(&arguments)
+                                          : translate_run(&arguments);
     perf2bolt_free(&arguments);
     free(arguments.binaries);
     free(split);

@@ -1,18 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "merge_yaml.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "hash_map_order.h"
 #include "spec/escape_controls.h"
 #include "string_map_order.h"
 #include "tools/common/tool.h"
+#include "whole_file.h"
 #include "yaml_profile.h"
 
 struct merged_yaml {
@@ -364,37 +361,6 @@ static enum bat_code add_function(struct merged_yaml *merged, struct yaml_profil
 
 /* --- Files ---------------------------------------------------------------------------------- */
 
-/* Read all of a file, and put a zero byte behind it. The caller frees *text. */
-static enum bat_code read_file(const char *path, char **text, size_t *size, struct bat_error *error)
-{
-    struct stat status;
-    *text = NULL;
-    *size = 0;
-    int file = open(path, O_RDONLY | O_CLOEXEC);
-    if (file < 0 || fstat(file, &status) != 0) {
-        bat_fail(error, BAT_ERR_IO, "%s", strerror(errno));
-        if (file >= 0)
-            close(file);
-        return BAT_ERR_IO;
-    }
-    *text = malloc((size_t)status.st_size + 1);
-    enum bat_code code = *text ? BAT_OK : fail_memory(error);
-    while (code == BAT_OK && *size < (size_t)status.st_size) {
-        ssize_t got = read(file, *text + *size, (size_t)status.st_size - *size);
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            code = bat_fail(error, BAT_ERR_IO, "%s", strerror(errno));
-        if (got <= 0)
-            break;
-        *size += (size_t)got;
-    }
-    close(file);
-    if (*text)
-        (*text)[*size] = '\0';
-    return code;
-}
-
 static enum bat_code add_profile(struct merged_yaml *merged, struct yaml_profile *part,
                                  struct bat_error *error)
 {
@@ -425,7 +391,7 @@ enum bat_code merged_yaml_add(struct merged_yaml *merged, const char *path, stru
     char *text;
     size_t size;
     struct yaml_profile part = {0};
-    enum bat_code code = read_file(path, &text, &size, error);
+    enum bat_code code = whole_file_read(path, &text, &size, error);
     if (code == BAT_OK && (size < 4 || memcmp(text, "---\n", 4) != 0))
         code = bat_fail(error, BAT_ERR_SYNTAX,
                         "expected YAML, as the files before it, found another form");

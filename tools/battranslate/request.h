@@ -64,7 +64,9 @@ struct translate_request {
     bool show_density;
     uint32_t density_cutoff;  /* millionths of the samples */
     double density_threshold; /* a lower density asks for more samples */
+    double min_overlap;       /* --min-overlap, 0 to 1 */
     struct check_options check;
+    bool compares; /* --compare: the binaries are profiles */
     bool quiet;
     bool json_report;
 };

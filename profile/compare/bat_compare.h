@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * How much profiles agree. A profile is a set of records with counts, each of a function: edges of
+ * fdata, traces, lines of a program, whatever is compared. spec/compare.md has the formulas.
+ *
+ *     bat_overlaps_new(&comparison, &error)
+ *     bat_overlaps_add_profile(comparison, a, NULL, &error)          the first, number 0
+ *     bat_overlaps_add_profile(comparison, b, NULL, &error)          number 1
+ *     bat_overlaps_finish(comparison, &error)
+ *     bat_overlaps_pair(comparison, 0, 1, &agreement, &error)
+ */
+#ifndef BAT_COMPARE_H
+#define BAT_COMPARE_H
+
+#include "bat_profile.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Profiles that are compared. One thread may change it, several may ask it. */
+struct bat_overlaps;
+
+/* Make an empty one, to be freed with bat_overlaps_free(). Fails with BAT_ERR_MEMORY. */
+BAT_API enum bat_code bat_overlaps_new(struct bat_overlaps **comparison, struct bat_error *error);
+
+/* NULL is allowed. */
+BAT_API void bat_overlaps_free(struct bat_overlaps *comparison);
+
+/* Begin the next profile: the following records are its own. Fails with BAT_ERR_MEMORY. */
+BAT_API enum bat_code bat_overlaps_begin(struct bat_overlaps *comparison, struct bat_error *error);
+
+/*
+ * Add a record to the profile that was begun last. Both texts are copied; neither is empty. Counts
+ * of the same record add up, records without a count are left out. Constant time on average. Fails
+ * with BAT_ERR_MEMORY, BAT_ERR_RANGE if the profile's counts add up to 2^63 or more, and with
+ * BAT_ERR_ARGUMENT before the first profile.
+ */
+BAT_API enum bat_code bat_overlaps_record(struct bat_overlaps *comparison, const char *function,
+                                          const char *record, uint64_t count,
+                                          struct bat_error *error);
+
+/*
+ * Begin the next profile, and add the fdata records, traces and basic samples of `profile`. Traces
+ * and samples have addresses; elf is the binary that was sampled, for the names of functions, or
+ * NULL: then there is one function. Linear. Fails as bat_overlaps_record(), and as
+ * bat_elf_symbols().
+ */
+BAT_API enum bat_code bat_overlaps_add_profile(struct bat_overlaps *comparison,
+                                               const struct bat_profile *profile,
+                                               struct bat_elf *elf, struct bat_error *error);
+
+/* To be called after the last record, before the questions. Time n log n. Fails with
+ * BAT_ERR_MEMORY. */
+BAT_API enum bat_code bat_overlaps_finish(struct bat_overlaps *comparison, struct bat_error *error);
+
+/* What a profile has. */
+struct bat_overlaps_size {
+    uint64_t samples; /* the sum of its counts */
+    uint64_t records;
+    uint64_t functions;
+};
+
+/* The size of a profile, by its number. All zero if there is none of that number. Constant time. */
+BAT_API struct bat_overlaps_size bat_overlaps_size(const struct bat_overlaps *comparison,
+                                                   uint32_t profile);
+
+/* How two profiles agree. Shares are 0 to 1. Later versions may add members at the end. */
+struct bat_agreement {
+    double overlap;           /* of the records: the sum of the smaller of both shares */
+    double functions;         /* the same of the functions' shares */
+    double similarity;        /* as llvm-profdata computes "profile similarity" */
+    double sample_overlap;    /* the sum of the smaller counts by that of the larger counts */
+    uint64_t only_samples[2]; /* counts of the records that only one of them has */
+    uint64_t only_records[2];
+    uint64_t only_functions[2];
+};
+
+/*
+ * Compare two profiles, by their numbers. A profile without records agrees with nothing. Linear in
+ * the records of both, and in all functions. Fails with BAT_ERR_MEMORY, and with BAT_ERR_ARGUMENT
+ * if there is no profile of a number.
+ */
+BAT_API enum bat_code bat_overlaps_pair(const struct bat_overlaps *comparison, uint32_t left,
+                                        uint32_t right, struct bat_agreement *agreement,
+                                        struct bat_error *error);
+
+/* How they agree on one function. Later versions may add members at the end. */
+struct bat_function_agreement {
+    const char *name; /* belongs to the comparison */
+    double shares[2]; /* of the samples of each profile */
+    double overlap;   /* inside the function: the sum of the smaller of both shares of a record */
+};
+
+/* Receives a function, valid during the call, with context. Returns false to stop. */
+typedef bool bat_function_agreement_fn(const struct bat_function_agreement *agreement,
+                                       void *context);
+
+/*
+ * Compare two profiles function by function: that which differs most first, by the larger of both
+ * shares less what is common; equal ones by name. Fails as bat_overlaps_pair(), and with
+ * BAT_ERR_MEMORY if found() returns false. Time n log n in the functions.
+ */
+BAT_API enum bat_code bat_overlaps_functions(const struct bat_overlaps *comparison, uint32_t left,
+                                             uint32_t right, bat_function_agreement_fn *found,
+                                             void *context, struct bat_error *error);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* The records of profiles that are compared. Internal to the library. */
+#ifndef BAT_PROFILE_COMPARE_OVERLAPS_H
+#define BAT_PROFILE_COMPARE_OVERLAPS_H
+
+#include "bat_compare.h"
+#include "support/counts.h"
+#include "support/string_table.h"
+
+/* One profile. */
+struct compared {
+    struct bat_counts records; /* function, record: count, 0. Sorted when all are there */
+    struct bat_counts sums;    /* function: count of its records, 0. The same */
+    uint64_t samples;
+};
+
+/* Functions and records have the same numbers in all profiles. */
+struct bat_overlaps {
+    struct bat_strings functions;
+    struct bat_strings records;
+    struct compared *all;
+    uint32_t count;
+    bool is_finished;
+};
+
+#endif

@@ -1,0 +1,374 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""battranslate --compare: sample profiles of LLVM against llvm-profdata-22 overlap, the other forms against
+sums that this file makes of their records; many profiles against medians of python's statistics."""
+
+import collections
+import json
+import pathlib
+import random
+import re
+import statistics
+import subprocess
+import tempfile
+import unittest
+
+import bolt_profiles
+import fixtures
+import toolbox
+
+NAME = "sqlite-fixed-profile2-22"
+
+
+class Folder(unittest.TestCase):
+    """Tests with a scratch folder."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.path = pathlib.Path(folder.name)
+
+    def write(self, name, text):
+        """A file in the scratch folder."""
+        path = self.path / name
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    def compare(self, *paths_and_options):
+        """The JSON of --compare."""
+        return json.loads(toolbox.fine("battranslate", "--compare", "--report=json",
+                                       *paths_and_options))
+
+    def check(self, found, left, right):
+        """Compare all numbers with those of {function: {record: count}}."""
+        both = left, right
+        sums = [{f: sum(r.values()) for f, r in profile.items()} for profile in both]
+        totals = [sum(s.values()) for s in sums]
+        inside = {}
+        overlap = common = union = 0
+        for function in left.keys() | right.keys():
+            a, b = left.get(function, {}), right.get(function, {})
+            x, y = sums[0].get(function, 0), sums[1].get(function, 0)
+            inside[function] = sum(min(a.get(k, 0) / x, b.get(k, 0) / y)
+                                   for k in a.keys() | b.keys()) if x and y else 0
+            for key in a.keys() | b.keys():
+                counts = a.get(key, 0), b.get(key, 0)
+                overlap += min(counts[0] / totals[0], counts[1] / totals[1])
+                common += min(counts)
+                union += max(counts)
+        self.assertAlmostEqual(found["overlap"], overlap, places=7)
+        self.assertAlmostEqual(found["sample_overlap"], common / union, places=7)
+        shares = {f: [sums[i].get(f, 0) / totals[i] for i in range(2)] for f in inside}
+        self.assertAlmostEqual(found["function_overlap"], sum(map(min, shares.values())), places=7)
+        self.assertEqual({f["name"] for f in found["functions"]}, inside.keys())
+        for function in found["functions"]:
+            self.assertAlmostEqual(function["overlap"], inside[function["name"]], places=7)
+            for got, wanted in zip(function["shares"], shares[function["name"]]):
+                self.assertAlmostEqual(got, wanted, places=7)
+        differences = [max(f["shares"]) - min(f["shares"]) * f["overlap"]
+                       for f in found["functions"]]
+        for earlier, later in zip(differences, differences[1:]):
+            self.assertGreater(earlier, later - 1e-7)
+        for i in range(2):
+            only = [(f, k, n) for f, r in both[i].items() for k, n in r.items()
+                    if k not in both[1 - i].get(f, {})]
+            self.assertEqual(
+                {k: v for k, v in found["profiles"][i].items() if k != "file"},
+                {"samples": totals[i], "records": sum(map(len, both[i].values())),
+                 "functions": len(both[i]), "only_samples": sum(n for _, _, n in only),
+                 "only_records": len(only),
+                 "only_functions": len(both[i].keys() - both[1 - i].keys())})
+
+
+def changed(lines, seed, field):
+    """The lines with some left out, and other counts in some."""
+    chance = random.Random(seed)
+    result = []
+    for line in lines:
+        fields = line.split(" ")
+        if chance.random() < 0.2:
+            continue
+        if chance.random() < 0.3:
+            fields[field] = str(int(fields[field]) * chance.randrange(1, 9))
+        result.append(" ".join(fields))
+    return result
+
+
+# --- Forms for BOLT -------------------------------------------------------------------------------
+
+
+class Forms(Folder):
+    """The numbers for each form of profiles."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.reference = bolt_profiles.reference(fixtures.get(NAME))
+
+    def test_fdata(self):
+        lines = pathlib.Path(self.reference.fdata("T")).read_text(encoding="utf-8").splitlines()
+        other = changed(lines[1:], 1, 7)
+        profiles = []
+        for text in (lines[1:], other):
+            records = collections.defaultdict(collections.Counter)
+            for line in text:
+                fields = line.split(" ")
+                if int(fields[7]):
+                    records[fields[1]][tuple(fields[:6])] += int(fields[7])
+            profiles.append(records)
+        paths = [self.write("a", "\n".join(lines) + "\n"),
+                 self.write("b", "\n".join([lines[0], *other]) + "\n")]
+        self.check(self.compare(*paths), *profiles)
+
+    def test_basic_samples(self):
+        lines = pathlib.Path(self.reference.fdata("S")).read_text(encoding="utf-8").splitlines()
+        head = [line for line in lines if line[0] not in "0123456789"]
+        lines = lines[len(head):]
+        other = changed(lines, 2, 3)
+        profiles = []
+        for text in (lines, other):
+            records = collections.defaultdict(collections.Counter)
+            for line in text:
+                fields = line.split(" ")
+                records[fields[1]][tuple(fields[:3])] += int(fields[3])
+            profiles.append(records)
+        paths = [self.write(name, "\n".join([*head[::-1], *text]) + "\n")
+                 for name, text in (("a", lines), ("b", other))]
+        self.check(self.compare(*paths), *profiles)
+
+    def test_preagg(self):
+        """Without the binary there is one function; with it, those that have samples."""
+        fixture = fixtures.get(NAME)
+        path = self.reference.profile("T")
+        lines = pathlib.Path(path).read_text(encoding="utf-8").splitlines()
+        other = changed(lines, 3, 4)
+        second = self.write("b", "\n".join(other) + "\n")
+        profiles = []
+        for text in (lines, other):
+            records = collections.Counter()
+            for line in text:
+                _, *ends, count = line.split(" ")
+                records[tuple("0" if ":" in end else end for end in ends)] += int(count)
+            profiles.append({"[unknown]": records})
+        self.check(self.compare(path, second), *profiles)
+        found = self.compare(path, second, f"--symbols={fixture.bolted}")
+        self.assertGreater(len(found["functions"]), 300)
+        self.assertIn("sqlite3VdbeExec/sqlite3.c/1", [f["name"] for f in found["functions"]])
+
+    def test_yaml(self):
+        path = self.reference.yaml("T")
+        text = pathlib.Path(path).read_text(encoding="utf-8")
+        chance = random.Random(4)
+        other = re.sub(r"cnt: (\d+)", lambda m: f"cnt: {int(m[1]) * chance.choice([1, 1, 5])}", text)
+        profiles = [self.read_yaml(t) for t in (text, other)]
+        self.check(self.compare(path, self.write("b", other)), *profiles)
+
+    @staticmethod
+    def read_yaml(text):
+        """{function: {record: count}}."""
+        names = dict(re.findall(r"(?ms)^  - name: +'?(\S+?)'?\n    fid: +(\d+)$", text))
+        names = {fid: name for name, fid in names.items()}
+        result = collections.defaultdict(collections.Counter)
+        for part in re.split(r"(?m)^  - name: +", text)[1:]:
+            name = part.split("\n", 1)[0].strip("'")
+            for block in re.split(r"(?m)^      - bid: +", part)[1:]:
+                index = block.split("\n", 1)[0]
+                for kind, items in re.findall(r"(?s)(calls|succ): +\[(.*?)\]", block):
+                    for item in re.findall(r"\{(.*?)\}", items, re.S):
+                        fields = dict(re.findall(r"(\w+): (\w+)", item))
+                        count = int(fields.pop("cnt"))
+                        fields.pop("mis", None)
+                        if "fid" in fields:
+                            fields["fid"] = names.get(fields["fid"], "[unknown]")
+                        if count:
+                            key = index, kind, tuple(sorted(fields.items()))
+                            result[name][key] += count
+        return result
+
+    def test_several_forms(self):
+        """They are not compared with each other, nor with what cannot be compared."""
+        fdata, yaml = self.reference.fdata("T"), self.reference.yaml("T")
+        empty = self.write("empty", "")
+        perf = self.path / "perf.data"
+        perf.write_bytes(b"PERFILE2" + bytes(100))
+        binary = self.path / "binary"
+        binary.write_bytes(bytes.fromhex("82e0d0d292e0cba9a801") + bytes(30))
+        for paths, sentence in (
+                ((fdata, yaml), f"{yaml}: expected fdata of branches, as {fdata} is, found YAML"),
+                ((fdata, self.reference.fdata("S")), f"{self.reference.fdata('S')}: expected fdata of "
+                 f"branches, as {fdata} is, found fdata of basic samples"),
+                ((fdata, empty), f"{empty}: expected a profile, found an empty file"),
+                ((fdata, perf), f"{perf}: expected fdata, YAML, a pre-aggregated profile or a sample "
+                 "profile as text, found perf.data: translate it first, or write --format=preagg"),
+                ((fdata, binary), f"{binary}: expected fdata, YAML, a pre-aggregated profile or a "
+                 "sample profile as text, found a binary profile: llvm-profdata merge --sample --text "
+                 "makes text of it"),
+                ((fdata, self.path / "none"), f"{self.path}/none: No such file or directory")):
+            done = toolbox.run("battranslate", "--compare", *paths)
+            self.assertEqual((done.returncode, done.stdout), (1, ""))
+            self.assertEqual(done.stderr, f"battranslate: {sentence}\n")
+
+    def test_usage(self):
+        for arguments in (["--compare"], ["--compare", "a"], ["--compare", "a", "b", "-o", "c"],
+                          ["--compare", "a", "b", "-p", "c"], ["--min-overlap=101", "a", "b"],
+                          ["--min-overlap=x", "a", "b"]):
+            done = toolbox.run("battranslate", *arguments)
+            self.assertEqual((done.returncode, done.stdout), (2, ""), arguments)
+            self.assertIn("expected", done.stderr)
+
+    def test_minimum(self):
+        path = self.reference.profile("T")
+        lines = pathlib.Path(path).read_text(encoding="utf-8").splitlines(True)
+        half = self.write("half", "".join(lines[::2]))
+        overlap = self.compare(path, half)["overlap"] * 100
+        for limit, status in ((f"{overlap - 0.01:.3f}%", 0), (f"{overlap + 0.01:.3f}", 1)):
+            done = toolbox.run("battranslate", path, half, f"--min-overlap={limit}", "-q")
+            self.assertEqual((done.returncode, done.stdout, done.stderr), (status, "", ""))
+
+
+# --- LLVM's sample profiles -------------------------------------------------------------------------
+
+
+def made_up(seed):
+    """A sample profile: some functions, with inlined calls in each other."""
+    chance = random.Random(seed)
+    lines = []
+
+    def places(depth):
+        for line in sorted(chance.sample(range(40), chance.randrange(1, 8))):
+            name = chance.choice(["", ".2", ".7"])
+            indent = " " * depth
+            if depth < 5 and chance.random() < 0.3:
+                lines.append(f"{indent}{line}{name}: in{chance.randrange(3)}:{chance.randrange(900)}")
+                places(depth + 1)
+            else:
+                calls = chance.choice(["", "", " f1:3", " f2:5 f3:1"])
+                lines.append(f"{indent}{line}{name}: {chance.randrange(1000)}{calls}")
+
+    for i in range(60):
+        if chance.random() < 0.8:
+            lines.append(f"f{i}:{chance.randrange(10000)}:{chance.randrange(100)}")
+            places(1)
+            if chance.random() < 0.3:
+                lines.append(" !CFGChecksum: 1234")
+    return "".join(line + "\n" for line in lines)
+
+
+class SampleProfiles(Folder):
+    """llvm-profdata is the judge."""
+
+    def judge(self, left, right):
+        """llvm-profdata's similarity and sample overlap equal ours, and its unique samples."""
+        text = subprocess.run(["llvm-profdata-22", "overlap", "--sample", left, right], check=True,
+                              stdout=subprocess.PIPE, text=True).stdout
+        found = self.compare(left, right)
+
+        def number(label):
+            return float(re.search(rf"{label}: ([\d.]+)%", text).group(1))
+
+        self.assertAlmostEqual(100 * found["similarity"],
+                               number("Whole program profile similarity"), delta=0.00051)
+        self.assertAlmostEqual(100 * found["sample_overlap"],
+                               number("Whole program sample overlap"), delta=0.0051)
+        return found
+
+    def test_made_up(self):
+        for seed in range(0, 20, 2):
+            left, right = (self.write(str(seed + i), made_up(seed + i)) for i in range(2))
+            self.judge(left, right)
+            text = left.read_text(encoding="utf-8")
+            near = self.write("near", re.sub(r": 5\d\d", ": 700", text))
+            found = self.judge(left, near)
+            self.assertGreater(found["overlap"], 0.8)
+            self.assertLess(found["overlap"], 1)
+
+    def test_same(self):
+        path = self.write("a", made_up(1))
+        found = self.judge(path, path)
+        self.assertAlmostEqual(found["overlap"], 1)
+
+    def test_bad(self):
+        for text, place, sentence in (
+                ("f:1:1\n x: 1\n", "2:2", 'expected a place, line: or '
+                 'line.discriminator:, found "x: 1"'),
+                ("f:1:1\n  1: 1\n", "2:3", "expected an inlined call in front of the "
+                 'places in it, found "1: 1"'),
+                ("f:1:1\n 1: g\n", "2:5", 'expected a count, or an inlined call, '
+                 'name:total, found "g"'),
+                ("f:1:1\n 1: 9223372036854775808\n", "2:5", "expected a count below 2^63, "
+                 'found "9223372036854775808"'),
+                ("f:1:1\n 1: 9223372036854775807\n 2: 1\n", None, "expected counts that add up to less "
+                 "than 2^63, found more"),
+                ("f:1:1\ng:1\n", "2:1", 'expected a function, name:total:head, found '
+                 '"g:1"')):
+            path = self.write("bad", text)
+            done = toolbox.run("battranslate", "--compare", path, path)
+            where = f":{place}: " if place else ": "
+            self.assertEqual((done.returncode, done.stdout, done.stderr),
+                             (1, "", f"battranslate: {path}{where}{sentence}\n"))
+        deep = "f:1:1\n" + "".join(f"{' ' * (i + 1)}1: g:1\n" for i in range(300))
+        done = toolbox.run("battranslate", "--compare", *[self.write("deep", deep)] * 2)
+        self.assertIn("expected at most 254 inlined calls", done.stderr)
+
+
+# --- Many profiles ----------------------------------------------------------------------------------
+
+
+class Many(Folder):
+    """A matrix, and outliers."""
+
+    def hosts(self, count, others=0):
+        """Profiles of hosts: each sampled at random from the same records, the last few from others."""
+        lines = [f"T {i:x} {i + 16:x} {i + 32:x}" for i in range(4096, 4096 + 64 * 300, 64)]
+        paths = []
+        for host in range(count):
+            chance = random.Random(host)
+            weights = [1 / (1 + i) for i in range(len(lines))]
+            if host >= count - others:
+                weights.reverse()
+            counts = collections.Counter(chance.choices(lines, weights, k=20000))
+            paths.append(self.write(f"host{host}", "".join(f"{line} {n}\n"
+                                                           for line, n in counts.items())))
+        return paths
+
+    def check_matrix(self, paths, outliers):
+        """The matrix against single comparisons, the rest against python's medians."""
+        found = self.compare(*paths)
+        matrix = [p["overlaps"] for p in found["profiles"]]
+        count = len(paths)
+        for i in range(count):
+            self.assertEqual(matrix[i][i], 1)
+            for j in range(count):
+                self.assertEqual(matrix[i][j], matrix[j][i])
+        self.assertAlmostEqual(matrix[0][count - 1], self.compare(paths[0], paths[-1])["overlap"],
+                               places=7)
+        medians = [statistics.median(row[:i] + row[i + 1:]) for i, row in enumerate(matrix)]
+        middle = statistics.median(medians)
+        spread = statistics.median(abs(m - middle) for m in medians)
+        limit = middle - max(0.01, 3 * 1.4826 * spread) if count >= 4 else 0
+        self.assertAlmostEqual(found["limit"], limit, places=7)
+        for profile, median in zip(found["profiles"], medians):
+            self.assertAlmostEqual(profile["median"], median, places=7)
+        self.assertEqual([i for i, p in enumerate(found["profiles"]) if p["is_outlier"]], outliers)
+
+    def test_alike(self):
+        self.check_matrix(self.hosts(8), [])
+
+    def test_outliers(self):
+        self.check_matrix(self.hosts(9, 2), [7, 8])
+
+    def test_three(self):
+        """Too few to tell."""
+        self.check_matrix(self.hosts(3, 1), [])
+
+    def test_text(self):
+        paths = self.hosts(5, 1)
+        text = toolbox.fine("battranslate", "--compare", *paths)
+        self.assertEqual([line.split()[-1] for line in text.splitlines() if "outlier" in line],
+                         [str(paths[4])])
+        self.assertEqual(toolbox.run("battranslate", "--min-overlap=50", "-q", *paths).returncode, 1)
+        self.assertEqual(toolbox.run("battranslate", "--min-overlap=50", "-q",
+                                     *paths[:4]).returncode, 0)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "compare.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "compare_read.h"
+#include "tools/common/escape.h"
+
+/* Functions that are printed for people; JSON has all. */
+#define FUNCTIONS_PRINTED 20u
+
+struct comparing {
+    const struct translate_request *request;
+    const char *const *paths;
+    uint32_t count;
+    struct bat_overlaps *comparison;
+    struct output *output;
+    uint32_t printed; /* functions */
+    bool is_low;      /* an overlap is below --min-overlap */
+    struct bat_error error;
+};
+
+static enum tool_exit fail(const struct comparing *comparing, const char *path)
+{
+    tool_report(path, &comparing->error);
+    return TOOL_BAD;
+}
+
+/* --- Reading --------------------------------------------------------------------------------- */
+
+static enum tool_exit read_all(struct comparing *comparing, struct bat_elf *elf)
+{
+    enum compared_form first = COMPARED_FDATA;
+    for (uint32_t i = 0; i < comparing->count; i++) {
+        enum compared_form form = COMPARED_FDATA;
+        const char *path = comparing->paths[i];
+        if (compare_read(comparing->comparison, path, elf, &form, &comparing->error) != BAT_OK)
+            return fail(comparing, path);
+        if (bat_overlaps_size(comparing->comparison, i).records == 0) {
+            tool_message(path, "expected a profile with records, found none in it");
+            return TOOL_BAD;
+        }
+        first = i == 0 ? form : first;
+        if (form != first) {
+            tool_message(path, "expected %s, as %s is, found %s", compared_form_name(first),
+                         comparing->paths[0], compared_form_name(form));
+            return TOOL_BAD;
+        }
+    }
+    if (bat_overlaps_finish(comparing->comparison, &comparing->error) != BAT_OK)
+        return fail(comparing, NULL);
+    return TOOL_FINE;
+}
+
+static enum tool_exit read_profiles(struct comparing *comparing)
+{
+    const char *path = comparing->request->symbols;
+    struct bat_elf *elf = NULL;
+    if (path && bat_elf_open(path, &elf, &comparing->error) != BAT_OK)
+        return fail(comparing, path);
+    enum tool_exit status = read_all(comparing, elf);
+    bat_elf_close(elf);
+    return status;
+}
+
+/* --- Two profiles ---------------------------------------------------------------------------- */
+
+static void print_percent(struct output *output, const char *label, double share)
+{
+    output_format(output, "%-36s %9.3f%%\n", label, 100 * share);
+}
+
+static void print_both(struct output *output, const char *label, uint64_t left, uint64_t right)
+{
+    output_format(output, "%-36s %14" PRIu64 " %14" PRIu64 "\n", label, left, right);
+}
+
+static bool print_function(const struct bat_function_agreement *function, void *context)
+{
+    struct comparing *comparing = context;
+    struct output *output = comparing->output;
+    bool is_first = comparing->printed++ == 0;
+    if (comparing->request->json_report) {
+        output_text(output, is_first ? "\n{\"name\":" : ",\n{\"name\":");
+        output_json_string(output, function->name);
+        output_format(output, ",\"shares\":[%.9g,%.9g],\"overlap\":%.9g}", function->shares[0],
+                      function->shares[1], function->overlap);
+        return true;
+    }
+    if (comparing->printed > FUNCTIONS_PRINTED)
+        return true;
+    if (is_first)
+        output_text(output, "share in A  share in B  overlap inside  function\n");
+    output_format(output, "%9.3f%%  %9.3f%%  %13.3f%%  ", 100 * function->shares[0],
+                  100 * function->shares[1], 100 * function->overlap);
+    output_escaped(output, function->name);
+    output_text(output, "\n");
+    return true;
+}
+
+static void print_text(const struct comparing *comparing, const struct bat_agreement *agreement)
+{
+    struct output *output = comparing->output;
+    const struct bat_overlaps_size left = bat_overlaps_size(comparing->comparison, 0);
+    const struct bat_overlaps_size right = bat_overlaps_size(comparing->comparison, 1);
+    for (uint32_t i = 0; i < 2; i++) {
+        output_text(output, i ? "B: " : "A: ");
+        output_escaped(output, comparing->paths[i]);
+        output_text(output, "\n");
+    }
+    print_percent(output, "overlap of records", agreement->overlap);
+    print_percent(output, "overlap of functions", agreement->functions);
+    print_percent(output, "similarity, by llvm-profdata", agreement->similarity);
+    print_percent(output, "sample overlap, by llvm-profdata", agreement->sample_overlap);
+    output_format(output, "%-36s %14s %14s\n", "", "A", "B");
+    print_both(output, "samples", left.samples, right.samples);
+    print_both(output, "  of records in only this one", agreement->only_samples[0],
+               agreement->only_samples[1]);
+    print_both(output, "records", left.records, right.records);
+    print_both(output, "  in only this one", agreement->only_records[0],
+               agreement->only_records[1]);
+    print_both(output, "functions", left.functions, right.functions);
+    print_both(output, "  in only this one", agreement->only_functions[0],
+               agreement->only_functions[1]);
+}
+
+static void print_json(const struct comparing *comparing, const struct bat_agreement *agreement)
+{
+    struct output *output = comparing->output;
+    output_format(output,
+                  "{\"format\":\"batkit-comparison\",\"schema\":1,\"overlap\":%.9g,"
+                  "\"function_overlap\":%.9g,\"similarity\":%.9g,\"sample_overlap\":%.9g,"
+                  "\"profiles\":[",
+                  agreement->overlap, agreement->functions, agreement->similarity,
+                  agreement->sample_overlap);
+    for (uint32_t i = 0; i < 2; i++) {
+        const struct bat_overlaps_size size = bat_overlaps_size(comparing->comparison, i);
+        output_text(output, i ? ",\n{\"file\":" : "\n{\"file\":");
+        output_json_string(output, comparing->paths[i]);
+        output_format(output,
+                      ",\"samples\":%" PRIu64 ",\"records\":%" PRIu64 ",\"functions\":%" PRIu64
+                      ",\"only_samples\":%" PRIu64 ",\"only_records\":%" PRIu64
+                      ",\"only_functions\":%" PRIu64 "}",
+                      size.samples, size.records, size.functions, agreement->only_samples[i],
+                      agreement->only_records[i], agreement->only_functions[i]);
+    }
+    output_text(output, "],\"functions\":[");
+}
+
+static enum tool_exit compare_two(struct comparing *comparing)
+{
+    struct bat_agreement agreement;
+    if (bat_overlaps_pair(comparing->comparison, 0, 1, &agreement, &comparing->error) != BAT_OK)
+        return fail(comparing, NULL);
+    comparing->is_low = agreement.overlap < comparing->request->min_overlap;
+    if (comparing->request->quiet)
+        return TOOL_FINE;
+    if (comparing->request->json_report)
+        print_json(comparing, &agreement);
+    else
+        print_text(comparing, &agreement);
+    if (bat_overlaps_functions(comparing->comparison, 0, 1, print_function, comparing,
+                               &comparing->error) != BAT_OK)
+        return fail(comparing, NULL);
+    if (comparing->request->json_report)
+        output_text(comparing->output, "]}\n");
+    else if (comparing->printed > FUNCTIONS_PRINTED)
+        output_format(comparing->output, "and %" PRIu32 " functions more\n",
+                      comparing->printed - FUNCTIONS_PRINTED);
+    return TOOL_FINE;
+}
+
+/* --- Many profiles --------------------------------------------------------------------------- */
+
+/* From so many profiles on, one may differ from what most agree on. */
+#define OUTLIERS_MIN 4u
+
+/* What scales a median of absolute deviations to a standard deviation of a normal distribution. */
+#define DEVIATIONS 1.4826
+
+/* An outlier is at least so much less like the others. */
+#define DIFFERENCE_MIN 0.01
+
+static int ascending(const void *left_pointer, const void *right_pointer)
+{
+    const double *left = left_pointer;
+    const double *right = right_pointer;
+    return (*left > *right) - (*left < *right);
+}
+
+/* The median; sorts the numbers. */
+static double median(double *numbers, uint32_t count)
+{
+    qsort(numbers, count, sizeof(*numbers), ascending);
+    return count % 2 ? numbers[count / 2] : (numbers[count / 2 - 1] + numbers[count / 2]) / 2;
+}
+
+/* The median overlap of each profile with the others. */
+static void find_medians(const double *matrix, uint32_t count, double *medians, double *scratch)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t others = 0;
+        for (uint32_t j = 0; j < count; j++)
+            if (j != i)
+                scratch[others++] = matrix[(size_t)i * count + j];
+        medians[i] = median(scratch, others);
+    }
+}
+
+/* The median below which a profile is an outlier; 0 for too few profiles. */
+static double outlier_limit(const double *medians, uint32_t count, double *scratch)
+{
+    if (count < OUTLIERS_MIN)
+        return 0;
+    memcpy(scratch, medians, count * sizeof(*scratch));
+    double middle = median(scratch, count);
+    for (uint32_t i = 0; i < count; i++)
+        scratch[i] = fabs(medians[i] - middle);
+    double distance = 3 * DEVIATIONS * median(scratch, count);
+    return middle - (distance > DIFFERENCE_MIN ? distance : DIFFERENCE_MIN);
+}
+
+static void print_matrix(const struct comparing *comparing, const double *matrix,
+                         const double *medians, double limit)
+{
+    struct output *output = comparing->output;
+    for (uint32_t i = 0; i < comparing->count; i++) {
+        output_format(output, "%4" PRIu32 "  median %7.3f%%%s  ", i + 1, 100 * medians[i],
+                      medians[i] < limit ? "  outlier" : "         ");
+        output_escaped(output, comparing->paths[i]);
+        output_text(output, "\n");
+    }
+    output_text(output, "    ");
+    for (uint32_t i = 0; i < comparing->count; i++)
+        output_format(output, " %7" PRIu32, i + 1);
+    for (uint32_t i = 0; i < comparing->count; i++) {
+        output_format(output, "\n%4" PRIu32, i + 1);
+        for (uint32_t j = 0; j < comparing->count; j++)
+            output_format(output, " %7.3f", 100 * matrix[(size_t)i * comparing->count + j]);
+    }
+    output_text(output, "\n");
+}
+
+static void print_json_matrix(const struct comparing *comparing, const double *matrix,
+                              const double *medians, double limit)
+{
+    struct output *output = comparing->output;
+    output_format(output,
+                  "{\"format\":\"batkit-comparison\",\"schema\":1,\"limit\":%.9g,\"profiles\":[",
+                  limit);
+    for (uint32_t i = 0; i < comparing->count; i++) {
+        const struct bat_overlaps_size size = bat_overlaps_size(comparing->comparison, i);
+        output_text(output, i ? ",\n{\"file\":" : "\n{\"file\":");
+        output_json_string(output, comparing->paths[i]);
+        output_format(output,
+                      ",\"samples\":%" PRIu64 ",\"records\":%" PRIu64 ",\"functions\":%" PRIu64
+                      ",\"median\":%.9g,\"is_outlier\":%s,\"overlaps\":[",
+                      size.samples, size.records, size.functions, medians[i],
+                      medians[i] < limit ? "true" : "false");
+        for (uint32_t j = 0; j < comparing->count; j++)
+            output_format(output, "%s%.9g", j ? "," : "", matrix[(size_t)i * comparing->count + j]);
+        output_text(output, "]}");
+    }
+    output_text(output, "\n]}\n");
+}
+
+static enum tool_exit fill_matrix(struct comparing *comparing, double *matrix)
+{
+    uint32_t count = comparing->count;
+    for (uint32_t i = 0; i < count; i++) {
+        matrix[(size_t)i * count + i] = 1;
+        for (uint32_t j = i + 1; j < count; j++) {
+            struct bat_agreement agreement;
+            if (bat_overlaps_pair(comparing->comparison, i, j, &agreement, &comparing->error) !=
+                BAT_OK)
+                return fail(comparing, NULL);
+            matrix[(size_t)i * count + j] = matrix[(size_t)j * count + i] = agreement.overlap;
+        }
+    }
+    return TOOL_FINE;
+}
+
+static enum tool_exit compare_many(struct comparing *comparing)
+{
+    size_t count = comparing->count;
+    double *matrix = malloc((count * count + 2 * count) * sizeof(*matrix));
+    if (!matrix) {
+        tool_message(NULL, "not enough memory to compare profiles");
+        return TOOL_BAD;
+    }
+    double *medians = matrix + count * count;
+    double *scratch = medians + count;
+    enum tool_exit status = fill_matrix(comparing, matrix);
+    if (status == TOOL_FINE) {
+        find_medians(matrix, comparing->count, medians, scratch);
+        double limit = outlier_limit(medians, comparing->count, scratch);
+        for (uint32_t i = 0; i < comparing->count; i++)
+            comparing->is_low |= medians[i] < comparing->request->min_overlap;
+        if (!comparing->request->quiet && comparing->request->json_report)
+            print_json_matrix(comparing, matrix, medians, limit);
+        else if (!comparing->request->quiet)
+            print_matrix(comparing, matrix, medians, limit);
+    }
+    free(matrix);
+    return status;
+}
+
+/* --- All of it ------------------------------------------------------------------------------- */
+
+enum tool_exit compare_run(const struct translate_request *request)
+{
+    struct comparing comparing = {.request = request,
+                                  .paths = (const char *const *)request->binaries,
+                                  .count = (uint32_t)request->binary_count};
+    if (bat_overlaps_new(&comparing.comparison, &comparing.error) != BAT_OK)
+        return fail(&comparing, NULL);
+    enum tool_exit status = read_profiles(&comparing);
+    comparing.output = status == TOOL_FINE ? output_begin(STDOUT_FILENO) : NULL;
+    if (comparing.output) {
+        status = comparing.count == 2 ? compare_two(&comparing) : compare_many(&comparing);
+        status = output_end(comparing.output, status);
+    } else {
+        status = TOOL_BAD;
+    }
+    bat_overlaps_free(comparing.comparison);
+    return status == TOOL_FINE && comparing.is_low ? TOOL_BAD : status;
+}

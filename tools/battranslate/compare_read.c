@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "compare_read.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "whole_file.h"
+#include "yaml_profile.h"
+
+const char *compared_form_name(enum compared_form form)
+{
+    static const char *const names[] = {
+        [COMPARED_FDATA] = "fdata of branches",
+        [COMPARED_FDATA_SAMPLES] = "fdata of basic samples",
+        [COMPARED_YAML] = "YAML",
+        [COMPARED_PREAGG] = "a pre-aggregated profile",
+        [COMPARED_AUTOFDO] = "a sample profile of LLVM",
+    };
+    return names[form];
+}
+
+/* --- YAML ------------------------------------------------------------------------------------ */
+
+/* Names of functions by their numbers (fid). */
+struct numbered {
+    uint32_t number;
+    const char *name;
+};
+
+static int by_number(const void *left_pointer, const void *right_pointer)
+{
+    const struct numbered *left = left_pointer;
+    const struct numbered *right = right_pointer;
+    return (left->number > right->number) - (left->number < right->number);
+}
+
+static const char *name_of(const struct numbered *all, uint32_t count, uint32_t number)
+{
+    const struct numbered wanted = {.number = number};
+    const struct numbered *found =
+        count ? bsearch(&wanted, all, count, sizeof(*all), by_number) : NULL;
+    return found ? found->name : "[unknown]";
+}
+
+/* Add a block's successors, calls and samples. */
+static enum bat_code add_block(struct bat_overlaps *comparison,
+                               const struct yaml_profile_function *function,
+                               const struct yaml_profile_block *block, const struct numbered *names,
+                               uint32_t count, struct bat_error *error)
+{
+    enum bat_code code = BAT_OK;
+    char *text = NULL;
+    for (uint32_t i = 0; i < block->successors.count && code == BAT_OK; i++) {
+        const struct yaml_edge *edge = &block->successors.all[i];
+        char place[64];
+        snprintf(place, sizeof(place), "%" PRIu32 " to %" PRIu64, block->index, edge->at);
+        code = bat_overlaps_record(comparison, function->name, place, edge->count, error);
+    }
+    for (uint32_t i = 0; i < block->calls.count && code == BAT_OK; i++) {
+        const struct yaml_edge *edge = &block->calls.all[i];
+        if (asprintf(&text, "%" PRIu32 "+%" PRIx64 " calls %s %" PRIu32, block->index, edge->at,
+                     name_of(names, count, edge->function), edge->entry) < 0)
+            return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for a record");
+        code = bat_overlaps_record(comparison, function->name, text, edge->count, error);
+        free(text);
+    }
+    if (code == BAT_OK && block->events != 0) {
+        char place[32];
+        snprintf(place, sizeof(place), "%" PRIu32, block->index);
+        code = bat_overlaps_record(comparison, function->name, place, block->events, error);
+    }
+    return code;
+}
+
+static enum bat_code add_yaml(struct bat_overlaps *comparison, const struct yaml_profile *profile,
+                              struct bat_error *error)
+{
+    struct numbered *names = malloc(((size_t)profile->count + 1) * sizeof(*names));
+    if (!names)
+        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for names");
+    for (uint32_t i = 0; i < profile->count; i++)
+        names[i] = (struct numbered){profile->functions[i].number, profile->functions[i].name};
+    if (profile->count > 1)
+        qsort(names, profile->count, sizeof(*names), by_number);
+    enum bat_code code = bat_overlaps_begin(comparison, error);
+    for (uint32_t i = 0; i < profile->count && code == BAT_OK; i++) {
+        const struct yaml_profile_function *function = &profile->functions[i];
+        for (uint32_t j = 0; j < function->count && code == BAT_OK; j++)
+            code =
+                add_block(comparison, function, &function->blocks[j], names, profile->count, error);
+    }
+    free(names);
+    return code;
+}
+
+static enum bat_code read_yaml(struct bat_overlaps *comparison, const char *text, size_t size,
+                               struct bat_error *error)
+{
+    struct yaml_profile profile = {0};
+    enum bat_code code = yaml_profile_read(text, size, &profile, error);
+    if (code == BAT_OK)
+        code = add_yaml(comparison, &profile, error);
+    yaml_profile_free(&profile);
+    return code;
+}
+
+/* --- The other forms ------------------------------------------------------------------------- */
+
+/* True for "name:number:number" in the first line that is not empty. */
+static bool is_autofdo(const char *text)
+{
+    text += strspn(text, "\n");
+    size_t size = strcspn(text, "\n");
+    unsigned numbers = 0;
+    while (numbers < 2 && size > 0) {
+        size_t digits = 0;
+        while (size > 0 && text[size - 1] >= '0' && text[size - 1] <= '9') {
+            size--;
+            digits++;
+        }
+        if (digits == 0 || size < 2 || text[--size] != ':')
+            return false;
+        numbers++;
+    }
+    return numbers == 2 && !memchr(text, '\0', size);
+}
+
+static enum bat_code read_records(struct bat_overlaps *comparison, const char *text, size_t size,
+                                  struct bat_elf *elf, enum compared_form *form,
+                                  struct bat_error *error)
+{
+    const struct bat_profile_target target = {.size = sizeof(target), .ignore_build_id = true};
+    struct bat_profile *profile;
+    enum bat_code code = bat_profile_new(&target, &profile, error);
+    if (code == BAT_OK)
+        code = bat_profile_read_memory(profile, text, size, NULL, error);
+    if (code == BAT_OK) {
+        bool is_fdata = bat_profile_counters(profile).fdata_records != 0;
+        bool has_samples = bat_profile_main_kind(profile) == BAT_PROFILE_SAMPLES;
+        *form = !is_fdata ? COMPARED_PREAGG : has_samples ? COMPARED_FDATA_SAMPLES : COMPARED_FDATA;
+        code = bat_overlaps_add_profile(comparison, profile, elf, error);
+    }
+    bat_profile_free(profile);
+    return code;
+}
+
+/* Binary forms that cannot be compared, by their first bytes. */
+static const char *binary_form(const char *text, size_t size)
+{
+    if (size >= 8 && (memcmp(text, "PERFILE2", 8) == 0 || memcmp(text, "2ELIFREP", 8) == 0))
+        return "perf.data: translate it first, or write --format=preagg";
+    /* LLVM's binary sample profiles: a LEB128 number that ends in "PROF42" and the kind. */
+    if (size >= 9 && (unsigned char)text[7] >= 0x80 && memchr(text, '\0', 16 < size ? 16 : size))
+        return "a binary profile: llvm-profdata merge --sample --text makes text of it";
+    return NULL;
+}
+
+enum bat_code compare_read(struct bat_overlaps *comparison, const char *path, struct bat_elf *elf,
+                           enum compared_form *form, struct bat_error *error)
+{
+    char *text;
+    size_t size;
+    enum bat_code code = whole_file_read(path, &text, &size, error);
+    if (code != BAT_OK)
+        return code;
+    const char *binary = binary_form(text, size);
+    if (binary) {
+        code = bat_fail(error, BAT_ERR_UNSUPPORTED,
+                        "expected fdata, YAML, a pre-aggregated profile or a sample profile as "
+                        "text, found %s",
+                        binary);
+    } else if (size >= 4 && memcmp(text, "---\n", 4) == 0) {
+        *form = COMPARED_YAML;
+        code = read_yaml(comparison, text, size, error);
+    } else if (is_autofdo(text)) {
+        *form = COMPARED_AUTOFDO;
+        code = memchr(text, '\0', size)
+                   ? bat_fail(error, BAT_ERR_SYNTAX, "expected text, found a byte 0")
+                   : compare_read_autofdo(comparison, text, error);
+    } else {
+        code = read_records(comparison, text, size, elf, form, error);
+    }
+    free(text);
+    return code;
+}

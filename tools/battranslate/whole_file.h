@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* A file read into memory as a whole. */
+#ifndef BAT_TOOLS_BATTRANSLATE_WHOLE_FILE_H
+#define BAT_TOOLS_BATTRANSLATE_WHOLE_FILE_H
+
+#include "bat.h"
+
+/*
+ * Read all of a file, or of standard input ("-"), and put a zero byte behind it. The caller frees
+ * *text, which is NULL after a failure: BAT_ERR_IO, BAT_ERR_MEMORY.
+ */
+enum bat_code whole_file_read(const char *path, char **text, size_t *size, struct bat_error *error);
+
+#endif
