@@ -93,6 +93,8 @@ class Browser:
         self.socket = Socket(self._page_address())
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.call(domain + ".enable")
+        # Elements get the focus as in a window that is in front.
+        self.call("Emulation.setFocusEmulationEnabled", enabled=True)
 
     def _page_address(self):
         file, end = pathlib.Path(self.folder.name) / "DevToolsActivePort", time.monotonic() + 60
@@ -158,16 +160,17 @@ class Browser:
         self.events.clear()
         self.call("Page.navigate", url="about:blank")
         self.call("Page.navigate", url=str(address))
-        self.wait(f"document.readyState === 'complete' && location.protocol !== 'about:'")
+        self.wait("document.readyState === 'complete' && location.protocol !== 'about:'")
 
     def requests(self):
         """The addresses that were asked for since the last open()."""
         self.run("0")
         return [e["params"]["request"]["url"] for e in self.events if e.get("method") == "Network.requestWillBeSent"]
 
-    def picture(self, path):
-        """Write a PNG of what is in sight."""
-        self.run("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    def picture(self, path, is_still=False):
+        """Write a PNG of what is in sight; without scripts, the page is still."""
+        if not is_still:
+            self.run("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
         data = self.call("Page.captureScreenshot", format="png")["data"]
         pathlib.Path(path).write_bytes(base64.b64decode(data))
 
@@ -181,6 +184,16 @@ class Browser:
     def mouse(self, kind, x, y, **more):
         """Send an event of the mouse: mouseMoved, mousePressed, mouseReleased, mouseWheel."""
         self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, **more)
+
+    def processes(self):
+        """The folders in /proc of the browser's processes."""
+        found, left = [], [self.process.pid]
+        while left:
+            pid = left.pop()
+            found.append(pathlib.Path(f"/proc/{pid}"))
+            for task in found[-1].glob("task/*/children"):
+                left += map(int, task.read_text("ascii").split())
+        return found
 
     def close(self):
         """End the browser."""

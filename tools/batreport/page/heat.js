@@ -22,7 +22,12 @@ export function heatColor(heat) {
   return `rgb(${mixed.join(",")})`;
 }
 
-// A color of the style sheet.
+// Colors of the style sheet, until it changes.
+const known = new Map();
+darkness.addEventListener("change", () => known.clear());
+
 export function styleColor(name) {
-  return getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
+  if (!known.has(name))
+    known.set(name, getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim());
+  return known.get(name);
 }

@@ -66,6 +66,8 @@ export class CodeMap {
       this.before.title = "before BOLT";
       this.lanes.unshift(this.before);
     }
+    this.hottest = Array.from(functions.executed.keys()).filter((number) => functions.executed[number] > 0)
+      .sort((a, b) => functions.executed[b] - functions.executed[a]);
     this.selected = -1;
     this.hovered = null;
     this.focused = {lane: this.after, item: -1};
@@ -176,7 +178,7 @@ export class CodeMap {
     context.fillRect(0, rows.band, width, BAND);
     this.drawPages(context, lane, rows);
     for (let pixel = 0; pixel < width; pixel++) {
-      const heat = heatOf(lane.heat[pixel], most);
+      const heat = Math.round(64 * heatOf(lane.heat[pixel], most)) / 64;
       if (heat === 0)
         continue;
       const tall = Math.max(2, heat * (HEAT - 6));
@@ -241,13 +243,13 @@ export class CodeMap {
         context.fillText(`+${hexText(start)}  ${numberText(count)}×`, Math.max(from, 0) + 4, y, to - Math.max(from, 0) - 6);
       }
     }
-    const wide = this.x(lane, lane.at[item] + lane.items.size(item)) - this.x(lane, lane.at[item]);
-    if (wide > 90) {
-      const left = Math.max(0, this.x(lane, lane.at[item]));
+    const left = Math.max(0, this.x(lane, lane.at[item]));
+    const wide = Math.min(this.width, this.x(lane, lane.at[item] + lane.items.size(item))) - left;
+    if (wide > 60) {
       context.fillStyle = styleColor("on-kind");
       context.save();
       context.beginPath();
-      context.rect(left, rows.band, Math.min(wide, this.width - left), BAND);
+      context.rect(left, rows.band, wide - 2, BAND);
       context.clip();
       context.fillText(nameOf(lane.items.functionOf(item)).slice(0, 200), left + 5, rows.band + 14);
       context.restore();
@@ -296,26 +298,30 @@ export class CodeMap {
 
   // --- Joins -------------------------------------------------------------------------------------
 
-  // The hottest functions in sight, the selected and the hovered one last.
+  // True if a part of the function is in sight, in one of the lanes.
+  isVisible(number) {
+    const isIn = (lane, item) => lane.at[item] < lane.to && lane.at[item] + lane.items.size(item) > lane.from;
+    for (let i = functions.firstPiece[number]; i < functions.firstPiece[number + 1]; i++)
+      if (isIn(this.after, functions.pieces[i]))
+        return true;
+    return this.before !== undefined && this.before.itemOf[number] >= 0 && isIn(this.before, this.before.itemOf[number]);
+  }
+
+  // The hottest functions in sight, the coolest first; the selected and the hovered one last.
   joined() {
-    const found = new Set();
-    for (const lane of this.lanes) {
-      for (let i = lane.first(lane.from); i < lane.items.count && lane.at[i] < lane.to; i++) {
-        const number = lane.items.functionOf(i);
-        if (functions.executed[number] > 0)
-          found.add(number);
-      }
-    }
-    const list = [...found].sort((a, b) => functions.executed[b] - functions.executed[a]).slice(0, JOINED).reverse();
+    const list = [];
+    for (let i = 0; i < this.hottest.length && list.length < JOINED; i++)
+      if (this.isVisible(this.hottest[i]))
+        list.push(this.hottest[i]);
     const marked = [this.selected, this.hovered ? this.hovered.lane.items.functionOf(this.hovered.item) : -1];
-    return [...list.map((number) => [number, false]), ...marked.filter((n) => n >= 0).map((n) => [n, true])];
+    return [...list.reverse().map((number) => [number, false]), ...marked.filter((n) => n >= 0).map((n) => [n, true])];
   }
 
   drawJoins(context, width, most) {
     const bottom = this.rows(this.after).edge;
     const top = this.before ? this.rows(this.before).edge : bottom;
     const accent = styleColor("accent");
-    const best = functions.executed.reduce((a, b) => Math.max(a, b), 0);
+    const best = this.hottest.length ? functions.executed[this.hottest[0]] : 0;
     context.save();
     context.beginPath();
     context.rect(0, this.before ? top : 0, width, this.before ? bottom - top : bottom);
@@ -323,12 +329,14 @@ export class CodeMap {
     for (const [number, isMarked] of this.joined()) {
       const heat = heatOf(functions.executed[number], best);
       context.strokeStyle = isMarked ? accent : heatColor(heat);
-      context.globalAlpha = isMarked ? 1 : 0.15 + 0.5 * heat * heat;
+      context.globalAlpha = isMarked ? 1 : (0.15 + 0.5 * heat * heat) * (this.selected < 0 ? 1 : 0.5);
       context.lineWidth = isMarked ? 2 : 1;
       const item = this.before ? this.before.itemOf[number] : -1;
       const main = functions.main[number];
       for (const piece of piecesOf(number)) {
         const to = this.middle(this.after, piece);
+        if (item >= 0 && !isMarked && this.isOutside(to) && this.isOutside(this.middle(this.before, item)))
+          continue;
         if (item >= 0)
           this.curve(context, this.middle(this.before, item), top, to, bottom);
         else if (piece !== main)
@@ -340,6 +348,10 @@ export class CodeMap {
 
   middle(lane, item) {
     return this.x(lane, lane.at[item] + lane.items.size(item) / 2);
+  }
+
+  isOutside(x) {
+    return x < 0 || x > this.width;
   }
 
   curve(context, x1, y1, x2, y2) {

@@ -34,9 +34,9 @@ async function open() {
   section.setAttribute("aria-busy", "true");
   await (loaded ??= load());
   views[id] ??= new makers[id](section);
-  section.removeAttribute("aria-busy");
   if (openState().view === id)
     await views[id].open(state);
+  section.removeAttribute("aria-busy");
 }
 
 function report(error) {
