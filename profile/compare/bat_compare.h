@@ -105,6 +105,26 @@ BAT_API enum bat_code bat_overlaps_functions(const struct bat_overlaps *comparis
                                              uint32_t right, bat_function_agreement_fn *found,
                                              void *context, struct bat_error *error);
 
+/* --- What all agree on ------------------------------------------------------------------------ */
+
+/*
+ * Keep of profile the traces, samples, loads, fdata records and events that `from` has as well,
+ * each with the smaller of both counts. A branch stays a return if both say so. On failure profile
+ * is as it was: BAT_ERR_MEMORY, BAT_ERR_MISMATCH if only one has fdata, or fdata of another kind.
+ * Linear in profile.
+ */
+BAT_API enum bat_code bat_profile_keep_common(struct bat_profile *profile,
+                                              const struct bat_profile *from,
+                                              struct bat_error *error);
+
+/*
+ * Write the fdata records that a profile holds, as they were read: by the names and offsets of
+ * their ends. The caller begins and commits output (bat_output.h). Fails with BAT_ERR_MEMORY,
+ * BAT_ERR_IO. Time is n log n.
+ */
+BAT_API enum bat_code bat_profile_write_fdata(const struct bat_profile *profile,
+                                              struct bat_output *output, struct bat_error *error);
+
 #ifdef __cplusplus
 }
 #endif

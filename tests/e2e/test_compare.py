@@ -310,6 +310,72 @@ class SampleProfiles(Folder):
         self.assertIn("expected at most 254 inlined calls", done.stderr)
 
 
+# --- What all agree on ------------------------------------------------------------------------------
+
+
+class Common(Folder):
+    """Records of all with their lowest counts."""
+
+    def common(self, paths, *options):
+        """The text that --common writes."""
+        output = self.path / "common"
+        output.unlink(missing_ok=True)
+        toolbox.fine("battranslate", "--common", *paths, "-o", output, "-q", *options)
+        return output.read_text(encoding="utf-8")
+
+    def check_lines(self, path, first, counts):
+        """--common of profiles made from this one, whose lines end with so many counts."""
+        lines = pathlib.Path(path).read_text(encoding="utf-8").splitlines()
+        head = [line for line in lines if line[0].isalpha() and not line.startswith("T ")]
+        lines = [line for line in lines if line not in head]
+        texts = [lines, changed(lines, 5, first), changed(lines[::-1], 6, first)]
+        paths = [self.write(f"p{i}", "\n".join(sorted(head, reverse=True) + text) + "\n")
+                 for i, text in enumerate(texts)]
+        read = [{tuple(f[:-counts]): [int(n) for n in f[-counts:]]
+                 for f in (line.split(" ") for line in text)} for text in texts]
+        wanted = {key: [min(r[key][i] for r in read) for i in range(counts)]
+                  for key in set.intersection(*(set(r) for r in read))}
+        text = self.common(paths)
+        found = [line for line in text.splitlines() if line not in head]
+        self.assertEqual({tuple(f[:-counts]): [int(n) for n in f[-counts:]]
+                          for f in (line.split(" ") for line in found)}, wanted)
+        self.assertEqual(len(found), len(wanted))
+        self.assertTrue(all(line in text for line in head))
+        self.assertEqual(text, self.common(paths[::-1]))
+        self.assertEqual(text, self.common([paths[1], paths[2], paths[0], paths[1]]))
+        return text
+
+    def test_fdata(self):
+        """llvm-bolt and merge-fdata read the result."""
+        reference = bolt_profiles.reference(fixtures.get(NAME))
+        text = self.check_lines(reference.fdata("T"), 7, 2)
+        subprocess.run(["merge-fdata-22", self.write("x", text)], check=True,
+                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.check_lines(reference.fdata("S"), 3, 1)
+
+    def test_preagg(self):
+        """Locations in other objects have no common name: only records inside the binary."""
+        reference = bolt_profiles.reference(fixtures.get(NAME))
+        lines = pathlib.Path(reference.profile("T")).read_text(encoding="utf-8").splitlines(True)
+        path = self.write("T", "".join(line for line in lines if ":" not in line))
+        self.check_lines(path, 4, 1)
+
+    def test_bad(self):
+        reference = bolt_profiles.reference(fixtures.get(NAME))
+        fdata, preagg = reference.fdata("T"), reference.profile("T")
+        for paths, sentence in (
+                ((fdata, preagg), f"{preagg}: expected fdata, as before, found a pre-aggregated profile"),
+                ((preagg, fdata), f"{fdata}: expected a pre-aggregated profile, as before, found fdata"),
+                ((fdata, reference.fdata("S")), f"{reference.fdata('S')}: expected fdata of the same "
+                 "kind as before (boltedcollection, no_lbr), found another")):
+            done = toolbox.run("battranslate", "--common", *paths, "-o", self.path / "out")
+            self.assertEqual((done.returncode, done.stderr), (1, f"battranslate: {sentence}\n"))
+            self.assertEqual(list(self.path.iterdir()), [])
+        for arguments in (["a", "b"], ["a", "-o", "c"], ["a", "b", "-o", "c", "--compare"]):
+            done = toolbox.run("battranslate", "--common", *arguments)
+            self.assertEqual((done.returncode, done.stdout), (2, ""))
+
+
 # --- Many profiles ----------------------------------------------------------------------------------
 
 

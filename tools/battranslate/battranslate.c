@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common.h"
 #include "compare.h"
 #include "merge_fdata.h"
 #include "perf2bolt_options.h"
@@ -44,6 +45,7 @@ enum option_key {
     KEY_LIST_CHECKS,
     KEY_COMPARE,
     KEY_MIN_OVERLAP,
+    KEY_COMMON,
 };
 
 /*
@@ -232,8 +234,22 @@ static error_t check_compared(const struct translate_request *arguments, struct 
     return 0;
 }
 
+static error_t check_common(const struct translate_request *arguments, struct argp_state *state)
+{
+    if (arguments->binary_count < 2 || !arguments->output)
+        argp_error(state, "expected at least two profiles and -o FILE with --common, found %zu%s",
+                   arguments->binary_count, arguments->output ? "" : " and no -o");
+    if (arguments->profile_count != 0 || arguments->yaml || arguments->output_folder ||
+        arguments->check.is_wanted || arguments->heatmap.path || arguments->compares)
+        argp_error(state, "expected --common with profiles as arguments, found -p, -w, "
+                          "--output-dir, --check, --heatmap or --compare, too");
+    return 0;
+}
+
 static error_t check_arguments(const struct translate_request *arguments, struct argp_state *state)
 {
+    if (arguments->is_common)
+        return check_common(arguments, state);
     if (arguments->compares)
         return check_compared(arguments, state);
     if (arguments->once && (arguments->process_count != 0 || arguments->samples_max != 0))
@@ -278,6 +294,9 @@ static error_t parse_compare_option(int key, char *argument, struct argp_state *
     switch (key) {
     case KEY_COMPARE:
         arguments->compares = true;
+        return 0;
+    case KEY_COMMON:
+        arguments->is_common = true;
         return 0;
     case KEY_MIN_OVERLAP:
         arguments->min_overlap = strtod(argument, &end) / 100;
@@ -466,6 +485,11 @@ static const struct argp_option options[] = {
      "pre-aggregated "
      "or LLVM's sample profiles as text; two with their functions, more as a matrix with outliers",
      7},
+    {"common", KEY_COMMON, NULL, 0,
+     "Write to -o what all profiles have that are named in place of BINARY, fdata or "
+     "pre-aggregated: "
+     "each record with its lowest count",
+     7},
     {"min-overlap", KEY_MIN_OVERLAP, "PERCENT", 0,
      "--compare with the exit status 1 for a lower overlap", 7},
     {"report", KEY_REPORT, "text|json", 0, "How to report at the end (default: text)", 4},
@@ -546,7 +570,7 @@ int main(int argc, char **argv)
         options,
         parse_option,
         "BINARY -p PROFILE... -o OUT\nBINARY[=OUT]... -p PROFILE... --output-dir=DIR\n"
-        "--compare PROFILE PROFILE...",
+        "--compare PROFILE PROFILE...\n--common PROFILE PROFILE... -o OUT",
         documentation,
         children,
         NULL,
@@ -570,7 +594,8 @@ int main(int argc, char **argv)
     }
     enum tool_exit status = TOOL_BAD;
     if (tool_parse(&argp, argc, split, ARGP_LONG_ONLY, &arguments))
-        status = arguments.compares       ? compare_run(&arguments)
+        status = arguments.is_common      ? common_run(&arguments)
+                 : arguments.compares     ? compare_run(&arguments)
                  : several_is(&arguments) ? several_run(&arguments)
                                           : translate_run(&arguments);
     perf2bolt_free(&arguments);

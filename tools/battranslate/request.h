@@ -66,7 +66,8 @@ struct translate_request {
     double density_threshold; /* a lower density asks for more samples */
     double min_overlap;       /* --min-overlap, 0 to 1 */
     struct check_options check;
-    bool compares; /* --compare: the binaries are profiles */
+    bool compares;  /* --compare: the binaries are profiles */
+    bool is_common; /* --common: likewise */
     bool quiet;
     bool json_report;
 };
