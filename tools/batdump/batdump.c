@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "bat_binary.h"
+#include "compare.h"
 #include "dump_json.h"
 #include "dump_original.h"
 #include "dump_text.h"
@@ -22,7 +23,8 @@ static const char doc[] =
     "A raw note and a stripped file have no symbols: then --function takes addresses only, and "
     "--translate prints the function's address in place of its name.\n\n"
     "Exit status: 0 if all is well, 1 if the file is bad or does not have what was asked for, 2 "
-    "for wrong usage.";
+    "for wrong usage. With --compare, as diff: 0 if nothing differs, 1 if something does, 2 for "
+    "bad files and wrong usage.";
 
 enum option_key {
     OPTION_DUMP_ALL = 1000,
@@ -32,7 +34,12 @@ enum option_key {
     OPTION_ORIGINAL,
     OPTION_TO_INPUT,
     OPTION_TO_OUTPUT,
+    OPTION_COMPARE,
+    OPTION_LIMIT,
 };
+
+/* Functions in each list of --compare. */
+#define USUAL_LIMIT 10u
 
 static const struct argp_option argp_options[] = {
     {"dump-all", OPTION_DUMP_ALL, NULL, 0, "Print every table in the text of llvm-bat-dump", 0},
@@ -53,11 +60,19 @@ static const struct argp_option argp_options[] = {
      "it; repeatable",
      0},
     {"json", OPTION_JSON, NULL, 0, "Print JSON; all tables, or those of --function", 0},
+    {"compare", OPTION_COMPARE, NULL, 0,
+     "Print what differs between OLD and NEW, two binaries that BOLT wrote", 0},
+    {"limit", OPTION_LIMIT, "N", 0,
+     "With --compare: functions in each list (default: 10; 0: all, which is --json's default)", 0},
     {0},
 };
 
 struct options {
     const char *path;
+    const char *new_path; /* of --compare */
+    bool compare;
+    bool has_limit;
+    uint32_t limit;
     bool dump_all;
     bool json;
     const char **functions;
@@ -105,10 +120,40 @@ static void check_original(const struct options *options, struct argp_state *sta
         argp_error(state, "--to-input and --to-output cannot be combined with other queries");
 }
 
+static void parse_limit(struct options *options, const char *text, struct argp_state *state)
+{
+    char *end;
+    unsigned long limit = strtoul(text, &end, 10);
+    if (text[0] < '0' || text[0] > '9' || *end || limit > UINT32_MAX)
+        argp_error(state, "--limit: expected a number below 2^32, found \"%s\"", text);
+    options->has_limit = true;
+    options->limit = (uint32_t)limit;
+}
+
+static void check_compare(const struct options *options, struct argp_state *state)
+{
+    if (options->compare && !options->new_path)
+        argp_error(state, "expected two files, OLD and NEW, with --compare");
+    if (!options->compare && options->new_path)
+        argp_error(state, "expected one FILE, found \"%s\" and \"%s\"", options->path,
+                   options->new_path);
+    if (!options->compare && options->has_limit)
+        argp_error(state, "expected --compare with --limit");
+    if (options->compare && (options->dump_all || options->function_count != 0 ||
+                             options->address_count != 0 || options->original))
+        argp_error(state, "--compare can be combined with --json and --limit alone");
+}
+
 static error_t parse_option(int key, char *argument, struct argp_state *state)
 {
     struct options *options = state->input;
     switch (key) {
+    case OPTION_COMPARE:
+        options->compare = true;
+        return 0;
+    case OPTION_LIMIT:
+        parse_limit(options, argument, state);
+        return 0;
     case OPTION_DUMP_ALL:
         options->dump_all = true;
         return 0;
@@ -133,10 +178,9 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         options->to_output[options->to_output_count++] = argument;
         return 0;
     case ARGP_KEY_ARG:
-        if (options->path)
-            argp_error(state, "expected one FILE, found \"%s\" and \"%s\"", options->path,
-                       argument);
-        options->path = argument;
+        if (options->new_path)
+            argp_error(state, "expected at most two files, found \"%s\" too", argument);
+        *(options->path ? &options->new_path : &options->path) = argument;
         return 0;
     case ARGP_KEY_END:
         if (!options->path)
@@ -144,6 +188,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         if (options->json && (options->dump_all || options->address_count != 0))
             argp_error(state, "--json cannot be combined with --dump-all or --translate");
         check_original(options, state);
+        check_compare(options, state);
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -248,6 +293,26 @@ static enum tool_exit run(const struct options *options)
     return status;
 }
 
+/* Answer --compare, with diff's exit status. */
+static enum tool_exit run_compare(const struct options *options)
+{
+    enum { SAME = TOOL_FINE, DIFFERENT = TOOL_BAD, TROUBLE = TOOL_USAGE };
+    struct comparison comparison;
+    enum tool_exit status = (enum tool_exit)TROUBLE;
+    uint32_t limit = options->has_limit ? options->limit : options->json ? 0 : USUAL_LIMIT;
+    struct output *output = NULL;
+    if (compare_files(options->path, options->new_path, &comparison))
+        output = output_begin(STDOUT_FILENO);
+    if (output) {
+        bool fine = options->json ? compare_print_json(output, &comparison, limit)
+                                  : compare_print_text(output, &comparison, limit);
+        if (output_end(output, TOOL_FINE) == TOOL_FINE && fine)
+            status = (enum tool_exit)(comparison_is_same(&comparison) ? SAME : DIFFERENT);
+    }
+    comparison_free(&comparison);
+    return status;
+}
+
 int main(int argc, char **argv)
 {
     tool_begin("batdump");
@@ -260,9 +325,10 @@ int main(int argc, char **argv)
     };
     enum tool_exit status = TOOL_BAD;
     if (options.functions && options.addresses && options.to_input && options.to_output) {
-        static const struct argp argp = {argp_options, parse_option, "FILE", doc, NULL, NULL, NULL};
+        static const struct argp argp = {
+            argp_options, parse_option, "FILE\n--compare OLD NEW", doc, NULL, NULL, NULL};
         if (tool_parse(&argp, argc, argv, ARGP_LONG_ONLY, &options))
-            status = run(&options);
+            status = options.compare ? run_compare(&options) : run(&options);
     } else {
         tool_message(NULL, "not enough memory");
     }

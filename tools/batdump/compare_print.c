@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Comparisons as text and as JSON. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compare.h"
+#include "tools/common/commas.h"
+#include "tools/common/escape.h"
+#include "tools/common/note_facts.h"
+
+/* --- Lists, largest change first ------------------------------------------------------------ */
+
+struct listed {
+    const struct compared_function *function; /* the new side's, or of those that went the old's */
+    uint64_t amount;                          /* of the change, for the order */
+};
+
+struct list {
+    struct listed *items;
+    uint32_t count;
+};
+
+static uint64_t distance(uint64_t left, uint64_t right)
+{
+    return left > right ? left - right : right - left;
+}
+
+static uint64_t size_of(const struct compared_function *function)
+{
+    return function->hot_size + function->cold_size;
+}
+
+/* By how much a function has changed in this way; its size, where that has no amount. */
+static uint64_t amount_of(const struct compared_function *function, unsigned change)
+{
+    const struct compared_function *old = function->pair;
+    switch (change) {
+    case CHANGE_SPLIT:
+        return distance(old->cold_size, function->cold_size);
+    case CHANGE_SIZE:
+        return distance(size_of(old), size_of(function));
+    case CHANGE_PLACE:
+        return distance(old->address, function->address);
+    default:
+        return size_of(function);
+    }
+}
+
+static int by_amount(const void *left, const void *right)
+{
+    const struct listed *a = left;
+    const struct listed *b = right;
+    if (a->amount != b->amount)
+        return a->amount > b->amount ? -1 : 1;
+    int order = strcmp(a->function->name, b->function->name);
+    uint64_t x = a->function->address;
+    uint64_t y = b->function->address;
+    return order ? order : (x > y) - (x < y);
+}
+
+/* Make the list of a change; 0: of functions that the other side does not have. False, with a
+ * message, without memory. The caller frees its items. */
+static bool make_list(const struct compared_side *side, unsigned change, struct list *list)
+{
+    *list = (struct list){.items = calloc((size_t)side->count + 1, sizeof(*list->items))};
+    if (!list->items) {
+        tool_message(NULL, "not enough memory");
+        return false;
+    }
+    for (uint32_t i = 0; i < side->count; i++) {
+        const struct compared_function *function = &side->functions[i];
+        if (change == 0 ? function->pair != NULL : !(function->changes & change))
+            continue;
+        list->items[list->count++] = (struct listed){
+            function, change == 0 ? size_of(function) : amount_of(function, change)};
+    }
+    qsort(list->items, list->count, sizeof(*list->items), by_amount);
+    return true;
+}
+
+static uint32_t limited(uint32_t count, uint32_t limit)
+{
+    return limit != 0 && limit < count ? limit : count;
+}
+
+/* --- Text ----------------------------------------------------------------------------------- */
+
+static void print_both(struct output *output, const char *label, uint64_t old, uint64_t new)
+{
+    char texts[3][NUMBER_SIZE];
+    output_format(output, "  %-36s %14s %14s", label, with_commas(old, texts[0]),
+                  with_commas(new, texts[1]));
+    if (old != new)
+        output_format(output, " %c%s", new > old ? '+' : '-',
+                      with_commas(distance(old, new), texts[2]));
+    output_text(output, "\n");
+}
+
+static void print_count(struct output *output, const char *label, uint32_t count)
+{
+    char text[NUMBER_SIZE];
+    output_format(output, "  %-36s %14s\n", label, with_commas(count, text));
+}
+
+static const char *const change_labels[CHANGES] = {
+    "changed in the input", "split otherwise", "larger or smaller", "laid out otherwise", "moved"};
+
+static void print_info(struct output *output, const char *label, const struct compared_side *side)
+{
+    const char *info = bat_elf_bolt_info(side->binary.elf);
+    output_format(output, "  %-4s ", label);
+    output_escaped(output, info ? info : "none");
+    output_text(output, "\n");
+}
+
+static void print_summary(struct output *output, const struct comparison *comparison)
+{
+    const struct compared_side *old = &comparison->sides[0];
+    const struct compared_side *new = &comparison->sides[1];
+    output_text(output, "old: ");
+    output_escaped(output, old->path);
+    output_text(output, "\nnew: ");
+    output_escaped(output, new->path);
+    output_format(output, "\nThe same input, by the build-id: %s\n",
+                  comparison->same_input ? "yes" : "no");
+    if (!comparison->same_info) {
+        output_text(output, "BOLT:\n");
+        print_info(output, "old", old);
+        print_info(output, "new", new);
+    }
+    output_format(output, "\n  %-36s %14s %14s\n", "", "old", "new");
+    print_both(output, "functions with a table", old->binary.map->hot_count,
+               new->binary.map->hot_count);
+    print_both(output, "fragments", old->binary.map->cold_count, new->binary.map->cold_count);
+    print_both(output, "bytes of their hot code", old->hot_size, new->hot_size);
+    print_both(output, "bytes of their cold code", old->cold_size, new->cold_size);
+    print_both(output, "bytes of the note", old->binary.note_size, new->binary.note_size);
+    output_text(output, "\nFunctions\n");
+    print_count(output, "appeared", comparison->appeared);
+    print_count(output, "went", comparison->went);
+    for (unsigned bit = 0; bit < CHANGES; bit++)
+        print_count(output, change_labels[bit], comparison->changed[bit]);
+    print_count(output, "are as they were", comparison->equal);
+    if (old->unnamed + new->unnamed != 0)
+        print_both(output, "without a name, not compared", old->unnamed, new->unnamed);
+}
+
+static void print_rest(struct output *output, uint32_t count, uint32_t limit)
+{
+    if (limited(count, limit) < count)
+        output_format(output, "  and %" PRIu32 " more (--limit=0 lists all)\n", count - limit);
+}
+
+static void print_sizes(struct output *output, const struct comparison *comparison, uint32_t limit)
+{
+    output_text(output, "\nSections, bytes\n");
+    for (uint32_t i = 0; i < limited(comparison->section_count, limit); i++) {
+        const struct compared_section *section = &comparison->sections[i];
+        char texts[2][NUMBER_SIZE];
+        output_format(output, "  %14s %14s  ", with_commas(section->sizes[0], texts[0]),
+                      with_commas(section->sizes[1], texts[1]));
+        output_escaped(output, section->name);
+        output_text(output, "\n");
+    }
+    print_rest(output, comparison->section_count, limit);
+    if (comparison->section_count == 0)
+        output_text(output, "  the same\n");
+    output_text(output, comparison->same_note ? "\nThe note: the same bytes\n"
+                                              : "\nThe note, bytes of its fields\n");
+    for (unsigned i = 0; !comparison->same_note && i < BAT_SHARES; i++)
+        print_both(output, note_share_label((enum bat_share)i),
+                   comparison->sides[0].shares.bytes[i], comparison->sides[1].shares.bytes[i]);
+}
+
+/* A function that both have: its old and new values. */
+static void print_pair(struct output *output, const struct compared_function *function,
+                       unsigned change)
+{
+    const struct compared_function *old = function->pair;
+    output_text(output, "  ");
+    output_escaped(output, function->name);
+    if (change == CHANGE_SPLIT)
+        output_format(output,
+                      ": cold %" PRIu64 " -> %" PRIu64 ", fragments %" PRIu32 " -> %" PRIu32,
+                      old->cold_size, function->cold_size, old->fragments, function->fragments);
+    else if (change == CHANGE_PLACE)
+        output_format(output, ": 0x%" PRIx64 " -> 0x%" PRIx64, old->address, function->address);
+    else if (change == CHANGE_INPUT)
+        output_format(output, ": hash 0x%" PRIx64 " -> 0x%" PRIx64, old->hash, function->hash);
+    else
+        output_format(output, ": %" PRIu64 " -> %" PRIu64 " bytes", size_of(old),
+                      size_of(function));
+    output_text(output, "\n");
+}
+
+static bool print_list(struct output *output, const struct compared_side *side, const char *title,
+                       unsigned change, uint32_t limit)
+{
+    struct list list;
+    if (!make_list(side, change, &list))
+        return false;
+    if (list.count != 0)
+        output_format(output, "\nFunctions: %s\n", title);
+    for (uint32_t i = 0; i < limited(list.count, limit); i++) {
+        const struct compared_function *function = list.items[i].function;
+        if (change != 0) {
+            print_pair(output, function, change);
+            continue;
+        }
+        output_text(output, "  ");
+        output_escaped(output, function->name);
+        output_format(output, ": %" PRIu64 " bytes at 0x%" PRIx64 "\n", size_of(function),
+                      function->address);
+    }
+    print_rest(output, list.count, limit);
+    free(list.items);
+    return true;
+}
+
+bool compare_print_text(struct output *output, const struct comparison *comparison, uint32_t limit)
+{
+    print_summary(output, comparison);
+    print_sizes(output, comparison, limit);
+    bool fits = print_list(output, &comparison->sides[1], "appeared", 0, limit) &&
+                print_list(output, &comparison->sides[0], "went", 0, limit);
+    for (unsigned bit = 0; bit < CHANGES && fits; bit++)
+        fits = print_list(output, &comparison->sides[1], change_labels[bit], 1u << bit, limit);
+    return fits;
+}
+
+/* --- JSON ----------------------------------------------------------------------------------- */
+
+static void print_side(struct output *output, const char *key, const struct compared_side *side)
+{
+    const struct bat_map *map = side->binary.map;
+    const char *info = bat_elf_bolt_info(side->binary.elf);
+    size_t size = 0;
+    const uint8_t *id = bat_elf_build_id(side->binary.elf, &size);
+    output_format(output, "\"%s\":{\"file\":", key);
+    output_json_string(output, side->path);
+    if (id)
+        output_text(output, ",\"build_id\":\"");
+    for (size_t i = 0; id && i < size; i++)
+        output_format(output, "%02x", id[i]);
+    output_text(output, id ? "\"" : "");
+    if (info) {
+        output_text(output, ",\"bolt_info\":");
+        output_json_string(output, info);
+    }
+    output_format(output,
+                  ",\"note_size\":%zu,\"functions\":%" PRIu32 ",\"fragments\":%" PRIu32
+                  ",\"hot_size\":%" PRIu64 ",\"cold_size\":%" PRIu64 ",\"unnamed\":%" PRIu32 "}",
+                  side->binary.note_size, map->hot_count, map->cold_count, side->hot_size,
+                  side->cold_size, side->unnamed);
+}
+
+static void print_function(struct output *output, const struct compared_function *function)
+{
+    output_format(output,
+                  "{\"address\":\"0x%" PRIx64 "\",\"hash\":\"0x%" PRIx64 "\",\"hot_size\":%" PRIu64
+                  ",\"cold_size\":%" PRIu64 ",\"fragments\":%" PRIu32 "}",
+                  function->address, function->hash, function->hot_size, function->cold_size,
+                  function->fragments);
+}
+
+static bool print_json_list(struct output *output, const struct compared_side *side,
+                            const char *key, unsigned change, uint32_t limit)
+{
+    struct list list;
+    if (!make_list(side, change, &list))
+        return false;
+    output_format(output, ",\n\"%s\":{\"count\":%" PRIu32 ",\"functions\":[", key, list.count);
+    for (uint32_t i = 0; i < limited(list.count, limit); i++) {
+        const struct compared_function *function = list.items[i].function;
+        const struct compared_function *old = change ? function->pair : NULL;
+        output_text(output, i ? ",\n{\"name\":" : "\n{\"name\":");
+        output_json_string(output, function->name);
+        if (old) {
+            output_text(output, ",\"old\":");
+            print_function(output, old);
+        }
+        output_text(output, old ? ",\"new\":" : ",\"is\":");
+        print_function(output, function);
+        output_text(output, "}");
+    }
+    output_text(output, "]}");
+    free(list.items);
+    return true;
+}
+
+bool compare_print_json(struct output *output, const struct comparison *comparison, uint32_t limit)
+{
+    static const char *const keys[CHANGES] = {"input", "split", "resized", "layout", "moved"};
+    output_format(output, "{\"format\":\"batkit-compare\",\"schema\":1,\"same\":%s,",
+                  comparison_is_same(comparison) ? "true" : "false");
+    output_format(output, "\"same_input\":%s,\"same_note\":%s,\n",
+                  comparison->same_input ? "true" : "false",
+                  comparison->same_note ? "true" : "false");
+    print_side(output, "old", &comparison->sides[0]);
+    output_text(output, ",\n");
+    print_side(output, "new", &comparison->sides[1]);
+    output_format(output,
+                  ",\n\"equal\":%" PRIu32 ",\"sections\":{\"count\":%" PRIu32 ",\"sections\":[",
+                  comparison->equal, comparison->section_count);
+    for (uint32_t i = 0; i < limited(comparison->section_count, limit); i++) {
+        output_text(output, i ? ",\n{\"name\":" : "\n{\"name\":");
+        output_json_string(output, comparison->sections[i].name);
+        output_format(output, ",\"old\":%" PRIu64 ",\"new\":%" PRIu64 "}",
+                      comparison->sections[i].sizes[0], comparison->sections[i].sizes[1]);
+    }
+    output_text(output, "]}");
+    bool fits = print_json_list(output, &comparison->sides[1], "appeared", 0, limit) &&
+                print_json_list(output, &comparison->sides[0], "went", 0, limit);
+    for (unsigned bit = 0; bit < CHANGES && fits; bit++)
+        fits = print_json_list(output, &comparison->sides[1], keys[bit], 1u << bit, limit);
+    output_text(output, "}\n");
+    return fits;
+}
