@@ -382,7 +382,7 @@ class Common(Folder):
 class Many(Folder):
     """A matrix, and outliers."""
 
-    def hosts(self, count, others=0):
+    def hosts(self, count, others=0, samples=lambda host: 20000):
         """Profiles of hosts: each sampled at random from the same records, the last few from others."""
         lines = [f"T {i:x} {i + 16:x} {i + 32:x}" for i in range(4096, 4096 + 64 * 300, 64)]
         paths = []
@@ -391,7 +391,7 @@ class Many(Folder):
             weights = [1 / (1 + i) for i in range(len(lines))]
             if host >= count - others:
                 weights.reverse()
-            counts = collections.Counter(chance.choices(lines, weights, k=20000))
+            counts = collections.Counter(chance.choices(lines, weights, k=samples(host)))
             paths.append(self.write(f"host{host}", "".join(f"{line} {n}\n"
                                                            for line, n in counts.items())))
         return paths
@@ -415,12 +415,18 @@ class Many(Folder):
         for profile, median in zip(found["profiles"], medians):
             self.assertAlmostEqual(profile["median"], median, places=7)
         self.assertEqual([i for i, p in enumerate(found["profiles"]) if p["is_outlier"]], outliers)
+        return spread
 
     def test_alike(self):
         self.check_matrix(self.hosts(8), [])
 
     def test_outliers(self):
         self.check_matrix(self.hosts(9, 2), [7, 8])
+
+    def test_spread(self):
+        """Hosts with few and with many samples: their overlaps differ by chance."""
+        spread = self.check_matrix(self.hosts(9, 1, lambda host: 400 * 2 ** (host % 5)), [8])
+        self.assertGreater(3 * spread, 0.01)
 
     def test_three(self):
         """Too few to tell."""
