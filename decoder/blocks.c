@@ -5,6 +5,7 @@
 #include "spec/map.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 static int compare_offsets(const void *left_pointer, const void *right_pointer)
 {
@@ -15,22 +16,59 @@ static int compare_offsets(const void *left_pointer, const void *right_pointer)
     return 0;
 }
 
-/* Up to this many blocks are sorted by insertion; most functions have no more. */
-#define FEW 48u
+/* Up to this many blocks are sorted by insertion, more by merging such runs. */
+#define FEW 16u
 
-static void sort_blocks(struct bat_block *blocks, uint32_t count)
+static void insert_blocks(struct bat_block *blocks, size_t count)
 {
-    if (count > FEW) {
-        qsort(blocks, count, sizeof(*blocks), compare_offsets);
-        return;
-    }
-    for (uint32_t i = 1; i < count; i++) {
+    for (size_t i = 1; i < count; i++) {
         struct bat_block block = blocks[i];
-        uint32_t place = i;
+        size_t place = i;
         for (; place > 0 && blocks[place - 1].input_offset > block.input_offset; place--)
             blocks[place] = blocks[place - 1];
         blocks[place] = block;
     }
+}
+
+/* Merge the sorted blocks before middle with those from middle on; spare has space for the first.
+ * Equal ones stay in their order. */
+static void merge_blocks(struct bat_block *blocks, struct bat_block *spare, size_t middle,
+                         size_t count)
+{
+    /* Functions are mostly in order: only their moved blocks are not. */
+    if (blocks[middle - 1].input_offset <= blocks[middle].input_offset)
+        return;
+    memcpy(spare, blocks, middle * sizeof(*blocks));
+    size_t left = 0;
+    size_t right = middle;
+    for (size_t i = 0; left < middle; i++) {
+        bool takes_left = right == count || spare[left].input_offset <= blocks[right].input_offset;
+        blocks[i] = takes_left ? spare[left++] : blocks[right++];
+    }
+}
+
+static void sort_blocks(struct bat_block *blocks, size_t count)
+{
+    if (count <= FEW) {
+        insert_blocks(blocks, count);
+        return;
+    }
+    struct bat_block *spare = malloc(count * sizeof(*spare));
+    if (!spare) {
+        qsort(blocks, count, sizeof(*blocks), compare_offsets);
+        return;
+    }
+    for (size_t i = 0; i < count; i += FEW)
+        insert_blocks(blocks + i, count - i < FEW ? count - i : FEW);
+    for (size_t width = FEW; width < count; width *= 2) {
+        for (size_t i = 0; count - i > width; i += 2 * width) {
+            size_t left = count - i;
+            merge_blocks(blocks + i, spare, width, left < 2 * width ? left : 2 * width);
+            if (left <= 2 * width)
+                break;
+        }
+    }
+    free(spare);
 }
 
 /* Append the blocks of one table, up to capacity; return the new count, capacity disregarded. */

@@ -50,9 +50,14 @@ struct flow_reader {
     struct bat_output_flow *flow;
     const struct bat_map *map;
     const struct bat_elf *elf;
-    struct bat_sort_key *cuts; /* addresses where blocks start */
+    struct bat_sort_key *cuts; /* addresses where blocks start, but for those of leaves */
     size_t cut_count;
     size_t cut_capacity;
+    struct bat_sort_key *targets; /* of leaves: key is the address, value the leave */
+    size_t target_count;
+    size_t target_capacity;
+    uint64_t *starts; /* all addresses where blocks start, ascending, each once */
+    size_t start_count;
     struct leave *leaves; /* ascending within each fragment */
     size_t leave_count;
     size_t leave_capacity;
@@ -101,9 +106,17 @@ static void add_leave(struct flow_reader *reader, struct leave leave)
     }
     reader->leaves = leaves;
     reader->leaves[reader->leave_count++] = leave;
-    add_cut(reader, leave.next);
-    if (leave.target)
-        add_cut(reader, leave.target);
+    if (!leave.target)
+        return;
+    void *targets = reader->targets;
+    if (!reserve(&targets, &reader->target_capacity, reader->target_count,
+                 sizeof(*reader->targets))) {
+        reader->is_out_of_memory = true;
+        return;
+    }
+    reader->targets = targets;
+    reader->targets[reader->target_count++] =
+        (struct bat_sort_key){.key = leave.target, .value = reader->leave_count - 1};
 }
 
 /* Fill *leave; false if the instruction does not end a block. */
@@ -222,6 +235,7 @@ static void read_part(struct flow_reader *reader, uint32_t table, uint64_t size)
     reader->parts[part].first_leave = reader->leave_count;
     reader->parts[part].first_begin = reader->begin_count;
     reader->parts[part].first_mark = reader->mark_count;
+    add_cut(reader, function->address);
     uint32_t block_number = function->first_block;
     uint32_t block = BAT_NONE;
     for (uint32_t i = 0; i < function->entry_count; i++) {
@@ -246,7 +260,6 @@ static void read_part(struct flow_reader *reader, uint32_t table, uint64_t size)
             (struct begin){address, block, !is_made && flow->blocks[block].input_offset == input};
         add_cut(reader, address);
     }
-    add_cut(reader, function->address);
     read_code(reader, function->address, size);
     reader->parts[part].end_leave = reader->leave_count;
     reader->parts[part].end_begin = reader->begin_count;
@@ -393,29 +406,90 @@ static bool copy_runs(struct flow_reader *reader)
 
 /* --- Blocks ------------------------------------------------------------------------------- */
 
-static void sort_cuts(struct flow_reader *reader)
+/* Sort keys in place. False if there is no memory. */
+static bool sort_keys(struct bat_sort_key **keys, size_t count)
 {
-    if (reader->cut_count == 0)
-        return;
-    struct bat_sort_key *spare = malloc(reader->cut_count * sizeof(*spare));
-    if (!spare) {
-        reader->is_out_of_memory = true;
-        return;
-    }
-    struct bat_sort_key *sorted = bat_sort_keys(reader->cuts, spare, (uint32_t)reader->cut_count);
-    size_t kept = 0;
-    for (size_t i = 0; i < reader->cut_count; i++)
-        if (i == 0 || sorted[i].key != sorted[kept - 1].key)
-            sorted[kept++] = sorted[i];
-    struct bat_sort_key *other = sorted == spare ? reader->cuts : spare;
-    reader->cuts = sorted;
-    reader->cut_count = kept;
+    struct bat_sort_key *spare = malloc((count + 1) * sizeof(*spare));
+    if (!spare)
+        return false;
+    struct bat_sort_key *sorted = count ? bat_sort_keys(*keys, spare, count) : *keys;
+    struct bat_sort_key *other = sorted == spare ? *keys : spare;
+    *keys = sorted;
     free(other);
+    return true;
 }
 
-static size_t first_cut_from(const struct flow_reader *reader, uint64_t address)
+/*
+ * True if the code behind each leave ascends from part to part, as it does within each. Parts of a
+ * damaged symbol table may overlap.
+ */
+static bool leaves_ascend(const struct flow_reader *reader)
 {
-    return BAT_COUNT_BELOW(reader->cuts, reader->cut_count, key, address);
+    for (size_t i = 1; i < reader->leave_count; i++)
+        if (reader->leaves[i - 1].next > reader->leaves[i].next)
+            return false;
+    return true;
+}
+
+/* Merge cuts, targets, and the addresses behind leaves, all sorted, into starts. */
+static void merge_starts(struct flow_reader *reader)
+{
+    size_t cut = 0;
+    size_t target = 0;
+    size_t leave = 0;
+    uint64_t last = 0;
+    for (;;) {
+        uint64_t next = UINT64_MAX;
+        bool is_any = false;
+        if (cut < reader->cut_count) {
+            next = reader->cuts[cut].key;
+            is_any = true;
+        }
+        if (target < reader->target_count && reader->targets[target].key <= next) {
+            next = reader->targets[target].key;
+            is_any = true;
+        }
+        if (leave < reader->leave_count && reader->leaves[leave].next <= next) {
+            next = reader->leaves[leave].next;
+            is_any = true;
+        }
+        if (!is_any)
+            return;
+        cut += cut < reader->cut_count && reader->cuts[cut].key == next;
+        target += target < reader->target_count && reader->targets[target].key == next;
+        leave += leave < reader->leave_count && reader->leaves[leave].next == next;
+        if (reader->start_count == 0 || next != last)
+            reader->starts[reader->start_count++] = next;
+        last = next;
+    }
+}
+
+/*
+ * Fill starts. Most of the three kinds of addresses are found in order, so that merging them is
+ * faster than sorting them together.
+ */
+static bool sort_starts(struct flow_reader *reader)
+{
+    bool is_ascending = leaves_ascend(reader);
+    for (size_t i = 0; i < reader->leave_count && !is_ascending; i++)
+        add_cut(reader, reader->leaves[i].next);
+    size_t most = reader->cut_count + reader->target_count + reader->leave_count;
+    reader->starts = malloc((most + 1) * sizeof(*reader->starts));
+    if (reader->is_out_of_memory || !reader->starts ||
+        !sort_keys(&reader->cuts, reader->cut_count) ||
+        !sort_keys(&reader->targets, reader->target_count))
+        return false;
+    size_t leaves = reader->leave_count;
+    if (!is_ascending)
+        reader->leave_count = 0;
+    merge_starts(reader);
+    reader->leave_count = leaves;
+    return true;
+}
+
+static size_t first_start_from(const struct flow_reader *reader, uint64_t address)
+{
+    return BAT_NUMBERS_BELOW(reader->starts, reader->start_count, address);
 }
 
 /* Append the blocks of a part, with the owners that the note gives. */
@@ -426,9 +500,9 @@ static void make_blocks(struct flow_reader *reader, size_t part, uint32_t *begin
     size_t leave = reader->parts[part].first_leave;
     size_t begin = reader->parts[part].first_begin;
     size_t mark = reader->parts[part].first_mark;
-    for (size_t i = first_cut_from(reader, reader->parts[part].start);
-         i < reader->cut_count && reader->cuts[i].key < end; i++) {
-        struct bat_output_block block = {.start = reader->cuts[i].key,
+    for (size_t i = first_start_from(reader, reader->parts[part].start);
+         i < reader->start_count && reader->starts[i] < end; i++) {
+        struct bat_output_block block = {.start = reader->starts[i],
                                          .end = end,
                                          .target = BAT_NONE,
                                          .branch = BAT_NONE,
@@ -436,8 +510,8 @@ static void make_blocks(struct flow_reader *reader, size_t part, uint32_t *begin
                                          .first_begin = *begin_count,
                                          .falls_through = true};
         uint64_t last = 0;
-        if (i + 1 < reader->cut_count && reader->cuts[i + 1].key < end)
-            block.end = reader->cuts[i + 1].key;
+        if (i + 1 < reader->start_count && reader->starts[i + 1] < end)
+            block.end = reader->starts[i + 1];
         while (leave < reader->parts[part].end_leave && reader->leaves[leave].next < block.end)
             leave++;
         if (leave < reader->parts[part].end_leave && reader->leaves[leave].next == block.end) {
@@ -497,8 +571,13 @@ static void read_parts(struct flow_reader *reader, uint32_t table,
     const struct bat_function_symbol *all = bat_functions_all(functions, &function_count);
     uint32_t first = map->fragment_start[table];
     uint32_t end = map->fragment_start[table + 1];
-    for (uint32_t i = first; i <= end; i++) {
-        uint32_t part = i == end ? table : map->fragments[i];
+    /* Ascending, as most addresses in them are then: the fragments are sorted. */
+    bool has_hot = false;
+    for (uint32_t i = first; i < end || !has_hot;) {
+        bool is_hot = !has_hot && (i == end || map->tables[table].address <
+                                                   map->tables[map->fragments[i]].address);
+        uint32_t part = is_hot ? table : map->fragments[i++];
+        has_hot |= is_hot;
         uint64_t address = map->tables[part].address;
         uint32_t symbol = bat_functions_find(functions, address);
         if (symbol != BAT_NONE && all[symbol].address == address &&
@@ -519,14 +598,13 @@ static int by_start(const void *left, const void *right)
 static bool make_all_blocks(struct flow_reader *reader)
 {
     struct bat_output_flow *flow = reader->flow;
-    sort_cuts(reader);
-    if (reader->is_out_of_memory || reader->leave_count >= BAT_OWNER_SEVERAL)
+    if (!sort_starts(reader) || reader->leave_count >= BAT_OWNER_SEVERAL)
         return false;
-    /* With a damaged symbol table, parts may overlap and share cuts. */
+    /* With a damaged symbol table, parts may overlap and share starts. */
     size_t capacity = 0;
     for (size_t i = 0; i < reader->part_count; i++)
-        capacity += first_cut_from(reader, reader->parts[i].end) -
-                    first_cut_from(reader, reader->parts[i].start);
+        capacity += first_start_from(reader, reader->parts[i].end) -
+                    first_start_from(reader, reader->parts[i].start);
     if (capacity >= BAT_OWNER_SEVERAL)
         return false;
     flow->all = malloc((capacity + 1) * sizeof(*flow->all));
@@ -547,14 +625,17 @@ static bool make_all_blocks(struct flow_reader *reader)
 static void find_targets(struct flow_reader *reader)
 {
     struct bat_output_flow *flow = reader->flow;
-    for (uint32_t i = 0; i < flow->count; i++) {
-        if (!flow->all[i].has_target)
-            continue;
-        uint64_t target = reader->leaves[flow->all[i].target].target;
-        uint32_t block = bat_output_flow_at(flow, target);
-        bool is_start = block != BAT_NONE && flow->all[block].start == target;
-        flow->all[i].target = is_start ? block : BAT_NONE;
+    uint32_t block = 0; /* the first one above the target */
+    for (size_t i = 0; i < reader->target_count; i++) {
+        const struct bat_sort_key *target = &reader->targets[i];
+        while (block < flow->count && flow->all[block].start <= target->key)
+            block++;
+        bool is_start = block != 0 && flow->all[block - 1].start == target->key;
+        reader->leaves[target->value].target = is_start ? block - 1 : BAT_NONE;
     }
+    for (uint32_t i = 0; i < flow->count; i++)
+        if (flow->all[i].has_target)
+            flow->all[i].target = (uint32_t)reader->leaves[flow->all[i].target].target;
 }
 
 static bool build(struct flow_reader *reader, uint32_t table)
@@ -593,6 +674,8 @@ struct bat_output_flow *bat_output_flow_read(struct bat_output_flows *flows, uin
                                  .elf = program->elf};
     bool is_built = reader.flow && build(&reader, table);
     free(reader.cuts);
+    free(reader.targets);
+    free(reader.starts);
     free(reader.leaves);
     free(reader.begins);
     free(reader.marks);
