@@ -17,9 +17,17 @@ class Lane {
       this.size += section.size;
       return base;
     });
+    // For loops over all items, which run in each frame.
     this.at = new Float64Array(items.count);
-    for (let i = 0; i < items.count; i++)
+    this.sizes = new Float64Array(items.count);
+    this.executed = new Float64Array(items.count);
+    this.kinds = new Uint8Array(items.count);
+    for (let i = 0; i < items.count; i++) {
       this.at[i] = bases[items.section(i)] + items.start(i);
+      this.sizes[i] = items.size(i);
+      this.executed[i] = items.executed(i);
+      this.kinds[i] = items.kind(i);
+    }
     this.from = 0;
     this.to = this.size;
   }
@@ -29,7 +37,7 @@ class Lane {
     let low = 0, high = this.items.count;
     while (low < high) {
       const middle = (low + high) >> 1;
-      if (this.at[middle] + this.items.size(middle) <= position)
+      if (this.at[middle] + this.sizes[middle] <= position)
         low = middle + 1;
       else
         high = middle;

@@ -156,7 +156,7 @@ export class CodeMap {
       }
     };
     for (let i = lane.first(lane.from); i < lane.items.count && lane.at[i] < lane.to; i++) {
-      const size = lane.items.size(i), executed = lane.items.executed(i);
+      const size = lane.sizes[i], executed = lane.executed[i];
       const blocks = size * scale >= BLOCKS_WIDTH && lane.blocks(i, this.ask);
       if (blocks && blocks.length) {
         lane.detail.push([i, blocks]);
@@ -207,7 +207,7 @@ export class CodeMap {
       shares = [0, 0, 0, 0];
     };
     for (let i = lane.first(lane.from); i < lane.items.count && lane.at[i] < lane.to; i++) {
-      const from = (lane.at[i] - lane.from) * scale, wide = lane.items.size(i) * scale, kind = lane.items.kind(i);
+      const from = (lane.at[i] - lane.from) * scale, wide = lane.sizes[i] * scale, kind = lane.kinds[i];
       if (wide >= 2) {
         flush();
         pixel = -1;
