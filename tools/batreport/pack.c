@@ -97,7 +97,7 @@ struct portion {
     char text[PORTION / 3 * 4 + 1];
 };
 
-/* zlib's usual one: the best is 2% smaller and takes twice the time. */
+/* zlib's usual one: the best is 1% smaller and takes twice the time. */
 #define LEVEL 6
 
 /* zlib counts input in 32 bits. */
