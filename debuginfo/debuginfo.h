@@ -168,6 +168,7 @@ struct debug_map {
     uint64_t *starts; /* ascending: the node is nodes[i] from starts[i] to starts[i + 1] */
     uint32_t *nodes;  /* BAT_NONE where there is none, and at the end */
     size_t count;
+    size_t last; /* the place of the last look-up */
 };
 
 /* A unit of .debug_info that can have code. */
@@ -303,8 +304,8 @@ void debug_close_splits(struct bat_debuginfo *debuginfo);
 /* Make the map of runs. Sorts runs; time n log n. False if there is no memory. */
 bool debug_map_make(struct debug_map *map, struct debug_run *runs, size_t count);
 
-/* The innermost node at an address, or BAT_NONE. */
-uint32_t debug_map_find(const struct debug_map *map, uint64_t address);
+/* The innermost node at an address, or BAT_NONE. Quick near the last address, else logarithmic. */
+uint32_t debug_map_find(struct debug_map *map, uint64_t address);
 
 /* Grow an array of count elements so that one more fits. False if there is no memory. */
 bool debug_grow(void *array, size_t *capacity, size_t count, size_t size);

@@ -297,20 +297,43 @@ void line_table_free(struct line_table *table)
 
 /* --- Look-ups ------------------------------------------------------------------------------- */
 
-const struct line_row *line_table_find(const struct line_table *table, uint64_t address)
+/* The first sequence that ends behind the address, or NULL if it does not have the address. */
+static const struct line_sequence *find_sequence(struct line_table *table, uint64_t address)
 {
-    size_t found = BAT_COUNT_UP_TO(table->sequences, table->sequence_count, end, address);
-    if (found == table->sequence_count || table->sequences[found].start > address)
+    const struct line_sequence *sequences = table->sequences;
+    size_t found = table->last_sequence;
+    bool is_last = found < table->sequence_count && address < sequences[found].end &&
+                   (found == 0 || sequences[found - 1].end <= address);
+    if (!is_last)
+        found = BAT_COUNT_UP_TO(sequences, table->sequence_count, end, address);
+    if (found == table->sequence_count || sequences[found].start > address)
         return NULL;
-    const struct line_row *rows = table->rows + table->sequences[found].first_row;
-    size_t first = 0;
-    size_t count = table->sequences[found].row_count;
+    if (!is_last)
+        table->last_row = 0;
+    table->last_sequence = found;
+    return &sequences[found];
+}
+
+const struct line_row *line_table_find(struct line_table *table, uint64_t address)
+{
+    const struct line_sequence *sequence = find_sequence(table, address);
+    if (!sequence)
+        return NULL;
+    const struct line_row *rows = table->rows + sequence->first_row;
+    size_t first = rows[table->last_row].address <= address ? table->last_row : 0;
+    for (unsigned i = 0; i < DEBUG_NEAR; i++, first++)
+        if (first + 1 == sequence->row_count || rows[first + 1].address > address) {
+            table->last_row = first;
+            return &rows[first];
+        }
+    size_t count = sequence->row_count - first;
     while (count > 1) {
         size_t half = count / 2;
         if (rows[first + half].address <= address)
             first += half;
         count -= half;
     }
+    table->last_row = first;
     return &rows[first];
 }
 

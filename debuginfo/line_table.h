@@ -48,6 +48,9 @@ struct line_file {
     char *path; /* made when it is first needed */
 };
 
+/* So many elements behind that of the last look-up are tried before a binary search. */
+#define DEBUG_NEAR 8u
+
 struct line_table {
     unsigned version;
     const char *compile_folder; /* DW_AT_comp_dir, or NULL */
@@ -59,7 +62,9 @@ struct line_table {
     size_t row_count;
     struct line_sequence *sequences; /* ascending by end */
     size_t sequence_count;
-    bool lacks_memory; /* memory ran out while a path was made */
+    size_t last_sequence; /* of the last look-up */
+    size_t last_row;      /* in this sequence */
+    bool lacks_memory;    /* memory ran out while a path was made */
 };
 
 /*
@@ -90,8 +95,8 @@ bool line_table_read(struct line_table *table, const struct line_sections *secti
                      uint64_t offset, line_filter *filter, const void *context, uint64_t *budget);
 void line_table_free(struct line_table *table);
 
-/* The row that covers the address, or NULL. Logarithmic. */
-const struct line_row *line_table_find(const struct line_table *table, uint64_t address);
+/* The row that covers the address, or NULL. Quick near the last address, else logarithmic. */
+const struct line_row *line_table_find(struct line_table *table, uint64_t address);
 
 /* The path of a file by its number in DWARF, or NULL. It belongs to the table. */
 const char *line_table_path(struct line_table *table, uint32_t number);

@@ -110,8 +110,19 @@ bool debug_map_make(struct debug_map *map, struct debug_run *runs, size_t count)
     return true;
 }
 
-uint32_t debug_map_find(const struct debug_map *map, uint64_t address)
+uint32_t debug_map_find(struct debug_map *map, uint64_t address)
 {
-    size_t up_to = BAT_NUMBERS_UP_TO(map->starts, map->count, address);
-    return up_to == 0 ? BAT_NONE : map->nodes[up_to - 1];
+    size_t last = map->last;
+    if (map->count == 0 || address < map->starts[0])
+        return BAT_NONE;
+    if (map->starts[last] > address)
+        last = 0;
+    for (unsigned i = 0; i < DEBUG_NEAR; i++, last++)
+        if (last + 1 == map->count || map->starts[last + 1] > address) {
+            map->last = last;
+            return map->nodes[last];
+        }
+    last += BAT_NUMBERS_UP_TO(map->starts + last, map->count - last, address) - 1;
+    map->last = last;
+    return map->nodes[last];
 }

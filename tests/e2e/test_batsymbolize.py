@@ -196,6 +196,21 @@ class Parity(unittest.TestCase):
                 with self.subTest(options=options, program=name):
                     self.compare(name, code_addresses(name, 700), options)
 
+    def test_order(self):
+        """Answers have the order of the questions, of any kind."""
+        for name in ["inlined-fixed", "exceptions-gnu"]:
+            chosen = random.Random(name)
+            lines = [f"0x{a:x}" for a in chosen.choices(code_addresses(name, 700), k=3000)]
+            for i in range(0, len(lines), 100):
+                lines[i] = f"DATA {lines[i]}"
+            arguments = ["-e", debug_programs.get(name).input, "--no-demangle"]
+            text = "".join(f"{line}\n" for line in lines)
+            for option in [[], ["-a"], ["-p"]]:
+                with self.subTest(program=name, option=option):
+                    self.assertEqual(
+                        run("batsymbolize", *arguments, *option, "--lenient", input=text).stdout,
+                        llvm(*arguments, *option, input=text))
+
     def test_symbols_at_one_address(self):
         """The largest symbol names the address, of equal ones the last; one without size reaches further."""
         folder = pathlib.Path(tempfile.mkdtemp(prefix="test_batsymbolize."))
@@ -314,7 +329,9 @@ class Rest(unittest.TestCase):
         for arguments, sentence in [
                 (["0x7fffffff0000"], "address 0x7fffffff0000 is outside of the file's code"),
                 (["0x7fffffff0000", "0x7"],
-                 "2 addresses are outside of the file's code, the first is 0x7fffffff0000")]:
+                 "2 addresses are outside of the file's code, the first is 0x7fffffff0000"),
+                (["0x7fffffff0000", *["0x7"] * 19],
+                 "20 addresses are outside of the file's code, the first is 0x7fffffff0000")]:
             done = run("batsymbolize", *self.pair, *arguments)
             self.assertEqual(done.stdout, "??\n??:0:0\n\n" * len(arguments))
             self.assertEqual((done.returncode, done.stderr),

@@ -137,8 +137,8 @@ static struct line_table read_table(const struct bytes *bytes, uint8_t **copy)
     return table;
 }
 
-static void expect_row(const struct line_table *table, uint64_t address, uint32_t line,
-                       uint32_t column, uint32_t discriminator, uint32_t file)
+static void expect_row(struct line_table *table, uint64_t address, uint32_t line, uint32_t column,
+                       uint32_t discriminator, uint32_t file)
 {
     const struct line_row *row = line_table_find(table, address);
     assert_non_null(row);

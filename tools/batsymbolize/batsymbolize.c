@@ -259,9 +259,17 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
 
 /* --- Running -------------------------------------------------------------------------------- */
 
+/* The program that asks may wait for all answers before it asks again. */
+static void before_waiting(void *context)
+{
+    struct symbolize_text *text = context;
+    symbolize_text_answer(text);
+    output_flush(text->printer->output);
+}
+
 static bool read_text(struct symbolize_text *text)
 {
-    struct text_lines *lines = text_lines_begin(STDIN_FILENO, text->printer->output);
+    struct text_lines *lines = text_lines_begin(STDIN_FILENO, before_waiting, text);
     if (!lines) {
         tool_message(NULL, "not enough memory");
         return false;

@@ -52,7 +52,7 @@ static void print_header(struct symbolize_printer *printer, uint64_t address)
     output_commit(printer->output, at);
 }
 
-static void print_footer(struct symbolize_printer *printer)
+void print_end(struct symbolize_printer *printer)
 {
     if (printer->options.style == STYLE_LLVM)
         output_bytes(printer->output, "\n", 1);
@@ -102,8 +102,8 @@ static void print_location(struct symbolize_printer *printer, const struct bat_s
     output_commit(printer->output, at);
 }
 
-static void print_frame(struct symbolize_printer *printer, const struct bat_source_frame *frame,
-                        bool is_caller)
+void print_frame(struct symbolize_printer *printer, const struct bat_source_frame *frame,
+                 bool is_caller)
 {
     struct output *output = printer->output;
     bool pretty = printer->options.pretty;
@@ -207,7 +207,7 @@ void print_frames(struct symbolize_printer *printer, const struct symbolize_requ
     print_header(printer, request->address);
     for (size_t i = 0; i < count; i++)
         print_frame(printer, &frames[i], i != 0);
-    print_footer(printer);
+    print_end(printer);
 }
 
 void print_data(struct symbolize_printer *printer, const struct symbolize_request *request,
@@ -226,7 +226,7 @@ void print_data(struct symbolize_printer *printer, const struct symbolize_reques
         output_format(output, "%" PRIu64 " %" PRIu64 "\n", symbol->address, symbol->size);
         output_escaped(output, symbol->file ? symbol->file : UNKNOWN);
         output_text(output, symbol->file ? ":0\n" : ":?\n");
-        print_footer(printer);
+        print_end(printer);
         return;
     }
     json_begin(printer);
@@ -243,7 +243,7 @@ void print_no_locals(struct symbolize_printer *printer, const struct symbolize_r
     if (printer->options.style != STYLE_JSON) {
         print_header(printer, request->address);
         output_text(printer->output, UNKNOWN "\n");
-        print_footer(printer);
+        print_end(printer);
         return;
     }
     json_begin(printer);

@@ -55,6 +55,14 @@ struct symbolize_request {
 void print_frames(struct symbolize_printer *printer, const struct symbolize_request *request,
                   const struct bat_source_frame *frames, size_t count);
 
+/*
+ * The parts of an answer that does not have its address (except JSON's): each frame, innermost
+ * first, and the end. is_caller: the frame is not the first.
+ */
+void print_frame(struct symbolize_printer *printer, const struct bat_source_frame *frame,
+                 bool is_caller);
+void print_end(struct symbolize_printer *printer);
+
 /* Print the answer for an address of data. symbol is NULL if it is not known. */
 void print_data(struct symbolize_printer *printer, const struct symbolize_request *request,
                 const struct bat_symbol *symbol);

@@ -60,10 +60,11 @@ static struct bat_symbolizer *find_file(struct symbolize_text *text,
     return given;
 }
 
-/* Answer for code. Without inlined calls, GNU's addr2line names the inlined function, LLVM's the
- * function that has the code. */
-static void answer_code(struct symbolize_text *text, struct bat_symbolizer *symbolizer,
-                        const struct symbolize_request *request)
+/* The frames to print. Without inlined calls, GNU's addr2line names the inlined function, LLVM's
+ * the function that has the code. */
+static enum bat_symbolizer_found find_code(const struct symbolize_text *text,
+                                           struct bat_symbolizer *symbolizer, uint64_t address,
+                                           const struct bat_source_frame **frames, size_t *count)
 {
     const struct symbolize_options *options = &text->printer->options;
     struct bat_frames_options wanted = {
@@ -72,15 +73,70 @@ static void answer_code(struct symbolize_text *text, struct bat_symbolizer *symb
         .folders = options->paths == PATHS_RELATIVE,
         .no_inlines = !options->inlines && options->style != STYLE_GNU,
     };
+    enum bat_frame_pc pc = text->return_addresses ? BAT_PC_RETURN : BAT_PC_EXACT;
+    enum bat_symbolizer_found found =
+        bat_symbolizer_frames(symbolizer, address - text->adjust, pc, &wanted, frames, count);
+    if (!options->inlines)
+        *count = 1;
+    return found;
+}
+
+void text_note_found(struct symbolize_text *text, uint64_t address, enum bat_symbolizer_found found)
+{
+    if (found == BAT_FOUND_NOWHERE && text->outside.count++ == 0)
+        text->outside.first = address;
+}
+
+static void answer_code(struct symbolize_text *text, struct bat_symbolizer *symbolizer,
+                        const struct symbolize_request *request)
+{
     const struct bat_source_frame *frames;
     size_t count;
-    enum bat_frame_pc pc = text->return_addresses ? BAT_PC_RETURN : BAT_PC_EXACT;
-    enum bat_symbolizer_found found = bat_symbolizer_frames(
-        symbolizer, request->address - text->adjust, pc, &wanted, &frames, &count);
-    if (found == BAT_FOUND_NOWHERE && text->outside.count++ == 0)
-        text->outside.first = request->address;
-    print_frames(text->printer, request, frames, options->inlines ? count : 1);
+    text_note_found(text, request->address,
+                    find_code(text, symbolizer, request->address, &frames, &count));
+    print_frames(text->printer, request, frames, count);
 }
+
+/* --- Of the given file ---------------------------------------------------------------------- */
+
+struct symbolize_request text_request(const struct symbolize_text *text, uint64_t address)
+{
+    const struct bat_symbolizer *symbolizer;
+    return (struct symbolize_request){symbolize_files_at(text->files, 0, &symbolizer), address,
+                                      true};
+}
+
+enum bat_symbolizer_found text_find(struct symbolize_text *text, uint64_t address,
+                                    const struct bat_source_frame **frames, size_t *count)
+{
+    return find_code(text, symbolize_files_given(text->files), address, frames, count);
+}
+
+void text_answer_code(struct symbolize_text *text, uint64_t address)
+{
+    struct symbolize_request request = text_request(text, address);
+    answer_code(text, symbolize_files_given(text->files), &request);
+}
+
+/* Put a query off, to answer it with others. */
+static bool put_off(struct symbolize_text *text, const struct bat_stack_line *read)
+{
+    if (read->module.length != 0 || read->is_data || read->is_locals || text->printer->in_list ||
+        !symbolize_files_given(text->files))
+        return false;
+    if (batch_add(&text->batch, read->address))
+        return true;
+    batch_answer_all(text);
+    return batch_add(&text->batch, read->address);
+}
+
+void symbolize_text_answer(struct symbolize_text *text)
+{
+    if (text->batch.count != 0)
+        batch_answer_all(text);
+}
+
+/* --- Any query ------------------------------------------------------------------------------ */
 
 static void answer(struct symbolize_text *text, const char *path, const struct bat_stack_line *read)
 {
@@ -222,10 +278,14 @@ void symbolize_text_line(struct symbolize_text *text, const char *line, size_t l
     bool of_stack = is_of_stack(text, &read, line, length);
     enum bat_frame_pc pc = bat_stack_place_next(&text->place, &read);
     if (of_stack) {
+        symbolize_text_answer(text);
         add_to_stack(text, &read, pc, line, length);
         return;
     }
     finish_stack(text);
+    if (read.kind == BAT_LINE_QUERY && put_off(text, &read))
+        return;
+    symbolize_text_answer(text);
     if (read.kind == BAT_LINE_QUERY) {
         answer_query(text, &read);
         return;
@@ -237,6 +297,7 @@ void symbolize_text_line(struct symbolize_text *text, const char *line, size_t l
 
 void symbolize_text_part(struct symbolize_text *text, const char *part, size_t length, bool is_end)
 {
+    symbolize_text_answer(text);
     finish_stack(text);
     if (text_is_counted(text))
         return;
@@ -251,7 +312,9 @@ void symbolize_text_part(struct symbolize_text *text, const char *part, size_t l
 
 void symbolize_text_end(struct symbolize_text *text)
 {
+    symbolize_text_answer(text);
     finish_stack(text);
+    batch_free(&text->batch);
     stack_free(&text->stack);
     free(text->command);
     text->command = NULL;

@@ -7,6 +7,7 @@
 #ifndef BAT_TOOLS_BATSYMBOLIZE_SYMBOLIZE_TEXT_H
 #define BAT_TOOLS_BATSYMBOLIZE_SYMBOLIZE_TEXT_H
 
+#include "symbolize_batch.h"
 #include "symbolize_files.h"
 #include "symbolize_print.h"
 #include "tools/common/sampled_stacks.h"
@@ -42,6 +43,7 @@ struct symbolize_text {
     /* All members from here on start as zero. */
     struct bat_stack_place place;
     struct text_stack stack;
+    struct symbolize_batch batch; /* addresses outside of stacks that are not answered yet */
     uint64_t pid;
     char *command;  /* of the sample that is being read, or NULL */
     uint64_t shift; /* added to frames' numbers, for the inlined frames before them */
@@ -56,6 +58,9 @@ void symbolize_text_line(struct symbolize_text *text, const char *line, size_t l
 
 /* Process a part of a line that is too long to be a frame; is_end: the line's last part. */
 void symbolize_text_part(struct symbolize_text *text, const char *part, size_t length, bool is_end);
+
+/* Answer the addresses of all lines up to now, before more lines are waited for. */
+void symbolize_text_answer(struct symbolize_text *text);
 
 /* Finish at the end of the text. */
 void symbolize_text_end(struct symbolize_text *text);
@@ -72,6 +77,20 @@ struct text_frame {
     const struct bat_source_frame *frames;
     size_t count; /* 0: nothing was found, the line stays as it is */
 };
+
+/* The query for an address of the given binary. */
+struct symbolize_request text_request(const struct symbolize_text *text, uint64_t address);
+
+/* Find the frames to print for a query's address of the given binary. */
+enum bat_symbolizer_found text_find(struct symbolize_text *text, uint64_t address,
+                                    const struct bat_source_frame **frames, size_t *count);
+
+/* Note where an address was found. */
+void text_note_found(struct symbolize_text *text, uint64_t address,
+                     enum bat_symbolizer_found found);
+
+/* Look up and print an address of the given binary. */
+void text_answer_code(struct symbolize_text *text, uint64_t address);
 
 /* Look up the frame in line number i of the stack. */
 void text_frame_find(struct symbolize_text *text, size_t i, struct text_frame *frame);

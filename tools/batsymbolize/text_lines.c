@@ -3,11 +3,13 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 struct text_lines {
     int file;
-    struct output *output;
+    void (*wait)(void *context);
+    void *context;
     bool at_end;
     bool in_line; /* a part of the current line was returned */
     size_t start; /* of the next line */
@@ -16,13 +18,14 @@ struct text_lines {
     char bytes[TEXT_LINE_MAX];
 };
 
-struct text_lines *text_lines_begin(int file, struct output *output)
+struct text_lines *text_lines_begin(int file, void (*wait)(void *context), void *context)
 {
     struct text_lines *lines = malloc(sizeof(*lines));
     if (!lines)
         return NULL;
     lines->file = file;
-    lines->output = output;
+    lines->wait = wait;
+    lines->context = context;
     lines->at_end = false;
     lines->in_line = false;
     lines->start = 0;
@@ -43,7 +46,7 @@ static bool read_more(struct text_lines *lines, int *error)
     lines->end -= lines->start;
     lines->seen -= lines->start;
     lines->start = 0;
-    output_flush(lines->output);
+    lines->wait(lines->context);
     ssize_t size;
     do
         size = read(lines->file, lines->bytes + lines->end, TEXT_LINE_MAX - lines->end);

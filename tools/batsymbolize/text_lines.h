@@ -6,15 +6,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "tools/common/output.h"
-
 /* Longer lines are returned in parts. */
 #define TEXT_LINE_MAX ((size_t)1 << 20)
 
 struct text_lines;
 
-/* Read the file descriptor; output is flushed before each wait for more. NULL without memory. */
-struct text_lines *text_lines_begin(int file, struct output *output);
+/* Read the file descriptor; wait(context) is called before each read. NULL without memory. */
+struct text_lines *text_lines_begin(int file, void (*wait)(void *context), void *context);
 
 struct text_line {
     const char *text; /* valid until the next call */

@@ -7,23 +7,112 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-struct output *output_begin(int file)
+static struct output *begin(int file)
 {
     struct output *output = malloc(sizeof(*output));
-    if (!output) {
-        tool_message(NULL, "not enough memory");
+    if (!output)
         return NULL;
-    }
     output->file = file;
     output->error = 0;
+    output->memory = NULL;
+    output->memory_size = 0;
+    output->memory_capacity = 0;
     output->used = 0;
     return output;
 }
+
+struct output *output_begin(int file)
+{
+    struct output *output = begin(file);
+    if (!output)
+        tool_message(NULL, "not enough memory");
+    return output;
+}
+
+/* --- Memory --------------------------------------------------------------------------------- */
+
+struct output *output_begin_memory(void)
+{
+    return begin(OUTPUT_MEMORY);
+}
+
+void output_free(struct output *output)
+{
+    if (output)
+        free(output->memory);
+    free(output);
+}
+
+/* Move the buffer to the memory. */
+static void move(struct output *output)
+{
+    size_t size = output->memory_size + output->used;
+    if (size > output->memory_capacity && output->error == 0) {
+        char *grown = realloc(output->memory, 2 * size);
+        if (grown) {
+            output->memory = grown;
+            output->memory_capacity = 2 * size;
+        } else {
+            output->error = ENOMEM;
+        }
+    }
+    if (output->error == 0 && output->used != 0) {
+        memcpy(output->memory + output->memory_size, output->buffer, output->used);
+        output->memory_size = size;
+    }
+    output->used = 0;
+}
+
+const char *output_memory(struct output *output)
+{
+    move(output);
+    const char *text = output->error == 0 ? output->memory : NULL;
+    output->memory_size = 0;
+    output->error = 0;
+    return text;
+}
+
+/* Returns how many bytes were appended, at least 1: those that are in one piece and fit. */
+static size_t repeat_some(struct output *output, size_t start, size_t size)
+{
+    const bool is_moved = start < output->memory_size;
+    size_t available = output->memory_size - start;
+    const char *bytes = output->memory + start;
+    if (!is_moved) {
+        bytes = output->buffer + (start - output->memory_size);
+        available = size;
+    }
+    size_t room = OUTPUT_BUFFER_SIZE - output->used;
+    size_t some = size < available ? size : available;
+    some = some < room ? some : room;
+    memcpy(output->buffer + output->used, bytes, some);
+    output->used += some;
+    return some;
+}
+
+void output_repeat(struct output *output, size_t start, size_t size)
+{
+    while (size != 0 && output->error == 0) {
+        if (output->used == OUTPUT_BUFFER_SIZE)
+            move(output);
+        if (output->error != 0)
+            return;
+        size_t some = repeat_some(output, start, size);
+        start += some;
+        size -= some;
+    }
+}
+
+/* --- Files ---------------------------------------------------------------------------------- */
 
 void output_flush(struct output *output)
 {
     const char *at = output->buffer;
     const char *end = output->buffer + output->used;
+    if (output->file == OUTPUT_MEMORY) {
+        move(output);
+        return;
+    }
     output->used = 0;
     while (at < end && output->error == 0) {
         ssize_t written = write(output->file, at, (size_t)(end - at));
@@ -67,7 +156,7 @@ enum tool_exit output_end(struct output *output, enum tool_exit status)
 {
     output_flush(output);
     int error = output->error;
-    free(output);
+    output_free(output);
     if (error == 0)
         return status;
     if (error != EPIPE)

@@ -28,9 +28,14 @@
 /* The put functions may write this many bytes behind the end that they return. */
 #define OUTPUT_SLACK 16u
 
+#define OUTPUT_MEMORY (-1)
+
 struct output {
-    int file;
+    int file;  /* OUTPUT_MEMORY: what the buffer cannot hold goes to memory */
     int error; /* errno of the first failed write, or 0 */
+    char *memory;
+    size_t memory_size;
+    size_t memory_capacity;
     size_t used;
     char buffer[OUTPUT_BUFFER_SIZE + OUTPUT_SLACK];
 };
@@ -43,6 +48,28 @@ struct output *output_begin(int file);
  * written. If the reader has closed the pipe, it returns TOOL_BAD without a message.
  */
 enum tool_exit output_end(struct output *output, enum tool_exit status);
+
+/*
+ * Begin to collect text in memory. NULL, without a message, if there is no memory. Without memory
+ * for more text, error becomes ENOMEM. Free it with output_free(); NULL is allowed.
+ */
+struct output *output_begin_memory(void);
+void output_free(struct output *output);
+
+/*
+ * The text that was collected in memory, or NULL if there was not enough memory. It is valid until
+ * the next output; this starts with an empty text.
+ */
+const char *output_memory(struct output *output);
+
+/* How long the text in memory is up to now. */
+static inline size_t output_position(const struct output *output)
+{
+    return output->memory_size + output->used;
+}
+
+/* Append once more what is in memory from position start on: size bytes. */
+void output_repeat(struct output *output, size_t start, size_t size);
 
 /* Write out the buffer. */
 void output_flush(struct output *output);
