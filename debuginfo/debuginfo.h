@@ -245,7 +245,6 @@ struct bat_debuginfo {
     struct debug_unit_run *runs; /* ascending by start */
     size_t run_count;
     struct debug_map run_map; /* from addresses to runs */
-    uint32_t last_run;        /* of the last look-up */
 
     struct debug_table *tables;
     size_t table_count;

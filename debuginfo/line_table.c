@@ -337,6 +337,14 @@ const struct line_row *line_table_find(struct line_table *table, uint64_t addres
     return &rows[first];
 }
 
+uint64_t line_table_last_end(const struct line_table *table)
+{
+    const struct line_sequence *sequence = &table->sequences[table->last_sequence];
+    if (table->last_row + 1 == sequence->row_count)
+        return sequence->end;
+    return table->rows[sequence->first_row + table->last_row + 1].address;
+}
+
 /* False for a damaged name: no file can be opened by a longer path. */
 static bool is_path(const char *name)
 {

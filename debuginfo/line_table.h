@@ -98,6 +98,9 @@ void line_table_free(struct line_table *table);
 /* The row that covers the address, or NULL. Quick near the last address, else logarithmic. */
 const struct line_row *line_table_find(struct line_table *table, uint64_t address);
 
+/* The end of the addresses that have the row that was found last. */
+uint64_t line_table_last_end(const struct line_table *table);
+
 /* The path of a file by its number in DWARF, or NULL. It belongs to the table. */
 const char *line_table_path(struct line_table *table, uint32_t number);
 

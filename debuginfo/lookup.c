@@ -3,21 +3,15 @@
 #include <stdlib.h>
 
 #include "debuginfo.h"
+#include "stretches.h"
 
 /* The unit that has code at the address, which is read if it is new, or NULL. */
 static struct debug_unit *find_unit(struct bat_debuginfo *debuginfo, uint64_t address)
 {
-    const struct debug_unit_run *runs = debuginfo->runs;
-    uint32_t last = debuginfo->last_run;
-    /* Most addresses are near the previous one. The next run may overlap this one. */
-    bool is_same = last < debuginfo->run_count && runs[last].start <= address &&
-                   address < runs[last].end &&
-                   (last + 1 == debuginfo->run_count || address < runs[last + 1].start);
-    uint32_t run = is_same ? last : debug_map_find(&debuginfo->run_map, address);
+    uint32_t run = debug_map_find(&debuginfo->run_map, address);
     if (run == BAT_NONE)
         return NULL;
-    debuginfo->last_run = run;
-    struct debug_unit *unit = &debuginfo->units[runs[run].unit];
+    struct debug_unit *unit = &debuginfo->units[debuginfo->runs[run].unit];
     debug_read_unit(debuginfo, unit);
     return unit;
 }
@@ -127,4 +121,50 @@ const struct bat_debuginfo_function *bat_debuginfo_function(struct bat_debuginfo
     if (index == BAT_NONE || unit->nodes[index].function == BAT_NONE)
         return NULL;
     return &unit->functions[unit->nodes[index].function];
+}
+
+/* --- Stretches ------------------------------------------------------------------------------ */
+
+/* Shorten a stretch to the part that has the same node as the last address looked up in map. */
+static void cut_at_node(struct debug_stretch *stretch, const struct debug_map *map)
+{
+    if (map->last + 1 < map->count && map->starts[map->last + 1] < stretch->end)
+        stretch->end = map->starts[map->last + 1];
+}
+
+struct debug_stretch debug_stretch_at(struct bat_debuginfo *debuginfo, uint64_t address)
+{
+    struct debug_stretch stretch = {.end = address + 1, .unit = BAT_NONE, .node = BAT_NONE};
+    struct debug_unit *unit = find_unit(debuginfo, address);
+    if (!unit)
+        return stretch;
+    stretch.unit = (uint32_t)(unit - debuginfo->units);
+    stretch.node = debug_map_find(&unit->map, address);
+    struct line_table *lines = debug_table(debuginfo, unit->table);
+    const struct line_row *row = lines ? line_table_find(lines, address) : NULL;
+    if (stretch.node == BAT_NONE || !row)
+        return stretch;
+    stretch.line = row->line;
+    stretch.discriminator = row->discriminator;
+    stretch.end = line_table_last_end(lines);
+    cut_at_node(&stretch, &unit->map);
+    cut_at_node(&stretch, &debuginfo->run_map);
+    return stretch;
+}
+
+size_t debug_call_count(const struct bat_debuginfo *debuginfo, uint32_t unit)
+{
+    return debuginfo->units[unit].node_count;
+}
+
+struct debug_call debug_call_at(const struct bat_debuginfo *debuginfo, uint32_t unit, uint32_t node)
+{
+    const struct debug_unit *in = &debuginfo->units[unit];
+    const struct debug_node *found = &in->nodes[node];
+    const struct debug_name *name = &in->names[found->name];
+    return (struct debug_call){.linkage_name = name->linkage_name,
+                               .parent = found->parent,
+                               .start_line = name->start_line,
+                               .call_line = found->call_line,
+                               .call_discriminator = found->call_discriminator};
 }

@@ -8,8 +8,13 @@
 #include "entry.h"
 #include "forest.h"
 #include "function_name.h"
+#include "leaves.h"
 #include "profile/profile.h"
 #include "ranges.h"
+#include "support/key_sort.h"
+
+/* So many traces are looked up together. */
+#define VISIT_TOGETHER ((size_t)1 << 14)
 
 struct work {
     const struct bat_profile *profile;
@@ -17,11 +22,11 @@ struct work {
     struct code_map code;
     struct ranges ranges;
     struct forest forest;
-    struct bat_counts names;     /* from the address of a name in DWARF to its forest number */
-    struct bat_counts callees;   /* the same, of the name without suffixes, and its length */
+    struct leaves leaves;
+    struct bat_counts callees;   /* from the address of a name in DWARF to the forest number of the
+                                    name without suffixes, and its length */
     struct bat_counts functions; /* function_key() of functions with samples */
     struct bat_counts entries;   /* from function_key() to the entry, once it was looked up */
-    bool has_fs_discriminators;
     struct bat_autofdo_counters counters;
     struct bat_error *error;
 };
@@ -46,30 +51,53 @@ static const struct bat_debuginfo_function *function_at(const struct bat_counts 
     return (const struct bat_debuginfo_function *)(uintptr_t)bat_counts_item(functions, i)[0];
 }
 
-/* Record the function that has the address, and add its ranges to *range_count if it is new. */
-static enum bat_code visit(struct work *work, uint64_t address, size_t *range_count)
+/* Record the functions that have these addresses, and add the ranges of new ones to *range_count.
+ */
+static enum bat_code visit(struct work *work, const struct bat_sort_key *addresses, size_t count,
+                           size_t *range_count)
 {
-    const struct bat_debuginfo_function *function =
-        code_map_has(&work->code, address) ? bat_debuginfo_function(work->debuginfo, address)
-                                           : NULL;
-    if (!function)
-        return BAT_OK;
-    const uint64_t key = function_key(function);
-    if (bat_counts_find(&work->functions, &key))
-        return BAT_OK;
-    *range_count += function->range_count;
-    return bat_counts_add(&work->functions, &key, 0, 0);
+    const struct bat_debuginfo_function *last = NULL;
+    for (size_t i = 0; i < count; i++) {
+        const uint64_t address = addresses[i].key;
+        const struct bat_debuginfo_function *function =
+            code_map_has(&work->code, address) ? bat_debuginfo_function(work->debuginfo, address)
+                                               : NULL;
+        if (!function || function == last)
+            continue;
+        last = function;
+        const uint64_t key = function_key(function);
+        if (bat_counts_find(&work->functions, &key))
+            continue;
+        *range_count += function->range_count;
+        if (bat_counts_add(&work->functions, &key, 0, 0) != BAT_OK)
+            return BAT_ERR_MEMORY;
+    }
+    return BAT_OK;
+}
+
+/* Record the functions that have the ends of traces. In ascending order they are found quickly. */
+static enum bat_code visit_traces(struct work *work, size_t *range_count)
+{
+    const struct bat_counts *traces = &work->profile->traces;
+    const size_t size = 3 * VISIT_TOGETHER;
+    struct bat_sort_key *addresses = malloc(2 * size * sizeof(*addresses));
+    enum bat_code code = addresses ? BAT_OK : BAT_ERR_MEMORY;
+    for (uint32_t i = 0; i < traces->count && code == BAT_OK;) {
+        size_t count = 0;
+        for (; i < traces->count && count < size; i++)
+            for (size_t end = 0; end < 3; end++)
+                addresses[count++].key = bat_counts_item(traces, i)[end];
+        code = visit(work, bat_sort_keys(addresses, addresses + size, count), count, range_count);
+    }
+    free(addresses);
+    return code;
 }
 
 /* Decode all functions that have an address of the profile. */
 static enum bat_code visit_all(struct work *work)
 {
-    const struct bat_counts *traces = &work->profile->traces;
     size_t range_count = 0;
-    enum bat_code code = BAT_OK;
-    for (uint32_t i = 0; i < traces->count && code == BAT_OK; i++)
-        for (size_t end = 0; end < 3 && code == BAT_OK; end++)
-            code = visit(work, bat_counts_item(traces, i)[end], &range_count);
+    enum bat_code code = visit_traces(work, &range_count);
     struct code_range *ranges = code == BAT_OK ? malloc(range_count * sizeof(*ranges) + 1) : NULL;
     if (!ranges)
         return fail_memory(work);
@@ -87,79 +115,25 @@ static enum bat_code visit_all(struct work *work)
 
 /* --- Places --------------------------------------------------------------------------------- */
 
-static enum bat_code find_name(struct work *work, const char *text, uint32_t *name)
-{
-    uint64_t key = (uintptr_t)text;
-    const uint64_t *found = bat_counts_find(&work->names, &key);
-    if (found) {
-        *name = (uint32_t)found[1];
-        return BAT_OK;
-    }
-    enum bat_code code = bat_strings_add(&work->forest.names, text, strlen(text), name);
-    return code == BAT_OK ? bat_counts_add(&work->names, &key, *name, 0) : code;
-}
-
-static uint64_t place_of(const struct work *work, const struct bat_frame *frame)
-{
-    uint32_t discriminator = work->has_fs_discriminators ? frame->discriminator
-                                                         : discriminator_base(frame->discriminator);
-    /* As in LLVM's reader, lines in front of the function's first line wrap around. */
-    return forest_place((frame->line - frame->start_line) & 0xffff, discriminator);
-}
-
-/* The node and place of an address. */
-struct leaf {
-    uint32_t node;
-    uint64_t place;
-    const struct bat_frame *frame; /* NULL: the address is in no function that has a name */
-};
-
-/* Find or make the nodes of an address, from the root down, and add samples to their totals. */
-static enum bat_code find_leaf(struct work *work, uint64_t address, uint64_t samples,
-                               struct leaf *leaf)
-{
-    const struct bat_frame *frames;
-    size_t count = bat_debuginfo_frames(work->debuginfo, address, &frames);
-    leaf->frame = NULL;
-    for (size_t i = count; i-- > 0;) {
-        const struct bat_frame *frame = &frames[i];
-        if (!frame->linkage_name || !*frame->linkage_name)
-            return BAT_OK;
-        uint32_t name;
-        enum bat_code code = find_name(work, frame->linkage_name, &name);
-        if (code == BAT_OK)
-            code = leaf->frame
-                       ? forest_child(&work->forest, leaf->node, leaf->place, name, &leaf->node)
-                       : forest_root(&work->forest, name, &leaf->node);
-        if (code != BAT_OK)
-            return code;
-        struct forest_node *node = &work->forest.nodes[leaf->node];
-        node->total = forest_add(node->total, samples);
-        leaf->place = place_of(work, frame);
-        leaf->frame = frame;
-    }
-    return BAT_OK;
-}
-
 static uint64_t multiply(uint64_t a, uint64_t b)
 {
     uint64_t product;
     return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
 }
 
-/* Count an instruction that was executed count times; totals grow by weight. */
-static enum bat_code count_instruction(struct work *work, uint64_t address, uint64_t count,
-                                       uint64_t weight)
+/* Count instructions at a place, of size bytes in total, that were executed count times each. */
+static enum bat_code count_instructions(struct work *work, const struct leaf *leaf,
+                                        uint64_t instructions, uint64_t size, uint64_t count)
 {
-    struct leaf leaf;
-    enum bat_code code = find_leaf(work, address, weight, &leaf);
-    if (code != BAT_OK || !leaf.frame)
-        return code;
-    work->counters.instructions++;
+    if (!leaf->is_found)
+        return BAT_OK;
+    struct forest_node *node = &work->forest.nodes[leaf->node];
+    node->total = forest_add(node->total, multiply(count, size));
+    work->counters.instructions += instructions;
     /* Each copy of code that the compiler duplicated has only a part of the count. */
-    if (!work->has_fs_discriminators)
-        count = multiply(count, discriminator_factor(leaf.frame->discriminator));
-    return forest_raise(&work->forest, leaf.node, leaf.place, count);
+    if (!work->leaves.has_fs_discriminators)
+        count = multiply(count, discriminator_factor(leaf->discriminator));
+    return forest_raise(&work->forest, leaf->node, leaf->place, count);
 }
 
 /* --- Traces --------------------------------------------------------------------------------- */
@@ -202,15 +176,17 @@ static enum bat_code add_started(struct work *work, struct started *started,
 static enum bat_code find_started(struct work *work, struct started *started)
 {
     const struct bat_counts *ranges = &work->ranges.ranges;
+    const struct bat_debuginfo_function *last = NULL;
     enum bat_code code = BAT_OK;
     for (uint32_t i = 0; i < ranges->count && code == BAT_OK; i++) {
         const uint64_t *range = bat_counts_item(ranges, i);
         const struct bat_debuginfo_function *function =
             bat_debuginfo_function(work->debuginfo, range[0]);
-        if (function)
+        if (function && function != last)
             code = add_started(work, started, function);
-        else
+        else if (!function)
             work->counters.without_debug += range[2];
+        last = function;
     }
     return code;
 }
@@ -248,11 +224,19 @@ static enum bat_code count_run(struct work *work, const struct range_run *run, u
     enum bat_code code = BAT_OK;
     uint64_t address = run->first < *next ? *next : run->first;
     while (address <= run->last && code == BAT_OK && code_map_has(&work->code, address)) {
-        uint64_t length = code_map_at(&work->code, address).length;
+        if (code_map_at(&work->code, address).length == 0) {
+            address++;
+            continue;
+        }
+        struct leaf leaf;
+        code = leaves_find(&work->leaves, address, &leaf);
+        if (code != BAT_OK)
+            break;
+        const uint64_t end = leaf.end <= run->last ? leaf.end : run->last + 1;
+        const struct code_span span = code_map_span(&work->code, address, end);
         /* Totals count bytes, as llvm-profgen's do: the compiler's thresholds expect that. */
-        if (length != 0)
-            code = count_instruction(work, address, run->count, multiply(run->count, length));
-        address += length ? length : 1;
+        code = count_instructions(work, &leaf, span.count, span.size, run->count);
+        address = span.next;
     }
     *next = address;
     return code;
@@ -320,9 +304,9 @@ static enum bat_code count_call(struct work *work, const uint64_t *branch)
     if (code != BAT_OK || entry != branch[1])
         return code;
     struct leaf leaf = {0};
-    if (code == BAT_OK && branch[0] != RANGES_OUTSIDE)
-        code = find_leaf(work, branch[0], 0, &leaf);
-    if (code == BAT_OK && leaf.frame)
+    if (branch[0] != RANGES_OUTSIDE)
+        code = leaves_find(&work->leaves, branch[0], &leaf);
+    if (code == BAT_OK && leaf.is_found)
         code = forest_call(&work->forest, leaf.node, leaf.place, callee, branch[2]);
     uint32_t root;
     if (code == BAT_OK)
@@ -370,7 +354,10 @@ static enum bat_code count_samples(struct work *work)
             work->counters.outside += sample[1];
             continue;
         }
-        code = count_instruction(work, sample[0], sample[1], sample[1]);
+        struct leaf leaf;
+        code = leaves_find(&work->leaves, sample[0], &leaf);
+        if (code == BAT_OK)
+            code = count_instructions(work, &leaf, 1, 1, sample[1]);
         if (work->counters.instructions == before)
             work->counters.without_debug += sample[1];
     }
@@ -414,15 +401,17 @@ enum bat_code bat_autofdo_write(const struct bat_profile *profile, const struct 
     struct work work = {.profile = profile,
                         .debuginfo = debuginfo,
                         .forest = forest_new(),
-                        .names = bat_counts_new(1),
                         .callees = bat_counts_new(1),
                         .functions = bat_counts_new(1),
                         .entries = bat_counts_new(1),
                         .error = error};
     enum bat_code code = code_map_create(&work.code, elf, error);
-    work.has_fs_discriminators = bat_debuginfo_has_fs_discriminators(debuginfo);
+    if (code == BAT_OK && leaves_new(&work.leaves, debuginfo, &work.forest) != BAT_OK)
+        code = fail_memory(&work);
     if (code == BAT_OK)
         code = make_forest(&work, kind);
+    if (code == BAT_OK)
+        forest_add_up(&work.forest);
     if (code == BAT_OK)
         code = forest_write(&work.forest, output, &work.counters.functions, error);
     if (counters)
@@ -430,7 +419,7 @@ enum bat_code bat_autofdo_write(const struct bat_profile *profile, const struct 
     code_map_free(&work.code);
     ranges_free(&work.ranges);
     forest_free(&work.forest);
-    bat_counts_free(&work.names);
+    leaves_free(&work.leaves);
     bat_counts_free(&work.callees);
     bat_counts_free(&work.functions);
     bat_counts_free(&work.entries);

@@ -112,15 +112,38 @@ static uint8_t decode(const struct code_map *map, const struct code_segment *seg
     return (uint8_t)(instruction.length | (is_barrier(&instruction) ? MARK_BARRIER : 0));
 }
 
+static uint8_t mark_at(const struct code_map *map, struct code_segment *segment, uint64_t offset)
+{
+    if (!segment->marks[offset])
+        segment->marks[offset] = decode(map, segment, offset);
+    return segment->marks[offset];
+}
+
+struct code_span code_map_span(struct code_map *map, uint64_t address, uint64_t end)
+{
+    struct code_span span = {.next = address};
+    struct code_segment *segment = find_segment(map, address);
+    if (!segment || address >= end)
+        return span;
+    uint64_t offset = address - segment->address;
+    const uint64_t end_offset =
+        end - segment->address < segment->size ? end - segment->address : segment->size;
+    while (offset < end_offset) {
+        const uint8_t length = mark_at(map, segment, offset) & LENGTH_MASK;
+        span.count += length != 0;
+        span.size += length;
+        offset += length ? length : 1;
+    }
+    span.next = segment->address + offset;
+    return span;
+}
+
 struct code_instruction code_map_at(struct code_map *map, uint64_t address)
 {
     struct code_segment *segment = find_segment(map, address);
     if (!segment)
         return (struct code_instruction){0};
-    uint64_t offset = address - segment->address;
-    if (!segment->marks[offset])
-        segment->marks[offset] = decode(map, segment, offset);
-    uint8_t mark = segment->marks[offset];
+    uint8_t mark = mark_at(map, segment, address - segment->address);
     return (struct code_instruction){.length = mark & LENGTH_MASK,
                                      .is_barrier = (mark & MARK_BARRIER) != 0};
 }

@@ -46,6 +46,16 @@ bool code_map_has(const struct code_map *map, uint64_t address);
  */
 struct code_instruction code_map_at(struct code_map *map, uint64_t address);
 
+/* Instructions whose first bytes are in a run of addresses. */
+struct code_span {
+    uint64_t next; /* behind the last instruction */
+    uint64_t count;
+    uint64_t size; /* of all, in bytes */
+};
+
+/* The instructions that start from address on and before end. next is address outside of code. */
+struct code_span code_map_span(struct code_map *map, uint64_t address, uint64_t end);
+
 /*
  * Decode the ranges of functions, each from its start to its end. Code that several ranges share is
  * decoded once. Sorts ranges; linear in the code.

@@ -18,7 +18,7 @@ void forest_free(struct forest *forest)
     free(forest->nodes);
 }
 
-static enum bat_code add_node(struct forest *forest, uint32_t name, uint32_t *node)
+static enum bat_code add_node(struct forest *forest, uint32_t name, uint32_t parent, uint32_t *node)
 {
     if (forest->node_count == forest->node_capacity) {
         size_t larger = forest->node_capacity ? 2 * forest->node_capacity : 256;
@@ -29,7 +29,7 @@ static enum bat_code add_node(struct forest *forest, uint32_t name, uint32_t *no
         forest->nodes = grown;
         forest->node_capacity = larger;
     }
-    forest->nodes[forest->node_count] = (struct forest_node){.name = name};
+    forest->nodes[forest->node_count] = (struct forest_node){.name = name, .parent = parent};
     *node = forest->node_count++;
     return BAT_OK;
 }
@@ -43,7 +43,7 @@ static enum bat_code find_node(struct forest *forest, uint64_t parent, uint64_t 
         *node = (uint32_t)found[3];
         return BAT_OK;
     }
-    enum bat_code code = add_node(forest, name, node);
+    enum bat_code code = add_node(forest, name, parent ? (uint32_t)parent - 1 : BAT_NONE, node);
     return code == BAT_OK ? bat_counts_add(&forest->children, key, *node, 0) : code;
 }
 
@@ -56,6 +56,17 @@ enum bat_code forest_child(struct forest *forest, uint32_t parent, uint64_t plac
                            uint32_t *node)
 {
     return find_node(forest, (uint64_t)parent + 1, place, name, node);
+}
+
+void forest_add_up(struct forest *forest)
+{
+    for (uint32_t i = forest->node_count; i-- > 0;) {
+        const struct forest_node *node = &forest->nodes[i];
+        if (node->parent == BAT_NONE)
+            continue;
+        struct forest_node *outer = &forest->nodes[node->parent];
+        outer->total = forest_add(outer->total, node->total);
+    }
 }
 
 enum bat_code forest_raise(struct forest *forest, uint32_t node, uint64_t place, uint64_t count)

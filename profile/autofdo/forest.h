@@ -19,8 +19,9 @@ static inline uint64_t forest_place(uint32_t line_offset, uint32_t discriminator
 
 struct forest_node {
     uint32_t name;
-    uint64_t total; /* samples in it and below it */
-    uint64_t head;  /* calls of it; roots only */
+    uint32_t parent; /* less than its own number; BAT_NONE: a root */
+    uint64_t total;  /* samples in it and below it */
+    uint64_t head;   /* calls of it; roots only */
 };
 
 struct forest {
@@ -44,6 +45,10 @@ void forest_free(struct forest *forest);
 enum bat_code forest_root(struct forest *forest, uint32_t name, uint32_t *node);
 enum bat_code forest_child(struct forest *forest, uint32_t parent, uint64_t place, uint32_t name,
                            uint32_t *node);
+
+/* Add the totals of all nodes to those of the nodes around them, which had only samples of their
+ * own. */
+void forest_add_up(struct forest *forest);
 
 /* Raise the count of a place, which is the largest count of its instructions. */
 enum bat_code forest_raise(struct forest *forest, uint32_t node, uint64_t place, uint64_t count);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "symbolize_batch.h"
-
+/* Answers addresses together. */
 #include <stdlib.h>
 
 #include "symbolize_text.h"
@@ -28,7 +27,7 @@ struct batch_answer {
     enum bat_symbolizer_found found;
 };
 
-static bool grow(struct symbolize_batch *batch)
+static bool grow(struct text_batch *batch)
 {
     size_t capacity = batch->capacity ? 2 * batch->capacity : 1024;
     if (batch->capacity == BATCH_MAX)
@@ -45,7 +44,7 @@ static bool grow(struct symbolize_batch *batch)
     return true;
 }
 
-bool batch_add(struct symbolize_batch *batch, uint64_t address)
+bool batch_add(struct text_batch *batch, uint64_t address)
 {
     if (batch->count == batch->capacity && !grow(batch))
         return false;
@@ -53,12 +52,12 @@ bool batch_add(struct symbolize_batch *batch, uint64_t address)
     return true;
 }
 
-void batch_free(struct symbolize_batch *batch)
+void batch_free(struct text_batch *batch)
 {
     free(batch->answers);
     free(batch->keys);
     output_free(batch->texts);
-    *batch = (struct symbolize_batch){0};
+    *batch = (struct text_batch){0};
 }
 
 /* --- Texts ---------------------------------------------------------------------------------- */
@@ -206,7 +205,7 @@ static void print_answers(struct symbolize_text *text, const struct batch_answer
 
 static void answer_part(struct symbolize_text *text, struct batch_answer *answers, size_t count)
 {
-    struct symbolize_batch *batch = &text->batch;
+    struct text_batch *batch = &text->batch;
     if (count > FEW && !batch->texts)
         batch->texts = output_begin_memory();
     if (count <= FEW || !batch->texts) {
@@ -224,7 +223,7 @@ static void answer_part(struct symbolize_text *text, struct batch_answer *answer
 
 void batch_answer_all(struct symbolize_text *text)
 {
-    struct symbolize_batch *batch = &text->batch;
+    struct text_batch *batch = &text->batch;
     for (size_t done = 0, size; done < batch->count; done += size) {
         size_t left = batch->count - done;
         size = batch->made_count == 0

@@ -7,7 +7,7 @@
 #ifndef BAT_TOOLS_BATSYMBOLIZE_SYMBOLIZE_TEXT_H
 #define BAT_TOOLS_BATSYMBOLIZE_SYMBOLIZE_TEXT_H
 
-#include "symbolize_batch.h"
+#include "support/key_sort.h"
 #include "symbolize_files.h"
 #include "symbolize_print.h"
 #include "tools/common/sampled_stacks.h"
@@ -24,6 +24,21 @@ struct text_stack {
     } * lines;
     size_t count;
     size_t line_capacity;
+};
+
+/*
+ * Addresses that are answered together. They are looked up in ascending order: then neighbours find
+ * their functions, lines and names in the processor's caches, and equal answers and outer frames
+ * are printed once. The texts are printed in the order of the questions.
+ */
+struct text_batch {
+    struct batch_answer *answers; /* in the order of the questions */
+    size_t count;
+    size_t capacity;
+    struct bat_sort_key *keys; /* twice the capacity, to sort addresses */
+    struct output *texts;      /* in memory; NULL until they are needed */
+    uint64_t made_count;       /* questions whose texts were made, in all batches */
+    uint64_t made_size;        /* memory that these took */
 };
 
 /* Addresses that were outside of code. */
@@ -43,7 +58,7 @@ struct symbolize_text {
     /* All members from here on start as zero. */
     struct bat_stack_place place;
     struct text_stack stack;
-    struct symbolize_batch batch; /* addresses outside of stacks that are not answered yet */
+    struct text_batch batch; /* addresses outside of stacks that are not answered yet */
     uint64_t pid;
     char *command;  /* of the sample that is being read, or NULL */
     uint64_t shift; /* added to frames' numbers, for the inlined frames before them */
@@ -91,6 +106,14 @@ void text_note_found(struct symbolize_text *text, uint64_t address,
 
 /* Look up and print an address of the given binary. */
 void text_answer_code(struct symbolize_text *text, uint64_t address);
+
+/* Add a question. False, with nothing changed, if the batch is full or there is no memory. */
+bool batch_add(struct text_batch *batch, uint64_t address);
+
+/* Print the answers of all questions, and empty the batch. */
+void batch_answer_all(struct symbolize_text *text);
+
+void batch_free(struct text_batch *batch);
 
 /* Look up the frame in line number i of the stack. */
 void text_frame_find(struct symbolize_text *text, size_t i, struct text_frame *frame);

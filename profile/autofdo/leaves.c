@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "leaves.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "debuginfo/stretches.h"
+#include "discriminator.h"
+
+enum call_state {
+    CALL_NEW,    /* not looked up yet */
+    CALL_NAMED,  /* it has the node */
+    CALL_IN,     /* it or a call around it has no name: its code belongs to the place in the node */
+    CALL_NOWHERE /* the function that has the code has no name */
+};
+
+/* What is known of a function or inlined call. */
+struct leaf_call {
+    uint64_t place;
+    uint32_t node;
+    uint32_t discriminator; /* of the place */
+    enum call_state state;
+};
+
+enum bat_code leaves_new(struct leaves *leaves, struct bat_debuginfo *debuginfo,
+                         struct forest *forest)
+{
+    *leaves =
+        (struct leaves){.debuginfo = debuginfo,
+                        .forest = forest,
+                        .has_fs_discriminators = bat_debuginfo_has_fs_discriminators(debuginfo),
+                        .names = bat_counts_new(1),
+                        .unit_count = bat_debuginfo_counters(debuginfo).units};
+    leaves->units = calloc(leaves->unit_count + 1, sizeof(*leaves->units));
+    return leaves->units ? BAT_OK : BAT_ERR_MEMORY;
+}
+
+void leaves_free(struct leaves *leaves)
+{
+    for (size_t i = 0; leaves->units && i < leaves->unit_count; i++)
+        free(leaves->units[i]);
+    free(leaves->units);
+    free(leaves->chain);
+    bat_counts_free(&leaves->names);
+}
+
+static enum bat_code find_name(struct leaves *leaves, const char *text, uint32_t *name)
+{
+    uint64_t key = (uintptr_t)text;
+    const uint64_t *found = bat_counts_find(&leaves->names, &key);
+    if (found) {
+        *name = (uint32_t)found[1];
+        return BAT_OK;
+    }
+    enum bat_code code = bat_strings_add(&leaves->forest->names, text, strlen(text), name);
+    return code == BAT_OK ? bat_counts_add(&leaves->names, &key, *name, 0) : code;
+}
+
+static uint64_t place_of(const struct leaves *leaves, const struct debug_call *function,
+                         uint32_t line, uint32_t discriminator)
+{
+    if (!leaves->has_fs_discriminators)
+        discriminator = discriminator_base(discriminator);
+    /* As in LLVM's reader, lines in front of the function's first line wrap around. */
+    return forest_place((line - function->start_line) & 0xffff, discriminator);
+}
+
+/* --- Calls ---------------------------------------------------------------------------------- */
+
+/* Look up a function that has code, or a call whose outer one is known. */
+static enum bat_code look_up(struct leaves *leaves, uint32_t unit, uint32_t index)
+{
+    const struct debug_call call = debug_call_at(leaves->debuginfo, unit, index);
+    const bool has_name = call.linkage_name && *call.linkage_name;
+    struct leaf_call *known = &leaves->units[unit][index];
+    struct leaf_call found = {.state = CALL_NOWHERE};
+    uint64_t place = 0;
+    if (call.parent != BAT_NONE) {
+        found = leaves->units[unit][call.parent];
+        if (found.state != CALL_NAMED) {
+            *known = found;
+            return BAT_OK;
+        }
+        const struct debug_call outer = debug_call_at(leaves->debuginfo, unit, call.parent);
+        place = place_of(leaves, &outer, call.call_line, call.call_discriminator);
+    }
+    if (!has_name) {
+        if (call.parent != BAT_NONE)
+            found = (struct leaf_call){place, found.node, call.call_discriminator, CALL_IN};
+        *known = found;
+        return BAT_OK;
+    }
+    uint32_t name;
+    uint32_t node;
+    enum bat_code code = find_name(leaves, call.linkage_name, &name);
+    if (code == BAT_OK)
+        code = call.parent == BAT_NONE
+                   ? forest_root(leaves->forest, name, &node)
+                   : forest_child(leaves->forest, found.node, place, name, &node);
+    if (code == BAT_OK)
+        *known = (struct leaf_call){.node = node, .state = CALL_NAMED};
+    return code;
+}
+
+static bool reserve_chain(struct leaves *leaves, size_t count)
+{
+    if (count < leaves->chain_capacity)
+        return true;
+    uint32_t *grown = realloc(leaves->chain, 2 * (count + 16) * sizeof(*grown));
+    if (!grown)
+        return false;
+    leaves->chain = grown;
+    leaves->chain_capacity = 2 * (count + 16);
+    return true;
+}
+
+/* Look up a call, after those around it that are not known yet. */
+static enum bat_code look_up_all(struct leaves *leaves, uint32_t unit, uint32_t index)
+{
+    if (!leaves->units[unit])
+        leaves->units[unit] =
+            calloc(debug_call_count(leaves->debuginfo, unit), sizeof(**leaves->units));
+    if (!leaves->units[unit])
+        return BAT_ERR_MEMORY;
+    size_t count = 0;
+    while (index != BAT_NONE && leaves->units[unit][index].state == CALL_NEW) {
+        if (!reserve_chain(leaves, count))
+            return BAT_ERR_MEMORY;
+        leaves->chain[count++] = index;
+        index = debug_call_at(leaves->debuginfo, unit, index).parent;
+    }
+    enum bat_code code = BAT_OK;
+    while (count > 0 && code == BAT_OK)
+        code = look_up(leaves, unit, leaves->chain[--count]);
+    return code;
+}
+
+enum bat_code leaves_find(struct leaves *leaves, uint64_t address, struct leaf *leaf)
+{
+    const struct debug_stretch stretch = debug_stretch_at(leaves->debuginfo, address);
+    *leaf = (struct leaf){.end = stretch.end};
+    if (stretch.node == BAT_NONE)
+        return BAT_OK;
+    enum bat_code code = look_up_all(leaves, stretch.unit, stretch.node);
+    if (code != BAT_OK)
+        return code;
+    const struct leaf_call *call = &leaves->units[stretch.unit][stretch.node];
+    leaf->is_found = call->state != CALL_NOWHERE;
+    leaf->node = call->node;
+    leaf->place = call->place;
+    leaf->discriminator = call->discriminator;
+    if (call->state != CALL_NAMED)
+        return BAT_OK;
+    const struct debug_call function = debug_call_at(leaves->debuginfo, stretch.unit, stretch.node);
+    leaf->place = place_of(leaves, &function, stretch.line, stretch.discriminator);
+    leaf->discriminator = stretch.discriminator;
+    return BAT_OK;
+}
