@@ -90,6 +90,8 @@ struct debug_index {
 
 /* The value of a key. A new key is added with value. NULL if there is no memory. */
 uint32_t *debug_index_put(struct debug_index *index, const void *key, uint32_t value);
+/* The value of a key that was put, or NULL. */
+const uint32_t *debug_index_find(const struct debug_index *index, const void *key);
 void debug_index_free(struct debug_index *index);
 
 /* --- Addresses ------------------------------------------------------------------------------ */

@@ -56,6 +56,14 @@ uint32_t *debug_index_put(struct debug_index *index, const void *key, uint32_t v
     return &index->values[place];
 }
 
+const uint32_t *debug_index_find(const struct debug_index *index, const void *key)
+{
+    if (index->size == 0)
+        return NULL;
+    size_t place = place_of(index, key);
+    return index->keys[place] ? &index->values[place] : NULL;
+}
+
 void debug_index_free(struct debug_index *index)
 {
     free(index->keys);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "debuginfo.h"
+#include "entries.h"
 
 /* An extension of compilers that elfutils does not define. */
 #define AT_GNU_DISCRIMINATOR 0x2136
@@ -15,6 +16,9 @@
 /* All names may have this many times the size of the files in total: units may share them. */
 #define NAMES_MAX 64u
 
+/* The children of a DIE that can have no functions. */
+#define NODE_SKIPPED (BAT_NONE - 1)
+
 /* The state of the walk through a unit's DIEs. */
 struct walk {
     struct bat_debuginfo *debuginfo;
@@ -22,8 +26,8 @@ struct walk {
     struct split_found split; /* where the DIEs are if the unit is a skeleton */
     struct debug_addresses addresses;
     Dwarf_Die die;
-    const uint8_t *end; /* of the unit's bytes */
-    uint32_t *outer;    /* for each depth, the node that contains the DIEs there */
+    struct entries entries;
+    uint32_t *outer; /* for each depth, the node that contains the DIEs there, or NODE_SKIPPED */
     size_t depth;
     size_t outer_capacity;
     struct debug_index cache;   /* from the DIE of an abstract function to its index in names */
@@ -63,7 +67,7 @@ static uint32_t number_of(Dwarf_Attribute *attribute)
     return dwarf_formudata(attribute, &value) == 0 ? (uint32_t)value : 0;
 }
 
-static int take_attribute(Dwarf_Attribute *attribute, void *context)
+static void take_attribute(Dwarf_Attribute *attribute, void *context)
 {
     struct attributes *attributes = context;
     switch (dwarf_whatattr(attribute)) {
@@ -98,7 +102,6 @@ static int take_attribute(Dwarf_Attribute *attribute, void *context)
     default:
         break;
     }
-    return DWARF_CB_OK;
 }
 
 static const char *find_string(Dwarf_Die *die, unsigned name)
@@ -197,6 +200,11 @@ static uint32_t find_name(struct walk *walk, const struct attributes *attributes
 {
     Dwarf_Attribute attribute = attributes->origin;
     Dwarf_Die origin;
+    const uint8_t *place =
+        attributes->has_origin ? entries_reference(&walk->entries, &attribute) : NULL;
+    const uint32_t *known = place ? debug_index_find(&walk->cache, place) : NULL;
+    if (known && *known != BAT_NONE)
+        return *known;
     if (!attributes->has_origin || !dwarf_formref_die(&attribute, &origin))
         return add_name(walk, &walk->die);
     uint32_t *name = debug_index_put(&walk->cache, origin.addr, BAT_NONE);
@@ -318,12 +326,11 @@ static void link_namesakes(struct debug_unit *unit)
 }
 
 /* Make a node of a subprogram or an inlined call. False if there is no memory. */
-static bool add_node(struct walk *walk, uint32_t outer, bool is_function, uint32_t *added)
+static bool add_node(struct walk *walk, struct attributes *attributes, uint32_t outer,
+                     bool is_function, uint32_t *added)
 {
-    struct attributes attributes = {0};
-    dwarf_getattrs(&walk->die, take_attribute, &attributes, 0);
     *added = outer;
-    bool has_code = attributes.has_low || attributes.has_ranges;
+    bool has_code = attributes->has_low || attributes->has_ranges;
     /* Declarations and abstract functions; calls inlined in the latter are abstract too. */
     if (is_function && !has_code) {
         *added = BAT_NONE;
@@ -335,21 +342,21 @@ static bool add_node(struct walk *walk, uint32_t outer, bool is_function, uint32
         return true;
     if (!debug_grow(&unit->nodes, &walk->node_capacity, unit->node_count, sizeof(*unit->nodes)))
         return false;
-    uint32_t name = is_function ? add_name(walk, &walk->die) : find_name(walk, &attributes);
+    uint32_t name = is_function ? add_name(walk, &walk->die) : find_name(walk, attributes);
     if (name == BAT_NONE)
         return false;
     uint32_t node = (uint32_t)unit->node_count++;
     unit->nodes[node] = (struct debug_node){.parent = is_function ? BAT_NONE : outer,
                                             .depth = depth,
                                             .name = name,
-                                            .call_file = attributes.call_file,
-                                            .call_line = attributes.call_line,
-                                            .call_column = attributes.call_column,
-                                            .call_discriminator = attributes.discriminator,
+                                            .call_file = attributes->call_file,
+                                            .call_line = attributes->call_line,
+                                            .call_column = attributes->call_column,
+                                            .call_discriminator = attributes->discriminator,
                                             .function = BAT_NONE};
     *added = node;
     size_t first_range = unit->range_count;
-    return add_runs(walk, &attributes, node, is_function) &&
+    return add_runs(walk, attributes, node, is_function) &&
            (!is_function || add_function(walk, node, first_range));
 }
 
@@ -378,80 +385,60 @@ static bool may_hold_functions(int tag)
     }
 }
 
-/* Go into the children of the current DIE, if it has any. */
-static bool enter(struct walk *walk, int tag, uint32_t node)
+/* Go into the children of a DIE. */
+static bool enter(struct walk *walk, uint32_t node)
 {
-    Dwarf_Die child;
-    if (!may_hold_functions(tag) || dwarf_child(&walk->die, &child) != 0)
+    if (!debug_grow(&walk->outer, &walk->outer_capacity, walk->depth + 1, sizeof(*walk->outer)))
         return false;
-    if (!debug_grow(&walk->outer, &walk->outer_capacity, walk->depth + 1, sizeof(*walk->outer))) {
-        walk->debuginfo->no_memory = true;
-        return false;
-    }
     walk->outer[++walk->depth] = node;
-    walk->die = child;
     return true;
 }
 
-/*
- * Go to the DIE behind the current one and its children, which may be on an outer level. libdw
- * returns the byte where a row of siblings ends; going on from there avoids reading a DIE again for
- * each level above it.
- */
-static bool go_on(struct walk *walk)
+/* Read or skip the attributes of the current DIE. *go_on becomes false if they are damaged. */
+static bool visit(struct walk *walk, const struct entry_abbreviation *abbreviation, uint32_t *node,
+                  bool *go_on)
 {
-    Dwarf_Die next = walk->die;
-    int result = dwarf_siblingof(&walk->die, &next);
-    if (result < 0 || !next.addr)
-        return false;
-    if (result == 0) {
-        walk->die = next;
+    const bool is_function = abbreviation->tag == DW_TAG_subprogram;
+    if (*node == NODE_SKIPPED || (!is_function && abbreviation->tag != DW_TAG_inlined_subroutine)) {
+        *go_on = entries_skip(&walk->entries, abbreviation);
         return true;
     }
-    const uint8_t *at = next.addr;
-    for (; at < walk->end && *at == 0; at++)
-        if (walk->depth-- == 0)
-            return false;
-    if (at >= walk->end)
-        return false;
-    Dwarf_CU *cu = walk->die.cu;
-    walk->die = (Dwarf_Die){.addr = (void *)at, .cu = cu};
-    return true;
+    struct attributes attributes = {0};
+    *go_on = entries_read(&walk->entries, abbreviation, take_attribute, &attributes);
+    return add_node(walk, &attributes, *node, is_function, node);
 }
 
-/* False if there is no memory. */
+/* Go through the DIEs up to the end, or up to where they are damaged. False if out of memory. */
 static bool walk_dies(struct walk *walk)
 {
-    Dwarf_Die child;
+    struct entries *entries = &walk->entries;
+    const struct entry_abbreviation *abbreviation;
     if (!debug_grow(&walk->outer, &walk->outer_capacity, 0, sizeof(*walk->outer)))
         return false;
-    if (dwarf_child(&walk->die, &child) != 0)
+    if (!entries_next(entries, &abbreviation) || !abbreviation || !abbreviation->has_children ||
+        !entries_skip(entries, abbreviation))
         return true;
     walk->outer[0] = BAT_NONE;
-    walk->die = child;
     for (;;) {
-        int tag = dwarf_tag(&walk->die);
-        uint32_t node = walk->outer[walk->depth];
-        if ((tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine) &&
-            !add_node(walk, node, tag == DW_TAG_subprogram, &node))
-            return false;
-        if (!enter(walk, tag, node) && !go_on(walk))
+        /* libdw keeps an entry's abbreviation in the Dwarf_Die: each entry takes a new one. */
+        walk->die = (Dwarf_Die){.addr = (void *)entries->at, .cu = entries->unit};
+        if (!entries_next(entries, &abbreviation))
             return true;
+        if (!abbreviation) {
+            if (walk->depth-- == 0)
+                return true;
+            continue;
+        }
+        uint32_t node = walk->outer[walk->depth];
+        bool go_on;
+        if (!visit(walk, abbreviation, &node, &go_on))
+            return false;
+        if (!go_on)
+            return true;
+        if (abbreviation->has_children &&
+            !enter(walk, may_hold_functions((int)abbreviation->tag) ? node : NODE_SKIPPED))
+            return false;
     }
-}
-
-/* The end of the unit that has this DIE. */
-static const uint8_t *find_end(Dwarf_Die *die)
-{
-    Dwarf_Off offset = dwarf_dieoffset(die);
-    Dwarf_Off start = offset - dwarf_cuoffset(die);
-    Dwarf_Off next;
-    size_t header_size;
-    if (dwarf_next_unit(dwarf_cu_getdwarf(die->cu), start, &next, &header_size, NULL, NULL, NULL,
-                        NULL, NULL, NULL) != 0 ||
-        next <= offset)
-        return NULL;
-    return (const uint8_t *)die->addr + (next - offset);
 }
 
 /* --- The unit ------------------------------------------------------------------------------- */
@@ -497,8 +484,8 @@ static void read_dies(void *context)
         debuginfo->no_memory = true;
     if (debuginfo->no_memory)
         return;
-    walk->end = find_end(&walk->die);
-    if (walk->end && !walk_dies(walk))
+    const struct debug_image *image = split ? split : &debuginfo->image;
+    if (!entries_begin(&walk->entries, &walk->die, &image->abbreviations) || !walk_dies(walk))
         debuginfo->no_memory = true;
 }
 
@@ -519,6 +506,7 @@ void debug_read_unit(struct bat_debuginfo *debuginfo, struct debug_unit *unit)
     debug_image_close(&walk.split.slice);
     free(walk.runs);
     free(walk.outer);
+    entries_free(&walk.entries);
     debug_index_free(&walk.cache);
     debug_index_free(&walk.strings);
 }

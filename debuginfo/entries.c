@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "entries.h"
+
+#include <dwarf.h>
+#include <stdlib.h>
+
+#include "debuginfo.h"
+#include "spec/binary_search.h"
+#include "support/dwarf_numbers.h"
+
+/* --- Forms ---------------------------------------------------------------------------------- */
+
+/* Sizes in bytes that are none. */
+#define SIZE_UNKNOWN 0xffu
+#define SIZE_LEB128 0xfeu
+#define SIZE_OFFSET 0xfdu
+#define SIZE_ADDRESS 0xfcu
+#define SIZE_OTHER 0xfbu /* read_size() knows */
+
+static const uint8_t form_sizes[] = {
+    [DW_FORM_addr] = SIZE_ADDRESS,
+    [DW_FORM_block2] = SIZE_OTHER,
+    [DW_FORM_block4] = SIZE_OTHER,
+    [DW_FORM_data2] = 2,
+    [DW_FORM_data4] = 4,
+    [DW_FORM_data8] = 8,
+    [DW_FORM_string] = SIZE_OTHER,
+    [DW_FORM_block] = SIZE_OTHER,
+    [DW_FORM_block1] = SIZE_OTHER,
+    [DW_FORM_data1] = 1,
+    [DW_FORM_flag] = 1,
+    [DW_FORM_sdata] = SIZE_LEB128,
+    [DW_FORM_strp] = SIZE_OFFSET,
+    [DW_FORM_udata] = SIZE_LEB128,
+    [DW_FORM_ref_addr] = SIZE_OTHER,
+    [DW_FORM_ref1] = 1,
+    [DW_FORM_ref2] = 2,
+    [DW_FORM_ref4] = 4,
+    [DW_FORM_ref8] = 8,
+    [DW_FORM_ref_udata] = SIZE_LEB128,
+    [DW_FORM_indirect] = SIZE_OTHER,
+    [DW_FORM_sec_offset] = SIZE_OFFSET,
+    [DW_FORM_exprloc] = SIZE_OTHER,
+    [DW_FORM_strx] = SIZE_LEB128,
+    [DW_FORM_addrx] = SIZE_LEB128,
+    [DW_FORM_ref_sup4] = 4,
+    [DW_FORM_strp_sup] = SIZE_OFFSET,
+    [DW_FORM_data16] = 16,
+    [DW_FORM_line_strp] = SIZE_OFFSET,
+    [DW_FORM_ref_sig8] = 8,
+    [DW_FORM_loclistx] = SIZE_LEB128,
+    [DW_FORM_rnglistx] = SIZE_LEB128,
+    [DW_FORM_ref_sup8] = 8,
+    [DW_FORM_strx1] = 1,
+    [DW_FORM_strx2] = 2,
+    [DW_FORM_strx3] = 3,
+    [DW_FORM_strx4] = 4,
+    [DW_FORM_addrx1] = 1,
+    [DW_FORM_addrx2] = 2,
+    [DW_FORM_addrx3] = 3,
+    [DW_FORM_addrx4] = 4,
+};
+
+/* The size of a form's values, or one of SIZE_UNKNOWN, SIZE_LEB128 and SIZE_OTHER. */
+static unsigned size_of(const struct entries *entries, unsigned form)
+{
+    switch (form) {
+    case DW_FORM_flag_present:
+    case DW_FORM_implicit_const:
+        return 0;
+    case DW_FORM_GNU_addr_index:
+    case DW_FORM_GNU_str_index:
+        return SIZE_LEB128;
+    case DW_FORM_GNU_ref_alt:
+    case DW_FORM_GNU_strp_alt:
+        return entries->offset_size;
+    default:
+        break;
+    }
+    unsigned size = form < sizeof(form_sizes) ? form_sizes[form] : SIZE_UNKNOWN;
+    if (size == SIZE_ADDRESS)
+        return entries->address_size;
+    if (size == SIZE_OFFSET)
+        return entries->offset_size;
+    return size == 0 ? SIZE_UNKNOWN : size;
+}
+
+static void skip_value(const struct entries *entries, struct line_reader *reader, unsigned form);
+
+static void skip_indirect(const struct entries *entries, struct line_reader *reader)
+{
+    uint64_t form = line_read_leb128(reader);
+    /* A form that names another one would allow long chains. */
+    if (form == DW_FORM_indirect || form == DW_FORM_implicit_const || form > UINT32_MAX)
+        reader->failed = true;
+    else
+        skip_value(entries, reader, (unsigned)form);
+}
+
+/* Skip a value whose size its form does not say. */
+static void skip_other(const struct entries *entries, struct line_reader *reader, unsigned form)
+{
+    switch (form) {
+    case DW_FORM_block1:
+        line_read_skip(reader, line_read_fixed(reader, 1));
+        break;
+    case DW_FORM_block2:
+        line_read_skip(reader, line_read_fixed(reader, 2));
+        break;
+    case DW_FORM_block4:
+        line_read_skip(reader, line_read_fixed(reader, 4));
+        break;
+    case DW_FORM_block:
+    case DW_FORM_exprloc:
+        line_read_skip(reader, line_read_leb128(reader));
+        break;
+    case DW_FORM_string:
+        line_read_string(reader);
+        break;
+    case DW_FORM_ref_addr:
+        line_read_skip(reader, entries->version < 3 ? entries->address_size : entries->offset_size);
+        break;
+    case DW_FORM_indirect:
+        skip_indirect(entries, reader);
+        break;
+    default:
+        reader->failed = true;
+    }
+}
+
+static void skip_value(const struct entries *entries, struct line_reader *reader, unsigned form)
+{
+    unsigned size = size_of(entries, form);
+    if (size == SIZE_LEB128)
+        line_read_leb128(reader);
+    else if (size == SIZE_OTHER || size == SIZE_UNKNOWN)
+        skip_other(entries, reader, form);
+    else
+        line_read_skip(reader, size);
+}
+
+/* --- Abbreviations -------------------------------------------------------------------------- */
+
+/* Read the attributes of an abbreviation, and their size. False where they are damaged. */
+static bool read_fields(struct entries *entries, struct entry_abbreviation *abbreviation,
+                        struct line_reader *reader, size_t *capacity, bool *has_memory)
+{
+    for (;;) {
+        uint64_t name = line_read_leb128(reader);
+        uint64_t form = line_read_leb128(reader);
+        struct entry_field field = {(unsigned)name, (unsigned)form, reader->at};
+        if (form == DW_FORM_implicit_const)
+            line_read_signed_leb128(reader);
+        if (reader->failed || name > UINT32_MAX || form > UINT32_MAX)
+            return false;
+        if (name == 0 && form == 0)
+            return true;
+        *has_memory =
+            debug_grow(&entries->fields, capacity, entries->field_count, sizeof(*entries->fields));
+        if (!*has_memory)
+            return false;
+        entries->fields[entries->field_count++] = field;
+        abbreviation->field_count++;
+        unsigned size = size_of(entries, field.form);
+        if (size >= SIZE_OTHER)
+            abbreviation->size = BAT_NONE;
+        else if (abbreviation->size != BAT_NONE)
+            abbreviation->size += size;
+    }
+}
+
+static int compare_abbreviations(const void *left, const void *right)
+{
+    const struct entry_abbreviation *a = left;
+    const struct entry_abbreviation *b = right;
+    if (a->code != b->code)
+        return a->code < b->code ? -1 : 1;
+    return a->first_field < b->first_field ? -1 : a->first_field > b->first_field;
+}
+
+/* Read the abbreviations up to the end of their table, or up to where it is damaged. */
+static bool read_abbreviations(struct entries *entries, struct line_reader *reader)
+{
+    size_t capacity = 0;
+    size_t field_capacity = 0;
+    bool has_memory = true;
+    entries->is_dense = true;
+    for (;;) {
+        struct entry_abbreviation next = {.code = line_read_leb128(reader)};
+        if (next.code == 0 || reader->failed)
+            break;
+        next.tag = (unsigned)line_read_leb128(reader);
+        next.has_children = line_read_fixed(reader, 1) != 0;
+        next.first_field = (uint32_t)entries->field_count;
+        if (!read_fields(entries, &next, reader, &field_capacity, &has_memory))
+            break;
+        has_memory = debug_grow(&entries->abbreviations, &capacity, entries->count,
+                                sizeof(*entries->abbreviations));
+        if (!has_memory)
+            break;
+        entries->abbreviations[entries->count++] = next;
+        entries->is_dense &= next.code == entries->count;
+    }
+    if (!entries->is_dense)
+        qsort(entries->abbreviations, entries->count, sizeof(*entries->abbreviations),
+              compare_abbreviations);
+    return has_memory;
+}
+
+/* Of several abbreviations with one code, the first counts. NULL if there is none. */
+static const struct entry_abbreviation *find_abbreviation(const struct entries *entries,
+                                                          uint64_t code)
+{
+    size_t place = entries->is_dense
+                       ? code - 1
+                       : BAT_COUNT_BELOW(entries->abbreviations, entries->count, code, code);
+    if (place >= entries->count || entries->abbreviations[place].code != code)
+        return NULL;
+    return &entries->abbreviations[place];
+}
+
+/* --- Entries -------------------------------------------------------------------------------- */
+
+bool entries_begin(struct entries *entries, Dwarf_Die *unit_die,
+                   const struct line_bytes *abbreviations)
+{
+    *entries = (struct entries){.unit = unit_die->cu};
+    Dwarf_Off offset = dwarf_dieoffset(unit_die);
+    Dwarf_Off start = offset - dwarf_cuoffset(unit_die);
+    Dwarf_Off next;
+    Dwarf_Off table;
+    Dwarf_Half version;
+    size_t header_size;
+    if (dwarf_next_unit(dwarf_cu_getdwarf(unit_die->cu), start, &next, &header_size, &version,
+                        &table, &entries->address_size, &entries->offset_size, NULL, NULL) != 0 ||
+        next <= offset || table >= abbreviations->size)
+        return true;
+    entries->version = version;
+    entries->at = unit_die->addr;
+    entries->start = entries->at - (offset - start);
+    entries->end = entries->at + (next - offset);
+    struct line_reader reader = {.at = abbreviations->bytes + table,
+                                 .end = abbreviations->bytes + abbreviations->size};
+    return read_abbreviations(entries, &reader);
+}
+
+void entries_free(struct entries *entries)
+{
+    free(entries->abbreviations);
+    free(entries->fields);
+    entries->abbreviations = NULL;
+    entries->fields = NULL;
+}
+
+bool entries_next(struct entries *entries, const struct entry_abbreviation **abbreviation)
+{
+    uint64_t code;
+    *abbreviation = NULL;
+    if (entries->at == entries->end || !dwarf_read_leb128(&entries->at, entries->end, false, &code))
+        return false;
+    if (code == 0)
+        return true;
+    *abbreviation = find_abbreviation(entries, code);
+    return *abbreviation != NULL;
+}
+
+static void take_nothing(Dwarf_Attribute *attribute, void *context)
+{
+    (void)attribute;
+    (void)context;
+}
+
+bool entries_skip(struct entries *entries, const struct entry_abbreviation *abbreviation)
+{
+    if (abbreviation->size == BAT_NONE)
+        return entries_read(entries, abbreviation, take_nothing, NULL);
+    if ((size_t)(entries->end - entries->at) < abbreviation->size)
+        return false;
+    entries->at += abbreviation->size;
+    return true;
+}
+
+bool entries_read(struct entries *entries, const struct entry_abbreviation *abbreviation,
+                  void (*take)(Dwarf_Attribute *attribute, void *context), void *context)
+{
+    struct line_reader reader = {.at = entries->at, .end = entries->end};
+    const struct entry_field *fields = entries->fields + abbreviation->first_field;
+    for (uint32_t i = 0; i < abbreviation->field_count; i++) {
+        const bool is_implicit = fields[i].form == DW_FORM_implicit_const;
+        Dwarf_Attribute attribute = {
+            .code = fields[i].name,
+            .form = fields[i].form,
+            .valp = (unsigned char *)(is_implicit ? fields[i].constant : reader.at),
+            .cu = entries->unit};
+        skip_value(entries, &reader, fields[i].form);
+        if (reader.failed)
+            return false;
+        take(&attribute, context);
+    }
+    entries->at = reader.at;
+    return true;
+}
+
+const uint8_t *entries_reference(const struct entries *entries, const Dwarf_Attribute *attribute)
+{
+    struct line_reader reader = {.at = attribute->valp, .end = entries->end};
+    uint64_t offset;
+    switch (attribute->form) {
+    case DW_FORM_ref1:
+    case DW_FORM_ref2:
+    case DW_FORM_ref4:
+    case DW_FORM_ref8:
+        offset = line_read_fixed(&reader, form_sizes[attribute->form]);
+        break;
+    case DW_FORM_ref_udata:
+        offset = line_read_leb128(&reader);
+        break;
+    default:
+        return NULL;
+    }
+    return !reader.failed && offset < (uint64_t)(entries->end - entries->start)
+               ? entries->start + offset
+               : NULL;
+}
