@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "debuginfo.h"
-#include "entries.h"
+#include "name_attributes.h"
 
 /* An extension of compilers that elfutils does not define. */
 #define AT_GNU_DISCRIMINATOR 0x2136
@@ -104,12 +104,6 @@ static void take_attribute(Dwarf_Attribute *attribute, void *context)
     }
 }
 
-static const char *find_string(Dwarf_Die *die, unsigned name)
-{
-    Dwarf_Attribute attribute;
-    return dwarf_formstring(dwarf_attr_integrate(die, name, &attribute));
-}
-
 /*
  * The line table that file numbers in a unit refer to. A split unit uses its skeleton's; the type
  * units beside it have their own.
@@ -164,24 +158,31 @@ static const char *take_name(struct walk *walk, const char *name)
     return name;
 }
 
+/* The string that an attribute has, or NULL. */
+static const char *string_of(Dwarf_Attribute *attribute)
+{
+    return attribute->code ? dwarf_formstring(attribute) : NULL;
+}
+
 static struct debug_name read_name(struct walk *walk, Dwarf_Die *die)
 {
+    struct name_attributes attributes = {0};
+    name_attributes_find(&attributes, &walk->entries, die);
     struct debug_name name = {.start_table = BAT_NONE};
-    const char *linkage_name = find_string(die, DW_AT_linkage_name);
+    const char *linkage_name = string_of(&attributes.linkage_name);
     if (!linkage_name)
-        linkage_name = find_string(die, DW_AT_MIPS_linkage_name);
+        linkage_name = string_of(&attributes.old_linkage_name);
     name.linkage_name = take_name(walk, linkage_name);
-    name.name = take_name(walk, find_string(die, DW_AT_name));
+    name.name = take_name(walk, string_of(&attributes.name));
     if (!name.linkage_name)
         name.linkage_name = name.name;
     if (!name.name)
         name.name = name.linkage_name;
-    Dwarf_Attribute attribute;
-    if (dwarf_attr_integrate(die, DW_AT_decl_line, &attribute))
-        name.start_line = number_of(&attribute);
-    if (dwarf_attr_integrate(die, DW_AT_decl_file, &attribute)) {
-        name.start_number = number_of(&attribute);
-        name.start_table = table_of(walk, attribute.cu);
+    if (attributes.line.code)
+        name.start_line = number_of(&attributes.line);
+    if (attributes.file.code) {
+        name.start_number = number_of(&attributes.file);
+        name.start_table = table_of(walk, attributes.file.cu);
     }
     return name;
 }

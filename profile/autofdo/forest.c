@@ -5,17 +5,16 @@
 
 struct forest forest_new(void)
 {
-    return (struct forest){
-        .children = bat_counts_new(3), .bodies = bat_counts_new(2), .targets = bat_counts_new(3)};
+    return (struct forest){.children = bat_counts_new(3), .targets = bat_counts_new(3)};
 }
 
 void forest_free(struct forest *forest)
 {
     bat_strings_free(&forest->names);
     bat_counts_free(&forest->children);
-    bat_counts_free(&forest->bodies);
     bat_counts_free(&forest->targets);
     free(forest->nodes);
+    free(forest->bodies);
 }
 
 static enum bat_code add_node(struct forest *forest, uint32_t name, uint32_t parent, uint32_t *node)
@@ -71,11 +70,17 @@ void forest_add_up(struct forest *forest)
 
 enum bat_code forest_raise(struct forest *forest, uint32_t node, uint64_t place, uint64_t count)
 {
-    uint64_t key[2] = {node, place};
-    const uint64_t *found = bat_counts_find(&forest->bodies, key);
-    if (found && found[2] >= count)
-        return BAT_OK;
-    return bat_counts_add(&forest->bodies, key, found ? count - found[2] : count, 0);
+    if (forest->body_count == forest->body_capacity) {
+        size_t larger = forest->body_capacity ? 2 * forest->body_capacity : 256;
+        struct forest_body *grown =
+            larger < BAT_NONE ? realloc(forest->bodies, larger * sizeof(*grown)) : NULL;
+        if (!grown)
+            return BAT_ERR_MEMORY;
+        forest->bodies = grown;
+        forest->body_capacity = larger;
+    }
+    forest->bodies[forest->body_count++] = (struct forest_body){place, count, node};
+    return BAT_OK;
 }
 
 enum bat_code forest_call(struct forest *forest, uint32_t node, uint64_t place, uint32_t name,

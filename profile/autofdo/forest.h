@@ -24,14 +24,23 @@ struct forest_node {
     uint64_t head;   /* calls of it; roots only */
 };
 
+/* A place's count. Of several for one place the largest counts. */
+struct forest_body {
+    uint64_t place;
+    uint64_t count;
+    uint32_t node;
+};
+
 struct forest {
     struct bat_strings names;
     struct forest_node *nodes;
     uint32_t node_count;
     size_t node_capacity;
+    struct forest_body *bodies; /* in the order of their addition */
+    size_t body_count;
+    size_t body_capacity;
     /* The words of each table's key and, behind the colon, its two values. */
     struct bat_counts children; /* parent node + 1 (0: root), place, name: node, 0 */
-    struct bat_counts bodies;   /* node, place: count, 0 */
     struct bat_counts targets;  /* node, place, name: count, 0 */
 };
 

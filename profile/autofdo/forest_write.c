@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "forest.h"
-#include "spec/binary_search.h"
 #include "support/text_writer.h"
 
 struct target {
@@ -14,6 +13,10 @@ struct target {
 
 struct forest_writer {
     const struct forest *forest;
+    struct forest_body *bodies; /* of each node, ascending by place, one a place */
+    uint32_t *first_body;       /* of each node; one more at the end */
+    uint32_t *first_target;     /* in the forest's targets */
+    uint32_t *first_child;      /* of each parent in the forest's children: 0, then node + 1 */
     struct bat_text_writer text;
     struct target *targets; /* of one place */
     size_t target_capacity;
@@ -72,15 +75,70 @@ static int compare_targets(const void *left, const void *right)
     return strcmp(a->name, b->name);
 }
 
-/* The first item of a sorted table whose first words are not less than (first, second). */
-static uint32_t lower_bound(const struct bat_counts *table, uint64_t first, uint64_t second)
+/*
+ * For each first word of a sorted table's keys, from 0 to count - 1, the position of the first item
+ * that has it or a greater one; at the end the number of items. NULL if there is no memory.
+ */
+static uint32_t *find_firsts(const struct bat_counts *table, size_t count)
 {
-    struct bat_search search = {.high = table->count};
-    while (bat_search_next(&search)) {
-        const uint64_t *item = bat_counts_item(table, (uint32_t)search.middle);
-        bat_search_go(&search, item[0] < first || (item[0] == first && item[1] < second));
+    uint32_t *firsts = malloc((count + 1) * sizeof(*firsts));
+    uint32_t item = 0;
+    for (size_t word = 0; firsts && word <= count; word++) {
+        while (item < table->count && bat_counts_item(table, item)[0] < word)
+            item++;
+        firsts[word] = item;
     }
-    return (uint32_t)search.low;
+    return firsts;
+}
+
+static int compare_bodies(const void *left, const void *right)
+{
+    const struct forest_body *a = left;
+    const struct forest_body *b = right;
+    return a->place < b->place ? -1 : a->place > b->place;
+}
+
+/* Group the bodies by their nodes. first_body becomes the end of each group. */
+static void group_bodies(struct forest_writer *writer)
+{
+    const struct forest *forest = writer->forest;
+    uint32_t *ends = writer->first_body;
+    memset(ends, 0, ((size_t)forest->node_count + 1) * sizeof(*ends));
+    for (size_t i = 0; i < forest->body_count; i++)
+        ends[forest->bodies[i].node + 1]++;
+    for (uint32_t node = 0; node < forest->node_count; node++)
+        ends[node + 1] += ends[node];
+    for (size_t i = 0; i < forest->body_count; i++)
+        writer->bodies[ends[forest->bodies[i].node]++] = forest->bodies[i];
+}
+
+/* Sort the places of each node, and keep the largest count of each. False if out of memory. */
+static bool sort_bodies(struct forest_writer *writer)
+{
+    const struct forest *forest = writer->forest;
+    writer->bodies = malloc(forest->body_count * sizeof(*writer->bodies) + 1);
+    writer->first_body = malloc(((size_t)forest->node_count + 1) * sizeof(*writer->first_body));
+    if (!writer->bodies || !writer->first_body)
+        return false;
+    group_bodies(writer);
+    uint32_t kept = 0;
+    uint32_t start = 0;
+    for (uint32_t node = 0; node < forest->node_count; node++) {
+        const uint32_t end = writer->first_body[node];
+        const uint32_t first = kept;
+        qsort(writer->bodies + start, end - start, sizeof(*writer->bodies), compare_bodies);
+        for (uint32_t i = start; i < end; i++) {
+            const struct forest_body *body = &writer->bodies[i];
+            if (kept == first || writer->bodies[kept - 1].place != body->place)
+                writer->bodies[kept++] = *body;
+            else if (writer->bodies[kept - 1].count < body->count)
+                writer->bodies[kept - 1].count = body->count;
+        }
+        writer->first_body[node] = first;
+        start = end;
+    }
+    writer->first_body[forest->node_count] = kept;
+    return true;
 }
 
 /* --- Text ----------------------------------------------------------------------------------- */
@@ -123,17 +181,18 @@ static bool add_target(struct forest_writer *writer, size_t count, struct target
 }
 
 /*
- * Write a line's count and the calls from it. In the root of a tree the count is at least that of
- * the calls, as in llvm-profgen.
+ * Write a line's count and the calls from it, which begin at *next in the targets; *next is set
+ * behind them. In the root of a tree the count is at least that of the calls, as in llvm-profgen.
  */
-static void write_counts(struct forest_writer *writer, const uint64_t *body, bool is_root)
+static void write_counts(struct forest_writer *writer, const struct forest_body *body, bool is_root,
+                         uint32_t *next)
 {
     const struct bat_counts *table = &writer->forest->targets;
     size_t count = 0;
     uint64_t calls = 0;
-    for (uint32_t i = lower_bound(table, body[0], body[1]); i < table->count; i++) {
-        const uint64_t *item = bat_counts_item(table, i);
-        if (item[0] != body[0] || item[1] != body[1])
+    for (; *next < table->count; ++*next) {
+        const uint64_t *item = bat_counts_item(table, *next);
+        if (item[0] != body->node || item[1] != body->place)
             break;
         struct target target = {item[3], name_of(writer->forest, item[2])};
         if (!add_target(writer, count, target)) {
@@ -145,7 +204,7 @@ static void write_counts(struct forest_writer *writer, const uint64_t *body, boo
     }
     if (count > 1)
         qsort(writer->targets, count, sizeof(*writer->targets), compare_targets);
-    write_number(writer, "", is_root && body[2] < calls ? calls : body[2], "");
+    write_number(writer, "", is_root && body->count < calls ? calls : body->count, "");
     for (size_t i = 0; i < count; i++) {
         bat_text_string(&writer->text, " ");
         bat_text_escaped(&writer->text, writer->targets[i].name);
@@ -154,16 +213,14 @@ static void write_counts(struct forest_writer *writer, const uint64_t *body, boo
     bat_text_string(&writer->text, "\n");
 }
 
+/* Each target has a body: forest_call() makes one. */
 static void write_bodies(struct forest_writer *writer, uint32_t node, size_t depth)
 {
-    const struct bat_counts *table = &writer->forest->bodies;
-    for (uint32_t i = lower_bound(table, node, 0); i < table->count; i++) {
-        const uint64_t *item = bat_counts_item(table, i);
-        if (item[0] != node)
-            return;
+    uint32_t target = writer->first_target[node];
+    for (uint32_t i = writer->first_body[node]; i < writer->first_body[node + 1]; i++) {
         write_indent(writer, depth + 1);
-        write_place(writer, item[1]);
-        write_counts(writer, item, depth == 0);
+        write_place(writer, writer->bodies[i].place);
+        write_counts(writer, &writer->bodies[i], depth == 0, &target);
     }
 }
 
@@ -222,7 +279,7 @@ static void write_tree(struct forest_writer *writer, const uint32_t *order, uint
     const struct bat_counts *table = &writer->forest->children;
     write_node(writer, root, 0);
     size_t depth = 0; /* levels on the stack */
-    writer->has_memory &= push_level(writer, depth, lower_bound(table, (uint64_t)root + 1, 0));
+    writer->has_memory &= push_level(writer, depth, writer->first_child[root + 1]);
     /* The parent, as children has it, of the nodes at the level on top of the stack. */
     uint64_t parent = (uint64_t)root + 1;
     for (depth = 1; depth > 0 && writer->has_memory;) {
@@ -244,7 +301,7 @@ static void write_tree(struct forest_writer *writer, const uint32_t *order, uint
         write_place(writer, item[1]);
         write_node(writer, node, depth);
         parent = (uint64_t)node + 1;
-        writer->has_memory &= push_level(writer, depth, lower_bound(table, parent, 0));
+        writer->has_memory &= push_level(writer, depth, writer->first_child[parent]);
         depth++;
     }
 }
@@ -252,7 +309,7 @@ static void write_tree(struct forest_writer *writer, const uint32_t *order, uint
 static void write_trees(struct forest_writer *writer, uint64_t *roots)
 {
     const struct forest *forest = writer->forest;
-    uint32_t all = lower_bound(&forest->children, 1, 0);
+    uint32_t all = writer->first_child[1];
     uint32_t count = 0;
     uint32_t *trees = malloc(all * sizeof(*trees) + 1);
     uint32_t *order = sort_children(forest);
@@ -276,14 +333,22 @@ enum bat_code forest_write(struct forest *forest, struct bat_output *output, uin
 {
     struct forest_writer writer = {.forest = forest};
     bat_counts_sort(&forest->children);
-    bat_counts_sort(&forest->bodies);
     bat_counts_sort(&forest->targets);
     enum bat_code code = bat_text_begin(&writer.text, output, error);
     if (code != BAT_OK)
         return code;
-    write_trees(&writer, roots);
+    const size_t nodes = forest->node_count;
+    writer.first_child = find_firsts(&forest->children, nodes + 1);
+    writer.first_target = find_firsts(&forest->targets, nodes);
+    writer.has_memory = sort_bodies(&writer) && writer.first_child && writer.first_target;
+    if (writer.has_memory)
+        write_trees(&writer, roots);
     if (!writer.has_memory)
         code = bat_fail(error, BAT_ERR_MEMORY, "not enough memory");
+    free(writer.bodies);
+    free(writer.first_body);
+    free(writer.first_target);
+    free(writer.first_child);
     free(writer.targets);
     free(writer.stack);
     return bat_text_finish(&writer.text, code);
