@@ -100,6 +100,19 @@ enum bat_code bat_symbolizer_open(const char *path, const struct bat_symbolizer_
     return BAT_OK;
 }
 
+enum bat_code bat_symbolizer_rename(struct bat_symbolizer *symbolizer, const char *path,
+                                    struct bat_error *error)
+{
+    char *copy = strdup(path);
+    if (!copy)
+        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory to open the file");
+    free(symbolizer->path);
+    symbolizer->path = copy;
+    const char *slash = strrchr(copy, '/');
+    symbolizer->file_name = slash ? slash + 1 : copy;
+    return BAT_OK;
+}
+
 void bat_symbolizer_close(struct bat_symbolizer *symbolizer)
 {
     if (!symbolizer)

@@ -29,4 +29,8 @@ struct bat_symbolizer {
     size_t frame_capacity;
 };
 
+/* Let texts name the binary by another path than the one that it was opened with. */
+enum bat_code bat_symbolizer_rename(struct bat_symbolizer *symbolizer, const char *path,
+                                    struct bat_error *error);
+
 #endif

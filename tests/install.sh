@@ -56,6 +56,7 @@ dwz                     dwz
 dpkg-dev                dpkg-shlibdeps
 file                    file
 xxhash                  xxhsum
+zstd                    zstd
 strace                  strace
 util-linux              unshare
 zsh                     zsh

@@ -594,16 +594,16 @@ class Usage(Scratch):
                 ([], "expected a FILE"),
                 (["--remove"], "expected a FILE"),
                 ([file], "expected one of --note, --json, --from, --remove, --extract, "
-                         "--repair and --upgrade"),
+                         "--repair, --upgrade and --store"),
                 (["--remove", "--repair", file],
-                 "expected exactly one of --note, --json, --from, --remove, --extract, --repair and "
-                 "--upgrade, found two"),
+                 "expected exactly one of --note, --json, --from, --remove, --extract, --repair, "
+                 "--upgrade and --store, found two"),
                 (["--note=x", "--note=y", file],
-                 "expected exactly one of --note, --json, --from, --remove, --extract, --repair and "
-                 "--upgrade, found two"),
+                 "expected exactly one of --note, --json, --from, --remove, --extract, --repair, "
+                 "--upgrade and --store, found two"),
                 (["--repair", "--original=x", file], "--original only goes with --upgrade"),
                 (["--remove", file, file], f'expected one FILE, found "{file}" and "{file}"'),
-                (["--remove", "--force", file], "--force only goes with --from"),
+                (["--remove", "--force", file], "--force only goes with --from and --store"),
                 (["--extract=-", "-o", "x", file], "-o does not go with --extract, which changes no "
                                                    "binary")]:
             with self.subTest(arguments):

@@ -13,6 +13,7 @@
 #include "elfnote/output.h"
 #include "selection.h"
 #include "summary.h"
+#include "tools/common/store.h"
 #include "tools/common/tool.h"
 
 static const char doc[] =
@@ -32,6 +33,7 @@ enum option_key {
     OPTION_TRANSLATE,
     OPTION_JSON,
     OPTION_ORIGINAL,
+    OPTION_STORE,
     OPTION_TO_INPUT,
     OPTION_TO_OUTPUT,
     OPTION_COMPARE,
@@ -48,6 +50,10 @@ static const struct argp_option argp_options[] = {
     {"translate", OPTION_TRANSLATE, "0xADDR[:1]", 0,
      "Translate an output address to a function and an input offset; :1 if it is the source of a "
      "branch; repeatable",
+     0},
+    {"store", OPTION_STORE, "DIR", 0,
+     "Take what a shipped FILE lacks from the store DIR, by its build-id, as batinject --store put "
+     "it there; may be given many times, also in BATKIT_STORE",
      0},
     {"original", OPTION_ORIGINAL, "FILE", 0,
      "The input binary, which BOLT read, for --to-input and --to-output", 0},
@@ -73,6 +79,7 @@ struct options {
     bool compare;
     bool has_limit;
     uint32_t limit;
+    struct stores stores;
     bool dump_all;
     bool json;
     const char **functions;
@@ -166,6 +173,10 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     case OPTION_TRANSLATE:
         if (!parse_translate(argument, &options->addresses[options->address_count++]))
             argp_error(state, "expected --translate=0xADDR or 0xADDR:1, found \"%s\"", argument);
+        return 0;
+    case OPTION_STORE:
+        if (!stores_add(&options->stores, argument))
+            argp_failure(state, TOOL_BAD, 0, "a store cannot be used");
         return 0;
     case OPTION_ORIGINAL:
         options->original = argument;
@@ -277,7 +288,12 @@ static enum tool_exit run(const struct options *options)
 {
     struct bat_binary binary;
     struct bat_error error;
-    if (bat_binary_open(options->path, &binary, &error) != BAT_OK) {
+    struct stored stored;
+    if (!stores_find_whole(&options->stores, options->path, &stored))
+        return TOOL_BAD;
+    enum bat_code code = bat_binary_open(stored_or(&stored, options->path), &binary, &error);
+    stored_close(&stored);
+    if (code != BAT_OK) {
         tool_report(options->path, &error);
         return TOOL_BAD;
     }
@@ -327,7 +343,8 @@ int main(int argc, char **argv)
     if (options.functions && options.addresses && options.to_input && options.to_output) {
         static const struct argp argp = {
             argp_options, parse_option, "FILE\n--compare OLD NEW", doc, NULL, NULL, NULL};
-        if (tool_parse(&argp, argc, argv, ARGP_LONG_ONLY, &options))
+        if (tool_parse(&argp, argc, argv, ARGP_LONG_ONLY, &options) &&
+            stores_add_environment(&options.stores))
             status = options.compare ? run_compare(&options) : run(&options);
     } else {
         tool_message(NULL, "not enough memory");
@@ -336,5 +353,6 @@ int main(int argc, char **argv)
     free(options.addresses);
     free(options.to_input);
     free(options.to_output);
+    stores_free(&options.stores);
     return (int)tool_end(status);
 }

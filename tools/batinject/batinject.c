@@ -2,14 +2,15 @@
 /* batinject: put a BAT note into a binary, take it out, repair it. */
 #include <argp.h>
 
-#include "inject.h"
+#include "inject_store.h"
 #include "tools/common/tool.h"
 
 static const char doc[] =
-    "Write, replace, remove, extract, repair or upgrade the BAT note of FILE, an ELF file. Exactly "
-    "one action must be given.\v"
+    "Write, replace, remove, extract, repair or upgrade the BAT note of FILE, an ELF file, or take "
+    "out all that is not loaded. Exactly one action must be given.\v"
     "Nothing that is loaded when FILE runs changes: only the note, the section name table, the "
-    "section header table and the ELF header's fields for these do. FILE (or OUT) is replaced as a "
+    "section header table and the ELF header's fields for these do; --store takes out all other "
+    "sections that are not loaded, too. FILE (or OUT) is replaced as a "
     "whole after everything has been written. It keeps FILE's mode and, where allowed, owner, and "
     "does not change if anything fails. Hard links to it keep the old content.\n\n"
     "A new note is checked against FILE before anything is written, as batvalidate does: a note "
@@ -25,6 +26,7 @@ enum option_key {
     OPTION_EXTRACT,
     OPTION_REPAIR,
     OPTION_UPGRADE,
+    OPTION_STORE,
     OPTION_ORIGINAL,
     OPTION_FORCE,
     OPTION_NO_CHECK,
@@ -52,11 +54,19 @@ static const struct argp_option argp_options[] = {
      "Make a note of BOLT 18 or earlier one of version 3, which later perf2bolts read: for fdata, "
      "as there are no hashes for YAML",
      0},
+    {"store", OPTION_STORE, "DIR", 0,
+     "Put FILE whole into the store DIR, by its build-id, and leave in FILE only what is loaded: "
+     "the other tools find the rest with --store=DIR",
+     0},
     {NULL, 0, NULL, 0, "Options:", 2},
     {"original", OPTION_ORIGINAL, "INPUT", 0,
      "With --upgrade: number blocks as in the code of INPUT, the binary that BOLT read", 0},
     {"output", 'o', "OUT", 0, "Write the changed file to OUT and leave FILE as it is", 0},
-    {"force", OPTION_FORCE, NULL, 0, "With --from: copy the note even if the build-ids differ", 0},
+    {"force", OPTION_FORCE, NULL, 0,
+     "With --from: copy the note even if the build-ids differ. With --store: replace another file "
+     "of "
+     "the build-id",
+     0},
     {"no-check", OPTION_NO_CHECK, NULL, 0, "Write the new note without checking it", 0},
     {"quiet", 'q', NULL, 0, "Do not print what was done", 0},
     {0},
@@ -68,7 +78,7 @@ static void set_action(struct inject_request *request, enum inject_action action
 {
     if (request->action != INJECT_NOTHING)
         argp_error(state, "expected exactly one of --note, --json, --from, --remove, --extract, "
-                          "--repair and --upgrade, found two");
+                          "--repair, --upgrade and --store, found two");
     request->action = action;
     request->argument = argument;
 }
@@ -80,9 +90,9 @@ static void check_request(const struct inject_request *request, struct argp_stat
         argp_error(state, "expected a FILE");
     if (request->action == INJECT_NOTHING)
         argp_error(state, "expected one of --note, --json, --from, --remove, --extract, "
-                          "--repair and --upgrade");
-    if (request->force && request->action != INJECT_FROM)
-        argp_error(state, "--force only goes with --from");
+                          "--repair, --upgrade and --store");
+    if (request->force && request->action != INJECT_FROM && request->action != INJECT_STORE)
+        argp_error(state, "--force only goes with --from and --store");
     if (request->original && request->action != INJECT_UPGRADE)
         argp_error(state, "--original only goes with --upgrade");
     if (request->output && request->action == INJECT_EXTRACT)
@@ -113,6 +123,9 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         return 0;
     case OPTION_UPGRADE:
         set_action(request, INJECT_UPGRADE, NULL, state);
+        return 0;
+    case OPTION_STORE:
+        set_action(request, INJECT_STORE, argument, state);
         return 0;
     case OPTION_ORIGINAL:
         request->original = argument;
@@ -151,5 +164,7 @@ int main(int argc, char **argv)
     tool_begin("batinject");
     if (!tool_parse(&argp, argc, argv, 0, &request))
         return TOOL_BAD;
+    if (request.action == INJECT_STORE)
+        return (int)tool_end(inject_store(&request) ? TOOL_FINE : TOOL_BAD);
     return (int)tool_end(inject_run(&request));
 }

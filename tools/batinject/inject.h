@@ -14,6 +14,7 @@ enum inject_action {
     INJECT_EXTRACT, /* argument: the file to write, or "-" */
     INJECT_REPAIR,
     INJECT_UPGRADE,
+    INJECT_STORE, /* argument: the folder of a store */
 };
 
 struct inject_request {
@@ -22,12 +23,13 @@ struct inject_request {
     const char *file;
     const char *output;   /* NULL: the file itself */
     const char *original; /* the input binary, for INJECT_UPGRADE; or NULL */
-    bool force;           /* copy the note even if the build-ids differ */
+    bool force;           /* copy the note even if the build-ids differ; replace in the store */
     bool no_check;
     bool quiet;
 };
 
-/* Run the action. Prints what was done to standard output, errors to standard error. */
+/* Run the action, except INJECT_STORE (inject_store.h). Prints what was done to standard output,
+ * errors to standard error. */
 enum tool_exit inject_run(const struct inject_request *request);
 
 #endif

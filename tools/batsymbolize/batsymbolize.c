@@ -45,12 +45,17 @@ enum option_key {
     KEY_COMMAND,
     KEY_LENIENT,
     KEY_IGNORED,
+    KEY_STORE,
 };
 
 static const struct argp_option argp_options[] = {
     {"obj", 'e', "FILE", 0, "The binary that the addresses belong to", 1},
     {"exe", 'e', "FILE", OPTION_HIDDEN, NULL, 1},
     {"original", KEY_ORIGINAL, "FILE", 0, "The binary that BOLT read", 1},
+    {"store", KEY_STORE, "DIR", 0,
+     "Take what a shipped FILE lacks from the store DIR, by its build-id, as batinject --store put "
+     "it there; may be given many times, also in BATKIT_STORE",
+     1},
     {"debug-file", KEY_DEBUG_FILE, "FILE", 0,
      "A separate file with debug information, if it is not found by build-id or debuglink", 1},
     {"ignore-build-id", KEY_IGNORE_BUILD_ID, NULL, 0, "Accept the original whatever its build-id",
@@ -245,6 +250,10 @@ static error_t parse_option(int key, char *value, struct argp_state *state)
         return 0;
     case KEY_ORIGINAL:
         arguments->files.binary.original = value;
+        return 0;
+    case KEY_STORE:
+        if (!stores_add(&arguments->files.stores, value))
+            argp_failure(state, TOOL_BAD, 0, "a store cannot be used");
         return 0;
     case KEY_DEBUG_FILE:
         arguments->files.binary.debug_file = value;
@@ -488,12 +497,13 @@ int main(int argc, char **argv)
         bool is_parsed = tool_parse(&argp, normal.count, normal.values, 0, &arguments);
         if (as_addr2line && !arguments.files.path)
             arguments.files.path = "a.out";
-        if (is_parsed)
+        if (is_parsed && stores_add_environment(&arguments.files.stores))
             status = run(&arguments);
     } else {
         tool_message(NULL, "not enough memory");
     }
     free(arguments.addresses);
+    stores_free(&arguments.files.stores);
     symbolize_argv_free(&normal);
     return (int)tool_end(status);
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "stacks/symbolizer.h"
 #include "tools/common/tool.h"
 
 /* This many files can be open at once; further ones are an error. */
@@ -22,6 +23,26 @@ struct symbolize_files {
     size_t count;
 };
 
+/* Open a file, or for a shipped one its whole by the shipped one's name. */
+static enum bat_code open_whole(const struct symbolize_files *files, const char *path,
+                                const struct bat_symbolizer_options *options,
+                                struct bat_symbolizer **symbolizer, struct bat_error *error)
+{
+    struct stored stored;
+    *symbolizer = NULL;
+    if (!stores_find_whole(&files->options->stores, path, &stored))
+        return bat_fail(error, BAT_ERR_IO, "the store's file cannot be used");
+    enum bat_code code = bat_symbolizer_open(stored_or(&stored, path), options, symbolizer, error);
+    if (code == BAT_OK && stored.file >= 0)
+        code = bat_symbolizer_rename(*symbolizer, path, error);
+    stored_close(&stored);
+    if (code == BAT_OK)
+        return BAT_OK;
+    bat_symbolizer_close(*symbolizer);
+    *symbolizer = NULL;
+    return code;
+}
+
 struct symbolize_files *symbolize_files_open(const struct symbolize_files_options *options)
 {
     struct symbolize_files *files = calloc(1, sizeof(*files));
@@ -32,7 +53,7 @@ struct symbolize_files *symbolize_files_open(const struct symbolize_files_option
     files->options = options;
     struct bat_error error;
     if (!options->path ||
-        bat_symbolizer_open(options->path, &options->binary, &files->given, &error) == BAT_OK)
+        open_whole(files, options->path, &options->binary, &files->given, &error) == BAT_OK)
         return files;
     tool_report(options->path, &error);
     free(files);
@@ -63,11 +84,11 @@ static void open_other(struct symbolize_files *files, struct opened_file *other)
     struct bat_symbolizer_options plain = {.size = sizeof(plain),
                                            .demangle = files->options->binary.demangle};
     const struct bat_symbolizer_options *options = files->given ? &plain : &files->options->binary;
-    if (bat_symbolizer_open(other->path, options, &other->symbolizer, &other->error) == BAT_OK)
+    if (open_whole(files, other->path, options, &other->symbolizer, &other->error) == BAT_OK)
         return;
     /* A library beside the BOLTed program has no note. */
     if (options->original && other->error.code == BAT_ERR_NO_NOTE)
-        bat_symbolizer_open(other->path, &plain, &other->symbolizer, &other->error);
+        open_whole(files, other->path, &plain, &other->symbolizer, &other->error);
 }
 
 struct bat_symbolizer *symbolize_files_find(struct symbolize_files *files, struct bat_slice module,

@@ -4,10 +4,12 @@
 #define BAT_TOOLS_BATSYMBOLIZE_SYMBOLIZE_FILES_H
 
 #include "bat_symbolizer.h"
+#include "tools/common/store.h"
 
 struct symbolize_files_options {
     const char *path;                     /* the binary of addresses without a file name; or NULL */
     struct bat_symbolizer_options binary; /* with its size */
+    struct stores stores;                 /* with the whole of shipped files */
 };
 
 struct symbolize_files;

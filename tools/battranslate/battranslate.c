@@ -46,6 +46,7 @@ enum option_key {
     KEY_COMPARE,
     KEY_MIN_OVERLAP,
     KEY_COMMON,
+    KEY_STORE,
 };
 
 /*
@@ -152,6 +153,10 @@ static error_t parse_file_option(int key, char *argument, struct argp_state *sta
         return 0;
     case KEY_ORIGINALS:
         arguments->originals = argument;
+        return 0;
+    case KEY_STORE:
+        if (!stores_add(&arguments->stores, argument))
+            argp_failure(state, TOOL_BAD, 0, "a store cannot be used");
         return 0;
     case KEY_OUTPUT_FOLDER:
         arguments->output_folder = argument;
@@ -455,6 +460,10 @@ static const struct argp_option options[] = {
      3},
     {"originals", KEY_ORIGINALS, "DIR", 0,
      "For several binaries: the folder with their input binaries, which are found by build-id", 3},
+    {"store", KEY_STORE, "DIR", 0,
+     "Take what a shipped BINARY lacks from the store DIR, by its build-id, as batinject --store "
+     "put it there; may be given many times, also in BATKIT_STORE",
+     3},
     {"debug-file", KEY_DEBUG_FILE, "FILE", 0,
      "For autofdo: take DWARF from FILE, not from the program or the file that its build-id or "
      ".gnu_debuglink names",
@@ -593,12 +602,14 @@ int main(int argc, char **argv)
         return TOOL_USAGE;
     }
     enum tool_exit status = TOOL_BAD;
-    if (tool_parse(&argp, argc, split, ARGP_LONG_ONLY, &arguments))
+    if (tool_parse(&argp, argc, split, ARGP_LONG_ONLY, &arguments) &&
+        stores_add_environment(&arguments.stores))
         status = arguments.is_common      ? common_run(&arguments)
                  : arguments.compares     ? compare_run(&arguments)
                  : several_is(&arguments) ? several_run(&arguments)
                                           : translate_run(&arguments);
     perf2bolt_free(&arguments);
+    stores_free(&arguments.stores);
     free(arguments.binaries);
     free(split);
     return (int)tool_end(status);

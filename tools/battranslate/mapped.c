@@ -10,9 +10,11 @@
 
 void mapped_free(struct mapped *mapped)
 {
-    for (size_t i = 0; i < mapped->count; i++)
-        free(mapped->paths[i]);
-    free(mapped->paths);
+    for (size_t i = 0; i < mapped->count; i++) {
+        free(mapped->items[i].path);
+        stored_close(&mapped->items[i].stored);
+    }
+    free(mapped->items);
     *mapped = (struct mapped){0};
 }
 
@@ -22,8 +24,8 @@ static bool is_known(const struct mapped *mapped, const struct bat_mapped_file *
     for (size_t i = 0; i < mapped->count; i++) {
         struct stat known;
         struct stat status;
-        if (strcmp(mapped->paths[i], file->path) == 0 ||
-            (stat(mapped->paths[i], &known) == 0 && stat(file->path, &status) == 0 &&
+        if (strcmp(mapped->items[i].path, file->path) == 0 ||
+            (stat(mapped->items[i].path, &known) == 0 && stat(file->path, &status) == 0 &&
              known.st_dev == status.st_dev && known.st_ino == status.st_ino))
             return true;
     }
@@ -55,29 +57,73 @@ static bool is_usable(const struct bat_mapped_file *file)
     return is_fine;
 }
 
+/* True if the file of that build-id, whatever its path, is there already. */
+static bool is_known_build(const struct mapped *mapped, const struct bat_mapped_file *file)
+{
+    for (size_t i = 0; i < mapped->count; i++) {
+        const struct mapped_item *item = &mapped->items[i];
+        if (item->build_id_size == file->build_id_size &&
+            memcmp(item->build_id, file->build_id, file->build_id_size) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Find a file in the stores. A build-id whose size is not known is padded with zeros. */
+static bool find_stored(struct mapped *mapped, const struct bat_mapped_file *file,
+                        struct stored *stored)
+{
+    const size_t sizes[] = {file->build_id_size, 16, 8};
+    *stored = stored_nothing();
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]) && stored->file < 0; i++) {
+        bool is_padding = sizes[i] <= file->build_id_size;
+        for (size_t k = sizes[i]; is_padding && k < file->build_id_size; k++)
+            is_padding = file->build_id[k] == 0;
+        if (is_padding && !stores_find(mapped->stores, file->build_id, sizes[i], stored))
+            mapped->has_failed = true;
+    }
+    return stored->file >= 0;
+}
+
+static bool add_item(struct mapped *mapped, const struct bat_mapped_file *file,
+                     struct stored stored)
+{
+    if (mapped->count == mapped->capacity) {
+        size_t capacity = mapped->capacity ? mapped->capacity * 2 : 32;
+        struct mapped_item *items = realloc(mapped->items, capacity * sizeof(*items));
+        if (!items) {
+            stored_close(&stored);
+            return false;
+        }
+        mapped->items = items;
+        mapped->capacity = capacity;
+    }
+    struct mapped_item *item = &mapped->items[mapped->count];
+    *item = (struct mapped_item){.path = strdup(file->path), .stored = stored};
+    if (file->build_id && file->build_id_size <= MAPPED_ID_MAX) {
+        memcpy(item->build_id, file->build_id, file->build_id_size);
+        item->build_id_size = file->build_id_size;
+    }
+    mapped->count++;
+    return item->path != NULL;
+}
+
 static bool add_file(const struct bat_mapped_file *file, void *context)
 {
     struct mapped *mapped = context;
-    if (is_known(mapped, file) || !is_usable(file))
-        return true;
-    if (mapped->count == mapped->capacity) {
-        size_t capacity = mapped->capacity ? mapped->capacity * 2 : 32;
-        char **paths = realloc(mapped->paths, capacity * sizeof(*paths));
-        if (!paths)
-            return false;
-        mapped->paths = paths;
-        mapped->capacity = capacity;
-    }
-    mapped->paths[mapped->count] = strdup(file->path);
-    if (!mapped->paths[mapped->count])
-        return false;
-    mapped->count++;
+    if (!is_known(mapped, file) && is_usable(file))
+        return add_item(mapped, file, stored_nothing());
+    struct stored stored;
+    bool may_be_stored = mapped->stores->count != 0 && file->build_id && file->build_id_size != 0 &&
+                         file->build_id_size <= MAPPED_ID_MAX && file->path[0] == '/';
+    if (may_be_stored && !is_known_build(mapped, file) && find_stored(mapped, file, &stored))
+        return add_item(mapped, file, stored);
     return true;
 }
 
 enum tool_exit mapped_find(struct mapped *mapped, const struct translate_request *request)
 {
-    *mapped = (struct mapped){0};
+    *mapped = (struct mapped){.stores = &request->stores};
     for (size_t i = 0; i < request->profile_count; i++) {
         struct bat_error error;
         if (strcmp(request->profiles[i], "-") == 0) {
@@ -93,8 +139,11 @@ enum tool_exit mapped_find(struct mapped *mapped, const struct translate_request
             return TOOL_BAD;
         }
     }
+    if (mapped->has_failed)
+        return TOOL_BAD;
     if (mapped->count != 0)
         return TOOL_FINE;
-    tool_message(NULL, "expected mapped files with symbols on this machine, found none");
+    tool_message(NULL, "expected mapped files with symbols on this machine%s, found none",
+                 request->stores.count != 0 ? " or in a store" : "");
     return TOOL_BAD;
 }

@@ -6,15 +6,28 @@
 #include "request.h"
 #include "tools/common/tool.h"
 
+/* Bytes of a build-id that are remembered; longer ones are not looked up in a store. */
+#define MAPPED_ID_MAX 64u
+
+struct mapped_item {
+    char *path;
+    uint8_t build_id[MAPPED_ID_MAX]; /* as the profile has it */
+    size_t build_id_size;
+    struct stored stored; /* its bytes, if it is not on this machine but in a store */
+};
+
 struct mapped {
-    char **paths;
+    struct mapped_item *items;
     size_t count;
     size_t capacity;
+    const struct stores *stores;
+    bool has_failed; /* a store's entry is damaged; that was printed */
 };
 
 /*
- * Find the ELF files with symbols that the request's profiles name as mapped, at their paths, with
- * their build-ids. Prints errors. To be freed in any case.
+ * Find the ELF files with symbols that the request's profiles name as mapped: at their paths, with
+ * their build-ids, or else in the request's stores, by their build-ids alone. Prints errors. To be
+ * freed in any case.
  */
 enum tool_exit mapped_find(struct mapped *mapped, const struct translate_request *request);
 void mapped_free(struct mapped *mapped);

@@ -9,6 +9,7 @@
 
 #include "check_list.h"
 #include "heatmap.h"
+#include "tools/common/store.h"
 
 /* The format of -o. */
 enum translate_format {
@@ -39,7 +40,8 @@ struct translate_request {
     const char *original;
     const char *output_folder;
     const char *originals; /* a folder */
-    bool also_yaml;        /* for several binaries: fdata and YAML */
+    struct stores stores;
+    bool also_yaml; /* for several binaries: fdata and YAML */
     /* Symbols of a stripped binary are taken from its separate debug file. */
     bool is_one_of_several;
     unsigned threads;

@@ -124,7 +124,9 @@ static enum tool_exit find_original(const struct several *several, struct target
 {
     struct bat_elf *elf;
     struct bat_error error;
-    if (bat_elf_open(target->binary, &elf, &error) != BAT_OK) {
+    if (work_find_stored(&target->work) != TOOL_FINE)
+        return TOOL_BAD;
+    if (bat_elf_open(stored_or(&target->work.stored, target->binary), &elf, &error) != BAT_OK) {
         tool_report(target->binary, &error);
         return TOOL_BAD;
     }

@@ -67,11 +67,13 @@ static const char *find_separator(const char *argument)
     return first;
 }
 
+/* stored is the target's from now on, or NULL. */
 static enum tool_exit add_target(struct targets *targets, const struct translate_request *request,
-                                 const char *argument)
+                                 const char *argument, struct stored *stored)
 {
     const char *separator = request->all ? NULL : find_separator(argument);
     struct target *target = &targets->items[targets->count++];
+    target->work.stored = stored_nothing();
     size_t length = separator ? (size_t)(separator - argument) : strlen(argument);
     const char *folder = request->output_folder;
     target->binary = strndup(argument, length);
@@ -103,6 +105,10 @@ static enum tool_exit add_target(struct targets *targets, const struct translate
     target->request.yaml = target->yaml;
     target->request.is_one_of_several = true;
     target->work.arguments = &target->request;
+    if (stored) {
+        target->work.stored = *stored;
+        *stored = stored_nothing();
+    }
     return TOOL_FINE;
 }
 
@@ -190,12 +196,10 @@ enum tool_exit targets_make(struct targets *targets, const struct translate_requ
 {
     *targets = (struct targets){0};
     struct mapped mapped = {0};
-    const char *const *binaries = request->binaries;
     size_t count = request->binary_count;
     enum tool_exit status = TOOL_FINE;
     if (request->all) {
         status = mapped_find(&mapped, request);
-        binaries = (const char *const *)mapped.paths;
         count = mapped.count;
     }
     if (status == TOOL_FINE) {
@@ -203,7 +207,9 @@ enum tool_exit targets_make(struct targets *targets, const struct translate_requ
         status = targets->items ? TOOL_FINE : no_memory();
     }
     for (size_t i = 0; i < count && status == TOOL_FINE; i++)
-        status = add_target(targets, request, binaries[i]);
+        status =
+            add_target(targets, request, request->all ? mapped.items[i].path : request->binaries[i],
+                       request->all ? &mapped.items[i].stored : NULL);
     if (status == TOOL_FINE && request->all)
         status = number_outputs(targets, request->output_folder);
     if (status == TOOL_FINE)

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "compiler_profile.h"
+#include "elfnote/shipped.h"
 #include "separate_symbols.h"
 #include "translate_report.h"
 #include "translate_work.h"
@@ -33,13 +34,33 @@ static const char *path_of_note(const struct translate_request *arguments)
     return arguments->note ? arguments->note : arguments->binary;
 }
 
+enum tool_exit work_find_stored(struct work *work)
+{
+    const struct translate_request *arguments = work->arguments;
+    if (work->stored.file >= 0 || arguments->stores.count == 0)
+        return TOOL_FINE;
+    return stores_find_whole(&arguments->stores, arguments->binary, &work->stored) ? TOOL_FINE
+                                                                                   : TOOL_BAD;
+}
+
+/* Open the binary's ELF file: the shipped one's whole, by the shipped one's name. */
+static enum tool_exit open_elf(struct work *work, struct bat_elf **elf)
+{
+    const char *path = work->arguments->binary;
+    enum bat_code code = bat_elf_open(stored_or(&work->stored, path), elf, &work->error);
+    if (code == BAT_OK && work->stored.file >= 0)
+        code = bat_elf_rename(*elf, path, &work->error);
+    return code == BAT_OK ? TOOL_FINE : fail(work, path);
+}
+
 /* Open the binary, and the note in a separate file. */
 static enum tool_exit open_with_note(struct work *work)
 {
     const char *path = work->arguments->note;
     struct bat_elf *elf;
-    if (bat_elf_open(work->arguments->binary, &elf, &work->error) != BAT_OK)
-        return fail(work, work->arguments->binary);
+    enum tool_exit status = open_elf(work, &elf);
+    if (status != TOOL_FINE)
+        return status;
     enum bat_code code = bat_binary_find_note(path, &work->binary, &work->error);
     if (code == BAT_OK && work->binary.elf)
         code = bat_fail(&work->error, BAT_ERR_MISMATCH,
@@ -54,7 +75,10 @@ static enum tool_exit open_binary(struct work *work)
     const char *path = work->arguments->binary;
     if (work->arguments->note)
         return open_with_note(work);
-    enum bat_code code = bat_binary_find_note_if_any(path, &work->binary, &work->error);
+    enum bat_code code =
+        bat_binary_find_note_if_any(stored_or(&work->stored, path), &work->binary, &work->error);
+    if (code == BAT_OK && work->stored.file >= 0)
+        code = bat_elf_rename(work->binary.elf, path, &work->error);
     if (code == BAT_OK && !work->binary.elf)
         code = bat_fail(&work->error, BAT_ERR_MISMATCH,
                         "expected an ELF file (a BAT note goes with --note), found a BAT note");
@@ -552,8 +576,9 @@ static enum tool_exit finish_preagg_original(struct work *work)
 static enum tool_exit open_unbolted(struct work *work)
 {
     const struct translate_request *arguments = work->arguments;
-    if (bat_elf_open(arguments->binary, &work->binary.elf, &work->error) != BAT_OK)
-        return fail(work, arguments->binary);
+    enum tool_exit status = open_elf(work, &work->binary.elf);
+    if (status != TOOL_FINE)
+        return status;
     const uint8_t *note;
     size_t size;
     if (bat_elf_note(work->binary.elf, &note, &size, NULL, NULL) != BAT_OK)
@@ -673,7 +698,9 @@ static enum tool_exit write_heatmap(struct work *work)
 /* Read the profiles for a heat map alone. */
 static enum tool_exit run_heatmap(struct work *work, struct parts *parts)
 {
-    enum tool_exit status = open_binary(work);
+    enum tool_exit status = work_find_stored(work);
+    if (status == TOOL_FINE)
+        status = open_binary(work);
     if (status == TOOL_FINE)
         status = open_symbols(work);
     if (status == TOOL_FINE)
@@ -717,16 +744,17 @@ static enum tool_exit finish_records(struct work *work)
 enum tool_exit work_open(struct work *work)
 {
     const struct translate_request *arguments = work->arguments;
+    /* Of the binary only its base address and build-id are needed, which the shipped one has. */
+    if (arguments->format == FORMAT_PREAGG && !arguments->original)
+        return open_elf(work, &work->binary.elf);
+    enum tool_exit status = work_find_stored(work);
+    if (status != TOOL_FINE)
+        return status;
     if (arguments->original || arguments->format <= FORMAT_YAML)
         return open_all(work);
     if (viewer_of(arguments->format) != VIEWER_NONE)
         return open_viewed(work);
-    if (arguments->format != FORMAT_PREAGG)
-        return open_unbolted(work);
-    /* Of the binary only its base address and build-id are needed. */
-    if (bat_elf_open(arguments->binary, &work->binary.elf, &work->error) != BAT_OK)
-        return fail(work, arguments->binary);
-    return TOOL_FINE;
+    return open_unbolted(work);
 }
 
 enum tool_exit work_finish(struct work *work)
@@ -757,8 +785,9 @@ void work_close(struct work *work)
     bat_elf_close(work->original_symbols);
     bat_elf_close(work->symbols);
     bat_binary_close(&work->binary);
+    stored_close(&work->stored);
     check_free(&work->check);
-    *work = (struct work){0};
+    *work = (struct work){.stored = stored_nothing()};
 }
 
 /* Everything between beginning and committing the outputs. */
@@ -824,7 +853,7 @@ static enum tool_exit run_with_parts(struct work *work, struct parts *parts)
 
 enum tool_exit translate_run(const struct translate_request *request)
 {
-    struct work work = {.arguments = request};
+    struct work work = {.arguments = request, .stored = stored_nothing()};
     struct parts parts = {0};
     /* Suppressions and outputs come first, so that one that cannot be written costs no time. */
     enum tool_exit status = check_begin(&work.check, &request->check, request->binary);

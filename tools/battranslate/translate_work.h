@@ -20,6 +20,8 @@
 /* All that is open while a profile is translated. */
 struct work {
     const struct translate_request *arguments;
+    /* The whole binary from a store; work_find_stored() looks for it, unless it is there. */
+    struct stored stored;
     struct bat_binary binary;
     struct bat_elf *symbols;          /* NULL: the binary's own */
     struct bat_elf *original_symbols; /* NULL: the input binary's own */
@@ -45,6 +47,9 @@ enum tool_exit work_begin_outputs(struct work *work);
 
 /* Open the binary, and what its profile is translated with. */
 enum tool_exit work_open(struct work *work);
+
+/* Look for the whole binary in the request's stores, if the given one is shipped. */
+enum tool_exit work_find_stored(struct work *work);
 
 /* Make the empty profile. prepares: threads begin to read the binary. */
 enum tool_exit work_make_profile(struct work *work, bool prepares);

@@ -8,6 +8,7 @@
 #include "bat_validate.h"
 #include "elfnote/output.h"
 #include "tools/common/escape.h"
+#include "tools/common/store.h"
 #include "tools/common/tool.h"
 
 static const char doc[] =
@@ -26,6 +27,7 @@ enum option_key {
     OPTION_JSON = 1000,
     OPTION_ROUND_TRIP,
     OPTION_ORIGINAL,
+    OPTION_STORE,
     OPTION_STRICT,
     OPTION_ALL,
     OPTION_LIST_CHECKS,
@@ -36,6 +38,10 @@ static const struct argp_option argp_options[] = {
      "Also encode each note again and compare byte for byte", 0},
     {"original", OPTION_ORIGINAL, "INPUT", 0,
      "Also check against INPUT, the binary that BOLT read: names of functions, offsets inside them",
+     0},
+    {"store", OPTION_STORE, "DIR", 0,
+     "Take what a shipped FILE lacks from the store DIR, by its build-id, as batinject --store put "
+     "it there; may be given many times, also in BATKIT_STORE",
      0},
     {"strict", OPTION_STRICT, NULL, 0, "A file with warnings is not sound either", 0},
     {"all", OPTION_ALL, NULL, 0, "Print all findings, not only the first 20 of each check", 0},
@@ -49,6 +55,7 @@ struct options {
     const char **paths;
     size_t path_count;
     const char *original;
+    struct stores stores;
     bool round_trip;
     bool strict;
     bool all;
@@ -71,6 +78,10 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     switch (key) {
     case OPTION_ROUND_TRIP:
         options->round_trip = true;
+        return 0;
+    case OPTION_STORE:
+        if (!stores_add(&options->stores, argument))
+            argp_failure(state, TOOL_BAD, 0, "a store cannot be used");
         return 0;
     case OPTION_ORIGINAL:
         options->original = argument;
@@ -230,7 +241,15 @@ static bool validate_note(struct file *file, struct bat_elf *original)
 {
     struct bat_binary binary;
     struct bat_error error;
-    if (bat_binary_find_note(file->path, &binary, &error) != BAT_OK) {
+    struct stored stored;
+    if (!stores_find_whole(&file->options->stores, file->path, &stored)) {
+        bat_fail(&error, BAT_ERR_IO, "the store's file cannot be used");
+        report(file, &error);
+        return false;
+    }
+    enum bat_code code = bat_binary_find_note(stored_or(&stored, file->path), &binary, &error);
+    stored_close(&stored);
+    if (code != BAT_OK) {
         report(file, &error);
         return false;
     }
@@ -331,11 +350,12 @@ int main(int argc, char **argv)
     if (options.paths) {
         static const struct argp argp = {argp_options, parse_option, "FILE...", doc,
                                          NULL,         NULL,         NULL};
-        if (tool_parse(&argp, argc, argv, 0, &options))
+        if (tool_parse(&argp, argc, argv, 0, &options) && stores_add_environment(&options.stores))
             status = run(&options);
     } else {
         tool_message(NULL, "not enough memory");
     }
     free(options.paths);
+    stores_free(&options.stores);
     return (int)tool_end(status);
 }

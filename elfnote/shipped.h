@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* A binary without what no host needs that runs it. Internal to the library and the tools. */
+#ifndef BAT_ELF_SHIPPED_H
+#define BAT_ELF_SHIPPED_H
+
+#include "bat_elf.h"
+
+/*
+ * Write a copy of elf without its BAT note, its symbols, debug information, and all other sections
+ * that are not loaded, except small ones that tell where it comes from: .comment, .gnu_debuglink
+ * and other notes. What program headers map stays as it is, byte for byte and at its offset, apart
+ * from the ELF header's fields for the section header table; sections keep their indices, and the
+ * headers of those that are left out before others become SHT_NULL. The output was begun for elf
+ * (bat_elf_begin_output()). Fails with BAT_ERR_UNSUPPORTED for a file without section headers or
+ * names or with 65280 sections or more, and with BAT_ERR_IO and BAT_ERR_MEMORY.
+ */
+enum bat_code bat_elf_write_shipped(const struct bat_elf *elf, struct bat_output *output,
+                                    struct bat_error *error);
+
+/* Name an open file by another path than the one that it was opened with. */
+enum bat_code bat_elf_rename(struct bat_elf *elf, const char *path, struct bat_error *error);
+
+#endif

@@ -1,0 +1,347 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Stores (spec/store.md): batinject --store leaves what is loaded byte for byte and takes out the rest;
+with the store every tool prints and writes of the shipped binary what it does of the whole one."""
+
+import os
+import pathlib
+import shutil
+import struct
+import subprocess
+import tempfile
+import unittest
+
+import bolt_profiles
+import elffile
+import fixtures
+import perf_scenes
+import toolbox
+
+NAMES = ["sqlite-fixed-profile2-22", "sqlite-pie-all-22", "exceptions-pie-randomN-22",
+         "sqlite-shared-cdsplit-22", "small-aarch64-profile2-22", "exceptions-fixed-all-19"]
+
+
+def loaded(path):
+    """The program headers, and the bytes that each maps. The ELF header lacks what says where the
+    section headers are."""
+    data = bytearray(pathlib.Path(path).read_bytes())
+    offset, = struct.unpack_from("<Q", data, 32)
+    size, count = struct.unpack_from("<HH", data, 54)
+    data[40:48] = bytes(8)
+    data[60:62] = bytes(2)
+    result = [bytes(data[:64])]
+    for i in range(count):
+        header = data[offset + i * size:offset + (i + 1) * size]
+        start, = struct.unpack_from("<Q", header, 8)
+        length, = struct.unpack_from("<Q", header, 32)
+        result += [bytes(header), bytes(data[start:start + length])]
+    return result
+
+
+class StoreTest(unittest.TestCase):
+    """A folder with a store, and a whole binary at a path that the shipped one gets."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.store = self.folder / "store"
+        self.app = self.folder / "app"
+
+    def put(self, name):
+        """Copy a fixture's BOLTed binary to self.app. Returns the fixture."""
+        fixture = fixtures.get(name)
+        shutil.copy(fixture.bolted, self.app)
+        return fixture
+
+    def ship(self, *options):
+        """Store self.app and ship it in place."""
+        return toolbox.fine("batinject", self.app, f"--store={self.store}", *options)
+
+    def entry(self):
+        """The only entry of the store."""
+        entries = [path for path in self.store.rglob("*") if path.is_file()]
+        self.assertEqual(len(entries), 1, entries)
+        return entries[0]
+
+
+class Shipped(StoreTest):
+    """The file that is left."""
+
+    def test_what_is_loaded_stays(self):
+        for name in NAMES[2:5] if toolbox.SANITIZED else NAMES:
+            with self.subTest(name):
+                self.put(name)
+                shutil.rmtree(self.store, ignore_errors=True)
+                before = self.app.read_bytes()
+                self.ship()
+                self.assertLess(self.app.stat().st_size, len(before))
+                fixture = fixtures.get(name)
+                self.assertTrue(loaded(self.app) == loaded(fixture.bolted))
+                old, new = elffile.Elf(fixture.bolted), elffile.Elf(self.app)
+                self.assertEqual(old.build_id(), new.build_id())
+                kept = [s for s in new.sections if s.type != 0]
+                for section in kept:
+                    self.assertEqual(section.name, old.sections[new.sections.index(section)].name)
+                self.assertFalse({".symtab", ".strtab", ".note.bolt_bat"} & {s.name for s in kept})
+                self.assertIn(".note.bolt_info", {s.name for s in kept})
+                # The entry is the whole file, as zstd and nothing else packed it.
+                self.assertTrue(subprocess.run(["zstd", "-dcq", self.entry()], check=True,
+                                               stdout=subprocess.PIPE).stdout == before)
+                build_id = old.build_id()
+                self.assertEqual(self.entry().relative_to(self.store),
+                                 pathlib.Path(f".build-id/{build_id[:2]}/{build_id[2:]}.zst"))
+
+    def test_other_readers(self):
+        """readelf has nothing to say against it, and nothing that was dropped is in it."""
+        self.put(NAMES[1])
+        symbol = subprocess.run(["nm", self.app], check=True, stdout=subprocess.PIPE).stdout
+        self.assertIn(b"sqlite3VdbeExec", symbol)
+        self.ship()
+        done = subprocess.run(["readelf", "-aW", self.app], check=True, capture_output=True)
+        self.assertEqual(done.stderr, b"")
+        self.assertTrue(b"sqlite3VdbeExec" not in self.app.read_bytes())
+
+    def test_it_runs(self):
+        fixture = self.put(NAMES[0])
+        self.ship()
+        command = fixtures.program_command(fixture.input_folder, self.app, fixture.run_args)
+        done = subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True)
+        self.assertEqual(done.stdout, fixture.expected_output)
+
+    def test_dropped_bytes_between_loaded_ones(self):
+        """A section that is not loaded in the middle of the file becomes zeros."""
+        source = self.folder / "a.c"
+        source.write_text("int main(void) { return 0; }\n", encoding="ascii")
+        subprocess.run(["gcc", "-g", "-Wl,--build-id=sha1", source, "-o", self.app], check=True)
+        data = bytearray(self.app.read_bytes())
+        elf = elffile.Elf(self.app)
+        end = max(s.offset + s.file_size for s in elf.segments)
+        # Move the last segment that is mapped, PT_NOTE say, behind everything: its bytes come last.
+        debug = next(s for s in elf.sections if s.name == ".debug_info")
+        offset, = struct.unpack_from("<Q", data, 32)
+        size, count = struct.unpack_from("<HH", data, 54)
+        for i in range(count):
+            if struct.unpack_from("<I", data, offset + i * size)[0] == 0x6474e551:
+                struct.pack_into("<QQQQQ", data, offset + i * size + 8, len(data), 0, 0, 8, 0)
+        data += b"behind!!"
+        self.app.write_bytes(data)
+        self.ship()
+        shipped = self.app.read_bytes()
+        self.assertGreater(debug.offset, end - 1)
+        self.assertEqual(shipped[len(data) - 8:len(data)], b"behind!!")
+        self.assertEqual(shipped[debug.offset:debug.offset + debug.size], bytes(debug.size))
+        self.assertEqual(subprocess.run([self.app], check=False).returncode, 0)
+
+    def test_attributes_and_output(self):
+        self.put(NAMES[0])
+        os.chmod(self.app, 0o751)
+        before = self.app.read_bytes()
+        other = self.folder / "other"
+        self.ship("-o", other)
+        self.assertTrue(self.app.read_bytes() == before)
+        self.assertEqual(other.stat().st_mode & 0o777, 0o751)
+        self.ship()
+        self.assertTrue(other.read_bytes() == self.app.read_bytes())
+        self.assertEqual(self.app.stat().st_mode & 0o777, 0o751)
+
+
+class WithStore(StoreTest):
+    """Every tool, of the whole binary and of the shipped one."""
+
+    def outputs(self, fixture, reference, *options):
+        """What all tools print and write of self.app."""
+        fdata, yaml = self.folder / "fdata", self.folder / "yaml"
+        profile = reference.profile("Bfr")
+        moved = self.folder / "moved"
+        original = f"--original={fixture.input}"
+        results = []
+        for command in (
+                ["battranslate", self.app, "-p", profile, "-o", fdata, "-w", yaml],
+                ["battranslate", self.app, "-p", profile, "-o", fdata, "-w", yaml, "--parity"],
+                ["battranslate", self.app, "-p", profile, "-o", moved, "--format=preagg", original],
+                ["battranslate", self.app, "-p", profile, "-o", moved, original],
+                ["battranslate", self.app, "-p", profile, f"--output-dir={self.folder / 'all'}"],
+                ["batdump", self.app], ["batdump", self.app, "--json"],
+                ["batdump", self.app, "--dump-all"],
+                ["batdump", self.app, original, "--to-output=main"],
+                ["batvalidate", "--json", self.app], ["batvalidate", original, self.app],
+                ["batsymbolize", "-e", self.app, "0x400100", "0x401000", "0x401234"],
+                ["batsymbolize", "-e", self.app, original, "0x400100", "0x401000"]):
+            done = toolbox.run(command[0], *command[1:], *options)
+            results.append((command[0], done.returncode, done.stdout, done.stderr))
+            for path in (fdata, yaml, moved, self.folder / "all" / "app.fdata"):
+                if path.exists():
+                    results.append(path.read_bytes())
+                    path.unlink()
+        return results
+
+    def test_all_tools(self):
+        for name in (NAMES[2],) if toolbox.SANITIZED else (NAMES[1], NAMES[2]):
+            with self.subTest(name):
+                shutil.rmtree(self.store, ignore_errors=True)
+                fixture = self.put(name)
+                reference = bolt_profiles.reference(fixture)
+                expected = self.outputs(fixture, reference)
+                self.assertEqual(len(expected), 13 + 7)
+                self.assertEqual([r[1] for r in expected if isinstance(r, tuple)],
+                                 [0] * 11 + [1, 1])
+                self.ship()
+                self.assertTrue(self.outputs(fixture, reference) != expected)
+                again = self.outputs(fixture, reference, f"--store={self.store}")
+                self.assertEqual(len(again), len(expected))
+                for number, (one, other) in enumerate(zip(again, expected)):
+                    self.assertTrue(one == other, f"output {number}: {str(one)[:800]}")
+
+    def test_environment_and_several(self):
+        self.put(NAMES[0])
+        expected = toolbox.fine("batdump", self.app)
+        self.ship()
+        empty = self.folder / "empty"
+        empty.mkdir()
+        for environment, options in ((f"{empty}:{self.store}", []), ("", [f"--store={empty}",
+                                                                       f"--store={self.store}"])):
+            printed = toolbox.fine("batdump", self.app, *options,
+                                   env={**os.environ, "BATKIT_STORE": environment})
+            self.assertEqual(printed, expected)
+
+    def test_plain_entries_and_read_only(self):
+        """An entry that is not packed, as gdb and debuginfod's clients know it, will do."""
+        self.put(NAMES[0])
+        expected = toolbox.fine("batdump", self.app)
+        self.ship()
+        entry = self.entry()
+        subprocess.run(["zstd", "-dq", "--rm", entry, "-o", entry.with_suffix("")], check=True)
+        self.entry().chmod(0o444)
+        self.assertEqual(toolbox.fine("batdump", self.app, f"--store={self.store}"), expected)
+
+    def test_recordings_sort_themselves(self):
+        """--all: files that are not on this machine come from the store, each build by itself."""
+        sessions, expected = [], {}
+        for number, name in enumerate(("small-pie-all-22", "secondary-pie-all-22")):
+            fixture = self.put(name)
+            # Both builds had the same path where they were recorded; here there is none.
+            scene = perf_scenes.Scene(fixture, file_name="/nowhere/app")
+            scene.run(scene.start(100), 16)
+            path = self.folder / f"{number}.data"
+            path.write_bytes(scene.session.file(build_ids=scene.build_ids()))
+            sessions.append(path)
+            alone = self.folder / f"alone{number}"
+            toolbox.fine("battranslate", self.app, "-p", path, "-o", alone, "-q")
+            expected[f"app{'-2' if number else ''}.fdata"] = alone.read_bytes()
+            self.ship()
+        out = self.folder / "out"
+        toolbox.fine("battranslate", "--all", "-p", sessions[0], "-p", sessions[1],
+                     f"--output-dir={out}", f"--store={self.store}", "-q")
+        self.assertTrue({p.name: p.read_bytes() for p in out.iterdir()} == expected)
+        self.assertGreater(min(map(len, expected.values())), 200)
+
+
+class Writers(StoreTest):
+    """Entries come whole or not at all, from any number of writers."""
+
+    def test_again(self):
+        self.put(NAMES[0])
+        self.assertIn("put into the store", self.ship())
+        shipped, entry = self.app.read_bytes(), self.entry().stat().st_mtime_ns
+        self.assertIn("shipped already", self.ship())
+        self.assertTrue(self.app.read_bytes() == shipped)
+        self.put(NAMES[0])
+        self.assertIn("in the store already", self.ship())
+        self.assertTrue(self.app.read_bytes() == shipped)
+        self.assertEqual(self.entry().stat().st_mtime_ns, entry)
+
+    def test_many_at_once(self):
+        names = (NAMES[0], NAMES[2], NAMES[3])
+        running = []
+        for i in range(6 if toolbox.SANITIZED else 12):
+            path = self.folder / f"app{i}"
+            shutil.copy(fixtures.get(names[i % 3]).bolted, path)
+            running.append(subprocess.Popen(
+                [toolbox.BIN / "batinject", path, f"--store={self.store}"], stderr=subprocess.PIPE,
+                stdout=subprocess.DEVNULL))
+        for process in running:
+            self.assertEqual((process.communicate()[1], process.returncode), (b"", 0))
+        entries = [path for path in self.store.rglob("*") if path.is_file()]
+        self.assertEqual(len(entries), 3)
+        for path in entries:
+            subprocess.run(["zstd", "-tq", path], check=True)
+
+    def test_another_file_of_the_build_id(self):
+        self.put(NAMES[0])
+        self.ship("-o", self.folder / "shipped")
+        toolbox.fine("batinject", self.app, "--remove")
+        before, entry = self.app.read_bytes(), self.entry().read_bytes()
+        done = toolbox.run("batinject", self.app, f"--store={self.store}")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("found another file of this build-id", done.stderr)
+        self.assertTrue((self.app.read_bytes(), self.entry().read_bytes()) == (before, entry))
+        self.ship("--force")
+        self.assertNotEqual(self.entry().read_bytes(), entry)
+
+    def test_refused(self):
+        self.put(NAMES[0])
+        subprocess.run(["objcopy", "--remove-section=.note.gnu.build-id", self.app], check=True,
+                       stderr=subprocess.PIPE)
+        before = self.app.read_bytes()
+        done = toolbox.run("batinject", self.app, f"--store={self.store}")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("expected a build-id of 2 to 64 bytes", done.stderr)
+        self.assertTrue(self.app.read_bytes() == before)
+        self.put(NAMES[0])
+        subprocess.run(["strip", "-R", ".note.bolt_bat", self.app], check=True,
+                       stderr=subprocess.PIPE)
+        done = toolbox.run("batinject", self.app, f"--store={self.store}")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("expected a file with a BAT note or symbols to store", done.stderr)
+
+    def test_store_that_cannot_be_written(self):
+        self.put(NAMES[0])
+        before = self.app.read_bytes()
+        blocked = self.folder / "blocked"
+        blocked.write_text("a file\n", encoding="ascii")
+        done = toolbox.run("batinject", self.app, f"--store={blocked}")
+        self.assertEqual(done.returncode, 1)
+        self.assertTrue(self.app.read_bytes() == before)
+        self.assertEqual(sorted(p.name for p in self.folder.iterdir()), ["app", "blocked"])
+
+
+class Damaged(StoreTest):
+    """Entries that are not what their path says are errors."""
+
+    def test_entries(self):
+        self.put(NAMES[0])
+        self.ship()
+        entry = self.entry()
+        good = entry.read_bytes()
+        other = subprocess.run(["zstd", "-cq", fixtures.get(NAMES[1]).bolted], check=True,
+                               stdout=subprocess.PIPE).stdout
+        nonsense = subprocess.run(["zstd", "-cq"], input=b"nonsense", check=True,
+                                  stdout=subprocess.PIPE).stdout
+        flipped = bytearray(good)
+        flipped[len(good) // 2] ^= 0x10
+        for bad, message in ((good[:-7], "expected a whole frame of zstd"), (b"", "a whole frame"),
+                             (good + good, "expected one frame of zstd, found more"),
+                             (bytes(flipped), "expected one frame of zstd"),
+                             (b"nonsense", "expected one frame of zstd"),
+                             (other, "expected the binary of the build-id"), (nonsense, "ELF")):
+            entry.write_bytes(bad)
+            for command in (["batdump", self.app], ["batvalidate", self.app],
+                            ["batsymbolize", "-e", self.app, "0x401000"],
+                            ["battranslate", self.app, "-p", "/dev/null", "-o", self.folder / "no"]):
+                done = toolbox.run(command[0], *command[1:], f"--store={self.store}")
+                self.assertEqual(done.returncode, 1, (command, done.stderr))
+                self.assertIn(message, done.stderr)
+                self.assertIn(str(entry), done.stderr)
+        self.assertFalse((self.folder / "no").exists())
+
+    def test_no_such_store(self):
+        self.put(NAMES[0])
+        for command in (["batdump", self.app], ["batvalidate", self.app]):
+            done = toolbox.run(*command, "--store=/nonexistent")
+            self.assertEqual(done.returncode, 1)
+            self.assertIn("/nonexistent: expected the folder of a store", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "inject_store.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "bat_elf.h"
+#include "elfnote/shipped.h"
+#include "tools/common/store.h"
+
+static bool report(const char *file, const struct bat_error *error)
+{
+    tool_report(file, error);
+    return false;
+}
+
+/* True if nothing is to be stored: that was done before. */
+static bool check_shipped(const struct inject_request *request, const struct bat_elf *elf,
+                          bool *is_done)
+{
+    *is_done = store_is_shipped(elf);
+    if (!*is_done)
+        return true;
+    size_t size;
+    const uint8_t *id = bat_elf_build_id(elf, &size);
+    if (id && store_has(request->argument, id, size))
+        return true;
+    tool_message(request->file,
+                 "expected a file with a BAT note or symbols to store, found neither");
+    return false;
+}
+
+/* Write what is loaded to an output that replaces the file, or is another one. */
+static bool write_shipped(const struct inject_request *request, const struct bat_elf *elf,
+                          struct bat_output *output)
+{
+    struct bat_error error;
+    if (bat_elf_write_shipped(elf, output, &error) != BAT_OK) {
+        bat_output_abandon(output);
+        return report(request->file, &error);
+    }
+    return tool_commit(request->file, &output, 1) == TOOL_FINE;
+}
+
+static bool store_and_ship(const struct inject_request *request, const struct bat_elf *elf)
+{
+    struct bat_error error;
+    struct bat_output *output;
+    bool is_done;
+    if (!check_shipped(request, elf, &is_done))
+        return false;
+    if (is_done && !request->output) {
+        if (!request->quiet)
+            tool_print("%s: is shipped already, and whole in the store", request->file);
+        return true;
+    }
+    const char *target = request->output ? request->output : request->file;
+    if (bat_elf_begin_output(elf, target, &output, &error) != BAT_OK)
+        return report(request->file, &error);
+    enum store_result result = STORE_WAS_THERE;
+    if (!is_done)
+        result = store_put(request->argument, elf, request->force);
+    if (result == STORE_FAILED) {
+        bat_output_abandon(output);
+        return false;
+    }
+    if (!request->quiet)
+        tool_print("%s: %s", request->file,
+                   result == STORE_PUT ? "put into the store" : "is in the store already");
+    return write_shipped(request, elf, output);
+}
+
+bool inject_store(const struct inject_request *request)
+{
+    struct bat_elf *elf;
+    struct bat_error error;
+    if (mkdir(request->argument, 0777) != 0 && errno != EEXIST) {
+        tool_message(request->argument, "cannot make the folder: %s", strerror(errno));
+        return false;
+    }
+    if (bat_elf_open(request->file, &elf, &error) != BAT_OK)
+        return report(request->file, &error);
+    bool fine = store_and_ship(request, elf);
+    bat_elf_close(elf);
+    return fine;
+}

@@ -1,0 +1,427 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "store.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zstd.h>
+
+#include "elfnote/high_descriptor.h"
+#include "support/temporary.h"
+
+/* Build-ids of this many bytes have entries; the first byte is the folder's name. */
+#define ID_MIN 2u
+#define ID_MAX 64u
+
+#define LEVEL 3
+
+/* "FOLDER/.build-id/ab/cdef...SUFFIX", to be freed; NULL without memory or for another size. */
+static char *entry_path(const char *folder, const uint8_t *id, size_t size, const char *suffix)
+{
+    char hex[2 * ID_MAX + 1];
+    char *path = NULL;
+    if (size < ID_MIN || size > ID_MAX)
+        return NULL;
+    for (size_t i = 0; i < size; i++)
+        snprintf(hex + 2 * i, 3, "%02x", id[i]);
+    if (asprintf(&path, "%s/.build-id/%.2s/%s%s", folder, hex, hex + 2, suffix) < 0)
+        return NULL;
+    return path;
+}
+
+/* --- The folders ---------------------------------------------------------------------------- */
+
+bool stores_add(struct stores *stores, const char *folder)
+{
+    struct stat status;
+    errno = ENOTDIR;
+    if (stores->count == STORES_MAX) {
+        tool_message(NULL, "expected at most %u stores, found more", STORES_MAX);
+        return false;
+    }
+    if (stat(folder, &status) != 0 || !S_ISDIR(status.st_mode)) {
+        tool_message(folder, "expected the folder of a store: %s", strerror(errno));
+        return false;
+    }
+    stores->folders[stores->count++] = folder;
+    return true;
+}
+
+bool stores_add_environment(struct stores *stores)
+{
+    const char *list = getenv("BATKIT_STORE");
+    if (!list || !*list)
+        return true;
+    stores->environment = strdup(list);
+    if (!stores->environment) {
+        tool_message(NULL, "not enough memory");
+        return false;
+    }
+    char *rest = stores->environment;
+    for (char *folder = strsep(&rest, ":"); folder; folder = strsep(&rest, ":"))
+        if (*folder && !stores_add(stores, folder))
+            return false;
+    return true;
+}
+
+void stores_free(struct stores *stores)
+{
+    free(stores->environment);
+    *stores = (struct stores){0};
+}
+
+void stored_close(struct stored *stored)
+{
+    if (stored->file >= 0)
+        close(stored->file);
+    stored->file = -1;
+}
+
+/* --- Reading -------------------------------------------------------------------------------- */
+
+/* Unpack a zstd file into a temporary one. Exactly one frame is expected. */
+static enum bat_code unpack(int packed, int unpacked, struct bat_error *error)
+{
+    ZSTD_DStream *stream = ZSTD_createDStream();
+    const size_t in_size = ZSTD_DStreamInSize();
+    const size_t out_size = ZSTD_DStreamOutSize();
+    char *in = malloc(in_size);
+    char *out = malloc(out_size);
+    enum bat_code code = stream && in && out ? BAT_OK
+                                             : bat_fail(error, BAT_ERR_MEMORY,
+                                                        "not enough memory for the store's file");
+    size_t wanted = 1; /* 0 at the end of the frame */
+    for (ssize_t got = 1; code == BAT_OK && got != 0;) {
+        got = read(packed, in, in_size);
+        if (got < 0 && errno != EINTR)
+            code = bat_fail(error, BAT_ERR_IO, "reading: %s", strerror(errno));
+        ZSTD_inBuffer input = {.src = in, .size = got > 0 ? (size_t)got : 0};
+        while (code == BAT_OK && input.pos < input.size) {
+            ZSTD_outBuffer output = {.dst = out, .size = out_size};
+            wanted = wanted == 0 ? (size_t)-1 : ZSTD_decompressStream(stream, &output, &input);
+            if (ZSTD_isError(wanted))
+                code = bat_fail(error, BAT_ERR_SYNTAX, "expected one frame of zstd, found %s",
+                                wanted == (size_t)-1 ? "more" : ZSTD_getErrorName(wanted));
+            else if (output.pos != 0)
+                code = bat_temporary_write(unpacked, out, output.pos, error);
+        }
+    }
+    if (code == BAT_OK && wanted != 0)
+        code = bat_fail(error, BAT_ERR_TRUNCATED, "expected a whole frame of zstd, found a part");
+    ZSTD_freeDStream(stream);
+    free(in);
+    free(out);
+    return code;
+}
+
+/* Check that the open file is the binary of that build-id. */
+static enum bat_code check_entry(const struct stored *stored, const uint8_t *id, size_t size,
+                                 struct bat_error *error)
+{
+    struct bat_elf *elf;
+    enum bat_code code = bat_elf_open(stored->path, &elf, error);
+    if (code != BAT_OK)
+        return code;
+    size_t found_size;
+    const uint8_t *found = bat_elf_build_id(elf, &found_size);
+    if (!found || found_size != size || memcmp(found, id, size) != 0)
+        code = bat_fail(error, BAT_ERR_MISMATCH,
+                        "expected the binary of the build-id that the path names, found another");
+    bat_elf_close(elf);
+    return code;
+}
+
+static void set_path(struct stored *stored)
+{
+    snprintf(stored->path, sizeof(stored->path), "/proc/self/fd/%d", stored->file);
+}
+
+static enum bat_code read_packed(int packed, struct stored *stored, struct bat_error *error)
+{
+    enum bat_code code = bat_temporary_open(&stored->file, error);
+    if (code != BAT_OK) {
+        stored->file = -1;
+        return code;
+    }
+    return unpack(packed, stored->file, error);
+}
+
+/* Look in one store, for an entry packed or not. False, with a message, if it is damaged. */
+static bool find_in(const char *folder, const uint8_t *id, size_t size, struct stored *stored)
+{
+    static const char *const suffixes[] = {".zst", ""};
+    bool is_fine = true;
+    for (size_t i = 0; i < 2 && stored->file < 0 && is_fine; i++) {
+        char *path = entry_path(folder, id, size, suffixes[i]);
+        int file = path ? bat_high_descriptor(open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)) : -1;
+        struct bat_error error = {0};
+        if (file >= 0) {
+            enum bat_code code = BAT_OK;
+            if (*suffixes[i]) {
+                code = read_packed(file, stored, &error);
+                close(file);
+            } else {
+                stored->file = file;
+            }
+            set_path(stored);
+            if (code == BAT_OK)
+                code = check_entry(stored, id, size, &error);
+            is_fine = code == BAT_OK;
+        } else if (path && errno != ENOENT) {
+            bat_fail(&error, BAT_ERR_IO, "%s", strerror(errno));
+            is_fine = false;
+        }
+        if (!is_fine) {
+            tool_report(path, &error);
+            stored_close(stored);
+        }
+        free(path);
+    }
+    return is_fine;
+}
+
+bool stores_find(const struct stores *stores, const uint8_t *build_id, size_t size,
+                 struct stored *stored)
+{
+    *stored = stored_nothing();
+    for (size_t i = 0; i < stores->count && stored->file < 0; i++)
+        if (!find_in(stores->folders[i], build_id, size, stored))
+            return false;
+    return true;
+}
+
+bool store_is_shipped(const struct bat_elf *elf)
+{
+    size_t count;
+    const struct bat_section *sections = bat_elf_sections(elf, &count);
+    bool has_symbols = false;
+    for (size_t i = 0; i < count; i++)
+        has_symbols |= sections[i].type == SHT_SYMTAB && sections[i].size != 0;
+    const uint8_t *note;
+    size_t size;
+    return !has_symbols && bat_elf_note(elf, &note, &size, NULL, NULL) != BAT_OK;
+}
+
+bool stores_find_whole(const struct stores *stores, const char *path, struct stored *stored)
+{
+    *stored = stored_nothing();
+    struct bat_elf *elf;
+    if (stores->count == 0 || strcmp(path, "-") == 0 || bat_elf_open(path, &elf, NULL) != BAT_OK)
+        return true;
+    size_t size;
+    const uint8_t *id = bat_elf_build_id(elf, &size);
+    bool is_fine = !id || !store_is_shipped(elf) || stores_find(stores, id, size, stored);
+    bat_elf_close(elf);
+    return is_fine;
+}
+
+/* --- Writing -------------------------------------------------------------------------------- */
+
+bool store_has(const char *folder, const uint8_t *build_id, size_t size)
+{
+    char *packed = entry_path(folder, build_id, size, ".zst");
+    bool is_there = packed && access(packed, F_OK) == 0;
+    free(packed);
+    return is_there;
+}
+
+static bool report_errno(const char *path, const char *what)
+{
+    tool_message(path, "%s: %s", what, strerror(errno));
+    return false;
+}
+
+/* Make the folder of a path, and those above it below the store's. */
+static bool make_folders(const char *folder, char *path)
+{
+    for (char *slash = path + strlen(folder); (slash = strchr(slash + 1, '/'));) {
+        *slash = '\0';
+        bool is_made = mkdir(path, 0777) == 0 || errno == EEXIST;
+        if (!is_made)
+            report_errno(path, "cannot make the folder");
+        *slash = '/';
+        if (!is_made)
+            return false;
+    }
+    return true;
+}
+
+static bool write_all(int file, const char *bytes, size_t size)
+{
+    while (size != 0) {
+        ssize_t done = write(file, bytes, size);
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done < 0)
+            return false;
+        bytes += done;
+        size -= (size_t)done;
+    }
+    return true;
+}
+
+/* Write the bytes as one frame with a checksum. */
+static bool pack(const uint8_t *bytes, uint64_t size, int file, const char *path)
+{
+    ZSTD_CStream *stream = ZSTD_createCStream();
+    const size_t out_size = ZSTD_CStreamOutSize();
+    char *out = malloc(out_size);
+    bool is_fine = stream && out;
+    if (!is_fine)
+        tool_message(NULL, "not enough memory");
+    if (is_fine) {
+        ZSTD_CCtx_setParameter(stream, ZSTD_c_compressionLevel, LEVEL);
+        ZSTD_CCtx_setParameter(stream, ZSTD_c_checksumFlag, 1);
+        ZSTD_CCtx_setPledgedSrcSize(stream, size);
+    }
+    ZSTD_inBuffer input = {.src = bytes, .size = (size_t)size};
+    for (size_t left = 1; is_fine && left != 0;) {
+        ZSTD_outBuffer output = {.dst = out, .size = out_size};
+        left = ZSTD_compressStream2(stream, &output, &input, ZSTD_e_end);
+        if (ZSTD_isError(left)) {
+            tool_message(path, "zstd: %s", ZSTD_getErrorName(left));
+            is_fine = false;
+        } else if (!write_all(file, out, output.pos)) {
+            is_fine = report_errno(path, "cannot be written");
+        }
+    }
+    ZSTD_freeCStream(stream);
+    free(out);
+    return is_fine;
+}
+
+/* True if the store has these very bytes. */
+static bool is_same(const char *folder, const struct bat_elf *elf)
+{
+    size_t id_size;
+    const uint8_t *id = bat_elf_build_id(elf, &id_size);
+    struct stored stored = stored_nothing();
+    struct bat_elf *other = NULL;
+    if (!find_in(folder, id, id_size, &stored) || stored.file < 0 ||
+        bat_elf_open(stored.path, &other, NULL) != BAT_OK) {
+        stored_close(&stored);
+        return false;
+    }
+    uint64_t size;
+    uint64_t other_size;
+    const uint8_t *bytes = bat_elf_bytes(elf, &size);
+    const uint8_t *other_bytes = bat_elf_bytes(other, &other_size);
+    bool is_equal = size == other_size && memcmp(bytes, other_bytes, (size_t)size) == 0;
+    bat_elf_close(other);
+    stored_close(&stored);
+    return is_equal;
+}
+
+static enum store_result compare_entry(const char *folder, const struct bat_elf *elf,
+                                       const char *path)
+{
+    if (is_same(folder, elf))
+        return STORE_WAS_THERE;
+    tool_message(path, "expected nothing or the same file in the store, found another file of this "
+                       "build-id (--force replaces it)");
+    return STORE_FAILED;
+}
+
+/*
+ * Give the finished file its name. link() fails if the name is there already, so of several
+ * processes with one entry the first wins, and the others compare theirs with it.
+ */
+static enum store_result put_in_place(const char *folder, const struct bat_elf *elf,
+                                      const char *temporary, const char *path, bool force)
+{
+    if (force ? rename(temporary, path) == 0 : link(temporary, path) == 0)
+        return STORE_PUT;
+    if (!force && errno == EEXIST) {
+        return compare_entry(folder, elf, path);
+    }
+    report_errno(path, "cannot be written");
+    return STORE_FAILED;
+}
+
+/* A new file beside path, whose name no other process has. */
+static int open_temporary(const char *path, char **temporary)
+{
+    uint64_t random = 0;
+    if (getrandom(&random, sizeof(random), 0) != sizeof(random) ||
+        asprintf(temporary, "%s.%016" PRIx64, path, random) < 0) {
+        *temporary = NULL;
+        return -1;
+    }
+    return bat_high_descriptor(open(*temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+}
+
+/* Make a folder's new entry last. */
+static void sync_folder(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    char *folder = slash ? strndup(path, (size_t)(slash - path)) : NULL;
+    int file = folder ? open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    if (file >= 0) {
+        fsync(file);
+        close(file);
+    }
+    free(folder);
+}
+
+static enum store_result write_entry(const char *folder, const struct bat_elf *elf,
+                                     const char *path, bool force)
+{
+    char *temporary;
+    int file = open_temporary(path, &temporary);
+    if (file < 0) {
+        report_errno(path, "cannot be written");
+        free(temporary);
+        return STORE_FAILED;
+    }
+    uint64_t size;
+    const uint8_t *bytes = bat_elf_bytes(elf, &size);
+    bool is_fine = pack(bytes, size, file, path);
+    if (is_fine && fsync(file) != 0)
+        is_fine = report_errno(path, "cannot be written");
+    if (close(file) != 0 && is_fine)
+        is_fine = report_errno(path, "cannot be written");
+    struct bat_error error;
+    if (is_fine && bat_elf_check_unchanged(elf, &error) != BAT_OK) {
+        tool_report(bat_elf_path(elf), &error);
+        is_fine = false;
+    }
+    enum store_result result =
+        is_fine ? put_in_place(folder, elf, temporary, path, force) : STORE_FAILED;
+    unlink(temporary);
+    free(temporary);
+    if (result == STORE_PUT)
+        sync_folder(path);
+    return result;
+}
+
+enum store_result store_put(const char *folder, const struct bat_elf *elf, bool force)
+{
+    size_t size;
+    const uint8_t *id = bat_elf_build_id(elf, &size);
+    if (!id || size < ID_MIN || size > ID_MAX) {
+        tool_message(bat_elf_path(elf),
+                     "expected a build-id of %u to %u bytes, by which a store "
+                     "has its files, found %s (link with -Wl,--build-id)",
+                     ID_MIN, ID_MAX, id ? "another" : "none");
+        return STORE_FAILED;
+    }
+    char *path = entry_path(folder, id, size, ".zst");
+    if (!path) {
+        tool_message(NULL, "not enough memory");
+        return STORE_FAILED;
+    }
+    enum store_result result = STORE_FAILED;
+    if (!force && store_has(folder, id, size))
+        result = compare_entry(folder, elf, path);
+    else if (make_folders(folder, path))
+        result = write_entry(folder, elf, path, force);
+    free(path);
+    return result;
+}
