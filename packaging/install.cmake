@@ -17,7 +17,7 @@ if(BATKIT_TOOLS)
     install(FILES completions/zsh/_${tool} DESTINATION ${BATKIT_ZSH_FOLDER} COMPONENT tools)
   endforeach()
   install(FILES README.md LICENSE spec/BAT.md spec/json.md spec/checks.md spec/profiles.md
-    spec/perf-data.md spec/perf-script.md spec/autofdo.md spec/report.md
+    spec/perf-data.md spec/perf-script.md spec/autofdo.md spec/report.md spec/store.md
     DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT tools)
 endif()
 
