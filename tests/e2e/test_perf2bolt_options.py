@@ -225,8 +225,8 @@ class Density(Options):
 
     def figures(self, fixture, profile, *options):
         """(density, times more samples or None) by battranslate."""
-        done = battranslate(fixture.bolted, "-p", profile, "-o", self.folder / "x", "--parity",
-                            "--show-density", *options)
+        done = battranslate(fixture.bolted, "-p", profile, "-o", self.folder / "x", "--show-density",
+                            *options)
         self.assertEqual(done.returncode, 0, done.stderr)
         density = re.search(r"^density of functions with [\d.]+% +([\d.]+)$", done.stdout, re.M)
         more = re.search(r"^times the samples would be enough +([\d.]+)$", done.stdout, re.M)
@@ -241,12 +241,15 @@ class Density(Options):
     def test_fixtures(self):
         """BOLTed with and without fragments, on both machines, with functions that have no table."""
         for name in ("sqlite-fixed-nosplit-22", "sqlite-pie-all-22", "sqlite-shared-nosplit-22",
-                     "sqlite-aarch64-nosplit-22", "exceptions-pie-eh-22", FIXTURE):
+                     "sqlite-aarch64-nosplit-22", "exceptions-pie-eh-22", "sqlite-fixed-inline-22",
+                     FIXTURE):
             with self.subTest(name):
                 fixture = fixtures.get(name)
                 reference = bolt_profiles.reference(fixture)
                 self.assertEqual(self.theirs(reference.log("T")),
                                  self.figures(fixture, reference.profile("T")))
+        self.assertEqual(self.figures(fixture, reference.profile("T")),
+                         self.figures(fixture, reference.profile("T"), "--parity"))
 
     def test_cutoff_and_threshold(self):
         found = set()

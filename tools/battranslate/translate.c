@@ -444,6 +444,22 @@ static enum tool_exit write_and_judge(struct work *work, struct report_judgement
 
 /* --- Whether the profile is fit --------------------------------------------------------------- */
 
+/*
+ * Translate anew with perf2bolt's records, of which the density is made; NULL if the records are
+ * these already. False after an error.
+ */
+static bool translate_for_density(struct work *work, struct bat_records **records)
+{
+    *records = NULL;
+    if (work->arguments->parity || !bat_records_have_note(work->records))
+        return true;
+    struct bat_translate_options options = translate_options(work);
+    options.keep_all_records = true;
+    options.will_be_judged = false;
+    return bat_profile_translate(work->profile, &work->binary, &options, records, &work->error) ==
+           BAT_OK;
+}
+
 /* Check the translated profile, if that is wanted. moved is what the records were made of. */
 static enum tool_exit check_fitness(struct work *work, const struct bat_profile *moved,
                                     const struct bat_to_input_counters *to_input,
@@ -453,12 +469,7 @@ static enum tool_exit check_fitness(struct work *work, const struct bat_profile 
     if (!arguments->check.is_wanted)
         return TOOL_FINE;
     struct bat_records *all_records = NULL;
-    struct bat_translate_options options = translate_options(work);
-    options.keep_all_records = true;
-    options.will_be_judged = false;
-    if (!to_input && !arguments->parity && bat_records_have_note(work->records) &&
-        bat_profile_translate(work->profile, &work->binary, &options, &all_records, &work->error) !=
-            BAT_OK)
+    if (!to_input && !translate_for_density(work, &all_records))
         return fail(work, arguments->binary);
     const struct check_subject subject = {.profile = work->profile,
                                           .moved = moved,
@@ -715,8 +726,14 @@ static enum tool_exit print_density(struct work *work)
 {
     const struct translate_request *arguments = work->arguments;
     double density;
-    if (bat_records_density(work->records, work->profile, arguments->density_cutoff, &density,
-                            &work->error) != BAT_OK)
+    struct bat_records *all_records;
+    if (!translate_for_density(work, &all_records))
+        return fail(work, arguments->binary);
+    enum bat_code code =
+        bat_records_density(all_records ? all_records : work->records, work->profile,
+                            arguments->density_cutoff, &density, &work->error);
+    bat_records_free(all_records);
+    if (code != BAT_OK)
         return fail(work, arguments->binary);
     report_density(report_file(work), arguments->density_cutoff, density,
                    arguments->density_threshold);
