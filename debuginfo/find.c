@@ -3,6 +3,7 @@
 #include <elf.h>
 #include <elfutils/libdwelf.h>
 #include <elfutils/libdwfl.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -260,10 +261,15 @@ static enum bat_code keep_code(struct bat_debuginfo *debuginfo, const struct bat
     return BAT_OK;
 }
 
-/* The folder that path is in; symbolic links are followed, as gdb does. */
+/*
+ * The folder that path is in; symbolic links are followed, as gdb does. An open file without a
+ * name, such as the binary from a store, has only the folder of its path.
+ */
 static char *folder_of(const char *path)
 {
     char *real = realpath(path, NULL);
+    if (!real && errno == ENOENT)
+        real = strdup(path);
     char *slash = real ? strrchr(real, '/') : NULL;
     if (slash)
         *slash = 0;

@@ -167,7 +167,9 @@ class WithStore(StoreTest):
                 ["batdump", self.app, original, "--to-output=main"],
                 ["batvalidate", "--json", self.app], ["batvalidate", original, self.app],
                 ["batsymbolize", "-e", self.app, "0x400100", "0x401000", "0x401234"],
-                ["batsymbolize", "-e", self.app, original, "0x400100", "0x401000"]):
+                ["batsymbolize", "-e", self.app, original, "0x400100", "0x401000"],
+                ["batdump", "--compare", fixtures.get(NAMES[0]).bolted, self.app],
+                ["batreport", self.app, "-p", profile, "-o", "-"]):
             done = toolbox.run(command[0], *command[1:], *options)
             results.append((command[0], done.returncode, done.stdout, done.stderr))
             for path in (fdata, yaml, moved, self.folder / "all" / "app.fdata"):
@@ -183,15 +185,34 @@ class WithStore(StoreTest):
                 fixture = self.put(name)
                 reference = bolt_profiles.reference(fixture)
                 expected = self.outputs(fixture, reference)
-                self.assertEqual(len(expected), 13 + 7)
+                self.assertEqual(len(expected), 15 + 7)
                 self.assertEqual([r[1] for r in expected if isinstance(r, tuple)],
-                                 [0] * 11 + [1, 1])
+                                 [0] * 11 + [1, 1, 1, 0])
                 self.ship()
                 self.assertTrue(self.outputs(fixture, reference) != expected)
                 again = self.outputs(fixture, reference, f"--store={self.store}")
                 self.assertEqual(len(again), len(expected))
                 for number, (one, other) in enumerate(zip(again, expected)):
                     self.assertTrue(one == other, f"output {number}: {str(one)[:800]}")
+
+    def test_debug_information(self):
+        """Source lines come from the DWARF in the entry."""
+        source = self.folder / "a.c"
+        source.write_text("int main(void)\n{\n    return 0;\n}\n", encoding="ascii")
+        subprocess.run(["gcc", "-g", "-Wl,--build-id=sha1", source, "-o", self.app], check=True)
+        printed = subprocess.run(["nm", self.app], check=True, stdout=subprocess.PIPE, text=True).stdout
+        main = next(line.split()[0] for line in printed.splitlines() if line.endswith(" T main"))
+        profile = self.folder / "preagg"
+        profile.write_text(f"T {main} {main} {main} 3\n", encoding="ascii")
+        commands = [["batsymbolize", "-e", self.app, f"0x{main}"],
+                    ["battranslate", self.app, "-p", profile, "-q", "--format=autofdo", "-o", "-"],
+                    ["battranslate", self.app, "-p", profile, "-q", "--format=speedscope", "-o", "-"]]
+        expected = [toolbox.fine(*command) for command in commands]
+        for text, line in zip(expected, ("a.c:", " 1: 3 main:3", 'a.c","line":1')):
+            self.assertIn(line, text)
+        self.ship()
+        for command, text in zip(commands, expected):
+            self.assertEqual(toolbox.fine(*command, f"--store={self.store}"), text)
 
     def test_environment_and_several(self):
         self.put(NAMES[0])

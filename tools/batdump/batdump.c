@@ -317,7 +317,7 @@ static enum tool_exit run_compare(const struct options *options)
     enum tool_exit status = (enum tool_exit)TROUBLE;
     uint32_t limit = options->has_limit ? options->limit : options->json ? 0 : USUAL_LIMIT;
     struct output *output = NULL;
-    if (compare_files(options->path, options->new_path, &comparison))
+    if (compare_files(options->path, options->new_path, &options->stores, &comparison))
         output = output_begin(STDOUT_FILENO);
     if (output) {
         bool fine = options->json ? compare_print_json(output, &comparison, limit)

@@ -44,11 +44,15 @@ static void measure_function(struct compared_side *side, struct compared_functio
     side->cold_size += function->cold_size;
 }
 
-static bool open_side(struct compared_side *side)
+static bool open_side(struct compared_side *side, const struct stores *stores)
 {
     struct bat_error error;
-    if (bat_binary_open(side->path, &side->binary, &error) != BAT_OK ||
-        bat_names_collect(&side->binary, &side->names, &error) != BAT_OK ||
+    struct stored stored;
+    if (!stores_find_whole(stores, side->path, &stored))
+        return false;
+    enum bat_code code = bat_binary_open(stored_or(&stored, side->path), &side->binary, &error);
+    stored_close(&stored);
+    if (code != BAT_OK || bat_names_collect(&side->binary, &side->names, &error) != BAT_OK ||
         bat_binary_table_names(&side->binary, &side->table_names, &error) != BAT_OK) {
         tool_report(side->path, &error);
         return false;
@@ -295,11 +299,12 @@ static void compare_notes(struct comparison *comparison)
         old_id && new_id && sizes[0] == sizes[1] && memcmp(old_id, new_id, sizes[0]) == 0;
 }
 
-bool compare_files(const char *old_path, const char *new_path, struct comparison *comparison)
+bool compare_files(const char *old_path, const char *new_path, const struct stores *stores,
+                   struct comparison *comparison)
 {
     *comparison = (struct comparison){.sides = {{.path = old_path}, {.path = new_path}}};
     struct compared_side *sides = comparison->sides;
-    if (!open_side(&sides[0]) || !open_side(&sides[1]))
+    if (!open_side(&sides[0], stores) || !open_side(&sides[1], stores))
         return false;
     pair_by_hash(&sides[0], &sides[1]);
     if (!pair_by_name(&sides[0], &sides[1]))

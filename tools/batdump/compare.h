@@ -5,6 +5,7 @@
 
 #include "bat_binary.h"
 #include "tools/common/output.h"
+#include "tools/common/store.h"
 
 /* What differs in a function, as bits. */
 enum function_change {
@@ -63,10 +64,11 @@ struct comparison {
 };
 
 /*
- * Compare the binaries at two paths. *comparison is to be freed in any case. Prints errors to
- * standard error. Time n log n in functions, linear in entries.
+ * Compare the binaries at two paths; what shipped ones lack is in the stores. *comparison is to be
+ * freed in any case. Prints errors to standard error. Time n log n in functions, linear in entries.
  */
-bool compare_files(const char *old_path, const char *new_path, struct comparison *comparison);
+bool compare_files(const char *old_path, const char *new_path, const struct stores *stores,
+                   struct comparison *comparison);
 void comparison_free(struct comparison *comparison);
 
 /* True if nothing differs that is compared. */

@@ -16,6 +16,7 @@ enum option_key {
     OPTION_ORIGINAL = 1000,
     OPTION_STACKS,
     OPTION_IGNORE_BUILD_ID,
+    OPTION_STORE,
 };
 
 static const struct argp_option argp_options[] = {
@@ -27,6 +28,10 @@ static const struct argp_option argp_options[] = {
     {"original", OPTION_ORIGINAL, "INPUT", 0,
      "The input binary, which BOLT read: the page then shows the code before BOLT, and source "
      "lines if INPUT has debug information",
+     0},
+    {"store", OPTION_STORE, "DIR", 0,
+     "Take what a shipped BINARY lacks from the store DIR, by its build-id, as batinject --store "
+     "put it there; may be given many times, also in BATKIT_STORE",
      0},
     {"stacks", OPTION_STACKS, "FILE", 0,
      "Call chains as batsymbolize --folded prints them, for an icicle graph", 0},
@@ -59,6 +64,10 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     case OPTION_STACKS:
         request->stacks = argument;
         return 0;
+    case OPTION_STORE:
+        if (!stores_add(&request->stores, argument))
+            argp_failure(state, TOOL_BAD, 0, "a store cannot be used");
+        return 0;
     case OPTION_IGNORE_BUILD_ID:
         request->ignore_build_id = true;
         return 0;
@@ -85,11 +94,12 @@ int main(int argc, char **argv)
     if (request.profiles) {
         static const struct argp argp = {argp_options, parse_option, "BINARY", doc,
                                          NULL,         NULL,         NULL};
-        if (tool_parse(&argp, argc, argv, 0, &request))
+        if (tool_parse(&argp, argc, argv, 0, &request) && stores_add_environment(&request.stores))
             status = report_run(&request);
     } else {
         tool_message(NULL, "not enough memory");
     }
     free(request.profiles);
+    stores_free(&request.stores);
     return (int)tool_end(status);
 }

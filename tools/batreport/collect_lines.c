@@ -35,7 +35,8 @@ static bool find_lines_of(struct report *report, struct bat_debuginfo *debuginfo
 static enum tool_exit open_debuginfo(struct report *report, struct bat_debuginfo **debuginfo)
 {
     const struct report_request *request = report->request;
-    const char *path = report->original ? request->original : request->binary;
+    const char *path =
+        report->original ? request->original : stored_or(&report->stored, request->binary);
     *debuginfo = NULL;
     enum bat_code code = bat_debuginfo_open(path, NULL, debuginfo, &report->error);
     if (code == BAT_ERR_MEMORY)
@@ -43,7 +44,8 @@ static enum tool_exit open_debuginfo(struct report *report, struct bat_debuginfo
     if (code != BAT_OK && code != BAT_ERR_NO_DEBUG) {
         char text[BAT_MESSAGE_SIZE + 64];
         bat_error_text(&report->error, text, sizeof(text));
-        tool_message(path, "warning: no source lines: %s", text);
+        tool_message(report->original ? path : request->binary, "warning: no source lines: %s",
+                     text);
     }
     return TOOL_FINE;
 }

@@ -5,6 +5,7 @@
 
 #include "bat_profile.h"
 #include "support/string_table.h"
+#include "tools/common/store.h"
 #include "tools/common/tool.h"
 
 /* What the command line asks for. */
@@ -15,6 +16,7 @@ struct report_request {
     const char *original; /* or NULL */
     const char *stacks;   /* folded stacks, or NULL */
     const char *output;
+    struct stores stores; /* for what binary lacks */
     bool ignore_build_id;
 };
 
@@ -119,6 +121,7 @@ struct bat_functions;
 
 struct report {
     const struct report_request *request;
+    struct stored stored; /* the whole binary, if a store has it */
     struct bat_binary binary;
     struct bat_original *original; /* or NULL */
     struct bat_functions *functions_of_file;

@@ -41,13 +41,17 @@ void report_free(struct report *report)
     bat_functions_free(report->functions_of_file);
     bat_original_close(report->original);
     bat_binary_close(&report->binary);
+    stored_close(&report->stored);
     *report = (struct report){0};
 }
 
 static enum tool_exit open_binaries(struct report *report)
 {
     const struct report_request *request = report->request;
-    enum bat_code code = bat_binary_open(request->binary, &report->binary, &report->error);
+    if (!stores_find_whole(&request->stores, request->binary, &report->stored))
+        return TOOL_BAD;
+    enum bat_code code = bat_binary_open(stored_or(&report->stored, request->binary),
+                                         &report->binary, &report->error);
     if (code == BAT_OK && !report->binary.elf)
         code = bat_fail(&report->error, BAT_ERR_MISMATCH,
                         "expected an ELF file, found a BAT note alone");
@@ -97,7 +101,7 @@ static enum tool_exit check_output(struct report *report, struct bat_output *out
 
 enum tool_exit report_run(const struct report_request *request)
 {
-    struct report report = {.request = request};
+    struct report report = {.request = request, .stored = stored_nothing()};
     struct bat_output *output = NULL;
     if (bat_output_begin(request->output, &output, &report.error) != BAT_OK)
         return report_fail(&report, NULL);

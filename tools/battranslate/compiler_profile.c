@@ -83,7 +83,7 @@ static enum tool_exit write_symbolized(const struct compiler_profile *wanted,
     const char *path = bat_elf_path(wanted->elf);
     struct bat_debuginfo *debuginfo;
     struct bat_error error;
-    if (bat_debuginfo_open(path, wanted->debug_file, &debuginfo, &error) != BAT_OK) {
+    if (bat_debuginfo_open(wanted->whole, wanted->debug_file, &debuginfo, &error) != BAT_OK) {
         tool_report(wanted->debug_file ? wanted->debug_file : path, &error);
         return TOOL_BAD;
     }

@@ -11,6 +11,7 @@
 struct compiler_profile {
     const struct bat_profile *profile;         /* in the addresses of elf */
     const struct bat_elf *elf;                 /* the program as it was compiled and linked */
+    const char *whole;                         /* what to open for its DWARF: elf, or a store's */
     const char *debug_file;                    /* that has its DWARF; NULL: search for it */
     const struct bat_to_input_counters *moved; /* of the move to elf; NULL: it was not moved */
     struct bat_output *output;

@@ -609,15 +609,16 @@ static enum tool_exit finish_compiler(struct work *work)
     enum tool_exit status = arguments->original ? move_profile(work, &input, &counters) : TOOL_FINE;
     if (status != TOOL_FINE)
         return status;
-    struct compiler_profile wanted = {.profile = input ? input : work->profile,
-                                      .elf = input ? bat_original_elf(work->original)
-                                                   : work->binary.elf,
-                                      .debug_file = arguments->debug_file,
-                                      .moved = input ? &counters : NULL,
-                                      .output = work->outputs[0],
-                                      .by_addresses = arguments->format == FORMAT_PROFGEN,
-                                      .report = arguments->quiet ? NULL : report_file(work),
-                                      .json_report = arguments->json_report};
+    struct compiler_profile wanted = {
+        .profile = input ? input : work->profile,
+        .elf = input ? bat_original_elf(work->original) : work->binary.elf,
+        .whole = input ? arguments->original : stored_or(&work->stored, arguments->binary),
+        .debug_file = arguments->debug_file,
+        .moved = input ? &counters : NULL,
+        .output = work->outputs[0],
+        .by_addresses = arguments->format == FORMAT_PROFGEN,
+        .report = arguments->quiet ? NULL : report_file(work),
+        .json_report = arguments->json_report};
     wanted.kind =
         arguments->basic_samples ? BAT_PROFILE_SAMPLES : bat_profile_main_kind(wanted.profile);
     status = compiler_profile_write(&wanted);
@@ -644,15 +645,16 @@ static enum tool_exit finish_viewer(struct work *work)
     enum tool_exit status = arguments->original ? move_profile(work, &input, &counters) : TOOL_FINE;
     if (status != TOOL_FINE)
         return status;
-    struct viewer_profile wanted = {.profile = input ? input : work->profile,
-                                    .elf =
-                                        input ? bat_original_elf(work->original) : work->binary.elf,
-                                    .bolted = !input && work->binary.note ? &work->binary : NULL,
-                                    .debug_file = arguments->debug_file,
-                                    .format = viewer_of(arguments->format),
-                                    .output = work->outputs[0],
-                                    .report = arguments->quiet ? NULL : report_file(work),
-                                    .json_report = arguments->json_report};
+    struct viewer_profile wanted = {
+        .profile = input ? input : work->profile,
+        .elf = input ? bat_original_elf(work->original) : work->binary.elf,
+        .bolted = !input && work->binary.note ? &work->binary : NULL,
+        .whole = input ? arguments->original : stored_or(&work->stored, arguments->binary),
+        .debug_file = arguments->debug_file,
+        .format = viewer_of(arguments->format),
+        .output = work->outputs[0],
+        .report = arguments->quiet ? NULL : report_file(work),
+        .json_report = arguments->json_report};
     wanted.kind =
         arguments->basic_samples ? BAT_PROFILE_SAMPLES : bat_profile_main_kind(wanted.profile);
     status = viewer_profile_write(&wanted);

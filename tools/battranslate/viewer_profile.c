@@ -86,7 +86,8 @@ static enum tool_exit open_names(struct viewing *viewing)
     const char *path = bat_elf_path(wanted->elf);
     const struct bat_symbolizer_options options = {.size = sizeof(options),
                                                    .debug_file = wanted->debug_file};
-    enum bat_code code = bat_symbolizer_open(path, &options, &viewing->symbolizer, &viewing->error);
+    enum bat_code code =
+        bat_symbolizer_open(wanted->whole, &options, &viewing->symbolizer, &viewing->error);
     const struct bat_error *no_debug =
         code == BAT_OK ? bat_symbolizer_no_debug(viewing->symbolizer) : &viewing->error;
     /* Without debug information there are names of functions; it must not be what failed. */

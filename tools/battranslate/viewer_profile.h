@@ -15,6 +15,7 @@ struct viewer_profile {
     /* The binary with a note, elf's own, if the input binary is not at hand: it names functions.
      * NULL: elf has the names, and lines if it has debug information. */
     const struct bat_binary *bolted;
+    const char *whole;      /* what to open for names: elf's file, or a store's */
     const char *debug_file; /* that has its DWARF; NULL: search for it */
     enum bat_profile_kind kind;
     enum viewer_format format;
