@@ -59,6 +59,8 @@ xxhash                  xxhsum
 zstd                    zstd
 strace                  strace
 util-linux              unshare
+parallel                parallel
+time                    /usr/bin/time
 zsh                     zsh
 '
 

@@ -1,0 +1,81 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# All steps on this machine (or on those of GNU parallel's --sshlogin), for work folders that plan.sh made.
+#
+#   run.sh [-j JOBS] [-x PERCENT] WORK... [-- OPTION...]
+#
+# -x      the largest share of shards that may be left out as bad (settle.sh); the default is 1
+# OPTION  options of battranslate for the last step
+# PARALLEL_OPTIONS in the environment are more options of parallel, such as --sshlogin
+#
+# Run it again to go on where it stopped: WORK/0.joblog says which shards are done. A folder that fails does not stop
+# the others. Exit status: 0; 1 if a step failed or a profile is unfit; 3 if shards were left out.
+set -u
+steps=$(cd "$(dirname "$0")/../steps" && pwd) || exit 1
+. "$steps/common.sh"
+say_usage() {
+    usage "[-j JOBS] [-x PERCENT] WORK... [-- OPTION...]"
+}
+
+# $jobs at once; the words of the command are quoted.
+in_parallel() {
+    # shellcheck disable=SC2086 # a list of words
+    parallel --will-cite -q -j "$jobs" ${PARALLEL_OPTIONS-} "$@"
+}
+
+# The steps of one folder.
+run() { # work option...
+    work=$(cd "$1" && pwd) || return 1
+    shift
+    tree=$(levels "$work")
+    # The joblog is of numbers of shards, which stay theirs. Bad shards are tried again.
+    seq "$(echo "$tree" | sed -n 's/^0 //p')" |
+        in_parallel --joblog "$work/0.joblog" --resume-failed "$steps/shard.sh" "$work" {}
+    "$steps/settle.sh" "$work" "$percent" || return 1
+    echo "$tree" | sed 1d | while read -r level nodes; do
+        mkdir -p "$work/$level" || exit 1
+        if [ "$nodes" -eq 1 ]; then
+            "$steps/combine.sh" "$work" "$level" 1 || exit 1
+        else
+            seq "$nodes" | in_parallel --joblog "$work/$level.joblog" \
+                "$steps/combine.sh" "$work" "$level" {} || exit 1
+        fi
+    done || return 1
+    "$steps/products.sh" "$work" "$@" || return 1
+    "$steps/accounts.sh" "$work"
+    grep -q ' left out 0,' "$work/settled" || return 3
+}
+
+jobs=$(getconf _NPROCESSORS_ONLN)
+percent=1
+while getopts j:x: option; do
+    case $option in
+    j) jobs=$OPTARG ;;
+    x) percent=$OPTARG ;;
+    *) say_usage ;;
+    esac
+done
+shift $((OPTIND - 1))
+count=0     # of folders
+for argument; do
+    [ "$argument" != -- ] || break
+    count=$((count + 1))
+done
+[ "$count" -gt 0 ] || say_usage
+result=0
+while [ "$count" -gt 0 ]; do
+    folder=$1
+    shift
+    count=$((count - 1))
+    (
+        # Behind the other folders and -- are the options.
+        shift $((count + 1 < $# ? count + 1 : $#))
+        run "$folder" "$@"
+    )
+    case $? in
+    0) ;;
+    3) [ $result -eq 1 ] || result=3 ;;
+    *) result=1 ;;
+    esac
+done
+exit $result
