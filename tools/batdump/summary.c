@@ -2,7 +2,6 @@
 #include "summary.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 
 #include "tools/common/commas.h"
 #include "tools/common/escape.h"
@@ -36,15 +35,14 @@ static void print_number(struct output *output, const char *label, uint64_t valu
 /* "BOLT revision: R, command line: C" in two lines; any other text in one. */
 static void print_bolt_info(struct output *output, const char *info)
 {
-    char *revision;
+    char revision[NOTE_REVISION_SIZE];
     const char *command;
-    if (!note_bolt_info(info, &revision, &command)) {
+    if (!note_bolt_info(info, revision, &command)) {
         print_text(output, "BOLT says", info);
         return;
     }
     print_text(output, "BOLT revision", revision);
     print_text(output, "Command line", command);
-    free(revision);
 }
 
 static void print_build_id(struct output *output, const struct bat_elf *elf)

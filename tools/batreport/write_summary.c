@@ -2,7 +2,6 @@
 /* The summary: what BOLT did, and what the profile says. */
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "bat_decoder.h"
 #include "page.h"
@@ -59,15 +58,14 @@ static void write_origin(const struct report *report, struct bat_text_writer *pa
     for (size_t i = 0; i < report->request->profile_count; i++)
         write_word(page, "Profile", report->request->profiles[i]);
     const char *info = bat_elf_bolt_info(elf);
-    char *revision = NULL;
+    char revision[NOTE_REVISION_SIZE];
     const char *command;
-    if (info && note_bolt_info(info, &revision, &command)) {
+    if (info && note_bolt_info(info, revision, &command)) {
         write_word(page, "BOLT revision", revision);
         write_word(page, "Command line", command);
     } else {
         write_word(page, "BOLT", info ? info : "not recorded (no .note.bolt_info)");
     }
-    free(revision);
     write_word(page, "Note", note_version_text(report->binary.map->version));
     write_word(page, "Machine", note_machine_name(elf));
     size_t size;

@@ -2,7 +2,8 @@
 #include "note_facts.h"
 
 #include <elf.h>
-#include <stdlib.h>
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
 
 static const char *const share_labels[BAT_SHARES] = {
@@ -49,19 +50,21 @@ const char *note_machine_name(const struct bat_elf *elf)
     }
 }
 
-bool note_bolt_info(const char *info, char **revision, const char **command)
+bool note_bolt_info(const char *info, char revision[NOTE_REVISION_SIZE], const char **command)
 {
     static const char before_revision[] = "BOLT revision: ";
     static const char before_command[] = ", command line: ";
+    static const char unknown[] = "<unknown>";
     const char *middle = strstr(info, before_command);
     if (strncmp(info, before_revision, strlen(before_revision)) != 0 || !middle)
         return false;
     const char *start = info + strlen(before_revision);
+    if (middle < start || (size_t)(middle - start) >= NOTE_REVISION_SIZE)
+        return false;
+    size_t size = (size_t)(middle - start);
+    bool is_unknown = size == strlen(unknown) && memcmp(start, unknown, size) == 0;
+    snprintf(revision, NOTE_REVISION_SIZE, "%.*s", is_unknown ? INT_MAX : (int)size,
+             is_unknown ? "not recorded" : start);
     *command = middle + strlen(before_command);
-    *revision = strndup(start, (size_t)(middle - start));
-    if (*revision && strcmp(*revision, "<unknown>") == 0) {
-        free(*revision);
-        *revision = strdup("not recorded");
-    }
-    return *revision != NULL;
+    return true;
 }

@@ -14,11 +14,13 @@ const char *note_version_text(enum bat_version version);
 /* The name of the machine that the file is for. Static. */
 const char *note_machine_name(const struct bat_elf *elf);
 
+/* The most bytes of a revision, with the zero byte: a commit's hash, perhaps with an address. */
+#define NOTE_REVISION_SIZE 256u
+
 /*
  * Divide the text of .note.bolt_info ("BOLT revision: R, command line: C"). *command points into
- * it; *revision is a copy, which the caller frees with free(), "not recorded" for "<unknown>".
- * False if the text has another form, or there is no memory.
+ * it; revision becomes R, "not recorded" for "<unknown>". False if the text has another form.
  */
-bool note_bolt_info(const char *info, char **revision, const char **command);
+bool note_bolt_info(const char *info, char revision[NOTE_REVISION_SIZE], const char **command);
 
 #endif
