@@ -19,7 +19,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 BY_HAND = ROOT / "tests" / "browser"  # not run by tests/run.sh: Chromium is too large for it
-FOLDERS = ["tests", "tools", ".ci", "man", "fleet/steps", "fleet/local", "fleet/stream"]
+FOLDERS = ["tests", "tools", ".ci", "man", "fleet/steps", "fleet/local", "fleet/stream", "fleet/host"]
 STATUS = pathlib.Path("/var/lib/dpkg/status")
 CALLS = {"run", "Popen", "call", "check_call", "check_output", "which", "version"}
 RUNNERS = {"xargs", "exec", "command", "step", "env", "nice", "timeout"}  # call what follows

@@ -10,6 +10,7 @@ import tempfile
 import unittest
 
 import debug_programs
+import elffile
 import fixtures
 import perf_scenes
 import toolbox
@@ -260,6 +261,83 @@ class Streaming(FleetTest):
         self.assertIn(f"battranslate: {bad}", done.stderr)
         self.assertIn("\nreporter:counter:batkit,left_out,1\n", done.stderr)
         self.assertEqual(done.stdout.splitlines(), self.pipe("map.sh", [self.recordings[1]]))
+
+
+class Collect(FleetTest):
+    """What a host records and leaves to be sent. Instead of perf record a script gives a recording of a host."""
+
+    def setUp(self):
+        super().setUp()
+        self.outbox = self.folder / "outbox"
+        self.perf = self.folder / "perf"
+        self.perf_does('cp "$RECORDING" "$out"')
+
+    def perf_does(self, command):
+        """Replace perf record."""
+        self.perf.write_text('#!/bin/sh\n[ "$1" = record ] || exec perf "$@"\n'
+                             'while [ "$1" != -o ]; do shift; done\nout=$2\n' + command + "\n")
+        self.perf.chmod(0o755)
+
+    def collect(self, *options, binaries=None, status=0, **environment):
+        """A finished collect.sh."""
+        env = {"PERF": str(self.perf), "RECORDING": str(self.recordings[0]), "HOST": "host-1",
+               **environment}
+        return self.sh("host/collect.sh", "-o", self.outbox, *options,
+                       *(binaries or [self.fixture.bolted]), env=env, status=status)
+
+    def names(self):
+        """All that is in the outbox."""
+        return sorted(p.name for p in self.outbox.iterdir())
+
+    def test_what_leaves_the_host(self):
+        """Addresses and counts, and nothing else that the recording has."""
+        self.collect(binaries=[self.fixture.bolted, fixtures.get("small-fixed-profile2-22").bolted])
+        build_id = elffile.Elf(self.fixture.bolted).build_id()
+        (name,) = self.names()
+        self.assertRegex(name, rf"^{build_id}\.host-1\.\d{{8}}T\d{{6}}Z\.preagg\.zst$")
+        path = self.outbox / name
+        self.assertEqual(path.stat().st_mode & 0o077, 0)
+        text = subprocess.run(["zstd", "-dc", path], check=True, stdout=subprocess.PIPE).stdout
+        recording = self.recordings[0].read_bytes()
+        for secret in (os.fsencode(self.fixture.bolted), b"/usr/bin/other", b"host-1", b"program"):
+            self.assertIn(secret, recording)
+            self.assertNotIn(secret, text)
+        for line in text.decode("ascii").splitlines():
+            self.assertRegex(line, r"^(D [0-9a-f]{32}|E [\w:-]+|[TRBFfrS]( [0-9a-fX:-]+){2,5})$")
+        # No address of the process is left: all offsets are inside of the file's addresses.
+        expected = self.folder / "expected"
+        toolbox.fine("battranslate", self.fixture.bolted, "-p", self.recordings[0], "--once",
+                     "--format=preagg", "-o", expected, "-q")
+        self.assertEqual(text, expected.read_bytes())
+
+    def test_full_outbox(self):
+        """The oldest texts go, whichever binary they are of."""
+        self.outbox.mkdir()
+        for name in ("ff.host-1.20260101T000000Z", "00.host-1.20260102T000000Z"):
+            (self.outbox / f"{name}.preagg.zst").write_bytes(bytes(40 << 10))
+        self.collect("-m", 60)
+        self.assertEqual(len(self.names()), 2)
+        self.assertIn("00.host-1.20260102T000000Z.preagg.zst", self.names())
+        self.collect("-m", 30)
+        self.assertNotIn("00.host-1.20260102T000000Z.preagg.zst", self.names())
+
+    def test_failures(self):
+        """No branch records, a broken recording, another collect.sh: nothing is left behind."""
+        self.perf_does("echo 'no branch records here' >&2; exit 129")
+        done = self.collect(status=1)
+        self.assertIn("exit status 129: no branch records here", done.stderr)
+        self.perf_does('head -c 3000 "$RECORDING" >"$out"')
+        self.assertIn("battranslate: ", self.collect().stderr)
+        self.assertEqual(self.names(), [])
+        (self.outbox / ".collecting").mkdir()
+        (self.outbox / ".collecting" / "pid").write_text(str(os.getpid()))
+        self.assertIn("another collect.sh is running", self.collect(status=1).stderr)
+        (self.outbox / ".collecting" / "pid").write_text("999999999")
+        self.perf_does('cp "$RECORDING" "$out"')
+        self.collect()
+        self.assertEqual(len(self.names()), 1)
+        self.collect(HOST="a/b", status=1)
+        self.sh("host/collect.sh", status=2)
 
 
 if __name__ == "__main__":
