@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "event_words.h"
 #include "profile.h"
 #include "spec/escape_controls.h"
 #include "support/text_writer.h"
@@ -221,48 +222,21 @@ static enum bat_code write_samples(struct preagg_writer *writer)
     return BAT_OK;
 }
 
-/* The name of an event as it is written, to be freed: escaped, as one word. NULL without memory. */
-static char *event_word(const char *name)
-{
-    size_t size = strlen(name);
-    char *word = malloc(BAT_ESCAPED_BYTE * size + 1);
-    if (!word)
-        return NULL;
-    *bat_put_escaped(word, name, size) = '\0';
-    for (char *at = word; (at = strchr(at, ' '));)
-        *at = '_';
-    return word;
-}
-
-static int compare_words(const void *left, const void *right)
-{
-    return strcmp(*(char *const *)left, *(char *const *)right);
-}
-
 /* Events come in the order of their names, each once: not in the order of the profile's parts. */
 static enum bat_code write_events(struct preagg_writer *writer, const struct bat_strings *events)
 {
-    char **words = calloc((size_t)events->count + 1, sizeof(char *));
-    bool is_complete = words != NULL;
-    for (uint32_t i = 0; is_complete && i < events->count; i++) {
-        words[i] = event_word(bat_strings_get(events, i));
-        is_complete = words[i] != NULL;
-    }
-    if (is_complete)
-        qsort(words, events->count, sizeof(char *), compare_words);
-    for (uint32_t i = 0; is_complete && i < events->count; i++) {
-        if (*words[i] == '\0' || (i != 0 && strcmp(words[i], words[i - 1]) == 0))
-            continue;
+    struct bat_event *sorted;
+    uint32_t count;
+    if (bat_events_sort(events, &sorted, &count) != BAT_OK)
+        return bat_fail(writer->text.error, BAT_ERR_MEMORY,
+                        "not enough memory to write the profile");
+    for (uint32_t i = 0; i < count; i++) {
         bat_text_string(&writer->text, "E ");
-        bat_text_string(&writer->text, words[i]);
+        bat_text_string(&writer->text, sorted[i].word);
         bat_text_string(&writer->text, "\n");
     }
-    for (uint32_t i = 0; words && i < events->count; i++)
-        free(words[i]);
-    free(words);
-    return is_complete ? BAT_OK
-                       : bat_fail(writer->text.error, BAT_ERR_MEMORY,
-                                  "not enough memory to write the profile");
+    bat_events_free(sorted, count);
+    return BAT_OK;
 }
 
 static enum bat_code check_profile(const struct bat_profile *profile, struct bat_error *error)

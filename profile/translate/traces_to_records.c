@@ -12,6 +12,7 @@
 #include "binary/original/folded.h"
 #include "binary/original/original.h"
 #include "memory.h"
+#include "profile/event_words.h"
 #include "profile/prepare_binary.h"
 #include "profile/profile.h"
 #include "records.h"
@@ -405,12 +406,14 @@ static enum bat_code find_tables(struct bat_records *records)
 
 static enum bat_code copy_events(struct bat_records *records, const struct bat_profile *profile)
 {
-    enum bat_code code = BAT_OK;
-    for (uint32_t i = 0; i < profile->events.count && code == BAT_OK; i++) {
-        const char *event = bat_strings_get(&profile->events, i);
+    struct bat_event *sorted;
+    uint32_t count;
+    enum bat_code code = bat_events_sort(&profile->events, &sorted, &count);
+    for (uint32_t i = 0; i < count && code == BAT_OK; i++) {
         uint32_t ignored;
-        code = bat_strings_add(&records->events, event, strlen(event), &ignored);
+        code = bat_strings_add(&records->events, sorted[i].name, strlen(sorted[i].name), &ignored);
     }
+    bat_events_free(sorted, count);
     return code;
 }
 
