@@ -81,13 +81,19 @@ static uint64_t end_of(struct input_joins *joins, const struct input_piece *piec
     return BAT_TRACE_BRANCH_ONLY;
 }
 
+/* The mispredictions of a branch may have a record without a count (spec/profiles.md 1, Writing). */
+static bool is_nothing(const struct input_piece *piece)
+{
+    return piece->count == 0 && piece->mispredictions == 0;
+}
+
 static enum bat_code emit(struct input_joins *joins, const struct input_piece *piece)
 {
     bool has_branch = piece->branch < BAT_TRACE_EXTERNAL_RETURN;
     bool is_outside = (!has_branch || piece->branch == BAT_ADDRESS_EXTERNAL) &&
                       piece->from == BAT_ADDRESS_EXTERNAL;
     const uint64_t key[3] = {piece->branch, piece->from, end_of(joins, piece)};
-    if (is_outside || (!has_branch && key[2] == BAT_TRACE_BRANCH_ONLY) || piece->count == 0)
+    if (is_outside || (!has_branch && key[2] == BAT_TRACE_BRANCH_ONLY) || is_nothing(piece))
         return BAT_OK;
     return bat_counts_add(&joins->result->traces, key, piece->count, piece->mispredictions);
 }
@@ -113,7 +119,7 @@ static enum bat_code emit_right(struct input_joins *joins, struct input_piece pi
 enum bat_code input_joins_add(struct input_joins *joins, const struct input_piece *piece)
 {
     bool has_run = piece->to != BAT_TRACE_BRANCH_ONLY || piece->end_join != BAT_NONE;
-    if (piece->count == 0 || (piece->start_join != BAT_NONE && !has_run))
+    if (is_nothing(piece) || (piece->start_join != BAT_NONE && !has_run))
         return BAT_OK;
     if (piece->start_join != BAT_NONE)
         return keep(joins, piece, &joins->all[piece->start_join].first_right);

@@ -510,7 +510,7 @@ enum bat_code input_move_trace(struct input_move *move, const struct input_piece
     enum input_way way;
     enum bat_code code = move_parts(move, trace, &rest);
     move->counters.moved += trace->count - rest.count;
-    if (code != BAT_OK || rest.count == 0)
+    if (code != BAT_OK || (rest.count == 0 && rest.mispredictions == 0))
         return code;
     code = begin(move, &rest, &piece, &from, &has_from, &way);
     if (code != BAT_OK)

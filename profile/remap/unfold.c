@@ -54,7 +54,7 @@ static enum bat_code give(struct unfolding *unfolding, const struct shares_trace
                           const struct part *part)
 {
     uint64_t key[3] = {trace->branch, trace->from, trace->to};
-    if (part->count == 0)
+    if (part->count == 0 && part->mispredictions == 0)
         return BAT_OK;
     bool is_moved = move_end(unfolding, part->out_of, &key[0]) &&
                     move_end(unfolding, part->into, &key[1]) &&

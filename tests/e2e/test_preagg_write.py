@@ -114,6 +114,28 @@ class Mispredictions(PreaggTest):
                          self.perf2bolt(fixture.bolted, again))
 
 
+    def test_by_way_of_the_input(self):
+        """The written text has them in records without a count, which --original moves, too."""
+        fixture = fixtures.get(NAMES[0])
+        lines = []
+        text = pathlib.Path(bolt_profiles.reference(fixture).profile("T")).read_text("ascii")
+        for line in text.splitlines():
+            fields = line.split()
+            if fields[0] == "T" and "X:" not in line:
+                line += f" {int(fields[4]) // 2}"
+            lines.append(line + "\n")
+        profile = self.folder / "profile"
+        profile.write_text("".join(lines), encoding="ascii")
+        moved = []
+        for path in (profile, self.rewrite(fixture.bolted, profile)):
+            fdata = self.folder / "our.fdata"
+            toolbox.fine("battranslate", fixture.bolted, "-p", path, f"--original={fixture.input}",
+                         "-o", fdata, "-q")
+            moved.append(bolt_profiles.read_fdata(fdata))
+        self.assertTrue(moved[0] == moved[1])
+        self.assertGreater(sum(int(line.split()[6]) for line in
+                               fdata.read_text("utf-8").splitlines()[1:]), 1000)
+
     def test_branch_stacks(self):
         """perf.data becomes a small file with the same translation; here traces are mispredicted."""
         for name in ("small-fixed-profile2-22", "small-pie-all-22"):
