@@ -81,7 +81,7 @@ static uint64_t end_of(struct input_joins *joins, const struct input_piece *piec
     return BAT_TRACE_BRANCH_ONLY;
 }
 
-/* The mispredictions of a branch may have a record without a count (spec/profiles.md 1, Writing). */
+/* Mispredictions may be in a record without a count (spec/profiles.md 1, Writing). */
 static bool is_nothing(const struct input_piece *piece)
 {
     return piece->count == 0 && piece->mispredictions == 0;
