@@ -8,6 +8,7 @@
 
 #include "binary/original/original.h"
 #include "measuring.h"
+#include "spec/binary_search.h"
 
 /* All runs that begin at one address. */
 struct run {
@@ -152,33 +153,6 @@ static void reach(struct search *search, uint32_t run)
     search->waiting[search->waiting_count++] = run;
 }
 
-/* The index of the first run, or way, at or behind an address. */
-static uint32_t first_run(const struct search *search, uint64_t address)
-{
-    uint32_t low = 0;
-    for (uint32_t high = search->run_count; low < high;) {
-        uint32_t middle = low + (high - low) / 2;
-        if (search->runs[middle].from < address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-static uint32_t first_way(const struct search *search, uint64_t address)
-{
-    uint32_t low = 0;
-    for (uint32_t high = search->way_count; low < high;) {
-        uint32_t middle = low + (high - low) / 2;
-        if (search->ways[middle].from < address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 /* Reach what a run goes through, and where the branches and calls in it go. */
 static void follow(struct search *search, uint32_t reached)
 {
@@ -187,11 +161,12 @@ static void follow(struct search *search, uint32_t reached)
          i < search->run_count && search->runs[i].from <= run.to;
          i = next_unused(search->next_run, i))
         reach(search, i);
-    for (uint32_t i = next_unused(search->next_way, first_way(search, run.from));
+    for (uint32_t i = next_unused(search->next_way,
+                                  BAT_COUNT_BELOW(search->ways, search->way_count, from, run.from));
          i < search->way_count && search->ways[i].from <= run.to;
          i = next_unused(search->next_way, i)) {
         search->next_way[i] = i + 1;
-        uint32_t to = first_run(search, search->ways[i].to);
+        uint32_t to = BAT_COUNT_BELOW(search->runs, search->run_count, from, search->ways[i].to);
         if (to < search->run_count && search->runs[to].from == search->ways[i].to)
             reach(search, to);
     }
