@@ -20,7 +20,7 @@ HEAD = "# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception\n# Made by com
 # The values of an argument, by its name in --help. "a|b" needs no line here; other arguments are not completed.
 FILES = {"FILE", "OUT", "ELF", "JSON", "NOTE", "INPUT", "BINARY"}
 VALUES = {"FORMAT": ["fdata", "yaml", "preagg", "autofdo", "profgen", "perfscript", "folded", "pprof",
-                     "speedscope"], "VIEWER": ["folded", "pprof", "speedscope"]}
+                     "speedscope", "firefox"], "VIEWER": ["folded", "pprof", "speedscope", "firefox"]}
 
 
 class Option:

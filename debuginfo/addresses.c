@@ -26,6 +26,30 @@ static uint64_t read_index(const Dwarf_Attribute *attribute, size_t size)
     return size ? line_read_fixed(&reader, size) : line_read_leb128(&reader);
 }
 
+bool debug_read_number(Dwarf_Attribute *attribute, uint64_t *value)
+{
+    Dwarf_Word other;
+    switch (dwarf_whatform(attribute)) {
+    case DW_FORM_data1:
+        *value = line_fixed_at(attribute->valp, 1);
+        return true;
+    case DW_FORM_data2:
+        *value = line_fixed_at(attribute->valp, 2);
+        return true;
+    case DW_FORM_data4:
+        *value = line_fixed_at(attribute->valp, 4);
+        return true;
+    case DW_FORM_data8:
+        *value = line_fixed_at(attribute->valp, 8);
+        return true;
+    default:
+        if (dwarf_formudata(attribute, &other) != 0)
+            return false;
+        *value = other;
+        return true;
+    }
+}
+
 bool debug_read_address(const struct debug_addresses *addresses, Dwarf_Attribute *attribute,
                         uint64_t *address)
 {
@@ -55,12 +79,12 @@ bool debug_read_address(const struct debug_addresses *addresses, Dwarf_Attribute
 bool debug_read_bounds(const struct debug_addresses *addresses, Dwarf_Attribute *low,
                        Dwarf_Attribute *high, uint64_t *start, uint64_t *end)
 {
-    Dwarf_Word size;
+    uint64_t size;
     if (!debug_read_address(addresses, low, start))
         return false;
     if (debug_read_address(addresses, high, end))
         return true;
-    if (dwarf_formudata(high, &size) != 0)
+    if (!debug_read_number(high, &size))
         return false;
     *end = *start + size;
     return true;

@@ -109,6 +109,12 @@ struct debug_addresses {
     bool is_64_bit;
 };
 
+/*
+ * The number that an attribute has, as dwarf_formudata() reads it. False if it has none. All of the
+ * attribute is in its unit: libdw and entries_read() give no other.
+ */
+bool debug_read_number(Dwarf_Attribute *attribute, uint64_t *value);
+
 /* The address that an attribute has. False if it has none. */
 bool debug_read_address(const struct debug_addresses *addresses, Dwarf_Attribute *attribute,
                         uint64_t *address);
@@ -182,7 +188,9 @@ struct debug_unit {
     struct debug_addresses addresses;
     uint32_t table; /* BAT_NONE: it has none */
     bool is_split;
-    bool is_read; /* the members below were filled, as far as DWARF has them */
+    bool is_counted; /* as read: by this handle, or by a second one that was closed */
+    bool is_missing; /* the .dwo file was sought and not found */
+    bool is_read;    /* the members below were filled, as far as DWARF has them */
 
     struct debug_node *nodes;
     size_t node_count;
@@ -236,6 +244,7 @@ struct debug_symbol {
 
 struct bat_debuginfo {
     char *program_path;
+    char *debug_file; /* that was given; or NULL */
     struct debug_image image;
     struct debug_image alternate; /* dwz's supplementary file */
 
@@ -263,7 +272,8 @@ struct bat_debuginfo {
     uint64_t range_budget; /* bytes of range lists */
     uint64_t name_budget;  /* bytes of the files, which limit name_bytes */
     uint64_t name_bytes;   /* of names that were read */
-    bool no_memory;        /* memory ran out, and something was left out */
+    struct debug_index strings; /* these names: in the files, which stay mapped */
+    bool no_memory;             /* memory ran out, and something was left out */
 
     struct debug_symbol *symbols; /* ascending by address, then as the file has them */
     size_t symbol_count;
@@ -302,8 +312,8 @@ bool debug_find_split(struct bat_debuginfo *debuginfo, const struct debug_unit *
                       struct split_found *found);
 void debug_close_splits(struct bat_debuginfo *debuginfo);
 
-/* Make the map of runs. Sorts runs; time n log n. False if there is no memory. */
-bool debug_map_make(struct debug_map *map, struct debug_run *runs, size_t count);
+/* Make the map of runs. Time n log n for runs inside each other. False if there is no memory. */
+bool debug_map_make(struct debug_map *map, const struct debug_run *runs, size_t count);
 
 /* The innermost node at an address, or BAT_NONE. Quick near the last address, else logarithmic. */
 uint32_t debug_map_find(struct debug_map *map, uint64_t address);

@@ -6,16 +6,14 @@
 
 #include "debuginfo.h"
 #include "spec/binary_search.h"
-#include "support/dwarf_numbers.h"
 
 /* --- Forms ---------------------------------------------------------------------------------- */
 
-/* Sizes in bytes that are none. */
-#define SIZE_UNKNOWN 0xffu
-#define SIZE_LEB128 0xfeu
-#define SIZE_OFFSET 0xfdu
-#define SIZE_ADDRESS 0xfcu
-#define SIZE_OTHER 0xfbu /* read_size() knows */
+/* More sizes that are none: those of offsets and addresses, which a unit has. */
+#define SIZE_LEB128 ENTRY_SIZE_LEB128
+#define SIZE_OTHER ENTRY_SIZE_OTHER
+#define SIZE_OFFSET 0xfcu
+#define SIZE_ADDRESS 0xfbu
 
 static const uint8_t form_sizes[] = {
     [DW_FORM_addr] = SIZE_ADDRESS,
@@ -61,7 +59,7 @@ static const uint8_t form_sizes[] = {
     [DW_FORM_addrx4] = 4,
 };
 
-/* The size of a form's values, or one of SIZE_UNKNOWN, SIZE_LEB128 and SIZE_OTHER. */
+/* The size of a form's values, or SIZE_LEB128, or SIZE_OTHER, also for forms that are not known. */
 static unsigned size_of(const struct entries *entries, unsigned form)
 {
     switch (form) {
@@ -77,15 +75,13 @@ static unsigned size_of(const struct entries *entries, unsigned form)
     default:
         break;
     }
-    unsigned size = form < sizeof(form_sizes) ? form_sizes[form] : SIZE_UNKNOWN;
+    unsigned size = form < sizeof(form_sizes) ? form_sizes[form] : SIZE_OTHER;
     if (size == SIZE_ADDRESS)
         return entries->address_size;
     if (size == SIZE_OFFSET)
         return entries->offset_size;
-    return size == 0 ? SIZE_UNKNOWN : size;
+    return size == 0 ? SIZE_OTHER : size;
 }
-
-static void skip_value(const struct entries *entries, struct line_reader *reader, unsigned form);
 
 static void skip_indirect(const struct entries *entries, struct line_reader *reader)
 {
@@ -94,7 +90,7 @@ static void skip_indirect(const struct entries *entries, struct line_reader *rea
     if (form == DW_FORM_indirect || form == DW_FORM_implicit_const || form > UINT32_MAX)
         reader->failed = true;
     else
-        skip_value(entries, reader, (unsigned)form);
+        entries_skip_value(entries, reader, (unsigned)form);
 }
 
 /* Skip a value whose size its form does not say. */
@@ -128,12 +124,12 @@ static void skip_other(const struct entries *entries, struct line_reader *reader
     }
 }
 
-static void skip_value(const struct entries *entries, struct line_reader *reader, unsigned form)
+void entries_skip_value(const struct entries *entries, struct line_reader *reader, unsigned form)
 {
     unsigned size = size_of(entries, form);
     if (size == SIZE_LEB128)
         line_read_leb128(reader);
-    else if (size == SIZE_OTHER || size == SIZE_UNKNOWN)
+    else if (size == SIZE_OTHER)
         skip_other(entries, reader, form);
     else
         line_read_skip(reader, size);
@@ -141,32 +137,84 @@ static void skip_value(const struct entries *entries, struct line_reader *reader
 
 /* --- Abbreviations -------------------------------------------------------------------------- */
 
-/* Read the attributes of an abbreviation, and their size. False where they are damaged. */
+/* How many elements the arrays of entries have room for. */
+struct capacities {
+    size_t abbreviations;
+    size_t fields;
+    size_t steps;
+};
+
+static bool add_field(struct entries *entries, struct capacities *capacities,
+                      struct entry_field field)
+{
+    if (!debug_grow(&entries->fields, &capacities->fields, entries->field_count,
+                    sizeof(*entries->fields)))
+        return false;
+    entries->fields[entries->field_count++] = field;
+    return true;
+}
+
+/* Read the attributes of an abbreviation. False where they are damaged, or without memory. */
 static bool read_fields(struct entries *entries, struct entry_abbreviation *abbreviation,
-                        struct line_reader *reader, size_t *capacity, bool *has_memory)
+                        struct line_reader *reader, struct capacities *capacities, bool *has_memory)
 {
     for (;;) {
         uint64_t name = line_read_leb128(reader);
         uint64_t form = line_read_leb128(reader);
-        struct entry_field field = {(unsigned)name, (unsigned)form, reader->at};
-        if (form == DW_FORM_implicit_const)
+        struct entry_field field = {.name = (unsigned)name, .form = (unsigned)form};
+        if (form == DW_FORM_implicit_const) {
+            field.constant = reader->at;
             line_read_signed_leb128(reader);
+        }
         if (reader->failed || name > UINT32_MAX || form > UINT32_MAX)
             return false;
         if (name == 0 && form == 0)
             return true;
-        *has_memory =
-            debug_grow(&entries->fields, capacity, entries->field_count, sizeof(*entries->fields));
+        field.size = (uint8_t)size_of(entries, field.form);
+        *has_memory = add_field(entries, capacities, field);
         if (!*has_memory)
             return false;
-        entries->fields[entries->field_count++] = field;
         abbreviation->field_count++;
-        unsigned size = size_of(entries, field.form);
-        if (size >= SIZE_OTHER)
-            abbreviation->size = BAT_NONE;
-        else if (abbreviation->size != BAT_NONE)
-            abbreviation->size += size;
     }
+}
+
+static enum entry_step_kind step_kind(const struct entry_field *field)
+{
+    if (field->size == SIZE_LEB128)
+        return STEP_LEB128;
+    /* Where variables are: the most frequent value that is no number. */
+    if (field->form == DW_FORM_exprloc || field->form == DW_FORM_block)
+        return STEP_BLOCK;
+    return STEP_OTHER;
+}
+
+static bool add_step(struct entries *entries, struct capacities *capacities, struct entry_step step)
+{
+    if (!debug_grow(&entries->steps, &capacities->steps, entries->step_count,
+                    sizeof(*entries->steps)))
+        return false;
+    entries->steps[entries->step_count++] = step;
+    return true;
+}
+
+/* Join the sizes of attributes to steps over them. False if there is no memory. */
+static bool make_steps(struct entries *entries, struct entry_abbreviation *abbreviation,
+                       struct capacities *capacities)
+{
+    uint32_t bytes = 0;
+    abbreviation->first_step = (uint32_t)entries->step_count;
+    for (uint32_t i = 0; i < abbreviation->field_count; i++) {
+        const struct entry_field *field = &entries->fields[abbreviation->first_field + i];
+        if (field->size < SIZE_OTHER && bytes < UINT32_MAX / 2) {
+            bytes += field->size;
+            continue;
+        }
+        struct entry_step step = {bytes, field->form, step_kind(field)};
+        if (!add_step(entries, capacities, step))
+            return false;
+        bytes = 0;
+    }
+    return add_step(entries, capacities, (struct entry_step){.bytes = bytes, .kind = STEP_END});
 }
 
 static int compare_abbreviations(const void *left, const void *right)
@@ -181,8 +229,7 @@ static int compare_abbreviations(const void *left, const void *right)
 /* Read the abbreviations up to the end of their table, or up to where it is damaged. */
 static bool read_abbreviations(struct entries *entries, struct line_reader *reader)
 {
-    size_t capacity = 0;
-    size_t field_capacity = 0;
+    struct capacities capacities = {0};
     bool has_memory = true;
     entries->is_dense = true;
     for (;;) {
@@ -192,9 +239,10 @@ static bool read_abbreviations(struct entries *entries, struct line_reader *read
         next.tag = (unsigned)line_read_leb128(reader);
         next.has_children = line_read_fixed(reader, 1) != 0;
         next.first_field = (uint32_t)entries->field_count;
-        if (!read_fields(entries, &next, reader, &field_capacity, &has_memory))
+        if (!read_fields(entries, &next, reader, &capacities, &has_memory))
             break;
-        has_memory = debug_grow(&entries->abbreviations, &capacity, entries->count,
+        has_memory = make_steps(entries, &next, &capacities) &&
+                     debug_grow(&entries->abbreviations, &capacities.abbreviations, entries->count,
                                 sizeof(*entries->abbreviations));
         if (!has_memory)
             break;
@@ -248,15 +296,17 @@ void entries_free(struct entries *entries)
 {
     free(entries->abbreviations);
     free(entries->fields);
+    free(entries->steps);
     entries->abbreviations = NULL;
     entries->fields = NULL;
+    entries->steps = NULL;
 }
 
 bool entries_next(struct entries *entries, const struct entry_abbreviation **abbreviation)
 {
     uint64_t code;
     *abbreviation = NULL;
-    if (entries->at == entries->end || !dwarf_read_leb128(&entries->at, entries->end, false, &code))
+    if (!line_leb128(&entries->at, entries->end, &code))
         return false;
     if (code == 0)
         return true;
@@ -264,41 +314,76 @@ bool entries_next(struct entries *entries, const struct entry_abbreviation **abb
     return *abbreviation != NULL;
 }
 
-static void take_nothing(Dwarf_Attribute *attribute, void *context)
+/* Skip the value at the end of a step. False if it is damaged. */
+static bool skip_at_step(const struct entries *entries, const struct entry_step *step,
+                         const uint8_t **at)
 {
-    (void)attribute;
-    (void)context;
+    const uint8_t *end = entries->end;
+    uint64_t value;
+    if (step->kind == STEP_LEB128)
+        return line_leb128(at, end, &value);
+    if (step->kind == STEP_BLOCK) {
+        if (!line_leb128(at, end, &value) || value > (uint64_t)(end - *at))
+            return false;
+        *at += value;
+        return true;
+    }
+    struct line_reader reader = {.at = *at, .end = end};
+    entries_skip_value(entries, &reader, step->form);
+    *at = reader.at;
+    return !reader.failed;
+}
+
+/* Move *at from an entry's attributes behind them. False if they are damaged. */
+static inline bool skip_attributes(const struct entries *entries,
+                                   const struct entry_abbreviation *abbreviation,
+                                   const uint8_t **at)
+{
+    for (const struct entry_step *step = entries->steps + abbreviation->first_step;; step++) {
+        if ((size_t)(entries->end - *at) < step->bytes)
+            return false;
+        *at += step->bytes;
+        if (step->kind == STEP_END)
+            return true;
+        if (!skip_at_step(entries, step, at))
+            return false;
+    }
 }
 
 bool entries_skip(struct entries *entries, const struct entry_abbreviation *abbreviation)
 {
-    if (abbreviation->size == BAT_NONE)
-        return entries_read(entries, abbreviation, take_nothing, NULL);
-    if ((size_t)(entries->end - entries->at) < abbreviation->size)
-        return false;
-    entries->at += abbreviation->size;
-    return true;
+    return skip_attributes(entries, abbreviation, &entries->at);
 }
 
-bool entries_read(struct entries *entries, const struct entry_abbreviation *abbreviation,
-                  void (*take)(Dwarf_Attribute *attribute, void *context), void *context)
+bool entries_next_wanted(struct entries *entries, const struct entry_abbreviation **abbreviation)
 {
-    struct line_reader reader = {.at = entries->at, .end = entries->end};
-    const struct entry_field *fields = entries->fields + abbreviation->first_field;
-    for (uint32_t i = 0; i < abbreviation->field_count; i++) {
-        const bool is_implicit = fields[i].form == DW_FORM_implicit_const;
-        Dwarf_Attribute attribute = {
-            .code = fields[i].name,
-            .form = fields[i].form,
-            .valp = (unsigned char *)(is_implicit ? fields[i].constant : reader.at),
-            .cu = entries->unit};
-        skip_value(entries, &reader, fields[i].form);
-        if (reader.failed)
+    const uint8_t *at = entries->at;
+    size_t depth = 0; /* entries around this one that are skipped */
+    *abbreviation = NULL;
+    for (;;) {
+        uint64_t code;
+        const uint8_t *start = at;
+        if (!line_leb128(&at, entries->end, &code))
             return false;
-        take(&attribute, context);
+        if (code == 0) {
+            if (depth-- != 0)
+                continue;
+            entries->at = at;
+            return true;
+        }
+        const struct entry_abbreviation *found = find_abbreviation(entries, code);
+        if (!found)
+            return false;
+        if (depth == 0 && !found->is_skipped) {
+            entries->current = start;
+            entries->at = at;
+            *abbreviation = found;
+            return true;
+        }
+        if (!skip_attributes(entries, found, &at))
+            return false;
+        depth += found->has_children;
     }
-    entries->at = reader.at;
-    return true;
 }
 
 const uint8_t *entries_reference(const struct entries *entries, const Dwarf_Attribute *attribute)

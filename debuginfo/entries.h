@@ -11,20 +11,37 @@
 
 #include "line_table.h"
 
+/* Sizes of values that are none. */
+#define ENTRY_SIZE_LEB128 0xfeu /* a LEB128 number */
+#define ENTRY_SIZE_OTHER 0xfdu  /* entries_skip_value() knows */
+
 /* An attribute of an abbreviation. */
 struct entry_field {
     unsigned name;
     unsigned form;
     const uint8_t *constant; /* DW_FORM_implicit_const: the value, in .debug_abbrev */
+    uint8_t size;            /* of the value, or one of the above */
+};
+
+/* What stands at the end of a step. */
+enum entry_step_kind { STEP_END, STEP_LEB128, STEP_BLOCK, STEP_OTHER };
+
+/* A step over the attributes of an entry: bytes whose number the abbreviation tells, then a value.
+ */
+struct entry_step {
+    uint32_t bytes;
+    unsigned form; /* of the value if it is STEP_OTHER */
+    enum entry_step_kind kind;
 };
 
 struct entry_abbreviation {
     uint64_t code;
     unsigned tag;
     bool has_children;
+    bool is_skipped; /* entries_next_wanted() skips such entries and all below; set by the caller */
     uint32_t first_field;
     uint32_t field_count;
-    uint32_t size; /* of an entry's attributes; BAT_NONE: depends on the entry */
+    uint32_t first_step; /* the last one is STEP_END */
 };
 
 /* A unit, and the position in it. */
@@ -32,7 +49,8 @@ struct entries {
     Dwarf_CU *unit;
     const uint8_t *start; /* of the unit's header, to which references are relative */
     const uint8_t *end;
-    const uint8_t *at; /* the next entry, or attribute of the current one */
+    const uint8_t *at;      /* the next entry, or attribute of the current one */
+    const uint8_t *current; /* the entry that entries_next_wanted() went to */
     unsigned version;
     uint8_t address_size;
     uint8_t offset_size;
@@ -42,6 +60,8 @@ struct entries {
     bool is_dense; /* the codes are 1 to count, in this order */
     struct entry_field *fields;
     size_t field_count;
+    struct entry_step *steps;
+    size_t step_count;
 };
 
 /*
@@ -62,9 +82,43 @@ bool entries_next(struct entries *entries, const struct entry_abbreviation **abb
 /* Go behind the attributes. False if they are damaged. */
 bool entries_skip(struct entries *entries, const struct entry_abbreviation *abbreviation);
 
-/* The same; take() is called for each attribute that is complete. */
-bool entries_read(struct entries *entries, const struct entry_abbreviation *abbreviation,
-                  void (*take)(Dwarf_Attribute *attribute, void *context), void *context);
+/* Go to the next entry in the same way, but skip entries whose abbreviation says so. */
+bool entries_next_wanted(struct entries *entries, const struct entry_abbreviation **abbreviation);
+
+/* Skip a value of any form. */
+void entries_skip_value(const struct entries *entries, struct line_reader *reader, unsigned form);
+
+/*
+ * The same as entries_skip(); take() is called for each attribute that is complete. Inline, so that
+ * the compiler can put take() into the loop.
+ */
+static inline bool entries_read(struct entries *entries,
+                                const struct entry_abbreviation *abbreviation,
+                                void (*take)(Dwarf_Attribute *attribute, void *context),
+                                void *context)
+{
+    struct line_reader reader = {.at = entries->at, .end = entries->end};
+    const struct entry_field *field = entries->fields + abbreviation->first_field;
+    const struct entry_field *end = field + abbreviation->field_count;
+    for (; field < end; field++) {
+        Dwarf_Attribute attribute = {
+            .code = field->name,
+            .form = field->form,
+            .valp = (unsigned char *)(field->constant ? field->constant : reader.at),
+            .cu = entries->unit};
+        if (field->size < ENTRY_SIZE_OTHER)
+            line_read_skip(&reader, field->size);
+        else if (field->size == ENTRY_SIZE_LEB128)
+            line_read_leb128(&reader);
+        else
+            entries_skip_value(entries, &reader, field->form);
+        if (reader.failed)
+            return false;
+        take(&attribute, context);
+    }
+    entries->at = reader.at;
+    return true;
+}
 
 /* The entry of the same unit that an attribute refers to, or NULL: not in the unit. */
 const uint8_t *entries_reference(const struct entries *entries, const Dwarf_Attribute *attribute);

@@ -2,60 +2,8 @@
 /* Headers of line-number programs: DWARF 2 to 5, sections 6.2.4. */
 #include <dwarf.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "line_table.h"
-#include "support/dwarf_numbers.h"
-
-uint64_t line_read_fixed(struct line_reader *reader, size_t size)
-{
-    if (reader->failed || (size_t)(reader->end - reader->at) < size) {
-        reader->failed = true;
-        return 0;
-    }
-    uint64_t value = 0;
-    for (size_t i = 0; i < size && i < 8; i++)
-        value |= (uint64_t)reader->at[i] << 8 * i;
-    reader->at += size;
-    return value;
-}
-
-uint64_t line_read_leb128(struct line_reader *reader)
-{
-    uint64_t value = 0;
-    if (!reader->failed)
-        reader->failed = !dwarf_read_leb128(&reader->at, reader->end, false, &value);
-    return value;
-}
-
-int64_t line_read_signed_leb128(struct line_reader *reader)
-{
-    uint64_t value = 0;
-    if (!reader->failed)
-        reader->failed = !dwarf_read_leb128(&reader->at, reader->end, true, &value);
-    return (int64_t)value;
-}
-
-const char *line_read_string(struct line_reader *reader)
-{
-    const uint8_t *start = reader->at;
-    const uint8_t *end =
-        reader->failed ? NULL : memchr(start, 0, (size_t)(reader->end - reader->at));
-    if (!end) {
-        reader->failed = true;
-        return "";
-    }
-    reader->at = end + 1;
-    return (const char *)start;
-}
-
-void line_read_skip(struct line_reader *reader, uint64_t size)
-{
-    if (reader->failed || (uint64_t)(reader->end - reader->at) < size)
-        reader->failed = true;
-    else
-        reader->at += size;
-}
 
 const char *line_string(const struct line_bytes *section, uint64_t offset)
 {

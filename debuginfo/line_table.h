@@ -12,6 +12,7 @@
 #include <libelf.h>
 
 #include "bat.h"
+#include "line_reader.h"
 
 /* The bytes of a section; size is 0 if there is none. */
 struct line_bytes {
@@ -105,25 +106,6 @@ uint64_t line_table_last_end(const struct line_table *table);
 const char *line_table_path(struct line_table *table, uint32_t number);
 
 /* --- Between the parts of the reader -------------------------------------------------------- */
-
-/* A position in bytes that are read in sequence. */
-struct line_reader {
-    const uint8_t *at;
-    const uint8_t *end;
-    bool is_64_bit; /* offsets take 8 bytes, not 4 */
-    bool failed;    /* a read went beyond the end; all later reads return 0 */
-};
-
-uint64_t line_read_fixed(struct line_reader *reader, size_t size);
-uint64_t line_read_leb128(struct line_reader *reader);
-int64_t line_read_signed_leb128(struct line_reader *reader);
-const char *line_read_string(struct line_reader *reader);
-void line_read_skip(struct line_reader *reader, uint64_t size);
-
-static inline uint64_t line_read_offset(struct line_reader *reader)
-{
-    return line_read_fixed(reader, reader->is_64_bit ? 8 : 4);
-}
 
 /* The part of a line-number program's header that its opcodes depend on. */
 struct line_header {

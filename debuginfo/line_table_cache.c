@@ -2,6 +2,8 @@
 /* Line tables by their addresses in memory: a table that units share is read once. */
 #include <dwarf.h>
 #include <stdlib.h>
+
+#define XXH_INLINE_ALL
 #include <xxhash.h>
 
 #include "debuginfo.h"

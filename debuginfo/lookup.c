@@ -157,12 +157,18 @@ size_t debug_call_count(const struct bat_debuginfo *debuginfo, uint32_t unit)
     return debuginfo->units[unit].node_count;
 }
 
+size_t debug_name_count(const struct bat_debuginfo *debuginfo, uint32_t unit)
+{
+    return debuginfo->units[unit].name_count;
+}
+
 struct debug_call debug_call_at(const struct bat_debuginfo *debuginfo, uint32_t unit, uint32_t node)
 {
     const struct debug_unit *in = &debuginfo->units[unit];
     const struct debug_node *found = &in->nodes[node];
     const struct debug_name *name = &in->names[found->name];
     return (struct debug_call){.linkage_name = name->linkage_name,
+                               .name = found->name,
                                .parent = found->parent,
                                .start_line = name->start_line,
                                .call_line = found->call_line,

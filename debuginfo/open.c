@@ -231,6 +231,7 @@ void bat_debuginfo_close(struct bat_debuginfo *debuginfo)
     free(debuginfo->run_map.nodes);
     free(debuginfo->tables);
     debug_index_free(&debuginfo->table_index);
+    debug_index_free(&debuginfo->strings);
     debug_close_splits(debuginfo);
     free(debuginfo->code);
     free(debuginfo->symbols);
@@ -238,6 +239,7 @@ void bat_debuginfo_close(struct bat_debuginfo *debuginfo)
     debug_image_close(&debuginfo->image);
     debug_image_close(&debuginfo->alternate);
     free(debuginfo->program_path);
+    free(debuginfo->debug_file);
     free(debuginfo);
 }
 

@@ -23,14 +23,16 @@ struct debug_stretch debug_stretch_at(struct bat_debuginfo *debuginfo, uint64_t 
 /* A function or inlined call. */
 struct debug_call {
     const char *linkage_name; /* or NULL */
+    uint32_t name;            /* number of the linkage name in the unit */
     uint32_t parent;          /* the node that it is inlined into, less than its own; or BAT_NONE */
     uint32_t start_line;
     uint32_t call_line; /* in the parent */
     uint32_t call_discriminator;
 };
 
-/* The number of nodes of a unit that has a stretch, and one of them. */
+/* The numbers of nodes and of names of a unit that has a stretch, and one of the nodes. */
 size_t debug_call_count(const struct bat_debuginfo *debuginfo, uint32_t unit);
+size_t debug_name_count(const struct bat_debuginfo *debuginfo, uint32_t unit);
 struct debug_call debug_call_at(const struct bat_debuginfo *debuginfo, uint32_t unit,
                                 uint32_t node);
 

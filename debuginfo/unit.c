@@ -13,11 +13,11 @@
 /* Inlined calls nest at most this deep; deeper ones belong to the call around them. */
 #define DEPTH_MAX 1000u
 
-/* All names may have this many times the size of the files in total: units may share them. */
+/* All names may have this many times the size of the files in total: they may overlap. */
 #define NAMES_MAX 64u
 
-/* The children of a DIE that can have no functions. */
-#define NODE_SKIPPED (BAT_NONE - 1)
+/* The node of code that the linker dropped: calls inlined there are not in the program. */
+#define NODE_DROPPED (BAT_NONE - 1)
 
 /* The state of the walk through a unit's DIEs. */
 struct walk {
@@ -27,11 +27,10 @@ struct walk {
     struct debug_addresses addresses;
     Dwarf_Die die;
     struct entries entries;
-    uint32_t *outer; /* for each depth, the node that contains the DIEs there, or NODE_SKIPPED */
+    uint32_t *outer; /* for each depth, the node that contains the DIEs there, or NODE_DROPPED */
     size_t depth;
     size_t outer_capacity;
-    struct debug_index cache;   /* from the DIE of an abstract function to its index in names */
-    struct debug_index strings; /* names that name_bytes includes */
+    struct debug_index cache; /* from the DIE of an abstract function to its index in names */
     struct debug_run *runs;
     size_t run_count;
     size_t run_capacity;
@@ -63,8 +62,8 @@ struct attributes {
 
 static uint32_t number_of(Dwarf_Attribute *attribute)
 {
-    Dwarf_Word value;
-    return dwarf_formudata(attribute, &value) == 0 ? (uint32_t)value : 0;
+    uint64_t value;
+    return debug_read_number(attribute, &value) ? (uint32_t)value : 0;
 }
 
 static void take_attribute(Dwarf_Attribute *attribute, void *context)
@@ -143,12 +142,12 @@ static const char *take_name(struct walk *walk, const char *name)
     if (!name)
         return NULL;
     struct bat_debuginfo *debuginfo = walk->debuginfo;
-    size_t used = walk->strings.used;
-    if (!debug_index_put(&walk->strings, name, 0)) {
+    size_t used = debuginfo->strings.used;
+    if (!debug_index_put(&debuginfo->strings, name, 0)) {
         debuginfo->no_memory = true;
         return NULL;
     }
-    if (used == walk->strings.used)
+    if (used == debuginfo->strings.used)
         return name;
     uint64_t left = debuginfo->name_budget * NAMES_MAX - debuginfo->name_bytes;
     uint64_t length = strnlen(name, left);
@@ -206,7 +205,9 @@ static uint32_t find_name(struct walk *walk, const struct attributes *attributes
     const uint32_t *known = place ? debug_index_find(&walk->cache, place) : NULL;
     if (known && *known != BAT_NONE)
         return *known;
-    if (!attributes->has_origin || !dwarf_formref_die(&attribute, &origin))
+    if (place)
+        origin = (Dwarf_Die){.addr = (void *)place, .cu = walk->entries.unit};
+    else if (!attributes->has_origin || !dwarf_formref_die(&attribute, &origin))
         return add_name(walk, &walk->die);
     uint32_t *name = debug_index_put(&walk->cache, origin.addr, BAT_NONE);
     if (name && *name == BAT_NONE)
@@ -216,11 +217,22 @@ static uint32_t find_name(struct walk *walk, const struct attributes *attributes
 
 /* --- Addresses ------------------------------------------------------------------------------ */
 
+/* How many ranges a function or call has. */
+struct range_counts {
+    size_t kept;
+    size_t dropped; /* by the linker: no code of the program */
+};
+
 static bool add_run(struct walk *walk, uint32_t node, bool is_function, uint64_t start,
-                    uint64_t end)
+                    uint64_t end, struct range_counts *counts)
 {
-    if (start >= end || !debug_is_code(walk->debuginfo, start))
+    if (start >= end)
         return true;
+    if (!debug_is_code(walk->debuginfo, start)) {
+        counts->dropped++;
+        return true;
+    }
+    counts->kept++;
     if (!debug_grow(&walk->runs, &walk->run_capacity, walk->run_count, sizeof(*walk->runs)))
         return false;
     walk->runs[walk->run_count++] = (struct debug_run){start, end, node};
@@ -233,26 +245,29 @@ static bool add_run(struct walk *walk, uint32_t node, bool is_function, uint64_t
     return true;
 }
 
+/* Add the addresses of a node, which may be added later. *low_pc is set to where its code starts.
+ */
 static bool add_runs(struct walk *walk, struct attributes *attributes, uint32_t node,
-                     bool is_function)
+                     bool is_function, uint64_t *low_pc, struct range_counts *counts)
 {
     uint64_t start = 0;
     uint64_t end = 0;
+    *counts = (struct range_counts){0};
     bool has_bounds =
         attributes->has_low && attributes->has_high &&
         debug_read_bounds(&walk->addresses, &attributes->low, &attributes->high, &start, &end);
     if (!has_bounds && attributes->has_low)
         debug_read_address(&walk->addresses, &attributes->low, &start);
-    walk->unit->nodes[node].low_pc = start;
+    *low_pc = start;
     if (has_bounds)
-        return add_run(walk, node, is_function, start, end);
+        return add_run(walk, node, is_function, start, end, counts);
     struct debug_ranges ranges;
     if (!attributes->has_ranges ||
         !debug_ranges_begin(&ranges, &walk->addresses, &attributes->ranges,
                             &walk->debuginfo->range_budget))
         return true;
     while (debug_ranges_next(&ranges, &start, &end))
-        if (!add_run(walk, node, is_function, start, end))
+        if (!add_run(walk, node, is_function, start, end, counts))
             return false;
     return true;
 }
@@ -326,7 +341,26 @@ static void link_namesakes(struct debug_unit *unit)
     free(sorted);
 }
 
-/* Make a node of a subprogram or an inlined call. False if there is no memory. */
+/* How many addresses the walk has found, which belong to nodes. */
+struct found {
+    size_t runs;
+    size_t ranges;
+};
+
+/* Set how many there are. Returns how many there were. */
+static struct found set_found(struct walk *walk, struct found found)
+{
+    const struct found before = {walk->run_count, walk->unit->range_count};
+    walk->run_count = found.runs;
+    walk->unit->range_count = found.ranges;
+    return before;
+}
+
+/*
+ * Make a node of a subprogram or an inlined call. False if there is no memory. The addresses are
+ * read first, because much of a unit can be code that the linker dropped, which needs no name. But
+ * they count only when their node is there: without memory libdw leaves this function by a jump.
+ */
 static bool add_node(struct walk *walk, struct attributes *attributes, uint32_t outer,
                      bool is_function, uint32_t *added)
 {
@@ -343,10 +377,22 @@ static bool add_node(struct walk *walk, struct attributes *attributes, uint32_t 
         return true;
     if (!debug_grow(&unit->nodes, &walk->node_capacity, unit->node_count, sizeof(*unit->nodes)))
         return false;
-    uint32_t name = is_function ? add_name(walk, &walk->die) : find_name(walk, attributes);
+    const uint32_t node = (uint32_t)unit->node_count;
+    const struct found before = {walk->run_count, unit->range_count};
+    uint64_t low_pc;
+    struct range_counts counts;
+    const bool has_memory = add_runs(walk, attributes, node, is_function, &low_pc, &counts);
+    const struct found after = set_found(walk, before);
+    if (!has_memory)
+        return false;
+    if (is_function && counts.kept == 0 && counts.dropped != 0) {
+        *added = NODE_DROPPED;
+        return true;
+    }
+    const uint32_t name = is_function ? add_name(walk, &walk->die) : find_name(walk, attributes);
     if (name == BAT_NONE)
         return false;
-    uint32_t node = (uint32_t)unit->node_count++;
+    unit->node_count++;
     unit->nodes[node] = (struct debug_node){.parent = is_function ? BAT_NONE : outer,
                                             .depth = depth,
                                             .name = name,
@@ -354,11 +400,11 @@ static bool add_node(struct walk *walk, struct attributes *attributes, uint32_t 
                                             .call_line = attributes->call_line,
                                             .call_column = attributes->call_column,
                                             .call_discriminator = attributes->discriminator,
-                                            .function = BAT_NONE};
+                                            .function = BAT_NONE,
+                                            .low_pc = low_pc};
+    set_found(walk, after);
     *added = node;
-    size_t first_range = unit->range_count;
-    return add_runs(walk, attributes, node, is_function) &&
-           (!is_function || add_function(walk, node, first_range));
+    return !is_function || add_function(walk, node, before.ranges);
 }
 
 /* --- The walk ------------------------------------------------------------------------------- */
@@ -386,6 +432,32 @@ static bool may_hold_functions(int tag)
     }
 }
 
+/* True if a DIE of that kind is a function without code, which has no functions below it. */
+static bool is_declaration(const struct entries *entries,
+                           const struct entry_abbreviation *abbreviation)
+{
+    bool is_found = false;
+    for (uint32_t i = 0; i < abbreviation->field_count; i++) {
+        const struct entry_field *field = &entries->fields[abbreviation->first_field + i];
+        if (field->name == DW_AT_low_pc || field->name == DW_AT_ranges)
+            return false;
+        is_found |= field->name == DW_AT_declaration && field->form == DW_FORM_flag_present;
+    }
+    return is_found && abbreviation->tag == DW_TAG_subprogram;
+}
+
+/* Leave out the DIEs that neither are functions or inlined calls nor can have some below them. */
+static void choose_dies(struct entries *entries)
+{
+    for (size_t i = 0; i < entries->count; i++) {
+        struct entry_abbreviation *abbreviation = &entries->abbreviations[i];
+        const unsigned tag = abbreviation->tag;
+        const bool is_node = tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine;
+        const bool may_hold = abbreviation->has_children && may_hold_functions((int)tag);
+        abbreviation->is_skipped = (!is_node && !may_hold) || is_declaration(entries, abbreviation);
+    }
+}
+
 /* Go into the children of a DIE. */
 static bool enter(struct walk *walk, uint32_t node)
 {
@@ -400,7 +472,8 @@ static bool visit(struct walk *walk, const struct entry_abbreviation *abbreviati
                   bool *go_on)
 {
     const bool is_function = abbreviation->tag == DW_TAG_subprogram;
-    if (*node == NODE_SKIPPED || (!is_function && abbreviation->tag != DW_TAG_inlined_subroutine)) {
+    const bool is_call = abbreviation->tag == DW_TAG_inlined_subroutine && *node != NODE_DROPPED;
+    if (!is_function && !is_call) {
         *go_on = entries_skip(&walk->entries, abbreviation);
         return true;
     }
@@ -419,27 +492,26 @@ static bool walk_dies(struct walk *walk)
     if (!entries_next(entries, &abbreviation) || !abbreviation || !abbreviation->has_children ||
         !entries_skip(entries, abbreviation))
         return true;
+    choose_dies(entries);
     walk->outer[0] = BAT_NONE;
-    for (;;) {
-        /* libdw keeps an entry's abbreviation in the Dwarf_Die: each entry takes a new one. */
-        walk->die = (Dwarf_Die){.addr = (void *)entries->at, .cu = entries->unit};
-        if (!entries_next(entries, &abbreviation))
-            return true;
+    while (entries_next_wanted(entries, &abbreviation)) {
         if (!abbreviation) {
             if (walk->depth-- == 0)
                 return true;
             continue;
         }
+        /* libdw keeps an entry's abbreviation in the Dwarf_Die: each entry takes a new one. */
+        walk->die = (Dwarf_Die){.addr = (void *)entries->current, .cu = entries->unit};
         uint32_t node = walk->outer[walk->depth];
         bool go_on;
         if (!visit(walk, abbreviation, &node, &go_on))
             return false;
         if (!go_on)
             return true;
-        if (abbreviation->has_children &&
-            !enter(walk, may_hold_functions((int)abbreviation->tag) ? node : NODE_SKIPPED))
+        if (abbreviation->has_children && !enter(walk, node))
             return false;
     }
+    return true;
 }
 
 /* --- The unit ------------------------------------------------------------------------------- */
@@ -476,6 +548,7 @@ static void read_dies(void *context)
         walk->die = walk->split.die;
         use_split_addresses(walk);
     } else if (unit->is_split) {
+        unit->is_missing = true;
         debuginfo->counters.units_missing++;
     }
     /* Also for the units that this one refers to. */
@@ -496,6 +569,7 @@ void debug_read_unit(struct bat_debuginfo *debuginfo, struct debug_unit *unit)
     if (unit->is_read || debuginfo->no_memory)
         return;
     unit->is_read = true;
+    unit->is_counted = true;
     debuginfo->counters.units_read++;
     struct walk walk = {.debuginfo = debuginfo, .unit = unit};
     if (!debug_run_libdw(read_dies, &walk))
@@ -509,7 +583,6 @@ void debug_read_unit(struct bat_debuginfo *debuginfo, struct debug_unit *unit)
     free(walk.outer);
     entries_free(&walk.entries);
     debug_index_free(&walk.cache);
-    debug_index_free(&walk.strings);
 }
 
 void debug_free_unit(struct debug_unit *unit)

@@ -4,6 +4,7 @@
 
 #include "debuginfo.h"
 #include "spec/binary_search.h"
+#include "support/key_sort.h"
 
 /* Runs that contain the current address, the innermost (the last node) on top. */
 struct heap {
@@ -60,17 +61,6 @@ static void append(struct debug_map *map, uint64_t start, uint32_t node)
     map->nodes[map->count++] = node;
 }
 
-static int compare_runs(const void *left, const void *right)
-{
-    const struct debug_run *a = left;
-    const struct debug_run *b = right;
-    if (a->start != b->start)
-        return a->start < b->start ? -1 : 1;
-    if (a->node != b->node)
-        return a->node < b->node ? -1 : 1;
-    return a->end < b->end ? -1 : a->end > b->end;
-}
-
 /* Remove the runs that end at or before until; from each end on, the run below is the innermost. */
 static void leave(struct debug_map *map, struct heap *heap, uint64_t until)
 {
@@ -83,7 +73,19 @@ static void leave(struct debug_map *map, struct heap *heap, uint64_t until)
     }
 }
 
-bool debug_map_make(struct debug_map *map, struct debug_run *runs, size_t count)
+/* Go through the runs by their starts, which order has, with the positions of the runs. */
+static void fill(struct debug_map *map, struct heap *heap, const struct bat_sort_key *order,
+                 size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        leave(map, heap, order[i].key);
+        push(heap, (uint32_t)order[i].value);
+        append(map, order[i].key, heap->runs[heap->items[0]].node);
+    }
+    leave(map, heap, UINT64_MAX);
+}
+
+bool debug_map_make(struct debug_map *map, const struct debug_run *runs, size_t count)
 {
     *map = (struct debug_map){0};
     if (count == 0)
@@ -92,22 +94,20 @@ bool debug_map_make(struct debug_map *map, struct debug_run *runs, size_t count)
     map->starts = malloc((2 * count + 1) * sizeof(*map->starts));
     map->nodes = malloc((2 * count + 1) * sizeof(*map->nodes));
     struct heap heap = {.runs = runs, .items = malloc(count * sizeof(*heap.items))};
-    if (!map->starts || !map->nodes || !heap.items) {
+    struct bat_sort_key *order = malloc(2 * count * sizeof(*order));
+    const bool has_memory = map->starts && map->nodes && heap.items && order;
+    if (has_memory) {
+        for (size_t i = 0; i < count; i++)
+            order[i] = (struct bat_sort_key){runs[i].start, i};
+        fill(map, &heap, bat_sort_keys(order, order + count, count), count);
+    } else {
         free(map->starts);
         free(map->nodes);
-        free(heap.items);
         *map = (struct debug_map){0};
-        return false;
     }
-    qsort(runs, count, sizeof(*runs), compare_runs);
-    for (size_t i = 0; i < count; i++) {
-        leave(map, &heap, runs[i].start);
-        push(&heap, (uint32_t)i);
-        append(map, runs[i].start, runs[heap.items[0]].node);
-    }
-    leave(map, &heap, UINT64_MAX);
     free(heap.items);
-    return true;
+    free(order);
+    return has_memory;
 }
 
 uint32_t debug_map_find(struct debug_map *map, uint64_t address)

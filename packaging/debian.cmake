@@ -30,14 +30,15 @@ build.")
 set(CPACK_DEBIAN_TOOLS_PACKAGE_NAME batkit)
 set(CPACK_DEBIAN_TOOLS_PACKAGE_SECTION devel)
 set(CPACK_DEBIAN_TOOLS_PACKAGE_SHLIBDEPS ON)
-set(CPACK_DEBIAN_TOOLS_PACKAGE_SUGGESTS linux-perf)
+set(CPACK_DEBIAN_TOOLS_PACKAGE_SUGGESTS "linux-perf, zstd, parallel, slurm-client")
 set(CPACK_DEBIAN_TOOLS_DESCRIPTION "tools for BOLT Address Translation notes
 ${about}
 .
 batdump shows a note, batinject takes it out or puts one in, batvalidate
 checks it, battranslate translates profiles with it, batsymbolize names
 functions and source lines of addresses and stacks, and batreport writes a
-page with a map of the code.")
+page with a map of the code. Scripts for the profiles of many hosts are in
+/usr/share/batkit/fleet.")
 
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_NAME libbatkit0)
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_SECTION libs)
@@ -51,6 +52,7 @@ This library reads and writes notes, and translates profiles with them.")
 
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libbatkit-dev)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SUGGESTS "zlib1g-dev") # for an example
 # The development packages are for static links.
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "libbatkit0 (= ${PROJECT_VERSION}-${CPACK_DEBIAN_PACKAGE_RELEASE}), libbz2-dev, \
 libdw-dev, libelf-dev, libxxhash-dev, libzstd-dev, libzydis-dev")

@@ -19,6 +19,17 @@ if(BATKIT_TOOLS)
   install(FILES README.md LICENSE spec/BAT.md spec/json.md spec/checks.md spec/profiles.md
     spec/perf-data.md spec/perf-script.md spec/autofdo.md spec/report.md spec/store.md
     DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT tools)
+  # The scripts of a fleet, but not what they are tested and measured with, which needs the source tree.
+  set(fleet_folder ${CMAKE_INSTALL_DATADIR}/batkit/fleet)
+  foreach(folder steps local slurm stream host)
+    file(GLOB scripts CONFIGURE_DEPENDS fleet/${folder}/*.sh)
+    list(FILTER scripts EXCLUDE REGEX "/common\\.sh$")
+    install(PROGRAMS ${scripts} DESTINATION ${fleet_folder}/${folder} COMPONENT tools)
+  endforeach()
+  install(FILES fleet/steps/common.sh DESTINATION ${fleet_folder}/steps COMPONENT tools)
+  install(FILES fleet/host/batkit-collect.service fleet/host/batkit-collect.timer
+    DESTINATION ${fleet_folder}/host COMPONENT tools)
+  install(FILES fleet/README.md DESTINATION ${fleet_folder} COMPONENT tools)
 endif()
 
 set(cmake_folder ${CMAKE_INSTALL_LIBDIR}/cmake/batkit)

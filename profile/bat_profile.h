@@ -478,6 +478,8 @@ struct bat_translate_counters {
     uint64_t memory_samples; /* loads; not among samples */
     uint64_t memory_inside;  /* ... that became records */
     uint64_t memory_unknown; /* ... by the binary, from no data of it: left out */
+
+    uint64_t elsewhere; /* of out_of_range: in other objects, as the profile says by address 0 */
 };
 
 /*
@@ -594,6 +596,9 @@ struct bat_stale_function {
     uint64_t record; /* the first that does not fit, for bat_records_get(); UINT64_MAX: no single
                         one is the reason */
     bool is_by_note; /* judged without the input's code */
+    uint64_t
+        address; /* where the function starts in the binary that the records were made by: the
+                    input binary for bat_profile_translate_moved(), else the one with the note */
 };
 
 /*

@@ -66,29 +66,52 @@ static inline void bat_search_go(struct bat_search *search, bool is_before)
         search->high = search->middle;
 }
 
-/* The macros' functions. The field is `offset` bytes from the beginning of an element of `size`. */
+/*
+ * The macros' functions. The field is `offset` bytes from the beginning of an element of `size`.
+ * The steps have no branch that depends on the numbers: the processor could not predict it.
+ */
+static inline bool bat_number_is_before_32(const void *array, size_t at, uint64_t key,
+                                           bool with_equal)
+{
+    uint64_t number = *(const uint32_t *)(const void *)((const char *)array + at);
+    return with_equal ? number <= key : number < key;
+}
+
 static inline size_t bat_search_numbers_32(const void *array, size_t count, size_t size,
                                            size_t offset, uint64_t key, bool with_equal)
 {
-    struct bat_search search = {0, count, 0};
-    while (bat_search_next(&search)) {
-        const char *element = (const char *)array + search.middle * size;
-        uint64_t number = *(const uint32_t *)(const void *)(element + offset);
-        bat_search_go(&search, with_equal ? number <= key : number < key);
+    size_t low = 0;
+    while (count > 1) {
+        size_t half = count / 2;
+        low += half *
+               bat_number_is_before_32(array, (low + half - 1) * size + offset, key, with_equal);
+        count -= half;
     }
-    return search.low;
+    bool is_last_before =
+        count != 0 && bat_number_is_before_32(array, low * size + offset, key, with_equal);
+    return low + is_last_before;
+}
+
+static inline bool bat_number_is_before_64(const void *array, size_t at, uint64_t key,
+                                           bool with_equal)
+{
+    uint64_t number = *(const uint64_t *)(const void *)((const char *)array + at);
+    return with_equal ? number <= key : number < key;
 }
 
 static inline size_t bat_search_numbers_64(const void *array, size_t count, size_t size,
                                            size_t offset, uint64_t key, bool with_equal)
 {
-    struct bat_search search = {0, count, 0};
-    while (bat_search_next(&search)) {
-        const char *element = (const char *)array + search.middle * size;
-        uint64_t number = *(const uint64_t *)(const void *)(element + offset);
-        bat_search_go(&search, with_equal ? number <= key : number < key);
+    size_t low = 0;
+    while (count > 1) {
+        size_t half = count / 2;
+        low += half *
+               bat_number_is_before_64(array, (low + half - 1) * size + offset, key, with_equal);
+        count -= half;
     }
-    return search.low;
+    bool is_last_before =
+        count != 0 && bat_number_is_before_64(array, low * size + offset, key, with_equal);
+    return low + is_last_before;
 }
 
 #endif

@@ -26,6 +26,7 @@ struct bat_symbolizer_options {
     const char *debug_file;    /* debug information of original, or of the binary; or NULL */
     bool ignore_build_id;      /* accept original whatever its build-id */
     bat_demangle_fn *demangle; /* finds functions by demangled names in texts; may be NULL */
+    unsigned threads;          /* at most so many open the files; 0: as many as are of use */
 };
 
 /*

@@ -7,6 +7,7 @@
 
 #include "binary/functions/plt.h"
 #include "spec/binary_search.h"
+#include "support/key_sort.h"
 
 /* True for a symbol that can name an address. */
 static bool can_name(const struct bat_elf *elf, const struct bat_symbol *symbol)
@@ -28,25 +29,36 @@ static bool can_name(const struct bat_elf *elf, const struct bat_symbol *symbol)
     }
 }
 
-static int by_address(const void *left, const void *right)
+/* True if b names their address rather than a, which stands before it. */
+static bool is_better(const struct bat_symbol *a, const struct bat_symbol *b)
 {
-    const struct bat_symbol *a = *(const struct bat_symbol *const *)left;
-    const struct bat_symbol *b = *(const struct bat_symbol *const *)right;
-    if (a->address != b->address)
-        return a->address < b->address ? -1 : 1;
-    if (a->size != b->size)
-        return a->size < b->size ? -1 : 1;
-    return a->order < b->order ? -1 : a->order > b->order;
+    return a->size != b->size ? a->size < b->size : a->order <= b->order;
 }
 
-/* Keep the last symbol of each address. */
-static size_t keep_last(const struct bat_symbol **symbols, size_t count)
+/* What is sorted: first the entries of procedure linkage tables, then the file's symbols. */
+struct unsorted {
+    const struct bat_symbol *plt;
+    size_t plt_count;
+    const struct bat_symbol *symbols;
+};
+
+/* Fill by_address, which has space for all symbols, from sorted keys: addresses and places. */
+static void keep_best(struct symbol_index *index, const struct unsorted *unsorted,
+                      const struct bat_sort_key *sorted, size_t count)
 {
-    size_t kept = 0;
-    for (size_t i = 0; i < count; i++)
-        if (i + 1 == count || symbols[i]->address != symbols[i + 1]->address)
-            symbols[kept++] = symbols[i];
-    return kept;
+    for (size_t i = 0; i < count; i++) {
+        const size_t place = sorted[i].value;
+        const struct bat_symbol *symbol = place < unsorted->plt_count
+                                              ? &unsorted->plt[place]
+                                              : &unsorted->symbols[place - unsorted->plt_count];
+        const size_t kept = index->count;
+        if (kept == 0 || index->addresses[kept - 1] != symbol->address) {
+            index->addresses[kept] = symbol->address;
+            index->by_address[index->count++] = symbol;
+        } else if (is_better(index->by_address[kept - 1], symbol)) {
+            index->by_address[kept - 1] = symbol;
+        }
+    }
 }
 
 /* --- Procedure linkage tables --------------------------------------------------------------- */
@@ -141,17 +153,23 @@ enum bat_code symbol_index_make(struct symbol_index *index, struct bat_elf *elf,
         code = make_plt(index, &plt_count, error);
     if (code != BAT_OK)
         return code;
-    index->by_address = calloc(count + plt_count + 1, sizeof(*index->by_address));
-    if (!index->by_address)
+    const size_t most = count + plt_count;
+    struct bat_sort_key *keys = malloc((2 * most + 1) * sizeof(*keys));
+    index->by_address = malloc((most + 1) * sizeof(*index->by_address));
+    index->addresses = malloc((most + 1) * sizeof(*index->addresses));
+    if (!keys || !index->by_address || !index->addresses) {
+        free(keys);
         return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %zu symbols", count);
+    }
     size_t used = 0;
     for (size_t i = 0; i < plt_count; i++)
-        index->by_address[used++] = &index->plt[i];
+        keys[used++] = (struct bat_sort_key){index->plt[i].address, i};
     for (size_t i = 0; i < count; i++)
         if (can_name(elf, &symbols[i]))
-            index->by_address[used++] = &symbols[i];
-    qsort(index->by_address, used, sizeof(*index->by_address), by_address);
-    index->count = keep_last(index->by_address, used);
+            keys[used++] = (struct bat_sort_key){symbols[i].address, plt_count + i};
+    const struct unsorted unsorted = {index->plt, plt_count, symbols};
+    keep_best(index, &unsorted, bat_sort_keys(keys, keys + most, used), used);
+    free(keys);
     return BAT_OK;
 }
 
@@ -167,25 +185,41 @@ void symbol_index_free(struct symbol_index *index)
     free_plain(index);
     free(index->by_name);
     free(index->by_address);
+    free(index->addresses);
     free(index->plt);
     free(index->plt_names);
     *index = (struct symbol_index){0};
 }
 
-const struct bat_symbol *symbol_index_at(const struct symbol_index *index, uint64_t address)
+/* True if symbol number i is the nearest one at or below the address. */
+static bool is_nearest(const struct symbol_index *index, size_t i, uint64_t address)
 {
-    struct bat_search search = {.high = index->count};
-    while (bat_search_next(&search))
-        bat_search_go(&search, index->by_address[search.middle]->address <= address);
-    if (search.low == 0)
-        return NULL;
-    const struct bat_symbol *symbol = index->by_address[search.low - 1];
+    return i < index->count && index->addresses[i] <= address &&
+           (i + 1 == index->count || index->addresses[i + 1] > address);
+}
+
+const struct bat_symbol *symbol_index_near(const struct symbol_index *index, uint64_t address,
+                                           size_t *last)
+{
+    if (!is_nearest(index, *last, address)) {
+        const size_t up_to = BAT_NUMBERS_UP_TO(index->addresses, index->count, address);
+        if (up_to == 0)
+            return NULL;
+        *last = up_to - 1;
+    }
+    const struct bat_symbol *symbol = index->by_address[*last];
     if (symbol->size != 0)
         return address - symbol->address < symbol->size ? symbol : NULL;
     size_t count;
     const struct bat_section *section = bat_elf_sections(index->elf, &count) + symbol->section;
     bool inside = address >= section->address && address - section->address < section->size;
     return inside ? symbol : NULL;
+}
+
+const struct bat_symbol *symbol_index_at(const struct symbol_index *index, uint64_t address)
+{
+    size_t last = 0;
+    return symbol_index_near(index, address, &last);
 }
 
 /* --- By name ------------------------------------------------------------------------------ */

@@ -16,6 +16,7 @@ struct named_symbol {
 struct symbol_index {
     struct bat_elf *elf;
     const struct bat_symbol **by_address; /* ascending, one for each address */
+    uint64_t *addresses;                  /* their addresses */
     size_t count;
     struct bat_symbol *plt; /* made here: one for each entry of a PLT, called "f@plt" */
     char *plt_names;
@@ -28,7 +29,7 @@ struct symbol_index {
 /*
  * Sort the symbols of .symtab, or of .dynsym if there is none. If several have one address, the
  * largest names it, and of equally large ones the last in the table, as in llvm-symbolizer. Symbols
- * are made for the entries of procedure linkage tables, which have none. n log n.
+ * are made for the entries of procedure linkage tables, which have none. Linear.
  */
 enum bat_code symbol_index_make(struct symbol_index *index, struct bat_elf *elf,
                                 struct bat_error *error);
@@ -39,6 +40,10 @@ void symbol_index_free(struct symbol_index *index);
  * symbol of size 0 reaches to the end of its section. Logarithmic.
  */
 const struct bat_symbol *symbol_index_at(const struct symbol_index *index, uint64_t address);
+
+/* The same. *last is 0 or from the call before, whose symbol is tried first. */
+const struct bat_symbol *symbol_index_near(const struct symbol_index *index, uint64_t address,
+                                           size_t *last);
 
 /*
  * Find the functions of a name. Returns their number and sets *first to the first of them. They

@@ -4,8 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "debuginfo/second.h"
 #include "spec/binary_search.h"
 #include "spec/options.h"
+#include "support/parallel.h"
 
 /* No instruction is longer (x86-64). */
 #define INSTRUCTION_MAX 15u
@@ -24,7 +26,8 @@ static enum bat_code open_binary(struct bat_symbolizer *symbolizer, const char *
             bat_elf_note(symbolizer->elf, &note, &size, NULL, NULL) == BAT_OK;
         return BAT_OK;
     }
-    enum bat_code code = bat_binary_open(path, &symbolizer->binary, error);
+    /* bat_original_open() decodes the note. */
+    enum bat_code code = bat_binary_find_note(path, &symbolizer->binary, error);
     if (code != BAT_OK)
         return code;
     if (!symbolizer->binary.elf)
@@ -40,10 +43,12 @@ static enum bat_code open_original(struct bat_symbolizer *symbolizer,
     if (!options->original)
         return BAT_OK;
     const struct bat_original_options pairing = {.size = sizeof(pairing),
-                                                 .ignore_build_id = options->ignore_build_id};
+                                                 .ignore_build_id = options->ignore_build_id,
+                                                 .threads = options->threads,
+                                                 .no_names = true};
     enum bat_code code = bat_original_open(options->original, &symbolizer->binary, &pairing,
                                            &symbolizer->original, error);
-    if (code != BAT_OK && error) {
+    if (code != BAT_OK && error && error->place != BAT_PLACE_SECTION) {
         /* The caller puts only the binary's name in front. */
         struct bat_error cause = *error;
         bat_fail(error, code, "%.200s: %s", options->original, cause.message);
@@ -68,6 +73,50 @@ static enum bat_code open_debuginfo(struct bat_symbolizer *symbolizer,
     return code;
 }
 
+/* What is opened at the same time: the original, or the rest. Of errors the first counts. */
+enum { SYMBOLS, ORIGINAL, DEBUGINFO, OPENED };
+
+struct opening {
+    struct bat_symbolizer *symbolizer;
+    const struct bat_symbolizer_options *options;
+    enum bat_code codes[OPENED];
+    struct bat_error errors[OPENED];
+};
+
+static void open_some(void *context, size_t first, size_t end, unsigned thread)
+{
+    (void)thread;
+    (void)end;
+    struct opening *opening = context;
+    struct bat_symbolizer *symbolizer = opening->symbolizer;
+    if (first == 0) {
+        opening->codes[ORIGINAL] =
+            open_original(symbolizer, opening->options, &opening->errors[ORIGINAL]);
+        return;
+    }
+    opening->codes[SYMBOLS] =
+        symbol_index_make(&symbolizer->symbols, symbolizer->elf, &opening->errors[SYMBOLS]);
+    if (opening->codes[SYMBOLS] == BAT_OK)
+        opening->codes[DEBUGINFO] =
+            open_debuginfo(symbolizer, opening->options, &opening->errors[DEBUGINFO]);
+}
+
+static enum bat_code open_all(struct bat_symbolizer *symbolizer,
+                              const struct bat_symbolizer_options *options, struct bat_error *error)
+{
+    struct opening opening = {.symbolizer = symbolizer, .options = options};
+    const unsigned threads = options->original ? bat_parallel_threads(options->threads, 2) : 1;
+    bat_parallel_run(2, 1, threads, open_some, &opening);
+    for (unsigned i = 0; i < OPENED; i++) {
+        if (opening.codes[i] == BAT_OK)
+            continue;
+        if (error)
+            *error = opening.errors[i];
+        return opening.codes[i];
+    }
+    return BAT_OK;
+}
+
 enum bat_code bat_symbolizer_open(const char *path, const struct bat_symbolizer_options *options,
                                   struct bat_symbolizer **symbolizer, struct bat_error *error)
 {
@@ -87,11 +136,7 @@ enum bat_code bat_symbolizer_open(const char *path, const struct bat_symbolizer_
     made->demangle = own.demangle;
     code = open_binary(made, path, &own, error);
     if (code == BAT_OK)
-        code = symbol_index_make(&made->symbols, made->elf, error);
-    if (code == BAT_OK)
-        code = open_original(made, &own, error);
-    if (code == BAT_OK)
-        code = open_debuginfo(made, &own, error);
+        code = open_all(made, &own, error);
     if (code != BAT_OK) {
         bat_symbolizer_close(made);
         return code;
@@ -113,10 +158,41 @@ enum bat_code bat_symbolizer_rename(struct bat_symbolizer *symbolizer, const cha
     return BAT_OK;
 }
 
+struct bat_symbolizer *bat_symbolizer_second(const struct bat_symbolizer *first)
+{
+    struct bat_symbolizer *second = calloc(1, sizeof(*second));
+    if (!second)
+        return NULL;
+    second->second_of = (struct bat_symbolizer *)first;
+    second->binary = first->binary;
+    second->elf = first->elf;
+    second->original = first->original;
+    second->symbols = first->symbols;
+    second->original_symbols = first->original_symbols;
+    second->debuginfo = first->debuginfo ? debug_open_second(first->debuginfo) : NULL;
+    if (!first->debuginfo || second->debuginfo)
+        return second;
+    free(second);
+    return NULL;
+}
+
+static void close_second(struct bat_symbolizer *second)
+{
+    if (second->debuginfo)
+        debug_close_second(second->second_of->debuginfo, second->debuginfo);
+    bat_original_walks_free(&second->walks);
+    free(second->frames);
+    free(second);
+}
+
 void bat_symbolizer_close(struct bat_symbolizer *symbolizer)
 {
     if (!symbolizer)
         return;
+    if (symbolizer->second_of) {
+        close_second(symbolizer);
+        return;
+    }
     if (symbolizer->debuginfo)
         bat_debuginfo_close(symbolizer->debuginfo);
     symbol_index_free(&symbolizer->original_symbols);
@@ -285,10 +361,10 @@ enum bat_symbolizer_found bat_symbolizer_frames(struct bat_symbolizer *symbolize
         symbolizer->frames[0] = unknown;
     *frames = symbolizer->frames;
     *count = known ? known : 1;
-    const struct symbol_index *index =
-        moved && symbolizer->original ? &symbolizer->original_symbols : &symbolizer->symbols;
     const struct bat_symbol *symbol =
-        symbol_index_at(index, index == &symbolizer->symbols ? inside : original);
+        moved && symbolizer->original
+            ? symbol_index_near(&symbolizer->original_symbols, original, &symbolizer->last_original)
+            : symbol_index_near(&symbolizer->symbols, inside, &symbolizer->last_symbol);
     if (symbol && !own.plain_names)
         apply_symbol(&symbolizer->frames[*count - 1], symbol);
     if (moved && (known || symbol))

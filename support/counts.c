@@ -2,7 +2,7 @@
 #include "counts.h"
 
 #include "hash_seed.h"
-#include "key_sort.h"
+#include "spec/large_memory.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -113,17 +113,19 @@ static enum bat_code grow(struct bat_counts *counts)
     size_t item_size = (counts->words + 2) * sizeof(uint64_t);
     if (capacity > SIZE_MAX / item_size)
         return BAT_ERR_MEMORY;
-    uint64_t *items = realloc(counts->items, capacity * item_size);
+    uint64_t *items =
+        bat_large_grow(counts->items, counts->count * item_size, capacity * item_size);
     if (!items)
         return BAT_ERR_MEMORY;
     counts->items = items;
-    uint32_t *slots = calloc((size_t)capacity * 2, sizeof(*slots));
+    size_t slot_count = (size_t)capacity * 2;
+    uint32_t *slots = calloc(slot_count, sizeof(*slots));
     if (!slots)
         return BAT_ERR_MEMORY;
     if (!counts->slots)
         counts->seed = bat_hash_seed();
     free(counts->slots);
-    counts->slots = slots;
+    counts->slots = bat_large(slots, slot_count * sizeof(*slots));
     counts->capacity = capacity;
     counts->mask = capacity * 2 - 1;
     fill_slots(counts);
@@ -162,6 +164,20 @@ enum bat_code bat_counts_add(struct bat_counts *counts, const uint64_t *key, uin
     if (code != BAT_OK)
         return code;
     return add_at(counts, find_slot(counts, key), key, first, second);
+}
+
+enum bat_code bat_counts_find_or_add(struct bat_counts *counts, const uint64_t *key, uint64_t first,
+                                     uint64_t second, const uint64_t **found, bool *is_new)
+{
+    enum bat_code code = bat_counts_reserve(counts);
+    if (code != BAT_OK)
+        return code;
+    const uint32_t slot = find_slot(counts, key);
+    *is_new = counts->slots[slot] == 0;
+    if (*is_new)
+        code = add_at(counts, slot, key, first, second);
+    *found = item_at(counts, counts->slots[slot] - 1) + counts->words;
+    return code;
 }
 
 enum bat_code bat_counts_flush(struct bat_counts *counts, struct bat_counts_batch *batch)
@@ -250,56 +266,4 @@ const uint64_t *bat_counts_find(const struct bat_counts *counts, const uint64_t 
         return NULL;
     uint32_t slot = find_slot(counts, key);
     return counts->slots[slot] ? item_at(counts, counts->slots[slot] - 1) : NULL;
-}
-
-static int compare_keys(const void *left_pointer, const void *right_pointer, void *words_pointer)
-{
-    const uint64_t *left = left_pointer;
-    const uint64_t *right = right_pointer;
-    uint32_t words = *(const uint32_t *)words_pointer;
-    for (uint32_t i = 0; i < words; i++)
-        if (left[i] != right[i])
-            return left[i] < right[i] ? -1 : 1;
-    return 0;
-}
-
-/*
- * Sort by one word after the other, from the last to the first; each sort is stable. Returns false,
- * with nothing changed, if there is no memory.
- */
-static bool sort_by_words(struct bat_counts *counts)
-{
-    size_t count = counts->count;
-    size_t size = counts->words + 2;
-    struct bat_sort_key *keys = malloc(2 * count * sizeof(*keys));
-    uint64_t *sorted = malloc(count * size * sizeof(*sorted));
-    if (!keys || !sorted) {
-        free(keys);
-        free(sorted);
-        return false;
-    }
-    struct bat_sort_key *order = keys;
-    for (size_t i = 0; i < count; i++)
-        order[i].value = i;
-    for (uint32_t word = counts->words; word-- > 0;) {
-        for (size_t i = 0; i < count; i++)
-            order[i].key = counts->items[order[i].value * size + word];
-        order = bat_sort_keys(order, order == keys ? keys + count : keys, count);
-    }
-    for (size_t i = 0; i < count; i++)
-        memcpy(sorted + i * size, counts->items + order[i].value * size, size * sizeof(*sorted));
-    free(keys);
-    free(counts->items);
-    counts->items = sorted;
-    counts->capacity = counts->count;
-    return true;
-}
-
-void bat_counts_sort(struct bat_counts *counts)
-{
-    free(counts->slots);
-    counts->slots = NULL;
-    if (counts->count > 1 && !sort_by_words(counts))
-        qsort_r(counts->items, counts->count, (counts->words + 2) * sizeof(uint64_t), compare_keys,
-                &counts->words);
 }

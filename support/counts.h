@@ -44,6 +44,13 @@ void bat_counts_clear(struct bat_counts *counts);
 enum bat_code bat_counts_add(struct bat_counts *counts, const uint64_t *key, uint64_t first,
                              uint64_t second);
 
+/*
+ * Find a key's counters, or else add it with these. *found is set to them, valid until the next
+ * addition, and *is_new says which. Fails with BAT_ERR_MEMORY.
+ */
+enum bat_code bat_counts_find_or_add(struct bat_counts *counts, const uint64_t *key, uint64_t first,
+                                     uint64_t second, const uint64_t **found, bool *is_new);
+
 /* Make room for one key more, so that adding it cannot fail with BAT_ERR_MEMORY. */
 enum bat_code bat_counts_reserve(struct bat_counts *counts);
 
@@ -128,6 +135,14 @@ const uint64_t *bat_counts_find(const struct bat_counts *counts, const uint64_t 
 
 /* Sort the items by key, word by word. Afterwards nothing can be looked up or added. */
 void bat_counts_sort(struct bat_counts *counts);
+
+/*
+ * The same for several tables: the items of all become those of counts, and the counters of equal
+ * keys are added. Each of the others (at most BAT_PARTS_MAX - 1) is sorted in a thread of its own;
+ * they are empty afterwards. Fails like bat_counts_add(); then no item has changed.
+ */
+enum bat_code bat_counts_sort_together(struct bat_counts *counts, struct bat_counts *others,
+                                       unsigned other_count);
 
 /* Item number i: words of key, then the counters. */
 static inline const uint64_t *bat_counts_item(const struct bat_counts *counts, uint32_t i)

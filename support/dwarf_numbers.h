@@ -9,16 +9,16 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
-/* Reads size bytes (at most 8), little-endian; is_signed extends the sign. */
+/* Reads size bytes (at most 8), little-endian as the host; is_signed extends the sign. */
 static inline bool dwarf_read_fixed(const uint8_t **at, const uint8_t *end, size_t size,
                                     bool is_signed, uint64_t *value)
 {
     if (size > (size_t)(end - *at))
         return false;
     uint64_t result = 0;
-    for (size_t i = size; i-- > 0;)
-        result = result << 8 | (*at)[i];
+    memcpy(&result, *at, size);
     *at += size;
     unsigned unused = (unsigned)(64 - 8 * size);
     if (is_signed && unused < 64)

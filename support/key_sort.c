@@ -2,7 +2,6 @@
 #include "key_sort.h"
 
 #include <stdbool.h>
-#include <string.h>
 
 #define DIGITS 6u
 #define DIGIT_BITS 11u
@@ -19,12 +18,13 @@ static unsigned digit_of(uint64_t key, unsigned digit)
     return (unsigned)(key >> (DIGIT_BITS * digit)) & (DIGIT_VALUES - 1);
 }
 
-/* One stable pass by one digit, unless all keys agree in it. Returns the array with the result. */
-static struct bat_sort_key *pass(struct bat_sort_key *from, struct bat_sort_key *to, size_t count,
-                                 unsigned digit, size_t counts[DIGIT_VALUES])
+/* One stable pass by one digit. */
+static void pass(const struct bat_sort_key *from, struct bat_sort_key *to, size_t count,
+                 unsigned digit)
 {
-    if (counts[digit_of(from[0].key, digit)] == count)
-        return from;
+    size_t counts[DIGIT_VALUES] = {0};
+    for (size_t i = 0; i < count; i++)
+        counts[digit_of(from[i].key, digit)]++;
     size_t start = 0;
     for (unsigned value = 0; value < DIGIT_VALUES; value++) {
         size_t number = counts[value];
@@ -33,7 +33,6 @@ static struct bat_sort_key *pass(struct bat_sort_key *from, struct bat_sort_key 
     }
     for (size_t i = 0; i < count; i++)
         to[counts[digit_of(from[i].key, digit)]++] = from[i];
-    return to;
 }
 
 static bool is_sorted(const struct bat_sort_key *keys, size_t count)
@@ -88,22 +87,30 @@ static struct bat_sort_key *merge_sort(struct bat_sort_key *keys, struct bat_sor
 
 /*
  * Radix sort from the lowest bits up. Addresses of real programs take three passes; qsort() takes
- * five times as long.
+ * five times as long. A function of its own: with stack protection a call touches every page of the
+ * counts, even a call that sorts two keys.
  */
+__attribute__((noinline)) static struct bat_sort_key *
+radix_sort(struct bat_sort_key *keys, struct bat_sort_key *spare, size_t count)
+{
+    uint64_t different = 0; /* bits in which not all keys agree */
+    for (size_t i = 1; i < count; i++)
+        different |= keys[i].key ^ keys[0].key;
+    struct bat_sort_key *sorted = keys;
+    for (unsigned digit = 0; digit < DIGITS; digit++) {
+        if (digit_of(different, digit) == 0)
+            continue;
+        struct bat_sort_key *to = sorted == keys ? spare : keys;
+        pass(sorted, to, count, digit);
+        sorted = to;
+    }
+    return sorted;
+}
+
 struct bat_sort_key *bat_sort_keys(struct bat_sort_key *keys, struct bat_sort_key *spare,
                                    size_t count)
 {
     if (is_sorted(keys, count))
         return keys;
-    if (count <= SOME)
-        return merge_sort(keys, spare, count);
-    size_t counts[DIGITS][DIGIT_VALUES];
-    memset(counts, 0, sizeof(counts));
-    for (size_t i = 0; i < count; i++)
-        for (unsigned digit = 0; digit < DIGITS; digit++)
-            counts[digit][digit_of(keys[i].key, digit)]++;
-    struct bat_sort_key *sorted = keys;
-    for (unsigned digit = 0; digit < DIGITS; digit++)
-        sorted = pass(sorted, sorted == keys ? spare : keys, count, digit, counts[digit]);
-    return sorted;
+    return count <= SOME ? merge_sort(keys, spare, count) : radix_sort(keys, spare, count);
 }

@@ -31,20 +31,46 @@ enum bat_code bat_temporary_open(int *file, struct bat_error *error)
     return BAT_OK;
 }
 
-/* Append the rest of a stream. */
-static enum bat_code copy_stream(int stream, int file, struct bat_error *error)
+/* Bytes that are copied at a time. */
+#define COPY_SIZE ((size_t)1 << 20)
+
+/*
+ * Move the next bytes of a stream to the end of a file. Returns their number, 0 at the end of the
+ * stream. *buffer is NULL as long as the kernel moves them itself, which it does for pipes; what it
+ * refuses is tried by read() and write(), whose errors say which side failed.
+ */
+static ssize_t move_bytes(int file, int stream, char **buffer, enum bat_code *code,
+                          struct bat_error *error)
 {
-    const size_t size = (size_t)1 << 16;
-    char *buffer = malloc(size);
-    if (!buffer)
-        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory to read the profile");
+    if (!*buffer) {
+        ssize_t moved = splice(stream, NULL, file, NULL, COPY_SIZE, SPLICE_F_MOVE);
+        if (moved >= 0 || errno == EINTR)
+            return moved;
+        *buffer = malloc(COPY_SIZE);
+        if (!*buffer) {
+            *code = bat_fail(error, BAT_ERR_MEMORY, "not enough memory to read the profile");
+            return -1;
+        }
+    }
+    ssize_t got = read(stream, *buffer, COPY_SIZE);
+    if (got < 0 && errno != EINTR)
+        *code = bat_fail(error, BAT_ERR_IO, "reading: %s", strerror(errno));
+    else if (got > 0)
+        *code = bat_temporary_write(file, *buffer, (size_t)got, error);
+    return got;
+}
+
+enum bat_code bat_temporary_append(int file, int stream, bat_appended_fn *appended, void *context,
+                                   struct bat_error *error)
+{
+    char *buffer = NULL;
     enum bat_code code = BAT_OK;
+    /* A larger pipe saves switches between its ends. It may be refused, or not be a pipe. */
+    fcntl(stream, F_SETPIPE_SZ, (int)COPY_SIZE);
     for (ssize_t got = 1; got != 0 && code == BAT_OK;) {
-        got = read(stream, buffer, size);
-        if (got < 0 && errno != EINTR)
-            code = bat_fail(error, BAT_ERR_IO, "reading: %s", strerror(errno));
-        else if (got > 0)
-            code = bat_temporary_write(file, buffer, (size_t)got, error);
+        got = move_bytes(file, stream, &buffer, &code, error);
+        if (got > 0 && code == BAT_OK && appended)
+            appended((size_t)got, context);
     }
     free(buffer);
     return code;
@@ -58,7 +84,7 @@ enum bat_code bat_temporary_copy(int stream, const void *bytes, size_t size, int
         return code;
     code = bat_temporary_write(*file, bytes, size, error);
     if (code == BAT_OK)
-        code = copy_stream(stream, *file, error);
+        code = bat_temporary_append(*file, stream, NULL, NULL, error);
     if (code != BAT_OK)
         close(*file);
     return code;

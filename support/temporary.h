@@ -12,6 +12,14 @@ enum bat_code bat_temporary_open(int *file, struct bat_error *error);
 enum bat_code bat_temporary_copy(int stream, const void *bytes, size_t size, int *file,
                                  struct bat_error *error);
 
+/* Is told how many bytes were appended. */
+typedef void bat_appended_fn(size_t size, void *context);
+
+/* Append the rest of a stream to a temporary file. Calls appended after each piece, unless it is
+ * NULL. */
+enum bat_code bat_temporary_append(int file, int stream, bat_appended_fn *appended, void *context,
+                                   struct bat_error *error);
+
 /*
  * Open one in memory, where the system has that, with these bytes, to be read from its start. The
  * caller closes it.

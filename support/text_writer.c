@@ -23,7 +23,7 @@ void bat_text_flush(struct bat_text_writer *writer)
     writer->used = 0;
 }
 
-void bat_text_bytes(struct bat_text_writer *writer, const char *bytes, size_t size)
+void bat_text_long(struct bat_text_writer *writer, const char *bytes, size_t size)
 {
     while (size > BAT_TEXT_BUFFER - writer->used) {
         size_t part = BAT_TEXT_BUFFER - writer->used;

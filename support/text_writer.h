@@ -45,8 +45,18 @@ static inline void bat_text_end(struct bat_text_writer *writer, const char *at)
     writer->used = (size_t)(at - writer->buffer);
 }
 
-/* Append any number of bytes. */
-void bat_text_bytes(struct bat_text_writer *writer, const char *bytes, size_t size);
+/* Append any number of bytes: bat_text_long() if the buffer has no room for them. */
+void bat_text_long(struct bat_text_writer *writer, const char *bytes, size_t size);
+
+static inline void bat_text_bytes(struct bat_text_writer *writer, const char *bytes, size_t size)
+{
+    if (size > BAT_TEXT_BUFFER - writer->used) {
+        bat_text_long(writer, bytes, size);
+        return;
+    }
+    memcpy(writer->buffer + writer->used, bytes, size);
+    writer->used += size;
+}
 
 /*
  * How many of the size bytes of text to write at once: at most `most`, which is at least 4, without
@@ -73,31 +83,34 @@ static inline char *bat_put_text(char *at, const char *text)
     return at;
 }
 
-static inline char *bat_put_number(char *at, uint64_t value, unsigned base, const char *digits)
+static inline char *bat_put_base_16(char *at, uint64_t value, const char *digits)
 {
-    char reversed[64];
-    size_t size = 0;
-    do
-        reversed[size++] = digits[value % base];
-    while ((value /= base) != 0);
-    while (size != 0)
-        *at++ = reversed[--size];
-    return at;
+    size_t size = 1;
+    for (uint64_t rest = value >> 4; rest != 0; rest >>= 4)
+        size++;
+    for (size_t i = size; i-- > 0; value >>= 4)
+        at[i] = digits[value & 15];
+    return at + size;
 }
 
 static inline char *bat_put_hex(char *at, uint64_t value)
 {
-    return bat_put_number(at, value, 16, "0123456789abcdef");
+    return bat_put_base_16(at, value, "0123456789abcdef");
 }
 
 static inline char *bat_put_upper_hex(char *at, uint64_t value)
 {
-    return bat_put_number(at, value, 16, "0123456789ABCDEF");
+    return bat_put_base_16(at, value, "0123456789ABCDEF");
 }
 
 static inline char *bat_put_decimal(char *at, uint64_t value)
 {
-    return bat_put_number(at, value, 10, "0123456789");
+    size_t size = 1;
+    for (uint64_t rest = value / 10; rest != 0; rest /= 10)
+        size++;
+    for (size_t i = size; i-- > 0; value /= 10)
+        at[i] = (char)('0' + value % 10);
+    return at + size;
 }
 
 #endif

@@ -80,6 +80,26 @@ done
 for package in batkit libbatkit0 libbatkit-dev; do
     dpkg-deb --extract $package.deb root
 done
+fleet=root/usr/share/batkit/fleet
+demo=$tests/data/demo
+(
+    PATH=$work/root/usr/bin:$PATH
+    quietly "$fleet/steps/plan.sh" -w fleet -b "$demo/small.bolt" "$demo/small.preagg"
+    quietly "$fleet/steps/shard.sh" fleet 1
+    quietly "$fleet/steps/settle.sh" fleet
+    quietly "$fleet/steps/combine.sh" fleet 1 1
+    quietly "$fleet/steps/products.sh" fleet --check-limit=density=0
+    quietly battranslate "$demo/small.bolt" -p "$demo/small.preagg" -o small.fdata
+) || exit 1
+cmp small.fdata fleet/products/small.bolt.fdata || fail "the scripts of a fleet make another profile"
+for file in README.md local/run.sh slurm/submit.sh slurm/job.sh slurm/release.sh stream/map.sh stream/combine.sh \
+    host/collect.sh host/batkit-collect.service host/batkit-collect.timer; do
+    [ -s "$fleet/$file" ] || fail "the package batkit has no fleet/$file"
+done
+for file in "$tests"/../examples/*; do
+    cmp "$file" "root/usr/share/doc/libbatkit-dev/examples/$(basename "$file")" ||
+        fail "the package libbatkit-dev lacks an example"
+done
 root/usr/bin/batdump --version | grep -q "^batdump (batkit) " || fail "batdump does not run"
 pc=$(find root -name batkit.pc)
 grep -qx 'prefix=/usr' "$pc" || fail "batkit.pc: $(cat "$pc")"

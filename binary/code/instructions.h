@@ -8,7 +8,8 @@
  * Of AArch64 only branches and instructions that name an address relative to their own are told
  * apart, of RISC-V (with compressed instructions) only branches.
  *
- * All functions are safe on any bytes, hold no state and take constant time.
+ * All functions are safe on any bytes and hold no state. They take constant time unless they say
+ * otherwise.
  */
 #ifndef BAT_BINARY_CODE_INSTRUCTIONS_H
 #define BAT_BINARY_CODE_INSTRUCTIONS_H
@@ -58,6 +59,13 @@ bool bat_instruction_decode(uint16_t machine, const uint8_t *bytes, size_t size,
                             struct bat_instruction *instruction);
 
 /*
+ * The size of instructions at the start of size bytes after which control goes on, one after
+ * another: those that bat_instruction_decode() tells to be of the kinds OTHER, NOP, CALL and
+ * INDIRECT_CALL. It may be less than there are: only common ones are skipped. Linear.
+ */
+size_t bat_instructions_skip(uint16_t machine, const uint8_t *bytes, size_t size);
+
+/*
  * True if the instruction at bytes is a return: RET (with prefixes, near or far, with or without
  * an operand), IRET; AArch64's RET, RETAA, RETAB, ERET, ERETAA, ERETAB, DRPS; RISC-V's JALR and
  * C.JR through RA or T0 that keep no address, SRET, MRET.
@@ -67,6 +75,7 @@ bool bat_is_return(uint16_t machine, const uint8_t *bytes, size_t size);
 /* bat_instruction_decode() for one machine. */
 bool instruction_decode_x86(const uint8_t *bytes, size_t size, uint64_t address,
                             struct bat_instruction *instruction);
+size_t instructions_skip_x86(const uint8_t *bytes, size_t size);
 bool instruction_decode_aarch64(const uint8_t *bytes, size_t size, uint64_t address,
                                 struct bat_instruction *instruction);
 bool instruction_decode_riscv(const uint8_t *bytes, size_t size, uint64_t address,

@@ -304,47 +304,97 @@ static inline uint64_t read_short_number(const uint8_t *bytes, size_t size)
     return size == 1 ? (uint64_t)(int8_t)bytes[0] : (uint64_t)(int32_t)read_word(bytes);
 }
 
-/*
- * The most common instructions: no prefixes but REX, no groups, an opcode of one byte, or a near
- * branch. LENGTH_MAX bytes must be there. False for all others; what it decodes is what the rest of
- * x86_decode_by_table() tells of it.
+/* Where the parts of an instruction are. */
+struct layout {
+    const struct shape *shape;
+    uint8_t modrm; /* 0 if there is none */
+    size_t operand_at;
+    size_t number_at;
+    size_t length;
+};
+
+/* The letter of an opcode at decoding->at without prefixes but REX; decoding->at moves behind it.
  */
+static inline int common_letter(struct decoding *decoding)
+{
+    uint8_t opcode = decoding->bytes[decoding->at++];
+    if (opcode != 0x0f)
+        return one_byte[opcode] == GROUP ? group_shape(decoding, opcode) : one_byte[opcode];
+    opcode = decoding->bytes[decoding->at++];
+    if (!(hex(mandatory_of[opcode]) & MANDATORY_NONE))
+        return UNKNOWN;
+    return two_bytes[opcode] == GROUP ? group_shape_of_two(decoding, opcode) : two_bytes[opcode];
+}
+
+/*
+ * The most common instructions: no prefixes but REX. LENGTH_MAX bytes must be there. False for all
+ * others; what it tells is what the rest of x86_decode_by_table() tells.
+ */
+static inline bool lay_out_common(const uint8_t *bytes, struct layout *layout)
+{
+    struct decoding decoding = {.bytes = bytes, .size = LENGTH_MAX, .mandatory = MANDATORY_NONE};
+    if ((bytes[0] & 0xf0) == 0x40)
+        decoding.rex = bytes[decoding.at++];
+    int letter = common_letter(&decoding);
+    if (letter == UNKNOWN || letter == PREFIX || (letter == MOVE && (decoding.rex & X86_REX_W)))
+        return false;
+    const struct shape *shape = &shapes[(size_t)letter];
+    size_t at = decoding.at;
+    *layout = (struct layout){.shape = shape, .operand_at = at};
+    if (shape->has_modrm) {
+        layout->modrm = bytes[at++];
+        layout->operand_at = at;
+        at += memory_sizes[(layout->modrm >> 3 & 0x18) | (layout->modrm & 7)];
+        if ((layout->modrm & 0xc7) == X86_RM_SIB && (bytes[layout->operand_at] & 7) == X86_RM_RIP)
+            at += 4;
+    }
+    layout->number_at = at;
+    layout->length = at + (shape->number_size == 8 ? 4 : shape->number_size);
+    return true;
+}
+
 static inline bool decode_common(const uint8_t *bytes, uint64_t address,
                                  struct bat_instruction *instruction)
 {
-    size_t at = (bytes[0] & 0xf0) == 0x40;
-    bool is_wide = at && (bytes[0] & X86_REX_W);
-    uint8_t opcode = bytes[at++];
-    size_t letter = (size_t)one_byte[opcode];
-    if (opcode == 0x0f && (bytes[at] & 0xf0) == 0x80) {
-        letter = CONDITIONAL;
-        at++;
-    }
-    if (letter == UNKNOWN || letter == PREFIX || letter == GROUP || (letter == MOVE && is_wide))
+    struct layout layout;
+    if (!lay_out_common(bytes, &layout))
         return false;
-    const struct shape *shape = &shapes[letter];
-    uint8_t modrm = 0;
-    size_t operand_at = at;
-    if (shape->has_modrm) {
-        modrm = bytes[at++];
-        operand_at = at;
-        at += memory_sizes[(modrm >> 3 & 0x18) | (modrm & 7)];
-        if ((modrm & 0xc7) == X86_RM_SIB && (bytes[operand_at] & 7) == X86_RM_RIP)
-            at += 4;
-    }
-    size_t number_size = shape->number_size == 8 ? 4 : shape->number_size;
-    size_t length = at + number_size;
-    uint64_t number = read_short_number(bytes + at, number_size);
-    *instruction = (struct bat_instruction){.length = (uint8_t)length, .kind = shape->kind};
-    if (shape->is_target)
-        instruction->target = address + length + number;
+    uint64_t next = address + layout.length;
+    uint64_t number = read_short_number(bytes + layout.number_at, layout.length - layout.number_at);
+    *instruction =
+        (struct bat_instruction){.length = (uint8_t)layout.length, .kind = layout.shape->kind};
+    if (layout.shape->is_target)
+        instruction->target = next + number;
     else
-        instruction->immediate = shape->has_no_sign ? (uint8_t)number : number;
-    if ((modrm & 0xc7) == X86_RM_RIP) {
+        instruction->immediate = layout.shape->has_no_sign ? (uint8_t)number : number;
+    if ((layout.modrm & 0xc7) == X86_RM_RIP) {
         instruction->has_reference = true;
-        instruction->reference = address + length + read_short_number(bytes + operand_at, 4);
+        instruction->reference = next + read_short_number(bytes + layout.operand_at, 4);
     }
     return true;
+}
+
+/* True for instructions after which control goes on. */
+static inline bool passes(const struct shape *shape)
+{
+    switch (shape->kind) {
+    case BAT_INSTRUCTION_OTHER:
+    case BAT_INSTRUCTION_NOP:
+    case BAT_INSTRUCTION_CALL:
+    case BAT_INSTRUCTION_INDIRECT_CALL:
+        return true;
+    default:
+        return false;
+    }
+}
+
+size_t instructions_skip_x86(const uint8_t *bytes, size_t size)
+{
+    size_t at = 0;
+    struct layout layout;
+    while (size - at >= LENGTH_MAX && lay_out_common(bytes + at, &layout) && passes(layout.shape))
+        at += layout.length;
+    return at;
 }
 
 bool x86_decode_by_table(const uint8_t *bytes, size_t size, uint64_t address,

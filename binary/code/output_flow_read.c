@@ -190,6 +190,9 @@ static void read_code(struct flow_reader *reader, uint64_t start, uint64_t size)
     size = size < available ? size : available;
     size_t next_begin = reader->parts[reader->part_count - 1].first_begin;
     for (uint64_t at = 0; at < size && !reader->is_out_of_memory;) {
+        at += bat_instructions_skip(machine, bytes + at, (size_t)(size - at));
+        if (at == size)
+            return;
         struct bat_instruction instruction;
         if (bat_instruction_decode(machine, bytes + at, (size_t)(size - at), start + at,
                                    &instruction) &&
@@ -643,19 +646,21 @@ static bool build(struct flow_reader *reader, uint32_t table)
     const struct bat_program *program = bat_output_flows_program(reader->flows);
     const struct bat_map *map = program->map;
     struct bat_output_flow *flow = reader->flow;
-    flow->block_count = bat_map_blocks(map, table, NULL, 0);
-    flow->blocks = malloc(((size_t)flow->block_count + 1) * sizeof(*flow->blocks));
     size_t parts = (size_t)(map->fragment_start[table + 1] - map->fragment_start[table]) + 1;
     size_t entries = map->tables[table].entry_count;
-    for (uint32_t i = map->fragment_start[table]; i < map->fragment_start[table + 1]; i++)
+    uint32_t most_blocks = map->tables[table].block_count;
+    for (uint32_t i = map->fragment_start[table]; i < map->fragment_start[table + 1]; i++) {
         entries += map->tables[map->fragments[i]].entry_count;
+        most_blocks += map->tables[map->fragments[i]].block_count;
+    }
+    flow->blocks = malloc(((size_t)most_blocks + 1) * sizeof(*flow->blocks));
     reader->parts = malloc(parts * sizeof(*reader->parts));
     reader->begins = malloc((entries + 1) * sizeof(*reader->begins));
     reader->marks = malloc((entries + 1) * sizeof(*reader->marks));
     flow->begins = malloc((entries + 1) * sizeof(*flow->begins));
     if (!flow->blocks || !reader->parts || !reader->begins || !reader->marks || !flow->begins)
         return false;
-    flow->block_count = bat_map_blocks(map, table, flow->blocks, flow->block_count);
+    flow->block_count = bat_map_blocks(map, table, flow->blocks, most_blocks);
     read_parts(reader, table, program->functions);
     if (reader->is_out_of_memory || read_inlined(reader, table) != BAT_OK ||
         !make_all_blocks(reader))

@@ -8,6 +8,7 @@
 #include "eh_frame.h"
 #include "plt.h"
 #include "spec/binary_search.h"
+#include "spec/large_memory.h"
 
 /* Adds functions that have no symbol: PLT entries, and code that only .eh_frame describes. */
 
@@ -18,7 +19,8 @@ enum bat_code draft_reserve(struct draft_functions *functions, uint64_t capacity
         return BAT_OK;
     struct draft_function *grown = NULL;
     if (capacity < BAT_NONE)
-        grown = realloc(functions->all, capacity * sizeof(*grown));
+        grown = bat_large_grow(functions->all, functions->count * sizeof(*grown),
+                               capacity * sizeof(*grown));
     if (!grown) {
         bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %" PRIu64 " functions", capacity);
         return BAT_ERR_MEMORY;
@@ -216,15 +218,21 @@ enum bat_code draft_add_plt(struct draft *draft, struct bat_error *error)
 
 /* --- FDEs --------------------------------------------------------------------------------- */
 
+/* Bytes of a short FDE. */
+#define FDE_USUAL 24u
+
 /* The code of all FDEs in the section's order: key is its address, value its size. */
 static enum bat_code collect_fdes(const struct bat_elf *elf, struct bat_sort_key **keys,
                                   size_t *count, struct bat_error *error)
 {
     struct bat_fde_walk walk;
-    size_t capacity = 0;
-    *keys = NULL;
     *count = 0;
     bat_fde_begin(&walk, elf);
+    /* Most FDEs are longer, so that the keys seldom need more room. */
+    size_t capacity = (size_t)(walk.end - walk.start) / FDE_USUAL + 1;
+    *keys = bat_large_array(capacity, sizeof(**keys));
+    if (!*keys)
+        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %zu FDEs", capacity);
     for (;;) {
         struct bat_fde fde;
         bool found;
@@ -232,8 +240,9 @@ static enum bat_code collect_fdes(const struct bat_elf *elf, struct bat_sort_key
         if (code || !found)
             return code;
         if (*count == capacity) {
-            capacity = capacity ? 2 * capacity : 1024;
-            struct bat_sort_key *grown = realloc(*keys, capacity * sizeof(*grown));
+            capacity *= 2;
+            struct bat_sort_key *grown =
+                bat_large_grow(*keys, *count * sizeof(*grown), capacity * sizeof(*grown));
             if (!grown)
                 return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %zu FDEs", *count);
             *keys = grown;
@@ -259,8 +268,8 @@ static void take_fdes(struct draft *draft, const struct bat_sort_key *sorted, si
 static enum bat_code sort_fdes(struct draft *draft, struct bat_sort_key *keys, size_t count,
                                struct bat_error *error)
 {
-    struct bat_sort_key *spare = malloc(count * sizeof(*spare) + 1);
-    draft->fdes = malloc(count * sizeof(*draft->fdes) + 1);
+    struct bat_sort_key *spare = bat_large_array(count + 1, sizeof(*spare));
+    draft->fdes = bat_large_array(count + 1, sizeof(*draft->fdes));
     if (!spare || !draft->fdes) {
         free(spare);
         return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %zu FDEs", count);

@@ -7,6 +7,7 @@
 
 #include "draft.h"
 #include "spec/binary_search.h"
+#include "spec/large_memory.h"
 
 /*
  * Look-ups use buckets: the address range of all functions is divided into about as many buckets of
@@ -158,8 +159,8 @@ static enum bat_code fill_functions(struct bat_functions *functions, const struc
                                     struct bat_error *error)
 {
     uint32_t count = draft->functions.count;
-    functions->all = malloc(((size_t)count + 1) * sizeof(*functions->all));
-    functions->spans = malloc(((size_t)count + 1) * sizeof(*functions->spans));
+    functions->all = bat_large_array((size_t)count + 1, sizeof(*functions->all));
+    functions->spans = bat_large_array((size_t)count + 1, sizeof(*functions->spans));
     functions->padding = calloc((size_t)count + 1, sizeof(*functions->padding));
     if (!functions->all || !functions->spans || !functions->padding)
         return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for the table of functions");

@@ -7,6 +7,9 @@
 
 #include "plt.h"
 
+/* Most binaries have fewer entries in their PLT sections. */
+#define PLT_ENTRIES_USUAL 4096u
+
 /*
  * Decides which symbols are functions, by perf2bolt's rules in perf2bolt's order: a profile's
  * offsets are relative to what perf2bolt takes for a function.
@@ -147,7 +150,9 @@ static bool is_plt_symbol(const struct draft *draft, const struct draft_symbol *
 enum bat_code draft_discover(struct draft *draft, struct bat_error *error)
 {
     size_t next_fde = 0;
-    enum bat_code enough = draft_reserve(&draft->functions, draft->symbols.count, error);
+    /* FDEs and PLT entries are added later: without growing, if there is room for them now. */
+    uint64_t capacity = (uint64_t)draft->symbols.count + draft->fde_count + PLT_ENTRIES_USUAL;
+    enum bat_code enough = draft_reserve(&draft->functions, capacity, error);
     if (enough)
         return enough;
     for (uint32_t i = 0; i < draft->symbols.count; i++) {

@@ -8,7 +8,8 @@
 
 static bool is_suffix(const char *text)
 {
-    return strncmp(text, ".cold", SUFFIX_SIZE) == 0 || strncmp(text, ".warm", SUFFIX_SIZE) == 0;
+    return text[0] == '.' &&
+           (strncmp(text, ".cold", SUFFIX_SIZE) == 0 || strncmp(text, ".warm", SUFFIX_SIZE) == 0);
 }
 
 size_t name_without_number(const char *name, size_t length, char separator)

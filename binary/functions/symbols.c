@@ -9,6 +9,7 @@
 
 #include "fragment_name.h"
 #include "spec/binary_search.h"
+#include "spec/large_memory.h"
 #include "symbol_table.h"
 
 /* An offset that no FILE symbol's name has: offset 0 is the empty name. */
@@ -44,13 +45,19 @@ static bool is_marker(const struct symbol_table *table, const Elf64_Sym *symbol,
     return (name[1] == 'x' || name[1] == 'd') && (name[2] == '\0' || name[2] == '.');
 }
 
+/* Most names begin otherwise. */
+static bool begins_with_underscores(const char *name)
+{
+    return name[0] == '_' && name[1] == '_';
+}
+
 static bool counts(const struct symbol_table *table, uint32_t index, const Elf64_Sym *symbol,
                    const struct bat_section **in)
 {
     if (symbol->st_value == 0 || !symbol_section(table, index, symbol, in))
         return false;
     const char *name = table->strings + symbol->st_name;
-    bool is_hot_marker = name[0] == '_' && name[1] == '_' &&
+    bool is_hot_marker = begins_with_underscores(name) &&
                          (strcmp(name, "__hot_start") == 0 || strcmp(name, "__hot_end") == 0);
     return !is_hot_marker && !is_marker(table, symbol, name);
 }
@@ -63,6 +70,13 @@ static uint8_t slashes_in(const char *name, size_t length)
     if (!first)
         return 0;
     return memchr(first + 1, '/', length - (size_t)(first + 1 - name)) ? 2 : 1;
+}
+
+/* True for BOLT's marks of space that it reserves. */
+static bool is_reserved(const char *name)
+{
+    return begins_with_underscores(name) && strncmp(name, "__bolt_reserved_", 16) == 0 &&
+           (strcmp(name + 16, "start") == 0 || strcmp(name + 16, "end") == 0);
 }
 
 /* Everything about a name is found here, in one pass in the file's order: later accesses would be
@@ -79,10 +93,8 @@ static enum bat_code describe_name(struct draft_symbols *symbols, struct draft_s
     symbol->length = (uint32_t)length;
     symbol->slashes = slashes_in(symbol->name, length);
     symbol->is_fragment = fragment_name_stem(symbol->name, length) != 0;
-    symbol->is_private = strncmp(symbol->name, ".L", 2) == 0;
-    symbol->is_reserved =
-        strncmp(symbol->name, "__bolt_reserved_", 16) == 0 &&
-        (strcmp(symbol->name + 16, "start") == 0 || strcmp(symbol->name + 16, "end") == 0);
+    symbol->is_private = symbol->name[0] == '.' && symbol->name[1] == 'L';
+    symbol->is_reserved = is_reserved(symbol->name);
     if (symbol->binding == STB_LOCAL)
         symbol->hash = (uint32_t)XXH3_64bits_withSeed(symbol->name, length, symbols->seed);
     return BAT_OK;
@@ -137,6 +149,8 @@ static enum bat_code make_symbols(const struct symbol_table *table, struct draft
 
 /* --- Sorting ------------------------------------------------------------------------------ */
 
+#define RANKS 3u
+
 /* At one address, function symbols come first, section symbols last. */
 static unsigned rank(const struct draft_symbol *symbol)
 {
@@ -152,13 +166,17 @@ static unsigned rank(const struct draft_symbol *symbol)
 static struct draft_symbol *sort_symbols(const struct draft_symbols *symbols,
                                          struct bat_sort_key *keys)
 {
-    uint32_t count = 0;
-    for (unsigned wanted = 0; wanted <= 2; wanted++)
-        for (uint32_t i = 0; i < symbols->count; i++)
-            if (rank(&symbols->all[i]) == wanted)
-                keys[count++] = (struct bat_sort_key){.key = symbols->all[i].address, .value = i};
+    const uint32_t count = symbols->count;
+    uint32_t to[RANKS + 1] = {0}; /* where the next symbol of each rank goes */
+    for (uint32_t i = 0; i < count; i++)
+        to[rank(&symbols->all[i]) + 1]++;
+    for (unsigned i = 1; i < RANKS; i++)
+        to[i] += to[i - 1];
+    for (uint32_t i = 0; i < count; i++)
+        keys[to[rank(&symbols->all[i])]++] =
+            (struct bat_sort_key){.key = symbols->all[i].address, .value = i};
     const struct bat_sort_key *order = bat_sort_keys(keys, keys + count, count);
-    struct draft_symbol *sorted = malloc(((size_t)count + 1) * sizeof(*sorted));
+    struct draft_symbol *sorted = bat_large_array((size_t)count + 1, sizeof(*sorted));
     for (uint32_t i = 0; sorted && i < count; i++) {
         if (i + FETCH_AHEAD < count) {
             const char *next = (const char *)&symbols->all[order[i + FETCH_AHEAD].value];
@@ -173,7 +191,7 @@ static struct draft_symbol *sort_symbols(const struct draft_symbols *symbols,
 static enum bat_code read_symbols(const struct symbol_table *table, struct draft_symbols *symbols,
                                   struct bat_error *error)
 {
-    symbols->all = malloc(((size_t)table->count + 1) * sizeof(*symbols->all));
+    symbols->all = bat_large_array((size_t)table->count + 1, sizeof(*symbols->all));
     if (!symbols->all)
         return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %" PRIu32 " symbols",
                         table->count);
@@ -184,7 +202,7 @@ static enum bat_code read_symbols(const struct symbol_table *table, struct draft
     enum bat_code code = make_symbols(table, symbols, error);
     if (code)
         return code;
-    struct bat_sort_key *keys = malloc(2 * ((size_t)symbols->count + 1) * sizeof(*keys));
+    struct bat_sort_key *keys = bat_large_array(2 * ((size_t)symbols->count + 1), sizeof(*keys));
     struct draft_symbol *sorted = keys ? sort_symbols(symbols, keys) : NULL;
     free(keys);
     if (!sorted)

@@ -2,6 +2,7 @@
 /* Walks through the same code in both binaries, instruction by instruction. */
 #include <search.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "original.h"
 #include "spec/binary_search.h"
@@ -164,15 +165,35 @@ static void use_walks(struct alignment *alignment, struct bat_original_walks *wa
 
 /* --- Steps -------------------------------------------------------------------------------- */
 
-/* Decode the next instruction on both sides; false if one side ends or cannot be decoded. */
+/* True if the input side has the bytes of the output's next instruction, which was decoded. */
+static bool has_same_bytes(const struct alignment *alignment)
+{
+    const struct code_bytes *output = &alignment->output_code;
+    const struct code_bytes *input = &alignment->input_code;
+    const uint64_t offset = alignment->input - input->address;
+    const size_t length = alignment->output_next.length;
+    return input->bytes && offset < input->size && input->size - offset >= length &&
+           memcmp(input->bytes + offset, output->bytes + (alignment->output - output->address),
+                  length) == 0;
+}
+
+/*
+ * Decode the next instruction on both sides; false if one side ends or cannot be decoded. Of the
+ * instructions only kind and length are used, which depend on nothing but the bytes.
+ */
 static bool decode(struct alignment *alignment)
 {
     const struct bat_original *original = alignment->original;
-    return alignment->output < alignment->run->output_end &&
-           alignment->input < alignment->run->input_end &&
-           decode_at(original->binary->elf, &alignment->output_code, alignment->output,
-                     &alignment->output_next) &&
-           decode_at(original->elf, &alignment->input_code, alignment->input,
+    if (alignment->output >= alignment->run->output_end ||
+        alignment->input >= alignment->run->input_end ||
+        !decode_at(original->binary->elf, &alignment->output_code, alignment->output,
+                   &alignment->output_next))
+        return false;
+    if (has_same_bytes(alignment)) {
+        alignment->input_next = alignment->output_next;
+        return true;
+    }
+    return decode_at(original->elf, &alignment->input_code, alignment->input,
                      &alignment->input_next);
 }
 
@@ -213,11 +234,12 @@ static uint64_t settle(struct alignment *alignment, struct bat_original_walks *w
     if (alignment->after_call && alignment->input < alignment->run->input_end)
         return alignment->input; /* the return address of the call, whatever is there */
     const uint64_t limit = alignment->output + 1;
-    while (decode(alignment) && skips_input(alignment)) {
+    bool is_decoded;
+    while ((is_decoded = decode(alignment)) && skips_input(alignment)) {
         step(alignment);
         use_walks(alignment, walks, limit);
     }
-    bool is_added = decode(alignment) && skips_output(alignment);
+    bool is_added = is_decoded && skips_output(alignment);
     return is_added || alignment->input >= alignment->run->input_end ? alignment->input_before
                                                                      : alignment->input;
 }

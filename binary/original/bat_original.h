@@ -23,6 +23,7 @@ struct bat_original_options {
     struct bat_elf *input_symbols;  /* an unstripped copy of the input binary, or NULL */
     bool ignore_build_id;           /* accept an input binary with any build-id */
     unsigned threads;               /* at most so many; 0: as many as are of use */
+    bool no_names; /* leave the names of functions with symbols NULL: that takes less time */
 };
 
 /*
@@ -76,7 +77,8 @@ struct bat_original_place {
     uint64_t address;          /* in the input binary */
     uint64_t function_address; /* of the input function that holds it */
     uint64_t function_size;    /* bytes */
-    const char *name; /* of the input function, as in llvm-bolt's profiles; owned by original */
+    const char *name; /* of the input function, as in llvm-bolt's profiles; owned by original; or
+                         NULL by the option no_names */
     enum bat_original_kind kind;
     uint32_t table; /* the table that was used, for BAT_ORIGINAL_TABLE; else BAT_NONE */
 };

@@ -150,10 +150,29 @@ struct reading {
     const struct bat_elf *symbols;
     struct bat_binary *binary;
     unsigned threads;
+    bool no_names;
     struct bat_functions *functions;
     enum bat_code code;
     struct bat_error error;
 };
+
+/* Name the functions: all, or only those without a symbol, which are paired by their names. */
+static enum bat_code name_functions(struct reading *reading)
+{
+    if (!reading->no_names)
+        return bat_functions_name(reading->functions, NULL, &reading->error);
+    uint32_t count;
+    const struct bat_function_symbol *all = bat_functions_all(reading->functions, &count);
+    uint8_t *wanted = malloc((size_t)count + 1);
+    if (!wanted)
+        return bat_fail(&reading->error, BAT_ERR_MEMORY,
+                        "not enough memory for the names of %" PRIu32 " functions", count);
+    for (uint32_t i = 0; i < count; i++)
+        wanted[i] = (all[i].flags & ((uint32_t)BAT_FUNCTION_PLT | (uint32_t)BAT_FUNCTION_FDE)) != 0;
+    enum bat_code code = bat_functions_name(reading->functions, wanted, &reading->error);
+    free(wanted);
+    return code;
+}
 
 static void read_one(struct reading *reading)
 {
@@ -161,7 +180,7 @@ static void read_one(struct reading *reading)
         reading->code = bat_functions_create_unnamed(
             reading->elf, reading->symbols, reading->threads, &reading->functions, &reading->error);
         if (reading->code == BAT_OK)
-            reading->code = bat_functions_name(reading->functions, NULL, &reading->error);
+            reading->code = name_functions(reading);
     } else if (!reading->binary->map) {
         reading->code = bat_binary_decode(reading->binary, &reading->error);
     }
@@ -178,14 +197,19 @@ static void read_some(void *context, size_t first, size_t end, unsigned thread)
 /* Of the three readings. The one that takes longest comes first. */
 enum { INPUT, OUTPUT, NOTE, READINGS };
 
-static enum bat_code find_functions(struct bat_original *original, unsigned threads,
+static enum bat_code find_functions(struct bat_original *original, bool no_names,
                                     struct bat_error *error)
 {
+    const unsigned threads = original->threads;
     struct reading readings[READINGS] = {
-        [INPUT] = {.elf = original->elf, .symbols = original->input_symbols, .threads = threads},
+        [INPUT] = {.elf = original->elf,
+                   .symbols = original->input_symbols,
+                   .threads = threads,
+                   .no_names = no_names},
         [OUTPUT] = {.elf = original->binary->elf,
                     .symbols = original->output_symbols,
-                    .threads = threads},
+                    .threads = threads,
+                    .no_names = no_names},
         [NOTE] = {.binary = original->binary},
     };
     bat_parallel_run(READINGS, 1, threads == 0 || threads > READINGS ? READINGS : threads,
@@ -223,10 +247,11 @@ enum bat_code bat_original_pair(struct bat_elf *elf, struct bat_binary *binary,
         return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for an input binary");
     made->binary = binary;
     made->elf = elf;
+    made->threads = options ? options->threads : 0;
     made->output_symbols =
         options && options->output_symbols ? options->output_symbols : binary->elf;
     made->input_symbols = options && options->input_symbols ? options->input_symbols : elf;
-    enum bat_code code = find_functions(made, options ? options->threads : 0, error);
+    enum bat_code code = find_functions(made, options && options->no_names, error);
     if (code == BAT_OK)
         code = bat_original_pair_functions(made, misfits, error);
     if (code != BAT_OK) {
@@ -259,8 +284,16 @@ enum bat_code bat_original_open(const char *path, struct bat_binary *binary,
         code = check_build_id(elf, binary, &is_known, error);
     if (code == BAT_OK)
         code = bat_original_pair(elf, binary, &own, &made, &misfits, error);
-    if (code == BAT_OK && made && !is_acceptable(&misfits, made->counters.tables, is_known))
-        code = fail_misfits(made, &misfits, error);
+    if (code == BAT_OK && made && !is_acceptable(&misfits, made->counters.tables, is_known)) {
+        if (own.no_names) {
+            /* The message has a name. */
+            bat_original_close(made);
+            own.no_names = false;
+            code = bat_original_pair(elf, binary, &own, &made, &misfits, error);
+        }
+        if (code == BAT_OK)
+            code = fail_misfits(made, &misfits, error);
+    }
     if (code != BAT_OK || !made) {
         bat_original_close(made);
         bat_elf_close(elf);

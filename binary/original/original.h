@@ -15,6 +15,7 @@ struct bat_original {
     struct bat_binary *binary;
     struct bat_elf *elf; /* the input binary */
     bool owns_elf;
+    unsigned threads;               /* that may pair; 0: as many as are of use */
     struct bat_elf *output_symbols; /* the file with the symbols: of the options, or binary->elf */
     struct bat_elf *input_symbols;
     struct bat_functions *output_functions;

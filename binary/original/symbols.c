@@ -11,6 +11,7 @@
 #include "original.h"
 #include "spec/binary_search.h"
 #include "support/key_sort.h"
+#include "support/parallel.h"
 
 /*
  * Names in a damaged table can overlap, so that together they are far longer than the file. At most
@@ -19,12 +20,15 @@
 #define TEXT_FACTOR 8u
 
 struct side {
-    const struct bat_elf *elf;
+    struct bat_elf *elf;
+    const struct bat_map *fragments_of; /* whose fragments are left out, or NULL */
     const struct bat_symbol *symbols;
     /* key: hash of the name and, for a local symbol, its file; value: index in symbols. Sorted by
      * hash, then by index. */
     struct bat_sort_key *keyed;
     size_t count;
+    enum bat_code code;
+    struct bat_error error;
 };
 
 static bool is_code(const struct bat_elf *elf, const struct bat_symbol *symbol)
@@ -82,11 +86,10 @@ static bool is_fragment(const struct bat_map *map, uint64_t address)
     return table != BAT_NONE && table >= map->hot_count;
 }
 
-static enum bat_code read_side(struct bat_elf *elf, const struct bat_map *fragments_of,
-                               struct side *side, struct bat_error *error)
+static enum bat_code read_side(struct side *side, struct bat_error *error)
 {
     size_t count;
-    side->elf = elf;
+    struct bat_elf *elf = side->elf;
     enum bat_code code = bat_elf_symbols(elf, false, &side->symbols, &count, error);
     if (code != BAT_OK)
         return code;
@@ -99,7 +102,7 @@ static enum bat_code read_side(struct bat_elf *elf, const struct bat_map *fragme
     for (size_t i = 0; i < count && i < UINT32_MAX; i++) {
         const struct bat_symbol *symbol = &side->symbols[i];
         if (!can_name_function(elf, symbol) ||
-            (fragments_of && is_fragment(fragments_of, symbol->address)))
+            (side->fragments_of && is_fragment(side->fragments_of, symbol->address)))
             continue;
         struct bat_sort_key *keyed = &side->keyed[side->count++];
         keyed->value = i;
@@ -116,6 +119,14 @@ static enum bat_code read_side(struct bat_elf *elf, const struct bat_map *fragme
                         "expected function symbols, found a stripped file: \"%.200s\"",
                         bat_elf_path(elf));
     return BAT_OK;
+}
+
+static void read_sides(void *context, size_t first, size_t end, unsigned thread)
+{
+    (void)thread;
+    struct side *sides = context;
+    for (size_t i = first; i < end; i++)
+        sides[i].code = read_side(&sides[i], &sides[i].error);
 }
 
 static size_t end_of_group(const struct side *side, size_t first)
@@ -213,14 +224,20 @@ enum bat_code bat_original_pair_symbols(const struct bat_original *original,
                                         struct bat_symbol_pairs *pairs, struct bat_error *error)
 {
     *pairs = (struct bat_symbol_pairs){0};
-    struct side output = {0};
-    struct side input = {0};
-    enum bat_code code = read_side(original->output_symbols, original->binary->map, &output, error);
-    if (code == BAT_OK)
-        code = read_side(original->input_symbols, NULL, &input, error);
-    if (code == BAT_OK)
-        code = pair_sides(&output, &input, pairs, error);
-    free(output.keyed);
-    free(input.keyed);
+    enum { OUTPUT, INPUT, SIDES };
+    struct side sides[SIDES] = {
+        [OUTPUT] = {.elf = original->output_symbols, .fragments_of = original->binary->map},
+        [INPUT] = {.elf = original->input_symbols},
+    };
+    bat_parallel_run(SIDES, 1, bat_parallel_threads(original->threads, SIDES), read_sides, sides);
+    const struct side *failed = NULL;
+    for (unsigned i = SIDES; i-- > 0;)
+        failed = sides[i].code != BAT_OK ? &sides[i] : failed;
+    enum bat_code code =
+        failed ? failed->code : pair_sides(&sides[OUTPUT], &sides[INPUT], pairs, error);
+    if (failed && error)
+        *error = failed->error;
+    free(sides[OUTPUT].keyed);
+    free(sides[INPUT].keyed);
     return code;
 }

@@ -42,7 +42,8 @@ run() { # work option...
         fi
     done || return 1
     "$steps/products.sh" "$work" "$@" || return 1
-    "$steps/accounts.sh" "$work"
+    "$steps/accounts.sh" "$work" | replace "$work/totals" || return 1
+    cat "$work/totals"
     grep -q ' left out 0,' "$work/settled" || return 3
 }
 

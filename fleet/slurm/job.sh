@@ -65,8 +65,13 @@ products)
             number=$((number + 1))
         done
     done || failed=1
-    # A verdict does not change, either.
-    [ -n "$failed" ] || exec "$steps/products.sh" "$work" "$@"
+    if [ -z "$failed" ]; then
+        # A verdict does not change, either.
+        "$steps/products.sh" "$work" "$@"
+        status=$?
+        "$steps/accounts.sh" "$work" | replace "$work/totals"
+        exit $status
+    fi
     ;;
 esac
 [ -n "$failed" ] || exit 0

@@ -1,153 +1,74 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The steps on a real Slurm on this machine, while a task, a node's daemon and the controller are killed.
+"""The steps on a real Slurm on this machine, with all that goes wrong on a cluster.
 
     BATKIT_BIN=... test.py FOLDER      FOLDER is one that model/recordings.py made
 
 Needs root and Debian's packages slurmctld, slurmd, slurm-client and munge. Starts munged, slurmctld and two slurmd on the
-loopback interface, with all their files in a temporary folder, and ends them. Each shard waits a fifth of a second, so that there is a
-middle in which to kill. Compares the sum of all shards with the text that one battranslate makes of all recordings, and the
-profiles with those of that text, byte for byte.
+loopback interface, with all their files in a temporary folder, and ends them. While the jobs run,
+
+  - one shard fails once (its disk is full): its task is requeued;
+  - a task is killed: it has failed for good, and the jobs behind it make its texts;
+  - the controller is killed and has lost its last seconds: Slurm holds jobs, which `release.sh` releases;
+  - a node dies with its tasks, and the other one can start no more: their tasks are requeued;
+  - all jobs are cancelled. They are submitted again, and what is there is not made again.
+
+Then the sum of all shards must be the text that one battranslate makes of all recordings, and the profiles those of that
+text, byte for byte, and the accounts must have the bytes that are in the files. Shards wait, so that there is a middle in
+which all this happens.
 """
 
+import collections
 import os
 import pathlib
-import re
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
 import time
 
+from cluster import NODES, Cluster
+
 HERE = pathlib.Path(__file__).resolve().parent
-CHUNK = 2
-NODES = ("fleet1", "fleet2")
+CHUNK = 2               # shards of a task
+UNLUCKY = 9             # the shard that fails once, and so
+UNLUCKY_TASK = (UNLUCKY - 1) // CHUNK + 1
 
-
-def free_ports(count):
-    """Ports that nobody listens on."""
-    sockets = [socket.socket() for _ in range(count)]
-    for one in sockets:
-        one.bind(("127.0.0.1", 0))
-    ports = [one.getsockname()[1] for one in sockets]
-    for one in sockets:
-        one.close()
-    return ports
-
-
-class Cluster:
-    """munged, slurmctld and a slurmd for each of NODES."""
-
-    def __init__(self, folder):
-        self.folder = folder
-        self.processes = {}
-        control, *ports = free_ports(1 + len(NODES))
-        (folder / "state").mkdir()
-        (folder / "munge.key").write_bytes(os.urandom(128))
-        (folder / "munge.key").chmod(0o400)
-        nodes = "".join(f"NodeName={name} NodeHostname={socket.gethostname()} NodeAddr=127.0.0.1 "
-                        f"Port={port} CPUs=4 State=UNKNOWN\n" for name, port in zip(NODES, ports))
-        self.conf = folder / "slurm.conf"
-        self.conf.write_text(f"""ClusterName=fleet
-SlurmctldHost={socket.gethostname()}(127.0.0.1)
-SlurmctldPort={control}
-SlurmUser=root
-SlurmdUser=root
-AuthType=auth/munge
-AuthInfo=socket={folder}/munge.socket,cred_expire=10
-CredType=cred/munge
-StateSaveLocation={folder}/state
-SlurmdSpoolDir={folder}/spool-%n
-SlurmctldPidFile={folder}/slurmctld.pid
-SlurmdPidFile={folder}/slurmd-%n.pid
-SlurmctldLogFile={folder}/slurmctld.log
-SlurmdLogFile={folder}/slurmd-%n.log
-ProctrackType=proctrack/linuxproc
-TaskPlugin=task/none
-SwitchType=switch/none
-MpiDefault=none
-SelectType=select/cons_tres
-SelectTypeParameters=CR_CPU
-SlurmdParameters=config_overrides
-SchedulerParameters=sched_interval=1,batch_sched_delay=1,bf_interval=1
-ReturnToService=2
-SlurmctldTimeout=10
-SlurmdTimeout=10
-MaxArraySize=2001
-JobRequeue=1
-MailProg=/bin/true
-{nodes}PartitionName=all Nodes={",".join(NODES)} Default=YES MaxTime=INFINITE State=UP
-""", encoding="ascii")
-        self.environment = {**os.environ, "SLURM_CONF": str(self.conf)}
-        (folder / "cgroup.conf").write_text("CgroupAutomount=no\n", encoding="ascii")
-
-    def start(self, name):
-        """Start a daemon."""
-        if name == "munged":
-            command = ["munged", "--foreground", "--force", f"--key-file={self.folder}/munge.key",
-                       f"--socket={self.folder}/munge.socket", f"--pid-file={self.folder}/munged.pid",
-                       f"--seed-file={self.folder}/munged.seed", f"--log-file={self.folder}/munged.log"]
-        elif name == "slurmctld":
-            command = ["slurmctld", "-D", "-f", self.conf]
-        else:
-            command = ["slurmd", "-D", "-f", self.conf, "-N", name]
-        log = open(self.folder / f"{name}.out", "ab")
-        path = os.environ["PATH"] + ":/usr/sbin:/sbin"
-        self.processes[name] = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-            env={**self.environment, "PATH": path})
-        log.close()
-
-    def kill(self, name, how=signal.SIGKILL):
-        """End a daemon."""
-        process = self.processes.pop(name)
-        process.send_signal(how)
-        process.wait()
-
-    def stop(self):
-        """End all of them, the daemon that all others need last."""
-        for name in list(self.processes)[::-1]:
-            process = self.processes[name]
-            if process.poll() is None:
-                process.terminate()
-                try:
-                    process.wait(20)
-                except subprocess.TimeoutExpired:
-                    process.kill()
-                    process.wait()
-
-    def ask(self, *command):
-        """What a command of Slurm prints; None if it fails."""
-        done = subprocess.run(command, env=self.environment, stdout=subprocess.PIPE, text=True,
-                              stderr=subprocess.PIPE, check=False)
-        return done.stdout if done.returncode == 0 else None
-
-    def up(self):
-        """True if the nodes wait for work."""
-        states = self.ask("sinfo", "-h", "-N", "-o", "%T")
-        return states is not None and states.split() == ["idle"] * len(NODES)
+# battranslate, but slower, with one write that fails. Some shards take 3 s in the first act, others wait for the next.
+WRAPPER = """#!/bin/sh
+case "$*" in
+*--once*{unlucky}.preagg\\ *)
+    if mkdir "{folder}/failed" 2>/dev/null; then
+        echo "battranslate: {unlucky}.preagg: No space left on device" >&2
+        exit 1
+    fi ;;
+esac
+case "$*" in
+*/host0[2-9]?.perf.data*)
+    : >"{folder}/slow"
+    for i in 1 2 3 4 5 6; do [ -e "{folder}/first" ] || sleep 0.5; done ;;
+*/host1[2-8]?.perf.data*) while [ ! -e "{folder}/second" ]; do sleep 0.1; done ;;
+*/host19?.perf.data*) while [ ! -e "{folder}/third" ]; do sleep 0.1; done ;;
+*.perf.data*) sleep 0.2 ;;
+esac
+exec "{tools}/battranslate" "$@"
+"""
 
 
 def wait_for(what, condition, seconds=120):
-    """Wait until condition() is true."""
+    """Wait until condition() is true, and return what it is."""
     end = time.monotonic() + seconds
-    while not condition():
+    while not (result := condition()):
         if time.monotonic() > end:
             sys.exit(f"test.py: waited {seconds} s for {what}")
-        time.sleep(0.2)
+        time.sleep(0.1)
+    return result
 
 
-def tasks_of(work):
-    """Processes of running tasks: scripts of the array job of shards."""
-    for entry in pathlib.Path("/proc").iterdir():
-        if entry.name.isdigit():
-            try:
-                words = (entry / "cmdline").read_bytes().split(b"\0")
-            except OSError:
-                continue
-            if os.fsencode(work) in words and b"shards" in words:
-                yield int(entry.name)
+def expect(condition, text):
+    """End the test with a message if the condition does not hold."""
+    if not condition:
+        sys.exit(f"test.py: expected {text}")
 
 
 def products(folder):
@@ -155,105 +76,273 @@ def products(folder):
     return {p.name: p.read_bytes() for p in sorted(folder.iterdir()) if p.suffix != ".json"}
 
 
-def main():
-    """Exit status 1 if anything differs."""
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit("test.py: terminated"))
-    hosts = pathlib.Path(sys.argv[1]).resolve()
-    bin_folder = pathlib.Path(os.environ["BATKIT_BIN"]).resolve()
-    recordings = sorted(hosts.glob("*.perf.data"))
-    with tempfile.TemporaryDirectory(prefix="fleet-slurm-") as name:
-        folder = pathlib.Path(name)
-        work = folder / "work"
+class Drill:
+    """The cluster, a work folder, and a clock."""
+
+    def __init__(self, folder, hosts):
+        self.folder, self.hosts, self.work = folder, hosts, folder / "work"
+        self.recordings = sorted(hosts.glob("*.perf.data"))[:200]
+        self.tools = pathlib.Path(os.environ["BATKIT_BIN"]).resolve()
         slow = folder / "battranslate"
-        slow.write_text(f'#!/bin/sh\ncase "$*" in *.perf.data*) sleep 0.2 ;; esac\n'
-                        f'exec "{bin_folder}/battranslate" "$@"\n', encoding="ascii")
+        slow.write_text(WRAPPER.format(folder=folder, tools=self.tools, unlucky=f"/0/{UNLUCKY:06}"),
+                        encoding="ascii")
         slow.chmod(0o755)
-        cluster = Cluster(folder)
-        cluster.environment["BATTRANSLATE"] = str(slow)
-        try:
-            drill(cluster, hosts, work, recordings)
-        finally:
-            cluster.stop()
-        whole = folder / "whole"
+        self.cluster = Cluster(folder)
+        self.cluster.environment["BATTRANSLATE"] = str(slow)
+        self.began = time.monotonic()
+        self.released = set()   # tasks
+
+    def say(self, text):
+        """A line of the log."""
+        print(f"{time.monotonic() - self.began:6.1f} s  {text}", flush=True)
+
+    def texts(self):
+        """{number of a shard: time of its text}."""
+        return {int(p.stem): p.stat().st_mtime_ns for p in (self.work / "0").glob("*.preagg")}
+
+    def wait_for_texts(self, percent):
+        """Until a share of the shards is done."""
+
+        def done():
+            self.administer()
+            return len(self.texts()) >= count
+
+        count = len(self.recordings) * percent // 100
+        wait_for(f"{count} texts", done)
+
+    def administer(self):
+        """A controller that was killed does not know the jobs that began in its last seconds. If it starts them again while
+        they run, it drains the node; then somebody must resume it. What is held must be released."""
+        for node, state in self.cluster.node_states().items():
+            if state.startswith("drain"):
+                self.cluster.ask("scontrol", "update", f"NodeName={node}", "State=RESUME")
+                self.say(f"resumed {node}, which Slurm had drained")
+        held = self.held()
+        if held:
+            printed = self.sh("slurm/release.sh", self.work).split()
+            expect(len(printed) == 2 * len(held), f"all of {held} to be released, found {printed}")
+            self.released |= held
+            self.say(f"released {len(held)} jobs, which Slurm held")
+
+    def sh(self, script, *arguments):
+        """What a script of fleet/ prints."""
+        return subprocess.run([HERE.parent / script, *map(str, arguments)], check=True, text=True,
+                              env=self.cluster.environment, stdout=subprocess.PIPE).stdout
+
+    def running(self, node=None):
+        """{task: job} of the shards' tasks that run, on a node or anywhere."""
+        where = ["-w", node] if node else []
+        lines = self.cluster.ask("squeue", "-h", "-r", "-t", "R", "-n", "batkit-shards", "-o", "%i %A", *where)
+        return dict(line.split() for line in (lines or "").splitlines())
+
+    def tasks_of_both_nodes(self):
+        """Those of the first, if both have some. It takes a while: the controller has also forgotten which tasks ended, and
+        keeps their processors for them until their node reports."""
+        self.administer()
+        return self.running(NODES[1]) and self.running(NODES[0])
+
+    def pid_of(self, task):
+        """The script of a task."""
+        array, number = task.split("_")
+        wanted = {f"SLURM_CONF={self.cluster.conf}".encode(), f"SLURM_ARRAY_JOB_ID={array}".encode(),
+                  f"SLURM_ARRAY_TASK_ID={number}".encode()}
+        for entry in pathlib.Path("/proc").iterdir():
+            if entry.name.isdigit():
+                try:
+                    if wanted <= set((entry / "environ").read_bytes().split(b"\0")) and \
+                            b"shards" in (entry / "cmdline").read_bytes().split(b"\0"):
+                        return int(entry.name)
+                except OSError:
+                    pass
+        return None
+
+    # --- What goes wrong ---------------------------------------------------------------------
+
+    def kill_a_task(self):
+        """A script that is killed is a job that failed. One that fails by itself is requeued; returns its task."""
+        self.wait_for_texts(8)
+
+        def kill():
+            for task in self.running():
+                pid = self.pid_of(task)
+                if pid and not task.endswith(f"_{UNLUCKY_TASK}"):
+                    os.kill(pid, signal.SIGKILL)
+                    return task
+            return None
+
+        task = wait_for("a running task", kill)
+        self.say(f"killed task {task} with {len(self.texts())} texts done")
+        wait_for("its failure", lambda: self.cluster.jobs()[task][0] == "FAILED")
+        unlucky = f"{task.split('_')[0]}_{UNLUCKY_TASK}"
+        wait_for(f"{unlucky} to be requeued", lambda: self.cluster.jobs().get(unlucky, [0, 0])[1] == 1)
+        expect((self.folder / "failed").is_dir(), f"shard {UNLUCKY} to have failed")
+        self.say(f"task {task} has failed; Slurm has requeued task {unlucky}, whose shard {UNLUCKY} failed")
+        return unlucky
+
+    def kill_the_controller(self):
+        """It saves its state every five seconds, and loses what came after. It does not know the jobs that began then,
+        may start them again under the same numbers while they run, and when a node refuses that, drains the node and
+        holds the jobs. Somebody must resume and release."""
+        self.wait_for_texts(8)
+        state, slow, now = self.folder / "state" / "job_state", self.folder / "slow", time.time()
+        wait_for("a saved state, so that the jobs are not lost", lambda: state.stat().st_mtime > now)
+        wait_for("a task that the saved state does not have",
+                 lambda: state.stat().st_mtime_ns < slow.stat().st_mtime_ns)
+        self.cluster.kill("slurmctld")
+        self.say(f"killed the controller with {len(self.texts())} texts done")
+        time.sleep(2)
+        self.cluster.start("slurmctld")
+        wait_for("the controller", lambda: self.cluster.queue() is not None)
+        self.say(f"the controller is back, with {len(self.texts())} texts done")
+        # It need not happen. So a task is held by hand, as a site's programs do when a node looks ill.
+        wait_for("a task to hold", lambda: any(self.cluster.ask("scontrol", "requeuehold", task) is not None
+                                               for task in self.running()))
+        wait_for("held jobs", self.held)
+        (self.folder / "first").touch()
+        self.administer()
+        expect(self.released, "jobs that were held to be released")
+
+    def lose_both_nodes(self):
+        """All that runs on the first node ends at once. The second can no longer store the scripts of its jobs, so that
+        it starts none. Both are mended. Returns the tasks of each that were requeued."""
+        self.wait_for_texts(40)
+        tasks = wait_for("tasks on both nodes", self.tasks_of_both_nodes)
+        spool = self.folder / f"spool-{NODES[1]}"
+        spool.rename(self.folder / "spool-away")
+        spool.write_text("a file where a folder was\n", encoding="ascii")
+        before = self.cluster.jobs()
+        self.cluster.die(NODES[0])
+        (self.folder / "second").touch()
+        self.say(f"{NODES[0]} died with {len(tasks)} tasks, {NODES[1]} lost its disk; {len(self.texts())} texts done")
+        wait_for("the controller to notice",
+                 lambda: self.cluster.node_states().get(NODES[0], "").startswith("down"))
+        after = self.cluster.jobs()
+        requeued = {task for task in after if task in before and after[task][1] > before[task][1]}
+        dead = requeued & set(tasks)
+        self.say(f"{NODES[0]} is down: Slurm has requeued {len(dead)} of its tasks, and {len(requeued - dead)} that "
+                 f"{NODES[1]} could not start; {len(self.texts())} texts done")
+        expect(dead, f"tasks of {NODES[0]} to be requeued")
+        expect(requeued - dead, f"tasks of {NODES[1]} to be requeued")
+        self.cluster.start(NODES[0])
+        self.cluster.kill(NODES[1], signal.SIGTERM)
+        spool.unlink()
+        (self.folder / "spool-away").rename(spool)
+        self.cluster.start(NODES[1])
+        self.say("mended both")
+        return requeued
+
+    def held(self):
+        """Names of the jobs that Slurm holds."""
+        return {name for _, name, state, reason in self.cluster.queue() or []
+                if state == "PENDING" and "held" in reason.lower()}
+
+    def stop_all(self, tasks):
+        """All jobs of the run are cancelled, when these tasks have ended well."""
+
+        def done():
+            self.administer()
+            jobs = self.cluster.jobs()
+            return all(jobs.get(task, ["gone"])[0] == "COMPLETED" for task in tasks)
+
+        wait_for("the tasks that were requeued or held", done)
+        self.say(f"all {len(tasks)} tasks that were requeued or held have ended well")
+        for job in {name.split("_")[0] for _, name, _, _ in self.cluster.queue()}:
+            self.cluster.ask("scancel", job)
+        wait_for("an empty queue", lambda: self.cluster.queue() == [])
+        texts = self.texts()
+        self.say(f"cancelled all jobs with {len(texts)} texts done")
+        expect(len(texts) < len(self.recordings), "a run that is not done yet")
+        return texts
+
+    def wait_for_the_end(self):
+        """Until no job is left."""
+
+        def ended():
+            self.administer()
+            return self.cluster.queue() == []
+
+        wait_for("the jobs' end", ended, 300)
+        self.say(f"no job is left; {len(self.texts())} texts done")
+
+    # --- The run -----------------------------------------------------------------------------
+
+    def run(self):
+        """Everything, in this order."""
+        for name in ("munged", "slurmctld", *NODES):
+            self.cluster.start(name)
+        wait_for("the nodes", self.cluster.up)
+        self.sh("steps/plan.sh", "-w", self.work, "-f", "8", "-b", self.hosts / "bolted", "-i",
+                self.hosts / "input", *self.recordings)
+        self.began = time.monotonic()
+        self.sh("slurm/submit.sh", "-c", CHUNK, self.work)
+        self.say(f"submitted {len(self.recordings)} shards in tasks of {CHUNK}")
+        unlucky = self.kill_a_task()
+        self.kill_the_controller()
+        requeued = self.lose_both_nodes()
+        before = self.stop_all({unlucky} | requeued | self.released)
+        (self.folder / "third").touch()
+        self.sh("slurm/submit.sh", "-c", CHUNK, self.work)
+        self.say("submitted again")
+        self.wait_for_the_end()
+        states = collections.Counter(job[0] for job in self.cluster.jobs().values())
+        self.say(f"jobs by state: {dict(states)}")
+        after = self.texts()
+        expect(len(after) == len(self.recordings), "a text of each shard")
+        expect(all(after[number] == made for number, made in before.items()),
+               "the texts of the cancelled run not to be made again")
+        self.say(f"{len(before)} of {len(after)} texts were there before, and were not made again")
+
+    def compare(self):
+        """The same bytes as on one machine."""
+        whole = self.folder / "whole"
         whole.mkdir()
-        total = folder / "total.preagg"
-        tool = [bin_folder / "battranslate", hosts / "bolted", "-q"]
-        subprocess.run([*tool, *(a for path in recordings for a in ("-p", path)), "--once",
+        total = self.folder / "total.preagg"
+        tool = [self.tools / "battranslate", self.hosts / "bolted", "-q"]
+        subprocess.run([*tool, *(a for path in self.recordings for a in ("-p", path)), "--once",
                         "--format=preagg", "-o", total], check=True)
-        top = max(int(p.name) for p in work.iterdir() if p.name.isdigit())
-        if (work / str(top) / "000001.preagg").read_bytes() != total.read_bytes():
-            sys.exit("test.py: the sum of all shards is not that of one machine")
-        tool += [f"--original={hosts / 'input'}", "-p", total]
+        top = max(int(p.name) for p in self.work.iterdir() if p.name.isdigit())
+        expect((self.work / str(top) / "000001.preagg").read_bytes() == total.read_bytes(),
+               "the sum of all shards to be that of one machine")
+        tool += [f"--original={self.hosts / 'input'}", "-p", total]
         subprocess.run([*tool, "-o", whole / "bolted.fdata", "-w", whole / "bolted.yaml"], check=True)
         subprocess.run([*tool, "--format=autofdo", "-o", whole / "bolted.prof"], check=True)
-        made, expected = products(work / "products"), products(whole)
-        if made != expected:
-            differ = [name for name in {**made, **expected} if made.get(name) != expected.get(name)]
-            sys.exit(f"test.py: other than on one machine: {differ}")
-        print("same bytes as on one machine:", {k: len(v) for k, v in made.items()})
+        made, expected = products(self.work / "products"), products(whole)
+        differ = [name for name in {**made, **expected} if made.get(name) != expected.get(name)]
+        expect(not differ, f"the same profiles as on one machine, found others: {differ}")
+        self.say(f"same bytes as on one machine: { {k: len(v) for k, v in made.items()} }")
+
+    def check_accounts(self):
+        """WORK/totals, which the last job wrote."""
+        text = (self.work / "totals").read_text("ascii")
+        print((self.work / "settled").read_text("ascii") + text, end="")
+        rows = {tuple(line.split()[:2]): line.split()[2:] for line in text.splitlines()[1:]}
+        sizes = [sum(p.stat().st_size for p in (self.work / str(level)).glob("*.preagg")) for level in range(4)]
+        counts = [len(list((self.work / str(level)).glob("*.preagg"))) for level in range(4)]
+        read = [sum(p.stat().st_size for p in self.recordings), *sizes]
+        expect([counts, counts[0]] == [[200, 25, 4, 1], len(self.recordings)], f"a tree of 200, found {counts}")
+        for level, name in enumerate(("shard", "combine", "combine", "combine")):
+            jobs, bytes_in, bytes_out, seconds, processor, memory = rows[name, str(level)]
+            expect([int(jobs), int(bytes_in), int(bytes_out)] == [counts[level], read[level], sizes[level]],
+                   f"accounts of level {level} with the bytes of its files")
+            expect(min(float(seconds), float(processor), float(memory)) > 0, "seconds and memory in the accounts")
 
 
-def ended(cluster, say):
-    """True if no job is left. A controller that was killed may have lost the last seconds. Then Slurm drains nodes whose
-    jobs it does not know and holds jobs; an administrator, who is this function, resumes and releases."""
-    for line in (cluster.ask("sinfo", "-h", "-N", "-o", "%N %T") or "").splitlines():
-        node, state = line.split()
-        if "drain" in state:
-            cluster.ask("scontrol", "update", f"NodeName={node}", "State=RESUME")
-            say(f"resumed {node}, which was {state}")
-    for line in (cluster.ask("squeue", "-h", "-o", "%A %r") or "").splitlines():
-        job, _, reason = line.partition(" ")
-        if "JobHeld" in reason or "held" in reason:
-            cluster.ask("scontrol", "release", job)
-            say(f"released job {job}")
-    return cluster.ask("squeue", "-h") == ""
-
-
-def drill(cluster, hosts, work, recordings):
-    """Submit all jobs, and kill."""
-    for name in ("munged", "slurmctld", *NODES):
-        cluster.start(name)
-    wait_for("the nodes", cluster.up)
-    subprocess.run([HERE / "../steps/plan.sh", "-w", work, "-f", "8", "-b", hosts / "bolted", "-i",
-                    hosts / "input", *recordings], check=True)
-    began = time.monotonic()
-
-    def say(text):
-        print(f"{time.monotonic() - began:6.1f} s  {text}", flush=True)
-
-    def texts():
-        return len(list((work / "0").glob("*.preagg")))
-
-    subprocess.run([HERE / "submit.sh", "-c", str(CHUNK), work], env=cluster.environment, check=True)
-    wait_for("the first shards", lambda: texts() >= len(recordings) // 10)
-    victims = []
-    wait_for("a running task", lambda: victims.extend(tasks_of(work)) or victims)
-    os.kill(victims[0], signal.SIGKILL)
-    say(f"killed a task, with {texts()} shards done")
-    wait_for("more shards", lambda: texts() >= len(recordings) // 4)
-    cluster.kill(NODES[0])
-    say(f"killed the daemon of {NODES[0]}, with {texts()} shards done")
-    wait_for("more shards", lambda: texts() >= len(recordings) // 2)
-    cluster.kill("slurmctld")
-    say(f"killed the controller, with {texts()} shards done")
-    time.sleep(2)
-    cluster.start("slurmctld")
-    cluster.start(NODES[0])
-    wait_for("the controller", lambda: cluster.ask("squeue", "-h") is not None)
-    say(f"both are back, with {texts()} shards done")
-    wait_for("the jobs' end", lambda: ended(cluster, say), 300)
-    # Requeued jobs wait for cred_expire, which is 120 s by default.
-    say(f"no job is left; {texts()} shards done")
-    jobs = (cluster.ask("scontrol", "-o", "show", "job") or "").splitlines()
-    requeued = sum(int(m.group(1)) for line in jobs for m in re.finditer(r"Restarts=(\d+)", line))
-    counts = {}
-    for line in jobs:
-        match = re.search(r"JobState=(\S+)", line)
-        if match:
-            counts[match.group(1)] = counts.get(match.group(1), 0) + 1
-    say(f"jobs by state: {counts}, requeued {requeued}")
-    print((work / "settled").read_text("ascii"), end="")
-    subprocess.run([HERE / "../steps/accounts.sh", work], check=True)
+def main():
+    """Exit status 1 if anything is other than expected."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("test.py: terminated"))
+    with tempfile.TemporaryDirectory(prefix="fleet-slurm-") as name:
+        drill = Drill(pathlib.Path(name), pathlib.Path(sys.argv[1]).resolve())
+        try:
+            drill.run()
+        except BaseException:
+            if "KEEP" in os.environ:
+                subprocess.run(["cp", "-r", name, os.environ["KEEP"]], check=False)
+            subprocess.run(f"tail -n 40 {name}/slurmctld.log {name}/slurmd-*.log >&2", shell=True, check=False)
+            raise
+        finally:
+            drill.cluster.stop()
+        drill.compare()
+        drill.check_accounts()
 
 
 if __name__ == "__main__":

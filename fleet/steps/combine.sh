@@ -6,7 +6,7 @@
 set -u
 . "$(dirname "$0")/common.sh"
 [ $# -eq 3 ] && is_number "$2" && is_number "$3" || usage "WORK LEVEL NUMBER"
-work=$1
+work=$(cd "$1" && pwd) || exit 1
 level=$2
 number=$3
 below=$((level - 1))
@@ -41,12 +41,14 @@ fi
 rm -f "$out.bad"
 # Done, if the sum is of these parts.
 sort -u "$parts" -o "$parts"
-if [ -s "$out.preagg" ] && parts_of "$out.preagg" | cmp -s - "$parts"; then
-    exit 0
-fi
-
 binary=$(binary_of "$work")
 cd "$work" || exit 1
+if [ -s "$out.preagg" ] && parts_of "$out.preagg" | cmp -s - "$parts"; then
+    # shellcheck disable=SC2086 # names that this program made: no blanks
+    account_if_missing . combine "$level" "$number" "$(bytes_of $inputs)" "$(bytes_of "$out.preagg")"
+    exit
+fi
+
 set --
 for input in $inputs; do    # names that this program made: no blanks
     set -- "$@" -p "$input"

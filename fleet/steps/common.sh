@@ -10,6 +10,7 @@
 #   accounts/     a line for each job, see account()
 #   products/     the profiles, and the report
 #   settled       what settle.sh counted
+#   totals        bytes, seconds and memory of each level (accounts.sh), when the profiles were made
 #
 # A work folder is for one binary; for several there is a folder for each, with the same recordings. A step can be
 # run any number of times, also by two hosts at once. It does nothing if its output is there and has the parts that
@@ -82,14 +83,18 @@ parts_of() {
 }
 
 # Run a command and leave in $measured "seconds user system kilobytes": wall and processor time, and the largest
-# memory. Without GNU time only the seconds are known.
+# memory. Times are bash's, in thousandths: GNU time cuts them to hundredths, and many a job needs less. Without GNU
+# time or bash only the seconds are known.
 measure() {
-    if [ -x /usr/bin/time ]; then
-        times=$(mktemp) || return 1
-        /usr/bin/time -q -f '%e %U %S %M' -o "$times" "$@"
+    if [ -x /usr/bin/time ] && command -v bash >/dev/null; then
+        times=$(mktemp) && memory=$(mktemp) || return 1
+        # The command writes its own errors to where they would go without this.
+        # shellcheck disable=SC2016 # bash expands it
+        bash -c 'TIMEFORMAT="%3R %3U %3S"; { time "$@" 2>&3; } 3>&2 2>"$0"' "$times" \
+            /usr/bin/time -q -f %M -o "$memory" "$@"
         status=$?
-        measured=$(tail -n 1 "$times")
-        rm -f "$times"
+        measured="$(tail -n 1 "$times") $(tail -n 1 "$memory")"
+        rm -f "$times" "$memory"
     else
         began=$(date +%s)
         "$@"
@@ -102,4 +107,12 @@ measure() {
 # Keep "step level number bytes-in bytes-out seconds user system kilobytes".
 account() { # work step level number bytes-in bytes-out
     echo "$2 $3 $4 $5 $6 $measured" | replace "$1/accounts/$2-$3-$4"
+}
+
+# A job that finds its output done was killed before it could keep its account, if there is none: its bytes are known, its time
+# is not.
+account_if_missing() { # as account()
+    [ ! -e "$1/accounts/$2-$3-$4" ] || return 0
+    measured="0 0 0 0"
+    account "$@"
 }

@@ -13,7 +13,8 @@ recording=$(sed -n "${number}p" "$work/recordings")
 [ -n "$recording" ] || fail "$work/recordings: has no line $number"
 # Done, unless the recording has been replaced since.
 if [ -s "$out.preagg" ] && [ -z "$(find "$recording" -prune -newer "$out.preagg" 2>/dev/null)" ]; then
-    exit 0
+    account_if_missing "$work" shard 0 "$number" "$(bytes_of "$recording")" "$(bytes_of "$out.preagg")"
+    exit
 fi
 
 binary=$(binary_of "$work")

@@ -59,6 +59,8 @@ static enum bat_code visit(struct work *work, const struct bat_sort_key *address
     const struct bat_debuginfo_function *last = NULL;
     for (size_t i = 0; i < count; i++) {
         const uint64_t address = addresses[i].key;
+        if (i > 0 && address == addresses[i - 1].key)
+            continue;
         const struct bat_debuginfo_function *function =
             code_map_has(&work->code, address) ? bat_debuginfo_function(work->debuginfo, address)
                                                : NULL;
@@ -288,29 +290,40 @@ static enum bat_code find_entry(struct work *work, const struct bat_debuginfo_fu
     return found ? BAT_OK : bat_counts_add(&work->entries, &key, *entry, 0);
 }
 
-/* A branch to a function's entry is a call of it. */
-static enum bat_code count_call(struct work *work, const uint64_t *branch)
+/* A function as the target of calls. */
+struct target {
+    uint64_t address; /* where it is looked up */
+    uint64_t entry;   /* ENTRY_NONE: calls of it have no name */
+    uint32_t callee;
+};
+
+static enum bat_code find_target(struct work *work, uint64_t address, struct target *target)
 {
     const struct bat_debuginfo_function *function =
-        bat_debuginfo_function(work->debuginfo, branch[1]);
+        bat_debuginfo_function(work->debuginfo, address);
+    *target = (struct target){.address = address, .entry = ENTRY_NONE};
     if (!function || !function->linkage_name)
         return BAT_OK;
-    uint32_t callee;
     size_t name_length;
-    uint64_t entry = ENTRY_NONE;
-    enum bat_code code = find_callee(work, function->linkage_name, &callee, &name_length);
-    if (code == BAT_OK)
-        code = find_entry(work, function, name_length, &entry);
-    if (code != BAT_OK || entry != branch[1])
-        return code;
+    enum bat_code code = find_callee(work, function->linkage_name, &target->callee, &name_length);
+    return code == BAT_OK ? find_entry(work, function, name_length, &target->entry) : code;
+}
+
+/* A branch to a function's entry is a call of it. */
+static enum bat_code count_call(struct work *work, const uint64_t *branch,
+                                const struct target *target)
+{
+    if (target->entry != target->address)
+        return BAT_OK;
+    enum bat_code code = BAT_OK;
     struct leaf leaf = {0};
     if (branch[0] != RANGES_OUTSIDE)
         code = leaves_find(&work->leaves, branch[0], &leaf);
     if (code == BAT_OK && leaf.is_found)
-        code = forest_call(&work->forest, leaf.node, leaf.place, callee, branch[2]);
+        code = forest_call(&work->forest, leaf.node, leaf.place, target->callee, branch[2]);
     uint32_t root;
     if (code == BAT_OK)
-        code = forest_root(&work->forest, callee, &root);
+        code = forest_root(&work->forest, target->callee, &root);
     if (code != BAT_OK)
         return code;
     struct forest_node *node = &work->forest.nodes[root];
@@ -318,11 +331,26 @@ static enum bat_code count_call(struct work *work, const uint64_t *branch)
     return BAT_OK;
 }
 
+/* Go through the branches by their targets: each function is looked up once for one address. */
 static enum bat_code count_calls(struct work *work)
 {
+    const struct bat_counts *branches = &work->ranges.branches;
+    const size_t count = branches->count;
+    struct bat_sort_key *keys = malloc(2 * count * sizeof(*keys) + 1);
+    if (!keys)
+        return fail_memory(work);
+    for (uint32_t i = 0; i < count; i++)
+        keys[i] = (struct bat_sort_key){bat_counts_item(branches, i)[1], i};
+    const struct bat_sort_key *sorted = bat_sort_keys(keys, keys + count, count);
+    struct target target = {.entry = ENTRY_NONE};
     enum bat_code code = BAT_OK;
-    for (uint32_t i = 0; i < work->ranges.branches.count && code == BAT_OK; i++)
-        code = count_call(work, bat_counts_item(&work->ranges.branches, i));
+    for (size_t i = 0; i < count && code == BAT_OK; i++) {
+        if (i == 0 || sorted[i].key != target.address)
+            code = find_target(work, sorted[i].key, &target);
+        if (code == BAT_OK)
+            code = count_call(work, bat_counts_item(branches, (uint32_t)sorted[i].value), &target);
+    }
+    free(keys);
     return code == BAT_OK ? code : fail_memory(work);
 }
 

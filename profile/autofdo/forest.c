@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "spec/large_memory.h"
+
 struct forest forest_new(void)
 {
     return (struct forest){.children = bat_counts_new(3), .targets = bat_counts_new(3)};
@@ -17,33 +19,39 @@ void forest_free(struct forest *forest)
     free(forest->bodies);
 }
 
-static enum bat_code add_node(struct forest *forest, uint32_t name, uint32_t parent, uint32_t *node)
+static enum bat_code reserve_node(struct forest *forest)
 {
-    if (forest->node_count == forest->node_capacity) {
-        size_t larger = forest->node_capacity ? 2 * forest->node_capacity : 256;
-        struct forest_node *grown =
-            larger < BAT_NONE ? realloc(forest->nodes, larger * sizeof(*grown)) : NULL;
-        if (!grown)
-            return BAT_ERR_MEMORY;
-        forest->nodes = grown;
-        forest->node_capacity = larger;
-    }
-    forest->nodes[forest->node_count] = (struct forest_node){.name = name, .parent = parent};
-    *node = forest->node_count++;
+    if (forest->node_count < forest->node_capacity)
+        return BAT_OK;
+    size_t larger = forest->node_capacity ? 2 * forest->node_capacity : 256;
+    struct forest_node *grown =
+        larger < BAT_NONE ? bat_large_grow(forest->nodes, forest->node_count * sizeof(*grown),
+                                           larger * sizeof(*grown))
+                          : NULL;
+    if (!grown)
+        return BAT_ERR_MEMORY;
+    forest->nodes = grown;
+    forest->node_capacity = larger;
     return BAT_OK;
 }
 
 static enum bat_code find_node(struct forest *forest, uint64_t parent, uint64_t place,
                                uint32_t name, uint32_t *node)
 {
-    uint64_t key[3] = {parent, place, name};
-    const uint64_t *found = bat_counts_find(&forest->children, key);
-    if (found) {
-        *node = (uint32_t)found[3];
-        return BAT_OK;
-    }
-    enum bat_code code = add_node(forest, name, parent ? (uint32_t)parent - 1 : BAT_NONE, node);
-    return code == BAT_OK ? bat_counts_add(&forest->children, key, *node, 0) : code;
+    const uint64_t key[3] = {parent, place, name};
+    const uint64_t *found;
+    bool is_new;
+    enum bat_code code = reserve_node(forest);
+    if (code == BAT_OK)
+        code =
+            bat_counts_find_or_add(&forest->children, key, forest->node_count, 0, &found, &is_new);
+    if (code != BAT_OK)
+        return code;
+    *node = (uint32_t)found[0];
+    if (is_new)
+        forest->nodes[forest->node_count++] =
+            (struct forest_node){.name = name, .parent = parent ? (uint32_t)parent - 1 : BAT_NONE};
+    return BAT_OK;
 }
 
 enum bat_code forest_root(struct forest *forest, uint32_t name, uint32_t *node)
@@ -73,7 +81,9 @@ enum bat_code forest_raise(struct forest *forest, uint32_t node, uint64_t place,
     if (forest->body_count == forest->body_capacity) {
         size_t larger = forest->body_capacity ? 2 * forest->body_capacity : 256;
         struct forest_body *grown =
-            larger < BAT_NONE ? realloc(forest->bodies, larger * sizeof(*grown)) : NULL;
+            larger < BAT_NONE ? bat_large_grow(forest->bodies, forest->body_count * sizeof(*grown),
+                                               larger * sizeof(*grown))
+                              : NULL;
         if (!grown)
             return BAT_ERR_MEMORY;
         forest->bodies = grown;

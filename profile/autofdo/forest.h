@@ -40,7 +40,8 @@ struct forest {
     size_t body_count;
     size_t body_capacity;
     /* The words of each table's key and, behind the colon, its two values. */
-    struct bat_counts children; /* parent node + 1 (0: root), place, name: node, 0 */
+    struct bat_counts children; /* parent node + 1 (0: root), place, name: node, 0. In the order of
+                                   nodes: item i is node i. */
     struct bat_counts targets;  /* node, place, name: count, 0 */
 };
 

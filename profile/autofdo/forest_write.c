@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "forest.h"
+#include "spec/large_memory.h"
+#include "support/key_sort.h"
 #include "support/text_writer.h"
 
 struct target {
@@ -11,16 +13,23 @@ struct target {
     const char *name;
 };
 
+/* The children of a node that are not written yet, as positions in children. */
+struct level {
+    uint32_t next;
+    uint32_t end;
+};
+
 struct forest_writer {
     const struct forest *forest;
-    struct forest_body *bodies; /* of each node, ascending by place, one a place */
-    uint32_t *first_body;       /* of each node; one more at the end */
-    uint32_t *first_target;     /* in the forest's targets */
-    uint32_t *first_child;      /* of each parent in the forest's children: 0, then node + 1 */
+    struct bat_sort_key *bodies;   /* of each node: counts, ascending by place, one a place */
+    uint32_t *first_body;          /* of each node; one more at the end */
+    uint32_t *first_target;        /* in the forest's targets */
+    struct bat_sort_key *children; /* of each parent: places and nodes, in the order of the text */
+    uint32_t *first_child;         /* of each parent in children: 0, then node + 1; one more */
     struct bat_text_writer text;
     struct target *targets; /* of one place */
     size_t target_capacity;
-    uint32_t *stack; /* for each level of a tree, the position in children that is next */
+    struct level *stack;
     size_t stack_capacity;
     bool has_memory;
 };
@@ -55,15 +64,13 @@ static int compare_trees(const void *left, const void *right, void *context)
     return strcmp(name_of(forest, a->name), name_of(forest, b->name));
 }
 
-/* Children of one node by place, then by name; items are positions in the sorted table. */
+/* Children of one node at one place by name. */
 static int compare_children(const void *left, const void *right, void *context)
 {
     const struct forest *forest = context;
-    const uint64_t *a = bat_counts_item(&forest->children, *(const uint32_t *)left);
-    const uint64_t *b = bat_counts_item(&forest->children, *(const uint32_t *)right);
-    if (a[1] != b[1])
-        return a[1] < b[1] ? -1 : 1;
-    return strcmp(name_of(forest, a[2]), name_of(forest, b[2]));
+    const struct forest_node *a = &forest->nodes[((const struct bat_sort_key *)left)->value];
+    const struct forest_node *b = &forest->nodes[((const struct bat_sort_key *)right)->value];
+    return strcmp(name_of(forest, a->name), name_of(forest, b->name));
 }
 
 static int compare_targets(const void *left, const void *right)
@@ -91,13 +98,6 @@ static uint32_t *find_firsts(const struct bat_counts *table, size_t count)
     return firsts;
 }
 
-static int compare_bodies(const void *left, const void *right)
-{
-    const struct forest_body *a = left;
-    const struct forest_body *b = right;
-    return a->place < b->place ? -1 : a->place > b->place;
-}
-
 /* Group the bodies by their nodes. first_body becomes the end of each group. */
 static void group_bodies(struct forest_writer *writer)
 {
@@ -109,61 +109,124 @@ static void group_bodies(struct forest_writer *writer)
     for (uint32_t node = 0; node < forest->node_count; node++)
         ends[node + 1] += ends[node];
     for (size_t i = 0; i < forest->body_count; i++)
-        writer->bodies[ends[forest->bodies[i].node]++] = forest->bodies[i];
+        writer->bodies[ends[forest->bodies[i].node]++] =
+            (struct bat_sort_key){forest->bodies[i].place, forest->bodies[i].count};
+}
+
+/* Keep the largest count of each place of a node. Returns the end of those that are kept. */
+static uint32_t keep_largest(const struct bat_sort_key *bodies, uint32_t count,
+                             struct bat_sort_key *kept, uint32_t first)
+{
+    uint32_t end = first;
+    for (uint32_t i = 0; i < count; i++) {
+        if (end == first || kept[end - 1].key != bodies[i].key)
+            kept[end++] = bodies[i];
+        else if (kept[end - 1].value < bodies[i].value)
+            kept[end - 1].value = bodies[i].value;
+    }
+    return end;
 }
 
 /* Sort the places of each node, and keep the largest count of each. False if out of memory. */
 static bool sort_bodies(struct forest_writer *writer)
 {
     const struct forest *forest = writer->forest;
-    writer->bodies = malloc(forest->body_count * sizeof(*writer->bodies) + 1);
+    writer->bodies = bat_large_array(2 * forest->body_count + 1, sizeof(*writer->bodies));
     writer->first_body = malloc(((size_t)forest->node_count + 1) * sizeof(*writer->first_body));
     if (!writer->bodies || !writer->first_body)
         return false;
     group_bodies(writer);
+    struct bat_sort_key *spare = writer->bodies + forest->body_count;
     uint32_t kept = 0;
     uint32_t start = 0;
     for (uint32_t node = 0; node < forest->node_count; node++) {
-        const uint32_t end = writer->first_body[node];
-        const uint32_t first = kept;
-        qsort(writer->bodies + start, end - start, sizeof(*writer->bodies), compare_bodies);
-        for (uint32_t i = start; i < end; i++) {
-            const struct forest_body *body = &writer->bodies[i];
-            if (kept == first || writer->bodies[kept - 1].place != body->place)
-                writer->bodies[kept++] = *body;
-            else if (writer->bodies[kept - 1].count < body->count)
-                writer->bodies[kept - 1].count = body->count;
-        }
-        writer->first_body[node] = first;
-        start = end;
+        const uint32_t count = writer->first_body[node] - start;
+        const struct bat_sort_key *sorted = bat_sort_keys(writer->bodies + start, spare, count);
+        start = writer->first_body[node];
+        writer->first_body[node] = kept;
+        kept = keep_largest(sorted, count, writer->bodies, kept);
     }
     writer->first_body[forest->node_count] = kept;
     return true;
 }
 
+/* Group the children by their parents. first_child becomes the end of each group. */
+static void group_children(struct forest_writer *writer)
+{
+    const struct bat_counts *table = &writer->forest->children;
+    uint32_t *ends = writer->first_child;
+    memset(ends, 0, ((size_t)writer->forest->node_count + 2) * sizeof(*ends));
+    for (uint32_t i = 0; i < table->count; i++)
+        ends[bat_counts_item(table, i)[0] + 1]++;
+    for (uint32_t parent = 0; parent <= writer->forest->node_count; parent++)
+        ends[parent + 1] += ends[parent];
+    for (uint32_t i = 0; i < table->count; i++) {
+        const uint64_t *item = bat_counts_item(table, i);
+        writer->children[ends[item[0]]++] = (struct bat_sort_key){item[1], i};
+    }
+}
+
+/* Sort the children of a node by place, then by name. */
+static void sort_siblings(const struct forest *forest, struct bat_sort_key *siblings,
+                          struct bat_sort_key *spare, uint32_t count)
+{
+    const struct bat_sort_key *sorted = bat_sort_keys(siblings, spare, count);
+    if (sorted != siblings)
+        memcpy(siblings, sorted, count * sizeof(*siblings));
+    for (uint32_t first = 0, end; first < count; first = end) {
+        for (end = first + 1; end < count && siblings[end].key == siblings[first].key; end++)
+            continue;
+        if (end - first > 1)
+            qsort_r(siblings + first, end - first, sizeof(*siblings), compare_children,
+                    (void *)forest);
+    }
+}
+
+/* Sort the children of each node. The roots keep the order of their addition. */
+static bool sort_children(struct forest_writer *writer)
+{
+    const struct forest *forest = writer->forest;
+    const size_t count = forest->node_count;
+    writer->children = bat_large_array(2 * count + 1, sizeof(*writer->children));
+    writer->first_child = malloc((count + 2) * sizeof(*writer->first_child));
+    if (!writer->children || !writer->first_child)
+        return false;
+    group_children(writer);
+    uint32_t start = 0;
+    for (size_t parent = 0; parent <= count; parent++) {
+        const uint32_t end = writer->first_child[parent];
+        if (parent != 0)
+            sort_siblings(forest, writer->children + start, writer->children + count, end - start);
+        writer->first_child[parent] = start;
+        start = end;
+    }
+    writer->first_child[count + 1] = start;
+    return true;
+}
+
 /* --- Text ----------------------------------------------------------------------------------- */
 
-static void write_number(struct forest_writer *writer, const char *before, uint64_t number,
-                         const char *after)
+/* Bytes that a line takes besides names and indentation: less than for four numbers. */
+#define LINE_SIZE 100u
+
+/* Put a depth's indentation, as deep as inlined calls are nested, and a place if there is one. */
+static char *put_place(char *at, size_t depth, uint64_t place)
 {
-    bat_text_string(&writer->text, before);
-    bat_text_end(&writer->text, bat_put_decimal(bat_text_room(&writer->text, 20), number));
-    bat_text_string(&writer->text, after);
+    memset(at, ' ', depth);
+    at = bat_put_decimal(at + depth, place >> 32);
+    if ((uint32_t)place != 0) {
+        *at++ = '.';
+        at = bat_put_decimal(at, (uint32_t)place);
+    }
+    return bat_put_text(at, ": ");
 }
 
-static void write_indent(struct forest_writer *writer, size_t depth)
+/* ":", and a number. */
+static void write_count(struct forest_writer *writer, uint64_t count)
 {
-    for (; depth > 0; depth--)
-        bat_text_string(&writer->text, " ");
-}
-
-/* "line: ", or "line.discriminator: ". */
-static void write_place(struct forest_writer *writer, uint64_t place)
-{
-    write_number(writer, "", place >> 32, "");
-    if ((uint32_t)place != 0)
-        write_number(writer, ".", (uint32_t)place, "");
-    bat_text_string(&writer->text, ": ");
+    char *at = bat_text_room(&writer->text, LINE_SIZE);
+    *at++ = ':';
+    bat_text_end(&writer->text, bat_put_decimal(at, count));
 }
 
 static bool add_target(struct forest_writer *writer, size_t count, struct target target)
@@ -181,127 +244,110 @@ static bool add_target(struct forest_writer *writer, size_t count, struct target
 }
 
 /*
- * Write a line's count and the calls from it, which begin at *next in the targets; *next is set
- * behind them. In the root of a tree the count is at least that of the calls, as in llvm-profgen.
+ * Collect the calls from a place, which begin at *next in the targets; *next is set behind them.
+ * *calls is set to the sum of their counts. Returns their number.
  */
-static void write_counts(struct forest_writer *writer, const struct forest_body *body, bool is_root,
-                         uint32_t *next)
+static size_t collect_targets(struct forest_writer *writer, uint32_t node, uint64_t place,
+                              uint32_t *next, uint64_t *calls)
 {
     const struct bat_counts *table = &writer->forest->targets;
     size_t count = 0;
-    uint64_t calls = 0;
+    *calls = 0;
     for (; *next < table->count; ++*next) {
         const uint64_t *item = bat_counts_item(table, *next);
-        if (item[0] != body->node || item[1] != body->place)
+        if (item[0] != node || item[1] != place)
             break;
         struct target target = {item[3], name_of(writer->forest, item[2])};
         if (!add_target(writer, count, target)) {
             writer->has_memory = false;
-            return;
+            return count;
         }
-        calls = forest_add(calls, target.count);
+        *calls = forest_add(*calls, target.count);
         count++;
     }
     if (count > 1)
         qsort(writer->targets, count, sizeof(*writer->targets), compare_targets);
-    write_number(writer, "", is_root && body->count < calls ? calls : body->count, "");
-    for (size_t i = 0; i < count; i++) {
+    return count;
+}
+
+/*
+ * Write the line of a place. In the root of a tree the count is at least that of the calls, as in
+ * llvm-profgen.
+ */
+static void write_body(struct forest_writer *writer, uint32_t node, size_t depth,
+                       const struct bat_sort_key *body, uint32_t *next)
+{
+    uint64_t calls;
+    const size_t targets = collect_targets(writer, node, body->key, next, &calls);
+    char *at = bat_text_room(&writer->text, depth + 1 + LINE_SIZE);
+    at = put_place(at, depth + 1, body->key);
+    at = bat_put_decimal(at, depth == 0 && body->value < calls ? calls : body->value);
+    if (targets == 0)
+        *at++ = '\n';
+    bat_text_end(&writer->text, at);
+    for (size_t i = 0; i < targets; i++) {
         bat_text_string(&writer->text, " ");
         bat_text_escaped(&writer->text, writer->targets[i].name);
-        write_number(writer, ":", writer->targets[i].count, "");
+        write_count(writer, writer->targets[i].count);
     }
-    bat_text_string(&writer->text, "\n");
+    if (targets != 0)
+        bat_text_string(&writer->text, "\n");
 }
 
-/* Each target has a body: forest_call() makes one. */
-static void write_bodies(struct forest_writer *writer, uint32_t node, size_t depth)
-{
-    uint32_t target = writer->first_target[node];
-    for (uint32_t i = writer->first_body[node]; i < writer->first_body[node + 1]; i++) {
-        write_indent(writer, depth + 1);
-        write_place(writer, writer->bodies[i].place);
-        write_counts(writer, &writer->bodies[i], depth == 0, &target);
-    }
-}
-
-/* Write the line of a node, and the lines of its body. */
+/* Write the line of a node, and the lines of its body. Each target has a body: forest_call() makes
+ * one. */
 static void write_node(struct forest_writer *writer, uint32_t node, size_t depth)
 {
     const struct forest_node *written = &writer->forest->nodes[node];
     bat_text_escaped(&writer->text, name_of(writer->forest, written->name));
-    write_number(writer, ":", written->total, "");
+    write_count(writer, written->total);
     if (depth == 0)
-        write_number(writer, ":", written->head, "");
+        write_count(writer, written->head);
     bat_text_string(&writer->text, "\n");
-    write_bodies(writer, node, depth);
+    uint32_t target = writer->first_target[node];
+    for (uint32_t i = writer->first_body[node]; i < writer->first_body[node + 1]; i++)
+        write_body(writer, node, depth, &writer->bodies[i], &target);
 }
 
 /* --- Trees ---------------------------------------------------------------------------------- */
 
-/* Positions in children, grouped by parent, in the order in which they are written. */
-static uint32_t *sort_children(const struct forest *forest)
-{
-    const struct bat_counts *table = &forest->children;
-    uint32_t *order = malloc(table->count * sizeof(*order) + 1);
-    if (!order)
-        return NULL;
-    for (uint32_t i = 0; i < table->count; i++)
-        order[i] = i;
-    for (uint32_t first = 0, end; first < table->count; first = end) {
-        uint64_t parent = bat_counts_item(table, first)[0];
-        for (end = first + 1; end < table->count; end++)
-            if (bat_counts_item(table, end)[0] != parent)
-                break;
-        if (parent != 0)
-            qsort_r(order + first, end - first, sizeof(*order), compare_children, (void *)forest);
-    }
-    return order;
-}
-
-/* Push a level of the tree: the position of the first child to write. */
-static bool push_level(struct forest_writer *writer, size_t depth, uint32_t position)
+/* Push a level of the tree: the children of a node. */
+static void push_level(struct forest_writer *writer, size_t depth, uint32_t node)
 {
     if (depth == writer->stack_capacity) {
         size_t larger = depth ? 2 * depth : 64;
-        uint32_t *grown = realloc(writer->stack, larger * sizeof(*grown));
-        if (!grown)
-            return false;
+        struct level *grown = realloc(writer->stack, larger * sizeof(*grown));
+        if (!grown) {
+            writer->has_memory = false;
+            return;
+        }
         writer->stack = grown;
         writer->stack_capacity = larger;
     }
-    writer->stack[depth] = position;
-    return true;
+    const uint32_t *first = &writer->first_child[node + 1];
+    writer->stack[depth] = (struct level){first[0], first[1]};
 }
 
 /* Write a tree, each node before its children. */
-static void write_tree(struct forest_writer *writer, const uint32_t *order, uint32_t root)
+static void write_tree(struct forest_writer *writer, uint32_t root)
 {
-    const struct bat_counts *table = &writer->forest->children;
+    const struct forest *forest = writer->forest;
     write_node(writer, root, 0);
-    size_t depth = 0; /* levels on the stack */
-    writer->has_memory &= push_level(writer, depth, writer->first_child[root + 1]);
-    /* The parent, as children has it, of the nodes at the level on top of the stack. */
-    uint64_t parent = (uint64_t)root + 1;
-    for (depth = 1; depth > 0 && writer->has_memory;) {
-        uint32_t position = writer->stack[depth - 1];
-        const uint64_t *item =
-            position < table->count ? bat_counts_item(table, order[position]) : NULL;
-        if (!item || item[0] != parent) {
+    push_level(writer, 0, root);
+    for (size_t depth = 1; depth > 0 && writer->has_memory;) {
+        struct level *level = &writer->stack[depth - 1];
+        if (level->next == level->end) {
             depth--;
-            /* The level below on the stack has the parent of the item that it wrote last. */
-            if (depth > 0)
-                parent = bat_counts_item(table, order[writer->stack[depth - 1] - 1])[0];
             continue;
         }
-        writer->stack[depth - 1]++;
-        if (is_ambiguous(name_of(writer->forest, item[2])))
+        const struct bat_sort_key *child = &writer->children[level->next++];
+        const uint32_t node = (uint32_t)child->value;
+        if (is_ambiguous(name_of(forest, forest->nodes[node].name)))
             continue;
-        uint32_t node = (uint32_t)item[3];
-        write_indent(writer, depth);
-        write_place(writer, item[1]);
+        bat_text_end(&writer->text,
+                     put_place(bat_text_room(&writer->text, depth + LINE_SIZE), depth, child->key));
         write_node(writer, node, depth);
-        parent = (uint64_t)node + 1;
-        writer->has_memory &= push_level(writer, depth, writer->first_child[parent]);
+        push_level(writer, depth, node);
         depth++;
     }
 }
@@ -309,38 +355,34 @@ static void write_tree(struct forest_writer *writer, const uint32_t *order, uint
 static void write_trees(struct forest_writer *writer, uint64_t *roots)
 {
     const struct forest *forest = writer->forest;
-    uint32_t all = writer->first_child[1];
+    const uint32_t all = writer->first_child[1];
     uint32_t count = 0;
     uint32_t *trees = malloc(all * sizeof(*trees) + 1);
-    uint32_t *order = sort_children(forest);
-    writer->has_memory = trees && order;
+    writer->has_memory = trees != NULL;
     for (uint32_t i = 0; trees && i < all; i++) {
-        const uint64_t *item = bat_counts_item(&forest->children, i);
-        if (!is_ambiguous(name_of(forest, item[2])))
-            trees[count++] = (uint32_t)item[3];
+        const uint32_t node = (uint32_t)writer->children[i].value;
+        if (!is_ambiguous(name_of(forest, forest->nodes[node].name)))
+            trees[count++] = node;
     }
     if (writer->has_memory)
         qsort_r(trees, count, sizeof(*trees), compare_trees, (void *)forest);
     for (uint32_t i = 0; i < count && writer->has_memory; i++)
-        write_tree(writer, order, trees[i]);
+        write_tree(writer, trees[i]);
     *roots = count;
     free(trees);
-    free(order);
 }
 
 enum bat_code forest_write(struct forest *forest, struct bat_output *output, uint64_t *roots,
                            struct bat_error *error)
 {
     struct forest_writer writer = {.forest = forest};
-    bat_counts_sort(&forest->children);
     bat_counts_sort(&forest->targets);
     enum bat_code code = bat_text_begin(&writer.text, output, error);
     if (code != BAT_OK)
         return code;
     const size_t nodes = forest->node_count;
-    writer.first_child = find_firsts(&forest->children, nodes + 1);
     writer.first_target = find_firsts(&forest->targets, nodes);
-    writer.has_memory = sort_bodies(&writer) && writer.first_child && writer.first_target;
+    writer.has_memory = sort_bodies(&writer) && sort_children(&writer) && writer.first_target;
     if (writer.has_memory)
         write_trees(&writer, roots);
     if (!writer.has_memory)
@@ -348,6 +390,7 @@ enum bat_code forest_write(struct forest *forest, struct bat_output *output, uin
     free(writer.bodies);
     free(writer.first_body);
     free(writer.first_target);
+    free(writer.children);
     free(writer.first_child);
     free(writer.targets);
     free(writer.stack);

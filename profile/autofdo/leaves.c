@@ -22,6 +22,12 @@ struct leaf_call {
     enum call_state state;
 };
 
+/* What is known of a unit. Both arrays are NULL before it is needed. */
+struct leaf_unit {
+    struct leaf_call *calls; /* of each node */
+    uint32_t *names;         /* of each name: its number in the forest, plus 1; 0: not known yet */
+};
+
 enum bat_code leaves_new(struct leaves *leaves, struct bat_debuginfo *debuginfo,
                          struct forest *forest)
 {
@@ -37,14 +43,17 @@ enum bat_code leaves_new(struct leaves *leaves, struct bat_debuginfo *debuginfo,
 
 void leaves_free(struct leaves *leaves)
 {
-    for (size_t i = 0; leaves->units && i < leaves->unit_count; i++)
-        free(leaves->units[i]);
+    for (size_t i = 0; leaves->units && i < leaves->unit_count; i++) {
+        free(leaves->units[i].calls);
+        free(leaves->units[i].names);
+    }
     free(leaves->units);
     free(leaves->chain);
     bat_counts_free(&leaves->names);
 }
 
-static enum bat_code find_name(struct leaves *leaves, const char *text, uint32_t *name)
+/* The number of a name in the forest. Units have names in common. */
+static enum bat_code find_text(struct leaves *leaves, const char *text, uint32_t *name)
 {
     uint64_t key = (uintptr_t)text;
     const uint64_t *found = bat_counts_find(&leaves->names, &key);
@@ -54,6 +63,20 @@ static enum bat_code find_name(struct leaves *leaves, const char *text, uint32_t
     }
     enum bat_code code = bat_strings_add(&leaves->forest->names, text, strlen(text), name);
     return code == BAT_OK ? bat_counts_add(&leaves->names, &key, *name, 0) : code;
+}
+
+/* The same, for the name of a call: many calls in a unit have the same. */
+static enum bat_code find_name(struct leaves *leaves, uint32_t unit, const struct debug_call *call,
+                               uint32_t *name)
+{
+    uint32_t *known = &leaves->units[unit].names[call->name];
+    enum bat_code code = BAT_OK;
+    if (*known == 0) {
+        code = find_text(leaves, call->linkage_name, name);
+        *known = code == BAT_OK ? *name + 1 : 0;
+    }
+    *name = *known - 1;
+    return code;
 }
 
 static uint64_t place_of(const struct leaves *leaves, const struct debug_call *function,
@@ -72,11 +95,11 @@ static enum bat_code look_up(struct leaves *leaves, uint32_t unit, uint32_t inde
 {
     const struct debug_call call = debug_call_at(leaves->debuginfo, unit, index);
     const bool has_name = call.linkage_name && *call.linkage_name;
-    struct leaf_call *known = &leaves->units[unit][index];
+    struct leaf_call *known = &leaves->units[unit].calls[index];
     struct leaf_call found = {.state = CALL_NOWHERE};
     uint64_t place = 0;
     if (call.parent != BAT_NONE) {
-        found = leaves->units[unit][call.parent];
+        found = leaves->units[unit].calls[call.parent];
         if (found.state != CALL_NAMED) {
             *known = found;
             return BAT_OK;
@@ -92,7 +115,7 @@ static enum bat_code look_up(struct leaves *leaves, uint32_t unit, uint32_t inde
     }
     uint32_t name;
     uint32_t node;
-    enum bat_code code = find_name(leaves, call.linkage_name, &name);
+    enum bat_code code = find_name(leaves, unit, &call, &name);
     if (code == BAT_OK)
         code = call.parent == BAT_NONE
                    ? forest_root(leaves->forest, name, &node)
@@ -114,16 +137,32 @@ static bool reserve_chain(struct leaves *leaves, size_t count)
     return true;
 }
 
+/* Make the arrays of a unit. False if there is no memory. */
+static bool prepare_unit(struct leaves *leaves, uint32_t unit)
+{
+    struct leaf_unit *prepared = &leaves->units[unit];
+    if (prepared->calls)
+        return true;
+    /* A node has a name, so there is at least one. */
+    prepared->names = calloc(debug_name_count(leaves->debuginfo, unit), sizeof(*prepared->names));
+    if (!prepared->names)
+        return false;
+    prepared->calls = calloc(debug_call_count(leaves->debuginfo, unit), sizeof(*prepared->calls));
+    if (!prepared->calls) {
+        free(prepared->names);
+        prepared->names = NULL;
+    }
+    return prepared->calls != NULL;
+}
+
 /* Look up a call, after those around it that are not known yet. */
 static enum bat_code look_up_all(struct leaves *leaves, uint32_t unit, uint32_t index)
 {
-    if (!leaves->units[unit])
-        leaves->units[unit] =
-            calloc(debug_call_count(leaves->debuginfo, unit), sizeof(**leaves->units));
-    if (!leaves->units[unit])
+    if (!prepare_unit(leaves, unit))
         return BAT_ERR_MEMORY;
+    const struct leaf_call *calls = leaves->units[unit].calls;
     size_t count = 0;
-    while (index != BAT_NONE && leaves->units[unit][index].state == CALL_NEW) {
+    while (index != BAT_NONE && calls[index].state == CALL_NEW) {
         if (!reserve_chain(leaves, count))
             return BAT_ERR_MEMORY;
         leaves->chain[count++] = index;
@@ -144,7 +183,7 @@ enum bat_code leaves_find(struct leaves *leaves, uint64_t address, struct leaf *
     enum bat_code code = look_up_all(leaves, stretch.unit, stretch.node);
     if (code != BAT_OK)
         return code;
-    const struct leaf_call *call = &leaves->units[stretch.unit][stretch.node];
+    const struct leaf_call *call = &leaves->units[stretch.unit].calls[stretch.node];
     leaf->is_found = call->state != CALL_NOWHERE;
     leaf->node = call->node;
     leaf->place = call->place;

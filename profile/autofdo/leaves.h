@@ -6,14 +6,14 @@
 #include "bat_debuginfo.h"
 #include "forest.h"
 
-struct leaf_call;
+struct leaf_unit;
 
 struct leaves {
     struct bat_debuginfo *debuginfo;
     struct forest *forest;
     bool has_fs_discriminators;
-    struct bat_counts names;  /* from the address of a name in DWARF to its forest number */
-    struct leaf_call **units; /* for each unit NULL, or what is known of each of its nodes */
+    struct bat_counts names; /* from the address of a name in DWARF to its forest number */
+    struct leaf_unit *units; /* what is known of each unit */
     size_t unit_count;
     uint32_t *chain; /* calls that are being looked up, the innermost first */
     size_t chain_capacity;

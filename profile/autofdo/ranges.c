@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "profile/profile.h"
+#include "support/key_sort.h"
 
 /* --- From traces ---------------------------------------------------------------------------- */
 
@@ -12,8 +13,15 @@ static bool is_known(uint64_t branch)
     return branch != BAT_TRACE_FALLTHROUGH_ONLY && branch != BAT_TRACE_EXTERNAL_RETURN;
 }
 
+/* Additions that are made together. */
+struct batches {
+    struct bat_counts_batch ranges;
+    struct bat_counts_batch branches;
+};
+
 /* A trace is (branch, from, to): branch went to from, and the next branch was at to. */
-static enum bat_code add_trace(struct ranges *ranges, const uint64_t *trace, struct code_map *code,
+static enum bat_code add_trace(struct ranges *ranges, struct batches *batches,
+                               const uint64_t *trace, struct code_map *code,
                                struct bat_autofdo_counters *counters)
 {
     uint64_t count = trace[3];
@@ -26,7 +34,7 @@ static enum bat_code add_trace(struct ranges *ranges, const uint64_t *trace, str
     if (from_is_code && is_known(trace[0]) && count != 0) {
         uint64_t source = code_map_has(code, trace[0]) ? trace[0] : RANGES_OUTSIDE;
         uint64_t branch[2] = {source, trace[1]};
-        status = bat_counts_add(&ranges->branches, branch, count, 0);
+        status = bat_counts_add_later(&ranges->branches, &batches->branches, branch, count, 0);
     }
     if (status != BAT_OK || !from_is_code || trace[2] == BAT_TRACE_BRANCH_ONLY || count == 0)
         return status;
@@ -34,7 +42,7 @@ static enum bat_code add_trace(struct ranges *ranges, const uint64_t *trace, str
         counters->invalid += count;
         return BAT_OK;
     }
-    return bat_counts_add(&ranges->ranges, trace + 1, count, 0);
+    return bat_counts_add_later(&ranges->ranges, &batches->ranges, trace + 1, count, 0);
 }
 
 enum bat_code ranges_collect(struct ranges *ranges, const struct bat_profile *profile,
@@ -42,9 +50,14 @@ enum bat_code ranges_collect(struct ranges *ranges, const struct bat_profile *pr
                              struct bat_error *error)
 {
     *ranges = (struct ranges){.ranges = bat_counts_new(2), .branches = bat_counts_new(2)};
+    struct batches batches = {.ranges = {.count = 0}};
     enum bat_code status = BAT_OK;
     for (uint32_t i = 0; i < profile->traces.count && status == BAT_OK; i++)
-        status = add_trace(ranges, bat_counts_item(&profile->traces, i), code, counters);
+        status = add_trace(ranges, &batches, bat_counts_item(&profile->traces, i), code, counters);
+    if (status == BAT_OK)
+        status = bat_counts_flush(&ranges->ranges, &batches.ranges);
+    if (status == BAT_OK)
+        status = bat_counts_flush(&ranges->branches, &batches.branches);
     if (status != BAT_OK) {
         ranges_free(ranges);
         return bat_counts_fail(error, status, "the profile's ranges");
@@ -64,42 +77,32 @@ void ranges_free(struct ranges *ranges)
 
 /* --- Runs that do not overlap --------------------------------------------------------------- */
 
-/* The start of a range, or the address behind its end. */
-struct edge {
-    uint64_t address;
-    uint64_t count;
-    bool is_end; /* address is the first one behind the range */
-};
-
-static int compare_edges(const void *left, const void *right)
+/*
+ * The starts of ranges and the addresses behind their ends, in ascending order. The value is twice
+ * the range's position, and 1 more for an end. *edges is to be freed; NULL: there is no memory.
+ */
+static const struct bat_sort_key *sort_edges(const struct range_run *ranges, size_t count,
+                                             struct bat_sort_key **edges)
 {
-    const struct edge *a = left;
-    const struct edge *b = right;
-    if (a->address != b->address)
-        return a->address < b->address ? -1 : 1;
-    return 0;
-}
-
-static struct edge *make_edges(const struct range_run *ranges, size_t count)
-{
-    struct edge *edges = malloc(2 * count * sizeof(*edges) + 1);
-    for (size_t i = 0; edges && i < count; i++) {
-        edges[2 * i] = (struct edge){ranges[i].first, ranges[i].count, false};
-        edges[2 * i + 1] = (struct edge){ranges[i].last + 1, ranges[i].count, true};
+    *edges = malloc(4 * count * sizeof(**edges) + 1);
+    if (!*edges)
+        return NULL;
+    for (size_t i = 0; i < count; i++) {
+        (*edges)[2 * i] = (struct bat_sort_key){ranges[i].first, 2 * i};
+        (*edges)[2 * i + 1] = (struct bat_sort_key){ranges[i].last + 1, 2 * i + 1};
     }
-    if (edges)
-        qsort(edges, 2 * count, sizeof(*edges), compare_edges);
-    return edges;
+    return bat_sort_keys(*edges, *edges + 2 * count, 2 * count);
 }
 
 enum bat_code ranges_cut(const struct range_run *ranges, size_t count, struct range_run **runs,
                          size_t *run_count, struct bat_error *error)
 {
-    struct edge *edges = make_edges(ranges, count);
+    struct bat_sort_key *memory;
+    const struct bat_sort_key *edges = sort_edges(ranges, count, &memory);
     *runs = malloc(2 * count * sizeof(**runs) + 1);
     *run_count = 0;
     if (!edges || !*runs) {
-        free(edges);
+        free(memory);
         free(*runs);
         *runs = NULL;
         return bat_fail(error, BAT_ERR_MEMORY, "not enough memory");
@@ -107,17 +110,13 @@ enum bat_code ranges_cut(const struct range_run *ranges, size_t count, struct ra
     uint64_t total = 0;
     size_t depth = 0; /* ranges that have this address, including those of count 0 */
     for (size_t i = 0; i < 2 * count; i++) {
-        if (depth > 0 && edges[i].address > edges[i - 1].address)
-            (*runs)[(*run_count)++] =
-                (struct range_run){edges[i - 1].address, edges[i].address - 1, total};
-        if (edges[i].is_end) {
-            total -= edges[i].count;
-            depth--;
-        } else {
-            total += edges[i].count;
-            depth++;
-        }
+        if (depth > 0 && edges[i].key > edges[i - 1].key)
+            (*runs)[(*run_count)++] = (struct range_run){edges[i - 1].key, edges[i].key - 1, total};
+        const bool is_end = edges[i].value % 2 != 0;
+        const uint64_t range_samples = ranges[edges[i].value / 2].count;
+        total += is_end ? 0 - range_samples : range_samples;
+        depth += is_end ? SIZE_MAX : 1;
     }
-    free(edges);
+    free(memory);
     return BAT_OK;
 }

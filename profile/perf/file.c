@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "session.h"
-#include "support/temporary.h"
+#include "support/arriving.h"
 
 bool perf_data_is(const uint8_t *bytes, size_t size)
 {
@@ -61,8 +61,9 @@ static uint64_t session_bytes(const struct perf_session *session)
     return bytes;
 }
 
-static enum bat_code read_session(struct perf_session *session, struct bat_profile *const *parts,
-                                  struct bat_error *error)
+/* Read the head and survey the records. */
+static enum bat_code survey(struct perf_session *session, struct bat_profile *const *parts,
+                            struct bat_error *error)
 {
     enum bat_code code = BAT_OK;
     for (uint32_t i = 0; i < session->binary_count && code == BAT_OK; i++) {
@@ -71,11 +72,15 @@ static enum bat_code read_session(struct perf_session *session, struct bat_profi
     }
     if (code == BAT_OK)
         code = perf_session_read_head(session, error);
-    if (code == BAT_OK)
-        code = perf_session_survey(session, error);
-    if (code == BAT_OK)
-        code = perf_processes_finish(&session->processes, session->attributes.has_time,
-                                     session->options, error);
+    return code == BAT_OK ? perf_session_survey(session, error) : code;
+}
+
+/* Collect the samples of a complete file that was surveyed. */
+static enum bat_code collect(struct perf_session *session, struct bat_profile *const *parts,
+                             struct bat_error *error)
+{
+    enum bat_code code = perf_processes_finish(&session->processes, session->attributes.has_time,
+                                               session->options, error);
     if (code == BAT_OK)
         code = perf_session_find_doubling(session, error);
     if (code == BAT_OK)
@@ -150,7 +155,9 @@ enum bat_code perf_data_read_several(struct bat_profile *const *parts, uint32_t 
     session->shares = shares;
     enum bat_code code = open_session(session, file, error);
     if (code == BAT_OK)
-        code = read_session(session, parts, error);
+        code = survey(session, parts, error);
+    if (code == BAT_OK)
+        code = collect(session, parts, error);
     if (code == BAT_OK && shares)
         shares->samples += session->counters.perf_samples;
     free_session(session);
@@ -216,15 +223,50 @@ enum bat_code perf_data_read(struct bat_profile *profile, int file,
 
 /* --- A stream ----------------------------------------------------------------------------- */
 
+/*
+ * Survey the records while they arrive, then collect their samples. *is_surveyed is false if
+ * something stopped the survey: that file is read again when it is complete, and then fails as any
+ * other.
+ */
+static enum bat_code read_arriving(struct bat_profile *part, struct bat_arriving *arriving,
+                                   const struct bat_read_options *options, bool *is_surveyed,
+                                   struct bat_error *error)
+{
+    struct perf_session *session = new_session(1);
+    if (!session)
+        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory to read the profile");
+    session->options = options;
+    session->file = arriving->file;
+    session->arriving = arriving;
+    struct bat_error ignored;
+    enum bat_code code = survey(session, &part, &ignored);
+    if (code == BAT_OK)
+        code = perf_session_read_tail(session, &ignored);
+    *is_surveyed = code == BAT_OK;
+    code = bat_arriving_finish(arriving, error);
+    if (*is_surveyed && code == BAT_OK)
+        code = collect(session, &part, error);
+    free_session(session);
+    return code;
+}
+
 enum bat_code perf_data_read_stream(struct bat_profile *profile, int stream, const uint8_t *bytes,
                                     size_t size, const struct bat_read_options *options,
                                     struct bat_error *error)
 {
-    int file;
-    enum bat_code code = bat_temporary_copy(stream, bytes, size, &file, error);
+    struct bat_arriving arriving;
+    enum bat_code code =
+        bat_arriving_begin(&arriving, stream, bytes, size, options->threads, error);
     if (code != BAT_OK)
         return code;
-    code = perf_data_read(profile, file, options, error);
-    close(file);
+    bool is_surveyed = false;
+    struct bat_profile *part = bat_profile_new_part(profile);
+    code = part ? read_arriving(part, &arriving, options, &is_surveyed, error)
+                : bat_fail(error, BAT_ERR_MEMORY, "not enough memory to read the profile");
+    if (code == BAT_OK)
+        code = is_surveyed ? bat_profile_take(profile, part, error)
+                           : perf_data_read(profile, arriving.file, options, error);
+    bat_profile_free(part);
+    bat_arriving_close(&arriving);
     return code;
 }

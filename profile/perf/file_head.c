@@ -2,8 +2,10 @@
 /* The parts of perf.data around its records: header, attributes, features. */
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "session.h"
+#include "support/arriving.h"
 
 /* The largest section that is read into memory: real ones are far smaller. */
 #define FEATURE_SIZE_MAX ((uint64_t)1 << 28)
@@ -31,6 +33,15 @@ static enum bat_code check_section(const struct perf_session *session, struct se
                        what, section.offset, section.size, session->file_size);
 }
 
+/* Read bytes at an offset, as soon as they have arrived. */
+static enum bat_code read_at(const struct perf_session *session, uint64_t offset, void *bytes,
+                             size_t size, struct bat_error *error)
+{
+    if (session->arriving)
+        bat_arriving_wait(session->arriving, offset + size);
+    return perf_read_at(session->file, offset, bytes, size, error);
+}
+
 /* Read a section. The caller frees *bytes, which is not NULL even for an empty section. */
 static enum bat_code read_section(const struct perf_session *session, struct section section,
                                   uint8_t **bytes, struct bat_error *error)
@@ -47,8 +58,7 @@ static enum bat_code read_section(const struct perf_session *session, struct sec
         bat_fail(error, BAT_ERR_MEMORY, "not enough memory to read the profile");
         return BAT_ERR_MEMORY;
     }
-    enum bat_code code =
-        perf_read_at(session->file, section.offset, *bytes, (size_t)section.size, error);
+    enum bat_code code = read_at(session, section.offset, *bytes, (size_t)section.size, error);
     if (code != BAT_OK) {
         free(*bytes);
         *bytes = NULL;
@@ -136,9 +146,9 @@ static enum bat_code read_feature(struct perf_session *session, unsigned feature
 }
 
 /* A table behind the records has a section for each feature whose bit is set. */
-static enum bat_code read_features(struct perf_session *session, const uint8_t *bits,
-                                   struct bat_error *error)
+static enum bat_code read_features(struct perf_session *session, struct bat_error *error)
 {
+    const uint8_t *bits = session->feature_bits;
     uint64_t at = session->data_end;
     enum bat_code code = BAT_OK;
     for (unsigned feature = 0; feature < PERF_FEATURE_BITS && code == BAT_OK; feature++) {
@@ -171,14 +181,20 @@ static enum bat_code check_magic(const uint8_t *magic, struct bat_error *error)
 static enum bat_code read_file_header(struct perf_session *session, struct bat_error *error)
 {
     uint8_t header[PERF_FILE_HEADER_SIZE];
-    enum bat_code code = perf_read_at(session->file, 0, header, sizeof(header), error);
+    enum bat_code code = read_at(session, 0, header, sizeof(header), error);
     if (code != BAT_OK)
         return code;
     struct section attributes = parse_section(header + 24);
     struct section data = parse_section(header + 40);
-    code = check_section(session, attributes, 24, "events' attributes", error);
+    /* The size of a file that is arriving is not known. Its attributes must be in front of the
+     * records. */
+    if (session->arriving)
+        session->file_size = INT64_MAX;
+    code = check_section(session, data, 40, "records", error);
+    if (session->arriving)
+        session->file_size = data.offset;
     if (code == BAT_OK)
-        code = check_section(session, data, 40, "records", error);
+        code = check_section(session, attributes, 24, "events' attributes", error);
     if (code == BAT_OK && data.size == 0)
         code = bat_fail_at(error, BAT_ERR_TRUNCATED, BAT_PLACE_FILE, 48,
                            "expected records, found none: perf record sets their size when it "
@@ -187,8 +203,9 @@ static enum bat_code read_file_header(struct perf_session *session, struct bat_e
         code = read_attributes(session, perf_u64(header + 16), attributes, error);
     session->data_start = data.offset;
     session->data_end = data.offset + data.size;
-    if (code == BAT_OK)
-        code = read_features(session, header + 72, error);
+    memcpy(session->feature_bits, header + 72, sizeof(session->feature_bits));
+    if (code == BAT_OK && !session->arriving)
+        code = read_features(session, error);
     if (session->pieces.count != 0)
         session->data_end = perf_pieces_arrange(&session->pieces, session->data_end);
     return code;
@@ -197,7 +214,7 @@ static enum bat_code read_file_header(struct perf_session *session, struct bat_e
 enum bat_code perf_session_read_head(struct perf_session *session, struct bat_error *error)
 {
     uint8_t start[PERF_PIPE_HEADER_SIZE];
-    enum bat_code code = perf_read_at(session->file, 0, start, sizeof(start), error);
+    enum bat_code code = read_at(session, 0, start, sizeof(start), error);
     if (code == BAT_OK)
         code = check_magic(start, error);
     if (code != BAT_OK)
@@ -211,9 +228,20 @@ enum bat_code perf_session_read_head(struct perf_session *session, struct bat_er
                            "%" PRIu64,
                            PERF_FILE_HEADER_SIZE, PERF_PIPE_HEADER_SIZE, size);
     session->data_start = PERF_PIPE_HEADER_SIZE;
-    session->data_end = session->file_size;
+    session->data_end = session->arriving ? UINT64_MAX : session->file_size;
     if (session->data_end > session->data_start)
         return BAT_OK;
     return bat_fail_at(error, BAT_ERR_TRUNCATED, BAT_PLACE_FILE, PERF_PIPE_HEADER_SIZE,
                        "expected records, found the end of the stream");
+}
+
+enum bat_code perf_session_read_tail(struct perf_session *session, struct bat_error *error)
+{
+    session->file_size = bat_arriving_wait(session->arriving, UINT64_MAX);
+    session->arriving = NULL;
+    if (session->data_end == UINT64_MAX)
+        session->data_end = session->file_size;
+    const struct section data = {session->data_start, session->data_end - session->data_start};
+    enum bat_code code = check_section(session, data, 40, "records", error);
+    return code == BAT_OK ? read_features(session, error) : code;
 }

@@ -26,10 +26,12 @@ struct perf_chunk {
 #define PERF_DOUBLING_ENTRIES 32u
 
 struct perf_session {
-    int file;                  /* of a folder, "data" */
-    struct perf_pieces pieces; /* none if it is not a folder */
+    int file;                      /* of a folder, "data" */
+    struct perf_pieces pieces;     /* none if it is not a folder */
+    struct bat_arriving *arriving; /* NULL: the file is complete */
     const struct bat_read_options *options;
     uint64_t file_size;
+    uint8_t feature_bits[PERF_FEATURE_BITS / 8];
     uint64_t data_start; /* the records are in [data_start, data_end) of the file */
     uint64_t data_end;
     struct perf_binary *binaries;
@@ -58,8 +60,14 @@ struct perf_session {
     struct perf_shares *shares; /* or NULL */
 };
 
-/* Read everything in front of the records, and in a regular file the features behind them. */
+/*
+ * Read everything in front of the records, and in a complete file the features behind them. Of a
+ * file that is arriving, data_end is where the records should end, or UINT64_MAX.
+ */
 enum bat_code perf_session_read_head(struct perf_session *session, struct bat_error *error);
+
+/* When a file has arrived, read what is behind the records. From then on it is like any other. */
+enum bat_code perf_session_read_tail(struct perf_session *session, struct bat_error *error);
 
 /* Read the bytes of the feature with that number; they may be NULL if size is 0. */
 enum bat_code perf_session_feature(struct perf_session *session, uint64_t feature,
@@ -91,8 +99,10 @@ static inline enum bat_code perf_session_open(struct perf_session *session,
                                               struct perf_stream *stream, uint64_t start,
                                               uint64_t end, struct bat_error *error)
 {
-    return perf_stream_open_pieces(
+    enum bat_code code = perf_stream_open_pieces(
         stream, session->file, session->pieces.count ? &session->pieces : NULL, start, end, error);
+    stream->arriving = session->arriving;
+    return code;
 }
 
 /* True if entries of branch stacks from or to the kernel are used for that binary. */

@@ -14,14 +14,16 @@
 #include "record.h"
 #include "threads_folder.h"
 
+struct bat_arriving;
 struct perf_unpacker;
 
 struct perf_stream {
     int file;
-    struct perf_pieces *pieces; /* NULL: file is read; set by perf_stream_open_pieces() */
-    uint64_t limit;             /* where the current piece or the stretch ends: records do */
-    uint64_t offset;            /* of buffer + start in the file */
-    uint64_t stop;              /* where the stretch ends */
+    struct perf_pieces *pieces;    /* NULL: file is read; set by perf_stream_open_pieces() */
+    struct bat_arriving *arriving; /* NULL: the file is complete */
+    uint64_t limit;                /* where the current piece or the stretch ends: records do */
+    uint64_t offset;               /* of buffer + start in the file */
+    uint64_t stop;                 /* where the stretch ends */
     uint8_t *buffer;
     size_t capacity;
     size_t start; /* [start, end) of buffer is not returned yet */

@@ -9,15 +9,17 @@
 #define FIRST_MEMORY_KIND 3u
 
 /* Longer names are written in parts. */
-#define NAME_MAX_AT_ONCE (BAT_TEXT_BUFFER / BAT_NAME_ESCAPED_BYTE)
+#define NAME_MAX_AT_ONCE 1024u
 
-static void write_name(struct bat_text_writer *writer, const char *name, bool is_escaped)
+/* "kind name ", as it was written last: many records have the function of the record before. */
+struct written {
+    uint64_t word;
+    size_t size; /* 0: nothing was written yet */
+    char text[BAT_NAME_ESCAPED_BYTE * NAME_MAX_AT_ONCE + 3];
+};
+
+static void write_long_name(struct bat_text_writer *writer, const char *name, size_t size)
 {
-    size_t size = strlen(name);
-    if (is_escaped) {
-        bat_text_bytes(writer, name, size);
-        return;
-    }
     while (size != 0) {
         size_t part = bat_text_part(name, size, NAME_MAX_AT_ONCE);
         char *at = bat_text_room(writer, BAT_NAME_ESCAPED_BYTE * part);
@@ -27,20 +29,43 @@ static void write_name(struct bat_text_writer *writer, const char *name, bool is
     }
 }
 
-/* "kind name offset ". */
-static void write_location(struct bat_text_writer *writer, const struct bat_records *records,
-                           uint64_t word, uint64_t offset)
+/* "kind name ". */
+static void write_name(struct bat_text_writer *writer, const struct bat_records *records,
+                       uint64_t word, struct written *last)
 {
-    char *at = bat_text_room(writer, 32);
-    *at++ = (char)('0' + (word >> 32));
-    *at++ = ' ';
-    bat_text_end(writer, at);
+    if (last->size != 0 && last->word == word) {
+        bat_text_bytes(writer, last->text, last->size);
+        return;
+    }
     bool is_escaped;
     const char *name = bat_records_name(records, (uint32_t)word, &is_escaped);
-    write_name(writer, name, is_escaped);
-    at = bat_text_room(writer, 32);
+    size_t size = strlen(name);
+    char *at = last->text;
+    *at++ = (char)('0' + (word >> 32));
     *at++ = ' ';
-    at = bat_put_hex(at, offset);
+    if (is_escaped || size > NAME_MAX_AT_ONCE) {
+        last->size = 0;
+        bat_text_bytes(writer, last->text, 2);
+        if (is_escaped)
+            bat_text_bytes(writer, name, size);
+        else
+            write_long_name(writer, name, size);
+        bat_text_string(writer, " ");
+        return;
+    }
+    at = bat_escape_name(at, name, size);
+    *at++ = ' ';
+    last->word = word;
+    last->size = (size_t)(at - last->text);
+    bat_text_bytes(writer, last->text, last->size);
+}
+
+/* "kind name offset ". */
+static void write_location(struct bat_text_writer *writer, const struct bat_records *records,
+                           const uint64_t *end, struct written *last)
+{
+    write_name(writer, records, end[0], last);
+    char *at = bat_put_hex(bat_text_room(writer, 32), end[1]);
     *at++ = ' ';
     bat_text_end(writer, at);
 }
@@ -50,10 +75,12 @@ static void write_branches(struct bat_text_writer *writer, const struct bat_reco
     if (bat_records_have_note(records))
         bat_text_string(writer, "boltedcollection\n");
     const struct bat_counts *branches = &records->branches;
+    struct written from = {.size = 0};
+    struct written to = {.size = 0};
     for (uint32_t i = 0; i < branches->count; i++) {
         const uint64_t *item = bat_counts_item(branches, i);
-        write_location(writer, records, item[0], item[1]);
-        write_location(writer, records, item[2], item[3]);
+        write_location(writer, records, item, &from);
+        write_location(writer, records, item + 2, item[2] == item[0] ? &from : &to);
         char *at = bat_text_room(writer, 64);
         if (item[0] >> 32 < FIRST_MEMORY_KIND) {
             at = bat_put_decimal(at, item[5]);
@@ -74,9 +101,10 @@ static void write_samples(struct bat_text_writer *writer, const struct bat_recor
         bat_text_word(writer, bat_strings_get(&records->events, i));
     }
     bat_text_string(writer, bat_records_have_note(records) ? "\nboltedcollection\n" : "\n");
+    struct written last = {.size = 0};
     for (uint32_t i = 0; i < records->samples.count; i++) {
         const uint64_t *item = bat_counts_item(&records->samples, i);
-        write_location(writer, records, item[0], item[1]);
+        write_location(writer, records, item, &last);
         char *at = bat_text_room(writer, 32);
         at = bat_put_decimal(at, item[2]);
         *at++ = '\n';

@@ -364,6 +364,7 @@ bool bat_records_stale(const struct bat_records *records, bool is_yaml, uint64_t
                                          .reason = verdict->reason,
                                          .record = verdict->record == BAT_NONE ? UINT64_MAX
                                                                                : verdict->record,
-                                         .is_by_note = judged->is_by_note};
+                                         .is_by_note = judged->is_by_note,
+                                         .address = records->symbols[judged->function].address};
     return true;
 }

@@ -12,17 +12,19 @@
 #include "binary/original/original.h"
 #include "judge.h"
 #include "spec/binary_search.h"
+#include "support/key_sort.h"
 
 struct note_judging {
     const struct judged_records *judged;
     const struct bat_output_flow *flow;
     uint64_t *edges; /* from block << 32 | to block, as they are found */
     size_t edge_count;
-    uint32_t *targets;      /* of the edges, by the block that they are from */
-    uint32_t *first_target; /* for each block, and for the end */
-    uint32_t *starts;       /* for each block: 1 + the last output block that begins it, or 0 */
-    uint32_t *next_start;   /* for each output block: another one that begins the same, or 0 */
-    uint32_t *known; /* input offsets of branches and calls, ascending once they are needed */
+    uint32_t *targets;          /* of the edges, by the block that they are from */
+    uint32_t *first_target;     /* for each block, and for the end */
+    uint32_t *starts;           /* for each block: 1 + the last output block that begins it, or 0 */
+    uint32_t *next_start;       /* for each output block: another one that begins the same, or 0 */
+    struct bat_sort_key *known; /* input offsets of branches and calls; sorted once needed */
+    struct bat_sort_key *spare; /* as many */
     size_t known_count;
     bool has_known;
     uint8_t *is_open; /* for each block: ends in an indirect jump, a return or a trap */
@@ -170,7 +172,7 @@ static void add_known(struct note_judging *judging, uint32_t table)
     for (uint32_t i = 0; i < function->entry_count; i++) {
         uint32_t input = map->input_offsets[function->first_entry + i];
         if (input & BAT_BRANCH_ENTRY)
-            judging->known[judging->known_count++] = input >> 1;
+            judging->known[judging->known_count++] = (struct bat_sort_key){.key = input >> 1};
     }
 }
 
@@ -181,7 +183,8 @@ static void find_known(struct note_judging *judging)
     add_known(judging, hot);
     for (uint32_t i = map->fragment_start[hot]; i < map->fragment_start[hot + 1]; i++)
         add_known(judging, map->fragments[i]);
-    qsort(judging->known, judging->known_count, sizeof(*judging->known), by_offset);
+    if (judging->known_count != 0)
+        judging->known = bat_sort_keys(judging->known, judging->spare, judging->known_count);
     judging->has_known = true;
 }
 
@@ -215,8 +218,9 @@ static bool allocate(struct note_judging *judging, struct judge_scratch *scratch
     size_t edges = 2 * (size_t)flow->count + 7 * (size_t)flow->pair_count + entries;
     size_t blocks = (size_t)flow->block_count + 1;
     size_t cleared = 2 * blocks * sizeof(uint32_t);
-    size_t size = edges * (sizeof(uint64_t) + sizeof(uint32_t)) + cleared +
-                  (flow->count + entries) * sizeof(uint32_t) + blocks;
+    size_t size = edges * (sizeof(uint64_t) + sizeof(uint32_t)) +
+                  2 * entries * sizeof(struct bat_sort_key) + cleared +
+                  flow->count * sizeof(uint32_t) + blocks;
     if (size > scratch->size) {
         free(scratch->memory);
         scratch->size = size + size / 2;
@@ -227,12 +231,13 @@ static bool allocate(struct note_judging *judging, struct judge_scratch *scratch
         return false;
     }
     judging->edges = scratch->memory;
-    judging->first_target = (uint32_t *)(judging->edges + edges);
+    judging->known = (struct bat_sort_key *)(judging->edges + edges);
+    judging->spare = judging->known + entries;
+    judging->first_target = (uint32_t *)(judging->spare + entries);
     judging->starts = judging->first_target + blocks;
     judging->targets = judging->starts + blocks;
     judging->next_start = judging->targets + edges;
-    judging->known = judging->next_start + flow->count;
-    judging->is_open = (uint8_t *)(judging->known + entries);
+    judging->is_open = (uint8_t *)(judging->next_start + flow->count);
     memset(judging->first_target, 0, cleared);
     memset(judging->is_open, 0, blocks);
     return true;
@@ -257,8 +262,8 @@ static bool is_known(struct note_judging *judging, uint64_t offset)
 {
     if (!judging->has_known)
         find_known(judging);
-    size_t found = BAT_NUMBERS_BELOW(judging->known, judging->known_count, offset);
-    return found < judging->known_count && judging->known[found] == offset;
+    size_t found = BAT_COUNT_BELOW(judging->known, judging->known_count, key, offset);
+    return found < judging->known_count && judging->known[found].key == offset;
 }
 
 static bool has_edge(const struct note_judging *judging, uint32_t from, uint32_t to)

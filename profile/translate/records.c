@@ -146,13 +146,23 @@ const char *bat_records_name(const struct bat_records *records, uint32_t name, b
 /* The binary's functions by escaped name. */
 struct name_index {
     struct bat_strings names;
-    uint32_t *functions; /* for each name: the first function with it */
+    uint32_t *functions; /* for each name: the first function with it and a table, else the first */
 };
 
 static void free_index(struct name_index *index)
 {
     bat_strings_free(&index->names);
     free(index->functions);
+}
+
+/*
+ * The code that BOLT wrote anew has the name in profiles. The old code, which some binaries still
+ * have, may get the same name from the input binary.
+ */
+static bool is_better(const struct bat_records *records, uint32_t function, uint32_t before)
+{
+    return bat_records_have_note(records) && records->tables[before] == BAT_NONE &&
+           records->tables[function] != BAT_NONE;
 }
 
 static enum bat_code index_names(const struct bat_records *records, struct name_index *index)
@@ -178,7 +188,7 @@ static enum bat_code index_names(const struct bat_records *records, struct name_
         uint32_t number;
         size_t size = (size_t)(bat_escape_name(buffer, name, length) - buffer);
         code = bat_strings_add(&index->names, buffer, size, &number);
-        if (code == BAT_OK && number == before)
+        if (code == BAT_OK && (number == before || is_better(records, i, index->functions[number])))
             index->functions[number] = i;
     }
     free(buffer);

@@ -6,7 +6,9 @@
 #include <stdlib.h>
 
 #include "bat_decoder.h"
+#include "spec/large_memory.h"
 #include "support/key_sort.h"
+#include "support/parallel.h"
 #include "translation.h"
 
 static enum bat_code fail_memory(const struct translation *translation)
@@ -46,35 +48,54 @@ static void mark_addresses(const struct translation *translation, const struct b
             mark(translation, translation_function(translation, bat_counts_item(counts, i)[word]));
 }
 
-/*
- * Sort the traces by the start of the run: traces of one function need the same parts of the map
- * and of the functions. Look up the functions at their ends.
- */
-static enum bat_code survey_traces(struct translation *translation)
+/* Look up the functions at the ends of the traces first to end - 1 in translation->order. */
+static void find_ends(void *context, size_t first, size_t end, unsigned thread)
 {
-    uint32_t count = translation->profile->traces.count;
-    translation->keys = malloc(2 * ((size_t)count + 1) * sizeof(*translation->keys));
-    translation->ends = malloc(((size_t)count + 1) * sizeof(*translation->ends));
-    if (!translation->keys || !translation->ends)
-        return fail_memory(translation);
-    struct bat_sort_key *keys = translation->keys;
-    for (uint32_t i = 0; i < count; i++)
-        keys[i] = (struct bat_sort_key){.key = bat_counts_item(&translation->profile->traces, i)[1],
-                                        .value = i};
-    translation->order = bat_sort_keys(keys, keys + count, count);
+    const struct translation *translation = context;
+    (void)thread;
     uint32_t last = BAT_NONE;
-    for (uint32_t i = 0; i < count; i++) {
+    for (size_t i = first; i < end; i++) {
         uint32_t number = (uint32_t)translation->order[i].value;
         const uint64_t *item = bat_counts_item(&translation->profile->traces, number);
         struct trace_functions *ends = &translation->ends[number];
         ends->from = function_near(translation, item[1], last);
         ends->to = function_near(translation, item[2], ends->from);
         ends->branch = function_near(translation, item[0], ends->from);
+        last = ends->from;
+    }
+}
+
+/* Traces that a thread looks up at a time. */
+#define STRETCH 8192u
+
+static enum bat_code survey_traces(struct translation *translation)
+{
+    uint32_t count = translation->profile->traces.count;
+    translation->ends = bat_large_array((size_t)count + 1, sizeof(*translation->ends));
+    if (!translation->ends)
+        return fail_memory(translation);
+    unsigned threads = bat_parallel_threads(translation->options.threads, count / STRETCH);
+    bat_parallel_run(count, STRETCH, threads, find_ends, translation);
+    for (uint32_t i = 0; i < count; i++) {
+        const struct trace_functions *ends = &translation->ends[i];
         mark(translation, ends->branch);
         mark(translation, ends->from);
         mark(translation, ends->to);
-        last = ends->from;
     }
+    return BAT_OK;
+}
+
+enum bat_code translation_sort_traces(struct translation *translation)
+{
+    const struct bat_counts *traces = &translation->profile->traces;
+    uint32_t count = traces->count;
+    translation->keys = bat_large_array(2 * ((size_t)count + 1), sizeof(*translation->keys));
+    if (!translation->keys)
+        return fail_memory(translation);
+    struct bat_sort_key *keys = translation->keys;
+    for (uint32_t i = 0; i < count; i++)
+        keys[i] = (struct bat_sort_key){.key = bat_counts_item(traces, i)[1], .value = i};
+    translation->order = bat_sort_keys(keys, keys + count, count);
     return BAT_OK;
 }
 

@@ -234,6 +234,7 @@ static enum bat_code translate_fallthrough(struct translation *translation,
     if (function == BAT_NONE) {
         counters->invalid += is_invalid ? trace->count : 0;
         counters->out_of_range += is_invalid ? 0 : trace->count;
+        counters->elsewhere += trace->from == 0 || trace->to == 0 ? trace->count : 0;
         return BAT_OK;
     }
     translation_touch(translation, translation_parent(translation, function), 0);
@@ -517,7 +518,10 @@ static enum bat_code open_binary(struct translation *translation, struct bat_elf
 {
     struct bat_records *records = translation->records;
     struct bat_sparse_map sparse = {0};
-    enum bat_code code = load_binary(translation, symbols, &sparse);
+    /* Before the wait for threads that load the binary. */
+    enum bat_code code = translation_sort_traces(translation);
+    if (code == BAT_OK)
+        code = load_binary(translation, symbols, &sparse);
     if (code != BAT_OK)
         return code;
     records->symbols = bat_functions_all(records->functions, &records->function_count);
@@ -562,9 +566,17 @@ static enum bat_code fill_records(struct translation *translation, struct bat_el
         code = bat_records_add_fdata(records, translation->fdata_of, translation->error);
     if (code == BAT_OK && translation->hashes_of)
         code = take_all_hashes(translation);
-    if (code == BAT_OK)
-        code = bat_records_find_entries(records, symbols, translation->error);
     return code;
+}
+
+/* Sort the records; add up those of all threads. */
+static enum bat_code sort_records(struct translation *translation)
+{
+    struct bat_records *records = translation->records;
+    bat_counts_sort(&records->samples);
+    enum bat_code code =
+        bat_counts_sort_together(&records->branches, translation->others, translation->other_count);
+    return code == BAT_OK ? BAT_OK : fail_add(translation->error, code);
 }
 
 /* Translate translation->profile; see fdata_of and hashes_of there. */
@@ -592,11 +604,15 @@ static enum bat_code translate_profile(struct translation *translation, struct b
     free(translation->surveyed);
     free(translation->ends);
     free(translation->keys);
-    if (code == BAT_OK) {
-        bat_counts_sort(&made->branches);
-        bat_counts_sort(&made->samples);
+    if (code == BAT_OK)
+        code = sort_records(translation);
+    for (unsigned i = 0; i < translation->other_count; i++)
+        bat_counts_free(&translation->others[i]);
+    free(translation->others);
+    if (code == BAT_OK)
+        code = bat_records_find_entries(made, symbols, translation->error);
+    if (code == BAT_OK)
         code = bat_records_find_places(made, translation->error);
-    }
     if (code != BAT_OK) {
         bat_records_free(made);
         return code;

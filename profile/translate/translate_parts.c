@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * Translates the traces of a profile by several threads: each translates a part of them into
- * records of its own, which are added up at the end.
+ * records of its own. Branches are added up when they are sorted, the rest at the end.
  */
 #include <stdlib.h>
 
@@ -86,6 +86,7 @@ static void add_counters(struct bat_translate_counters *sum,
     sum->fallthroughs += part->fallthroughs;
     sum->invalid += part->invalid;
     sum->out_of_range += part->out_of_range;
+    sum->elsewhere += part->elsewhere;
     sum->without_table += part->without_table;
     sum->within_blocks += part->within_blocks;
     sum->left_out += part->left_out;
@@ -98,15 +99,18 @@ static enum bat_code add_part(struct translation *whole, struct part *part)
     struct bat_records *records = whole->records;
     unite_functions(whole, part);
     add_counters(&records->counters, &part->records.counters);
-    enum bat_code code = bat_counts_merge(&records->branches, &part->records.branches);
-    if (code == BAT_OK)
-        code = bat_counts_merge(&records->starts_reached, &part->records.starts_reached);
+    whole->others[whole->other_count++] = part->records.branches;
+    part->records.branches = bat_counts_new(records->branches.words);
+    enum bat_code code = bat_counts_merge(&records->starts_reached, &part->records.starts_reached);
     return bat_counts_fail(whole->error, code, "the translated profile");
 }
 
 static enum bat_code run_parts(struct translation *whole, struct part *parts, unsigned count)
 {
     uint64_t traces = whole->profile->traces.count;
+    whole->others = calloc(count, sizeof(*whole->others));
+    if (!whole->others)
+        return fail_memory(whole->error);
     parts[0].translation = whole;
     for (unsigned i = 0; i < count; i++) {
         parts[i].first = (uint32_t)(traces * i / count);

@@ -25,15 +25,19 @@ struct translation {
     struct bat_translate_options options;
     struct bat_records *records;
     struct bat_counts_batch batch; /* not yet in records->branches */
-    bool has_names;                /* of the functions */
-    bool has_read_flows;           /* bat_records_flow() only looks up what the traces need */
+    struct bat_counts *others;     /* more branches, which other threads have translated */
+    unsigned other_count;
+    bool has_names;      /* of the functions */
+    bool has_read_flows; /* bat_records_flow() only looks up what the traces need */
 
-    /* Of translation_survey(). */
-    struct trace_functions *ends;     /* for each trace */
+    /* Of translation_sort_traces(). */
     struct bat_sort_key *keys;        /* memory of order */
     const struct bat_sort_key *order; /* the traces (values) by the start of their run */
-    uint8_t *surveyed;                /* for each function: it may get records */
-    uint8_t *touched;                 /* for each function: it has samples */
+
+    /* Of translation_survey(). */
+    struct trace_functions *ends; /* for each trace */
+    uint8_t *surveyed;            /* for each function: it may get records */
+    uint8_t *touched;             /* for each function: it has samples */
     struct bat_error *error;
 };
 
@@ -75,9 +79,16 @@ struct place translation_place_in(const struct translation *translation, uint32_
                                   uint64_t address, bool is_branch_source);
 
 /*
- * Look up the functions of all samples, name them, decode the entries of their tables in *sparse
- * (of all tables, if is_renamed), and read their code. If records may be of other functions, too,
- * all tables are decoded, and translation_name() is left to the caller (see has_names).
+ * Sort the traces by the start of the run: traces of one function need the same parts of the map
+ * and of the functions. Needs the profile alone.
+ */
+enum bat_code translation_sort_traces(struct translation *translation);
+
+/*
+ * After translation_sort_traces(), look up the functions of all samples, name them, decode the
+ * entries of their tables in *sparse (of all tables, if is_renamed), and read their code. If
+ * records may be of other functions, too, all tables are decoded, and translation_name() is left to
+ * the caller (see has_names).
  */
 enum bat_code translation_survey(struct translation *translation, struct bat_sparse_map *sparse,
                                  bool is_renamed);
@@ -87,6 +98,7 @@ enum bat_code translation_name(struct translation *translation, const uint8_t *w
 
 /*
  * Add the records of all traces, by several threads if there are many; options.threads limits them.
+ * What the others add to the branches is in translation->others, which the caller frees.
  */
 enum bat_code translation_all_traces(struct translation *translation);
 

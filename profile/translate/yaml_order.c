@@ -40,30 +40,19 @@ uint32_t *bat_yaml_numbers(const struct bat_records *records)
 
 /* --- Order ------------------------------------------------------------------------------------ */
 
-/*
- * The length of the part of a name that decides: perf2bolt sorts "f/file.c/1" as "f/N", whose N
- * follows the addresses.
- */
-static size_t key_length(const char *name)
+/* perf2bolt sorts "f/file.c/1" as "f/N", whose N follows the addresses. */
+struct bat_yaml_key bat_yaml_key(const char *name)
 {
     const char *first = strchr(name, '/');
-    return first && strchr(first + 1, '/') ? (size_t)(first + 1 - name) : strlen(name);
+    bool has_file = first && strchr(first + 1, '/');
+    return (struct bat_yaml_key){name, has_file ? (size_t)(first + 1 - name) : strlen(name)};
 }
 
-static int compare_bytes(const char *left, size_t left_size, const char *right, size_t right_size)
+int bat_yaml_compare_keys(const struct bat_yaml_key *left, const struct bat_yaml_key *right)
 {
-    size_t common = left_size < right_size ? left_size : right_size;
-    int difference = memcmp(left, right, common);
-    return difference ? difference : (left_size > right_size) - (left_size < right_size);
-}
-
-int bat_yaml_compare_functions(const struct bat_records *records, uint32_t left, uint32_t right)
-{
-    const char *left_name = records->symbols[left].name;
-    const char *right_name = records->symbols[right].name;
-    int difference =
-        compare_bytes(left_name, key_length(left_name), right_name, key_length(right_name));
-    return difference ? difference : (left > right) - (left < right);
+    size_t common = left->size < right->size ? left->size : right->size;
+    int difference = memcmp(left->name, right->name, common);
+    return difference ? difference : (left->size > right->size) - (left->size < right->size);
 }
 
 static int compare_targets(const struct bat_records *records, const uint64_t *left,

@@ -12,8 +12,16 @@
  */
 uint32_t *bat_yaml_numbers(const struct bat_records *records);
 
-/* Compare the functions of two indices by name, for functions with a table. */
-int bat_yaml_compare_functions(const struct bat_records *records, uint32_t left, uint32_t right);
+/* The part of a function's name that decides where a function with a table is in the file. */
+struct bat_yaml_key {
+    const char *name;
+    size_t size;
+};
+
+struct bat_yaml_key bat_yaml_key(const char *name);
+
+/* Compare two of them as memcmp() does; if they are equal, the addresses decide. */
+int bat_yaml_compare_keys(const struct bat_yaml_key *left, const struct bat_yaml_key *right);
 
 /*
  * Sort calls, which are indices in records->branches and from one function: by offset, then by the

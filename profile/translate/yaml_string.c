@@ -69,6 +69,23 @@ static bool is_space(char byte)
     return byte == ' ' || (byte >= '\t' && byte <= '\r');
 }
 
+/* True for the characters, besides letters and digits, that need no quotes inside a string. */
+static bool is_plain_sign(unsigned char byte)
+{
+    switch (byte) {
+    case '_':
+    case '-':
+    case '^':
+    case '.':
+    case ',':
+    case ' ':
+    case '\t':
+        return true;
+    default:
+        return false;
+    }
+}
+
 static enum quotes quotes_of(const char *string, size_t size)
 {
     if (size == 0)
@@ -82,7 +99,7 @@ static enum quotes quotes_of(const char *string, size_t size)
         if (byte >= 0x7f || (byte < ' ' && byte != '\t'))
             return QUOTES_DOUBLE;
         bool is_letter = (byte | 0x20) >= 'a' && (byte | 0x20) <= 'z';
-        if (!is_letter && !(byte >= '0' && byte <= '9') && !strchr("_-^., \t", byte))
+        if (!is_letter && !(byte >= '0' && byte <= '9') && !is_plain_sign(byte))
             quotes = QUOTES_SINGLE;
     }
     return quotes;

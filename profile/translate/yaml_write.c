@@ -5,6 +5,7 @@
 #include "bat_decoder.h"
 #include "profile/profile.h"
 #include "records.h"
+#include "spec/large_memory.h"
 #include "support/key_sort.h"
 #include "support/text_writer.h"
 #include "yaml_order.h"
@@ -21,6 +22,8 @@ struct yaml_block {
 
 /* The records of one function, as a source and as a target. */
 struct function_records {
+    struct bat_yaml_key key; /* with a table */
+    bool has_table;
     uint32_t function;
     uint32_t first; /* indices in records->branches: first to end - 1 */
     uint32_t end;
@@ -89,8 +92,8 @@ static enum bat_code fail_memory(struct bat_error *error)
 static enum bat_code sort_entries(struct yaml_writer *writer)
 {
     uint32_t all = writer->records->branches.count;
-    struct bat_sort_key *keys = malloc(2 * ((size_t)all + 1) * sizeof(*keys));
-    writer->entries = malloc(((size_t)all + 1) * sizeof(*writer->entries));
+    struct bat_sort_key *keys = bat_large_array(2 * ((size_t)all + 1), sizeof(*keys));
+    writer->entries = bat_large_array((size_t)all + 1, sizeof(*writer->entries));
     if (!writer->entries || !keys) {
         free(keys);
         return fail_memory(writer->error);
@@ -140,18 +143,19 @@ static uint64_t extern_executions(const struct yaml_writer *writer,
     return count;
 }
 
-static void write_number(struct bat_text_writer *text, const char *before, uint64_t value)
+/* The most bytes of a key with a number or a hash behind it. */
+#define FIELD_MAX 64u
+
+/* Inline, like the next one: keys are constants, which are copied faster if their size is known. */
+static inline void write_number(struct bat_text_writer *text, const char *before, uint64_t value)
 {
-    bat_text_string(text, before);
-    char *at = bat_text_room(text, 32);
+    char *at = stpcpy(bat_text_room(text, FIELD_MAX), before);
     bat_text_end(text, bat_put_decimal(at, value));
 }
 
-static void write_hash(struct bat_text_writer *text, const char *before, uint64_t value)
+static inline void write_hash(struct bat_text_writer *text, const char *before, uint64_t value)
 {
-    bat_text_string(text, before);
-    char *at = bat_text_room(text, 32);
-    at = bat_put_text(at, "0x");
+    char *at = stpcpy(stpcpy(bat_text_room(text, FIELD_MAX), before), "0x");
     bat_text_end(text, bat_put_upper_hex(at, value));
 }
 
@@ -342,18 +346,15 @@ static enum bat_code write_function(struct yaml_writer *writer,
 
 /* --- The file ----------------------------------------------------------------------------- */
 
-static int compare_functions(const void *left_pointer, const void *right_pointer, void *context)
+static int compare_functions(const void *left_pointer, const void *right_pointer)
 {
     const struct function_records *left = left_pointer;
     const struct function_records *right = right_pointer;
-    const struct bat_records *records = context;
-    bool has_table[2] = {records->tables[left->function] != BAT_NONE,
-                         records->tables[right->function] != BAT_NONE};
-    if (has_table[0] != has_table[1])
-        return has_table[0] - has_table[1];
-    if (has_table[0])
-        return bat_yaml_compare_functions(records, left->function, right->function);
-    return (left->function > right->function) - (left->function < right->function);
+    if (left->has_table != right->has_table)
+        return left->has_table - right->has_table;
+    int difference = left->has_table ? bat_yaml_compare_keys(&left->key, &right->key) : 0;
+    return difference ? difference
+                      : (left->function > right->function) - (left->function < right->function);
 }
 
 /* List the functions that records name: those without a table by address, then by name. */
@@ -362,7 +363,7 @@ static enum bat_code list_functions(struct yaml_writer *writer)
     const struct bat_records *records = writer->records;
     writer->functions = malloc(((size_t)records->function_count + 1) * sizeof(*writer->functions));
     writer->numbers = bat_yaml_numbers(records);
-    writer->calls = malloc(((size_t)records->branches.count + 1) * sizeof(*writer->calls));
+    writer->calls = bat_large_array((size_t)records->branches.count + 1, sizeof(*writer->calls));
     if (!writer->functions || !writer->numbers || !writer->calls)
         return fail_memory(writer->error);
     uint32_t next = 0;
@@ -381,12 +382,16 @@ static enum bat_code list_functions(struct yaml_writer *writer)
                record(writer, writer->entries[next_entry])[2] == word)
             next_entry++;
         ranges.end_entry = next_entry;
-        if (ranges.first != ranges.end || ranges.first_entry != ranges.end_entry)
-            writer->functions[writer->function_count++] = ranges;
+        if (ranges.first == ranges.end && ranges.first_entry == ranges.end_entry)
+            continue;
+        ranges.has_table = records->tables[i] != BAT_NONE;
+        if (ranges.has_table)
+            ranges.key = bat_yaml_key(records->symbols[i].name);
+        writer->functions[writer->function_count++] = ranges;
     }
     if (writer->function_count > 1)
-        qsort_r(writer->functions, writer->function_count, sizeof(*writer->functions),
-                compare_functions, (void *)records);
+        qsort(writer->functions, writer->function_count, sizeof(*writer->functions),
+              compare_functions);
     return BAT_OK;
 }
 

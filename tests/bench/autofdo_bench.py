@@ -17,6 +17,7 @@ current folder.
 import argparse
 import bisect
 import collections
+import os
 import pathlib
 import random
 import re
@@ -123,20 +124,22 @@ class Tool:
 
     def __init__(self, measure, name, command):
         self.name, self.command = name, [str(c) for c in (measure, *command)]
-        self.wall, self.memory = [], []
+        self.wall, self.processor, self.memory = [], [], []
 
     def run(self):
         """Run once, measured."""
         done = subprocess.run(self.command, capture_output=True, text=True, check=False)
         if done.returncode != 0:
             sys.exit(f"autofdo_bench.py: this failed: {' '.join(self.command)}\n{done.stderr}")
-        wall, _, memory = done.stdout.split()[-3:]
+        wall, processor, memory = done.stdout.split()[-3:]
         self.wall.append(float(wall))
+        self.processor.append(float(processor))
         self.memory.append(int(memory))
 
     def row(self):
         """A line of the table."""
-        return (f"  {self.name:<20} {statistics.median(self.wall):>10.3f} {min(self.wall):>10.3f} "
+        return (f"  {self.name:<20} {statistics.median(self.wall):>10.3f} "
+                f"{statistics.median(self.processor):>10.3f} {min(self.processor):>10.3f} "
                 f"{max(self.memory) / 1e6:>10.1f}")
 
 
@@ -161,13 +164,17 @@ def race(arguments, folder, units, title):
         for tool in tools:
             tool.run()
     print(f"{title}: {binary.stat().st_size / 1e6:.0f} MB, {count} traces of {spread} units")
-    print(f"  {'':<20} {'median s':>10} {'best s':>10} {'MB':>10}")
+    load = ", ".join(f"{number:.1f}" for number in os.getloadavg())
+    print(f"  medians of {arguments.runs} runs; load of the machine {load}")
+    print(f"  {'':<20} {'wall s':>10} {'cpu s':>10} {'best cpu':>10} {'MB':>10}")
     for tool in tools:
         print(tool.row())
     if ours.read_bytes() != theirs.read_bytes():
         sys.exit("autofdo_bench.py: the sample profiles differ")
-    times = statistics.median(tools[1].wall) / statistics.median(tools[0].wall)
-    print(f"  {times:.1f} times as fast (goal: faster), same text")
+    wall, processor = (statistics.median(theirs) / statistics.median(ours) for ours, theirs in
+                       ((tools[0].wall, tools[1].wall), (tools[0].processor, tools[1].processor)))
+    print(f"  processor time: {processor:.1f} times as fast (goal: 20), wall time: {wall:.1f} times; "
+          "same text")
 
 
 def main():

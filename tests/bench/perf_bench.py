@@ -207,7 +207,8 @@ def run(arguments, folder):
     if shutil.disk_usage(folder).free < need:
         sys.exit(f"perf_bench.py: expected {need} bytes of free disk, found "
                  f"{shutil.disk_usage(folder).free}")
-    translate = [arguments.bin_dir / "battranslate", fixture.bolted, "-p"]
+    # The records are compared, so they must be as perf2bolt defines them.
+    translate = [arguments.bin_dir / "battranslate", fixture.bolted, "--parity", "-p"]
     ours = Tool(arguments.measure, "battranslate", [*translate, small], folder)
     theirs = Tool(arguments.measure, "perf2bolt-22",
                   ["perf2bolt-22", fixture.bolted, "-p", small], folder)

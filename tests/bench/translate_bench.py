@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Speed and memory of battranslate, compared with perf2bolt-22.
 
-    python3 translate_bench.py BIN_DIR MEASURE [--large=FOLDER] [--runs=N] [--megabytes=N]
+    python3 translate_bench.py BIN_DIR MEASURE [--large=FOLDER] [--runs=N] [--megabytes=N] [--perf2bolt=PROGRAM]
 
 First both tools translate the same profile to fdata and YAML, in turns, each a few times; the median
 counts. The programs are SQLite and, if FOLDER has the files of large/make.sh, a program of clang's size.
 battranslate runs by the note alone, with --parity, where the records must be the same, and by way of the
-input binary (--original). Then follows the profile of the input's own run, which has no note.
+input binary (--original). With -q it does not judge what llvm-bolt will refuse, as perf2bolt does not. Then follows
+the profile of the input's own run, which has no note.
 
 Then battranslate reads profiles of N and of 2 N megabytes, which repeat SQLite's records in a random
 order. This shows the bytes a second of one core, the growth of time, and that memory does not grow.
@@ -30,6 +31,10 @@ import bolt_profiles  # noqa: E402
 import fixtures  # noqa: E402
 
 LARGE_RUNS_MAX = 3  # perf2bolt takes half a minute each time
+
+# How many times faster than perf2bolt --parity -q should be for the large program.
+GOALS = {"perf2bolt-24": 70}
+GOAL = 100
 
 
 class Tool:
@@ -108,8 +113,8 @@ def ours_of(programs, name, binary, profile, folder, *options):
 
 def theirs_of(programs, binary, profile, folder):
     """perf2bolt for one profile."""
-    return Tool(programs.measure, "perf2bolt-22", ["perf2bolt-22", binary, "-p", profile, "--pa"],
-                folder)
+    return Tool(programs.measure, pathlib.Path(programs.perf2bolt).name,
+                [programs.perf2bolt, binary, "-p", profile, "--pa"], folder)
 
 
 def check_records(ours, theirs):
@@ -147,11 +152,13 @@ def side_by_side(title, programs, binary, original, profile, runs, goals=None):
         theirs = theirs_of(programs, binary, profile, folder)
         ours = ours_of(programs, "battranslate", binary, profile, folder)
         parity = ours_of(programs, "--parity", binary, profile, folder, "--parity")
+        quiet = ours_of(programs, "--parity -q", binary, profile, folder, "--parity", "-q")
         moved = ours_of(programs, "--original", binary, profile, folder, f"--original={original}")
         moved.warm_up()
-        race([theirs, parity, ours, moved], runs)
-        table(heading(title, binary, profile), [theirs, parity, ours, moved])
-        different = check_records(parity, theirs)
+        race([theirs, quiet, parity, ours, moved], runs)
+        table(heading(title, binary, profile), [theirs, quiet, parity, ours, moved])
+        different = check_records(parity, theirs) + check_records(quiet, theirs)
+        ratios(quiet, theirs, goals and (GOALS.get(theirs.name, GOAL), goals[1]))
         for tool in (parity, ours):
             ratios(tool, theirs, goals)
         goal("--original, times the default's time", moved.seconds() / ours.seconds(), 3, False)
@@ -221,6 +228,8 @@ def main():
     parser.add_argument("--runs", type=int, default=5, metavar="N", help="runs of each (default 5)")
     parser.add_argument("--megabytes", type=int, default=200, metavar="N",
                         help="length of the long profiles; the second is twice as long")
+    parser.add_argument("--perf2bolt", default="perf2bolt-22", metavar="PROGRAM",
+                        help="the perf2bolt to compare with (default perf2bolt-22)")
     arguments = parser.parse_args()
     fixture = fixtures.get("sqlite-fixed-profile2-22")
     profile = bolt_profiles.reference(fixture).profile("T")

@@ -26,6 +26,7 @@ import elffile
 import fixtures
 import report_page
 import test_batreport
+import test_batreport_comparison
 import toolbox
 
 DEMO = HERE.parent / "data" / "demo"
@@ -57,6 +58,9 @@ def make_pages(folder):
     fixture = fixtures.get("sqlite-fixed-profile2-22")
     toolbox.fine("batreport", fixture.bolted, "-p", bolt_profiles.reference(fixture).profile("T"),
                  f"--original={fixture.input}", "-o", folder / "sqlite.html")
+    fixture = fixtures.get("sqlite-fixed-inline-22")
+    toolbox.fine("batreport", fixture.bolted, "-p", bolt_profiles.reference(fixture).profile("T"),
+                 "-p", bolt_profiles.reference(fixture).fdata("T"), "-o", folder / "refused.html")
     symbols = sorted({s.name for s in elffile.Elf(DEMO / "small.bolt").functions() if s.size and "." not in s.name})
     names = dict(zip((s.encode() for s in symbols), test_batreport.HOSTILE))
     hostile = folder / "<img src=x onerror=hacked=1>.bolt"
@@ -65,9 +69,22 @@ def make_pages(folder):
     stacks.write_bytes(b"".join(b"main;%s;f%d %d\n" % (name.replace(b"\n", b"").replace(b";", b""), i, i + 1)
                                 for i, name in enumerate(test_batreport.HOSTILE)))
     toolbox.fine("batreport", hostile, "-p", DEMO / "small.preagg", f"--stacks={stacks}", "-o", folder / "hostile.html")
+    make_comparisons(folder, hostile, names)
     if LARGE:
         make_large(folder)
-    return {name: folder / f"{name}.html" for name in ("sqlite", "hostile", *(["large"] if LARGE else []))}
+    return {path.stem: path for path in sorted(folder.glob("*.html"))}
+
+
+def make_comparisons(folder, hostile, names):
+    """The pages about two binaries: by options, with profiles; by profiles; of hostile names."""
+    old, new = (fixtures.get(f"sqlite-fixed-{variant}-22") for variant in ("nosplit", "profile2"))
+    profiles = [bolt_profiles.reference(fixture).profile("T") for fixture in (old, new)]
+    toolbox.fine("batreport", old.bolted, new.bolted, f"--old-profile={profiles[0]}", "-p", profiles[1], "-o",
+                 folder / "options.html")
+    toolbox.fine("batreport", *test_batreport_comparison.half_profiles(folder), "-o", folder / "profiles.html")
+    other = folder / "'><svg onload=hacked=1>.bolt"
+    other.write_bytes(report_page.renamed((DEMO / "small.bolt").read_bytes(), {n: m + b"2" for n, m in names.items()}))
+    toolbox.fine("batreport", hostile, other, "-o", folder / "hostile-both.html")
 
 
 class Report(unittest.TestCase):
@@ -106,6 +123,14 @@ class Report(unittest.TestCase):
     def rows(self):
         """The names in the rows of the table."""
         return self.browser.run("[...document.querySelectorAll('.body .cell.name')].map((c) => c.innerText)")
+
+    def settled(self, text, without="?nothing"):
+        """The address, with one text and without another one, when it has not changed for as long as the map waits twice."""
+        return self.browser.wait(f"""(async () => {{
+          const before = location.hash;
+          await new Promise((done) => setTimeout(done, 500));
+          return location.hash === before && before.includes({text!r}) && !before.includes({without!r}) && before;
+        }})()""")
 
     def picture(self, name):
         """Keep a picture."""
@@ -164,6 +189,28 @@ class Report(unittest.TestCase):
         self.assertEqual(self.browser.run("document.getElementById('search').value"), "vdbe")
         self.assertEqual(self.browser.run("[...document.querySelectorAll('.body .cell.bytes')].map((c) => c.innerText)"), sizes)
 
+    def test_refused(self):
+        """The table shows the functions that llvm-bolt refuses, and a function's page says why."""
+        self.open("refused")
+        self.assertIn("The profile is unfit", self.text())
+        page = report_page.Page(self.pages["refused"])
+        number, forms = 0, {}
+        for change, form, counts, reason in zip(*page.columns("refused")[:3], page.texts("reasons")):
+            number += report_page.signed(change)
+            forms.setdefault(number - 1, []).append((("fdata", "YAML")[form], counts, reason.decode()))
+        self.go("#functions?filter=refused&sort=refused")
+        self.assertTrue(self.text("#functions .remark").startswith(f"{len(forms):,} of "))
+        shown = self.browser.run("[...document.querySelectorAll('.body .cell.refused')].map((c) => c.innerText)")
+        worst = sorted(forms.values(), key=lambda entries: -entries[0][1])
+        expected = [f"{entries[0][1]:,}" + ("" if len(entries) > 1 else f" in {entries[0][0]}") for entries in worst]
+        self.assertGreater(len(shown), 5)
+        self.assertEqual([text.split(" ")[0] for text in shown], [text.split(" ")[0] for text in expected[:len(shown)]])
+        self.assertIn(shown[0], expected)
+        hottest = max(forms, key=lambda n: forms[n][0][1])
+        self.go(f"#f={page.pieces[page.functions[hottest].main].address:#x}")
+        for form, counts, reason in forms[hottest]:
+            self.assertIn(f"llvm-bolt refuses its {form}\n{counts:,} counts: {reason}", self.text())
+
     def test_table_by_keyboard(self):
         self.open("sqlite", "#functions")
         self.browser.run("document.querySelector('.table').focus()")
@@ -182,8 +229,7 @@ class Report(unittest.TestCase):
         x, y = box[0] + box[2] * 0.7, box[1] + box[3] - 60
         for _ in range(6):
             self.browser.mouse("mouseWheel", x, y, deltaX=0, deltaY=-300)
-        self.browser.wait("/a=\\d+-\\d+/.test(location.hash)")
-        start, end = map(int, re.search(r"a=(\d+)-(\d+)", self.browser.run("location.hash")).groups())
+        start, end = map(int, re.search(r"a=(\d+)-(\d+)", self.settled("a=")).groups())
         self.assertLess(end - start, 100000)
         self.browser.mouse("mouseMoved", x, y)
         self.browser.wait("!document.querySelector('#map .tip').hidden")
@@ -191,8 +237,7 @@ class Report(unittest.TestCase):
         self.browser.mouse("mousePressed", x, y, button="left", clickCount=1)
         self.browser.mouse("mouseMoved", x - 200, y, button="left", buttons=1)
         self.browser.mouse("mouseReleased", x - 200, y, button="left", clickCount=1)
-        self.browser.wait(f"!location.hash.includes('a={start}-')")
-        moved = self.browser.run("location.hash")
+        moved = self.settled("a=", f"a={start}-")
         self.assertGreater(int(re.search(r"a=(\d+)-", moved)[1]), start)
         self.open("sqlite", moved)
         self.assertEqual(self.browser.run("location.hash"), moved)
@@ -291,6 +336,102 @@ class Report(unittest.TestCase):
         figures.append(f"a search in all names: {search:.0f} ms, of which 150 ms are a wait for more letters")
         print("\n" + "\n".join(figures))
 
+    def test_comparison(self):
+        """From the summary to a list, to a function, to the map; and with the addresses of all of them."""
+        self.open("profiles")
+        count = self.browser.run("[...document.querySelectorAll('#summary a')].find((a) => a.hash.endsWith('=appeared'))"
+                                 ".closest('tr').querySelector('td').innerText")
+        self.browser.run("[...document.querySelectorAll('#summary a')].find((a) => a.hash.endsWith('=appeared')).click()")
+        self.browser.wait("document.querySelectorAll('.body .row').length > 0 && " + READY)
+        self.assertEqual(len(self.rows()), int(count))
+        self.assertTrue(self.text("#functions .remark").startswith(f"{count} of "))
+        said = self.browser.run("[...document.querySelectorAll('.body .cell.what')].map((c) => c.innerText)")
+        self.assertEqual(set(said), {"appeared: was left in place"})
+        self.go("#functions?filter=went")
+        name = self.rows()[0]
+        self.browser.run("document.querySelector('.body .row a').click()")
+        self.browser.wait("!document.getElementById('function').hidden && " + READY)
+        self.assertEqual(self.text("#function h2"), name)
+        self.assertIn("went: is left in place", self.text())
+        self.browser.run("[...document.querySelectorAll('#function a')].find((a) => a.hash.startsWith('#map')).click()")
+        self.browser.wait("!document.getElementById('map').hidden && " + READY)
+        self.assertEqual(self.text("#map .details h3"), name)
+        self.browser.wait(COLORS + " > 5")
+        self.browser.key("Tab")
+        self.go("#f=old-0x1")
+        self.assertIn("There is no function at old-0x1.", self.text())
+        self.go("#f=nonsense")
+        self.assertIn("There is no function at nonsense.", self.text())
+
+    def test_compared_function(self):
+        """Blocks of both binaries: one marks its other place; figures are the page's data."""
+        self.open("options", "#functions?q=sqlite3VdbeExec&filter=split")
+        page = report_page.Comparison(self.pages["options"])
+        number = next(i for i, f in enumerate(page.new.functions) if f.name.startswith(b"sqlite3VdbeExec/"))
+        self.browser.run("[...document.querySelectorAll('.body .row a')].find((a) => a.innerText.startsWith('sqlite3VdbeExec/')).click()")
+        self.browser.wait("document.querySelectorAll('.blocks.output .block').length > 100 && " + READY)
+        for side, data, i, name in (("input", page.old, page.pairs[number][0], "in-0"), ("output", page.new, number, "out-0")):
+            pieces = [p for p, piece in enumerate(data.pieces) if piece.function == i]
+            blocks = data.blocks()
+            expected = sum(block.output < end for p in pieces for block, end in zip(
+                blocks[p], [*(b.output for b in blocks[p][1:]), data.pieces[p].size]))
+            self.assertEqual(self.browser.run(f"document.querySelectorAll('.blocks.{side} .block').length"), expected)
+            self.browser.run(f"document.getElementById('{name}').focus()")
+            marked = self.browser.run("[...document.querySelectorAll('.block.marked')].map((b) => b.id)")
+            self.assertIn(name, marked)
+            self.assertGreater(len(marked), 1)
+
+    def test_compared_map(self):
+        """Changes or heat, by the select and by the address; the wheel, keys and a tip."""
+        self.open("options", "#map")
+        self.browser.wait(COLORS + " > 10")
+        sums = []
+        for mode in ("heat", "changes"):
+            self.browser.run(f"(() => {{ const s = document.getElementById('map-mode'); s.value = '{mode}';"
+                             "s.dispatchEvent(new Event('change')); })()")
+            self.browser.wait("location.hash.includes('m=heat')" if mode == "heat" else "!location.hash.includes('m=heat')")
+            sums.append(self.browser.run(COLORS))
+        self.assertNotEqual(*sums)
+        box = self.browser.run(f"(() => {{ const b = {CANVAS}.getBoundingClientRect(); return [b.left, b.top, b.width, b.height]; }})()")
+        for y, key in ((box[1] + 60, "b="), (box[1] + box[3] - 60, "a=")):
+            for _ in range(4):
+                self.browser.mouse("mouseWheel", box[0] + box[2] * 0.8, y, deltaX=0, deltaY=-300)
+            self.settled(key)
+            self.browser.mouse("mouseMoved", box[0] + box[2] * 0.8, y)
+            self.browser.wait("!document.querySelector('#map .tip').hidden")
+            self.assertRegex(self.text("#map .tip"), r"0x[0-9a-f]+, .*; (old|new), .*\+0x[0-9a-f]+\n[\d,]+ samples")
+        place = self.settled("b=")
+        self.open("options", place)
+        self.assertEqual(self.browser.run("location.hash"), place)
+        self.browser.run(f"{CANVAS}.focus()")
+        for key in ("ArrowRight", "ArrowRight", "ArrowUp"):
+            self.browser.key(key)
+        name = self.browser.wait("document.querySelector('#map .details h3')?.innerText")
+        self.assertRegex(self.text("#map .details"), "old: .*, 0x[^$]*new: .*, 0x")
+        self.browser.key("Enter")
+        self.browser.wait("!document.getElementById('function').hidden && " + READY)
+        self.assertEqual(self.text("#function h2"), name)
+
+    def test_comparison_without_scripts(self):
+        """The summary and the lists can be read, and the summary's links lead to the lists."""
+        self.browser.call("Emulation.setScriptExecutionDisabled", value=True)
+        try:
+            # Another fragment alone would not load the page again.
+            self.browser.call("Page.navigate", url="about:blank")
+            self.browser.call("Page.navigate", url=self.pages["profiles"].as_uri() + "#functions?filter=moved")
+            # Nothing tells when the page is there, and where it has scrolled to.
+            end, place, said = time.monotonic() + 60, 0, ""
+            while time.monotonic() < end and (place <= 200 or "need scripts" not in said):
+                time.sleep(0.2)
+                tree = self.browser.call("Accessibility.getFullAXTree")["nodes"]
+                said = " ".join(str(node.get("name", {}).get("value", "")) for node in tree if not node.get("ignored"))
+                place = self.browser.call("Page.getLayoutMetrics")["cssVisualViewport"]["pageY"]
+            for text in ("What changed", "functions with a table", "moved: ", "need scripts"):
+                self.assertIn(text, said)
+            self.assertGreater(place, 200)
+        finally:
+            self.browser.call("Emulation.setScriptExecutionDisabled", value=False)
+
     def test_without_scripts(self):
         """The summary and the hottest functions can be read, and the links lead to them."""
         self.browser.call("Emulation.setScriptExecutionDisabled", value=True)
@@ -308,16 +449,17 @@ class Report(unittest.TestCase):
 
     def test_accessible(self):
         """What a screen reader is told: every control has a name, and the table has rows and columns."""
-        for state in self.views("sqlite"):
-            self.open("sqlite", state)
+        for name, state in [(name, state) for name in ("sqlite", "options") for state in self.views(name)]:
+            self.open(name, state)
             nodes = self.browser.call("Accessibility.getFullAXTree")["nodes"]
             for node in nodes:
                 role = node.get("role", {}).get("value")
                 if not node.get("ignored") and role in ("button", "link", "textbox", "searchbox", "combobox", "application", "img"):
-                    self.assertTrue(node["name"].get("value"), (state, node))
-        self.open("sqlite", "#functions")
-        roles = [n["role"]["value"] for n in self.browser.call("Accessibility.getFullAXTree")["nodes"] if not n.get("ignored")]
-        self.assertTrue({"grid", "row", "columnheader", "gridcell"} <= set(roles))
+                    self.assertTrue(node["name"].get("value"), (name, state, node))
+        for name in ("sqlite", "options"):
+            self.open(name, "#functions")
+            roles = [n["role"]["value"] for n in self.browser.call("Accessibility.getFullAXTree")["nodes"] if not n.get("ignored")]
+            self.assertTrue({"grid", "row", "columnheader", "gridcell"} <= set(roles))
 
 
 if __name__ == "__main__":

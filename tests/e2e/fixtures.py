@@ -120,8 +120,11 @@ FAR_AARCH64 = ["-compact-code-model"]
 
 # Program, targets, variants, BOLTs.
 MATRIX = [
-    ("sqlite", ["fixed", "pie", "shared"],
+    ("sqlite", ["fixed"],
      ["nosplit", "profile2", "random2", *FAR_VARIANTS, "icf", "atend", "oldtext"], BOLTS),
+    ("sqlite", ["pie", "shared"],
+     ["nosplit", "profile2", "random2", *FAR_VARIANTS, "icf", "atend", "oldtext"], [22]),
+    ("sqlite", ["pie", "shared"], ["nosplit", "profile2", "atend"], [19]),
     ("sqlite", ["aarch64"], ["nosplit", "profile2", "random2", "icf", "atend", "oldtext"], BOLTS),
     ("sqlite", ["aarch64"], FAR_VARIANTS, [22]),
     ("sqlite", ["aarch64static"], ["nosplit", "profile2", "atend", *FAR_VARIANTS], [22]),

@@ -1,8 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Reads pprof's profile.proto with nothing but the message's definition (proto/profile.proto in google/pprof)."""
+"""Reads and writes pprof's profile.proto with nothing but the message's definition (proto/profile.proto in google/pprof)."""
 
 import dataclasses
 import gzip
+
+
+def packed_number(number):
+    """A number of protobuf."""
+    result = bytearray()
+    while number >= 0x80:
+        result.append(number & 0x7F | 0x80)
+        number >>= 7
+    return bytes(result) + bytes([number])
+
+
+def packed_message(*parts):
+    """A message of protobuf from (field, number, or bytes)."""
+    return b"".join(packed_number(field << 3) + packed_number(value) if isinstance(value, int) else
+                    packed_number(field << 3 | 2) + packed_number(len(value)) + value for field, value in parts)
 
 
 def varint(data, at):

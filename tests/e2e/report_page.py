@@ -60,6 +60,11 @@ class Page:
     """A page in memory."""
 
     def __init__(self, path):
+        self._read(path)
+        self.pieces = self._pieces()
+        self.functions = self._functions()
+
+    def _read(self, path):
         self.text = pathlib.Path(path).read_text("utf-8")
         self.scripts = re.findall(r"<script([^>]*)>(.*?)</script>", self.text, re.S)
         self.parts = {}
@@ -69,8 +74,6 @@ class Page:
                 self.description = json.loads(content)
             elif found:
                 self.parts[found[2]] = zlib.decompress(base64.b64decode(content, validate=True), -15)
-        self.pieces = self._pieces()
-        self.functions = self._functions()
 
     def figures(self):
         """{label: number} of the summary."""
@@ -146,6 +149,41 @@ class Page:
             source += signed(change)
             result.append(Edge(source - 1, block, source + signed(to) - 1, to_block, bool(is_entry), count, mispredicted))
         return result
+
+
+class Side(Page):
+    """One of the binaries of a comparison."""
+
+    def __init__(self, whole, key):  # pylint: disable=super-init-not-called
+        self.description = whole.description[key]
+        self.parts = {name[len(key) + 1:]: data for name, data in whole.parts.items() if name.startswith(key + "-")}
+        self.pieces = self._pieces()
+        self.functions = self._functions()
+
+
+class Comparison(Page):
+    """A page about two binaries, in memory. pairs: (old function or None, flags) of each new one; went: of each old one."""
+
+    def __init__(self, path):  # pylint: disable=super-init-not-called
+        self._read(path)
+        self.old, self.new = Side(self, "old"), Side(self, "new")
+        self.pairs, before = [], 0
+        for change, flags in zip(*self.columns("pairs")[:2]):
+            number = before + signed(change)
+            self.pairs.append((number - 1 if number else None, flags))
+            before = number or before
+        self.went = self.columns("went")[0]
+
+    def both(self, title):
+        """{label: (old, new)} of a card of the summary."""
+        card = self.text.split(f"<h3>{title}</h3>")[1].split("</table>")[0]
+        rows = re.findall(r'<th scope="row">(?:<bdi>)?([^<]*)(?:</bdi>)?</th><td>([\d,]*)</td><td>([\d,]*)</td>', card)
+        return {label: tuple(int(n.replace(",", "")) if n else None for n in numbers) for label, *numbers in rows}
+
+    def counts(self):
+        """{filter: number} of the summary's lists."""
+        rows = re.findall(r'<a href="#functions\?filter=(\w+)">[^<]*</a></th><td>([\d,]+)</td>', self.text)
+        return {name: int(number.replace(",", "")) for name, number in rows}
 
 
 def renamed(data, names):

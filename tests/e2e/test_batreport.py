@@ -9,13 +9,16 @@ import base64
 import bisect
 import collections
 import hashlib
+import json
 import pathlib
+import random
 import re
 import subprocess
 import tempfile
 import unittest
 
 import batnote
+import bolt_judge
 import bolt_profiles
 import debug_programs
 import elffile
@@ -59,6 +62,21 @@ def traces(path):
         kind, *fields, count = line.split()
         assert kind == "T", line
         yield (*(None if ":" in f else int(f, 16) for f in fields), int(count))
+
+
+def check_policy(test, page):
+    """The policy allows the page's own code and style; nothing names another place."""
+    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', page.text)[1]
+    test.assertTrue(policy.startswith("default-src 'none';"))
+    style = re.findall(r"<style>(.*?)</style>", page.text, re.S)
+    codes = [content for attributes, content in page.scripts if not attributes]
+    for kind, texts in (("script", codes), ("style", style)):
+        test.assertEqual(len(texts), 1)
+        digest = base64.b64encode(hashlib.sha256(texts[0].encode("utf-8")).digest()).decode()
+        test.assertIn(f"{kind}-src 'sha256-{digest}'", policy)
+    test.assertEqual(set(re.findall(r"\w+://[\w.]+", page.text)), {"http://www.w3.org"})
+    markup = re.sub(r"<(script|style)[^>]*>.*?</\1>", "", page.text, flags=re.S)
+    test.assertIsNone(re.search(r"<[^>]* (src|style|on\w+)=", markup))
 
 
 class Numbers(unittest.TestCase):
@@ -231,8 +249,8 @@ class Numbers(unittest.TestCase):
         self.assertEqual(figures["all sections of code"], sum(s for _, _, s in code_sections(self.fixture.bolted)))
 
 
-class Whole(unittest.TestCase):
-    """The page as a file."""
+class Folder(unittest.TestCase):
+    """Tests with a scratch folder."""
 
     def setUp(self):
         temporary = tempfile.TemporaryDirectory()
@@ -245,20 +263,138 @@ class Whole(unittest.TestCase):
         toolbox.fine("batreport", binary, *arguments, "-o", path)
         return report_page.Page(path)
 
+
+# --- The verdict on the profile -------------------------------------------------------------------
+
+# perf2bolt's records of these lose profiles of functions.
+REFUSED = ["sqlite-fixed-inline-22", "sqlite-fixed-cpython-22", "sqlite-aarch64-passes-22"]
+
+CHECK = re.compile(r'<tr class="check is-(\w+)"><th scope="row"><code>([\w-]+)</code> [^<]*</th><td>(\w+)</td>'
+                   r'<td>([^<]*)</td><td>at (least|most) ([^<]*)</td></tr>')
+
+
+class Verdict(Folder):
+    """What battranslate --check says of the same files, and what llvm-bolt refuses."""
+
+    def compare(self, binary, *arguments):
+        """The page's checks are those of --check; returns the page and the verdict."""
+        page = self.make(*arguments, binary=binary)
+        done = toolbox.run("battranslate", binary, "--check", "--report=json", *arguments)
+        report = json.loads(done.stdout)["check"]
+        rows = {check: rest for *first, check, verdict, value, side, limit in CHECK.findall(page.text)
+                for rest in [(first[0], verdict, value, side, limit)]}
+        expected = {}
+        for check in report["checks"]:
+            if check["status"] == "unknown":
+                self.assertIn(f"<code>{check['id']}</code>", page.text)
+                continue
+            word = {"passed": "fine", "failed": check["severity"], "suppressed": "suppressed"}[check["status"]]
+            limit = check.get("max", check.get("min"))
+            is_share = check["id"] not in ("read", "profiles", "samples", "density")
+            texts = [f"{100 * n:.1f}%" if is_share else f"{n:,.0f}" if n == int(n) else f"{n:.1f}"
+                     for n in (check["value"], limit)]
+            expected[check["id"]] = (word, word, texts[0], "least" if "min" in check else "most", texts[1])
+        self.assertEqual(rows, expected)
+        self.assertGreater(len(rows), 5)
+        found = re.search(r"The profile is (\w+) \((\d+) errors?, (\d+) warnings?\)", page.text)
+        self.assertEqual(found.groups(), (report["verdict"], str(report["errors"]), str(report["warnings"])))
+        for check in report["checks"]:
+            if check["status"] == "failed":
+                for function in check.get("functions", [])[:5]:
+                    self.assertIn(f"</bdi></a>: {function['part']:,} of {function['whole']:,}", page.text)
+        return page, found[1]
+
+    def test_fit(self):
+        fixture = fixtures.get("sqlite-fixed-profile2-22")
+        profile = bolt_profiles.reference(fixture).profile("T")
+        for options in ([], [f"--original={fixture.input}"], ["--check-strict"]):
+            page, verdict = self.compare(fixture.bolted, "-p", profile, *options)
+            self.assertEqual(verdict, "unfit" if "--check-strict" in options else "fit")
+            self.assertEqual(page.description["refused"], 0)
+            self.assertNotIn('id="refused"', page.text)
+
+    def test_unfit(self):
+        """The profile of another binary, with other limits, and with suppressions."""
+        fixture = fixtures.get("sqlite-fixed-profile2-22")
+        profile = bolt_profiles.reference(fixtures.get("sqlite-fixed-cpython-22")).profile("T")
+        _, verdict = self.compare(fixture.bolted, "-p", profile)
+        self.assertEqual(verdict, "unfit")
+        names = ["branches", "targets", "runs", "stale"]
+        _, verdict = self.compare(fixture.bolted, "-p", profile, *(f"--check-limit={n}=100%" for n in names))
+        self.assertEqual(verdict, "fit")
+        known = self.folder / "known"
+        known.write_text("".join(f"{n} # <b>known\x1b\n" for n in names) + "flow nothing<i>* # none\n", "ascii")
+        page, verdict = self.compare(fixture.bolted, "-p", profile, f"--check-suppress={known}")
+        self.assertEqual(verdict, "fit")
+        self.assertEqual(page.text.count("<bdi>&lt;b&gt;known\\x1b</bdi>"), len(names))
+        self.assertIn("Unused suppression: <code>flow</code> <bdi>nothing&lt;i&gt;*</bdi>", page.text)
+
+    def test_basic_samples(self):
+        symbol = next(s for s in elffile.Elf(DEMO / "small.bolt").functions() if s.name == "main" and s.size)
+        samples = self.folder / "samples"
+        samples.write_text(f"S {symbol.address:x} 3\nS {symbol.address + 9:x} 4\n", "ascii")
+        self.compare(DEMO / "small.bolt", "-p", samples)
+
+    def refused(self, page):
+        """{form: {name in the profile: (counts, reason, function)}} of a page."""
+        forms, number = ({}, {}), 0
+        columns = page.columns("refused")[:3]
+        for change, form, counts, reason, name in zip(*columns, page.texts("reasons"), page.texts("refused-names")):
+            number += report_page.signed(change)
+            self.assertGreater(number, 0)
+            name = (name or page.functions[number - 1].name).decode()
+            self.assertNotIn(name, forms[form])
+            forms[form][name] = (counts, reason.decode(), page.functions[number - 1])
+        return forms
+
+    def judge(self, binary, profile):
+        """llvm-bolt's names, without source files, of the functions that it refuses, and their samples."""
+        judgement = bolt_judge.attach(binary, profile)
+        listed = re.search(r"Functions with stale profile:\n((?:  \S+\n)+)", judgement.log)[1]
+        return set(re.findall(r"^  ([^\s(]+)", listed, re.M)), judgement.stale_samples
+
+    def test_refused(self):
+        """perf2bolt's records: names, counts and reasons of the functions that llvm-bolt refuses."""
+        for name in REFUSED:
+            with self.subTest(name):
+                fixture = fixtures.get(name)
+                fdata, yaml = bolt_profiles.reference(fixture).fdata("T"), self.folder / "x.yaml"
+                arguments = ["-p", fdata, f"--original={fixture.input}"]
+                page = self.make(*arguments, binary=fixture.bolted)
+                forms = self.refused(page)
+                records = bolt_profiles.read_fdata(fdata)[1]
+                named = {(key[1], int(key[2], 16), key[4], int(key[5], 16)) for key in records}
+                for function, (_, reason, _) in forms[0].items():
+                    found = re.fullmatch(r"no way in its code from \+(0x\w+) to \+(0x\w+)|no branch or call at \+(0x\w+)",
+                                         reason)
+                    if found[3]:
+                        self.assertIn((function, int(found[3], 16)), {n[:2] for n in named})
+                    else:
+                        self.assertIn((function, int(found[1], 16), function, int(found[2], 16)), named)
+                self.assertIn('<h3 class="group" id="refused">', page.text)
+                hottest = max(counts for counts, _, _ in forms[0].values())
+                self.assertIn(f"<td>fdata</td><td>{hottest:,}</td>", page.text)
+                for function, (_, _, place) in [*forms[0].items(), *forms[1].items()]:
+                    self.assertEqual(place.name.decode().partition("/")[0], function.partition("/")[0])
+                if toolbox.SANITIZED:
+                    continue
+                toolbox.fine("battranslate", fixture.bolted, *arguments, "--parity", "-w", yaml, "-q")
+                for form, path in enumerate((fdata, yaml)):
+                    self.assertGreater(len(forms[form]), 20)
+                    names, samples = self.judge(fixture.input, path)
+                    self.assertEqual({re.sub(r"/[^/]+(/\d+)$", r"\1", function) for function in forms[form]}, names)
+                    # YAML's counts depend on what fdata does not say: which jumps to a function's own start are calls.
+                    if form == 0:
+                        self.assertEqual(sum(counts for counts, _, _ in forms[0].values()), samples)
+
+
+class Whole(Folder):
+    """The page as a file."""
+
     def test_policy(self):
         """The policy allows the page's own code and style; nothing names another place."""
         page = self.make("-p", DEMO / "small.preagg", f"--original={DEMO}/small")
-        policy = re.search(r'Content-Security-Policy" content="([^"]*)"', page.text)[1]
-        self.assertTrue(policy.startswith("default-src 'none';"))
-        style = re.findall(r"<style>(.*?)</style>", page.text, re.S)
-        codes = [content for attributes, content in page.scripts if not attributes]
-        for kind, texts in (("script", codes), ("style", style)):
-            self.assertEqual(len(texts), 1)
-            digest = base64.b64encode(hashlib.sha256(texts[0].encode("utf-8")).digest()).decode()
-            self.assertIn(f"{kind}-src 'sha256-{digest}'", policy)
-        self.assertEqual(set(re.findall(r"\w+://[\w.]+", page.text)), {"http://www.w3.org"})
-        markup = re.sub(r"<(script|style)[^>]*>.*?</\1>", "", page.text, flags=re.S)
-        self.assertIsNone(re.search(r"<[^>]* (src|style|on\w+)=", markup))
+        check_policy(self, page)
 
     def test_code(self):
         """The modules, put together, are a program."""
@@ -366,9 +502,51 @@ class Whole(unittest.TestCase):
                 self.assertIn(sentence, done.stderr)
                 self.assertEqual(page.read_text("ascii"), "what was here before\n")
 
+    def damaged(self, path, chance):
+        """Copies of a file: cut, and with wrong bytes."""
+        data = path.read_bytes()
+        for size in {0, 1, 63, *(chance.randrange(len(data)) for _ in range(6))}:
+            yield data[:size]
+        for number in (1, 1, 3, 10, 100) * 2:
+            wrong = bytearray(data)
+            for _ in range(number):
+                wrong[chance.randrange(len(wrong))] = chance.randrange(256)
+            yield bytes(wrong)
+
+    def test_damaged(self):
+        """Cut and damaged files of each kind: a whole page, or one sentence and the page that was there."""
+        chance, status = random.Random(1), collections.Counter()
+        stacks, known = self.folder / "stacks", self.folder / "known"
+        stacks.write_text("".join(f"main;f{i};g 3\n" for i in range(50)), "ascii")
+        known.write_text("density # known\nstale f* # known\n" * 9, "ascii")
+        files = {"bolt": DEMO / "small.bolt", "input": DEMO / "small", "profile": DEMO / "small.preagg",
+                 "stacks": stacks, "known": known}
+        page, copy = self.folder / "page.html", self.folder / "copy"
+        for kind, source in files.items():
+            for i, data in enumerate(self.damaged(source, chance)):
+                with self.subTest(kind, i=i):
+                    copy.write_bytes(data)
+                    page.write_text("what was here before\n", "ascii")
+                    path = {**files, kind: copy}
+                    done = toolbox.run("batreport", path["bolt"], "-p", path["profile"], f"--original={path['input']}",
+                                       f"--stacks={path['stacks']}", f"--check-suppress={path['known']}", "-o", page,
+                                       errors="replace")
+                    status[kind, done.returncode] += 1
+                    text = page.read_bytes()
+                    if done.returncode == 0:
+                        self.assertTrue(text.startswith(b"<!DOCTYPE html>") and text.endswith(b"</html>\n"))
+                        report_page.Page(page)
+                        continue
+                    self.assertEqual((done.returncode, text), (1, b"what was here before\n"), done.stderr)
+                    self.assertRegex(done.stderr, r"\Abatreport: [^\n]+: [^\n]+\n(batreport: [^\n]+\n)*\Z")
+                    self.assertIsNone(re.search("[\0-\x09\x0b-\x1f\x7f-\x9f]", done.stderr))
+        for kind in files:
+            self.assertGreater(status[kind, 1], 2, status)
+        self.assertEqual({p.name for p in self.folder.iterdir()}, {"page.html", "copy", "stacks", "known"})
+
     def test_usage(self):
         demo = DEMO / "small.bolt"
-        for arguments in ([], [demo], ["-o", "x"], [demo, demo, "-o", "x"], [demo, "-o", "x", "--what"]):
+        for arguments in ([], [demo], ["-o", "x"], [demo, "-o", "x", "--what"]):
             done = toolbox.run("batreport", *arguments, cwd=self.folder)
             self.assertEqual((done.returncode, done.stdout), (2, ""))
         copy = self.folder / "copy"

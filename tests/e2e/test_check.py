@@ -291,6 +291,46 @@ class Outputs(Folder):
         self.assertEqual(done.returncode, 2)
 
 
+class Reports(Folder):
+    """The verdict in reports without --check: the checks whose numbers a report has anyway."""
+
+    CHECKS = ["branch-stacks", "outside", "kernel", "lost", "runs", "stale"]
+
+    def compare(self, binary, *arguments):
+        """The values and the verdict are those of --check; returns the line."""
+        done = toolbox.run("battranslate", binary, "-o", self.path / "o", "--report=json", *arguments)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        quick = json.loads(done.stdout)["quick_check"]
+        whole = json.loads(toolbox.run("battranslate", binary, "--check", "--report=json", *arguments).stdout)["check"]
+        expected = [{key: check[key] for key in ("id", "status", "value")} for check in whole["checks"]
+                    if check["id"] in self.CHECKS and check["status"] != "unknown"]
+        self.assertEqual(quick["checks"], expected)
+        bad = [c for c in whole["checks"] if c["id"] in self.CHECKS and c["status"] == "failed"]
+        self.assertEqual(quick["verdict"], "unfit" if any(c["severity"] == "error" for c in bad) else "fit")
+        line = toolbox.run("battranslate", binary, "-o", self.path / "o", *arguments).stdout.splitlines()[-1]
+        found = "".join(f", {c['id']} {100 * c['value']:.1f}%" for c in bad)[2:]
+        sign = ": " if quick["verdict"] == "unfit" else ", with warnings: "
+        self.assertEqual(line, f"the profile looks {quick['verdict']}{sign if found else ''}{found} "
+                               f"({len(expected)} of 17 checks; --check makes all)")
+        return quick["verdict"]
+
+    def test_verdicts(self):
+        fixture = fixtures.get(NAME)
+        for name, verdict in ((NAME, "fit"), ("sqlite-fixed-cpython-22", "unfit")):
+            profile = bolt_profiles.reference(fixtures.get(name)).profile("T")
+            for options in ([], [f"--original={fixture.input}"]):
+                self.assertEqual(self.compare(fixture.bolted, "-p", profile, *options), verdict)
+        self.compare(fixture.bolted, "-p", bolt_profiles.reference(fixture).fdata("T"))
+        self.compare(fixture.bolted, "-p", bolt_profiles.reference(fixture).profile("S"))
+
+    def test_several_binaries(self):
+        """Each binary's report has its own verdict."""
+        fixture = fixtures.get(SMALL)
+        profile = self.write("T", pathlib.Path(bolt_profiles.reference(fixture).profile("T")).read_text("ascii"))
+        text = toolbox.fine("battranslate", f"{fixture.bolted}={self.path}/one", "-p", profile)
+        self.assertEqual(len(re.findall(r"^ *the profile looks fit \(\d of 17 checks", text, re.M)), 1)
+
+
 class Suppressions(Folder):
     """Findings that a file names do not count."""
 

@@ -13,6 +13,7 @@ import subprocess
 import tempfile
 import unittest
 
+import bolt_judge
 import bolt_profiles
 import fixtures
 import toolbox
@@ -191,17 +192,16 @@ class Forms(Folder):
         perf = self.path / "perf.data"
         perf.write_bytes(b"PERFILE2" + bytes(100))
         binary = self.path / "binary"
-        binary.write_bytes(bytes.fromhex("82e0d0d292e0cba9a801") + bytes(30))
+        binary.write_bytes(bytes.fromhex("82e4d0b1f4c994a85367") + bytes(30))
         for paths, sentence in (
                 ((fdata, yaml), f"{yaml}: expected fdata of branches, as {fdata} is, found YAML"),
                 ((fdata, self.reference.fdata("S")), f"{self.reference.fdata('S')}: expected fdata of "
                  f"branches, as {fdata} is, found fdata of basic samples"),
                 ((fdata, empty), f"{empty}: expected a profile, found an empty file"),
                 ((fdata, perf), f"{perf}: expected fdata, YAML, a pre-aggregated profile or a sample "
-                 "profile as text, found perf.data: translate it first, or write --format=preagg"),
-                ((fdata, binary), f"{binary}: expected fdata, YAML, a pre-aggregated profile or a "
-                 "sample profile as text, found a binary profile: llvm-profdata merge --sample --text "
-                 "makes text of it"),
+                 "profile, found perf.data: translate it first, or write --format=preagg"),
+                ((fdata, binary), f"{binary}: expected a binary sample profile, plain or extensible, found a compact "
+                 "one (llvm-profdata merge --sample --text makes text of it)"),
                 ((fdata, self.path / "none"), f"{self.path}/none: No such file or directory")):
             done = toolbox.run("battranslate", "--compare", *paths)
             self.assertEqual((done.returncode, done.stdout), (1, ""))
@@ -286,6 +286,82 @@ class SampleProfiles(Folder):
         found = self.judge(path, path)
         self.assertAlmostEqual(found["overlap"], 1)
 
+    def binary(self, name, profile, *options):
+        """A sample profile in one of llvm-profdata's forms."""
+        path = self.path / name
+        subprocess.run(["llvm-profdata-22", "merge", "--sample", *options, profile, "-o", path], check=True)
+        return path
+
+    def test_binary(self):
+        """Each binary form has the figures of the text, and llvm-profdata has them of the binary form, too."""
+        names = self.write("names", "f1\nother\n" * 50)
+        for seed, options in enumerate((("--extbinary",), ("--binary",), ("--extbinary", "--compress-all-sections"),
+                                        ("--extbinary", "--split-layout"), ("--extbinary", "--use-md5"),
+                                        ("--extbinary", f"--prof-sym-list={names}"),
+                                        ("--extbinary", "--use-md5", "--compress-all-sections"))):
+            texts = [made_up(100 + seed + i) for i in range(2)]
+            # llvm-profdata's plain form has no checksums.
+            texts = [text.replace(" !CFGChecksum: 1234\n", "") if "--binary" in options else text for text in texts]
+            left, right = (self.write(f"text{i}", text) for i, text in enumerate(texts))
+            # llvm-profdata leaves out functions without samples.
+            left, right = (self.binary(f"plain{i}", path, "--text") for i, path in enumerate((left, right)))
+            expected = self.compare(left, right)
+            paths = [self.binary(f"binary{i}", path, *options) for i, path in enumerate((left, right))]
+            found = self.judge(*paths)
+            self.assertGreater(found["profiles"][0]["records"], 100)
+            for one in found["profiles"] + expected["profiles"]:
+                del one["file"]
+            if "--use-md5" in options:
+                for one in found["functions"] + expected["functions"]:
+                    del one["name"]
+                texts = [self.binary(f"md5text{i}", path, "--text") for i, path in enumerate(paths)]
+                self.assertEqual(self.compare(paths[0], texts[0])["overlap"], 1)
+                done = toolbox.run("battranslate", "--compare", left, paths[1])
+                self.assertEqual((done.returncode, done.stderr), (1, f"battranslate: {paths[1]}: expected a sample "
+                                 f"profile of LLVM, as {left} is, found a sample profile of LLVM with MD5 sums as "
+                                 "names\n"))
+            else:
+                self.assertEqual(self.compare(left, paths[0])["overlap"], 1)
+            self.assertEqual(self.in_order(found), self.in_order(expected))
+
+    @staticmethod
+    def in_order(found):
+        """Sums of fractions differ in the last digits with the order of records."""
+        def rounded(value):
+            if isinstance(value, dict):
+                return {key: rounded(one) for key, one in value.items()}
+            if isinstance(value, list):
+                return [rounded(one) for one in value]
+            return round(value, 6) if isinstance(value, float) else value
+        return rounded({**found, "functions": sorted(found["functions"], key=lambda one: json.dumps(rounded(one)))})
+
+    def test_binary_bad(self):
+        """Cut and changed files: a sentence, and no figures."""
+        profile = self.write("a", "main:30:1\n 1: 10 f:3\n 2: in:20\n  3.1: 20\nf:1:0\n 1: 1\n")
+        for options in (("--extbinary",), ("--binary",), ("--extbinary", "--compress-all-sections")):
+            whole = self.binary("whole", profile, *options).read_bytes()
+            cut = self.path / "cut"
+            for size in range(1, len(whole), 17):
+                cut.write_bytes(whole[:size])
+                done = toolbox.run("battranslate", "--compare", cut, cut)
+                # The sections behind the functions are not read, and functions end with the file.
+                if done.returncode == 0:
+                    self.assertGreater(size, len(whole) * 0.6)
+                    continue
+                self.assertEqual((done.returncode, done.stdout, done.stderr.count("\n")), (1, "", 1), done.stderr)
+                self.assertIn("expected", done.stderr)
+        for start, sentence in (("82e4d0b1f4c994a85367", "a compact one"), ("83e4d0b1f4c994a85367", "one of gcc"),
+                                ("84e4d0b1f4c994a85368", "expected version 103, found 104"),
+                                ("84e4d0b1f4c994a853672000000000000000" + "00" * 64, "expected the number of sections")):
+            cut.write_bytes(bytes.fromhex(start) + bytes(20))
+            done = toolbox.run("battranslate", "--compare", cut, cut)
+            self.assertEqual((done.returncode, done.stdout, done.stderr.count("\n")), (1, "", 1))
+            self.assertIn(sentence, done.stderr)
+        contexts = self.write("contexts", "[main:3 @ f]:20:1\n 1: 20\n[main]:5:0\n 3: 5\n")
+        done = toolbox.run("battranslate", "--compare", profile, self.binary("contexts.bin", contexts, "--extbinary"))
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("expected a sample profile by functions, found one by calling contexts", done.stderr)
+
     def test_bad(self):
         for text, place, sentence in (
                 ("f:1:1\n x: 1\n", "2:2", 'expected a place, line: or '
@@ -308,6 +384,13 @@ class SampleProfiles(Folder):
         deep = "f:1:1\n" + "".join(f"{' ' * (i + 1)}1: g:1\n" for i in range(300))
         done = toolbox.run("battranslate", "--compare", *[self.write("deep", deep)] * 2)
         self.assertIn("expected at most 254 inlined calls", done.stderr)
+
+
+def yaml_header():
+    """The head of a YAML profile of branches."""
+    return ("---\nheader:\n  profile-version: 1\n  binary-name: a\n  binary-build-id: '<unknown>'\n"
+            "  profile-flags: [ lbr ]\n  profile-origin: branch profile reader\n  profile-events: ''\n"
+            "  dfs-order: false\n  hash-func: xxh3\nfunctions:\n")
 
 
 # --- What all agree on ------------------------------------------------------------------------------
@@ -359,6 +442,75 @@ class Common(Folder):
         lines = pathlib.Path(reference.profile("T")).read_text(encoding="utf-8").splitlines(True)
         path = self.write("T", "".join(line for line in lines if ":" not in line))
         self.check_lines(path, 4, 1)
+
+    @staticmethod
+    def some_left_out(text, seed):
+        """YAML without some edges, calls and whole blocks, and with other counts in some."""
+        chance = random.Random(seed)
+
+        def edges(match):
+            items = [item for item in re.findall(r"\{.*?\}", match[2], re.S) if chance.random() > 0.1]
+            chance.shuffle(items)
+            items = [re.sub(r"cnt: (\d+)", lambda m: f"cnt: {int(m[1]) * chance.choice([1, 1, 5])}", item)
+                     for item in items]
+            return match[1] + "[ " + ", ".join(items) + " ]" if items else ""
+
+        head, *functions = re.split(r"(?m)^(?=  - name:)", text.rstrip().removesuffix("..."))
+        functions = [re.sub(r"((?:calls|succ): +)\[(.*?)\]", edges, function, flags=re.S) for function in functions]
+        return head + "".join(f if f.endswith("\n") else f + "\n" for f in functions if chance.random() > 0.02) + "...\n"
+
+    def test_yaml(self):
+        """llvm-bolt takes all of it for the input binary, with fewer branches than each profile has."""
+        fixture = fixtures.get(NAME)
+        base = self.path / "base.yaml"
+        toolbox.fine("battranslate", fixture.bolted, "-p", bolt_profiles.reference(fixture).profile("T"),
+                     f"--original={fixture.input}", "--format=yaml", "-o", base, "-q")
+        texts = [base.read_text("utf-8")]
+        texts += [self.some_left_out(texts[0], seed) for seed in (1, 2)]
+        paths = [self.write(f"{i}.yaml", text) for i, text in enumerate(texts)]
+        read = [Forms.read_yaml(text) for text in texts]
+        text = self.common(paths)
+        names = set.intersection(*(set(re.findall(r"(?m)^  - name: +(\S+)$", one)) for one in texts))
+        self.assertEqual(set(re.findall(r"(?m)^  - name: +(\S+)$", text)), names)
+        named = {name.strip("'") for name in names}
+        wanted = {}
+        for function in set.intersection(*(set(one) for one in read)):
+            common = {record: min(one[function][record] for one in read)
+                      for record in set.intersection(*(set(one[function]) for one in read))
+                      if dict(record[2]).get("fid", "[unknown]") in named | {"[unknown]"}}
+            if common:
+                wanted[function] = common
+        self.assertEqual({function: dict(records) for function, records in Forms.read_yaml(text).items()}, wanted)
+        self.assertGreater(sum(map(len, wanted.values())), 1000)
+        for other in (paths[::-1], [paths[1], paths[2], paths[0], paths[1]]):
+            self.assertEqual(self.common(other), text)
+        judged = [bolt_judge.attach(fixture.input, path) for path in (paths[0], self.write("x.yaml", text))]
+        self.assertEqual([(one.functions_refused, one.stale_samples) for one in judged], [(0, 0)] * 2)
+        self.assertGreater(judged[1].functions, 50)
+        self.assertGreater(judged[1].dyno["total branches"], 0)
+        self.assertLess(judged[1].dyno["total branches"], judged[0].dyno["total branches"])
+        self.check_yaml_bad(paths[0], texts[0])
+
+    def check_yaml_bad(self, path, text):
+        """Profiles of another build, kind or form."""
+        function, number, build = (re.search(pattern, text)[1] for pattern in (
+            r"(?m)^  - name: +(\S+)$", r"(?m)^    nblocks: +(\d+)$", r"(?m)^  binary-build-id: +(\S+)$"))
+        first = text.index("  - name:")
+        for other, sentence in (
+                (text.replace(f"nblocks:         {number}", "nblocks:         77", 1), "to have the number of blocks "
+                 "of the profiles before, found another"),
+                (text.replace(build, "'12'", 1), "expected the binary-build-id of the profiles before, found another"),
+                (text.replace("[ lbr ]", "[ sample ]", 1), "expected the profile-flags of the profiles before"),
+                (text[:first] + text[first:].replace("  - name:", f"  - name: {function}\n    hash: 0x0\n  - name:", 1),
+                 f"expected each function once, found two of {function}"),
+                ("T 1 2 3 4\n", "expected YAML, as before, found another form")):
+            self.assertNotEqual(other, text)
+            bad = self.write("bad", other)
+            done = toolbox.run("battranslate", "--common", path, bad, "-o", self.path / "out")
+            self.assertEqual((done.returncode, done.stderr.count("\n")), (1, 1), done.stderr)
+            self.assertTrue(done.stderr.startswith(f"battranslate: {bad}: expected"), done.stderr)
+            self.assertIn(sentence, done.stderr)
+            self.assertFalse((self.path / "out").exists())
 
     def test_bad(self):
         reference = bolt_profiles.reference(fixtures.get(NAME))
@@ -427,6 +579,39 @@ class Many(Folder):
         """Hosts with few and with many samples: their overlaps differ by chance."""
         spread = self.check_matrix(self.hosts(9, 1, lambda host: 400 * 2 ** (host % 5)), [8])
         self.assertGreater(3 * spread, 0.01)
+
+    def converted(self, path, form):
+        """A host's profile in another form, with the same records."""
+        counts = [line.split() for line in path.read_text("ascii").splitlines()]
+        functions = collections.defaultdict(list)
+        for _, source, _, _, count in counts:
+            functions[int(source, 16) >> 10].append((int(source, 16) & 0x3ff, int(count)))
+        if form == "yaml":
+            text = yaml_header()
+            for number, lines in sorted(functions.items()):
+                text += f"  - name: f{number}\n    fid: {number}\n    hash: 0x1\n    exec: 1\n    nblocks: 1024\n    blocks:\n"
+                text += "".join(f"      - bid: {line}\n        insns: 1\n        hash: 0x1\n"
+                                f"        succ: [ {{ bid: 1, cnt: {count} }} ]\n" for line, count in sorted(lines))
+            return self.write(f"{path.name}.yaml", text + "...\n")
+        text = "".join(f"f{number}:9:9\n" + "".join(f" {line}: {count}\n" for line, count in lines)
+                       for number, lines in functions.items())
+        text = self.write(f"{path.name}.prof", text)
+        binary = self.path / f"{path.name}.afdo"
+        subprocess.run(["llvm-profdata-22", "merge", "--sample", "--extbinary", text, "-o", binary], check=True)
+        return binary if form == "autofdo" and path.name[-1] in "02468" else text
+
+    def test_forms(self):
+        """Sample profiles, every second one binary, and YAML: the matrix of the same records in another form."""
+        paths = self.hosts(7, 2)
+        expected = self.compare(*paths)
+        for form in ("autofdo", "yaml"):
+            converted = [self.converted(path, form) for path in paths]
+            self.check_matrix(converted, [5, 6])
+            found = self.compare(*converted)
+            for one, other in zip(found["profiles"], expected["profiles"]):
+                self.assertEqual((one["samples"], one["records"]), (other["samples"], other["records"]))
+                for value, wanted in zip(one["overlaps"], other["overlaps"]):
+                    self.assertAlmostEqual(value, wanted, places=7)
 
     def test_three(self):
         """Too few to tell."""

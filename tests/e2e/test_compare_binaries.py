@@ -101,6 +101,7 @@ class Compare(unittest.TestCase):
             listed = found[kind]["functions"]
             self.assertEqual({f["name"] for f in listed}, names, kind)
             self.assertEqual(found[kind]["count"], len(listed))
+        self.check_values(found, old, new)
         sections = {}
         before, after = sections_of(old), sections_of(new)
         for name in set(before) | set(after):
@@ -118,6 +119,28 @@ class Compare(unittest.TestCase):
             self.assertEqual(found[side]["cold_size"], sum(value[2] for value in values))
             self.assertEqual(found[side]["note_size"], sections_of(path)[".note.bolt_bat"])
         return found
+
+    def check_values(self, found, old, new):
+        """What is said of each function, on both sides; and that all others are as they were."""
+        sides = []
+        for path in (old, new):
+            sides.append({hex(value[0]): (name, dict(zip(("address", "hash", "hot_size", "cold_size", "fragments"), (
+                hex(value[0]), hex(value[4]), *value[1:4])))) for (name, _), all_of in functions_of(path).items() for value in all_of})
+        changed, places = set(), 0
+        for kind in LISTS:
+            for function in found[kind]["functions"]:
+                if kind in ("appeared", "went"):
+                    side = sides[kind == "appeared"]
+                    self.assertEqual(side[function["is"]["address"]], (function["name"], function["is"]))
+                    places += 1
+                    continue
+                for side, key in zip(sides, ("old", "new")):
+                    self.assertEqual(side[function[key]["address"]], (function["name"], function[key]))
+                changed.add(function["new"]["address"])
+        both = len(sides[1]) - found["appeared"]["count"]
+        self.assertEqual(found["equal"], both - len(changed))
+        self.assertEqual(both, len(sides[0]) - found["went"]["count"])
+        self.assertEqual(places, found["appeared"]["count"] + found["went"]["count"])
 
     def test_options(self):
         """One program and profile, two sets of options."""

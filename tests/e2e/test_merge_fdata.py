@@ -215,6 +215,28 @@ class Yaml(Links):
         text = self.same(self.write("a.yaml", head + "functions:\n" + functions))
         self.assertEqual(self.same(self.write("b.yaml", text)), text)
 
+    def test_keys_of_edges(self):
+        """What LLVM needs of an edge, and that it skips the other kind's keys."""
+        start = ("---\nheader:\n  profile-version: 1\n  binary-name: a\n  profile-flags: [ lbr ]\n"
+                 "functions:\n  - name: f\n    fid: 1\n    hash: 0x0\n    exec: 1\n    nblocks: 3\n"
+                 "    blocks:\n      - bid: 0\n        insns: 1\n        hash: 0x1\n        ")
+        values = {"off": "0x4", "bid": "1", "fid": "1", "cnt": "5"}
+        for key, needed, other in (("calls", ("off", "fid", "cnt"), "bid"),
+                                   ("succ", ("bid", "cnt"), "fid")):
+            lists = [", ".join(f"{k}: {values[k]}" for k in keys) for keys in (
+                needed, (*needed, other), *(tuple(set(needed) - {left}) for left in needed))]
+            for i, members in enumerate(lists):
+                path = self.write("a.yaml", f"{start}{key}: [ {{ {members} }} ]\n...\n")
+                theirs = self.merge(path, program="merge-fdata-22")
+                done = self.merge(path)
+                if i < 2:
+                    self.assertIn("cnt: 5", done.stdout)
+                    self.assertEqual((done.returncode, done.stdout), (0, theirs.stdout), members)
+                    continue
+                self.assertIn("missing required key", theirs.stderr, members)
+                self.assertEqual((done.returncode, done.stdout), (1, ""), members)
+                self.assertRegex(done.stderr, rf"a.yaml:16:\d+: expected {needed[0]}\b.* of each")
+
     def test_errors(self):
         text = SMALL.read_text("utf-8")
         good = self.write("good.yaml", text)

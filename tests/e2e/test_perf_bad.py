@@ -71,12 +71,18 @@ class PerfBad(unittest.TestCase):
         return done, output
 
     def rejected(self, data, sentence, *options):
-        """The whole sentence after the file's name, exit status 1, no new file."""
+        """The whole sentence after the file's name, exit status 1, no new file; the same from a pipe."""
         done, _ = self.translate(data, *options)
         self.assertEqual(f"battranslate: {self.folder}/perf.data: {sentence}\n", done.stderr)
         self.assertEqual(done.returncode, 1)
         self.assertEqual([f.name for f in self.folder.iterdir()], ["perf.data"])
         self.assertEqual(done.stdout, "")
+        piped = toolbox.run("battranslate", self.scene.fixture.bolted, "-p", "-", "-o",
+                            self.folder / "piped.fdata", *options, input=data, text=False)
+        stderr = piped.stderr.decode()
+        self.assertEqual(stderr.partition(": ")[2].partition(": ")[2], sentence + "\n")
+        self.assertEqual((piped.returncode, piped.stdout), (1, b""))
+        self.assertFalse((self.folder / "piped.fdata").exists())
 
     def accepted(self, data, *options):
         """The report's numbers."""

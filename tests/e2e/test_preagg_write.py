@@ -197,5 +197,22 @@ class Usage(PreaggTest):
                     "--format=text")
 
 
+class Warnings(PreaggTest):
+    """What a text says to be elsewhere is no sign of another build."""
+
+    def test_code_of_other_objects(self):
+        fixture = fixtures.get("small-pie-all-22")
+        scene = perf_scenes.Scene(fixture)
+        scene.run(scene.start(1), 16)
+        inside = scene.truth.preaggregated()
+        count = sum(int(line.split()[-1]) for line in inside.splitlines())
+        for start, is_warned in ((0, False), (3, True)):
+            profile = self.folder / "profile"
+            profile.write_text(f"{inside}T 0 {start:x} {start + 4:x} {count}\n", encoding="ascii")
+            done = toolbox.run("battranslate", fixture.bolted, "-p", profile, "-o", self.folder / "fdata")
+            self.assertEqual(done.returncode, 0)
+            self.assertEqual("of the traces do not fit the binary's code" in done.stderr, is_warned, done.stderr)
+
+
 if __name__ == "__main__":
     unittest.main()

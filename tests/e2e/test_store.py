@@ -300,6 +300,47 @@ class Writers(StoreTest):
         self.ship("--force")
         self.assertNotEqual(self.entry().read_bytes(), entry)
 
+    def test_two_outputs_of_one_input(self):
+        """BOLT gives them one build-id. A store takes the first only, and no tool takes it for the second."""
+        first, second = (fixtures.get(f"small-pie-{name}-22") for name in ("all", "nosplit"))
+        self.assertEqual(*(elffile.Elf(f.bolted).build_id() for f in (first, second)))
+        shutil.copy(first.bolted, self.app)
+        self.ship()
+        other = self.folder / "other"
+        shutil.copy(second.bolted, other)
+        done = toolbox.run("batinject", other, f"--store={self.store}")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("found another file of this build-id", done.stderr)
+        # A folder for each will do, in any order.
+        second_store = self.folder / "second"
+        toolbox.fine("batinject", other, f"--store={second_store}")
+        stores = [f"--store={self.store}", f"--store={second_store}"]
+        scene = perf_scenes.Scene(first, file_name=str(self.app))
+        scene.run(scene.start(100), 16)
+        recording = self.folder / "data"
+        recording.write_bytes(scene.session.file(build_ids=scene.build_ids()))
+        for order in (stores, stores[::-1]):
+            for shipped, fixture in ((self.app, first), (other, second)):
+                self.assertEqual(toolbox.fine("batdump", shipped, "--dump-all", *order),
+                                 toolbox.fine("batdump", fixture.bolted, "--dump-all"))
+            toolbox.fine("battranslate", "--all", "-p", recording, f"--output-dir={self.folder / 'out'}", *order,
+                         "-q")
+            whole = self.folder / "whole"
+            toolbox.fine("battranslate", first.bolted, "-p", recording, "-o", whole, "-q")
+            self.assertTrue((self.folder / "out" / "app.fdata").read_bytes() == whole.read_bytes())
+        # With the wrong one alone, or after --force, it is an error.
+        out = self.folder / "no"
+        for command in (["batdump", other], ["batvalidate", other],
+                        ["batsymbolize", "-e", other, "0x401000"],
+                        ["battranslate", other, "-p", "/dev/null", "-o", out]):
+            done = toolbox.run(*command, stores[0])
+            self.assertEqual(done.returncode, 1, command)
+            self.assertIn(f"{other}: expected the file that it was shipped from", done.stderr)
+        done = toolbox.run("battranslate", "--all", "-p", recording, f"--output-dir={out}", stores[1], "-q")
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn(f"{self.app}: expected the file that it was shipped from", done.stderr)
+        self.assertFalse(out.exists())
+
     def test_refused(self):
         self.put(NAMES[0])
         subprocess.run(["objcopy", "--remove-section=.note.gnu.build-id", self.app], check=True,
@@ -355,6 +396,35 @@ class Damaged(StoreTest):
                 self.assertIn(message, done.stderr)
                 self.assertIn(str(entry), done.stderr)
         self.assertFalse((self.folder / "no").exists())
+
+    def test_bombs(self):
+        """An entry does not unpack to more than 256 times its bytes or 64 MiB: the header says so, or not."""
+        self.put(NAMES[0])
+        self.ship()
+        entry = self.entry()
+        zeros = self.folder / "zeros"
+        with open(zeros, "wb") as file:
+            file.truncate((64 << 20) + 1)
+        for command, found in ((["zstd", "-cq", zeros], f"found {(64 << 20) + 1}"),
+                               (["sh", "-c", f"cat {zeros} | zstd -cq"], f"found more than {64 << 20}")):
+            entry.write_bytes(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
+            self.assertLess(entry.stat().st_size, 20000)
+            done = toolbox.run("batdump", self.app, f"--store={self.store}")
+            self.assertEqual(done.returncode, 1)
+            self.assertIn(f"{entry}: expected at most {64 << 20} bytes in the frame of zstd", done.stderr)
+            self.assertIn(found, done.stderr)
+
+    def test_entries_that_pack_too_well(self):
+        """What no reader would take is not stored, and the file is not shipped."""
+        source = self.folder / "a.c"
+        source.write_text("char big[80 << 20] = {1}; int main(void) { return big[0]; }\n", encoding="ascii")
+        subprocess.run(["gcc", "-Wl,--build-id=sha1", source, "-o", self.app], check=True)
+        size = self.app.stat().st_size
+        done = toolbox.run("batinject", self.app, f"--store={self.store}")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("expected a file that zstd packs to at least 1/256", done.stderr)
+        self.assertEqual(self.app.stat().st_size, size)
+        self.assertEqual([path for path in self.store.rglob("*") if path.is_file()], [])
 
     def test_no_such_store(self):
         self.put(NAMES[0])

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""battranslate --threads: the records are the same, and with 1 no other thread is started.
+"""battranslate and batsymbolize --threads: the results are the same, and with 1 no other thread is started.
 
-The profile has so many traces that they are divided among threads. Threads are counted by strace: each is
-a call of clone.
+The profile has so many traces, and the text so many addresses, that they are divided among threads. Threads
+are counted by strace: each is a call of clone.
 """
 
 import os
@@ -14,6 +14,8 @@ import subprocess
 import tempfile
 import unittest
 
+import debug_programs
+import elffile
 import toolbox
 
 DEMO = pathlib.Path(__file__).resolve().parents[1] / "data" / "demo"
@@ -43,6 +45,18 @@ def write_profile(path):
         branch = chance.randrange(*(DIE if is_late else chance.choice(CODE)))
         lines.add(f"T {branch:x} {start:x} {start + chance.randrange(0x60):x}")
     path.write_text("".join(f"{line} {chance.randrange(1, 100)}\n" for line in sorted(lines)))
+
+
+def count_clones(tool, *arguments, questions=None):
+    """How many threads a run starts; questions: the path of its standard input."""
+    with tempfile.TemporaryDirectory() as folder:
+        log = pathlib.Path(folder) / "strace"
+        options = os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"
+        with open(questions or os.devnull, "rb") as stdin:
+            subprocess.run(["strace", "-f", "-o", log, "-e", "trace=clone,clone3", toolbox.BIN / tool,
+                            *arguments], check=True, stdin=stdin, stdout=subprocess.DEVNULL,
+                           stderr=subprocess.DEVNULL, env=os.environ | {"ASAN_OPTIONS": options})
+        return len(re.findall(r"\bclone3?\(", log.read_text()))
 
 
 class Threads(unittest.TestCase):
@@ -82,13 +96,7 @@ class Threads(unittest.TestCase):
 
     def clones(self, form, threads):
         """How many threads a run starts."""
-        log = self.folder / "strace"
-        options = os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"
-        subprocess.run(["strace", "-f", "-o", log, "-e", "trace=clone,clone3",
-                        toolbox.BIN / "battranslate", *self.arguments(form, threads)], check=True,
-                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                       env=os.environ | {"ASAN_OPTIONS": options})
-        return len(re.findall(r"\bclone3?\(", log.read_text()))
+        return count_clones("battranslate", *self.arguments(form, threads))
 
     def test_no_threads(self):
         """--threads=1 is one thread; without it there are others, so that they are seen."""
@@ -96,6 +104,66 @@ class Threads(unittest.TestCase):
             with self.subTest(form=form):
                 self.assertGreater(self.clones(form, 2), 0)
                 self.assertEqual(self.clones(form, 1), 0)
+
+
+# Enough for two batches, the second of which three threads share.
+ADDRESSES = 60000
+
+STYLES = {"llvm": [], "gnu": ["--output-style=GNU", "-p", "-a"], "json": ["--output-style=JSON"],
+          "short": ["--functions=short", "--no-inlines", "--relativenames"]}
+
+
+class Symbolize(unittest.TestCase):
+    """Addresses of C++ with inlined calls, answered with several numbers of threads."""
+
+    @classmethod
+    def setUpClass(cls):
+        # pylint: disable=consider-using-with
+        cls.temporary = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.temporary.cleanup)
+        program = debug_programs.get("exceptions-pie")
+        bolted = program.bolted("profile2")
+        cls.pair = ["-e", bolted, "--original", program.input]
+        cls.addresses = pathlib.Path(cls.temporary.name) / "addresses"
+        chance = random.Random(5)
+        functions = [s for s in elffile.Elf(bolted).symbols()
+                     if s.type in elffile.FUNCTION_TYPES and s.size]
+        lines = [f"0x{f.address + chance.randrange(f.size):x}" for f in chance.choices(functions, k=ADDRESSES)]
+        lines[ADDRESSES // 2] = "not an address"  # the answers before it come before it
+        cls.addresses.write_text("\n".join(lines) + "\n", encoding="ascii")
+        cls.lines = lines
+
+    def answers(self, style, threads, *options):
+        """Standard output of a run."""
+        with open(self.addresses, "rb") as questions:
+            return subprocess.run([toolbox.BIN / "batsymbolize", *self.pair, *STYLES[style],
+                                   f"--threads={threads}", *options], stdin=questions, check=True,
+                                  stdout=subprocess.PIPE, text=True).stdout
+
+    def test_same_answers(self):
+        """The answers and their order do not depend on the number of threads."""
+        for style in STYLES:
+            expected = self.answers(style, 1)
+            for threads in (2, 3, 8):
+                with self.subTest(style=style, threads=threads):
+                    self.assertEqual(self.answers(style, threads), expected)
+
+    def test_order(self):
+        """Each line has its answer, in the order of the lines."""
+        answers = self.answers("llvm", 3, "--addresses", "--no-demangle").split("\n\n")
+        other = answers[ADDRESSES // 2].split("\n", 1)
+        self.assertEqual(other[0], "not an address")
+        answers[ADDRESSES // 2:ADDRESSES // 2 + 1] = [other[0], other[1]]
+        self.assertEqual([answer.split("\n")[0] for answer in answers[:-1]], self.lines)
+
+    def test_no_threads(self):
+        """--threads=1 is one thread. With 2, many addresses take one that few addresses do not take."""
+        few = pathlib.Path(self.temporary.name) / "few"
+        few.write_text("\n".join(self.lines[:100]), encoding="ascii")
+        counts = [count_clones("batsymbolize", *self.pair, f"--threads={threads}", questions=questions)
+                  for threads, questions in ((1, self.addresses), (2, few), (2, self.addresses))]
+        self.assertEqual(counts[0], 0)
+        self.assertGreater(counts[2], counts[1])
 
 
 if __name__ == "__main__":

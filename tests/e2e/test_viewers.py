@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Profiles for viewers: --format=pprof, speedscope and folded of battranslate and batsymbolize, read by
+"""Profiles for viewers: --format=pprof, speedscope, firefox and folded of battranslate and batsymbolize, read by
 readers of their own, against the profile's text and llvm-symbolizer-22."""
 
 import collections
@@ -9,10 +9,12 @@ import pathlib
 import subprocess
 import tempfile
 import unittest
+import uuid
 
 import bolt_profiles
 import debug_programs
 import elffile
+import firefox_profile
 import fixtures
 import pprof_file
 import toolbox
@@ -37,6 +39,19 @@ def symbolized(program, addresses, *options):
                            *map(hex, addresses)], check=True, capture_output=True, text=True)
     return {int(one["Address"], 16): [(f["FunctionName"], f["FileName"], f["Line"], f["Column"])
                                       for f in one["Symbol"]] for one in json.loads(done.stdout)}
+
+
+def firefox_samples(profile, base):
+    """The samples of a pprof profile as Firefox Profiler's has them: frames, the innermost first."""
+    samples = collections.Counter()
+    for places, (value,) in profile.samples:
+        stack = []
+        for mapping, address, lines in places:
+            offset = address - base if mapping else None
+            stack += [(function[0], function[2], line, column, offset, len(lines) - 1 - i, function[3])
+                      for i, (function, line, column) in enumerate(lines)]
+        samples[tuple(stack)] += value
+    return samples
 
 
 def frames(location):
@@ -96,7 +111,7 @@ class Viewers(unittest.TestCase):
         return stacks
 
     def agree(self, *arguments):
-        """All three formats have the same stacks; returns pprof's profile."""
+        """All formats have the same stacks; returns pprof's profile."""
         path = self.view("pprof", *arguments)
         self.assertEqual(path.read_bytes()[:10].hex(), "1f8b0800000000000003")  # neither a time nor a name
         profile = pprof_file.read(path)
@@ -104,11 +119,29 @@ class Viewers(unittest.TestCase):
         found, unit = self.speedscope(self.view("speedscope", *arguments).read_text("utf-8"))
         self.assertEqual(found, stacks)
         self.assertEqual(profile.types, [(unit, "count")])
+        originals = [option.partition("=")[2] for option in arguments[2:] if option.startswith("--original")]
+        self.has_firefox(self.view("firefox", *arguments), profile, (originals or arguments)[0], unit)
         folded = collections.Counter()
         for stack, value in stacks.items():
             folded[";".join(name.replace(";", ":") for name in stack)] += value
         self.assertEqual(self.folded(*arguments), folded)
         return profile
+
+    def has_firefox(self, path, profile, program, unit):
+        """Firefox Profiler's file has the frames of pprof's profile, and the program."""
+        firefox = firefox_profile.read(path.read_bytes())
+        elf = elffile.Elf(program)
+        added = collections.Counter()
+        for stack, weight in firefox.samples:
+            added[stack] += weight
+        self.assertEqual(added, firefox_samples(profile, elf.base_address()))
+        self.assertEqual(firefox.stacks(), self.stacks_of(profile))
+        self.assertEqual((firefox.unit, firefox.program), (unit, firefox.library["name"]))
+        build_id = elf.build_id()
+        self.assertEqual(firefox.library["codeId"], build_id)
+        guid = uuid.UUID(bytes_le=bytes.fromhex(build_id)[:16]).hex.upper()
+        self.assertEqual(firefox.library["breakpadId"], f"{guid}0")
+        return firefox
 
     def by_address(self, profile):
         """{address: value}; every sample has one place."""
@@ -193,10 +226,19 @@ class Viewers(unittest.TestCase):
         expected = '"\\\\x0a;\\x1b\ufffd\\xc2\\x85'
         self.assertEqual(self.stacks_of(profile), {(expected,): 5})
 
+    def test_hostile_file_name(self):
+        """The program's name is in the files, too."""
+        program, expected = self.folder / 'a"\\\n\x1b', 'a"\\\\x0a\\x1b'
+        program.write_bytes(pathlib.Path(self.program.input).read_bytes())
+        profile = self.agree(program, self.own)
+        self.assertEqual({mapping["file"] for mapping in profile.mappings.values()}, {expected})
+        self.assertEqual(json.loads((self.folder / "speedscope").read_text("utf-8"))["name"], expected)
+        self.assertEqual(firefox_profile.read((self.folder / "firefox").read_bytes()).program, expected)
+
     def test_errors(self):
         outside = self.folder / "outside"
         outside.write_text("S ffffffff 5\n", "ascii")
-        for form in ("pprof", "speedscope", "folded"):
+        for form in ("pprof", "speedscope", "folded", "firefox"):
             done = toolbox.run("battranslate", self.program.input, "-p", outside, f"--format={form}", "-o",
                                self.folder / "out")
             self.assertEqual(done.returncode, 1)
@@ -206,14 +248,14 @@ class Viewers(unittest.TestCase):
             self.assertEqual(done.returncode, 2)
         done = toolbox.run("batsymbolize", "-e", self.program.input, "--format=svg")
         self.assertEqual(done.returncode, 2)
-        self.assertIn('--format: expected folded, pprof or speedscope, found "svg"', done.stderr)
+        self.assertIn('--format: expected folded, pprof, speedscope or firefox, found "svg"', done.stderr)
         self.assertEqual([p.name for p in self.folder.iterdir()], ["outside"])
 
     def test_several(self):
         """A file for each binary."""
         out = self.folder / "out"
         for form, extension in (("pprof", "pb.gz"), ("folded", "folded"),
-                                ("speedscope", "speedscope.json")):
+                                ("speedscope", "speedscope.json"), ("firefox", "firefox.json")):
             toolbox.fine("battranslate", self.program.input, "-p", self.own, "--output-dir", out,
                          f"--format={form}", "-q")
             self.assertEqual((out / f"input.{extension}").read_bytes(),
@@ -232,7 +274,7 @@ class Viewers(unittest.TestCase):
             lines += "\t    7f0000001000 outside;it+0x1 (/lib/\"odd\".so)\n\n"
         options = ["-e", self.bolted, f"--original={self.program.input}", "--command"]
         stacks = {}
-        for form in ("pprof", "speedscope", "folded"):
+        for form in ("pprof", "speedscope", "folded", "firefox"):
             done = toolbox.run("batsymbolize", *options, f"--format={form}", input=lines.encode(), text=False)
             self.assertEqual(done.returncode, 0, done.stderr)
             (self.folder / form).write_bytes(done.stdout)
@@ -242,6 +284,7 @@ class Viewers(unittest.TestCase):
         stacks = self.stacks_of(profile)
         self.assertEqual(sum(stacks.values()), len(chains))
         self.assertEqual(self.speedscope((self.folder / "speedscope").read_bytes()), (stacks, "samples"))
+        self.has_firefox(self.folder / "firefox", profile, self.bolted, "samples")
         counts = collections.Counter()
         for stack, value in stacks.items():
             self.assertEqual(stack[:2], ("app", "outside;it"))

@@ -233,6 +233,8 @@ def make_scenarios(folder):
         "preagg": "E cycles\n" + "".join(f"B {a:x} {b:x} {i + 1} 1\n" for i, (a, b) in enumerate(
             zip(places, places[1:]))) + f"T {places[0]:x} {places[1]:x} {places[1] + 1:x} 5\n",
         "old": "what was here before\n",
+        "chains": "main;f;g 3\nmain;f 2\nmain;h 1\n",
+        "known": "stale f* # written in assembly\ndensity # one host\n",
         "stacks": "".join(f"a 1 1.0: cycles:\n\t{a:x} f+0x0 (/app)\n\n"
                           for a in addresses(inlined)[:20]),
     }
@@ -257,6 +259,11 @@ def make_scenarios(folder):
                        ("two", "boltedcollection\n1 f 0 1 g 4 1 3\n4 f 1 4 d 0 7\n")):
         paths[name] = folder / f"fdata-{name}"
         paths[name].write_text(text, encoding="ascii")
+    # Records of fdata that fit no code: llvm-bolt refuses them.
+    named = [line.split()[1] for line in toolbox.fine("battranslate", fixture.bolted, "-p", paths["preagg"],
+                                                      "-q", "-o", "-").splitlines() if line.startswith("1 ")]
+    (folder / "stale").write_text("boltedcollection\n" + "".join(
+        f"1 {name} 1 1 {name} 3 0 5\n" for name in sorted(set(named))), encoding="ascii")
     yaml = pathlib.Path(__file__).resolve().parents[1] / "data" / "options" / "small-22.yaml"
     pair = {"one": paths["one"], "two": paths["two"], "o": paths["old"]}
     maps = ["map", "map.csv", "map-section-hotness.csv", "map-128"]
@@ -295,6 +302,14 @@ def make_scenarios(folder):
         Scenario("heatmap", "battranslate",
                  [*translate, "-q", "-o", "o.fdata", "--heatmap=map", "--block-size=64,128"],
                  {**profile, "o.fdata": paths["old"], "map.csv": paths["old"]}, [*maps, "o.fdata"]),
+        Scenario("report", "batreport",
+                 ["app", "-p", "profile", "--original=input", "--stacks=chains", "--check-suppress=known",
+                  "-o", "o"],
+                 {**profile, "chains": paths["chains"], "known": paths["known"], "o": paths["old"]}, ["o"]),
+        Scenario("report-both", "batreport", ["app", "app", "--old-profile=profile", "-p", "profile", "-o", "o"],
+                 {**profile, "o": paths["old"]}, ["o"]),
+        Scenario("report-refused", "batreport", ["app", "-p", "profile", "-o", "o"],
+                 {"app": fixture.bolted, "profile": folder / "stale"}, ["o"]),
         Scenario("merge-fdata", merge, ["one", "two", "-o", "o"], pair, ["o"]),
         Scenario("merge-yaml", merge, ["one", "two", "-o", "o", "--print=exec"],
                  {**pair, "one": yaml, "two": yaml}, ["o"]),

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Any bytes as a YAML profile for merge-fdata: what is read can be written, and reading the written
- * text gives the same profile, which is written as the same bytes. Of a string, bytes that are not
- * UTF-8 are written as their numbers.
+ * Any bytes as a YAML profile for merge-fdata and --common: what is read can be written, and
+ * reading the written text gives the same profile, which is written as the same bytes. Of a string,
+ * bytes that are not UTF-8 are written as their numbers.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "fuzz.h"
 #include "spec/escape_controls.h"
+#include "tools/battranslate/common_yaml.h"
 #include "tools/battranslate/yaml_profile.h"
 
 struct taken {
@@ -141,6 +142,33 @@ static void check_again(const struct yaml_profile *profile)
     free(again.text);
 }
 
+/* All that a profile has in common with itself is itself, however often it is asked. */
+static void check_common(const char *text, size_t size)
+{
+    struct yaml_profile profiles[2];
+    struct taken written[2];
+    struct bat_error error;
+    bool is_sorted = true;
+    for (unsigned i = 0; i < 2; i++)
+        is_sorted &= yaml_profile_read(text, size, &profiles[i], &error) == BAT_OK &&
+                     common_yaml_sort(&profiles[i], &error) == BAT_OK;
+    if (is_sorted) {
+        fuzz_expect(common_yaml_keep(&profiles[0], &profiles[1], &error) == BAT_OK,
+                    "a profile is of its own build");
+        fuzz_expect(common_yaml_finish(&profiles[0]) == common_yaml_finish(&profiles[1]),
+                    "it has as many records");
+        for (unsigned i = 0; i < 2; i++)
+            written[i] = write_profile(&profiles[i]);
+        fuzz_expect(written[0].size == written[1].size &&
+                        memcmp(written[0].text, written[1].text, written[0].size) == 0,
+                    "a profile has all of itself");
+        free(written[0].text);
+        free(written[1].text);
+    }
+    yaml_profile_free(&profiles[0]);
+    yaml_profile_free(&profiles[1]);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     char *text = malloc(size + 1);
@@ -151,10 +179,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct yaml_profile profile;
     struct bat_error error = {0};
     enum bat_code code = yaml_profile_read(text, size, &profile, &error);
-    if (code == BAT_OK)
+    if (code == BAT_OK) {
         check_again(&profile);
-    else
+        check_common(text, size);
+    } else {
         expect_error(code, &error, data, size);
+    }
     yaml_profile_free(&profile);
     free(text);
     return 0;

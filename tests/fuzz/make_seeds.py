@@ -15,6 +15,7 @@ import struct
 import subprocess
 import sys
 import zipfile
+import zlib
 from pathlib import Path
 
 TEXT_ADDRESS = 0x400000
@@ -217,6 +218,47 @@ def yaml_seeds(text):
     }
 
 
+def leb128(*values):
+    """Numbers as LEB128."""
+    result = b""
+    for value in values:
+        while value >= 0x80:
+            result += bytes([value & 0x7f | 0x80])
+            value >>= 7
+        result += bytes([value])
+    return result
+
+
+def extensible(sections):
+    """LLVM's binary sample profile of these sections: type, flags, bytes."""
+    head = leb128(0x5350524f46343204, 103) + len(sections).to_bytes(8, "little")
+    at = len(head) + 32 * len(sections)
+    for kind, flags, content in sections:
+        head += b"".join(number.to_bytes(8, "little") for number in (kind, flags, at, len(content)))
+        at += len(content)
+    return head + b"".join(content for _, _, content in sections)
+
+
+def sample_profile_seeds():
+    """A function with a call, an inlined call in another, in each of LLVM's forms."""
+    text = b"main:30:1\n 1: 10 f:3\n 2: in:20\n  3.1: 20\n  4: f:2\n   1: 2\nf:1:0\n 1: 1\n !CFGChecksum: 1\n"
+    summary = leb128(33, 20, 1, 4, 2, 1, 990000, 1, 4)
+    functions = leb128(1, 2, 30, 1, 1, 0, 10, 1, 0, 3, 1, 2, 0, 1, 20, 1, 3, 1, 20, 0, 1, 4, 0, 0, 2, 1, 1, 0, 2, 0, 0,
+                       0, 0, 1, 1, 1, 0, 1, 0, 0)
+    names = leb128(3) + b"f\0in\0main\0"
+    sums = [0x8fa14cdd754f91cc, 0x0cc175b9c0f1b6a8, 1]
+    packed = [leb128(len(part), len(zlib.compress(part))) + zlib.compress(part) for part in (summary, names, functions)]
+    return {
+        "text": text,
+        "binary": leb128(0x5350524f463432ff, 103) + summary + names + functions,
+        "extensible": extensible([(1, 0, summary), (2, 0, names), (4, 0, b"\0"), (32, 0, functions), (3, 0, b"")]),
+        "packed": extensible([(1, 1, packed[0]), (2, 1, packed[1]), (32, 1, packed[2])]),
+        "md5": extensible([(1, 0, summary), (2, 1 << 32, leb128(3, *sums)), (32, 0, functions)]),
+        "fixed": extensible([(2, 3 << 32, leb128(3) + b"".join(one.to_bytes(8, "little") for one in sums)),
+                             (32, 0, functions), (1, 0, summary)]),
+    }
+
+
 def several_seeds(data):
     """Locations of both binaries, by their build-ids, and of others."""
     ids = b"6c6aa043ea79162440ed94cdafb01c7ab458a4a5", b"6c6aa043ea79162440ed94cdafb01c7ab458a4a4"
@@ -257,7 +299,7 @@ def main():
     data, batdump, out = Path(sys.argv[1]), sys.argv[2], Path(sys.argv[3])
     for target in ("decode", "round_trip", "builder", "elf", "functions", "json", "preagg",
                    "fdata", "perf_data", "perf_script", "debuginfo", "stacks", "original", "yaml",
-                   "several"):
+                   "sample_profile", "several"):
         (out / target).mkdir(parents=True, exist_ok=True)
     good = sorted((data / "good").glob("*.note"))
     legacy = sorted((data / "legacy").glob("*.note"))
@@ -279,6 +321,8 @@ def main():
         (out / "perf_script" / name).write_bytes(content)
     for name, content in stack_seeds().items():
         (out / "stacks" / name).write_bytes(content)
+    for name, content in sample_profile_seeds().items():
+        (out / "sample_profile" / name).write_bytes(content)
     for name, content in yaml_seeds((data / "options" / "small-23.yaml").read_text("ascii")).items():
         (out / "yaml" / name).write_bytes(content)
     for name, content in several_seeds(data).items():

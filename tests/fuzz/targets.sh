@@ -18,6 +18,7 @@ debuginfo    65536
 stacks       16384
 original     4096
 yaml         16384
+sample_profile 16384
 several      16384
 '
 

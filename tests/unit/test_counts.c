@@ -390,16 +390,37 @@ static void test_shared(void **state)
     }
 }
 
+/* The first addition of a key counts, later ones find it. */
+static void test_find_or_add(void **state)
+{
+    (void)state;
+    struct bat_counts counts = bat_counts_new(2);
+    for (uint64_t round = 0; round < 2; round++)
+        for (uint64_t i = 0; i < 5000; i++) {
+            const uint64_t key[2] = {i * 0x9e3779b97f4a7c15u, i % 7};
+            const uint64_t *found;
+            bool is_new;
+            assert_int_equal(
+                bat_counts_find_or_add(&counts, key, i + round, 2 * i, &found, &is_new), BAT_OK);
+            assert_int_equal(is_new, round == 0);
+            assert_int_equal(found[0], i);
+            assert_int_equal(found[1], 2 * i);
+        }
+    assert_int_equal(counts.count, 5000);
+    bat_counts_free(&counts);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_empty_counts), cmocka_unit_test(test_keys),
-        cmocka_unit_test(test_many_keys),    cmocka_unit_test(test_batch),
-        cmocka_unit_test(test_overflow),     cmocka_unit_test(test_merge),
-        cmocka_unit_test(test_sort),         cmocka_unit_test(test_strings),
-        cmocka_unit_test(test_many_strings), cmocka_unit_test(test_beginnings),
-        cmocka_unit_test(test_taken_back),   cmocka_unit_test(test_truncate),
-        cmocka_unit_test(test_take),         cmocka_unit_test(test_shared),
+        cmocka_unit_test(test_many_keys),    cmocka_unit_test(test_find_or_add),
+        cmocka_unit_test(test_batch),        cmocka_unit_test(test_overflow),
+        cmocka_unit_test(test_merge),        cmocka_unit_test(test_sort),
+        cmocka_unit_test(test_strings),      cmocka_unit_test(test_many_strings),
+        cmocka_unit_test(test_beginnings),   cmocka_unit_test(test_taken_back),
+        cmocka_unit_test(test_truncate),     cmocka_unit_test(test_take),
+        cmocka_unit_test(test_shared),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -343,14 +343,59 @@ static void test_damaged(void **state)
     unlink(path);
 }
 
+/* Bytes that follow the entry of a function: its low_pc, and the size of its code. */
+static uint8_t *find_bounds(uint8_t *bytes, size_t size, uint64_t low, uint32_t code_size)
+{
+    uint8_t wanted[12];
+    memcpy(wanted, &low, 8);
+    memcpy(wanted + 8, &code_size, 4);
+    return memmem(bytes, size, wanted, sizeof(wanted));
+}
+
+/*
+ * If a function was dropped, so were the calls inlined into it. Their addresses are offsets in the
+ * function then, which can look like code: programs that are loaded anywhere start at 0.
+ */
+static void test_calls_of_dropped(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/test_debuginfo.XXXXXX";
+    int made = mkstemp(path);
+    assert_true(made >= 0);
+    close(made);
+    struct bat_debuginfo *debuginfo = open_program("dropped", NULL);
+    const struct bat_debuginfo_function *function = bat_debuginfo_function(debuginfo, 0x2a4);
+    assert_non_null(function);
+    assert_string_equal(function->linkage_name, "rarely");
+    const uint64_t start = function->ranges[0].start;
+    const uint64_t code_size = function->ranges[0].end - start;
+    bat_debuginfo_close(debuginfo);
+    size_t size;
+    uint8_t *bytes = read_file(FOLDER "dropped", &size);
+    uint8_t *bounds = find_bounds(bytes, size, start, (uint32_t)code_size);
+    assert_non_null(bounds);
+    memset(bounds, 0, 8); /* as linkers write it for code that they drop */
+    assert_true(open_bytes(path, bytes, size, NULL));
+    struct bat_error error;
+    assert_int_equal(bat_debuginfo_open(path, NULL, &debuginfo, &error), BAT_OK);
+    const struct bat_frame *frames;
+    for (uint64_t address = start; address < start + code_size; address++) {
+        assert_int_equal(bat_debuginfo_frames(debuginfo, address, &frames), 0);
+        assert_null(bat_debuginfo_function(debuginfo, address));
+    }
+    bat_debuginfo_close(debuginfo);
+    free(bytes);
+    unlink(path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_frames),    cmocka_unit_test(test_separate_file),
-        cmocka_unit_test(test_refused),   cmocka_unit_test(test_units),
-        cmocka_unit_test(test_dropped),   cmocka_unit_test(test_lines_alone),
-        cmocka_unit_test(test_functions), cmocka_unit_test(test_map),
-        cmocka_unit_test(test_damaged),
+        cmocka_unit_test(test_frames),      cmocka_unit_test(test_separate_file),
+        cmocka_unit_test(test_refused),     cmocka_unit_test(test_units),
+        cmocka_unit_test(test_dropped),     cmocka_unit_test(test_calls_of_dropped),
+        cmocka_unit_test(test_lines_alone), cmocka_unit_test(test_functions),
+        cmocka_unit_test(test_map),         cmocka_unit_test(test_damaged),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -167,8 +167,27 @@ struct comparison {
     uint64_t by_table;
 };
 
+static bool passes(const struct bat_instruction *instruction)
+{
+    return instruction->kind == OTHER || instruction->kind == NOP || instruction->kind == CALL ||
+           instruction->kind == INDIRECT_CALL;
+}
+
+/* Of LENGTH_MAX bytes at most one instruction is skipped, with the length that Zydis tells. */
+static void compare_skipped(const uint8_t *bytes, size_t size)
+{
+    struct bat_instruction zydis = {0};
+    size_t skipped = bat_instructions_skip(EM_X86_64, bytes, size < LENGTH_MAX ? size : LENGTH_MAX);
+    if (skipped == 0)
+        return;
+    if (!x86_decode_by_zydis(bytes, size, ADDRESS, &zydis) || zydis.length != skipped ||
+        !passes(&zydis))
+        fail_msg("%02x %02x %02x: %zu bytes are skipped", bytes[0], bytes[1], bytes[2], skipped);
+}
+
 static void compare(struct comparison *comparison, const uint8_t *bytes, size_t size)
 {
+    compare_skipped(bytes, size);
     struct bat_instruction table;
     struct bat_instruction zydis = {0};
     comparison->asked++;
@@ -349,9 +368,22 @@ static void common_instructions_are_in_the_table(void **state)
     }
 }
 
+/* push %rbp; lea 0(%rip),%rdi; call; movzbl (%rdi),%eax; nop; je; 15 bytes */
+static void a_run_is_skipped_up_to_a_branch(void **state)
+{
+    (void)state;
+    static const uint8_t run[] = "\x55\x48\x8d\x3d\x00\x00\x00\x00\xe8\x00\x00\x00\x00\x0f\xb6\x07"
+                                 "\x90\x74\x05\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90\x90";
+    assert_int_equal(bat_instructions_skip(EM_X86_64, run, sizeof(run) - 1), 17);
+    assert_int_equal(bat_instructions_skip(EM_X86_64, run, LENGTH_MAX - 1), 0);
+    assert_int_equal(bat_instructions_skip(EM_X86_64, run + 17, sizeof(run) - 18), 0);
+    assert_int_equal(bat_instructions_skip(EM_AARCH64, run, sizeof(run) - 1), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_run_is_skipped_up_to_a_branch),
         cmocka_unit_test(rare_encodings_are_known),
         cmocka_unit_test(the_table_says_what_zydis_says),
         cmocka_unit_test(registers_written_are_what_zydis_says),

@@ -92,6 +92,7 @@ static void add_trace(struct scene *scene, uint64_t branch, uint64_t from, uint6
 
 static void survey(struct scene *scene, bool is_renamed)
 {
+    assert_int_equal(translation_sort_traces(&scene->translation), BAT_OK);
     if (translation_survey(&scene->translation, &scene->sparse, is_renamed) != BAT_OK)
         fail_msg("%s", scene->error.message);
     assert_null(scene->sparse.bodies);

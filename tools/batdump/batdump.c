@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "bat_binary.h"
-#include "compare.h"
+#include "compare_print.h"
 #include "dump_json.h"
 #include "dump_original.h"
 #include "dump_text.h"

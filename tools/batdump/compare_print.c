@@ -4,84 +4,28 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "compare.h"
+#include "compare_print.h"
 #include "tools/common/commas.h"
 #include "tools/common/escape.h"
 #include "tools/common/note_facts.h"
 
-/* --- Lists, largest change first ------------------------------------------------------------ */
-
-struct listed {
-    const struct compared_function *function; /* the new side's, or of those that went the old's */
-    uint64_t amount;                          /* of the change, for the order */
-};
-
-struct list {
-    struct listed *items;
-    uint32_t count;
-};
-
-static uint64_t distance(uint64_t left, uint64_t right)
+/* As list_functions(), with a message. */
+static bool make_list(const struct compared_side *side, unsigned change, struct function_list *list)
 {
-    return left > right ? left - right : right - left;
-}
-
-static uint64_t size_of(const struct compared_function *function)
-{
-    return function->hot_size + function->cold_size;
-}
-
-/* By how much a function has changed in this way; its size, where that has no amount. */
-static uint64_t amount_of(const struct compared_function *function, unsigned change)
-{
-    const struct compared_function *old = function->pair;
-    switch (change) {
-    case CHANGE_SPLIT:
-        return distance(old->cold_size, function->cold_size);
-    case CHANGE_SIZE:
-        return distance(size_of(old), size_of(function));
-    case CHANGE_PLACE:
-        return distance(old->address, function->address);
-    default:
-        return size_of(function);
-    }
-}
-
-static int by_amount(const void *left, const void *right)
-{
-    const struct listed *a = left;
-    const struct listed *b = right;
-    if (a->amount != b->amount)
-        return a->amount > b->amount ? -1 : 1;
-    int order = strcmp(a->function->name, b->function->name);
-    uint64_t x = a->function->address;
-    uint64_t y = b->function->address;
-    return order ? order : (x > y) - (x < y);
-}
-
-/* Make the list of a change; 0: of functions that the other side does not have. False, with a
- * message, without memory. The caller frees its items. */
-static bool make_list(const struct compared_side *side, unsigned change, struct list *list)
-{
-    *list = (struct list){.items = calloc((size_t)side->count + 1, sizeof(*list->items))};
-    if (!list->items) {
+    bool fits = list_functions(side, change, list);
+    if (!fits)
         tool_message(NULL, "not enough memory");
-        return false;
-    }
-    for (uint32_t i = 0; i < side->count; i++) {
-        const struct compared_function *function = &side->functions[i];
-        if (change == 0 ? function->pair != NULL : !(function->changes & change))
-            continue;
-        list->items[list->count++] = (struct listed){
-            function, change == 0 ? size_of(function) : amount_of(function, change)};
-    }
-    qsort(list->items, list->count, sizeof(*list->items), by_amount);
-    return true;
+    return fits;
 }
 
 static uint32_t limited(uint32_t count, uint32_t limit)
 {
     return limit != 0 && limit < count ? limit : count;
+}
+
+static uint64_t distance(uint64_t left, uint64_t right)
+{
+    return left > right ? left - right : right - left;
 }
 
 /* --- Text ----------------------------------------------------------------------------------- */
@@ -103,12 +47,9 @@ static void print_count(struct output *output, const char *label, uint32_t count
     output_format(output, "  %-36s %14s\n", label, with_commas(count, text));
 }
 
-static const char *const change_labels[CHANGES] = {
-    "changed in the input", "split otherwise", "larger or smaller", "laid out otherwise", "moved"};
-
 static void print_info(struct output *output, const char *label, const struct compared_side *side)
 {
-    const char *info = bat_elf_bolt_info(side->binary.elf);
+    const char *info = bat_elf_bolt_info(side->binary->elf);
     output_format(output, "  %-4s ", label);
     output_escaped(output, info ? info : "none");
     output_text(output, "\n");
@@ -130,12 +71,12 @@ static void print_summary(struct output *output, const struct comparison *compar
         print_info(output, "new", new);
     }
     output_format(output, "\n  %-36s %14s %14s\n", "", "old", "new");
-    print_both(output, "functions with a table", old->binary.map->hot_count,
-               new->binary.map->hot_count);
-    print_both(output, "fragments", old->binary.map->cold_count, new->binary.map->cold_count);
+    print_both(output, "functions with a table", old->binary->map->hot_count,
+               new->binary->map->hot_count);
+    print_both(output, "fragments", old->binary->map->cold_count, new->binary->map->cold_count);
     print_both(output, "bytes of their hot code", old->hot_size, new->hot_size);
     print_both(output, "bytes of their cold code", old->cold_size, new->cold_size);
-    print_both(output, "bytes of the note", old->binary.note_size, new->binary.note_size);
+    print_both(output, "bytes of the note", old->binary->note_size, new->binary->note_size);
     output_text(output, "\nFunctions\n");
     print_count(output, "appeared", comparison->appeared);
     print_count(output, "went", comparison->went);
@@ -189,15 +130,15 @@ static void print_pair(struct output *output, const struct compared_function *fu
     else if (change == CHANGE_INPUT)
         output_format(output, ": hash 0x%" PRIx64 " -> 0x%" PRIx64, old->hash, function->hash);
     else
-        output_format(output, ": %" PRIu64 " -> %" PRIu64 " bytes", size_of(old),
-                      size_of(function));
+        output_format(output, ": %" PRIu64 " -> %" PRIu64 " bytes", compared_size(old),
+                      compared_size(function));
     output_text(output, "\n");
 }
 
 static bool print_list(struct output *output, const struct compared_side *side, const char *title,
                        unsigned change, uint32_t limit)
 {
-    struct list list;
+    struct function_list list;
     if (!make_list(side, change, &list))
         return false;
     if (list.count != 0)
@@ -210,7 +151,7 @@ static bool print_list(struct output *output, const struct compared_side *side, 
         }
         output_text(output, "  ");
         output_escaped(output, function->name);
-        output_format(output, ": %" PRIu64 " bytes at 0x%" PRIx64 "\n", size_of(function),
+        output_format(output, ": %" PRIu64 " bytes at 0x%" PRIx64 "\n", compared_size(function),
                       function->address);
     }
     print_rest(output, list.count, limit);
@@ -233,10 +174,10 @@ bool compare_print_text(struct output *output, const struct comparison *comparis
 
 static void print_side(struct output *output, const char *key, const struct compared_side *side)
 {
-    const struct bat_map *map = side->binary.map;
-    const char *info = bat_elf_bolt_info(side->binary.elf);
+    const struct bat_map *map = side->binary->map;
+    const char *info = bat_elf_bolt_info(side->binary->elf);
     size_t size = 0;
-    const uint8_t *id = bat_elf_build_id(side->binary.elf, &size);
+    const uint8_t *id = bat_elf_build_id(side->binary->elf, &size);
     output_format(output, "\"%s\":{\"file\":", key);
     output_json_string(output, side->path);
     if (id)
@@ -251,7 +192,7 @@ static void print_side(struct output *output, const char *key, const struct comp
     output_format(output,
                   ",\"note_size\":%zu,\"functions\":%" PRIu32 ",\"fragments\":%" PRIu32
                   ",\"hot_size\":%" PRIu64 ",\"cold_size\":%" PRIu64 ",\"unnamed\":%" PRIu32 "}",
-                  side->binary.note_size, map->hot_count, map->cold_count, side->hot_size,
+                  side->binary->note_size, map->hot_count, map->cold_count, side->hot_size,
                   side->cold_size, side->unnamed);
 }
 
@@ -267,7 +208,7 @@ static void print_function(struct output *output, const struct compared_function
 static bool print_json_list(struct output *output, const struct compared_side *side,
                             const char *key, unsigned change, uint32_t limit)
 {
-    struct list list;
+    struct function_list list;
     if (!make_list(side, change, &list))
         return false;
     output_format(output, ",\n\"%s\":{\"count\":%" PRIu32 ",\"functions\":[", key, list.count);
@@ -291,7 +232,6 @@ static bool print_json_list(struct output *output, const struct compared_side *s
 
 bool compare_print_json(struct output *output, const struct comparison *comparison, uint32_t limit)
 {
-    static const char *const keys[CHANGES] = {"input", "split", "resized", "layout", "moved"};
     output_format(output, "{\"format\":\"batkit-compare\",\"schema\":1,\"same\":%s,",
                   comparison_is_same(comparison) ? "true" : "false");
     output_format(output, "\"same_input\":%s,\"same_note\":%s,\n",
@@ -313,7 +253,7 @@ bool compare_print_json(struct output *output, const struct comparison *comparis
     bool fits = print_json_list(output, &comparison->sides[1], "appeared", 0, limit) &&
                 print_json_list(output, &comparison->sides[0], "went", 0, limit);
     for (unsigned bit = 0; bit < CHANGES && fits; bit++)
-        fits = print_json_list(output, &comparison->sides[1], keys[bit], 1u << bit, limit);
+        fits = print_json_list(output, &comparison->sides[1], change_keys[bit], 1u << bit, limit);
     output_text(output, "}\n");
     return fits;
 }

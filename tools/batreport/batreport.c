@@ -3,13 +3,15 @@
 #include <argp.h>
 #include <stdlib.h>
 
-#include "report.h"
+#include "comparison_report.h"
 
 static const char doc[] =
     "Write a page about a binary that BOLT wrote with --enable-bat: what BOLT did, a map of the "
-    "code with the profile's heat, every function with its blocks before and after.\v"
-    "BINARY is the BOLTed binary. The page is one HTML file that needs neither a server nor a "
-    "network.\n\n"
+    "code with the profile's heat, every function with its blocks before and after. Of two such "
+    "binaries, write what changed from OLD to NEW.\v"
+    "BINARY is the BOLTed binary; OLD and NEW are two, in diff's order, and both are BOLTed. The "
+    "input binary is no second argument, but --original. The page is one HTML file that needs "
+    "neither a server nor a network.\n\n"
     "Exit status: 0 if all is well, 1 for bad input, 2 for wrong usage.";
 
 enum option_key {
@@ -17,14 +19,21 @@ enum option_key {
     OPTION_STACKS,
     OPTION_IGNORE_BUILD_ID,
     OPTION_STORE,
+    OPTION_OLD_PROFILE,
+    OPTION_CHECK_LIMIT,
+    OPTION_CHECK_STRICT,
+    OPTION_CHECK_SUPPRESS,
+    OPTION_LIST_CHECKS,
 };
 
 static const struct argp_option argp_options[] = {
     {"output", 'o', "FILE", 0, "Write the page to FILE (-: standard output)", 0},
     {"profile", 'p', "FILE", 0,
-     "A profile of BINARY: perf.data, the output of perf script, or pre-aggregated text; -: "
+     "A profile of BINARY, or of NEW: perf.data, the output of perf script, or pre-aggregated "
+     "text; -: "
      "standard input; repeatable",
      0},
+    {"old-profile", OPTION_OLD_PROFILE, "FILE", 0, "A profile of OLD; repeatable", 0},
     {"original", OPTION_ORIGINAL, "INPUT", 0,
      "The input binary, which BOLT read: the page then shows the code before BOLT, and source "
      "lines if INPUT has debug information",
@@ -37,15 +46,57 @@ static const struct argp_option argp_options[] = {
      "Call chains as batsymbolize --folded prints them, for an icicle graph", 0},
     {"ignore-build-id", OPTION_IGNORE_BUILD_ID, NULL, 0,
      "Accept profiles and an input binary with other build-ids", 0},
+    {"check-limit", OPTION_CHECK_LIMIT, "ID=VALUE", 0,
+     "Judge the profile with another limit for the check ID. May be given many times", 0},
+    {"check-strict", OPTION_CHECK_STRICT, NULL, 0, "A profile with warnings is unfit, too", 0},
+    {"check-suppress", OPTION_CHECK_SUPPRESS, "FILE", 0,
+     "Judge the profile without the findings that FILE names, with reasons", 0},
+    {"list-checks", OPTION_LIST_CHECKS, NULL, 0, "Print all checks with their limits and exit", 0},
     {0},
 };
 
 static void check_end(const struct report_request *request, struct argp_state *state)
 {
     if (!request->binary)
-        argp_error(state, "expected a BINARY");
+        argp_error(state, "expected a BINARY, or OLD and NEW");
+    if (!request->old_binary && request->old_profile_count != 0)
+        argp_error(state, "expected two files, OLD and NEW, with --old-profile");
+    if (request->old_binary && (request->original || request->stacks))
+        argp_error(state, "expected one BINARY with %s, found \"%s\" and \"%s\"",
+                   request->original ? "--original" : "--stacks", request->old_binary,
+                   request->binary);
+    if (request->old_binary && request->has_check)
+        argp_error(state,
+                   "expected one BINARY with --check-limit, --check-strict and "
+                   "--check-suppress, found \"%s\" and \"%s\"",
+                   request->old_binary, request->binary);
     if (!request->output)
         argp_error(state, "expected -o FILE for the page");
+}
+
+static error_t parse_check_option(int key, char *argument, struct argp_state *state)
+{
+    struct report_request *request = state->input;
+    const char *expected;
+    switch (key) {
+    case OPTION_CHECK_LIMIT:
+        if (!check_parse_limit(&request->check, argument, &expected))
+            argp_error(state, "--check-limit: expected %s, found \"%s\"", expected, argument);
+        break;
+    case OPTION_CHECK_STRICT:
+        request->check.is_strict = true;
+        break;
+    case OPTION_CHECK_SUPPRESS:
+        request->check.suppressions_path = argument;
+        break;
+    case OPTION_LIST_CHECKS:
+        check_print_list();
+        exit((int)tool_end(TOOL_FINE));
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+    request->has_check = true;
+    return 0;
 }
 
 static error_t parse_option(int key, char *argument, struct argp_state *state)
@@ -57,6 +108,9 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         return 0;
     case 'p':
         request->profiles[request->profile_count++] = argument;
+        return 0;
+    case OPTION_OLD_PROFILE:
+        request->old_profiles[request->old_profile_count++] = argument;
         return 0;
     case OPTION_ORIGINAL:
         request->original = argument;
@@ -72,16 +126,17 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         request->ignore_build_id = true;
         return 0;
     case ARGP_KEY_ARG:
-        if (request->binary)
-            argp_error(state, "expected one BINARY, found \"%s\" and \"%s\"", request->binary,
+        if (request->old_binary)
+            argp_error(state, "expected one BINARY, or OLD and NEW, found a third: \"%s\"",
                        argument);
+        request->old_binary = request->binary;
         request->binary = argument;
         return 0;
     case ARGP_KEY_END:
         check_end(request, state);
         return 0;
     default:
-        return ARGP_ERR_UNKNOWN;
+        return parse_check_option(key, argument, state);
     }
 }
 
@@ -89,17 +144,20 @@ int main(int argc, char **argv)
 {
     tool_begin("batreport");
     /* No option is given more often than there are arguments. */
-    struct report_request request = {.profiles = calloc((size_t)argc, sizeof(const char *))};
+    struct report_request request = {.profiles = calloc((size_t)argc, sizeof(const char *)),
+                                     .old_profiles = calloc((size_t)argc, sizeof(const char *)),
+                                     .check = check_options_new()};
     enum tool_exit status = TOOL_BAD;
-    if (request.profiles) {
-        static const struct argp argp = {argp_options, parse_option, "BINARY", doc,
-                                         NULL,         NULL,         NULL};
+    if (request.profiles && request.old_profiles) {
+        static const struct argp argp = {argp_options, parse_option, "BINARY\nOLD NEW", doc, NULL,
+                                         NULL,         NULL};
         if (tool_parse(&argp, argc, argv, 0, &request) && stores_add_environment(&request.stores))
-            status = report_run(&request);
+            status = request.old_binary ? comparison_run(&request) : report_run(&request);
     } else {
         tool_message(NULL, "not enough memory");
     }
     free(request.profiles);
+    free(request.old_profiles);
     stores_free(&request.stores);
     return (int)tool_end(status);
 }

@@ -7,6 +7,7 @@
 #include "bat_decoder.h"
 #include "binary/functions/functions.h"
 #include "report.h"
+#include "spec/binary_search.h"
 
 /* --- Sections -------------------------------------------------------------------------------- */
 
@@ -51,17 +52,9 @@ static bool list_sections(const struct bat_elf *elf, struct report_sections *sec
 
 uint32_t report_section_at(const struct report_sections *sections, uint64_t address)
 {
-    uint32_t low = 0;
-    uint32_t high = sections->count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (sections->all[middle].address <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    bool holds = low != 0 && address - sections->all[low - 1].address < sections->all[low - 1].size;
-    return holds ? low - 1 : BAT_NONE;
+    uint32_t count = BAT_COUNT_UP_TO(sections->all, sections->count, address, address);
+    const struct report_section *last = count ? &sections->all[count - 1] : NULL;
+    return last && address - last->address < last->size ? count - 1 : BAT_NONE;
 }
 
 bool report_is_old_section(const struct report_section *section)
@@ -162,18 +155,9 @@ static enum tool_exit make_pieces(struct report *report)
 
 uint32_t report_piece_at(const struct report *report, uint64_t address)
 {
-    uint32_t low = 0;
-    uint32_t high = report->piece_count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (report->pieces[middle].address <= address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    bool holds =
-        low != 0 && address - report->pieces[low - 1].address < report->pieces[low - 1].size;
-    return holds ? low - 1 : BAT_NONE;
+    uint32_t count = BAT_COUNT_UP_TO(report->pieces, report->piece_count, address, address);
+    const struct report_piece *last = count ? &report->pieces[count - 1] : NULL;
+    return last && address - last->address < last->size ? count - 1 : BAT_NONE;
 }
 
 /* --- Functions ------------------------------------------------------------------------------- */
@@ -314,16 +298,9 @@ static enum tool_exit list_blocks(struct report *report)
 uint32_t report_block_at(const struct report *report, const struct report_piece *piece,
                          uint64_t offset)
 {
-    uint32_t low = 0;
-    uint32_t high = piece->block_count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (report->blocks[piece->first_block + middle].output <= offset)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low ? low - 1 : 0;
+    uint32_t count =
+        BAT_COUNT_UP_TO(report->blocks + piece->first_block, piece->block_count, output, offset);
+    return count ? count - 1 : 0;
 }
 
 enum tool_exit report_collect_code(struct report *report)

@@ -3,10 +3,34 @@
 #include <elf.h>
 #include <inttypes.h>
 
+#include "bat_decoder.h"
 #include "report.h"
 
-/* perf2bolt's: the functions with 99% of the samples. */
-#define DENSITY_CUTOFF 990000u
+static uint64_t count_records(const struct bat_profile *profile)
+{
+    struct bat_profile_counters read = bat_profile_counters(profile);
+    return read.trace_records + read.sample_records + read.fdata_records + read.perf_samples -
+           read.perf_foreign_samples;
+}
+
+/*
+ * Read a profile. perf.data without branch stacks is read as basic samples: the page shows where
+ * they are, and the check says what they lack.
+ */
+static enum tool_exit read_profile(struct report *report, const char *path)
+{
+    uint64_t before = count_records(report->profile);
+    enum bat_code code = bat_profile_read(report->profile, path, NULL, &report->error);
+    if (code == BAT_ERR_MISMATCH) {
+        const struct bat_read_options options = {.size = sizeof(options), .basic_samples = true};
+        struct bat_error other;
+        code = bat_profile_read(report->profile, path, &options, &other) == BAT_OK ? BAT_OK : code;
+    }
+    if (code != BAT_OK)
+        return report_fail(report, path);
+    report->profiles_with_records += count_records(report->profile) > before;
+    return TOOL_FINE;
+}
 
 static enum tool_exit read_profiles(struct report *report)
 {
@@ -23,8 +47,8 @@ static enum tool_exit read_profiles(struct report *report)
     if (bat_profile_new(&target, &report->profile, &report->error) != BAT_OK)
         return report_fail(report, NULL);
     for (size_t i = 0; i < request->profile_count; i++)
-        if (bat_profile_read(report->profile, request->profiles[i], NULL, &report->error) != BAT_OK)
-            return report_fail(report, request->profiles[i]);
+        if (read_profile(report, request->profiles[i]) != TOOL_FINE)
+            return TOOL_BAD;
     struct bat_profile_counters read = bat_profile_counters(report->profile);
     if (bat_profile_distinct(report->profile) == 0 && read.fdata_records == 0 &&
         read.perf_samples == 0) {
@@ -39,38 +63,44 @@ static enum tool_exit read_profiles(struct report *report)
     return TOOL_FINE;
 }
 
+/* By the input's code, from the moved profile: the records of a run of the input binary. */
+static enum bat_code translate_moved(struct report *report,
+                                     const struct bat_translate_options *options)
+{
+    enum bat_code code =
+        bat_profile_to_input(report->profile, &report->binary, report->original,
+                             &report->input_profile, &report->moved, &report->error);
+    if (code == BAT_OK)
+        code = bat_profile_translate_moved(report->input_profile, report->profile, report->original,
+                                           options, &report->records, &report->error);
+    report->is_moved = code == BAT_OK;
+    return code;
+}
+
+/* fdata of the BOLTed binary's profile does not add up with records of the input's code. */
 static enum tool_exit translate(struct report *report)
 {
     const struct bat_translate_options options = {
         .size = sizeof(options), .original = report->original, .will_be_judged = true};
-    enum bat_code code;
-    if (report->original) {
-        if (bat_profile_to_input(report->profile, &report->binary, report->original,
-                                 &report->input_profile, &report->moved, &report->error) != BAT_OK)
-            return report_fail(report, report->request->binary);
-        report->is_moved = true;
-        code = bat_profile_translate_moved(report->input_profile, report->profile, report->original,
-                                           &options, &report->records, &report->error);
-    } else {
+    enum bat_code code = BAT_ERR_MISMATCH;
+    if (report->original)
+        code = translate_moved(report, &options);
+    if (code == BAT_ERR_MISMATCH)
         code = bat_profile_translate(report->profile, &report->binary, &options, &report->records,
                                      &report->error);
-    }
     return code == BAT_OK ? TOOL_FINE : report_fail(report, report->request->binary);
 }
 
-/* perf2bolt's own density: by all its records. */
-static enum tool_exit measure_density(struct report *report)
+/* Judge the records in both forms. Functions of a note without hashes have no YAML. */
+static enum tool_exit judge(struct report *report)
 {
-    const struct bat_translate_options options = {.size = sizeof(options),
-                                                  .keep_all_records = true};
-    struct bat_records *records = NULL;
     enum bat_code code =
-        bat_profile_translate(report->profile, &report->binary, &options, &records, &report->error);
-    if (code == BAT_OK)
-        code = bat_records_density(records, report->profile, DENSITY_CUTOFF, &report->density,
-                                   &report->error);
-    bat_records_free(records);
-    report->has_density = code == BAT_OK;
+        bat_records_judge(report->records, false, &report->judgement, &report->error);
+    report->has_judgement = code == BAT_OK;
+    if (code == BAT_OK && bat_map_has_function_hashes(report->binary.map)) {
+        code = bat_records_judge(report->records, true, &report->yaml_judgement, &report->error);
+        report->has_yaml_judgement = code == BAT_OK;
+    }
     return code == BAT_ERR_MEMORY ? report_no_memory() : TOOL_FINE;
 }
 
@@ -82,12 +112,5 @@ enum tool_exit report_collect_profile(struct report *report)
     enum tool_exit status = read_profiles(report);
     if (status == TOOL_FINE)
         status = translate(report);
-    if (status != TOOL_FINE)
-        return status;
-    enum bat_code code =
-        bat_records_judge(report->records, false, &report->judgement, &report->error);
-    if (code == BAT_ERR_MEMORY)
-        return report_no_memory();
-    report->has_judgement = code == BAT_OK;
-    return measure_density(report);
+    return status == TOOL_FINE ? judge(report) : status;
 }

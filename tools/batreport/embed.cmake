@@ -6,16 +6,21 @@
 # Each file in page/ is a JavaScript module. A page that is one file cannot import modules, so they are
 # put behind each other, in this order, without their lines of import and the word export: names at the
 # top of a module are unique in all of them.
-set(modules format.js data.js heat.js dom.js table.js lanes.js map.js function.js stacks.js views.js)
+set(report_modules packed.js format.js code.js data.js refused.js heat.js dom.js grid.js table.js lane.js map.js layout.js
+  blocks.js function.js stacks.js views.js report.js)
+set(comparison_modules packed.js format.js code.js pairs.js heat.js dom.js grid.js changes.js lane.js map.js both.js
+  blocks.js pair.js views.js comparison.js)
 
-set(script "\"use strict\";\n(() => {\n")
-foreach(module ${modules})
-  file(READ ${FOLDER}/${module} text)
-  string(REGEX REPLACE "(^|\n)import [^\n]* from \"[^\n]*\";" "" text "${text}")
-  string(REGEX REPLACE "(^|\n)export " "\\1" text "${text}")
-  string(APPEND script "${text}")
+foreach(page report comparison)
+  set(${page}_script "\"use strict\";\n(() => {\n")
+  foreach(module ${${page}_modules})
+    file(READ ${FOLDER}/${module} text)
+    string(REGEX REPLACE "(^|\n)import [^\n]* from \"[^\n]*\";" "" text "${text}")
+    string(REGEX REPLACE "(^|\n)export " "\\1" text "${text}")
+    string(APPEND ${page}_script "${text}")
+  endforeach()
+  string(APPEND ${page}_script "})();\n")
 endforeach()
-string(APPEND script "})();\n")
 file(READ ${FOLDER}/page.css style)
 
 function(embed name text)
@@ -31,12 +36,12 @@ function(embed name text)
   # A line for each 24 bytes.
   string(REGEX REPLACE "(........................................................................................................................)" "\\1\n" bytes "${bytes}")
   string(REGEX REPLACE "(..)" "0x\\1," sha256 "${sha256}")
-  file(APPEND ${OUTPUT}.new "const uint8_t report_${name}[] = {\n${bytes}};\n"
-    "const size_t report_${name}_size = sizeof(report_${name});\n"
-    "const uint8_t report_${name}_sha256[32] = {${sha256}};\n")
+  file(APPEND ${OUTPUT}.new "static const uint8_t ${name}_bytes[] = {\n${bytes}};\n"
+    "const struct report_file ${name} = {\n${name}_bytes, sizeof(${name}_bytes), {${sha256}}};\n")
 endfunction()
 
 file(WRITE ${OUTPUT}.new "/* Made by tools/batreport/embed.cmake. */\n#include \"tools/batreport/page.h\"\n")
-embed(script "${script}")
-embed(style "${style}")
+embed(report_script "${report_script}")
+embed(comparison_script "${comparison_script}")
+embed(report_style "${style}")
 file(RENAME ${OUTPUT}.new ${OUTPUT})

@@ -96,3 +96,20 @@ void html_format(struct bat_text_writer *page, const char *format, ...)
     va_end(arguments);
     bat_text_string(page, text);
 }
+
+void html_begin_card(struct bat_text_writer *page, const char *title)
+{
+    html_format(page, "<div class=\"card\"><h3>%s</h3>\n<table class=\"figures\"><tbody>\n", title);
+}
+
+void html_end_card(struct bat_text_writer *page)
+{
+    bat_text_string(page, "</tbody></table></div>\n");
+}
+
+void html_term(struct bat_text_writer *page, const char *label, const char *text)
+{
+    html_format(page, "<dt>%s</dt><dd><bdi>", label);
+    html_text(page, text);
+    bat_text_string(page, "</bdi></dd>\n");
+}

@@ -18,4 +18,11 @@ void html_json(struct bat_text_writer *page, const char *text);
 /* Formatted text without escapes: at most 512 bytes, and no names. */
 void html_format(struct bat_text_writer *page, const char *format, ...) BAT_PRINTF(2, 3);
 
+/* A card with a table of figures: the rows stand between these two. title is no name. */
+void html_begin_card(struct bat_text_writer *page, const char *title);
+void html_end_card(struct bat_text_writer *page);
+
+/* A term of a list and what is said of it, any text; label is no name. */
+void html_term(struct bat_text_writer *page, const char *label, const char *text);
+
 #endif

@@ -5,12 +5,16 @@
 
 #include "bat_profile.h"
 #include "support/string_table.h"
+#include "tools/common/check.h"
 #include "tools/common/store.h"
 #include "tools/common/tool.h"
 
 /* What the command line asks for. */
 struct report_request {
     const char *binary;
+    const char *old_binary; /* that binary is compared with, or NULL */
+    const char **old_profiles;
+    size_t old_profile_count;
     const char **profiles;
     size_t profile_count;
     const char *original; /* or NULL */
@@ -18,6 +22,8 @@ struct report_request {
     const char *output;
     struct stores stores; /* for what binary lacks */
     bool ignore_build_id;
+    struct check_options check; /* of the profile */
+    bool has_check;             /* options of check were given */
 };
 
 /* --- Code ------------------------------------------------------------------------------------ */
@@ -96,6 +102,18 @@ struct report_edge {
     uint64_t mispredictions;
 };
 
+/* --- What llvm-bolt will refuse ----------------------------------------------------------------
+ */
+
+/* A function whose profile llvm-bolt will refuse, in one form of profile. */
+struct report_refusal {
+    const char *name;  /* in the profile; belongs to the records */
+    uint64_t counts;   /* of its records, as llvm-bolt counts them */
+    uint32_t function; /* BAT_NONE: it is not in the output */
+    bool is_yaml;      /* in YAML; else in fdata */
+    char reason[CHECK_REASON_SIZE];
+};
+
 /* --- Pages, stacks --------------------------------------------------------------------------- */
 
 #define REPORT_PAGE ((uint64_t)4096)
@@ -143,16 +161,20 @@ struct report {
 
     /* What the profile says. All 0 if there is none. */
     bool has_profile;
-    bool is_moved; /* records come from the profile moved to the input */
-    bool has_judgement;
-    bool has_density;
+    bool is_moved;      /* records come from the profile moved to the input */
+    bool has_judgement; /* of fdata; of YAML, too, unless the note has no hashes */
+    bool has_yaml_judgement;
     uint32_t node_count;
+    uint64_t profiles_with_records;
     struct bat_profile *profile;
     struct bat_profile *input_profile; /* moved to the input, or NULL */
     struct bat_records *records;
     struct bat_to_input_counters moved;
     struct bat_judgement judgement;
-    double density;
+    struct bat_judgement yaml_judgement;
+    struct check check;
+    struct report_refusal *refusals; /* fdata's before YAML's, each by the function's address */
+    size_t refusal_count;
     uint64_t samples; /* all */
     uint64_t samples_of_kind[REPORT_KINDS];
     uint64_t samples_outside;  /* of the binary */
@@ -169,8 +191,10 @@ struct report {
  * The steps. Each fills its part of report; on failure it prints a message and returns TOOL_BAD.
  * report_free() frees what they allocated.
  */
+enum tool_exit report_open_binaries(struct report *report);
 enum tool_exit report_collect_code(struct report *report);
 enum tool_exit report_collect_profile(struct report *report);
+enum tool_exit report_collect_check(struct report *report);
 enum tool_exit report_collect_heat(struct report *report);
 enum tool_exit report_collect_pages(struct report *report);
 enum tool_exit report_collect_lines(struct report *report);
@@ -197,6 +221,12 @@ static inline uint64_t report_block_end(const struct report *report,
                                               : piece->size;
     return end < piece->size ? end : piece->size;
 }
+
+/*
+ * The function that starts at an address of the binary that the records are of: the input binary if
+ * the profile was moved. BAT_NONE if the output has no such function.
+ */
+uint32_t report_function_of_records(const struct report *report, uint64_t address);
 
 /* The section that holds an address, or BAT_NONE. */
 uint32_t report_section_at(const struct report_sections *sections, uint64_t address);

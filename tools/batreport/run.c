@@ -26,6 +26,8 @@ void report_free(struct report *report)
     free(report->nodes);
     bat_strings_free(&report->stack_names);
     free(report->edges);
+    check_free(&report->check);
+    free(report->refusals);
     free(report->lines);
     bat_strings_free(&report->files);
     bat_records_free(report->records);
@@ -45,7 +47,7 @@ void report_free(struct report *report)
     *report = (struct report){0};
 }
 
-static enum tool_exit open_binaries(struct report *report)
+enum tool_exit report_open_binaries(struct report *report)
 {
     const struct report_request *request = report->request;
     if (!stores_find_whole(&request->stores, request->binary, &report->stored))
@@ -67,11 +69,17 @@ static enum tool_exit open_binaries(struct report *report)
     return TOOL_FINE;
 }
 
+static enum tool_exit begin_check(struct report *report)
+{
+    return check_begin(&report->check, &report->request->check, report->request->binary);
+}
+
 static enum tool_exit collect(struct report *report)
 {
     static enum tool_exit (*const steps[])(struct report *) = {
-        open_binaries,        report_collect_code,  report_collect_profile, report_collect_heat,
-        report_collect_pages, report_collect_lines, report_collect_stacks,
+        begin_check,           report_open_binaries, report_collect_code,  report_collect_profile,
+        report_collect_check,  report_collect_heat,  report_collect_pages, report_collect_lines,
+        report_collect_stacks,
     };
     enum tool_exit status = TOOL_FINE;
     for (size_t i = 0; status == TOOL_FINE && i < sizeof(steps) / sizeof(steps[0]); i++)

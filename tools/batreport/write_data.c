@@ -11,6 +11,8 @@
 /* A chunk of blocks ends with the piece that makes it this large. */
 #define CHUNK_BLOCKS 65536u
 
+#define PART_NAME_SIZE 32u
+
 /* --- The description, in JSON ---------------------------------------------------------------- */
 
 static void write_sections(struct bat_text_writer *page, const char *key,
@@ -37,15 +39,14 @@ static uint32_t chunk_end(const struct report *report, uint32_t piece)
     return piece;
 }
 
-static void write_description(const struct report *report, struct bat_text_writer *page)
+void report_write_members(const struct report *report, struct bat_text_writer *page)
 {
-    bat_text_string(page, "<script type=\"application/json\" id=\"data\">{\"format\":\"batreport\","
-                          "\"version\":1,\n\"name\":");
+    bat_text_string(page, "\"name\":");
     html_json(page, report->request->binary);
     html_format(page, ",\n\"functions\":%" PRIu32 ",\"pieces\":%" PRIu32 ",\"blocks\":%" PRIu32,
                 report->function_count, report->piece_count, report->block_count);
-    html_format(page, ",\"edges\":%zu,\"files\":%" PRIu32 ",\"nodes\":%" PRIu32, report->edge_count,
-                report->files.count, report->node_count);
+    html_format(page, ",\"edges\":%zu,\"files\":%" PRIu32 ",\"nodes\":%" PRIu32 ",\"refused\":%zu",
+                report->edge_count, report->files.count, report->node_count, report->refusal_count);
     html_format(page, ",\n\"samples\":%" PRIu64 ",\"hasProfile\":%s,\"hasInput\":%s",
                 report->samples, report->has_profile ? "true" : "false",
                 report->original ? "true" : "false");
@@ -55,12 +56,20 @@ static void write_description(const struct report *report, struct bat_text_write
     bat_text_string(page, ",\n\"chunks\":[");
     for (uint32_t piece = 0; piece < report->piece_count; piece = chunk_end(report, piece))
         html_format(page, "%s%" PRIu32, piece ? "," : "", piece);
-    bat_text_string(page, "]}</script>\n");
+    bat_text_string(page, "]");
+}
+
+static void write_description(const struct report *report, struct bat_text_writer *page)
+{
+    bat_text_string(page, "<script type=\"application/json\" id=\"data\">{\"format\":\"batreport\","
+                          "\"version\":1,\n");
+    report_write_members(report, page);
+    bat_text_string(page, "}</script>\n");
 }
 
 /* --- Packed parts ---------------------------------------------------------------------------- */
 
-static enum bat_code write_part(struct bat_text_writer *page, const char *name, struct pack *pack)
+enum bat_code report_write_part(struct bat_text_writer *page, const char *name, struct pack *pack)
 {
     html_format(page, "<script type=\"application/octet-stream\" id=\"data-%s\">", name);
     bat_text_flush(page);
@@ -71,30 +80,32 @@ static enum bat_code write_part(struct bat_text_writer *page, const char *name, 
     return code;
 }
 
-/* Several columns that are filled side by side, then put behind each other. */
-#define COLUMNS_MAX 8u
-
-struct columns {
-    struct pack all[COLUMNS_MAX];
-};
-
-static enum bat_code write_columns(struct bat_text_writer *page, const char *name,
-                                   struct columns *columns)
+enum bat_code report_write_columns(struct bat_text_writer *page, const char *name,
+                                   struct report_columns *columns)
 {
     struct pack pack = {0};
-    for (size_t i = 0; i < COLUMNS_MAX; i++) {
+    for (size_t i = 0; i < REPORT_COLUMNS; i++) {
         pack_column(&pack, &columns->all[i]);
         pack_free(&columns->all[i]);
     }
-    return write_part(page, name, &pack);
+    return report_write_part(page, name, &pack);
 }
 
-static enum bat_code write_names(const struct report *report, struct bat_text_writer *page)
+/* A part of the code of a binary: prefix tells which one. */
+static const char *prefixed(const char *prefix, const char *name, char text[PART_NAME_SIZE])
+{
+    snprintf(text, PART_NAME_SIZE, "%s%s", prefix, name);
+    return text;
+}
+
+static enum bat_code write_names(const struct report *report, const char *prefix,
+                                 const bool *is_nameless, struct bat_text_writer *page)
 {
     struct pack names = {0};
     struct pack plain = {0};
+    char part[PART_NAME_SIZE];
     for (uint32_t i = 0; i < report->function_count; i++) {
-        const char *name = report->functions[i].name;
+        const char *name = is_nameless && is_nameless[i] ? "" : report->functions[i].name;
         pack_text(&names, name);
         /* "f/a.c/1" is the name of a local function in profiles. */
         size_t length = strcspn(name, "/");
@@ -105,16 +116,18 @@ static enum bat_code write_names(const struct report *report, struct bat_text_wr
         free(demangled);
         free(symbol);
     }
-    enum bat_code code = write_part(page, "names", &names);
+    enum bat_code code = report_write_part(page, prefixed(prefix, "names", part), &names);
     if (code == BAT_OK)
-        return write_part(page, "plain", &plain);
+        return report_write_part(page, prefixed(prefix, "plain", part), &plain);
     pack_free(&plain);
     return code;
 }
 
-static enum bat_code write_pieces(const struct report *report, struct bat_text_writer *page)
+static enum bat_code write_pieces(const struct report *report, const char *prefix,
+                                  struct bat_text_writer *page)
 {
-    struct columns columns = {0};
+    char part[PART_NAME_SIZE];
+    struct report_columns columns = {0};
     struct pack *all = columns.all;
     uint32_t section = 0;
     uint32_t function = 0;
@@ -135,12 +148,14 @@ static enum bat_code write_pieces(const struct report *report, struct bat_text_w
         function = piece->function;
         end = piece->address + piece->size;
     }
-    return write_columns(page, "pieces", &columns);
+    return report_write_columns(page, prefixed(prefix, "pieces", part), &columns);
 }
 
-static enum bat_code write_functions(const struct report *report, struct bat_text_writer *page)
+static enum bat_code write_functions(const struct report *report, const char *prefix,
+                                     struct bat_text_writer *page)
 {
-    struct columns columns = {0};
+    char part[PART_NAME_SIZE];
+    struct report_columns columns = {0};
     struct pack *all = columns.all;
     uint32_t main_piece = 0;
     uint64_t end = 0;
@@ -158,7 +173,7 @@ static enum bat_code write_functions(const struct report *report, struct bat_tex
         main_piece = function->main_piece;
         end = offset + (is_known ? function->input_size : 0);
     }
-    return write_columns(page, "functions", &columns);
+    return report_write_columns(page, prefixed(prefix, "functions", part), &columns);
 }
 
 static bool has_lines(const struct report *report, const struct report_piece *piece)
@@ -186,25 +201,26 @@ static void pack_blocks(const struct report *report, const struct report_piece *
     }
 }
 
-static enum bat_code write_blocks(const struct report *report, struct bat_text_writer *page)
+static enum bat_code write_blocks(const struct report *report, const char *prefix,
+                                  struct bat_text_writer *page)
 {
     enum bat_code code = BAT_OK;
     uint32_t chunk = 0;
     for (uint32_t piece = 0; code == BAT_OK && piece < report->piece_count; chunk++) {
-        struct columns columns = {0};
+        struct report_columns columns = {0};
         struct report_line line = {0};
         for (uint32_t end = chunk_end(report, piece); piece < end; piece++)
             pack_blocks(report, &report->pieces[piece], columns.all, &line);
-        char name[24];
-        snprintf(name, sizeof(name), "blocks-%" PRIu32, chunk);
-        code = write_columns(page, name, &columns);
+        char name[PART_NAME_SIZE];
+        snprintf(name, sizeof(name), "%sblocks-%" PRIu32, prefix, chunk);
+        code = report_write_columns(page, name, &columns);
     }
     return code;
 }
 
 static enum bat_code write_edges(const struct report *report, struct bat_text_writer *page)
 {
-    struct columns columns = {0};
+    struct report_columns columns = {0};
     struct pack *all = columns.all;
     uint32_t from = 0;
     for (size_t i = 0; i < report->edge_count; i++) {
@@ -219,7 +235,37 @@ static enum bat_code write_edges(const struct report *report, struct bat_text_wr
         pack_number(&all[6], edge->mispredictions);
         from = edge->from_piece + 1;
     }
-    return write_columns(page, "edges", &columns);
+    return report_write_columns(page, "edges", &columns);
+}
+
+static enum bat_code write_refused(const struct report *report, struct bat_text_writer *page)
+{
+    if (report->refusal_count == 0)
+        return BAT_OK;
+    struct report_columns columns = {0};
+    struct pack reasons = {0};
+    struct pack names = {0};
+    uint32_t before = 0;
+    for (size_t i = 0; i < report->refusal_count; i++) {
+        const struct report_refusal *refusal = &report->refusals[i];
+        const char *name =
+            refusal->function == BAT_NONE ? "" : report->functions[refusal->function].name;
+        /* BAT_NONE becomes 0. */
+        pack_change(&columns.all[0], before, refusal->function + 1);
+        pack_number(&columns.all[1], refusal->is_yaml);
+        pack_number(&columns.all[2], refusal->counts);
+        pack_text(&reasons, refusal->reason);
+        pack_text(&names, strcmp(name, refusal->name) == 0 ? "" : refusal->name);
+        before = refusal->function + 1;
+    }
+    enum bat_code code = report_write_columns(page, "refused", &columns);
+    if (code == BAT_OK)
+        code = report_write_part(page, "reasons", &reasons);
+    if (code == BAT_OK)
+        code = report_write_part(page, "refused-names", &names);
+    pack_free(&reasons);
+    pack_free(&names);
+    return code;
 }
 
 static enum bat_code write_strings(struct bat_text_writer *page, const char *name,
@@ -227,35 +273,42 @@ static enum bat_code write_strings(struct bat_text_writer *page, const char *nam
 {
     struct pack pack = {0};
     pack_bytes(&pack, strings->text, strings->text_size);
-    return write_part(page, name, &pack);
+    return report_write_part(page, name, &pack);
 }
 
 static enum bat_code write_stacks(const struct report *report, struct bat_text_writer *page)
 {
     if (report->node_count == 0)
         return BAT_OK;
-    struct columns columns = {0};
+    struct report_columns columns = {0};
     for (uint32_t i = 0; i < report->node_count; i++) {
         pack_number(&columns.all[0], report->nodes[i].depth);
         pack_number(&columns.all[1], report->nodes[i].name);
         pack_number(&columns.all[2], report->nodes[i].count);
     }
-    enum bat_code code = write_columns(page, "stacks", &columns);
+    enum bat_code code = report_write_columns(page, "stacks", &columns);
     return code == BAT_OK ? write_strings(page, "frames", &report->stack_names) : code;
+}
+
+enum bat_code report_write_code(const struct report *report, const char *prefix,
+                                const bool *is_nameless, struct bat_text_writer *page)
+{
+    enum bat_code code = write_names(report, prefix, is_nameless, page);
+    if (code == BAT_OK)
+        code = write_pieces(report, prefix, page);
+    if (code == BAT_OK)
+        code = write_functions(report, prefix, page);
+    return code == BAT_OK ? write_blocks(report, prefix, page) : code;
 }
 
 enum bat_code report_write_data(struct report *report, struct bat_text_writer *page)
 {
     write_description(report, page);
-    enum bat_code code = write_names(report, page);
-    if (code == BAT_OK)
-        code = write_pieces(report, page);
-    if (code == BAT_OK)
-        code = write_functions(report, page);
-    if (code == BAT_OK)
-        code = write_blocks(report, page);
+    enum bat_code code = report_write_code(report, "", NULL, page);
     if (code == BAT_OK)
         code = write_edges(report, page);
+    if (code == BAT_OK)
+        code = write_refused(report, page);
     if (code == BAT_OK)
         code = write_strings(page, "files", &report->files);
     return code == BAT_OK ? write_stacks(report, page) : code;

@@ -34,19 +34,25 @@ static uint32_t find_hottest(const struct report *report, uint32_t hottest[HOTTE
     return count;
 }
 
-static void write_name(const struct report_function *function, struct bat_text_writer *page)
+void report_write_name(const struct report *report, uint32_t function, const char *name,
+                       struct bat_text_writer *page)
 {
-    char *symbol = strndup(function->name, strcspn(function->name, "/"));
+    /* "f/a.c/1" is the name of a local function in profiles. */
+    char *symbol = strndup(name, strcspn(name, "/"));
     char *plain = symbol ? demangle(symbol) : NULL;
-    const char *name = plain ? plain : function->name;
-    html_text(page, *name ? name : "(no name)");
+    if (function != BAT_NONE)
+        html_format(page, "<a href=\"#f=0x%" PRIx64 "\">",
+                    report->pieces[report->functions[function].main_piece].address);
+    bat_text_string(page, "<bdi>");
+    html_text(page, plain ? plain : *name ? name : "(no name)");
+    bat_text_string(page, function != BAT_NONE ? "</bdi></a>" : "</bdi>");
     free(plain);
     free(symbol);
 }
 
-static void write_row(const struct report *report, const struct report_function *function,
-                      struct bat_text_writer *page)
+static void write_row(const struct report *report, uint32_t number, struct bat_text_writer *page)
 {
+    const struct report_function *function = &report->functions[number];
     char text[NUMBER_SIZE];
     uint64_t bytes[2] = {0};
     for (uint32_t i = 0; i < function->piece_count; i++) {
@@ -54,15 +60,14 @@ static void write_row(const struct report *report, const struct report_function 
             &report->pieces[report->pieces_of[function->first_piece + i]];
         bytes[piece->kind == REPORT_COLD] += piece->size;
     }
-    uint64_t address = report->pieces[function->main_piece].address;
-    html_format(page, "<tr><th scope=\"row\"><a href=\"#f=0x%" PRIx64 "\"><bdi>", address);
-    write_name(function, page);
-    html_format(page, "</bdi></a></th><td>%s</td>", with_commas(function->samples, text));
+    bat_text_string(page, "<tr><th scope=\"row\">");
+    report_write_name(report, number, function->name, page);
+    html_format(page, "</th><td>%s</td>", with_commas(function->samples, text));
     html_format(page, "<td>%.2f%%</td>",
                 100.0 * (double)function->samples / (double)report->samples);
     html_format(page, "<td>%s</td>", with_commas(bytes[0], text));
     html_format(page, "<td>%s</td><td>0x%" PRIx64 "</td></tr>\n", with_commas(bytes[1], text),
-                address);
+                report->pieces[function->main_piece].address);
 }
 
 void report_write_hottest(const struct report *report, struct bat_text_writer *page)
@@ -79,6 +84,6 @@ void report_write_hottest(const struct report *report, struct bat_text_writer *p
                 "scope=\"col\">cold bytes</th><th scope=\"col\">address</th></tr></thead><tbody>\n",
                 count);
     for (uint32_t i = 0; i < count; i++)
-        write_row(report, &report->functions[hottest[i]], page);
+        write_row(report, hottest[i], page);
     bat_text_string(page, "</tbody></table></div>\n");
 }

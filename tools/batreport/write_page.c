@@ -13,38 +13,64 @@ static void write_hash(struct bat_text_writer *page, const uint8_t sha256[32])
 }
 
 /* The page may run its own code and style, by their hashes, and load nothing at all. */
-static void write_policy(struct bat_text_writer *page)
+static void write_policy(struct bat_text_writer *page, const struct report_file *script)
 {
     bat_text_string(page, "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src "
                           "'none'; base-uri 'none'; form-action 'none'; script-src ");
-    write_hash(page, report_script_sha256);
+    write_hash(page, script->sha256);
     bat_text_string(page, "; style-src ");
-    write_hash(page, report_style_sha256);
+    write_hash(page, report_style.sha256);
     bat_text_string(page, "\">\n");
 }
 
-static const char *name_of(const char *path)
+const char *page_name_of(const char *path)
 {
     const char *slash = strrchr(path, '/');
     return slash ? slash + 1 : path;
 }
 
-static void write_head(const struct report *report, struct bat_text_writer *page)
+void page_write_head(struct bat_text_writer *page, const struct report_file *script)
 {
-    const char *name = name_of(report->request->binary);
     bat_text_string(page,
                     "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
-    write_policy(page);
+    write_policy(page, script);
     bat_text_string(page, "<meta name=\"viewport\" content=\"width=device-width, "
                           "initial-scale=1\">\n<meta name=\"color-scheme\" content=\"light "
                           "dark\">\n<meta name=\"referrer\" content=\"no-referrer\">\n");
     html_format(page, "<meta name=\"generator\" content=\"batreport (batkit) %s\">\n<title>",
                 bat_version());
-    html_text(page, name);
-    bat_text_string(page, " – BOLT report</title>\n<style>");
-    bat_text_bytes(page, (const char *)report_style, report_style_size);
+}
+
+void page_write_style(struct bat_text_writer *page)
+{
+    bat_text_string(page, "</title>\n<style>");
+    bat_text_bytes(page, (const char *)report_style.bytes, report_style.size);
     bat_text_string(page, "</style>\n</head>\n<body>\n<a class=\"skip\" href=\"#main\">Skip to the "
-                          "content</a>\n<header class=\"top\">\n<h1><bdi>");
+                          "content</a>\n<header class=\"top\">\n<h1>");
+}
+
+void page_write_remark(struct bat_text_writer *page)
+{
+    bat_text_string(page,
+                    "<noscript><p class=\"remark\">The map, the pages of functions and the search "
+                    "need scripts. The summary does not.</p></noscript>\n</main>\n");
+}
+
+void page_write_end(struct bat_text_writer *page, const struct report_file *script)
+{
+    bat_text_string(page, "<script>");
+    bat_text_bytes(page, (const char *)script->bytes, script->size);
+    bat_text_string(page, "</script>\n</body>\n</html>\n");
+}
+
+static void write_head(const struct report *report, struct bat_text_writer *page)
+{
+    const char *name = page_name_of(report->request->binary);
+    page_write_head(page, &report_script);
+    html_text(page, name);
+    bat_text_string(page, " – BOLT report");
+    page_write_style(page);
+    bat_text_string(page, "<bdi>");
     html_text(page, name);
     bat_text_string(page, "</bdi></h1>\n<nav aria-label=\"Views\">\n"
                           "<a href=\"#summary\">Summary</a>\n"
@@ -75,9 +101,7 @@ static void write_views(const struct report *report, struct bat_text_writer *pag
         bat_text_string(page, "<section id=\"stacks\" data-view hidden "
                               "aria-labelledby=\"stacks-title\">\n<h2 id=\"stacks-title\">Stacks"
                               "</h2>\n</section>\n");
-    bat_text_string(page,
-                    "<noscript><p class=\"remark\">The map, the pages of functions and the search "
-                    "need scripts. The summary does not.</p></noscript>\n</main>\n");
+    page_write_remark(page);
 }
 
 enum bat_code report_write(struct report *report, struct bat_output *output,
@@ -90,8 +114,6 @@ enum bat_code report_write(struct report *report, struct bat_output *output,
     write_head(report, &page);
     write_views(report, &page);
     code = report_write_data(report, &page);
-    bat_text_string(&page, "<script>");
-    bat_text_bytes(&page, (const char *)report_script, report_script_size);
-    bat_text_string(&page, "</script>\n</body>\n</html>\n");
+    page_write_end(&page, &report_script);
     return bat_text_finish(&page, code);
 }

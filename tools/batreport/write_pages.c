@@ -18,7 +18,8 @@
 struct plot {
     const struct report_pages *before; /* or NULL */
     const struct report_pages *after;
-    size_t most; /* pages on the axis, which is logarithmic */
+    const char *const *names; /* of both */
+    size_t most;              /* pages on the axis, which is logarithmic */
 };
 
 static double x_of(const struct plot *plot, size_t pages)
@@ -82,8 +83,8 @@ static void write_rows(const struct plot *plot, struct bat_text_writer *page)
     bat_text_string(page, "<details><summary>The same in numbers</summary>\n<table class=\"rows\">"
                           "<thead><tr><th scope=\"col\">hottest pages</th>");
     if (plot->before)
-        bat_text_string(page, "<th scope=\"col\">before</th>");
-    bat_text_string(page, "<th scope=\"col\">after</th></tr></thead><tbody>\n");
+        html_format(page, "<th scope=\"col\">%s</th>", plot->names[0]);
+    html_format(page, "<th scope=\"col\">%s</th></tr></thead><tbody>\n", plot->names[1]);
     for (size_t n = 1; n < 2 * plot->most; n *= 2) {
         size_t pages = n < plot->most ? n : plot->most;
         html_format(page, "<tr><th scope=\"row\">%s</th>", with_commas(pages, text));
@@ -94,22 +95,20 @@ static void write_rows(const struct plot *plot, struct bat_text_writer *page)
     bat_text_string(page, "</tbody></table></details>\n");
 }
 
-static void write_plot(const struct report *report, unsigned size, const char *title,
-                       struct bat_text_writer *page)
+static void write_plot(const struct report_pages *before, const struct report_pages *after,
+                       const char *const names[2], const char *title, struct bat_text_writer *page)
 {
-    struct plot plot = {.after = &report->pages[1][size]};
-    if (report->input_profile && report->pages[0][size].sum != 0)
-        plot.before = &report->pages[0][size];
+    struct plot plot = {.before = before, .after = after, .names = names};
     plot.most = plot.after->count;
     if (plot.before && plot.before->count > plot.most)
         plot.most = plot.before->count;
     char text[NUMBER_SIZE];
     html_format(page, "<figure class=\"card\"><figcaption><h3>%s</h3><p class=\"legend\">", title);
     if (plot.before)
-        html_format(page, "<span class=\"key before\"></span>before: %s with samples ",
+        html_format(page, "<span class=\"key before\"></span>%s: %s with samples ", names[0],
                     with_commas(plot.before->count, text));
-    html_format(page, "<span class=\"key after\"></span>after: %s with samples</p></figcaption>\n",
-                with_commas(plot.after->count, text));
+    html_format(page, "<span class=\"key after\"></span>%s: %s with samples</p></figcaption>\n",
+                names[1], with_commas(plot.after->count, text));
     html_format(page,
                 "<svg viewBox=\"0 0 %.0f %.0f\" role=\"img\" aria-label=\"%s: share of "
                 "samples in the hottest ones\">\n",
@@ -125,14 +124,25 @@ static void write_plot(const struct report *report, unsigned size, const char *t
     bat_text_string(page, "</figure>\n");
 }
 
-void report_write_pages(const struct report *report, struct bat_text_writer *page)
+void report_write_curves(const struct report_pages before[2], const struct report_pages after[2],
+                         const char *const names[2], struct bat_text_writer *page)
 {
-    if (!report->has_profile || report->pages[1][0].sum == 0)
+    static const char *const titles[2] = {"Pages of 4 KiB", "Huge pages of 2 MiB"};
+    if (after[0].sum == 0)
         return;
     bat_text_string(page, "<h3 class=\"group\">Share of samples in the hottest pages</h3>\n"
                           "<p class=\"remark\">A run of code counts for each page that it "
                           "touches.</p>\n<div class=\"cards wide\">\n");
-    write_plot(report, 0, "Pages of 4 KiB", page);
-    write_plot(report, 1, "Huge pages of 2 MiB", page);
+    for (unsigned size = 0; size < 2; size++)
+        write_plot(before && before[size].sum != 0 ? &before[size] : NULL, &after[size], names,
+                   titles[size], page);
     bat_text_string(page, "</div>\n");
+}
+
+void report_write_pages(const struct report *report, struct bat_text_writer *page)
+{
+    static const char *const names[2] = {"before", "after"};
+    if (report->has_profile)
+        report_write_curves(report->input_profile ? report->pages[0] : NULL, report->pages[1],
+                            names, page);
 }

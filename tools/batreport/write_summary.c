@@ -13,16 +13,6 @@ static double percent(uint64_t part, uint64_t whole)
     return whole ? 100.0 * (double)part / (double)whole : 0.0;
 }
 
-static void begin_card(struct bat_text_writer *page, const char *title)
-{
-    html_format(page, "<div class=\"card\"><h3>%s</h3>\n<table class=\"figures\"><tbody>\n", title);
-}
-
-static void end_card(struct bat_text_writer *page)
-{
-    bat_text_string(page, "</tbody></table></div>\n");
-}
-
 /* A figure; level 1 is a part of the one before it. whole 0: no share. */
 static void write_figure(struct bat_text_writer *page, unsigned level, const char *label,
                          uint64_t value, uint64_t whole)
@@ -39,35 +29,28 @@ static void write_figure(struct bat_text_writer *page, unsigned level, const cha
                     percent(value, whole), percent(value, whole));
 }
 
-static void write_word(struct bat_text_writer *page, const char *label, const char *text)
-{
-    html_format(page, "<dt>%s</dt><dd><bdi>", label);
-    html_text(page, text);
-    bat_text_string(page, "</bdi></dd>\n");
-}
-
 /* --- Where the binary comes from -------------------------------------------------------------- */
 
 static void write_origin(const struct report *report, struct bat_text_writer *page)
 {
     const struct bat_elf *elf = report->binary.elf;
     bat_text_string(page, "<dl class=\"origin\">\n");
-    write_word(page, "Binary", report->request->binary);
+    html_term(page, "Binary", report->request->binary);
     if (report->original)
-        write_word(page, "Input of BOLT", report->request->original);
+        html_term(page, "Input of BOLT", report->request->original);
     for (size_t i = 0; i < report->request->profile_count; i++)
-        write_word(page, "Profile", report->request->profiles[i]);
+        html_term(page, "Profile", report->request->profiles[i]);
     const char *info = bat_elf_bolt_info(elf);
     char revision[NOTE_REVISION_SIZE];
     const char *command;
     if (info && note_bolt_info(info, revision, &command)) {
-        write_word(page, "BOLT revision", revision);
-        write_word(page, "Command line", command);
+        html_term(page, "BOLT revision", revision);
+        html_term(page, "Command line", command);
     } else {
-        write_word(page, "BOLT", info ? info : "not recorded (no .note.bolt_info)");
+        html_term(page, "BOLT", info ? info : "not recorded (no .note.bolt_info)");
     }
-    write_word(page, "Note", note_version_text(report->binary.map->version));
-    write_word(page, "Machine", note_machine_name(elf));
+    html_term(page, "Note", note_version_text(report->binary.map->version));
+    html_term(page, "Machine", note_machine_name(elf));
     size_t size;
     const uint8_t *build_id = bat_elf_build_id(elf, &size);
     bat_text_string(page, "<dt>Build-id</dt><dd>");
@@ -122,7 +105,7 @@ static void write_functions(const struct report *report, const struct code_figur
                             struct bat_text_writer *page)
 {
     uint64_t hot = figures->of_kind[REPORT_HOT];
-    begin_card(page, "What BOLT did");
+    html_begin_card(page, "What BOLT did");
     write_figure(page, 0, "functions rewritten", hot, 0);
     if (report->original)
         write_figure(page, 1, "moved to another address", figures->moved, figures->known);
@@ -136,7 +119,7 @@ static void write_functions(const struct report *report, const struct code_figur
     write_figure(page, 0, "PLT entries", figures->of_kind[REPORT_PLT], 0);
     if (report->without_code != 0)
         write_figure(page, 0, "tables of the note without code", report->without_code, 0);
-    end_card(page);
+    html_end_card(page);
 }
 
 static void write_bytes(const struct code_figures *figures, struct bat_text_writer *page)
@@ -144,7 +127,7 @@ static void write_bytes(const struct code_figures *figures, struct bat_text_writ
     uint64_t used = 0;
     for (unsigned i = 0; i < REPORT_KINDS; i++)
         used += figures->bytes[i];
-    begin_card(page, "Bytes of code");
+    html_begin_card(page, "Bytes of code");
     write_figure(page, 0, "hot parts and whole functions", figures->bytes[REPORT_HOT],
                  figures->all_bytes);
     write_figure(page, 0, "cold fragments", figures->bytes[REPORT_COLD], figures->all_bytes);
@@ -156,7 +139,7 @@ static void write_bytes(const struct code_figures *figures, struct bat_text_writ
     write_figure(page, 0, "padding", figures->all_bytes - used - figures->old_bytes,
                  figures->all_bytes);
     write_figure(page, 0, "all sections of code", figures->all_bytes, 0);
-    end_card(page);
+    html_end_card(page);
 }
 
 /* --- The note --------------------------------------------------------------------------------- */
@@ -167,7 +150,7 @@ static void write_note(const struct report *report, struct bat_text_writer *page
     struct bat_shares shares;
     bat_map_shares(map, &shares);
     uint64_t sum = bat_shares_sum(&shares);
-    begin_card(page, "The note");
+    html_begin_card(page, "The note");
     write_figure(page, 0, "functions", map->hot_count, 0);
     write_figure(page, 0, "cold fragments", map->cold_count, 0);
     write_figure(page, 0, "entries", map->entry_count, 0);
@@ -179,7 +162,7 @@ static void write_note(const struct report *report, struct bat_text_writer *page
     for (unsigned i = 0; i < BAT_SHARES; i++)
         if (shares.bytes[i] != 0)
             write_figure(page, 1, note_share_label((enum bat_share)i), shares.bytes[i], sum);
-    end_card(page);
+    html_end_card(page);
 }
 
 /* --- The profile ------------------------------------------------------------------------------ */
@@ -190,7 +173,7 @@ static void write_samples(const struct report *report, struct bat_text_writer *p
     uint64_t functions = 0;
     for (uint32_t i = 0; i < report->function_count; i++)
         functions += report->functions[i].samples != 0;
-    begin_card(page, "Samples");
+    html_begin_card(page, "Samples");
     write_figure(page, 0, "all", all, 0);
     write_figure(page, 1, "in hot parts and whole functions", report->samples_of_kind[REPORT_HOT],
                  all);
@@ -205,13 +188,13 @@ static void write_samples(const struct report *report, struct bat_text_writer *p
         write_figure(page, 0, "samples in perf.data", read.perf_samples, 0);
     if (read.fdata_records != 0)
         write_figure(page, 0, "records of fdata, not on the map", read.fdata_records, 0);
-    end_card(page);
+    html_end_card(page);
 }
 
 static void write_next(const struct report *report, struct bat_text_writer *page)
 {
     struct bat_translate_counters done = bat_records_counters(report->records);
-    begin_card(page, "For the next BOLT run");
+    html_begin_card(page, "For the next BOLT run");
     write_figure(page, 0, "records of fdata", bat_records_count(report->records), 0);
     write_figure(page, 0, "fall-throughs", done.fallthroughs, 0);
     write_figure(page, 1, "not one run of code", done.invalid, done.fallthroughs);
@@ -229,13 +212,21 @@ static void write_next(const struct report *report, struct bat_text_writer *page
         write_figure(page, 0, "counts of their records", judged->samples, 0);
         write_figure(page, 1, "of refused functions", judged->stale_samples, judged->samples);
     }
-    if (report->has_density)
+    if (report->has_yaml_judgement) {
+        const struct bat_judgement *judged = &report->yaml_judgement;
+        write_figure(page, 0, "functions refused in YAML", judged->stale_functions,
+                     judged->functions);
+        write_figure(page, 1, "counts of their records in YAML", judged->stale_samples,
+                     judged->samples);
+    }
+    const struct check_result *density = &report->check.results[CHECK_DENSITY];
+    if (density->status != CHECK_UNKNOWN)
         html_format(page,
                     "<tr><th scope=\"row\" class=\"level0\">density, of the functions with 99%% of "
                     "the branches</th><td>%.1f</td><td><span class=\"share\">of 60</span></td>"
                     "</tr>\n",
-                    report->density);
-    end_card(page);
+                    density->value);
+    html_end_card(page);
 }
 
 void report_write_summary(struct report *report, struct bat_text_writer *page)
@@ -251,7 +242,9 @@ void report_write_summary(struct report *report, struct bat_text_writer *page)
     }
     write_note(report, page);
     bat_text_string(page, "</div>\n");
-    if (!report->has_profile)
+    if (report->has_profile)
+        report_write_check(report, page);
+    else
         bat_text_string(page,
                         "<p class=\"remark\">No profile was given (<code>-p</code>): the page "
                         "has no samples.</p>\n");

@@ -31,7 +31,8 @@ static bool is_long_name(const char *name)
         "addresses",  "print-address", "output-style", "basenames",     "relativenames",
         "verbose",    "adjust-vma",    "folded",       "pretty-print",  "default-arch",
         "cache-size", "color",         "lenient",      "no-debuginfod", "return-addresses",
-        "format",     "command",       "help",         "version",       "usage",
+        "format",     "command",       "threads",      "help",          "version",
+        "usage",
     };
     size_t length = strcspn(name, "=");
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)

@@ -1,184 +1,117 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Answers addresses together. */
+#include "symbolize_batch.h"
+
+#include <pthread.h>
 #include <stdlib.h>
 
-#include "symbolize_text.h"
+#include "stacks/symbolizer.h"
+#include "support/parallel.h"
 
-/* A full buffer of lines has at most half as many addresses. */
+/* A batch has at most so many questions. */
 #define BATCH_MAX ((size_t)1 << 19)
 
 /* So few questions are answered one by one. */
 #define FEW 8u
 
-/* So many questions are sorted at first; later as many as have texts of this size in total. */
-#define FIRST_PART ((size_t)1 << 12)
-#define TEXTS_SIZE ((size_t)32 << 20)
+/* So many questions the first batch has; a later one as many as have texts of this size in total,
+ * by the texts up to then. */
+#define FIRST_BATCH ((size_t)1 << 12)
+#define TEXTS_SIZE ((size_t)64 << 20)
 
 /* Behind texts of this size, questions are answered one by one. */
 #define TEXTS_MAX (2 * TEXTS_SIZE)
 
+/* A thread is worth its start for so many questions; it takes so many at a time. */
+#define THREAD_MIN ((size_t)1 << 12)
+#define STRETCH ((size_t)1 << 9)
+
 /* So many answers ahead, memory is fetched that they need. */
 #define AHEAD 8u
 
-struct batch_answer {
-    uint64_t address;
-    size_t start; /* of the text */
-    size_t size;  /* 0: there is no text */
-    enum bat_symbolizer_found found;
-};
-
-static bool grow(struct text_batch *batch)
-{
-    size_t capacity = batch->capacity ? 2 * batch->capacity : 1024;
-    if (batch->capacity == BATCH_MAX)
-        return false;
-    struct batch_answer *answers = realloc(batch->answers, capacity * sizeof(*answers));
-    if (answers)
-        batch->answers = answers;
-    struct bat_sort_key *keys = realloc(batch->keys, 2 * capacity * sizeof(*keys));
-    if (keys)
-        batch->keys = keys;
-    if (!answers || !keys)
-        return false;
-    batch->capacity = capacity;
-    return true;
-}
-
-bool batch_add(struct text_batch *batch, uint64_t address)
-{
-    if (batch->count == batch->capacity && !grow(batch))
-        return false;
-    batch->answers[batch->count++] = (struct batch_answer){.address = address};
-    return true;
-}
-
-void batch_free(struct text_batch *batch)
-{
-    free(batch->answers);
-    free(batch->keys);
-    output_free(batch->texts);
-    *batch = (struct text_batch){0};
-}
-
-/* --- Texts ---------------------------------------------------------------------------------- */
-
-/* A frame of the answer before, and where its text starts. */
-struct last_frame {
-    struct bat_source_frame frame;
-    size_t start;
-};
-
-struct last_answer {
-    struct batch_answer answer;
-    struct last_frame *frames;
+/* Questions in their order, and their answers. */
+struct batch {
+    struct batch_answer *answers;
     size_t count;
     size_t capacity;
+    const char *texts[BAT_PARALLEL_MAX]; /* of each worker; NULL: it has made none */
 };
 
-static bool is_same(const struct bat_source_frame *a, const struct bat_source_frame *b)
+struct text_batches {
+    struct batch batches[2];
+    unsigned filled; /* questions go to batches[filled]; the other one waits to be printed */
+    size_t size;     /* of the batch that is filled: then it is full */
+    struct bat_sort_key *keys;
+    size_t key_capacity;
+    struct batch_worker workers[BAT_PARALLEL_MAX];
+    unsigned threads;
+    uint64_t made_count; /* questions whose texts were made, in all batches */
+    uint64_t made_size;  /* memory that these took */
+};
+
+struct text_batches *batches_new(unsigned threads)
 {
-    return a->function == b->function && a->file == b->file && a->folder == b->folder &&
-           a->start_file == b->start_file && a->start_line == b->start_line && a->line == b->line &&
-           a->column == b->column && a->discriminator == b->discriminator &&
-           a->start_address == b->start_address && a->has_start_address == b->has_start_address;
+    struct text_batches *batches = calloc(1, sizeof(*batches));
+    if (!batches)
+        return NULL;
+    batches->threads = threads;
+    batches->size = FIRST_BATCH;
+    for (unsigned i = 0; i < BAT_PARALLEL_MAX; i++)
+        batches->workers[i].number = i;
+    return batches;
 }
 
-/* How many outer frames have texts as in the answer before. The first frame's text is special. */
-static size_t count_same(const struct last_answer *last, const struct bat_source_frame *frames,
-                         size_t count)
+/* --- Workers -------------------------------------------------------------------------------- */
+
+/* The memory for a worker's texts of a batch. */
+static struct output *texts_of(const struct batch_worker *worker, unsigned batch)
 {
-    size_t same = 0;
-    while (same < count && same < last->count &&
-           is_same(&frames[count - 1 - same], &last->frames[last->count - 1 - same].frame))
-        same++;
-    const bool has_first = same != 0 && (same == count || same == last->count);
-    return has_first && count != last->count ? same - 1 : same;
+    return worker->texts[worker->number == 0 ? 0 : batch];
 }
 
-static bool reserve_frames(struct last_answer *last, size_t count)
+/* Worker 0 is this thread, with the symbolizer and the printer's caches of all other texts. */
+static void begin_worker(const struct symbolize_text *text, struct batch_worker *worker)
 {
-    if (count <= last->capacity)
-        return true;
-    struct last_frame *grown = realloc(last->frames, 2 * count * sizeof(*grown));
-    if (!grown)
-        return false;
-    last->frames = grown;
-    last->capacity = 2 * count;
-    return true;
-}
-
-/* Print an answer. Texts of outer frames that the answer before has, too, are copied from there. */
-static bool print_answer(struct symbolize_printer *printer, struct last_answer *last,
-                         const struct bat_source_frame *frames, size_t count)
-{
-    struct output *texts = printer->output;
-    const size_t same = count_same(last, frames, count);
-    if (same == count)
-        return true; /* the answer before */
-    if (!reserve_frames(last, count))
-        return false;
-    const size_t first = count - same;
-    const size_t end = last->answer.start + last->answer.size;
-    const size_t copied = same ? last->frames[last->count - same].start : end;
-    memmove(last->frames + first, last->frames + (last->count - same),
-            same * sizeof(*last->frames));
-    last->count = count;
-    last->answer.start = output_position(texts);
-    for (size_t i = 0; i < first; i++) {
-        last->frames[i] = (struct last_frame){frames[i], output_position(texts)};
-        print_frame(printer, &frames[i], i != 0);
-        if (output_position(texts) > TEXTS_MAX)
-            return false;
+    worker->is_begun = true;
+    worker->printer = *text->printer;
+    struct symbolize_printer *printer = &worker->printer;
+    struct bat_symbolizer *given = symbolize_files_given(text->files);
+    worker->texts[0] = output_begin_memory();
+    if (worker->number != 0) {
+        worker->texts[1] = output_begin_memory();
+        printer->names = demangled_names_new();
+        printer->functions = printed_texts_new(printer->options.demangle);
+        printer->files = printed_texts_new(false);
     }
-    const size_t shift = output_position(texts) - copied;
-    for (size_t i = first; i < count; i++)
-        last->frames[i].start += shift;
-    if (same)
-        output_repeat(texts, copied, end - copied);
-    else
-        print_end(printer);
-    last->answer.size = output_position(texts) - last->answer.start;
-    return true;
+    if (texts_of(worker, 0) && texts_of(worker, 1) && printer->names && printer->functions &&
+        printer->files)
+        worker->symbolizer = worker->number == 0 ? given : bat_symbolizer_second(given);
 }
 
-/* Print an answer that has the address, and so is no other address's. */
-static void print_alone(struct symbolize_printer *printer, struct last_answer *last,
-                        const struct symbolize_request *request,
-                        const struct bat_source_frame *frames, size_t count)
+static void free_worker(struct batch_worker *worker)
 {
-    last->answer.start = output_position(printer->output);
-    print_frames(printer, request, frames, count);
-    last->answer.size = output_position(printer->output) - last->answer.start;
+    output_free(worker->texts[0]);
+    output_free(worker->texts[1]);
+    if (worker->number == 0)
+        return;
+    demangled_names_free(worker->printer.names);
+    printed_texts_free(worker->printer.functions);
+    printed_texts_free(worker->printer.files);
+    bat_symbolizer_close(worker->symbolizer);
 }
 
-/* Make texts for questions in this order, as long as there is memory for them. */
-static void make_texts(struct symbolize_text *text, struct batch_answer *answers,
-                       const struct bat_sort_key *sorted, size_t sorted_count)
+void batches_free(struct text_batches *batches)
 {
-    struct symbolize_printer printer = *text->printer;
-    struct last_answer last = {.count = 0};
-    printer.output = text->batch.texts;
-    const bool is_alone = printer.options.addresses || printer.options.style == STYLE_JSON;
-    for (size_t i = 0; i < sorted_count && output_position(printer.output) < TEXTS_MAX; i++) {
-        if (i + AHEAD < sorted_count)
-            __builtin_prefetch(&answers[sorted[i + AHEAD].value], 1);
-        struct symbolize_request request = text_request(text, sorted[i].key);
-        const struct bat_source_frame *frames;
-        size_t count;
-        enum bat_symbolizer_found found = text_find(text, request.address, &frames, &count);
-        if (is_alone)
-            print_alone(&printer, &last, &request, frames, count);
-        else if (!print_answer(&printer, &last, frames, count))
-            break;
-        struct batch_answer *answer = &answers[sorted[i].value];
-        answer->start = last.answer.start;
-        answer->size = last.answer.size;
-        answer->found = found;
-    }
-    free(last.frames);
+    if (!batches)
+        return;
+    for (unsigned i = 0; i < BAT_PARALLEL_MAX; i++)
+        free_worker(&batches->workers[i]);
+    free(batches->batches[0].answers);
+    free(batches->batches[1].answers);
+    free(batches->keys);
+    free(batches);
 }
 
-/* --- Answers -------------------------------------------------------------------------------- */
+/* --- Printing ------------------------------------------------------------------------------- */
 
 static void fetch(const char *text, size_t size)
 {
@@ -187,50 +120,186 @@ static void fetch(const char *text, size_t size)
         __builtin_prefetch(text + at);
 }
 
-static void print_answers(struct symbolize_text *text, const struct batch_answer *answers,
-                          size_t count, const char *texts)
+/* The text of an answer, or NULL. */
+static const char *text_of(const struct batch *batch, const struct batch_answer *answer)
 {
-    for (size_t i = 0; i < count; i++) {
-        const struct batch_answer *answer = &answers[i];
-        if (texts && i + AHEAD < count)
-            fetch(texts + answer[AHEAD].start, answer[AHEAD].size);
-        if (texts && answer->size != 0) {
+    const char *texts = answer->size ? batch->texts[answer->worker] : NULL;
+    return texts ? texts + answer->start : NULL;
+}
+
+/* Print the answers of a batch, and empty it. */
+static void print_batch(struct symbolize_text *text, struct batch *batch)
+{
+    for (size_t i = 0; i < batch->count; i++) {
+        const struct batch_answer *answer = &batch->answers[i];
+        const char *ahead = i + AHEAD < batch->count ? text_of(batch, answer + AHEAD) : NULL;
+        if (ahead)
+            fetch(ahead, answer[AHEAD].size);
+        const char *found = text_of(batch, answer);
+        if (found) {
             text_note_found(text, answer->address, answer->found);
-            output_bytes(text->printer->output, texts + answer->start, answer->size);
+            output_bytes(text->printer->output, found, answer->size);
         } else {
             text_answer_code(text, answer->address);
         }
     }
-}
-
-static void answer_part(struct symbolize_text *text, struct batch_answer *answers, size_t count)
-{
-    struct text_batch *batch = &text->batch;
-    if (count > FEW && !batch->texts)
-        batch->texts = output_begin_memory();
-    if (count <= FEW || !batch->texts) {
-        print_answers(text, answers, count, NULL);
-        return;
-    }
-    for (size_t i = 0; i < count; i++)
-        batch->keys[i] = (struct bat_sort_key){answers[i].address, i};
-    make_texts(text, answers, bat_sort_keys(batch->keys, batch->keys + batch->capacity, count),
-               count);
-    batch->made_count += count;
-    batch->made_size += output_position(batch->texts);
-    print_answers(text, answers, count, output_memory(batch->texts));
-}
-
-void batch_answer_all(struct symbolize_text *text)
-{
-    struct text_batch *batch = &text->batch;
-    for (size_t done = 0, size; done < batch->count; done += size) {
-        size_t left = batch->count - done;
-        size = batch->made_count == 0
-                   ? FIRST_PART
-                   : TEXTS_SIZE / (size_t)(batch->made_size / batch->made_count + 1) + 1;
-        size = size < left ? size : left;
-        answer_part(text, batch->answers + done, size);
-    }
     batch->count = 0;
+}
+
+/* --- Looking up ----------------------------------------------------------------------------- */
+
+/* Questions by ascending address: each worker has a part of them, and helps others in the end. */
+struct job {
+    struct symbolize_text *text;
+    struct text_batches *batches;
+    struct batch *batch;
+    const struct bat_sort_key *sorted;
+    unsigned workers;
+    pthread_mutex_t lock;
+    struct job_part {
+        size_t next;
+        size_t end;
+    } parts[BAT_PARALLEL_MAX];
+};
+
+struct job_worker {
+    struct job *job;
+    unsigned number;
+};
+
+/*
+ * Take the next questions of the worker's own part, or else the last of the part that has most
+ * left: what is between them was, or will be, taken by its owner. Returns their number.
+ */
+static size_t take(struct job *job, unsigned number, size_t *first)
+{
+    pthread_mutex_lock(&job->lock);
+    struct job_part *part = &job->parts[number];
+    const bool is_own = part->next != part->end;
+    for (unsigned i = 0; !is_own && i < job->workers; i++)
+        if (job->parts[i].end - job->parts[i].next > part->end - part->next)
+            part = &job->parts[i];
+    const size_t left = part->end - part->next;
+    const size_t count = left < STRETCH ? left : STRETCH;
+    *first = is_own ? part->next : part->end - count;
+    if (is_own)
+        part->next += count;
+    else
+        part->end -= count;
+    pthread_mutex_unlock(&job->lock);
+    return count;
+}
+
+static void *work(void *context)
+{
+    const struct job_worker *part = context;
+    struct job *job = part->job;
+    struct batch_worker *worker = &job->batches->workers[part->number];
+    const unsigned filled = job->batches->filled;
+    if (part->number == 0)
+        print_batch(job->text, &job->batches->batches[!filled]);
+    if (!worker->is_begun)
+        begin_worker(job->text, worker);
+    if (!worker->symbolizer)
+        return NULL;
+    worker->printer.output = texts_of(worker, filled);
+    worker->limit = TEXTS_MAX / job->workers;
+    size_t first;
+    size_t count;
+    while ((count = take(job, part->number, &first)) != 0)
+        batch_make_texts(job->text, worker, job->batch->answers, job->sorted + first, count);
+    return NULL;
+}
+
+/* The batch's questions by ascending address; NULL if there is no memory. */
+static const struct bat_sort_key *sort(struct text_batches *batches, const struct batch *batch)
+{
+    if (batches->key_capacity < batch->count) {
+        free(batches->keys);
+        batches->keys = malloc(2 * batch->count * sizeof(*batches->keys));
+        batches->key_capacity = batches->keys ? batch->count : 0;
+    }
+    if (!batches->keys)
+        return NULL;
+    for (size_t i = 0; i < batch->count; i++)
+        batches->keys[i] = (struct bat_sort_key){batch->answers[i].address, i};
+    return bat_sort_keys(batches->keys, batches->keys + batch->count, batch->count);
+}
+
+/* Make the texts of the filled batch, and print the batch before meanwhile. */
+static void make_texts(struct symbolize_text *text, struct batch *batch,
+                       const struct bat_sort_key *sorted)
+{
+    struct text_batches *batches = text->batches;
+    struct job job = {.text = text,
+                      .batches = batches,
+                      .batch = batch,
+                      .sorted = sorted,
+                      .workers = bat_parallel_threads(batches->threads, batch->count / THREAD_MIN),
+                      .lock = PTHREAD_MUTEX_INITIALIZER};
+    struct job_worker workers[BAT_PARALLEL_MAX];
+    for (unsigned i = 0; i < job.workers; i++) {
+        workers[i] = (struct job_worker){&job, i};
+        job.parts[i] =
+            (struct job_part){batch->count * i / job.workers, batch->count * (i + 1) / job.workers};
+    }
+    bat_parts_run(work, workers, sizeof(workers[0]), job.workers);
+    batches->made_count += batch->count;
+    for (unsigned i = 0; i < BAT_PARALLEL_MAX; i++) {
+        struct output *texts =
+            i < job.workers ? texts_of(&batches->workers[i], batches->filled) : NULL;
+        batches->made_size += texts ? output_position(texts) : 0;
+        batch->texts[i] = texts ? output_memory(texts) : NULL;
+    }
+    const size_t mean = (size_t)(batches->made_size / batches->made_count);
+    batches->size = TEXTS_SIZE / (mean + 1) + 1;
+    batches->size = batches->size < BATCH_MAX ? batches->size : BATCH_MAX;
+}
+
+/* Look up the filled batch, print the one before, and begin a new one. */
+static void next_batch(struct symbolize_text *text)
+{
+    struct text_batches *batches = text->batches;
+    struct batch *batch = &batches->batches[batches->filled];
+    const struct bat_sort_key *sorted = batch->count > FEW ? sort(batches, batch) : NULL;
+    if (sorted) {
+        make_texts(text, batch, sorted);
+    } else {
+        memset(batch->texts, 0, sizeof(batch->texts));
+        print_batch(text, &batches->batches[!batches->filled]);
+    }
+    batches->filled = !batches->filled;
+}
+
+/* --- Questions ------------------------------------------------------------------------------ */
+
+static bool grow(struct batch *batch)
+{
+    size_t capacity = batch->capacity ? 2 * batch->capacity : 1024;
+    struct batch_answer *answers = realloc(batch->answers, capacity * sizeof(*answers));
+    if (!answers)
+        return false;
+    batch->answers = answers;
+    batch->capacity = capacity;
+    return true;
+}
+
+bool batches_add(struct symbolize_text *text, uint64_t address)
+{
+    struct text_batches *batches = text->batches;
+    if (batches->batches[batches->filled].count >= batches->size)
+        next_batch(text);
+    struct batch *batch = &batches->batches[batches->filled];
+    if (batch->count == batch->capacity && !grow(batch))
+        return false;
+    batch->answers[batch->count++] = (struct batch_answer){.address = address};
+    return true;
+}
+
+void batches_answer(struct symbolize_text *text)
+{
+    struct text_batches *batches = text->batches;
+    if (batches->batches[batches->filled].count != 0)
+        next_batch(text);
+    print_batch(text, &batches->batches[!batches->filled]);
 }

@@ -19,23 +19,23 @@ struct opened_file {
 struct symbolize_files {
     const struct symbolize_files_options *options;
     struct bat_symbolizer *given;
+    struct stored stored; /* the whole of given; open, because other threads open it again */
     struct opened_file others[FILES_MAX];
     size_t count;
 };
 
-/* Open a file, or for a shipped one its whole by the shipped one's name. */
+/* Open a file, or for a shipped one its whole by the shipped one's name. stored is the whole, which
+ * the caller closes. */
 static enum bat_code open_whole(const struct symbolize_files *files, const char *path,
-                                const struct bat_symbolizer_options *options,
+                                const struct bat_symbolizer_options *options, struct stored *stored,
                                 struct bat_symbolizer **symbolizer, struct bat_error *error)
 {
-    struct stored stored;
     *symbolizer = NULL;
-    if (!stores_find_whole(&files->options->stores, path, &stored))
+    if (!stores_find_whole(&files->options->stores, path, stored))
         return bat_fail(error, BAT_ERR_IO, "the store's file cannot be used");
-    enum bat_code code = bat_symbolizer_open(stored_or(&stored, path), options, symbolizer, error);
-    if (code == BAT_OK && stored.file >= 0)
+    enum bat_code code = bat_symbolizer_open(stored_or(stored, path), options, symbolizer, error);
+    if (code == BAT_OK && stored->file >= 0)
         code = bat_symbolizer_rename(*symbolizer, path, error);
-    stored_close(&stored);
     if (code == BAT_OK)
         return BAT_OK;
     bat_symbolizer_close(*symbolizer);
@@ -51,11 +51,13 @@ struct symbolize_files *symbolize_files_open(const struct symbolize_files_option
         return NULL;
     }
     files->options = options;
+    files->stored = stored_nothing();
     struct bat_error error;
-    if (!options->path ||
-        open_whole(files, options->path, &options->binary, &files->given, &error) == BAT_OK)
+    if (!options->path || open_whole(files, options->path, &options->binary, &files->stored,
+                                     &files->given, &error) == BAT_OK)
         return files;
     tool_report(options->path, &error);
+    stored_close(&files->stored);
     free(files);
     return NULL;
 }
@@ -69,6 +71,7 @@ void symbolize_files_close(struct symbolize_files *files)
         free(files->others[i].path);
     }
     bat_symbolizer_close(files->given);
+    stored_close(&files->stored);
     free(files);
 }
 
@@ -84,11 +87,15 @@ static void open_other(struct symbolize_files *files, struct opened_file *other)
     struct bat_symbolizer_options plain = {.size = sizeof(plain),
                                            .demangle = files->options->binary.demangle};
     const struct bat_symbolizer_options *options = files->given ? &plain : &files->options->binary;
-    if (open_whole(files, other->path, options, &other->symbolizer, &other->error) == BAT_OK)
-        return;
+    struct stored stored;
+    enum bat_code code =
+        open_whole(files, other->path, options, &stored, &other->symbolizer, &other->error);
+    stored_close(&stored);
     /* A library beside the BOLTed program has no note. */
-    if (options->original && other->error.code == BAT_ERR_NO_NOTE)
-        open_whole(files, other->path, &plain, &other->symbolizer, &other->error);
+    if (code == BAT_OK || !options->original || other->error.code != BAT_ERR_NO_NOTE)
+        return;
+    open_whole(files, other->path, &plain, &stored, &other->symbolizer, &other->error);
+    stored_close(&stored);
 }
 
 struct bat_symbolizer *symbolize_files_find(struct symbolize_files *files, struct bat_slice module,

@@ -86,7 +86,7 @@ static void print_verbose(struct symbolize_printer *printer, const struct bat_so
 static void print_location(struct symbolize_printer *printer, const struct bat_source_frame *frame)
 {
     const char *file = printed_file(printer, frame, frame->file);
-    output_escaped(printer->output, file ? file : UNKNOWN);
+    output_printed(printer->output, printer->files, file ? file : UNKNOWN);
     char *at = output_reserve(printer->output, LINE_SIZE_MAX);
     at = put_text(at, ":");
     at = put_decimal(at, frame->line);
@@ -108,10 +108,9 @@ void print_frame(struct symbolize_printer *printer, const struct bat_source_fram
     struct output *output = printer->output;
     bool pretty = printer->options.pretty;
     if (printer->options.functions != FUNCTIONS_NONE) {
-        const char *function = printed_function(printer, frame);
         if (pretty && is_caller)
             output_text(output, " (inlined by) ");
-        output_escaped(output, function ? function : UNKNOWN);
+        output_printed(output, printer->functions, frame->function ? frame->function : UNKNOWN);
         output_text(output, pretty ? " at " : "\n");
     }
     if (printer->options.verbose)

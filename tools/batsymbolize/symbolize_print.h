@@ -4,6 +4,7 @@
 #define BAT_TOOLS_BATSYMBOLIZE_SYMBOLIZE_PRINT_H
 
 #include "bat_symbolizer.h"
+#include "printed_texts.h"
 #include "tools/common/demangle.h"
 #include "tools/common/output.h"
 
@@ -39,6 +40,8 @@ struct symbolize_options {
 struct symbolize_printer {
     struct output *output;
     struct demangled_names *names;
+    struct printed_texts *functions; /* names of functions: demangled if the options say so */
+    struct printed_texts *files;
     struct symbolize_options options;
     bool in_list;   /* JSON: objects are elements of an array */
     bool has_first; /* ... whose first was printed */

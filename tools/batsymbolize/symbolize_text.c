@@ -62,9 +62,9 @@ static struct bat_symbolizer *find_file(struct symbolize_text *text,
 
 /* The frames to print. Without inlined calls, GNU's addr2line names the inlined function, LLVM's
  * the function that has the code. */
-static enum bat_symbolizer_found find_code(const struct symbolize_text *text,
-                                           struct bat_symbolizer *symbolizer, uint64_t address,
-                                           const struct bat_source_frame **frames, size_t *count)
+enum bat_symbolizer_found text_find(const struct symbolize_text *text,
+                                    struct bat_symbolizer *symbolizer, uint64_t address,
+                                    const struct bat_source_frame **frames, size_t *count)
 {
     const struct symbolize_options *options = &text->printer->options;
     struct bat_frames_options wanted = {
@@ -93,7 +93,7 @@ static void answer_code(struct symbolize_text *text, struct bat_symbolizer *symb
     const struct bat_source_frame *frames;
     size_t count;
     text_note_found(text, request->address,
-                    find_code(text, symbolizer, request->address, &frames, &count));
+                    text_find(text, symbolizer, request->address, &frames, &count));
     print_frames(text->printer, request, frames, count);
 }
 
@@ -104,12 +104,6 @@ struct symbolize_request text_request(const struct symbolize_text *text, uint64_
     const struct bat_symbolizer *symbolizer;
     return (struct symbolize_request){symbolize_files_at(text->files, 0, &symbolizer), address,
                                       true};
-}
-
-enum bat_symbolizer_found text_find(struct symbolize_text *text, uint64_t address,
-                                    const struct bat_source_frame **frames, size_t *count)
-{
-    return find_code(text, symbolize_files_given(text->files), address, frames, count);
 }
 
 void text_answer_code(struct symbolize_text *text, uint64_t address)
@@ -124,16 +118,12 @@ static bool put_off(struct symbolize_text *text, const struct bat_stack_line *re
     if (read->module.length != 0 || read->is_data || read->is_locals || text->printer->in_list ||
         !symbolize_files_given(text->files))
         return false;
-    if (batch_add(&text->batch, read->address))
-        return true;
-    batch_answer_all(text);
-    return batch_add(&text->batch, read->address);
+    return batches_add(text, read->address);
 }
 
 void symbolize_text_answer(struct symbolize_text *text)
 {
-    if (text->batch.count != 0)
-        batch_answer_all(text);
+    batches_answer(text);
 }
 
 /* --- Any query ------------------------------------------------------------------------------ */
@@ -314,7 +304,8 @@ void symbolize_text_end(struct symbolize_text *text)
 {
     symbolize_text_answer(text);
     finish_stack(text);
-    batch_free(&text->batch);
+    batches_free(text->batches);
+    text->batches = NULL;
     stack_free(&text->stack);
     free(text->command);
     text->command = NULL;

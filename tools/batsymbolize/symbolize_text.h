@@ -7,7 +7,6 @@
 #ifndef BAT_TOOLS_BATSYMBOLIZE_SYMBOLIZE_TEXT_H
 #define BAT_TOOLS_BATSYMBOLIZE_SYMBOLIZE_TEXT_H
 
-#include "support/key_sort.h"
 #include "symbolize_files.h"
 #include "symbolize_print.h"
 #include "tools/common/sampled_stacks.h"
@@ -26,30 +25,23 @@ struct text_stack {
     size_t line_capacity;
 };
 
-/*
- * Addresses that are answered together. They are looked up in ascending order: then neighbours find
- * their functions, lines and names in the processor's caches, and equal answers and outer frames
- * are printed once. The texts are printed in the order of the questions.
- */
-struct text_batch {
-    struct batch_answer *answers; /* in the order of the questions */
-    size_t count;
-    size_t capacity;
-    struct bat_sort_key *keys; /* twice the capacity, to sort addresses */
-    struct output *texts;      /* in memory; NULL until they are needed */
-    uint64_t made_count;       /* questions whose texts were made, in all batches */
-    uint64_t made_size;        /* memory that these took */
-};
-
 /* Addresses that were outside of code. */
 struct text_outside {
     uint64_t count;
     uint64_t first;
 };
 
+/* Questions that are answered together (symbolize_batch.h). */
+struct text_batches;
+
+/* At most so many threads answer; 0: one for each processor. NULL if there is no memory. */
+struct text_batches *batches_new(unsigned threads);
+void batches_free(struct text_batches *batches); /* NULL is allowed */
+
 struct symbolize_text {
     struct symbolize_files *files;
     struct symbolize_printer *printer;
+    struct text_batches *batches;   /* for addresses outside of stacks, answered later */
     struct bat_folded *folded;      /* NULL: the text is rewritten, not counted ... */
     struct sampled_stacks *sampled; /* ... or counted here */
     bool return_addresses;          /* addresses outside of stacks are return addresses */
@@ -58,7 +50,6 @@ struct symbolize_text {
     /* All members from here on start as zero. */
     struct bat_stack_place place;
     struct text_stack stack;
-    struct text_batch batch; /* addresses outside of stacks that are not answered yet */
     uint64_t pid;
     char *command;  /* of the sample that is being read, or NULL */
     uint64_t shift; /* added to frames' numbers, for the inlined frames before them */
@@ -96,8 +87,10 @@ struct text_frame {
 /* The query for an address of the given binary. */
 struct symbolize_request text_request(const struct symbolize_text *text, uint64_t address);
 
-/* Find the frames to print for a query's address of the given binary. */
-enum bat_symbolizer_found text_find(struct symbolize_text *text, uint64_t address,
+/* Find the frames to print for a query's address of the given binary with its symbolizer, or a
+ * second one. */
+enum bat_symbolizer_found text_find(const struct symbolize_text *text,
+                                    struct bat_symbolizer *symbolizer, uint64_t address,
                                     const struct bat_source_frame **frames, size_t *count);
 
 /* Note where an address was found. */
@@ -107,13 +100,11 @@ void text_note_found(struct symbolize_text *text, uint64_t address,
 /* Look up and print an address of the given binary. */
 void text_answer_code(struct symbolize_text *text, uint64_t address);
 
-/* Add a question. False, with nothing changed, if the batch is full or there is no memory. */
-bool batch_add(struct text_batch *batch, uint64_t address);
+/* Add a question about an address of the given binary. False if there is no memory. */
+bool batches_add(struct symbolize_text *text, uint64_t address);
 
-/* Print the answers of all questions, and empty the batch. */
-void batch_answer_all(struct symbolize_text *text);
-
-void batch_free(struct text_batch *batch);
+/* Print the answers of all questions that have not been answered. */
+void batches_answer(struct symbolize_text *text);
 
 /* Look up the frame in line number i of the stack. */
 void text_frame_find(struct symbolize_text *text, size_t i, struct text_frame *frame);

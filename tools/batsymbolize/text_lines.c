@@ -2,6 +2,7 @@
 #include "text_lines.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -39,6 +40,12 @@ void text_lines_end(struct text_lines *lines)
     free(lines);
 }
 
+static bool is_readable(int file)
+{
+    struct pollfd poll_file = {.fd = file, .events = POLLIN};
+    return poll(&poll_file, 1, 0) == 1;
+}
+
 /* Read more bytes behind those that are left; false if there were none. */
 static bool read_more(struct text_lines *lines, int *error)
 {
@@ -46,7 +53,8 @@ static bool read_more(struct text_lines *lines, int *error)
     lines->end -= lines->start;
     lines->seen -= lines->start;
     lines->start = 0;
-    lines->wait(lines->context);
+    if (!is_readable(lines->file))
+        lines->wait(lines->context);
     ssize_t size;
     do
         size = read(lines->file, lines->bytes + lines->end, TEXT_LINE_MAX - lines->end);

@@ -11,7 +11,8 @@
 
 struct text_lines;
 
-/* Read the file descriptor; wait(context) is called before each read. NULL without memory. */
+/* Read the file descriptor; wait(context) is called before each read that may have to wait. NULL
+ * without memory. */
 struct text_lines *text_lines_begin(int file, void (*wait)(void *context), void *context);
 
 struct text_line {

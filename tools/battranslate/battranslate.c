@@ -116,15 +116,15 @@ static enum translate_format parse_format(struct translate_request *arguments, c
         [FORMAT_PREAGG] = "preagg",         [FORMAT_AUTOFDO] = "autofdo",
         [FORMAT_PROFGEN] = "profgen",       [FORMAT_PERFSCRIPT] = "perfscript",
         [FORMAT_FOLDED] = "folded",         [FORMAT_PPROF] = "pprof",
-        [FORMAT_SPEEDSCOPE] = "speedscope",
+        [FORMAT_SPEEDSCOPE] = "speedscope", [FORMAT_FIREFOX] = "firefox",
     };
     for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++)
         if (strcmp(text, formats[i]) == 0)
             return (enum translate_format)i;
     argp_error(
         state,
-        "--format: expected fdata, yaml, preagg, autofdo, profgen, perfscript, folded, pprof or "
-        "speedscope, found \"%s\"",
+        "--format: expected fdata, yaml, preagg, autofdo, profgen, perfscript, folded, pprof, "
+        "speedscope or firefox, found \"%s\"",
         text);
     return FORMAT_FDATA;
 }
@@ -284,7 +284,7 @@ static error_t check_arguments(const struct translate_request *arguments, struct
     if (arguments->yaml && arguments->format > FORMAT_YAML)
         argp_error(state,
                    "expected -o alone with --format=preagg, autofdo, profgen, perfscript, folded, "
-                   "pprof and speedscope, which make no records for BOLT, found -w too");
+                   "pprof, speedscope and firefox, which make no records for BOLT, found -w too");
     if (arguments->format == FORMAT_PERFSCRIPT &&
         (arguments->profile_count > 1 || strcmp(arguments->profiles[0], "-") == 0))
         argp_error(state, "expected one file of perf.data for --format=perfscript, found %s",
@@ -405,8 +405,8 @@ static const struct argp_option options[] = {
     {"output-dir", KEY_OUTPUT_FOLDER, "DIR", 0,
      "Read the profiles once for several binaries; write DIR/NAME.fdata for each of them "
      "(--format=yaml, preagg, autofdo, profgen: .yaml, .preagg, .prof, .profgen; fdata,yaml: "
-     "both; folded, pprof, speedscope: .folded, .pb.gz, .speedscope.json). BINARY=OUT names "
-     "another file",
+     "both; folded, pprof, speedscope, firefox: .folded, .pb.gz, .speedscope.json, "
+     ".firefox.json). BINARY=OUT names another file",
      1},
     {"all", KEY_ALL, NULL, 0,
      "With --output-dir: for every file that perf.data says was mapped, that is on this machine "
@@ -414,13 +414,12 @@ static const struct argp_option options[] = {
      1},
     {"format", KEY_FORMAT, "FORMAT", 0,
      "What -o writes: fdata (the default), yaml, preagg, autofdo, profgen, perfscript, folded, "
-     "pprof, speedscope. preagg is the samples, "
+     "pprof, speedscope, firefox. preagg is the samples, "
      "added up but not translated, as pre-aggregated text; BINARY then needs neither note nor "
      "symbols. autofdo is LLVM's sample profile for clang -fprofile-sample-use. profgen is the "
      "profile that llvm-profgen --unsymbolized-profile reads. perfscript is the text that perf "
-     "prints of one perf.data. folded, pprof and speedscope are the samples, or the taken "
-     "branches, by "
-     "the input's functions and lines, for viewers of these formats",
+     "prints of one perf.data. folded, pprof, speedscope and firefox are the samples, or the "
+     "taken branches, by the input's functions and lines, for viewers of these formats",
      1},
     {"keep-going", KEY_KEEP_GOING, NULL, 0,
      "Leave out profiles that cannot be read, name them in the report, and exit with 3", 1},
@@ -492,12 +491,11 @@ static const struct argp_option options[] = {
     {"compare", KEY_COMPARE, NULL, 0,
      "Print how much profiles agree, which are named in place of BINARY: fdata, YAML, "
      "pre-aggregated "
-     "or LLVM's sample profiles as text; two with their functions, more as a matrix with outliers",
+     "or LLVM's sample profiles; two with their functions, more as a matrix with outliers",
      7},
     {"common", KEY_COMMON, NULL, 0,
-     "Write to -o what all profiles have that are named in place of BINARY, fdata or "
-     "pre-aggregated: "
-     "each record with its lowest count",
+     "Write to -o what all profiles have that are named in place of BINARY, fdata, YAML or "
+     "pre-aggregated: each record with its lowest count",
      7},
     {"min-overlap", KEY_MIN_OVERLAP, "PERCENT", 0,
      "--compare with the exit status 1 for a lower overlap", 7},

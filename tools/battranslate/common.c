@@ -1,9 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "common.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "bat_compare.h"
+#include "common_yaml.h"
+#include "whole_file.h"
 
 static enum tool_exit fail(const char *path, const struct bat_error *error)
 {
@@ -42,6 +49,15 @@ static enum tool_exit find_common(const struct translate_request *request,
     return TOOL_FINE;
 }
 
+/* Say how many records there are; returns the status. */
+static enum tool_exit report(const struct translate_request *request, uint64_t records)
+{
+    if (!request->quiet)
+        tool_message(NULL, "%" PRIu64 " records are in all %zu profiles", records,
+                     request->binary_count);
+    return TOOL_FINE;
+}
+
 static enum tool_exit write_common(const struct translate_request *request,
                                    const struct bat_profile *common, struct bat_output *output)
 {
@@ -51,27 +67,99 @@ static enum tool_exit write_common(const struct translate_request *request,
                                   : bat_profile_write_preagg(common, output, &error);
     if (code != BAT_OK)
         return fail(request->output, &error);
-    if (!request->quiet)
-        tool_message(NULL, "%" PRIu64 " records are in all %zu profiles",
-                     bat_profile_distinct(common), request->binary_count);
+    return report(request, bat_profile_distinct(common));
+}
+
+static enum tool_exit run_records(const struct translate_request *request,
+                                  struct bat_output *output)
+{
+    struct bat_profile *common = NULL;
+    enum tool_exit status = find_common(request, &common);
+    if (status == TOOL_FINE)
+        status = write_common(request, common, output);
+    bat_profile_free(common);
+    return status;
+}
+
+/* --- YAML ------------------------------------------------------------------------------------ */
+
+static bool is_yaml(const char *text, size_t size)
+{
+    return size >= 4 && memcmp(text, "---\n", 4) == 0;
+}
+
+/* True for a file that begins as YAML. Pipes can be read only once: they are not looked at. */
+static bool is_yaml_file(const char *path)
+{
+    char start[4];
+    struct stat status;
+    int file = stat(path, &status) == 0 && S_ISREG(status.st_mode) ? open(path, O_RDONLY) : -1;
+    ssize_t size = file >= 0 ? read(file, start, sizeof(start)) : -1;
+    if (file >= 0)
+        close(file);
+    return size > 0 && is_yaml(start, (size_t)size);
+}
+
+/* Read a profile, sorted. *profile is to be freed in any case. */
+static enum bat_code read_yaml(const char *path, struct yaml_profile *profile,
+                               struct bat_error *error)
+{
+    char *text;
+    size_t size;
+    enum bat_code code = whole_file_read(path, &text, &size, error);
+    if (code == BAT_OK && !is_yaml(text, size))
+        code = bat_fail(error, BAT_ERR_MISMATCH, "expected YAML, as before, found another form");
+    if (code == BAT_OK)
+        code = yaml_profile_read(text, size, profile, error);
+    free(text);
+    return code == BAT_OK ? common_yaml_sort(profile, error) : code;
+}
+
+static enum tool_exit find_common_yaml(const struct translate_request *request,
+                                       struct yaml_profile *common)
+{
+    struct bat_error error;
+    enum bat_code code = read_yaml(request->binaries[0], common, &error);
+    if (code != BAT_OK)
+        return fail(request->binaries[0], &error);
+    for (size_t i = 1; i < request->binary_count; i++) {
+        struct yaml_profile profile = {0};
+        code = read_yaml(request->binaries[i], &profile, &error);
+        if (code == BAT_OK)
+            code = common_yaml_keep(common, &profile, &error);
+        yaml_profile_free(&profile);
+        if (code != BAT_OK)
+            return fail(request->binaries[i], &error);
+    }
     return TOOL_FINE;
 }
+
+static enum tool_exit run_yaml(const struct translate_request *request, struct bat_output *output)
+{
+    struct bat_error error;
+    struct yaml_profile common = {0};
+    enum tool_exit status = find_common_yaml(request, &common);
+    uint64_t records = status == TOOL_FINE ? common_yaml_finish(&common) : 0;
+    if (status == TOOL_FINE && yaml_profile_write(&common, output, &error) != BAT_OK)
+        status = fail(request->output, &error);
+    yaml_profile_free(&common);
+    return status == TOOL_FINE ? report(request, records) : status;
+}
+
+/* --- All of it ------------------------------------------------------------------------------- */
 
 enum tool_exit common_run(const struct translate_request *request)
 {
     struct bat_error error;
     struct bat_output *output;
-    struct bat_profile *common = NULL;
     if (bat_output_begin(request->output, &output, &error) != BAT_OK)
         return fail(NULL, &error);
     enum tool_exit status = TOOL_FINE;
     if (bat_outputs_check(&output, 1, request->binaries, request->binary_count, &error) != BAT_OK)
         status = fail(NULL, &error);
     if (status == TOOL_FINE)
-        status = find_common(request, &common);
-    if (status == TOOL_FINE)
-        status = write_common(request, common, output);
-    bat_profile_free(common);
+        status = is_yaml_file(request->binaries[0]) ? run_yaml(request, output)
+                                                    : run_records(request, output);
     if (status == TOOL_FINE)
         return tool_commit(NULL, &output, 1);
     bat_output_abandon(output);

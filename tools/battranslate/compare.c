@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "compare_read.h"
+#include "sample_places.h"
 #include "tools/common/escape.h"
 
 /* Functions that are printed for people; JSON has all. */
@@ -18,6 +19,7 @@ struct comparing {
     const char *const *paths;
     uint32_t count;
     struct bat_overlaps *comparison;
+    struct sample_places places; /* of sample profiles */
     struct output *output;
     uint32_t printed; /* functions */
     bool is_low;      /* an overlap is below --min-overlap */
@@ -38,7 +40,8 @@ static enum tool_exit read_all(struct comparing *comparing, struct bat_elf *elf)
     for (uint32_t i = 0; i < comparing->count; i++) {
         enum compared_form form = COMPARED_FDATA;
         const char *path = comparing->paths[i];
-        if (compare_read(comparing->comparison, path, elf, &form, &comparing->error) != BAT_OK)
+        if (compare_read(comparing->comparison, &comparing->places, path, elf, &form,
+                         &comparing->error) != BAT_OK)
             return fail(comparing, path);
         if (bat_overlaps_size(comparing->comparison, i).records == 0) {
             tool_message(path, "expected a profile with records, found none in it");
@@ -327,5 +330,6 @@ enum tool_exit compare_run(const struct translate_request *request)
         status = TOOL_BAD;
     }
     bat_overlaps_free(comparing.comparison);
+    sample_places_free(&comparing.places);
     return status == TOOL_FINE && comparing.is_low ? TOOL_BAD : status;
 }

@@ -8,18 +8,17 @@
 #include <string.h>
 
 #include "compare_read.h"
-
-/* Inlined calls in each other; compilers stop far earlier. */
-#define DEPTH_MAX 256u
+#include "sample_places.h"
 
 struct autofdo {
     struct bat_overlaps *comparison;
-    const char *line; /* the start of the current one */
-    uint64_t number;  /* of the line, from 1 */
-    char *function;   /* of the lines below; NULL before the first */
-    char *path;       /* the places of the inlined calls; room for a line's place behind them */
-    size_t ends[DEPTH_MAX]; /* of path, for each depth; ends[0] is 0 */
-    unsigned depth;         /* the deepest that a line may have now */
+    struct sample_places *places;
+    const char *line;                            /* the start of the current one */
+    uint64_t number;                             /* of the line, from 1 */
+    char *function;                              /* of the lines below; NULL before the first */
+    bool has_md5;                                /* the first function's name is a number */
+    uint64_t calls[SAMPLE_PLACES_DEPTH_MAX + 1]; /* that the lines of each depth are in, from 1 */
+    unsigned depth;                              /* the deepest that a line may have now */
     struct bat_error *error;
 };
 
@@ -52,6 +51,8 @@ static enum bat_code read_function(struct autofdo *autofdo, const char *at, cons
     const char *total = head ? number_at_end(at, head) : NULL;
     if (!total)
         return fail(autofdo, at, "a function, name:total:head");
+    if (!autofdo->function)
+        autofdo->has_md5 = skip_digits(at) == total;
     free(autofdo->function);
     autofdo->function = strndup(at, (size_t)(total - at));
     autofdo->depth = 1;
@@ -75,38 +76,68 @@ static enum bat_code read_count(const struct autofdo *autofdo, const char *at, u
                                                        : fail(autofdo, at, "a decimal count");
 }
 
+/* A number of 32 bits in [at, end), which are digits. */
+static bool parse_number(const char *at, const char *end, uint32_t *number)
+{
+    uint64_t value = 0;
+    for (; at < end && value <= UINT32_MAX; at++)
+        value = value * 10 + (uint64_t)(*at - '0');
+    *number = (uint32_t)value;
+    return value <= UINT32_MAX;
+}
+
+/* "line" or "line.discriminator" at `at`. Returns its end, or NULL if it is none. */
+static const char *parse_line(const char *at, struct sample_line *line)
+{
+    const char *end = skip_digits(at);
+    *line = (struct sample_line){0};
+    if (end == at || !parse_number(at, end, &line->line))
+        return NULL;
+    if (*end != '.')
+        return end;
+    at = end + 1;
+    end = skip_digits(at);
+    return end > at && parse_number(at, end, &line->discriminator) ? end : NULL;
+}
+
+/* An inlined call, "name:total", behind its place: lines of the next depth are in it. */
+static enum bat_code read_call(struct autofdo *autofdo, const char *at, const char *end,
+                               unsigned depth, struct sample_line line)
+{
+    const char *total = number_at_end(at, end);
+    if (!total)
+        return fail(autofdo, at, "a count, or an inlined call, name:total");
+    if (depth + 1 > SAMPLE_PLACES_DEPTH_MAX + 1)
+        return fail(autofdo, at, "at most 254 inlined calls in each other");
+    uint32_t name;
+    enum bat_code code =
+        sample_places_name(autofdo->places, at, (size_t)(total - at), &name, autofdo->error);
+    autofdo->depth = depth + 1;
+    return code == BAT_OK ? sample_places_call(autofdo->places, autofdo->calls[depth - 1], line,
+                                               name, &autofdo->calls[depth], autofdo->error)
+                          : code;
+}
+
 /* A line of a place at this depth, from 1; `at` is behind the blanks. */
 static enum bat_code read_place(struct autofdo *autofdo, const char *at, const char *end,
                                 unsigned depth)
 {
-    const char *place_end = skip_digits(at);
-    if (place_end > at && *place_end == '.')
-        place_end = skip_digits(place_end + 1);
-    if (place_end == at || place_end[-1] == '.' || place_end[0] != ':' || place_end[1] != ' ')
+    struct sample_line line;
+    const char *place_end = parse_line(at, &line);
+    if (!place_end || place_end[0] != ':' || place_end[1] != ' ')
         return fail(autofdo, at, "a place, line: or line.discriminator:");
     const char *value = place_end + 2;
-    char *path = autofdo->path + autofdo->ends[depth - 1];
-    if (*value >= '0' && *value <= '9') {
-        uint64_t count;
-        enum bat_code code = read_count(autofdo, value, &count);
-        memcpy(path, at, (size_t)(place_end - at));
-        path[place_end - at] = '\0';
-        autofdo->depth = depth;
-        return code == BAT_OK ? bat_overlaps_record(autofdo->comparison, autofdo->function,
-                                                    autofdo->path, count, autofdo->error)
-                              : code;
-    }
-    const char *total = number_at_end(value, end);
-    if (!total)
-        return fail(autofdo, value, "a count, or an inlined call, name:total");
-    if (depth + 1 >= DEPTH_MAX)
-        return fail(autofdo, at, "at most 254 inlined calls in each other");
-    size_t size = (size_t)(total - at);
-    memcpy(path, at, size);
-    path[size] = '/';
-    autofdo->ends[depth] = autofdo->ends[depth - 1] + size + 1;
-    autofdo->depth = depth + 1;
-    return BAT_OK;
+    /* Names may be numbers, too: the MD5 sums of functions. */
+    bool is_count = *value >= '0' && *value <= '9' && *skip_digits(value) != ':';
+    if (!is_count)
+        return read_call(autofdo, value, end, depth, line);
+    uint64_t count;
+    enum bat_code code = read_count(autofdo, value, &count);
+    autofdo->depth = depth;
+    return code == BAT_OK
+               ? sample_places_record(autofdo->comparison, autofdo->function,
+                                      autofdo->calls[depth - 1], line, count, autofdo->error)
+               : code;
 }
 
 static enum bat_code read_line(struct autofdo *autofdo, const char *end)
@@ -126,14 +157,11 @@ static enum bat_code read_line(struct autofdo *autofdo, const char *end)
     return read_place(autofdo, at, end, depth);
 }
 
-enum bat_code compare_read_autofdo(struct bat_overlaps *comparison, const char *text,
-                                   struct bat_error *error)
+enum bat_code compare_read_autofdo(struct bat_overlaps *comparison, struct sample_places *places,
+                                   const char *text, bool *has_md5, struct bat_error *error)
 {
-    struct autofdo autofdo = {.comparison = comparison, .error = error};
-    /* A path is made of parts of different lines, so that it is never longer than the text. */
-    autofdo.path = malloc(2 * strlen(text) + 2);
-    if (!autofdo.path)
-        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for the profile");
+    struct autofdo autofdo = {.comparison = comparison, .places = places, .error = error};
+    autofdo.calls[0] = SAMPLE_PLACES_OUTERMOST;
     enum bat_code code = bat_overlaps_begin(comparison, error);
     for (const char *at = text; *at && code == BAT_OK;) {
         const char *end = at + strcspn(at, "\n");
@@ -142,7 +170,7 @@ enum bat_code compare_read_autofdo(struct bat_overlaps *comparison, const char *
         code = read_line(&autofdo, end);
         at = end + (*end == '\n');
     }
+    *has_md5 = autofdo.has_md5;
     free(autofdo.function);
-    free(autofdo.path);
     return code;
 }

@@ -17,6 +17,7 @@ const char *compared_form_name(enum compared_form form)
         [COMPARED_YAML] = "YAML",
         [COMPARED_PREAGG] = "a pre-aggregated profile",
         [COMPARED_AUTOFDO] = "a sample profile of LLVM",
+        [COMPARED_AUTOFDO_MD5] = "a sample profile of LLVM with MD5 sums as names",
     };
     return names[form];
 }
@@ -151,15 +152,14 @@ static const char *binary_form(const char *text, size_t size)
 {
     if (size >= 8 && (memcmp(text, "PERFILE2", 8) == 0 || memcmp(text, "2ELIFREP", 8) == 0))
         return "perf.data: translate it first, or write --format=preagg";
-    /* LLVM's binary sample profiles: a LEB128 number that ends in "PROF42" and the kind. */
-    if (size >= 9 && (unsigned char)text[7] >= 0x80 && memchr(text, '\0', 16 < size ? 16 : size))
-        return "a binary profile: llvm-profdata merge --sample --text makes text of it";
     return NULL;
 }
 
-enum bat_code compare_read(struct bat_overlaps *comparison, const char *path, struct bat_elf *elf,
-                           enum compared_form *form, struct bat_error *error)
+enum bat_code compare_read(struct bat_overlaps *comparison, struct sample_places *places,
+                           const char *path, struct bat_elf *elf, enum compared_form *form,
+                           struct bat_error *error)
 {
+    bool has_md5 = false;
     char *text;
     size_t size;
     enum bat_code code = whole_file_read(path, &text, &size, error);
@@ -168,17 +168,20 @@ enum bat_code compare_read(struct bat_overlaps *comparison, const char *path, st
     const char *binary = binary_form(text, size);
     if (binary) {
         code = bat_fail(error, BAT_ERR_UNSUPPORTED,
-                        "expected fdata, YAML, a pre-aggregated profile or a sample profile as "
-                        "text, found %s",
+                        "expected fdata, YAML, a pre-aggregated profile or a sample profile, "
+                        "found %s",
                         binary);
     } else if (size >= 4 && memcmp(text, "---\n", 4) == 0) {
         *form = COMPARED_YAML;
         code = read_yaml(comparison, text, size, error);
     } else if (is_autofdo(text)) {
-        *form = COMPARED_AUTOFDO;
         code = memchr(text, '\0', size)
                    ? bat_fail(error, BAT_ERR_SYNTAX, "expected text, found a byte 0")
-                   : compare_read_autofdo(comparison, text, error);
+                   : compare_read_autofdo(comparison, places, text, &has_md5, error);
+        *form = has_md5 ? COMPARED_AUTOFDO_MD5 : COMPARED_AUTOFDO;
+    } else if (compare_is_sample_binary(text, size)) {
+        code = compare_read_sample_binary(comparison, places, text, size, &has_md5, error);
+        *form = has_md5 ? COMPARED_AUTOFDO_MD5 : COMPARED_AUTOFDO;
     } else {
         code = read_records(comparison, text, size, elf, form, error);
     }

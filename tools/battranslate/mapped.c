@@ -69,19 +69,35 @@ static bool is_known_build(const struct mapped *mapped, const struct bat_mapped_
     return false;
 }
 
+/* The file itself without its symbols, if it is on this machine; NULL if not. */
+static struct bat_elf *open_shipped(const struct bat_mapped_file *file)
+{
+    struct bat_elf *elf;
+    if (bat_elf_open(file->path, &elf, NULL) != BAT_OK)
+        return NULL;
+    size_t size;
+    const uint8_t *build_id = bat_elf_build_id(elf, &size);
+    if (build_id && size <= file->build_id_size && memcmp(build_id, file->build_id, size) == 0)
+        return elf;
+    bat_elf_close(elf);
+    return NULL;
+}
+
 /* Find a file in the stores. A build-id whose size is not known is padded with zeros. */
 static bool find_stored(struct mapped *mapped, const struct bat_mapped_file *file,
                         struct stored *stored)
 {
+    struct bat_elf *shipped = open_shipped(file);
     const size_t sizes[] = {file->build_id_size, 16, 8};
     *stored = stored_nothing();
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]) && stored->file < 0; i++) {
         bool is_padding = sizes[i] <= file->build_id_size;
         for (size_t k = sizes[i]; is_padding && k < file->build_id_size; k++)
             is_padding = file->build_id[k] == 0;
-        if (is_padding && !stores_find(mapped->stores, file->build_id, sizes[i], stored))
+        if (is_padding && !stores_find(mapped->stores, file->build_id, sizes[i], shipped, stored))
             mapped->has_failed = true;
     }
+    bat_elf_close(shipped);
     return stored->file >= 0;
 }
 

@@ -7,8 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "check_list.h"
 #include "heatmap.h"
+#include "tools/common/check_list.h"
 #include "tools/common/store.h"
 
 /* The format of -o. */
@@ -22,6 +22,7 @@ enum translate_format {
     FORMAT_FOLDED,     /* for viewers, of the input's functions */
     FORMAT_PPROF,
     FORMAT_SPEEDSCOPE,
+    FORMAT_FIREFOX,
 };
 
 /* battranslate's options. Strings are owned by the caller, and NULL if an option is not given. */

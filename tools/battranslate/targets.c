@@ -47,6 +47,7 @@ static const char *extension_of(enum translate_format format)
         [FORMAT_FOLDED] = "folded",
         [FORMAT_PPROF] = "pb.gz",
         [FORMAT_SPEEDSCOPE] = "speedscope.json",
+        [FORMAT_FIREFOX] = "firefox.json",
     };
     return extensions[format];
 }

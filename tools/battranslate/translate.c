@@ -25,6 +25,7 @@ static enum viewer_format viewer_of(enum translate_format format)
     return format == FORMAT_FOLDED       ? VIEWER_FOLDED
            : format == FORMAT_PPROF      ? VIEWER_PPROF
            : format == FORMAT_SPEEDSCOPE ? VIEWER_SPEEDSCOPE
+           : format == FORMAT_FIREFOX    ? VIEWER_FIREFOX
                                          : VIEWER_NONE;
 }
 
@@ -460,16 +461,20 @@ static bool translate_for_density(struct work *work, struct bat_records **record
            BAT_OK;
 }
 
-/* Check the translated profile, if that is wanted. moved is what the records were made of. */
+/*
+ * Check the translated profile: by all checks if that is wanted, else, for the report, by those
+ * that cost nothing. moved is what the records were made of.
+ */
 static enum tool_exit check_fitness(struct work *work, const struct bat_profile *moved,
                                     const struct bat_to_input_counters *to_input,
                                     const struct report_judgements *judgements)
 {
     const struct translate_request *arguments = work->arguments;
-    if (!arguments->check.is_wanted)
+    bool is_wanted = arguments->check.is_wanted;
+    if (arguments->quiet && !is_wanted)
         return TOOL_FINE;
     struct bat_records *all_records = NULL;
-    if (!to_input && !translate_for_density(work, &all_records))
+    if (is_wanted && !to_input && !translate_for_density(work, &all_records))
         return fail(work, arguments->binary);
     const struct check_subject subject = {.profile = work->profile,
                                           .moved = moved,
@@ -485,27 +490,48 @@ static enum tool_exit check_fitness(struct work *work, const struct bat_profile 
                                           .profiles = work->profiles_with_records,
                                           .density_cutoff = arguments->density_cutoff,
                                           .density_threshold = arguments->density_threshold};
-    enum tool_exit status = check_judge(&work->check, &subject);
+    enum tool_exit status = TOOL_FINE;
+    if (is_wanted)
+        status = check_judge(&work->check, &subject);
+    else
+        check_judge_counters(&work->check, &arguments->check, &subject);
     bat_records_free(all_records);
     return status;
 }
 
+/* The verdict follows. */
 static enum report_form report_form(const struct work *work)
 {
-    const struct translate_request *arguments = work->arguments;
-    if (!arguments->json_report)
-        return REPORT_TEXT;
-    return arguments->check.is_wanted ? REPORT_JSON_OPEN : REPORT_JSON;
+    return work->arguments->json_report ? REPORT_JSON_OPEN : REPORT_TEXT;
 }
 
-/* Print the checks behind the report. TOOL_BAD for an unfit profile: its outputs are not written.
+/* End the report with the line that every report has. */
+static void print_check_line(struct work *work)
+{
+    FILE *file = report_file(work);
+    if (work->arguments->quiet)
+        return;
+    if (!work->arguments->json_report) {
+        check_print_line(&work->check, file);
+        return;
+    }
+    fputs(",", file);
+    check_print_line_json(&work->check, file);
+    fputs("}\n", file);
+}
+
+/*
+ * Print the checks behind the report. TOOL_BAD for a profile that --check finds unfit: its outputs
+ * are not written.
  */
 static enum tool_exit finish_check(struct work *work)
 {
     const struct translate_request *arguments = work->arguments;
     enum tool_exit status = TOOL_FINE;
-    if (!arguments->check.is_wanted)
+    if (!arguments->check.is_wanted) {
+        print_check_line(work);
         return TOOL_FINE;
+    }
     FILE *file = report_file(work);
     if (!arguments->quiet && arguments->json_report) {
         fputs(work->records ? "," : "{", file);
@@ -600,29 +626,60 @@ static enum tool_exit open_unbolted(struct work *work)
     return TOOL_BAD;
 }
 
+/* A profile, and the program that it is of: the input binary, if that is given. */
+struct compiled {
+    struct bat_profile *moved; /* to the input binary; NULL without --original */
+    struct bat_to_input_counters counters;
+    const struct bat_profile *profile;
+    const struct bat_elf *elf;
+    const char *whole; /* what to open for its DWARF */
+    enum bat_profile_kind kind;
+};
+
+/* Move the profile to the input binary, if that is given. The caller frees compiled->moved. */
+static enum tool_exit find_compiled(struct work *work, struct compiled *compiled)
+{
+    const struct translate_request *arguments = work->arguments;
+    *compiled = (struct compiled){
+        .profile = work->profile,
+        .elf = work->binary.elf,
+        .whole = stored_or(&work->stored, arguments->binary),
+    };
+    if (arguments->original) {
+        enum tool_exit status = move_profile(work, &compiled->moved, &compiled->counters);
+        if (status != TOOL_FINE)
+            return status;
+        compiled->profile = compiled->moved;
+        compiled->elf = bat_original_elf(work->original);
+        compiled->whole = arguments->original;
+    }
+    compiled->kind =
+        arguments->basic_samples ? BAT_PROFILE_SAMPLES : bat_profile_main_kind(compiled->profile);
+    return TOOL_FINE;
+}
+
 /* Write a profile for compilers: always one of the input binary. */
 static enum tool_exit finish_compiler(struct work *work)
 {
     const struct translate_request *arguments = work->arguments;
-    struct bat_profile *input = NULL;
-    struct bat_to_input_counters counters;
-    enum tool_exit status = arguments->original ? move_profile(work, &input, &counters) : TOOL_FINE;
+    struct compiled compiled;
+    enum tool_exit status = find_compiled(work, &compiled);
     if (status != TOOL_FINE)
         return status;
-    struct compiler_profile wanted = {
-        .profile = input ? input : work->profile,
-        .elf = input ? bat_original_elf(work->original) : work->binary.elf,
-        .whole = input ? arguments->original : stored_or(&work->stored, arguments->binary),
+    const struct compiler_profile wanted = {
+        .profile = compiled.profile,
+        .elf = compiled.elf,
+        .whole = compiled.whole,
         .debug_file = arguments->debug_file,
-        .moved = input ? &counters : NULL,
+        .moved = compiled.moved ? &compiled.counters : NULL,
         .output = work->outputs[0],
+        .kind = compiled.kind,
         .by_addresses = arguments->format == FORMAT_PROFGEN,
         .report = arguments->quiet ? NULL : report_file(work),
-        .json_report = arguments->json_report};
-    wanted.kind =
-        arguments->basic_samples ? BAT_PROFILE_SAMPLES : bat_profile_main_kind(wanted.profile);
+        .json_report = arguments->json_report,
+    };
     status = compiler_profile_write(&wanted);
-    bat_profile_free(input);
+    bat_profile_free(compiled.moved);
     return status;
 }
 
@@ -640,25 +697,24 @@ static enum tool_exit open_viewed(struct work *work)
 static enum tool_exit finish_viewer(struct work *work)
 {
     const struct translate_request *arguments = work->arguments;
-    struct bat_profile *input = NULL;
-    struct bat_to_input_counters counters;
-    enum tool_exit status = arguments->original ? move_profile(work, &input, &counters) : TOOL_FINE;
+    struct compiled compiled;
+    enum tool_exit status = find_compiled(work, &compiled);
     if (status != TOOL_FINE)
         return status;
-    struct viewer_profile wanted = {
-        .profile = input ? input : work->profile,
-        .elf = input ? bat_original_elf(work->original) : work->binary.elf,
-        .bolted = !input && work->binary.note ? &work->binary : NULL,
-        .whole = input ? arguments->original : stored_or(&work->stored, arguments->binary),
+    const struct viewer_profile wanted = {
+        .profile = compiled.profile,
+        .elf = compiled.elf,
+        .bolted = !compiled.moved && work->binary.note ? &work->binary : NULL,
+        .whole = compiled.whole,
         .debug_file = arguments->debug_file,
+        .kind = compiled.kind,
         .format = viewer_of(arguments->format),
         .output = work->outputs[0],
         .report = arguments->quiet ? NULL : report_file(work),
-        .json_report = arguments->json_report};
-    wanted.kind =
-        arguments->basic_samples ? BAT_PROFILE_SAMPLES : bat_profile_main_kind(wanted.profile);
+        .json_report = arguments->json_report,
+    };
     status = viewer_profile_write(&wanted);
-    bat_profile_free(input);
+    bat_profile_free(compiled.moved);
     return status;
 }
 

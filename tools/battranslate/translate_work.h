@@ -8,10 +8,10 @@
 #include "bat_binary.h"
 #include "bat_original.h"
 #include "bat_profile.h"
-#include "check.h"
 #include "parts.h"
 #include "progress.h"
 #include "request.h"
+#include "tools/common/check.h"
 #include "tools/common/tool.h"
 
 /* -o and -w. */

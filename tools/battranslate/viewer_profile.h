@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* battranslate --format=folded, pprof and speedscope: profiles for other people's viewers. */
+/* battranslate --format=folded, pprof, speedscope and firefox: profiles for other people's viewers.
+ */
 #ifndef BAT_TOOLS_BATTRANSLATE_VIEWER_PROFILE_H
 #define BAT_TOOLS_BATTRANSLATE_VIEWER_PROFILE_H
 

@@ -251,7 +251,21 @@ static bool read_mark(struct reader *reader, char mark)
     return true;
 }
 
-static enum bat_code read_member(struct reader *reader, struct yaml_edge *edge)
+/* True for a key of as many letters as `key` has. */
+static bool is_member(const char *letters, size_t size, const char *key)
+{
+    return size == strlen(key) && memcmp(letters, key, size) == 0;
+}
+
+/* Keys without which an edge says nothing. */
+enum { HAS_PLACE = 1, HAS_FUNCTION = 2, HAS_COUNT = 4 };
+
+/*
+ * Read a key and its value, and note in *has which it was. Keys of the other kind of edge are as
+ * unknown here as they are to LLVM.
+ */
+static enum bat_code read_member(struct reader *reader, struct yaml_edge *edge, bool is_call,
+                                 unsigned *has)
 {
     skip_space(reader);
     size_t size = strspn(reader->at, "abcdefghijklmnopqrstuvwxyz");
@@ -260,34 +274,44 @@ static enum bat_code read_member(struct reader *reader, struct yaml_edge *edge)
     if (size == 0 || !read_mark(reader, ':'))
         return fail(reader, "a key and a colon");
     skip_space(reader);
-    if (size == 3 && (memcmp(key, "off", 3) == 0 || memcmp(key, "bid", 3) == 0))
+    if (is_member(key, size, is_call ? "off" : "bid")) {
+        *has |= HAS_PLACE;
         return read_number(reader, &edge->at);
-    if (size == 3 && memcmp(key, "fid", 3) == 0)
+    }
+    if (is_call && is_member(key, size, "fid")) {
+        *has |= HAS_FUNCTION;
         return read_number32(reader, &edge->function);
-    if (size == 4 && memcmp(key, "disc", 4) == 0)
+    }
+    if (is_call && is_member(key, size, "disc"))
         return read_number32(reader, &edge->entry);
-    if (size == 3 && memcmp(key, "cnt", 3) == 0)
+    if (is_member(key, size, "cnt")) {
+        *has |= HAS_COUNT;
         return read_number(reader, &edge->count);
-    if (size == 3 && memcmp(key, "mis", 3) == 0)
+    }
+    if (is_member(key, size, "mis"))
         return read_number(reader, &edge->mispredictions);
     /* Pseudo probes and the like: a number or a word. */
     reader->at += strspn(reader->at, "0123456789abcdefxABCDEFtrus");
     return BAT_OK;
 }
 
-static enum bat_code read_edge(struct reader *reader, struct yaml_edge *edge)
+static enum bat_code read_edge(struct reader *reader, struct yaml_edge *edge, bool is_call)
 {
     if (!read_mark(reader, '{'))
         return fail(reader, "an opening brace");
-    enum bat_code code = read_member(reader, edge);
+    unsigned has = is_call ? 0 : HAS_FUNCTION;
+    enum bat_code code = read_member(reader, edge, is_call, &has);
     while (code == BAT_OK && read_mark(reader, ','))
-        code = read_member(reader, edge);
+        code = read_member(reader, edge, is_call, &has);
     if (code == BAT_OK && !read_mark(reader, '}'))
         return fail(reader, "a comma or a closing brace");
+    if (code == BAT_OK && has != (HAS_PLACE | HAS_FUNCTION | HAS_COUNT))
+        return fail(reader,
+                    is_call ? "off, fid and cnt of each call" : "bid and cnt of each successor");
     return code;
 }
 
-static enum bat_code read_edges(struct reader *reader, struct yaml_edges *edges)
+static enum bat_code read_edges(struct reader *reader, struct yaml_edges *edges, bool is_call)
 {
     if (!read_mark(reader, '['))
         return fail(reader, "an opening bracket");
@@ -295,7 +319,7 @@ static enum bat_code read_edges(struct reader *reader, struct yaml_edges *edges)
         return BAT_OK;
     do {
         struct yaml_edge edge = {0};
-        enum bat_code code = read_edge(reader, &edge);
+        enum bat_code code = read_edge(reader, &edge, is_call);
         if (code != BAT_OK)
             return code;
         struct yaml_edge *grown =
@@ -404,9 +428,9 @@ static enum bat_code read_block(struct reader *reader, const struct entry *entry
     if (is_key(entry, "events"))
         return read_number(reader, &block->events);
     if (is_key(entry, "calls"))
-        return read_edges(reader, &block->calls);
+        return read_edges(reader, &block->calls, true);
     if (is_key(entry, "succ"))
-        return read_edges(reader, &block->successors);
+        return read_edges(reader, &block->successors, false);
     return skip_value(reader);
 }
 

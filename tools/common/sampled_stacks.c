@@ -11,7 +11,11 @@
 enum viewer_format viewer_format_named(const char *name)
 {
     static const char *const names[] = {
-        [VIEWER_FOLDED] = "folded", [VIEWER_PPROF] = "pprof", [VIEWER_SPEEDSCOPE] = "speedscope"};
+        [VIEWER_FOLDED] = "folded",
+        [VIEWER_PPROF] = "pprof",
+        [VIEWER_SPEEDSCOPE] = "speedscope",
+        [VIEWER_FIREFOX] = "firefox",
+    };
     for (size_t i = VIEWER_FOLDED; i < sizeof(names) / sizeof(names[0]); i++)
         if (strcmp(name, names[i]) == 0)
             return (enum viewer_format)i;
@@ -110,18 +114,23 @@ static uint64_t number_of_name(struct sampled_stacks *stacks, const char *name)
     return number_of_text(stacks, &stacks->names, stacks->name.bytes, stacks->name.size);
 }
 
+bool stack_key_number(struct bat_counts *table, const uint64_t *key, uint64_t *number)
+{
+    const uint64_t *item = bat_counts_find(table, key);
+    if (!item && bat_counts_add(table, key, 0, 0) != BAT_OK)
+        return false;
+    *number = item ? (uint64_t)(item - table->items) / (table->words + 2) : table->count - 1;
+    return true;
+}
+
 /* The number of a key, which is added if it is new. */
 static uint64_t number_of_key(struct sampled_stacks *stacks, struct bat_counts *table,
                               const uint64_t *key)
 {
-    const uint64_t *item = bat_counts_find(table, key);
-    if (item)
-        return (uint64_t)(item - table->items) / (table->words + 2);
-    if (bat_counts_add(table, key, 0, 0) != BAT_OK) {
+    uint64_t number = 0;
+    if (!stack_key_number(table, key, &number))
         stacks->no_memory = true;
-        return 0;
-    }
-    return table->count - 1;
+    return number;
 }
 
 static uint64_t number_of_line(struct sampled_stacks *stacks, const struct sampled_frame *frame)
@@ -213,17 +222,35 @@ static bool fits(const struct sampled_stacks *stacks)
     return !stacks->is_too_large;
 }
 
+static enum bat_code write_as(const struct sampled_stacks *stacks, enum viewer_format format,
+                              const struct sampled_subject *subject, struct bat_output *output,
+                              struct bat_error *error)
+{
+    switch (format) {
+    case VIEWER_PPROF:
+        return write_pprof(stacks, subject, output, error);
+    case VIEWER_SPEEDSCOPE:
+        return write_speedscope(stacks, subject, output, error);
+    case VIEWER_FIREFOX:
+        return write_firefox(stacks, subject, output, error);
+    default:
+        return write_folded(stacks, output, error);
+    }
+}
+
 enum bat_code sampled_stacks_write(struct sampled_stacks *stacks, enum viewer_format format,
                                    const struct sampled_subject *subject, struct bat_output *output,
                                    struct bat_error *error)
 {
+    struct sampled_subject clean = *subject;
+    if (clean_name(stacks, subject->title)) {
+        stacks->name.bytes[stacks->name.size] = '\0';
+        clean.title = stacks->name.bytes;
+    }
     if (stacks->no_memory)
         return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for the stacks");
     if (!fits(stacks))
         return bat_fail(error, BAT_ERR_RANGE,
                         "expected counts that add up to less than 2^63, found more");
-    if (format == VIEWER_FOLDED)
-        return write_folded(stacks, output, error);
-    return format == VIEWER_PPROF ? write_pprof(stacks, subject, output, error)
-                                  : write_speedscope(stacks, subject, output, error);
+    return write_as(stacks, format, &clean, output, error);
 }

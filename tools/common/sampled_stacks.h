@@ -16,6 +16,7 @@ enum viewer_format {
     VIEWER_FOLDED,     /* a line for each stack: "outermost;...;innermost count" */
     VIEWER_PPROF,      /* profile.proto, packed by gzip */
     VIEWER_SPEEDSCOPE, /* speedscope's own JSON */
+    VIEWER_FIREFOX,    /* Firefox Profiler's processed profile, JSON */
 };
 
 /* The format of this name; VIEWER_NONE if there is none. */

@@ -43,6 +43,9 @@ static inline bool stack_next_number(const char **text, uint64_t *number)
     return true;
 }
 
+/* Find a key's number, and add it to the table if it is new. False without memory. */
+bool stack_key_number(struct bat_counts *table, const uint64_t *key, uint64_t *number);
+
 /*
  * The functions of a stack from the innermost outwards: item i of *functions has the key i,
  * function. BAT_ERR_MEMORY without memory.
@@ -57,6 +60,9 @@ enum bat_code write_pprof(const struct sampled_stacks *stacks,
 enum bat_code write_speedscope(const struct sampled_stacks *stacks,
                                const struct sampled_subject *subject, struct bat_output *output,
                                struct bat_error *error);
+enum bat_code write_firefox(const struct sampled_stacks *stacks,
+                            const struct sampled_subject *subject, struct bat_output *output,
+                            struct bat_error *error);
 enum bat_code write_folded(const struct sampled_stacks *stacks, struct bat_output *output,
                            struct bat_error *error);
 

@@ -22,6 +22,22 @@
 
 #define LEVEL 3
 
+/*
+ * No entry is unpacked to more than this many bytes, or this many times its own, if that is more:
+ * a damaged or malicious entry must not fill the disk. Writers leave no entry behind that packs
+ * better.
+ */
+#define UNPACKED_MIN (UINT64_C(64) << 20)
+#define RATIO_MAX 256u
+
+/* The most bytes that an entry of packed_size bytes may unpack to. */
+static uint64_t unpacked_limit(uint64_t packed_size)
+{
+    if (packed_size > UINT64_MAX / RATIO_MAX)
+        return UINT64_MAX;
+    return packed_size * RATIO_MAX > UNPACKED_MIN ? packed_size * RATIO_MAX : UNPACKED_MIN;
+}
+
 /* "FOLDER/.build-id/ab/cdef...SUFFIX", to be freed; NULL without memory or for another size. */
 static char *entry_path(const char *folder, const uint8_t *id, size_t size, const char *suffix)
 {
@@ -86,43 +102,157 @@ void stored_close(struct stored *stored)
 
 /* --- Reading -------------------------------------------------------------------------------- */
 
-/* Unpack a zstd file into a temporary one. Exactly one frame is expected. */
-static enum bat_code unpack(int packed, int unpacked, struct bat_error *error)
+/* What unpack() works with. */
+struct unpacking {
+    ZSTD_DStream *stream;
+    char *in;
+    char *out;
+    uint64_t limit;   /* of the unpacked bytes */
+    uint64_t written; /* so far */
+    size_t wanted;    /* 0 at the end of the frame */
+    int file;
+};
+
+static enum bat_code fail_too_large(uint64_t found, uint64_t limit, struct bat_error *error)
 {
-    ZSTD_DStream *stream = ZSTD_createDStream();
-    const size_t in_size = ZSTD_DStreamInSize();
-    const size_t out_size = ZSTD_DStreamOutSize();
-    char *in = malloc(in_size);
-    char *out = malloc(out_size);
-    enum bat_code code = stream && in && out ? BAT_OK
-                                             : bat_fail(error, BAT_ERR_MEMORY,
-                                                        "not enough memory for the store's file");
-    size_t wanted = 1; /* 0 at the end of the frame */
+    return bat_fail(error, BAT_ERR_SYNTAX,
+                    "expected at most %" PRIu64 " bytes in the frame of zstd, which are %u for "
+                    "each of its own or %" PRIu64 " in all, found %s%" PRIu64,
+                    limit, RATIO_MAX, UNPACKED_MIN, found > limit ? "" : "more than ", found);
+}
+
+/* The frame's header may tell the unpacked size: then nothing is written if it is too large. */
+static enum bat_code check_header(const struct unpacking *u, size_t size, struct bat_error *error)
+{
+    unsigned long long told = ZSTD_getFrameContentSize(u->in, size);
+    if (told == ZSTD_CONTENTSIZE_ERROR || told == ZSTD_CONTENTSIZE_UNKNOWN || told <= u->limit)
+        return BAT_OK;
+    return fail_too_large(told, u->limit, error);
+}
+
+static enum bat_code unpack_some(struct unpacking *u, ZSTD_inBuffer *input, struct bat_error *error)
+{
+    ZSTD_outBuffer output = {.dst = u->out, .size = ZSTD_DStreamOutSize()};
+    if (u->wanted == 0)
+        return bat_fail(error, BAT_ERR_SYNTAX, "expected one frame of zstd, found more");
+    u->wanted = ZSTD_decompressStream(u->stream, &output, input);
+    if (ZSTD_isError(u->wanted))
+        return bat_fail(error, BAT_ERR_SYNTAX, "expected one frame of zstd, found %s",
+                        ZSTD_getErrorName(u->wanted));
+    if (output.pos > u->limit - u->written)
+        return fail_too_large(u->limit, u->limit, error);
+    u->written += output.pos;
+    return output.pos != 0 ? bat_temporary_write(u->file, u->out, output.pos, error) : BAT_OK;
+}
+
+static enum bat_code unpack_all(struct unpacking *u, int packed, struct bat_error *error)
+{
+    enum bat_code code = BAT_OK;
+    bool is_first = true;
     for (ssize_t got = 1; code == BAT_OK && got != 0;) {
-        got = read(packed, in, in_size);
+        got = read(packed, u->in, ZSTD_DStreamInSize());
         if (got < 0 && errno != EINTR)
             code = bat_fail(error, BAT_ERR_IO, "reading: %s", strerror(errno));
-        ZSTD_inBuffer input = {.src = in, .size = got > 0 ? (size_t)got : 0};
-        while (code == BAT_OK && input.pos < input.size) {
-            ZSTD_outBuffer output = {.dst = out, .size = out_size};
-            wanted = wanted == 0 ? (size_t)-1 : ZSTD_decompressStream(stream, &output, &input);
-            if (ZSTD_isError(wanted))
-                code = bat_fail(error, BAT_ERR_SYNTAX, "expected one frame of zstd, found %s",
-                                wanted == (size_t)-1 ? "more" : ZSTD_getErrorName(wanted));
-            else if (output.pos != 0)
-                code = bat_temporary_write(unpacked, out, output.pos, error);
+        ZSTD_inBuffer input = {.src = u->in, .size = got > 0 ? (size_t)got : 0};
+        if (is_first && got > 0) {
+            code = check_header(u, input.size, error);
+            is_first = false;
         }
+        while (code == BAT_OK && input.pos < input.size)
+            code = unpack_some(u, &input, error);
     }
-    if (code == BAT_OK && wanted != 0)
+    /* The last bytes may wait inside the stream. */
+    for (uint64_t before = UINT64_MAX; code == BAT_OK && u->wanted != 0 && before != u->written;) {
+        ZSTD_inBuffer input = {.src = u->in};
+        before = u->written;
+        code = unpack_some(u, &input, error);
+    }
+    if (code == BAT_OK && u->wanted != 0)
         code = bat_fail(error, BAT_ERR_TRUNCATED, "expected a whole frame of zstd, found a part");
-    ZSTD_freeDStream(stream);
-    free(in);
-    free(out);
     return code;
 }
 
-/* Check that the open file is the binary of that build-id. */
+/* Unpack a zstd file into a temporary one. Exactly one frame is expected. */
+static enum bat_code unpack(int packed, int unpacked, struct bat_error *error)
+{
+    struct stat status;
+    if (fstat(packed, &status) != 0)
+        return bat_fail(error, BAT_ERR_IO, "%s", strerror(errno));
+    struct unpacking u = {
+        .stream = ZSTD_createDStream(),
+        .in = malloc(ZSTD_DStreamInSize()),
+        .out = malloc(ZSTD_DStreamOutSize()),
+        .limit = unpacked_limit((uint64_t)status.st_size),
+        .wanted = 1,
+        .file = unpacked,
+    };
+    enum bat_code code =
+        u.stream && u.in && u.out
+            ? unpack_all(&u, packed, error)
+            : bat_fail(error, BAT_ERR_MEMORY, "not enough memory for the store's file");
+    ZSTD_freeDStream(u.stream);
+    free(u.in);
+    free(u.out);
+    return code;
+}
+
+/*
+ * True if two ELF headers, which the first segment usually maps, are equal but for the place and
+ * number of the section headers: shipping changes these (spec/store.md, 4).
+ */
+static bool has_equal_header(const uint8_t *one, const uint8_t *other)
+{
+    Elf64_Ehdr headers[2];
+    memcpy(&headers[0], one, sizeof(headers[0]));
+    memcpy(&headers[1], other, sizeof(headers[1]));
+    for (size_t i = 0; i < 2; i++) {
+        headers[i].e_shoff = 0;
+        headers[i].e_shnum = 0;
+        headers[i].e_shstrndx = 0;
+    }
+    return memcmp(&headers[0], &headers[1], sizeof(headers[0])) == 0;
+}
+
+/* True if both files load the same bytes to the same addresses. */
+static bool is_loaded_alike(const struct bat_elf *one, const struct bat_elf *other)
+{
+    struct bat_segment a;
+    struct bat_segment b;
+    for (size_t i = 0;; i++) {
+        bool is_there = bat_elf_segment(one, i, &a);
+        if (is_there != bat_elf_segment(other, i, &b))
+            return false;
+        if (!is_there)
+            return true;
+        if (a.offset != b.offset || a.file_size != b.file_size || a.address != b.address ||
+            a.memory_size != b.memory_size || a.flags != b.flags)
+            return false;
+        uint64_t size;
+        const uint8_t *bytes = bat_elf_bytes(one, &size);
+        uint64_t other_size;
+        const uint8_t *other_bytes = bat_elf_bytes(other, &other_size);
+        uint64_t end = a.offset + a.file_size; /* both are inside their file: libelf's check */
+        uint64_t start = a.offset;
+        if (end > size || end > other_size)
+            return false;
+        if (start == 0 && a.file_size >= sizeof(Elf64_Ehdr)) {
+            if (!has_equal_header(bytes, other_bytes))
+                return false;
+            start = sizeof(Elf64_Ehdr);
+        }
+        if (memcmp(bytes + start, other_bytes + start, (size_t)(end - start)) != 0)
+            return false;
+        bat_elf_release(one, bytes + start, end - start);
+        bat_elf_release(other, other_bytes + start, end - start);
+    }
+}
+
+/*
+ * Check that the open file is the binary of that build-id. *is_other gets true if it is, but loads
+ * other bytes than the shipped file, which may be NULL.
+ */
 static enum bat_code check_entry(const struct stored *stored, const uint8_t *id, size_t size,
+                                 const struct bat_elf *shipped, bool *is_other,
                                  struct bat_error *error)
 {
     struct bat_elf *elf;
@@ -134,6 +264,7 @@ static enum bat_code check_entry(const struct stored *stored, const uint8_t *id,
     if (!found || found_size != size || memcmp(found, id, size) != 0)
         code = bat_fail(error, BAT_ERR_MISMATCH,
                         "expected the binary of the build-id that the path names, found another");
+    *is_other = code == BAT_OK && shipped && !is_loaded_alike(shipped, elf);
     bat_elf_close(elf);
     return code;
 }
@@ -153,8 +284,12 @@ static enum bat_code read_packed(int packed, struct stored *stored, struct bat_e
     return unpack(packed, stored->file, error);
 }
 
-/* Look in one store, for an entry packed or not. False, with a message, if it is damaged. */
-static bool find_in(const char *folder, const uint8_t *id, size_t size, struct stored *stored)
+/*
+ * Look in one store, for an entry packed or not. False, with a message, if it is damaged. An entry
+ * that is another file than the shipped one was is not taken; *is_other gets true then.
+ */
+static bool find_in(const char *folder, const uint8_t *id, size_t size,
+                    const struct bat_elf *shipped, struct stored *stored, bool *is_other)
 {
     static const char *const suffixes[] = {".zst", ""};
     bool is_fine = true;
@@ -164,6 +299,7 @@ static bool find_in(const char *folder, const uint8_t *id, size_t size, struct s
         struct bat_error error = {0};
         if (file >= 0) {
             enum bat_code code = BAT_OK;
+            bool is_another = false;
             if (*suffixes[i]) {
                 code = read_packed(file, stored, &error);
                 close(file);
@@ -172,8 +308,12 @@ static bool find_in(const char *folder, const uint8_t *id, size_t size, struct s
             }
             set_path(stored);
             if (code == BAT_OK)
-                code = check_entry(stored, id, size, &error);
+                code = check_entry(stored, id, size, shipped, &is_another, &error);
             is_fine = code == BAT_OK;
+            if (is_another) {
+                stored_close(stored);
+                *is_other = true;
+            }
         } else if (path && errno != ENOENT) {
             bat_fail(&error, BAT_ERR_IO, "%s", strerror(errno));
             is_fine = false;
@@ -188,12 +328,19 @@ static bool find_in(const char *folder, const uint8_t *id, size_t size, struct s
 }
 
 bool stores_find(const struct stores *stores, const uint8_t *build_id, size_t size,
-                 struct stored *stored)
+                 const struct bat_elf *shipped, struct stored *stored)
 {
+    bool is_other = false;
     *stored = stored_nothing();
     for (size_t i = 0; i < stores->count && stored->file < 0; i++)
-        if (!find_in(stores->folders[i], build_id, size, stored))
+        if (!find_in(stores->folders[i], build_id, size, shipped, stored, &is_other))
             return false;
+    if (is_other && stored->file < 0) {
+        tool_message(bat_elf_path(shipped),
+                     "expected the file that it was shipped from in a store, found another one of "
+                     "its build-id, which loads other bytes");
+        return false;
+    }
     return true;
 }
 
@@ -217,7 +364,7 @@ bool stores_find_whole(const struct stores *stores, const char *path, struct sto
         return true;
     size_t size;
     const uint8_t *id = bat_elf_build_id(elf, &size);
-    bool is_fine = !id || !store_is_shipped(elf) || stores_find(stores, id, size, stored);
+    bool is_fine = !id || !store_is_shipped(elf) || stores_find(stores, id, size, elf, stored);
     bat_elf_close(elf);
     return is_fine;
 }
@@ -304,7 +451,8 @@ static bool is_same(const char *folder, const struct bat_elf *elf)
     const uint8_t *id = bat_elf_build_id(elf, &id_size);
     struct stored stored = stored_nothing();
     struct bat_elf *other = NULL;
-    if (!find_in(folder, id, id_size, &stored) || stored.file < 0 ||
+    bool is_other = false;
+    if (!find_in(folder, id, id_size, NULL, &stored, &is_other) || stored.file < 0 ||
         bat_elf_open(stored.path, &other, NULL) != BAT_OK) {
         stored_close(&stored);
         return false;
@@ -370,6 +518,21 @@ static void sync_folder(const char *path)
     free(folder);
 }
 
+/* No reader would take an entry beyond the limit. */
+static bool is_packed_within_limit(const struct bat_elf *elf, int file, uint64_t size)
+{
+    struct stat status;
+    if (fstat(file, &status) != 0)
+        return report_errno(bat_elf_path(elf), "cannot be packed");
+    if (size <= unpacked_limit((uint64_t)status.st_size))
+        return true;
+    tool_message(bat_elf_path(elf),
+                 "expected a file that zstd packs to at least 1/%u of its %" PRIu64
+                 " bytes, found %" PRIu64 ": readers of a store refuse what unpacks to more",
+                 RATIO_MAX, size, (uint64_t)status.st_size);
+    return false;
+}
+
 static enum store_result write_entry(const char *folder, const struct bat_elf *elf,
                                      const char *path, bool force)
 {
@@ -382,7 +545,7 @@ static enum store_result write_entry(const char *folder, const struct bat_elf *e
     }
     uint64_t size;
     const uint8_t *bytes = bat_elf_bytes(elf, &size);
-    bool is_fine = pack(bytes, size, file, path);
+    bool is_fine = pack(bytes, size, file, path) && is_packed_within_limit(elf, file, size);
     if (is_fine && fsync(file) != 0)
         is_fine = report_errno(path, "cannot be written");
     if (close(file) != 0 && is_fine)

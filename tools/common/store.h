@@ -49,11 +49,13 @@ static inline const char *stored_or(const struct stored *stored, const char *pat
 }
 
 /*
- * Find the binary with this build-id. If there is none, stored->file is -1. Prints an error and
- * returns false if an entry is damaged, or is not the binary of that build-id.
+ * Find the binary with this build-id. If there is none, stored->file is -1. If the shipped file is
+ * known (else NULL), the binary must load the same bytes, because BOLT gives all its outputs of one
+ * input the same build-id. Prints an error and returns false if an entry is damaged, or is not the
+ * binary of that build-id, or if there are entries, and all of them load other bytes.
  */
 bool stores_find(const struct stores *stores, const uint8_t *build_id, size_t size,
-                 struct stored *stored);
+                 const struct bat_elf *shipped, struct stored *stored);
 
 /* True if the file has neither a BAT note nor symbols. */
 bool store_is_shipped(const struct bat_elf *elf);

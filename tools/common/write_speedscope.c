@@ -7,29 +7,8 @@
 #include <stdlib.h>
 
 #include "sampled_stacks.h"
+#include "stack_json.h"
 #include "stack_tables.h"
-#include "support/text_writer.h"
-
-/* A clean name as a JSON string: quotes and backslashes alone need an escape. */
-static void put_string(struct bat_text_writer *text, const char *string)
-{
-    bat_text_string(text, "\"");
-    for (;;) {
-        size_t plain = strcspn(string, "\"\\");
-        bat_text_bytes(text, string, plain);
-        string += plain;
-        if (!*string)
-            break;
-        const char escape[2] = {'\\', *string++};
-        bat_text_bytes(text, escape, sizeof(escape));
-    }
-    bat_text_string(text, "\"");
-}
-
-static void put_number(struct bat_text_writer *text, uint64_t number)
-{
-    bat_text_end(text, bat_put_decimal(bat_text_room(text, 24), number));
-}
 
 static const char *name_of(const struct sampled_stacks *stacks, uint64_t number)
 {
@@ -42,14 +21,14 @@ static void put_frames(struct bat_text_writer *text, const struct sampled_stacks
     for (uint32_t i = 0; i < stacks->functions.count; i++) {
         const uint64_t *function = bat_counts_item(&stacks->functions, i);
         bat_text_string(text, i ? ",\n{\"name\":" : "\n{\"name\":");
-        put_string(text, name_of(stacks, function[0]));
+        stack_json_string(text, name_of(stacks, function[0]));
         if (name_of(stacks, function[2])[0]) {
             bat_text_string(text, ",\"file\":");
-            put_string(text, name_of(stacks, function[2]));
+            stack_json_string(text, name_of(stacks, function[2]));
         }
         if (function[3] != 0) {
             bat_text_string(text, ",\"line\":");
-            put_number(text, function[3]);
+            stack_json_number(text, function[3]);
         }
         bat_text_string(text, "}");
     }
@@ -61,7 +40,7 @@ static void put_sample(struct bat_text_writer *text, const struct bat_counts *fu
 {
     bat_text_string(text, "[");
     for (uint32_t i = functions->count; i != 0; i--) {
-        put_number(text, bat_counts_item(functions, i - 1)[1]);
+        stack_json_number(text, bat_counts_item(functions, i - 1)[1]);
         bat_text_string(text, i > 1 ? "," : "");
     }
     bat_text_string(text, "]");
@@ -81,7 +60,7 @@ static bool put_samples(struct bat_text_writer *text, const struct sampled_stack
     bat_text_string(text, "],\n\"weights\":[");
     for (uint32_t i = 0; i < stacks->counts.count; i++) {
         bat_text_string(text, i ? "," : "");
-        put_number(text, bat_counts_item(&stacks->counts, i)[1]);
+        stack_json_number(text, bat_counts_item(&stacks->counts, i)[1]);
     }
     bat_text_string(text, "]}],\n");
     bat_counts_free(&functions);
@@ -103,13 +82,13 @@ enum bat_code write_speedscope(const struct sampled_stacks *stacks,
                     "{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\n");
     put_frames(&text, stacks);
     bat_text_string(&text, "\"profiles\":[{\"type\":\"sampled\",\"name\":");
-    put_string(&text, subject->unit);
+    stack_json_string(&text, subject->unit);
     bat_text_string(&text, ",\"unit\":\"none\",\"startValue\":0,\"endValue\":");
-    put_number(&text, sum);
+    stack_json_number(&text, sum);
     bat_text_string(&text, ",\n");
     bool fits = put_samples(&text, stacks);
     bat_text_string(&text, "\"name\":");
-    put_string(&text, subject->title);
+    stack_json_string(&text, subject->title);
     bat_text_string(&text, ",\"activeProfileIndex\":0,\"exporter\":\"batkit ");
     bat_text_string(&text, bat_version());
     bat_text_string(&text, "\"}\n");

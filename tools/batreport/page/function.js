@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The page of one function: its blocks in the order of the input and of the output, and its branches.
-import { COLD, addressOf, blockEnd, blocksOf, description, functions, inputAddressOf, kindNames, loadEdges, loadFiles, nameOf, pieceAt, pieces, piecesOf, profileName } from "./data.js";
+import { BLOCK_ROW, LINK_WIDTH, blockRow, blockRows, linkPath, outputLabel, piecesInOrder, sideSvg } from "./blocks.js";
+import { COLD, kindNames } from "./code.js";
+import { addressOf, code, functions, inputAddressOf, loadEdges, loadFiles, nameOf, pieceAt, pieces, piecesOf, profileName } from "./data.js";
 import { make, makeSvg, nameElement } from "./dom.js";
 import { bytesText, hexText, numberText, shareText } from "./format.js";
 import { heatColor, heatOf, onColorsChange } from "./heat.js";
+import { description } from "./packed.js";
+import { refusalsOf } from "./refused.js";
 
-const BLOCK_ROW = 26, LINK_WIDTH = 90, ARC_WIDTH = 90;
+const ARC_WIDTH = 90;
 
 // Rows of a table of branches that are shown at first.
 const ROWS_SHOWN = 50;
@@ -36,12 +40,11 @@ export class FunctionPage {
 
   async show(number) {
     this.number = number;
-    const [edges, files, ...blocks] =
-      await Promise.all([loadEdges(), loadFiles(), ...[...piecesOf(number)].map(blocksOf)]);
+    const [edges, files, order] = await Promise.all([loadEdges(), loadFiles(), piecesInOrder(code, number)]);
     if (this.number !== number)
       return;
     this.files = files;
-    this.gather(number, blocks);
+    this.gather(number, order);
     this.gatherEdges(number, edges);
     this.title.replaceChildren(nameElement(nameOf(number)));
     this.body.replaceChildren(this.makeFacts(number), ...this.makeBlocks(number), ...this.makeTables());
@@ -51,29 +54,21 @@ export class FunctionPage {
 
   // outputs: blocks with code, in the output's order, the main piece first; inputs: all blocks of the
   // input, ascending, each with the outputs that come from it.
-  gather(number, blocksOfPieces) {
-    const list = [...piecesOf(number)], main = functions.main[number];
-    const order = list.map((piece, i) => [piece, blocksOfPieces[i]]).sort((a, b) => (b[0] === main) - (a[0] === main) || a[0] - b[0]);
+  gather(number, order) {
     this.outputs = [];
     this.rowOf = new Map();
     const inputs = new Map();
     for (const [piece, blocks] of order) {
-      for (let i = 0; i < blocks.length; i++) {
-        const end = blockEnd(blocks, i, pieces.size[piece]), at = blocks.input[i];
-        if (!inputs.has(at))
-          inputs.set(at, {at, count: 0, rows: [], file: blocks.file[i], line: blocks.line[i]});
-        if (blocks.output[i] >= end)
-          continue;
-        this.rowOf.set(piece + "/" + i, this.outputs.length);
-        inputs.get(at).count += blocks.count[i];
-        inputs.get(at).rows.push(this.outputs.length);
-        this.outputs.push({piece, block: i, from: blocks.output[i], end, input: at, count: blocks.count[i],
-                           file: blocks.file[i], line: blocks.line[i]});
-      }
-      if (blocks.length === 0) {
-        this.rowOf.set(piece + "/0", this.outputs.length);
-        this.outputs.push({piece, block: 0, from: 0, end: pieces.size[piece], input: -1, count: pieces.samples[piece],
-                           file: -1, line: 0, isWhole: true});
+      for (let i = 0; i < blocks.length; i++)
+        if (!inputs.has(blocks.input[i]))
+          inputs.set(blocks.input[i], {at: blocks.input[i], count: 0, rows: [], file: blocks.file[i], line: blocks.line[i]});
+      for (const row of blockRows(code, piece, blocks)) {
+        this.rowOf.set(piece + "/" + row.block, this.outputs.length);
+        if (!row.isWhole) {
+          inputs.get(row.input).count += row.count;
+          inputs.get(row.input).rows.push(this.outputs.length);
+        }
+        this.outputs.push(row);
       }
     }
     this.inputs = [...inputs.values()].sort((a, b) => a.at - b.at);
@@ -129,6 +124,8 @@ export class FunctionPage {
            cold.length ? `, of these ${numberText(coldSamples)} in cold fragments` : ""),
       fact("Blocks", `${numberText(this.inputs.length)} in the input, ${numberText(this.outputs.filter((r) => !r.isWhole).length)} in the output` +
            (functions.isReordered[number] ? ", in a new order" : "")),
+      refusalsOf(number).map(({form, counts, reason, name}) => fact(`llvm-bolt refuses its ${form}`,
+        `${numberText(counts)} counts: ${reason}`, ...(name ? ["; there it is ", nameElement(name)] : []))).flat(),
       fact("Map", make("a", {href: "#map?s=" + address}, "show this function on the map")));
   }
 
@@ -140,16 +137,8 @@ export class FunctionPage {
   }
 
   makeRow(id, label, count, size, file, line, cold) {
-    const heat = heatOf(count, this.most);
-    const bar = make("span", {class: "bar", "aria-hidden": "true"});
-    bar.style.width = 100 * heat + "%";
-    bar.style.background = heatColor(heat);
     const source = this.lineText(file, line);
-    return make("li", {id, class: "block" + (cold ? " is-cold" : ""), tabindex: "0",
-                       title: source ? this.files.get(file) + ":" + line : undefined},
-                bar, make("span", {class: "at"}, label), make("span", {class: "size"}, size),
-                make("span", {class: "source"}, make("bdi", {}, source)),
-                make("span", {class: "count"}, numberText(count)));
+    return blockRow(id, label, size, count, heatOf(count, this.most), cold, source && [source, this.files.get(file) + ":" + line]);
   }
 
   makeBlocks(number) {
@@ -173,13 +162,11 @@ export class FunctionPage {
       }
       outputY.push(y + BLOCK_ROW / 2);
       y += BLOCK_ROW;
-      const from = row.isWhole ? "whole, no blocks known" : `+${hexText(row.from)} ← +${hexText(row.input)}`;
-      output.append(this.makeRow("out-" + i, from, row.count, `${row.end - row.from} B`, row.file, row.line,
+      output.append(this.makeRow("out-" + i, outputLabel(row), row.count, `${row.end - row.from} B`, row.file, row.line,
                                  pieces.kind[row.piece] === COLD));
     });
     const tall = Math.max(this.inputs.length * BLOCK_ROW, y);
-    const links = makeSvg("svg", {class: "links", width: LINK_WIDTH, height: tall, viewBox: `0 0 ${LINK_WIDTH} ${tall}`, "aria-hidden": "true"});
-    const arcs = makeSvg("svg", {class: "arcs", preserveAspectRatio: "none", width: ARC_WIDTH, height: tall, viewBox: `0 0 ${ARC_WIDTH} ${tall}`, "aria-hidden": "true"});
+    const links = sideSvg("links", LINK_WIDTH, tall), arcs = sideSvg("arcs", ARC_WIDTH, tall);
     this.drawLinks(links, inputY, outputY);
     this.drawArcs(arcs, outputY);
     const mark = (event) => this.mark(event.target.closest?.(".block"));
@@ -195,9 +182,7 @@ export class FunctionPage {
   drawLinks(svg, inputY, outputY) {
     this.inputs.forEach((input, i) => {
       for (const row of input.rows) {
-        const heat = heatOf(this.outputs[row].count, this.most), a = inputY[i], b = outputY[row];
-        svg.append(makeSvg("path", {d: `M0 ${a}C${LINK_WIDTH / 2} ${a} ${LINK_WIDTH / 2} ${b} ${LINK_WIDTH} ${b}`, "data-in": i, "data-out": row,
-                                    class: heat ? "link ran" : "link", stroke: heat ? heatColor(heat) : "currentColor"}));
+        svg.append(linkPath(inputY[i], outputY[row], heatOf(this.outputs[row].count, this.most), i, row));
       }
     });
   }

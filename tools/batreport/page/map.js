@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The map: heat and kinds of all code, before BOLT above, after it below, and lines between the places
-// of one function.
-import { addressOf, blockEnd, blocksNow, description, functions, inputAddressOf, kindNames, nameOf, pieceAt, pieces, piecesOf } from "./data.js";
-import { byId, make, makeCanvas, nameElement, noteState } from "./dom.js";
-import { bytesText, hexText, numberText, shareText } from "./format.js";
+// The map: the code of two lanes to scale, one above the other, and lines between the places of one
+// function.
+import { make, makeCanvas, nameElement, noteState } from "./dom.js";
+import { bytesText, hexText, numberText } from "./format.js";
 import { heatColor, heatOf, onColorsChange, styleColor } from "./heat.js";
-import { makeAfter, makeBefore } from "./lanes.js";
 
-const AXIS = 18, HEAT = 84, BAND = 20, JOINS = 150, ARCS = 60;
+export const HEAT = 84;
+const AXIS = 18, BAND = 20, JOINS = 150, ARCS = 60;
 
 // Functions whose places are joined, at most.
 const JOINED = 250;
@@ -17,57 +16,21 @@ const BLOCKS_WIDTH = 24;
 
 const kindColors = ["hot", "cold", "left", "plt"];
 
-// The heat of the input blocks of a function: [start, end, count], ascending. null as long as the
-// blocks are not at hand.
-function inputBlocks(number, ready) {
-  const all = [];
-  for (const piece of piecesOf(number)) {
-    const blocks = blocksNow(piece, ready);
-    if (!blocks)
-      return null;
-    for (let i = 0; i < blocks.length; i++)
-      all.push([blocks.input[i], 0, blocks.count[i]]);
-  }
-  all.sort((a, b) => a[0] - b[0]);
-  const joined = [];
-  for (const block of all) {
-    const last = joined[joined.length - 1];
-    if (last && last[0] === block[0])
-      last[2] += block[2];
-    else
-      joined.push(block);
-  }
-  joined.forEach((block, i) => (block[1] = i + 1 < joined.length ? joined[i + 1][0] : functions.inputSize[number]));
-  return joined;
-}
-
-function outputBlocks(piece, ready) {
-  const blocks = blocksNow(piece, ready);
-  if (!blocks)
-    return null;
-  const all = [];
-  for (let i = 0; i < blocks.length; i++) {
-    const end = blockEnd(blocks, i, pieces.size[piece]);
-    if (blocks.output[i] < end)
-      all.push([blocks.output[i], end, blocks.count[i], blocks.input[i]]);
-  }
-  return all;
-}
-
+// code says what is on the map:
+// - after, before: the lanes; before may be missing. names: what people call them, the upper one first;
+// - order: numbers of functions, those first whose places are joined first;
+// - mainItem(lane, number): the function's main item; -1 if it has none;
+// - pairs(number): [item of before or -1, item of after], which are joined; joinStyle(number): color and alpha;
+// - nameOf(number); keyOf(number), a text for addresses, and numberAt(text), -1 for a wrong one;
+// - addressOf(lane, item, offset), placeName(lane, item), samplesOf(lane, item), describe(number): elements;
+// - drawHeat(context, lane, rows, width), if something else is drawn in place of the heat; legend: more of it;
+// - state(): more values for the address, open(state) takes them; tools: more elements; remark.
 export class CodeMap {
-  constructor(section) {
-    this.after = makeAfter();
-    this.after.blocks = (item, ready) => outputBlocks(item, ready);
-    this.after.title = "after BOLT";
-    this.lanes = [this.after];
-    if (description.hasInput) {
-      this.before = makeBefore();
-      this.before.blocks = (item, ready) => inputBlocks(this.before.items.functionOf(item), ready);
-      this.before.title = "before BOLT";
-      this.lanes.unshift(this.before);
-    }
-    this.hottest = Array.from(functions.executed.keys()).filter((number) => functions.executed[number] > 0)
-      .sort((a, b) => functions.executed[b] - functions.executed[a]);
+  constructor(section, code) {
+    this.code = code;
+    this.after = code.after;
+    this.before = code.before;
+    this.lanes = this.before ? [this.before, this.after] : [this.after];
     this.selected = -1;
     this.hovered = null;
     this.focused = {lane: this.after, item: -1};
@@ -86,12 +49,13 @@ export class CodeMap {
       button("+", "Zoom in", () => zoomAll(0.5)), button("−", "Zoom out", () => zoomAll(2)),
       button("Whole", "Show all code", () => this.change(() => this.lanes.forEach((l) => l.show(0, l.size)))),
       button("Hot", "Show the part with the most heat", () => this.change(() => this.lanes.forEach((l) => this.showHot(l)))),
+      ...(this.code.tools ?? []),
       make("span", {class: "legend"}, ...this.legend()));
     this.frame = make("div", {class: "frame"});
     const {canvas, ask} = makeCanvas(this.frame, () => this.height(), {
       tabindex: "0", role: "application", "aria-roledescription": "map",
       "aria-label": "Map of the code. Left and right go from function to function, up and down change between " +
-        "before and after, plus and minus zoom, shift with left and right moves, home shows all, enter opens a function.",
+        `${this.code.names.join(" and ")}, ` + "plus and minus zoom, shift with left and right moves, home shows all, enter opens a function.",
       pointerdown: (e) => this.press(e), pointermove: (e) => this.move(e), pointerup: (e) => this.release(e),
       pointercancel: (e) => this.release(e), pointerleave: () => this.hover(null),
       wheel: (e) => this.wheel(e), dblclick: (e) => this.openAt(e), keydown: (e) => this.key(e)},
@@ -101,17 +65,17 @@ export class CodeMap {
     this.tip = make("div", {class: "tip", hidden: true});
     this.frame.append(this.tip);
     this.details = make("div", {class: "details", role: "status"});
-    const old = description.output.filter((s) => !this.after.sections.some((d) => d.name === s.name));
+    const old = this.lanes.flatMap((lane) => lane.leftOut);
     const remark = old.length
       ? `Not drawn: ${old.map((s) => `${s.name}, ${bytesText(s.size)}`).join("; ")} of old code that BOLT left behind. ` : "";
     section.append(tools, this.frame, this.details,
       make("p", {class: "remark"}, remark + "Turn the wheel or pinch to zoom, drag to move; a click selects a function and " +
-           "joins its parts, a double click opens it. Heat is how often the bytes of a pixel ran, on a logarithmic scale."));
+           "joins its parts, a double click opens it. " + this.code.remark));
   }
 
   legend() {
     return [["hot", "function or hot part"], ["cold", "cold fragment"], ["left", "left in place"], ["plt", "PLT"],
-            ["gap", "padding and old code"]].map(([name, text]) => make("span", {}, make("span", {class: "key " + name}), text + " "));
+            ["gap", "padding and old code"], ...(this.code.legend ?? [])].map(([name, text]) => make("span", {}, make("span", {class: "key " + name}), text + " "));
   }
 
   height() {
@@ -133,7 +97,7 @@ export class CodeMap {
     const most = Math.max(...this.lanes.map((lane) => this.measure(lane, width)));
     for (const lane of this.lanes)
       this.drawLane(context, lane, width, most);
-    this.drawJoins(context, width, most);
+    this.drawJoins(context, width);
     this.drawFocus(context);
   }
 
@@ -177,6 +141,15 @@ export class CodeMap {
     context.fillStyle = styleColor("gap");
     context.fillRect(0, rows.band, width, BAND);
     this.drawPages(context, lane, rows);
+    if (!this.code.drawHeat?.(context, lane, rows, width))
+      this.drawHeat(context, lane, rows, width, most);
+    this.drawKinds(context, lane, rows, width);
+    for (const [item, blocks] of lane.detail)
+      this.drawBlocks(context, lane, rows, item, blocks, most);
+    this.drawAxis(context, lane, rows, width);
+  }
+
+  drawHeat(context, lane, rows, width, most) {
     for (let pixel = 0; pixel < width; pixel++) {
       const heat = Math.round(64 * heatOf(lane.heat[pixel], most)) / 64;
       if (heat === 0)
@@ -185,10 +158,6 @@ export class CodeMap {
       context.fillStyle = heatColor(heat);
       context.fillRect(pixel, rows.grows < 0 ? rows.heat + HEAT - tall : rows.heat, 1, tall);
     }
-    this.drawKinds(context, lane, rows, width);
-    for (const [item, blocks] of lane.detail)
-      this.drawBlocks(context, lane, rows, item, blocks, most);
-    this.drawAxis(context, lane, rows, width);
   }
 
   // The kind that has most of a pixel.
@@ -251,22 +220,20 @@ export class CodeMap {
       context.beginPath();
       context.rect(left, rows.band, wide - 2, BAND);
       context.clip();
-      context.fillText(nameOf(lane.items.functionOf(item)).slice(0, 200), left + 5, rows.band + 14);
+      context.fillText(this.code.nameOf(lane.items.functionOf(item)).slice(0, 200), left + 5, rows.band + 14);
       context.restore();
     }
   }
 
   // Borders of pages, of 2 MiB or of 4 KiB, if they are not too many.
   drawPages(context, lane, rows) {
-    const sections = lane === this.before ? description.input : description.output;
     for (const page of [2097152, 4096]) {
       const wide = page / (lane.to - lane.from) * this.width;
       if (wide < 12 || wide > 4 * this.width)
         continue;
       context.fillStyle = styleColor("line");
       for (const section of lane.sections) {
-        const address = sections.find((s) => s.name === section.name).address;
-        const skip = (page - Number(BigInt(address) % BigInt(page))) % page;
+        const skip = (page - Number(BigInt(section.address) % BigInt(page))) % page;
         const first = Math.max(0, Math.ceil((lane.from - section.base - skip) / page));
         for (let at = section.base + skip + first * page; at < Math.min(lane.to, section.base + section.size); at += page)
           context.fillRect(Math.round(this.x(lane, at)), rows.heat, 1, HEAT);
@@ -300,41 +267,34 @@ export class CodeMap {
 
   // True if a part of the function is in sight, in one of the lanes.
   isVisible(number) {
-    const isIn = (lane, item) => lane.at[item] < lane.to && lane.at[item] + lane.items.size(item) > lane.from;
-    for (let i = functions.firstPiece[number]; i < functions.firstPiece[number + 1]; i++)
-      if (isIn(this.after, functions.pieces[i]))
-        return true;
-    return this.before !== undefined && this.before.itemOf[number] >= 0 && isIn(this.before, this.before.itemOf[number]);
+    return this.after.shows(number) || (this.before !== undefined && this.before.shows(number));
   }
 
-  // The hottest functions in sight, the coolest first; the selected and the hovered one last.
+  // The first functions of the order in sight, the very first last; the selected and the hovered one behind them.
   joined() {
-    const list = [];
-    for (let i = 0; i < this.hottest.length && list.length < JOINED; i++)
-      if (this.isVisible(this.hottest[i]))
-        list.push(this.hottest[i]);
+    const list = [], {order} = this.code;
+    for (let i = 0; i < order.length && list.length < JOINED; i++)
+      if (this.isVisible(order[i]))
+        list.push(order[i]);
     const marked = [this.selected, this.hovered ? this.hovered.lane.items.functionOf(this.hovered.item) : -1];
     return [...list.reverse().map((number) => [number, false]), ...marked.filter((n) => n >= 0).map((n) => [n, true])];
   }
 
-  drawJoins(context, width, most) {
+  drawJoins(context, width) {
     const bottom = this.rows(this.after).edge;
     const top = this.before ? this.rows(this.before).edge : bottom;
     const accent = styleColor("accent");
-    const best = this.hottest.length ? functions.executed[this.hottest[0]] : 0;
     context.save();
     context.beginPath();
     context.rect(0, this.before ? top : 0, width, this.before ? bottom - top : bottom);
     context.clip();
     for (const [number, isMarked] of this.joined()) {
-      const heat = heatOf(functions.executed[number], best);
-      context.strokeStyle = isMarked ? accent : heatColor(heat);
-      context.globalAlpha = isMarked ? 1 : (0.15 + 0.5 * heat * heat) * (this.selected < 0 ? 1 : 0.5);
+      const {color, alpha} = this.code.joinStyle(number);
+      context.strokeStyle = isMarked ? accent : color;
+      context.globalAlpha = isMarked ? 1 : alpha * (this.selected < 0 ? 1 : 0.5);
       context.lineWidth = isMarked ? 2 : 1;
-      const item = this.before ? this.before.itemOf[number] : -1;
-      const main = functions.main[number];
-      for (const piece of piecesOf(number)) {
-        const to = this.middle(this.after, piece);
+      for (const [item, piece] of this.code.pairs(number)) {
+        const to = this.middle(this.after, piece), main = this.code.mainItem(this.after, number);
         if (item >= 0 && !isMarked && this.isOutside(to) && this.isOutside(this.middle(this.before, item)))
           continue;
         if (item >= 0)
@@ -383,10 +343,9 @@ export class CodeMap {
     };
     const accent = styleColor("accent");
     if (this.selected >= 0) {
-      for (const piece of piecesOf(this.selected))
-        mark(this.after, piece, accent, 2);
-      if (this.before)
-        mark(this.before, this.before.itemOf[this.selected], accent, 2);
+      for (const lane of this.lanes)
+        for (const item of lane.itemsOf(this.selected))
+          mark(lane, item, accent, 2);
     }
     if (document.activeElement === this.canvas)
       mark(this.focused.lane, this.focused.item, styleColor("ink"), 3);
@@ -405,20 +364,22 @@ export class CodeMap {
     const part = (lane) => lane && (lane.from > 0 || lane.to < lane.size)
       ? `${Math.round(lane.from)}-${Math.round(lane.to)}` : undefined;
     noteState("map", {b: part(this.before), a: part(this.after),
-                      s: this.selected >= 0 ? hexText(addressOf(functions.main[this.selected])) : undefined});
+                      s: this.selected >= 0 ? this.code.keyOf(this.selected) : undefined, ...this.code.state?.()});
   }
 
-  open({a, b, s}) {
+  open(state) {
+    const {a, b, s} = state;
+    this.code.open?.(state);
     const show = (lane, text) => {
       const [from, to] = (text ?? "").split("-").map(Number);
       if (lane && to > from)
         lane.show(from, to);
     };
-    const piece = s ? pieceAt(s) : -1;
-    if (piece >= 0) {
-      this.select(pieces.function[piece]);
+    const number = s ? this.code.numberAt(s) : -1;
+    if (number >= 0) {
+      this.select(number);
       if (!a && !b)
-        this.center(pieces.function[piece]);
+        this.center(number);
     }
     show(this.after, a);
     show(this.before, b);
@@ -426,9 +387,9 @@ export class CodeMap {
   }
 
   center(number) {
-    this.after.center(functions.main[number]);
-    if (this.before && this.before.itemOf[number] >= 0)
-      this.before.center(this.before.itemOf[number]);
+    for (const lane of this.lanes)
+      if (this.code.mainItem(lane, number) >= 0)
+        lane.center(this.code.mainItem(lane, number));
   }
 
   // The shortest run of items that has nine tenths of the heat, roughly: from both ends.
@@ -517,7 +478,7 @@ export class CodeMap {
   openAt(event) {
     const {lane, position} = this.place(event), item = lane.find(position);
     if (item >= 0)
-      location.hash = "f=" + hexText(addressOf(functions.main[lane.items.functionOf(item)]));
+      location.hash = "f=" + this.code.keyOf(lane.items.functionOf(item));
   }
 
   key(event) {
@@ -562,7 +523,7 @@ export class CodeMap {
 
   switchTo(lane) {
     const number = this.selected;
-    const item = number < 0 ? -1 : lane === this.before ? this.before.itemOf[number] : functions.main[number];
+    const item = number < 0 ? -1 : this.code.mainItem(lane, number);
     this.focused = {lane, item};
     if (item >= 0 && (lane.at[item] < lane.from || lane.at[item] > lane.to))
       lane.pan(lane.at[item] - (lane.from + lane.to) / 2);
@@ -570,25 +531,14 @@ export class CodeMap {
 
   openFocused() {
     if (this.selected >= 0)
-      location.hash = "f=" + hexText(addressOf(functions.main[this.selected]));
+      location.hash = "f=" + this.code.keyOf(this.selected);
   }
 
   // --- What is said ------------------------------------------------------------------------------
 
   select(number) {
     this.selected = number;
-    this.details.replaceChildren();
-    if (number < 0)
-      return;
-    const parts = [...piecesOf(number)].map((piece) =>
-      make("li", {}, `${kindNames[pieces.kind[piece]]}: ${hexText(addressOf(piece))}, ${numberText(pieces.size[piece])} bytes, ` +
-                     `${numberText(pieces.samples[piece])} samples`));
-    if (functions.inputSection[number] >= 0)
-      parts.unshift(make("li", {}, `before: ${hexText(inputAddressOf(number))}, ${numberText(functions.inputSize[number])} bytes`));
-    this.details.append(
-      make("h3", {}, make("a", {href: "#f=" + hexText(addressOf(functions.main[number]))}, nameElement(nameOf(number)))),
-      make("p", {}, `${numberText(functions.samples[number])} samples, ${shareText(functions.samples[number], description.samples) || "0%"}`),
-      make("ul", {}, parts));
+    this.details.replaceChildren(...(number < 0 ? [] : this.code.describe(number)));
   }
 
   hover(place) {
@@ -601,15 +551,14 @@ export class CodeMap {
     if (item < 0)
       return;
     const {lane} = place, number = lane.items.functionOf(item), offset = Math.floor(place.position - lane.at[item]);
-    const isBefore = lane === this.before;
-    const address = isBefore ? inputAddressOf(number, offset) : addressOf(item, offset);
+    const address = this.code.addressOf(lane, item, offset);
     const blocks = lane.items.size(item) / (lane.to - lane.from) * this.width >= BLOCKS_WIDTH && lane.blocks(item, this.ask);
     const block = blocks ? blocks.find(([start, end]) => start <= offset && offset < end) : null;
-    const lines = [`${hexText(address)}, ${isBefore ? "before" : kindNames[pieces.kind[item]]} +${hexText(offset)}`,
-                   `${numberText(isBefore ? functions.samples[number] : pieces.samples[item])} samples, ${numberText(lane.items.size(item))} bytes`];
+    const lines = [`${hexText(address)}, ${this.code.placeName(lane, item)} +${hexText(offset)}`,
+                   `${numberText(this.code.samplesOf(lane, item))} samples, ${numberText(lane.items.size(item))} bytes`];
     if (block)
       lines.push(`block +${hexText(block[0])} to +${hexText(block[1])}: ran ${numberText(block[2])} times`);
-    this.tip.replaceChildren(make("strong", {}, nameElement(nameOf(number))), ...lines.map((line) => make("div", {}, line)));
+    this.tip.replaceChildren(make("strong", {}, nameElement(this.code.nameOf(number))), ...lines.map((line) => make("div", {}, line)));
     const left = Math.min(place.x + 14, this.width - this.tip.offsetWidth - 4);
     this.tip.style.left = Math.max(0, left) + "px";
     this.tip.style.top = Math.min(place.y + 16, this.height() - this.tip.offsetHeight) + "px";

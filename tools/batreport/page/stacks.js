@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Call chains as an icicle: callers above, the functions that they call below.
-import { description, loadStacks } from "./data.js";
+import { loadStacks } from "./data.js";
 import { make, makeCanvas, noteState } from "./dom.js";
 import { numberText, shareText, visible } from "./format.js";
 import { heatColor, heatOf, onColorsChange, styleColor } from "./heat.js";
+import { description } from "./packed.js";
 
 const FRAME_ROW = 20;
 

@@ -1,13 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // One view at a time: the one that the address names.
-import { load } from "./data.js";
 import { byId, make, openState } from "./dom.js";
-import { FunctionPage } from "./function.js";
-import { CodeMap } from "./map.js";
-import { Stacks } from "./stacks.js";
-import { FunctionTable } from "./table.js";
 
-const makers = {map: CodeMap, functions: FunctionTable, function: FunctionPage, stacks: Stacks};
 const views = {};
 let loaded;
 
@@ -22,7 +16,8 @@ function show(id) {
       link.removeAttribute("aria-current");
 }
 
-async function open() {
+// makers: the class of each view but the summary; load() unpacks what all of them need.
+async function open(makers, load) {
   const state = openState();
   const section = byId(state.view);
   const id = section?.hasAttribute("data-view") ? state.view : "summary";
@@ -45,13 +40,15 @@ function report(error) {
   throw error;
 }
 
-document.documentElement.classList.add("has-scripts");
-addEventListener("hashchange", () => {
-  if (location.hash === "#main")
-    return;
-  open().then(() => {
-    if (!location.hash.includes("?"))
-      scrollTo(0, 0);
-  }).catch(report);
-});
-open().catch(report);
+export function start(makers, load) {
+  document.documentElement.classList.add("has-scripts");
+  addEventListener("hashchange", () => {
+    if (location.hash === "#main")
+      return;
+    open(makers, load).then(() => {
+      if (!location.hash.includes("?"))
+        scrollTo(0, 0);
+    }).catch(report);
+  });
+  open(makers, load).catch(report);
+}

@@ -159,6 +159,48 @@ static void print_json(const struct check *check, struct output *output)
     output_text(output, "]}");
 }
 
+/* --- The line in a report -------------------------------------------------------------------- */
+
+static size_t count_made(const struct check *check)
+{
+    size_t made = 0;
+    for (size_t i = 0; i < CHECK_COUNT; i++)
+        made += check->results[i].status != CHECK_UNKNOWN;
+    return made;
+}
+
+void check_print_line(const struct check *check, FILE *file)
+{
+    fprintf(file, "the profile looks %s", check->is_fit ? "fit" : "unfit");
+    const char *before = check->is_fit ? ", with warnings: " : ": ";
+    for (size_t i = 0; i < CHECK_COUNT; i++) {
+        const struct check_kind *kind = &check_kinds[i];
+        if (check->results[i].status != CHECK_FAILED)
+            continue;
+        fprintf(file, kind->is_share ? "%s%s %.1f%%" : "%s%s %.0f", before, kind->id,
+                check->results[i].value * (kind->is_share ? 100 : 1));
+        before = ", ";
+    }
+    fprintf(file, " (%zu of %u checks; --check makes all)\n", count_made(check),
+            (unsigned)CHECK_COUNT);
+}
+
+void check_print_line_json(const struct check *check, FILE *file)
+{
+    fprintf(file, "\"quick_check\":{\"verdict\":\"%s\",\"checks\":[",
+            check->is_fit ? "fit" : "unfit");
+    const char *before = "";
+    for (size_t i = 0; i < CHECK_COUNT; i++) {
+        const struct check_result *result = &check->results[i];
+        if (result->status == CHECK_UNKNOWN)
+            continue;
+        fprintf(file, "%s{\"id\":\"%s\",\"status\":\"%s\",\"value\":%.9g}", before,
+                check_kinds[i].id, status_names[result->status], result->value);
+        before = ",";
+    }
+    fputs("]}", file);
+}
+
 /* --- Both ------------------------------------------------------------------------------------ */
 
 typedef void print_fn(const struct check *check, struct output *output);

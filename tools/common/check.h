@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Judges whether a profile is fit to be used, and prints the verdict (--check). */
-#ifndef BAT_TOOLS_BATTRANSLATE_CHECK_H
-#define BAT_TOOLS_BATTRANSLATE_CHECK_H
+#ifndef BAT_TOOLS_COMMON_CHECK_H
+#define BAT_TOOLS_COMMON_CHECK_H
 
 #include <stdint.h>
 #include <stdio.h>
@@ -9,12 +9,15 @@
 #include "bat_fitness.h"
 #include "check_list.h"
 
+#define CHECK_REASON_SIZE 96u
+
 /* A function that contributes to a finding. */
 struct check_function {
-    char *name; /* owned */
+    char *name;       /* owned */
+    uint64_t address; /* in the sampled binary; of CHECK_STALE as in struct bat_stale_function */
     uint64_t part;
     uint64_t whole;
-    char reason[96]; /* "" for none */
+    char reason[CHECK_REASON_SIZE]; /* "" for none */
 };
 
 enum check_status { CHECK_UNKNOWN, CHECK_PASSED, CHECK_FAILED, CHECK_SUPPRESSED };
@@ -72,6 +75,13 @@ enum tool_exit check_begin(struct check *check, const struct check_options *opti
 /* Make all checks. TOOL_BAD, with a message, if that is not possible. */
 enum tool_exit check_judge(struct check *check, const struct check_subject *subject);
 
+/*
+ * Make only the checks that need no more than the counters of the subject's profile, records,
+ * to_input and judgement: the others are unknown. check need not have begun. Constant time.
+ */
+void check_judge_counters(struct check *check, const struct check_options *options,
+                          const struct check_subject *subject);
+
 /* A profile could not be read. Only the last such error is kept. */
 void check_note_unreadable(struct check *check, const struct bat_error *error);
 
@@ -87,6 +97,17 @@ bool check_fail_reading(struct check *check);
  */
 enum tool_exit check_print(const struct check *check, FILE *file);
 enum tool_exit check_print_json(const struct check *check, FILE *file);
+
+/*
+ * Print the verdict of check_judge_counters(): as a line for people, or as the JSON member
+ * "quick_check":{...}.
+ */
+void check_print_line(const struct check *check, FILE *file);
+void check_print_line_json(const struct check *check, FILE *file);
+
+/* Say in a few words why llvm-bolt will refuse the profile of a function of the records. */
+void check_stale_reason(const struct bat_records *records, const struct bat_stale_function *stale,
+                        char reason[CHECK_REASON_SIZE]);
 
 void check_free(struct check *check);
 

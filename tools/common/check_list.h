@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The checks of --check: their ids, limits and suppressions. spec/fitness.md describes each. */
-#ifndef BAT_TOOLS_BATTRANSLATE_CHECK_LIST_H
-#define BAT_TOOLS_BATTRANSLATE_CHECK_LIST_H
+#ifndef BAT_TOOLS_COMMON_CHECK_LIST_H
+#define BAT_TOOLS_COMMON_CHECK_LIST_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-#include "compare.h"
+#include "comparison.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "binary/names.h"
-#include "tools/common/tool.h"
+#include "tool.h"
 
 static bool no_memory(void)
 {
@@ -18,9 +18,8 @@ void comparison_free(struct comparison *comparison)
     for (size_t i = 0; i < 2; i++) {
         struct compared_side *side = &comparison->sides[i];
         free(side->functions);
-        free(side->table_names);
         bat_names_free(&side->names);
-        bat_binary_close(&side->binary);
+        bat_binary_close(&comparison->opened[i]);
     }
     free(comparison->sections);
     *comparison = (struct comparison){0};
@@ -30,7 +29,7 @@ void comparison_free(struct comparison *comparison)
 
 static void measure_function(struct compared_side *side, struct compared_function *function)
 {
-    const struct bat_map *map = side->binary.map;
+    const struct bat_map *map = side->binary->map;
     const struct bat_table *table = &map->tables[function->table];
     function->address = table->address;
     function->hash = table->hash;
@@ -44,38 +43,33 @@ static void measure_function(struct compared_side *side, struct compared_functio
     side->cold_size += function->cold_size;
 }
 
-static bool open_side(struct compared_side *side, const struct stores *stores)
+static bool open_side(struct compared_side *side)
 {
     struct bat_error error;
-    struct stored stored;
-    if (!stores_find_whole(stores, side->path, &stored))
-        return false;
-    enum bat_code code = bat_binary_open(stored_or(&stored, side->path), &side->binary, &error);
-    stored_close(&stored);
-    if (code != BAT_OK || bat_names_collect(&side->binary, &side->names, &error) != BAT_OK ||
-        bat_binary_table_names(&side->binary, &side->table_names, &error) != BAT_OK) {
+    if (bat_names_collect(side->binary, &side->names, &error) != BAT_OK) {
         tool_report(side->path, &error);
         return false;
     }
-    if (!side->binary.elf || side->names.count == 0) {
+    if (!side->binary->elf || side->names.count == 0) {
         tool_message(side->path,
                      "expected an ELF file with symbols, by which functions are compared, "
                      "found %s",
-                     side->binary.elf ? "a stripped one" : "a raw note");
+                     side->binary->elf ? "a stripped one" : "a raw note");
         return false;
     }
-    const struct bat_map *map = side->binary.map;
+    const struct bat_map *map = side->binary->map;
     bat_map_shares(map, &side->shares);
     side->functions = calloc((size_t)map->hot_count + 1, sizeof(*side->functions));
     if (!side->functions)
         return no_memory();
     for (uint32_t i = 0; i < map->hot_count; i++) {
-        if (!side->table_names[i]) {
+        const struct bat_symbol *symbol = bat_names_best(&side->names, map->tables[i].address);
+        if (!symbol) {
             side->unnamed++;
             continue;
         }
         struct compared_function *function = &side->functions[side->count++];
-        function->name = side->table_names[i];
+        function->name = symbol->name;
         function->table = i;
         measure_function(side, function);
     }
@@ -220,7 +214,7 @@ static void compare_functions(struct comparison *comparison)
             continue;
         }
         function->changes =
-            find_changes(old->binary.map, function->pair, new->binary.map, function);
+            find_changes(old->binary->map, function->pair, new->binary->map, function);
         comparison->equal += function->changes == 0;
         for (unsigned bit = 0; bit < CHANGES; bit++)
             comparison->changed[bit] += function->changes >> bit & 1;
@@ -255,7 +249,7 @@ static bool compare_sections(struct comparison *comparison)
     const struct bat_section *sections[2];
     size_t counts[2];
     for (size_t side = 0; side < 2; side++)
-        sections[side] = bat_elf_sections(comparison->sides[side].binary.elf, &counts[side]);
+        sections[side] = bat_elf_sections(comparison->sides[side].binary->elf, &counts[side]);
     struct compared_section *all = calloc(counts[0] + counts[1] + 1, sizeof(*all));
     if (!all)
         return no_memory();
@@ -285,8 +279,8 @@ static bool compare_sections(struct comparison *comparison)
 
 static void compare_notes(struct comparison *comparison)
 {
-    const struct bat_binary *old = &comparison->sides[0].binary;
-    const struct bat_binary *new = &comparison->sides[1].binary;
+    const struct bat_binary *old = comparison->sides[0].binary;
+    const struct bat_binary *new = comparison->sides[1].binary;
     comparison->same_note =
         old->note_size == new->note_size &&memcmp(old->note, new->note, old->note_size) == 0;
     const char *old_info = bat_elf_bolt_info(old->elf);
@@ -299,12 +293,14 @@ static void compare_notes(struct comparison *comparison)
         old_id && new_id && sizes[0] == sizes[1] && memcmp(old_id, new_id, sizes[0]) == 0;
 }
 
-bool compare_files(const char *old_path, const char *new_path, const struct stores *stores,
-                   struct comparison *comparison)
+bool compare_binaries(const struct bat_binary *old_binary, const char *old_path,
+                      const struct bat_binary *new_binary, const char *new_path,
+                      struct comparison *comparison)
 {
-    *comparison = (struct comparison){.sides = {{.path = old_path}, {.path = new_path}}};
+    comparison->sides[0] = (struct compared_side){.path = old_path, .binary = old_binary};
+    comparison->sides[1] = (struct compared_side){.path = new_path, .binary = new_binary};
     struct compared_side *sides = comparison->sides;
-    if (!open_side(&sides[0], stores) || !open_side(&sides[1], stores))
+    if (!open_side(&sides[0]) || !open_side(&sides[1]))
         return false;
     pair_by_hash(&sides[0], &sides[1]);
     if (!pair_by_name(&sides[0], &sides[1]))
@@ -314,9 +310,87 @@ bool compare_files(const char *old_path, const char *new_path, const struct stor
     return compare_sections(comparison);
 }
 
+static bool open_file(const char *path, const struct stores *stores, struct bat_binary *binary)
+{
+    struct bat_error error;
+    struct stored stored;
+    if (!stores_find_whole(stores, path, &stored))
+        return false;
+    enum bat_code code = bat_binary_open(stored_or(&stored, path), binary, &error);
+    stored_close(&stored);
+    if (code != BAT_OK)
+        tool_report(path, &error);
+    return code == BAT_OK;
+}
+
+bool compare_files(const char *old_path, const char *new_path, const struct stores *stores,
+                   struct comparison *comparison)
+{
+    *comparison = (struct comparison){0};
+    struct bat_binary *opened = comparison->opened;
+    return open_file(old_path, stores, &opened[0]) && open_file(new_path, stores, &opened[1]) &&
+           compare_binaries(&opened[0], old_path, &opened[1], new_path, comparison);
+}
+
 bool comparison_is_same(const struct comparison *comparison)
 {
     return comparison->same_note && comparison->same_info && comparison->section_count == 0 &&
            comparison->appeared == 0 && comparison->went == 0 &&
            comparison->equal == comparison->sides[1].count;
+}
+
+/* --- Lists ---------------------------------------------------------------------------------- */
+
+const char *const change_labels[CHANGES] = {"changed in the input", "split otherwise",
+                                            "larger or smaller", "laid out otherwise", "moved"};
+
+const char *const change_keys[CHANGES] = {"input", "split", "resized", "layout", "moved"};
+
+static uint64_t distance(uint64_t left, uint64_t right)
+{
+    return left > right ? left - right : right - left;
+}
+
+/* By how much a function has changed in this way; its size, where that has no amount. */
+static uint64_t amount_of(const struct compared_function *function, unsigned change)
+{
+    const struct compared_function *old = function->pair;
+    switch (change) {
+    case CHANGE_SPLIT:
+        return distance(old->cold_size, function->cold_size);
+    case CHANGE_SIZE:
+        return distance(compared_size(old), compared_size(function));
+    case CHANGE_PLACE:
+        return distance(old->address, function->address);
+    default:
+        return compared_size(function);
+    }
+}
+
+static int by_amount(const void *left, const void *right)
+{
+    const struct listed_function *a = left;
+    const struct listed_function *b = right;
+    if (a->amount != b->amount)
+        return a->amount > b->amount ? -1 : 1;
+    int order = strcmp(a->function->name, b->function->name);
+    uint64_t x = a->function->address;
+    uint64_t y = b->function->address;
+    return order ? order : (x > y) - (x < y);
+}
+
+bool list_functions(const struct compared_side *side, unsigned change, struct function_list *list)
+{
+    *list = (struct function_list){.items = calloc((size_t)side->count + 1, sizeof(*list->items))};
+    if (!list->items)
+        return false;
+    for (uint32_t i = 0; i < side->count; i++) {
+        const struct compared_function *function = &side->functions[i];
+        if (change == 0 ? function->pair != NULL : !(function->changes & change))
+            continue;
+        list->items[list->count++] = (struct listed_function){
+            function, change == 0 ? compared_size(function) : amount_of(function, change)};
+    }
+    qsort(list->items, list->count, sizeof(*list->items), by_amount);
+    return true;
 }

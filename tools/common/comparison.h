@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* batdump --compare: what differs between two binaries that BOLT wrote. */
-#ifndef BAT_TOOLS_BATDUMP_COMPARE_H
-#define BAT_TOOLS_BATDUMP_COMPARE_H
+/* What differs between two binaries that BOLT wrote. */
+#ifndef BAT_TOOLS_COMMON_COMPARISON_H
+#define BAT_TOOLS_COMMON_COMPARISON_H
 
 #include "bat_binary.h"
-#include "tools/common/output.h"
-#include "tools/common/store.h"
+#include "store.h"
 
 /* What differs in a function, as bits. */
 enum function_change {
@@ -33,9 +32,8 @@ struct compared_function {
 /* One of the two binaries. */
 struct compared_side {
     const char *path;
-    struct bat_binary binary;
+    const struct bat_binary *binary; /* of the caller, or opened */
     struct bat_names names;
-    const char **table_names;
     struct compared_function *functions;
     uint32_t count;
     uint32_t unnamed; /* functions without a symbol: they cannot be compared */
@@ -52,6 +50,7 @@ struct compared_section {
 
 struct comparison {
     struct compared_side sides[2];     /* old, new */
+    struct bat_binary opened[2];       /* by compare_files() */
     struct compared_section *sections; /* that differ, the largest change first */
     uint32_t section_count;
     uint32_t changed[CHANGES]; /* functions, by the number of the bit */
@@ -64,9 +63,15 @@ struct comparison {
 };
 
 /*
- * Compare the binaries at two paths; what shipped ones lack is in the stores. *comparison is to be
- * freed in any case. Prints errors to standard error. Time n log n in functions, linear in entries.
+ * Compare two binaries, which the caller opened from these paths and closes after
+ * comparison_free(). *comparison is to be freed in any case. Prints errors to standard error. Time
+ * n log n in functions, linear in entries.
  */
+bool compare_binaries(const struct bat_binary *old_binary, const char *old_path,
+                      const struct bat_binary *new_binary, const char *new_path,
+                      struct comparison *comparison);
+
+/* The same for the binaries at two paths; what shipped ones lack is in the stores. */
 bool compare_files(const char *old_path, const char *new_path, const struct stores *stores,
                    struct comparison *comparison);
 void comparison_free(struct comparison *comparison);
@@ -74,8 +79,34 @@ void comparison_free(struct comparison *comparison);
 /* True if nothing differs that is compared. */
 bool comparison_is_same(const struct comparison *comparison);
 
-/* Print it as text or JSON, with at most limit functions or sections in each list; 0: all. */
-bool compare_print_text(struct output *output, const struct comparison *comparison, uint32_t limit);
-bool compare_print_json(struct output *output, const struct comparison *comparison, uint32_t limit);
+/* --- Lists, the largest change first --------------------------------------------------------- */
+
+struct listed_function {
+    const struct compared_function *function; /* the new side's, or of those that went the old's */
+    uint64_t amount;                          /* of the change, in bytes, for the order */
+};
+
+struct function_list {
+    struct listed_function *items; /* the caller frees them */
+    uint32_t count;
+};
+
+/*
+ * Make the list of a change, of side 1; change 0: of functions that the other side does not have.
+ * False without memory.
+ */
+bool list_functions(const struct compared_side *side, unsigned change, struct function_list *list);
+
+/* What a change is called, for people; index: the number of its bit. */
+extern const char *const change_labels[CHANGES];
+
+/* The same for programs: keys of JSON and in addresses. */
+extern const char *const change_keys[CHANGES];
+
+/* Hot and cold bytes. */
+static inline uint64_t compared_size(const struct compared_function *function)
+{
+    return function->hot_size + function->cold_size;
+}
 
 #endif

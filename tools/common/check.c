@@ -106,9 +106,9 @@ bool check_fail_reading(struct check *check)
 
 /* --- Functions ------------------------------------------------------------------------------- */
 
-/* Add a function to a check's list. False if there is no memory. */
-static bool add_function(struct check_result *result, const char *name, uint64_t part,
-                         uint64_t whole, const char *reason)
+/* Add a function to a check's list, with a copy of the name. False if there is no memory. */
+static bool add_function(struct check_result *result, const char *name,
+                         const struct check_function *added)
 {
     size_t count = result->function_count;
     if ((count & (count - 1)) == 0) { /* full at each power of two */
@@ -119,10 +119,10 @@ static bool add_function(struct check_result *result, const char *name, uint64_t
         result->functions = grown;
     }
     struct check_function *function = &result->functions[count];
-    *function = (struct check_function){.name = strdup(name), .part = part, .whole = whole};
+    *function = *added;
+    function->name = strdup(name);
     if (!function->name)
         return false;
-    snprintf(function->reason, sizeof(function->reason), "%s", reason);
     result->function_count++;
     return true;
 }
@@ -170,8 +170,9 @@ static bool sum_measure(struct check *check, const struct bat_fitness *fitness,
             continue;
         sum.part += share->part;
         sum.whole += share->whole;
-        if (share->part != 0 &&
-            !add_function(&check->results[number], function->name, share->part, share->whole, ""))
+        const struct check_function added = {
+            .address = function->address, .part = share->part, .whole = share->whole};
+        if (share->part != 0 && !add_function(&check->results[number], function->name, &added))
             return false;
     }
     set_share(check, number, sum.part, sum.whole);
@@ -198,22 +199,24 @@ static enum tool_exit measure(struct check *check, const struct check_subject *s
 
 /* --- What llvm-bolt will refuse -------------------------------------------------------------- */
 
-static void describe_reason(const struct bat_records *records,
-                            const struct bat_stale_function *stale, char *text, size_t size)
+void check_stale_reason(const struct bat_records *records, const struct bat_stale_function *stale,
+                        char reason[CHECK_REASON_SIZE])
 {
     struct bat_record record;
     const char *guess = stale->is_by_note ? ", by the note alone" : "";
     if (stale->reason == BAT_STALE_NO_HASH || stale->reason == BAT_STALE_BLOCKS ||
         !bat_records_get(records, stale->record, &record))
-        snprintf(text, size, "%s%s",
+        snprintf(reason, CHECK_REASON_SIZE, "%s%s",
                  stale->reason == BAT_STALE_NO_HASH ? "YAML has no hash of it"
                                                     : "the note has other blocks than its code",
                  guess);
     else if (stale->reason == BAT_STALE_EXIT)
-        snprintf(text, size, "no branch or call at +0x%" PRIx64 "%s", record.from.offset, guess);
+        snprintf(reason, CHECK_REASON_SIZE, "no branch or call at +0x%" PRIx64 "%s",
+                 record.from.offset, guess);
     else
-        snprintf(text, size, "no way in its code from +0x%" PRIx64 " to +0x%" PRIx64 "%s",
-                 record.from.offset, record.to.offset, guess);
+        snprintf(reason, CHECK_REASON_SIZE,
+                 "no way in its code from +0x%" PRIx64 " to +0x%" PRIx64 "%s", record.from.offset,
+                 record.to.offset, guess);
 }
 
 static enum tool_exit judge_stale(struct check *check, const struct check_subject *subject)
@@ -227,10 +230,10 @@ static enum tool_exit judge_stale(struct check *check, const struct check_subjec
             whole -= stale.samples;
             continue;
         }
-        char reason[sizeof(check->results->functions->reason)];
-        describe_reason(subject->records, &stale, reason, sizeof(reason));
-        if (!add_function(&check->results[CHECK_STALE], stale.name, stale.samples, stale.samples,
-                          reason))
+        struct check_function function = {
+            .address = stale.address, .part = stale.samples, .whole = stale.samples};
+        check_stale_reason(subject->records, &stale, function.reason);
+        if (!add_function(&check->results[CHECK_STALE], stale.name, &function))
             return fail_memory(check);
     }
     set_share(check, CHECK_STALE, part, whole);
@@ -298,16 +301,12 @@ static void judge_stacks(struct check *check, const struct check_subject *subjec
         set(check, CHECK_STACKS, 0);
 }
 
-static void judge_counters(struct check *check, const struct check_subject *subject,
-                           uint64_t samples)
+/* What the counters of the reading and of the translation say. */
+static void judge_counters(struct check *check, const struct check_subject *subject)
 {
     const struct bat_profile_counters read = bat_profile_counters(subject->profile);
     const struct bat_translate_counters done = bat_records_counters(subject->records);
     const struct bat_to_input_counters *moved = subject->to_input;
-    uint64_t records = read.fdata_records ? sum_records(subject->records) : 0;
-    set(check, CHECK_READ, (double)check->unreadable_count);
-    set(check, CHECK_PROFILES, (double)subject->profiles);
-    set(check, CHECK_SAMPLES, (double)(samples > records ? samples : records));
     judge_stacks(check, subject);
     set_share(check, CHECK_OUTSIDE, moved ? moved->external : done.external,
               moved ? moved->samples : done.samples);
@@ -319,6 +318,16 @@ static void judge_counters(struct check *check, const struct check_subject *subj
         set_share(check, CHECK_RUNS, done.invalid, done.fallthroughs - done.out_of_range);
 }
 
+void check_judge_counters(struct check *check, const struct check_options *options,
+                          const struct check_subject *subject)
+{
+    *check = (struct check){.options = options};
+    set_limits(check, subject->density_threshold);
+    judge_counters(check, subject);
+    set_share(check, CHECK_STALE, subject->judgement->stale_samples, subject->judgement->samples);
+    decide_all(check);
+}
+
 enum tool_exit check_judge(struct check *check, const struct check_subject *subject)
 {
     uint64_t samples = 0;
@@ -326,7 +335,12 @@ enum tool_exit check_judge(struct check *check, const struct check_subject *subj
     enum tool_exit status = measure(check, subject, &samples);
     if (status != TOOL_FINE)
         return status;
-    judge_counters(check, subject, samples);
+    set(check, CHECK_READ, (double)check->unreadable_count);
+    set(check, CHECK_PROFILES, (double)subject->profiles);
+    judge_counters(check, subject);
+    uint64_t records =
+        bat_profile_counters(subject->profile).fdata_records ? sum_records(subject->records) : 0;
+    set(check, CHECK_SAMPLES, (double)(samples > records ? samples : records));
     status = judge_stale(check, subject);
     if (status == TOOL_FINE && bat_profile_main_kind(subject->profile) == BAT_PROFILE_BRANCHES)
         status = judge_density(check, subject);

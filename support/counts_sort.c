@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Sorts tables of counts, several of them into one. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "counts.h"
+#include "key_sort.h"
+#include "parallel.h"
+#include "spec/large_memory.h"
+
+/* A table that is sorted. */
+struct run {
+    const struct bat_counts *counts;
+    struct bat_sort_key *keys;        /* memory of order */
+    const struct bat_sort_key *order; /* its items (values); NULL if there is no memory */
+    uint32_t next;                    /* of order, while the runs are merged */
+};
+
+/*
+ * Find the order of a run's items: sort by one word after the other, from the last to the first;
+ * each sort is stable.
+ */
+static void *find_order(void *context)
+{
+    struct run *run = context;
+    const struct bat_counts *counts = run->counts;
+    const size_t count = counts->count;
+    const size_t size = counts->words + 2;
+    run->keys = bat_large_array(2 * count + 1, sizeof(*run->keys));
+    if (!run->keys)
+        return NULL;
+    struct bat_sort_key *order = run->keys;
+    for (size_t i = 0; i < count; i++)
+        order[i].value = i;
+    for (uint32_t word = counts->words; word-- > 0 && count > 1;) {
+        for (size_t i = 0; i < count; i++)
+            order[i].key = counts->items[order[i].value * size + word];
+        order = bat_sort_keys(order, order == run->keys ? run->keys + count : run->keys, count);
+    }
+    run->order = order;
+    return NULL;
+}
+
+/* Like memcmp(), for the words of two keys. */
+static inline int compare_words(const uint64_t *left, const uint64_t *right, uint32_t words)
+{
+    for (uint32_t i = 0; i < words; i++)
+        if (left[i] != right[i])
+            return left[i] < right[i] ? -1 : 1;
+    return 0;
+}
+
+/* The first item that is left of a run; NULL if there is none. */
+static const uint64_t *head(const struct run *run)
+{
+    return run->next < run->counts->count
+               ? bat_counts_item(run->counts, (uint32_t)run->order[run->next].value)
+               : NULL;
+}
+
+/* How many items ahead the prefetch is. */
+#define FETCH_AHEAD 8u
+
+/* Take the smallest item that is left in any run; NULL if there is none. */
+static const uint64_t *take_smallest(struct run *runs, unsigned count, uint32_t words)
+{
+    struct run *smallest = NULL;
+    const uint64_t *item = NULL;
+    for (unsigned i = 0; i < count; i++) {
+        const uint64_t *other = head(&runs[i]);
+        if (!other || (item && compare_words(item, other, words) <= 0))
+            continue;
+        smallest = &runs[i];
+        item = other;
+    }
+    if (!smallest)
+        return NULL;
+    smallest->next++;
+    if (smallest->counts->count - smallest->next > FETCH_AHEAD)
+        __builtin_prefetch(bat_counts_item(
+            smallest->counts, (uint32_t)smallest->order[smallest->next + FETCH_AHEAD].value));
+    return item;
+}
+
+/* Write the items of all runs to sorted; the counters of equal keys are added. */
+static enum bat_code merge_runs(struct run *runs, unsigned count, uint64_t *sorted, uint32_t *used)
+{
+    const uint32_t words = runs[0].counts->words;
+    const size_t size = words + 2;
+    uint64_t *last = NULL;
+    *used = 0;
+    const uint64_t *item;
+    while ((item = take_smallest(runs, count, words)) != NULL) {
+        if (!last || compare_words(last, item, words) != 0) {
+            last = sorted + (size_t)(*used)++ * size;
+            memcpy(last, item, size * sizeof(*last));
+            continue;
+        }
+        if (last[words] > UINT64_MAX - item[words] ||
+            last[words + 1] > UINT64_MAX - item[words + 1])
+            return BAT_ERR_RANGE;
+        last[words] += item[words];
+        last[words + 1] += item[words + 1];
+    }
+    return BAT_OK;
+}
+
+static enum bat_code sort_runs(struct run *runs, unsigned count, struct bat_counts *result)
+{
+    bat_parts_run(find_order, runs, sizeof(*runs), count);
+    uint64_t all = 0;
+    for (unsigned i = 0; i < count; i++) {
+        if (!runs[i].order)
+            return BAT_ERR_MEMORY;
+        all += runs[i].counts->count;
+    }
+    const size_t size = (result->words + 2) * sizeof(*result->items);
+    if (all >= BAT_NONE || all > SIZE_MAX / size - 1)
+        return BAT_ERR_MEMORY;
+    uint64_t *sorted = bat_large_array((size_t)all + 1, size);
+    if (!sorted)
+        return BAT_ERR_MEMORY;
+    uint32_t used;
+    enum bat_code code = merge_runs(runs, count, sorted, &used);
+    if (code != BAT_OK) {
+        free(sorted);
+        return code;
+    }
+    bat_counts_free(result);
+    result->items = sorted;
+    result->count = used;
+    result->capacity = (uint32_t)all + 1;
+    return BAT_OK;
+}
+
+enum bat_code bat_counts_sort_together(struct bat_counts *counts, struct bat_counts *others,
+                                       unsigned other_count)
+{
+    struct run *runs = calloc((size_t)other_count + 1, sizeof(*runs));
+    if (!runs)
+        return BAT_ERR_MEMORY;
+    for (unsigned i = 0; i <= other_count; i++) {
+        struct bat_counts *table = i == 0 ? counts : &others[i - 1];
+        runs[i].counts = table;
+        /* Makes room for what sorting needs. */
+        free(table->slots);
+        table->slots = NULL;
+    }
+    enum bat_code code = sort_runs(runs, other_count + 1, counts);
+    for (unsigned i = 0; i <= other_count; i++)
+        free(runs[i].keys);
+    free(runs);
+    for (unsigned i = 0; i < other_count && code == BAT_OK; i++)
+        bat_counts_free(&others[i]);
+    return code;
+}
+
+static int compare_keys(const void *left, const void *right, void *words)
+{
+    return compare_words(left, right, *(const uint32_t *)words);
+}
+
+void bat_counts_sort(struct bat_counts *counts)
+{
+    if (bat_counts_sort_together(counts, NULL, 0) == BAT_OK)
+        return;
+    free(counts->slots);
+    counts->slots = NULL;
+    if (counts->count > 1)
+        qsort_r(counts->items, counts->count, (counts->words + 2) * sizeof(uint64_t), compare_keys,
+                &counts->words);
+}

@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Judges whether the profile is fit, and lists the functions that llvm-bolt will refuse. */
+#include <stdlib.h>
+
+#include "binary/functions/functions.h"
+#include "binary/original/original.h"
+#include "report.h"
+
+/* perf2bolt's: the functions with 99% of the samples. */
+#define DENSITY_CUTOFF 990000u
+
+uint32_t report_function_of_records(const struct report *report, uint64_t address)
+{
+    uint64_t output = address;
+    if (report->is_moved) {
+        const struct bat_original *original = report->original;
+        uint32_t input = bat_functions_find(original->input_functions, address);
+        if (input == BAT_NONE || original->first_home[input] == original->first_home[input + 1])
+            return BAT_NONE;
+        output = original->outputs[original->homes[original->first_home[input]]].address;
+    }
+    uint32_t piece = report_piece_at(report, output);
+    return piece == BAT_NONE ? BAT_NONE : report->pieces[piece].function;
+}
+
+static enum tool_exit list_refusals(struct report *report)
+{
+    struct bat_stale_function stale;
+    size_t count = 0;
+    for (unsigned form = 0; form < 2; form++)
+        for (uint64_t i = 0; bat_records_stale(report->records, form, i, &stale); i++)
+            count++;
+    report->refusals = malloc((count + 1) * sizeof(*report->refusals));
+    if (!report->refusals)
+        return report_no_memory();
+    for (unsigned form = 0; form < (report->has_yaml_judgement ? 2 : 1); form++)
+        for (uint64_t i = 0; bat_records_stale(report->records, form, i, &stale); i++) {
+            struct report_refusal *refusal = &report->refusals[report->refusal_count++];
+            *refusal = (struct report_refusal){
+                .name = stale.name,
+                .counts = stale.samples,
+                .function = report_function_of_records(report, stale.address),
+                .is_yaml = form != 0};
+            check_stale_reason(report->records, &stale, refusal->reason);
+        }
+    return TOOL_FINE;
+}
+
+/* perf2bolt's records, of which it makes the density; those of a moved profile are what they are.
+ */
+static enum tool_exit translate_all(struct report *report, struct bat_records **records)
+{
+    const struct bat_translate_options options = {.size = sizeof(options),
+                                                  .keep_all_records = true};
+    *records = NULL;
+    if (report->is_moved || bat_profile_translate(report->profile, &report->binary, &options,
+                                                  records, &report->error) == BAT_OK)
+        return TOOL_FINE;
+    return report_fail(report, report->request->binary);
+}
+
+enum tool_exit report_collect_check(struct report *report)
+{
+    if (!report->has_profile)
+        return TOOL_FINE;
+    struct bat_records *all_records;
+    enum tool_exit status = translate_all(report, &all_records);
+    if (status != TOOL_FINE)
+        return status;
+    const struct check_subject subject = {.profile = report->profile,
+                                          .moved = report->is_moved ? report->input_profile
+                                                                    : report->profile,
+                                          .binary = &report->binary,
+                                          .records = report->records,
+                                          .all_records = all_records,
+                                          .to_input = report->is_moved ? &report->moved : NULL,
+                                          .judgement = &report->judgement,
+                                          .profiles = report->profiles_with_records,
+                                          .density_cutoff = DENSITY_CUTOFF,
+                                          .density_threshold = check_kinds[CHECK_DENSITY].limit};
+    status = check_judge(&report->check, &subject);
+    bat_records_free(all_records);
+    return status == TOOL_FINE ? list_refusals(report) : status;
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* The data of the page about two binaries. spec/report.md describes it. */
+#include <stdlib.h>
+
+#include "comparison_report.h"
+#include "page.h"
+
+static const char *const prefixes[2] = {"old-", "new-"};
+
+static void write_description(const struct report_comparison *comparison,
+                              struct bat_text_writer *page)
+{
+    bat_text_string(page, "<script type=\"application/json\" id=\"data\">{\"format\":"
+                          "\"batreport-comparison\",\"version\":1,\n\"old\":{");
+    report_write_members(&comparison->sides[OLD], page);
+    bat_text_string(page, "},\n\"new\":{");
+    report_write_members(&comparison->sides[NEW], page);
+    bat_text_string(page, "}}</script>\n");
+}
+
+static enum bat_code write_pairs(const struct report_comparison *comparison,
+                                 struct bat_text_writer *page)
+{
+    struct report_columns columns = {0};
+    uint32_t before = 0;
+    for (uint32_t i = 0; i < comparison->sides[NEW].function_count; i++) {
+        /* BAT_NONE becomes 0. */
+        uint32_t old = comparison->pairs[NEW][i] + 1;
+        pack_change(&columns.all[0], before, old);
+        pack_number(&columns.all[1], comparison->flags[i]);
+        before = old != 0 ? old : before;
+    }
+    return report_write_columns(page, "pairs", &columns);
+}
+
+static enum bat_code write_went(const struct report_comparison *comparison,
+                                struct bat_text_writer *page)
+{
+    struct report_columns columns = {0};
+    for (uint32_t i = 0; i < comparison->sides[OLD].function_count; i++)
+        pack_number(&columns.all[0], comparison->went[i]);
+    return report_write_columns(page, "went", &columns);
+}
+
+/* Old functions whose pairs have the same names have none in the data. */
+static bool *find_nameless(const struct report_comparison *comparison)
+{
+    const struct report *sides = comparison->sides;
+    uint32_t count = sides[OLD].function_count;
+    bool *is_nameless = calloc((size_t)count + 1, sizeof(*is_nameless));
+    for (uint32_t i = 0; is_nameless && i < count; i++) {
+        uint32_t new = comparison->pairs[OLD][i];
+        is_nameless[i] =
+            new !=
+            BAT_NONE &&strcmp(sides[OLD].functions[i].name, sides[NEW].functions[new].name) == 0;
+    }
+    return is_nameless;
+}
+
+enum bat_code comparison_write_data(const struct report_comparison *comparison,
+                                    struct bat_text_writer *page)
+{
+    bool *is_nameless = find_nameless(comparison);
+    if (!is_nameless)
+        return bat_fail(page->error, BAT_ERR_MEMORY, "not enough memory for the page");
+    write_description(comparison, page);
+    enum bat_code code =
+        report_write_code(&comparison->sides[OLD], prefixes[OLD], is_nameless, page);
+    free(is_nameless);
+    if (code == BAT_OK)
+        code = report_write_code(&comparison->sides[NEW], prefixes[NEW], NULL, page);
+    if (code == BAT_OK)
+        code = write_pairs(comparison, page);
+    return code == BAT_OK ? write_went(comparison, page) : code;
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include <stdlib.h>
+
+#include "comparison_report.h"
+
+static void free_comparison(struct report_comparison *comparison)
+{
+    /* The facts use the binaries. */
+    comparison_free(&comparison->facts);
+    for (unsigned side = 0; side < 2; side++) {
+        free(comparison->pairs[side]);
+        report_free(&comparison->sides[side]);
+    }
+    free(comparison->flags);
+    free(comparison->went);
+}
+
+static enum tool_exit collect_side(struct report *report)
+{
+    static enum tool_exit (*const steps[])(struct report *) = {
+        report_open_binaries, report_collect_code,  report_collect_profile,
+        report_collect_heat,  report_collect_pages,
+    };
+    enum tool_exit status = TOOL_FINE;
+    for (size_t i = 0; status == TOOL_FINE && i < sizeof(steps) / sizeof(steps[0]); i++)
+        status = steps[i](report);
+    return status;
+}
+
+static enum tool_exit collect(struct report_comparison *comparison)
+{
+    struct report *sides = comparison->sides;
+    enum tool_exit status = collect_side(&sides[OLD]);
+    if (status == TOOL_FINE)
+        status = collect_side(&sides[NEW]);
+    if (status != TOOL_FINE)
+        return status;
+    bool fits = compare_binaries(&sides[OLD].binary, sides[OLD].request->binary, &sides[NEW].binary,
+                                 sides[NEW].request->binary, &comparison->facts) &&
+                comparison_pair(comparison);
+    return fits ? TOOL_FINE : TOOL_BAD;
+}
+
+/* Fails if the output is one of the files that are read. */
+static enum tool_exit check_output(struct report_comparison *comparison, struct bat_output *output)
+{
+    struct report *report = &comparison->sides[NEW];
+    size_t count = 0;
+    for (unsigned side = 0; side < 2; side++)
+        count += comparison->requests[side].profile_count + 1;
+    const char **inputs = malloc(count * sizeof(*inputs));
+    if (!inputs)
+        return report_no_memory();
+    count = 0;
+    for (unsigned side = 0; side < 2; side++) {
+        const struct report_request *request = &comparison->requests[side];
+        inputs[count++] = request->binary;
+        for (size_t i = 0; i < request->profile_count; i++)
+            inputs[count++] = request->profiles[i];
+    }
+    enum bat_code code = bat_outputs_check(&output, 1, inputs, count, &report->error);
+    free(inputs);
+    return code == BAT_OK ? TOOL_FINE : report_fail(report, NULL);
+}
+
+static enum tool_exit check_unchanged(struct report *report)
+{
+    bool is_same = bat_binary_check_unchanged(&report->binary, &report->error) == BAT_OK;
+    return is_same ? TOOL_FINE : report_fail(report, report->request->binary);
+}
+
+enum tool_exit comparison_run(const struct report_request *request)
+{
+    struct report_comparison comparison = {.requests = {*request, *request}};
+    struct report_request *old = &comparison.requests[OLD];
+    old->binary = request->old_binary;
+    old->profiles = request->old_profiles;
+    old->profile_count = request->old_profile_count;
+    for (unsigned side = 0; side < 2; side++) {
+        struct report *report = &comparison.sides[side];
+        *report =
+            (struct report){.request = &comparison.requests[side], .stored = stored_nothing()};
+    }
+    struct report *report = &comparison.sides[NEW];
+    struct bat_output *output = NULL;
+    if (bat_output_begin(request->output, &output, &report->error) != BAT_OK)
+        return report_fail(report, NULL);
+    enum tool_exit status = check_output(&comparison, output);
+    if (status == TOOL_FINE)
+        status = collect(&comparison);
+    if (status == TOOL_FINE && comparison_write(&comparison, output, &report->error) != BAT_OK)
+        status = report_fail(report, report->error.code == BAT_ERR_IO ? NULL : request->output);
+    for (unsigned side = 0; side < 2 && status == TOOL_FINE; side++)
+        status = check_unchanged(&comparison.sides[side]);
+    if (status == TOOL_FINE)
+        status = tool_commit(NULL, &output, 1);
+    else
+        bat_output_abandon(output);
+    free_comparison(&comparison);
+    return status;
+}

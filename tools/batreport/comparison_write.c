@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* The frame of the page about two binaries. */
+#include "comparison_report.h"
+#include "page.h"
+
+static void write_name(const struct report *report, struct bat_text_writer *page)
+{
+    bat_text_string(page, "<bdi>");
+    html_text(page, page_name_of(report->request->binary));
+    bat_text_string(page, "</bdi>");
+}
+
+static void write_head(const struct report *sides, struct bat_text_writer *page)
+{
+    page_write_head(page, &comparison_script);
+    html_text(page, page_name_of(sides[OLD].request->binary));
+    bat_text_string(page, " → ");
+    html_text(page, page_name_of(sides[NEW].request->binary));
+    bat_text_string(page, " – BOLT comparison");
+    page_write_style(page);
+    write_name(&sides[OLD], page);
+    bat_text_string(page, " → ");
+    write_name(&sides[NEW], page);
+    bat_text_string(page, "</h1>\n<nav aria-label=\"Views\">\n"
+                          "<a href=\"#summary\">Summary</a>\n"
+                          "<a href=\"#map\" class=\"scripted\">Map</a>\n"
+                          "<a href=\"#functions\">Functions</a>\n"
+                          "</nav>\n</header>\n<main id=\"main\" tabindex=\"-1\">\n");
+}
+
+static enum bat_code write_views(const struct report_comparison *comparison,
+                                 struct bat_text_writer *page)
+{
+    bat_text_string(page, "<section id=\"summary\" data-view aria-labelledby=\"summary-title\">\n"
+                          "<h2 id=\"summary-title\">What changed</h2>\n");
+    comparison_write_summary(comparison, page);
+    bat_text_string(page, "</section>\n"
+                          "<section id=\"map\" data-view hidden aria-labelledby=\"map-title\">\n"
+                          "<h2 id=\"map-title\">Map of the code</h2>\n</section>\n"
+                          "<section id=\"functions\" data-view "
+                          "aria-labelledby=\"functions-title\">\n<h2 id=\"functions-title\">"
+                          "Functions</h2>\n");
+    if (!comparison_write_lists(comparison, page))
+        return bat_fail(page->error, BAT_ERR_MEMORY, "not enough memory for the page");
+    bat_text_string(page, "</section>\n<section id=\"function\" data-view hidden "
+                          "aria-labelledby=\"function-title\">\n<h2 id=\"function-title\">"
+                          "Function</h2>\n</section>\n");
+    page_write_remark(page);
+    return BAT_OK;
+}
+
+enum bat_code comparison_write(struct report_comparison *comparison, struct bat_output *output,
+                               struct bat_error *error)
+{
+    struct bat_text_writer page;
+    enum bat_code code = bat_text_begin(&page, output, error);
+    if (code != BAT_OK)
+        return code;
+    write_head(comparison->sides, &page);
+    code = write_views(comparison, &page);
+    if (code == BAT_OK)
+        code = comparison_write_data(comparison, &page);
+    page_write_end(&page, &comparison_script);
+    return bat_text_finish(&page, code);
+}

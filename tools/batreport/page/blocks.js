@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Two lists of blocks side by side, and curves between the places of one block.
+import { blockEnd } from "./code.js";
+import { make, makeSvg } from "./dom.js";
+import { hexText, numberText } from "./format.js";
+import { heatColor } from "./heat.js";
+
+export const BLOCK_ROW = 26, LINK_WIDTH = 90;
+
+// The pieces of a function with their blocks, the main piece first: [piece, blocks].
+export async function piecesInOrder(code, number) {
+  const list = [...code.piecesOf(number)], main = code.functions.main[number];
+  const blocks = await Promise.all(list.map((piece) => code.blocksOf(piece)));
+  return list.map((piece, i) => [piece, blocks[i]]).sort((a, b) => (b[0] === main) - (a[0] === main) || a[0] - b[0]);
+}
+
+// The blocks with code of one piece: {piece, block, from, end, input, count, file, line}; a piece of which none
+// are known is one block.
+export function blockRows(code, piece, blocks) {
+  const size = code.pieces.size[piece], rows = [];
+  for (let i = 0; i < blocks.length; i++) {
+    const end = blockEnd(blocks, i, size);
+    if (blocks.output[i] < end)
+      rows.push({piece, block: i, from: blocks.output[i], end, input: blocks.input[i], count: blocks.count[i],
+                 file: blocks.file[i], line: blocks.line[i]});
+  }
+  if (blocks.length === 0)
+    rows.push({piece, block: 0, from: 0, end: size, input: -1, count: code.pieces.samples[piece], file: -1, line: 0, isWhole: true});
+  return rows;
+}
+
+// A block in a list. source: [text, title], or nothing; heat: from 0 to 1.
+export function blockRow(id, label, size, count, heat, isCold, source) {
+  const bar = make("span", {class: "bar", "aria-hidden": "true"});
+  bar.style.width = 100 * heat + "%";
+  bar.style.background = heatColor(heat);
+  return make("li", {id, class: "block" + (isCold ? " is-cold" : ""), tabindex: "0", title: source?.[1]},
+              bar, make("span", {class: "at"}, label), make("span", {class: "size"}, size),
+              make("span", {class: "source"}, make("bdi", {}, source?.[0] ?? "")),
+              make("span", {class: "count"}, numberText(count)));
+}
+
+export function sideSvg(name, width, tall) {
+  return makeSvg("svg", {class: name, preserveAspectRatio: "none", width, height: tall, viewBox: `0 0 ${width} ${tall}`,
+                         "aria-hidden": "true"});
+}
+
+// A curve from height a on the left to height b on the right.
+export function linkPath(a, b, heat, left, right) {
+  return makeSvg("path", {d: `M0 ${a}C${LINK_WIDTH / 2} ${a} ${LINK_WIDTH / 2} ${b} ${LINK_WIDTH} ${b}`, "data-in": left, "data-out": right,
+                          class: heat ? "link ran" : "link", stroke: heat ? heatColor(heat) : "currentColor"});
+}
+
+export function outputLabel(row) {
+  return row.isWhole ? "whole, no blocks known" : `+${hexText(row.from)} ← +${hexText(row.input)}`;
+}

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The page about one binary.
+import { load } from "./data.js";
+import { FunctionPage } from "./function.js";
+import { LayoutMap } from "./layout.js";
+import { loadRefused } from "./refused.js";
+import { Stacks } from "./stacks.js";
+import { FunctionTable } from "./table.js";
+import { start } from "./views.js";
+
+start({map: LayoutMap, functions: FunctionTable, function: FunctionPage, stacks: Stacks},
+      () => Promise.all([load(), loadRefused()]));

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Addresses that are answered together, by several threads if they are many. They are looked up in
+ * ascending order: then neighbours find their functions, lines and names in the processor's caches,
+ * and equal answers and outer frames are printed once. Each thread has its own stretches of
+ * addresses, so that hardly any debug information is read by two. The texts are printed in the
+ * order of the questions, those of one batch while the next one is looked up.
+ */
+#ifndef BAT_TOOLS_BATSYMBOLIZE_SYMBOLIZE_BATCH_H
+#define BAT_TOOLS_BATSYMBOLIZE_SYMBOLIZE_BATCH_H
+
+#include "support/key_sort.h"
+#include "symbolize_text.h"
+
+struct batch_answer {
+    uint64_t address;
+    size_t start; /* of the text */
+    size_t size;  /* 0: there is no text */
+    enum bat_symbolizer_found found;
+    unsigned worker; /* whose text it is */
+};
+
+/* What a thread answers with. */
+struct batch_worker {
+    unsigned number;
+    struct bat_symbolizer *symbolizer; /* NULL: it does not work */
+    struct symbolize_printer printer;  /* its output is that of the batch in texts */
+    struct output *texts[2];           /* in memory: of two batches in turns; worker 0 prints the
+                                          one before it makes the other, and has only one */
+    size_t limit;                      /* behind texts of this size, it makes no more */
+    bool is_begun;
+};
+
+/*
+ * Make the texts of count answers in the order of sorted, whose values are positions in answers.
+ * Answers beyond the worker's limit, or without memory, get none.
+ */
+void batch_make_texts(const struct symbolize_text *text, struct batch_worker *worker,
+                      struct batch_answer *answers, const struct bat_sort_key *sorted,
+                      size_t count);
+
+#endif

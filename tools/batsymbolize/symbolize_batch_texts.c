@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Makes the texts of answers, in ascending order of their addresses. */
+#include <stdlib.h>
+
+#include "symbolize_batch.h"
+
+/* So many answers ahead, memory is fetched that they need. */
+#define AHEAD 8u
+
+/* A frame of the answer before, and where its text starts. */
+struct last_frame {
+    struct bat_source_frame frame;
+    size_t start;
+};
+
+struct last_answer {
+    size_t start; /* of the text */
+    size_t size;
+    struct last_frame *frames;
+    size_t count;
+    size_t capacity;
+};
+
+static bool is_same(const struct bat_source_frame *a, const struct bat_source_frame *b)
+{
+    return a->function == b->function && a->file == b->file && a->folder == b->folder &&
+           a->start_file == b->start_file && a->start_line == b->start_line && a->line == b->line &&
+           a->column == b->column && a->discriminator == b->discriminator &&
+           a->start_address == b->start_address && a->has_start_address == b->has_start_address;
+}
+
+/* How many outer frames have texts as in the answer before. The first frame's text is special. */
+static size_t count_same(const struct last_answer *last, const struct bat_source_frame *frames,
+                         size_t count)
+{
+    size_t same = 0;
+    while (same < count && same < last->count &&
+           is_same(&frames[count - 1 - same], &last->frames[last->count - 1 - same].frame))
+        same++;
+    const bool has_first = same != 0 && (same == count || same == last->count);
+    return has_first && count != last->count ? same - 1 : same;
+}
+
+static bool reserve_frames(struct last_answer *last, size_t count)
+{
+    if (count <= last->capacity)
+        return true;
+    struct last_frame *grown = realloc(last->frames, 2 * count * sizeof(*grown));
+    if (!grown)
+        return false;
+    last->frames = grown;
+    last->capacity = 2 * count;
+    return true;
+}
+
+/* Print an answer. Texts of outer frames that the answer before has, too, are copied from there.
+ * False if there is no memory, or the texts are longer than limit. */
+static bool print_answer(struct symbolize_printer *printer, size_t limit, struct last_answer *last,
+                         const struct bat_source_frame *frames, size_t count)
+{
+    struct output *texts = printer->output;
+    const size_t same = count_same(last, frames, count);
+    if (same == count)
+        return true; /* the answer before */
+    if (!reserve_frames(last, count))
+        return false;
+    const size_t first = count - same;
+    const size_t end = last->start + last->size;
+    const size_t copied = same ? last->frames[last->count - same].start : end;
+    memmove(last->frames + first, last->frames + (last->count - same),
+            same * sizeof(*last->frames));
+    last->count = count;
+    last->start = output_position(texts);
+    for (size_t i = 0; i < first; i++) {
+        last->frames[i] = (struct last_frame){frames[i], output_position(texts)};
+        print_frame(printer, &frames[i], i != 0);
+        if (output_position(texts) > limit)
+            return false;
+    }
+    const size_t shift = output_position(texts) - copied;
+    for (size_t i = first; i < count; i++)
+        last->frames[i].start += shift;
+    if (same)
+        output_repeat(texts, copied, end - copied);
+    else
+        print_end(printer);
+    last->size = output_position(texts) - last->start;
+    return true;
+}
+
+/* Print an answer that has the address, and so is no other address's. */
+static void print_alone(struct symbolize_printer *printer, struct last_answer *last,
+                        const struct symbolize_request *request,
+                        const struct bat_source_frame *frames, size_t count)
+{
+    last->start = output_position(printer->output);
+    print_frames(printer, request, frames, count);
+    last->size = output_position(printer->output) - last->start;
+}
+
+void batch_make_texts(const struct symbolize_text *text, struct batch_worker *worker,
+                      struct batch_answer *answers, const struct bat_sort_key *sorted, size_t count)
+{
+    struct symbolize_printer *printer = &worker->printer;
+    struct last_answer last = {.count = 0};
+    const bool is_alone = printer->options.addresses || printer->options.style == STYLE_JSON;
+    for (size_t i = 0; i < count && output_position(printer->output) < worker->limit; i++) {
+        if (i + AHEAD < count)
+            __builtin_prefetch(&answers[sorted[i + AHEAD].value], 1);
+        struct symbolize_request request = text_request(text, sorted[i].key);
+        const struct bat_source_frame *frames;
+        size_t frame_count;
+        enum bat_symbolizer_found found =
+            text_find(text, worker->symbolizer, request.address, &frames, &frame_count);
+        if (is_alone)
+            print_alone(printer, &last, &request, frames, frame_count);
+        else if (!print_answer(printer, worker->limit, &last, frames, frame_count))
+            break;
+        struct batch_answer *answer = &answers[sorted[i].value];
+        answer->start = last.start;
+        answer->size = last.size;
+        answer->found = found;
+        answer->worker = worker->number;
+    }
+    free(last.frames);
+}

@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+#include "common_yaml.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+static uint64_t smaller(uint64_t left, uint64_t right)
+{
+    return left < right ? left : right;
+}
+
+static int compare_numbers(uint64_t left, uint64_t right)
+{
+    return (left > right) - (left < right);
+}
+
+/* qsort(), also for no elements. */
+static void sort(void *all, uint32_t count, size_t size, int (*compare)(const void *, const void *))
+{
+    if (count > 1)
+        qsort(all, count, size, compare);
+}
+
+/* --- Sorting -------------------------------------------------------------------------------- */
+
+static int by_place(const void *left_pointer, const void *right_pointer)
+{
+    const struct yaml_edge *left = left_pointer;
+    const struct yaml_edge *right = right_pointer;
+    int order = compare_numbers(left->at, right->at);
+    order = order ? order : compare_numbers(left->function, right->function);
+    return order ? order : compare_numbers(left->entry, right->entry);
+}
+
+static int by_index(const void *left, const void *right)
+{
+    return compare_numbers(((const struct yaml_profile_block *)left)->index,
+                           ((const struct yaml_profile_block *)right)->index);
+}
+
+static int by_name(const void *left, const void *right)
+{
+    return strcmp(((const struct yaml_profile_function *)left)->name,
+                  ((const struct yaml_profile_function *)right)->name);
+}
+
+/* Functions of one number are not expected; their names make the order the same always. */
+static int by_number(const void *left, const void *right)
+{
+    int order = compare_numbers(((const struct yaml_profile_function *)left)->number,
+                                ((const struct yaml_profile_function *)right)->number);
+    return order ? order : by_name(left, right);
+}
+
+static bool add(uint64_t *sum, uint64_t value)
+{
+    return !__builtin_add_overflow(*sum, value, sum);
+}
+
+static enum bat_code sort_edges(struct yaml_edges *edges, struct bat_error *error)
+{
+    uint32_t kept = 0;
+    sort(edges->all, edges->count, sizeof(*edges->all), by_place);
+    for (uint32_t i = 0; i < edges->count; i++) {
+        struct yaml_edge *last = kept ? &edges->all[kept - 1] : NULL;
+        const struct yaml_edge edge = edges->all[i];
+        if (!last || by_place(last, &edge) != 0)
+            edges->all[kept++] = edge;
+        else if (!add(&last->count, edge.count) || !add(&last->mispredictions, edge.mispredictions))
+            return bat_fail(error, BAT_ERR_RANGE,
+                            "expected counts that add up to less than 2^64, found more");
+    }
+    edges->count = kept;
+    return BAT_OK;
+}
+
+static enum bat_code sort_function(struct yaml_profile_function *function, struct bat_error *error)
+{
+    enum bat_code code = BAT_OK;
+    sort(function->blocks, function->count, sizeof(*function->blocks), by_index);
+    for (uint32_t i = 0; i < function->count && code == BAT_OK; i++) {
+        struct yaml_profile_block *block = &function->blocks[i];
+        if (i > 0 && block[-1].index == block->index)
+            return bat_fail(error, BAT_ERR_SYNTAX,
+                            "expected each block of %.200s once, found two of %" PRIu32,
+                            function->name, block->index);
+        code = sort_edges(&block->calls, error);
+        if (code == BAT_OK)
+            code = sort_edges(&block->successors, error);
+    }
+    return code;
+}
+
+enum bat_code common_yaml_sort(struct yaml_profile *profile, struct bat_error *error)
+{
+    enum bat_code code = BAT_OK;
+    sort(profile->functions, profile->count, sizeof(*profile->functions), by_name);
+    for (uint32_t i = 0; i < profile->count && code == BAT_OK; i++) {
+        struct yaml_profile_function *function = &profile->functions[i];
+        if (i > 0 && strcmp(function[-1].name, function->name) == 0)
+            return bat_fail(error, BAT_ERR_SYNTAX,
+                            "expected each function once, found two of %.200s", function->name);
+        code = sort_function(function, error);
+    }
+    return code;
+}
+
+/* --- What both have ------------------------------------------------------------------------- */
+
+static void keep_edges(struct yaml_edges *edges, const struct yaml_edges *from)
+{
+    uint32_t kept = 0;
+    uint32_t next = 0;
+    for (uint32_t i = 0; i < edges->count; i++) {
+        struct yaml_edge edge = edges->all[i];
+        while (next < from->count && by_place(&from->all[next], &edge) < 0)
+            next++;
+        if (next == from->count || by_place(&from->all[next], &edge) != 0)
+            continue;
+        edge.count = smaller(edge.count, from->all[next].count);
+        edge.mispredictions = smaller(edge.mispredictions, from->all[next].mispredictions);
+        edges->all[kept++] = edge;
+    }
+    edges->count = kept;
+}
+
+static void free_block(struct yaml_profile_block *block)
+{
+    free(block->calls.all);
+    free(block->successors.all);
+}
+
+static enum bat_code keep_block(struct yaml_profile_block *block,
+                                const struct yaml_profile_block *from, const char *function,
+                                struct bat_error *error)
+{
+    const char *what = block->hash != from->hash                   ? "hash"
+                       : block->instructions != from->instructions ? "number of instructions"
+                                                                   : NULL;
+    if (what)
+        return bat_fail(error, BAT_ERR_MISMATCH,
+                        "expected block %" PRIu32 " of %.200s to have the %s of the profiles "
+                        "before, found another",
+                        block->index, function, what);
+    block->executions = smaller(block->executions, from->executions);
+    block->events = smaller(block->events, from->events);
+    keep_edges(&block->calls, &from->calls);
+    keep_edges(&block->successors, &from->successors);
+    return BAT_OK;
+}
+
+static enum bat_code keep_function(struct yaml_profile_function *function,
+                                   const struct yaml_profile_function *from,
+                                   struct bat_error *error)
+{
+    const char *what = function->block_count != from->block_count ? "number of blocks"
+                       : function->number != from->number         ? "number (fid)"
+                       : function->hash != from->hash             ? "hash"
+                                                                  : NULL;
+    if (what)
+        return bat_fail(error, BAT_ERR_MISMATCH,
+                        "expected %.200s to have the %s of the profiles before, found another",
+                        function->name, what);
+    function->executions = smaller(function->executions, from->executions);
+    function->from_outside = smaller(function->from_outside, from->from_outside);
+    uint32_t kept = 0;
+    uint32_t next = 0;
+    enum bat_code code = BAT_OK;
+    for (uint32_t i = 0; i < function->count; i++) {
+        struct yaml_profile_block *block = &function->blocks[i];
+        while (next < from->count && by_index(&from->blocks[next], block) < 0)
+            next++;
+        bool is_common = next < from->count && from->blocks[next].index == block->index;
+        if (is_common && code == BAT_OK)
+            code = keep_block(block, &from->blocks[next], function->name, error);
+        if (is_common)
+            function->blocks[kept++] = *block;
+        else
+            free_block(block);
+    }
+    function->count = kept;
+    return code;
+}
+
+/* Replace *own by the other string if that comes first: the result depends on no order. */
+static enum bat_code keep_string(char **own, const char *other, struct bat_error *error)
+{
+    if (strcmp(*own, other) <= 0)
+        return BAT_OK;
+    char *copy = strdup(other);
+    if (!copy)
+        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for the header");
+    free(*own);
+    *own = copy;
+    return BAT_OK;
+}
+
+static enum bat_code keep_header(struct yaml_profile *profile, const struct yaml_profile *from,
+                                 struct bat_error *error)
+{
+    const uint32_t kinds = YAML_FLAG_LBR | YAML_FLAG_SAMPLE;
+    const char *what = (profile->flags & kinds) != (from->flags & kinds) ? "profile-flags"
+                       : profile->has_xxh3 != from->has_xxh3             ? "hash-func"
+                       : profile->is_dfs_order != from->is_dfs_order     ? "dfs-order"
+                       : strcmp(profile->build_id, from->build_id) != 0  ? "binary-build-id"
+                                                                         : NULL;
+    if (what)
+        return bat_fail(error, BAT_ERR_MISMATCH,
+                        "expected the %s of the profiles before, found another", what);
+    profile->flags &= from->flags;
+    enum bat_code code = keep_string(&profile->binary, from->binary, error);
+    if (code == BAT_OK)
+        code = keep_string(&profile->origin, from->origin, error);
+    return code == BAT_OK ? keep_string(&profile->events, from->events, error) : code;
+}
+
+enum bat_code common_yaml_keep(struct yaml_profile *profile, const struct yaml_profile *from,
+                               struct bat_error *error)
+{
+    enum bat_code code = keep_header(profile, from, error);
+    uint32_t kept = 0;
+    uint32_t next = 0;
+    for (uint32_t i = 0; i < profile->count; i++) {
+        struct yaml_profile_function *function = &profile->functions[i];
+        while (next < from->count && by_name(&from->functions[next], function) < 0)
+            next++;
+        bool is_common = next < from->count && by_name(&from->functions[next], function) == 0;
+        if (is_common && code == BAT_OK)
+            code = keep_function(function, &from->functions[next], error);
+        if (is_common)
+            profile->functions[kept++] = *function;
+        else
+            yaml_profile_free_function(function);
+    }
+    profile->count = kept;
+    return code;
+}
+
+/* --- The end -------------------------------------------------------------------------------- */
+
+/* True for the number of one of the functions, which are sorted by number. */
+static bool is_kept(const struct yaml_profile *profile, uint32_t number)
+{
+    uint32_t low = 0;
+    uint32_t high = profile->count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (profile->functions[middle].number < number)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < profile->count && profile->functions[low].number == number;
+}
+
+static void drop_unknown_calls(const struct yaml_profile *profile, struct yaml_edges *calls)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < calls->count; i++)
+        if (calls->all[i].function == 0 || is_kept(profile, calls->all[i].function))
+            calls->all[kept++] = calls->all[i];
+    calls->count = kept;
+}
+
+uint64_t common_yaml_finish(struct yaml_profile *profile)
+{
+    uint64_t records = 0;
+    sort(profile->functions, profile->count, sizeof(*profile->functions), by_number);
+    for (uint32_t i = 0; i < profile->count; i++) {
+        struct yaml_profile_function *function = &profile->functions[i];
+        uint32_t kept = 0;
+        for (uint32_t j = 0; j < function->count; j++) {
+            struct yaml_profile_block *block = &function->blocks[j];
+            drop_unknown_calls(profile, &block->calls);
+            uint64_t edges = (uint64_t)block->calls.count + block->successors.count;
+            records += edges + (block->events != 0);
+            if (edges == 0 && block->executions == 0 && block->events == 0)
+                free_block(block);
+            else
+                function->blocks[kept++] = *block;
+        }
+        function->count = kept;
+    }
+    return records;
+}

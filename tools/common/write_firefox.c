@@ -1,0 +1,474 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * Firefox Profiler's processed profile format: one thread, whose tables have an array for each
+ * column. Samples have no times; the one with number i gets the time i.
+ */
+#include <batkit/bat_version.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "sampled_stacks.h"
+#include "stack_json.h"
+#include "stack_tables.h"
+
+/* The version of the format. The profiler reads those before its own. */
+#define PROCESSED_VERSION "57"
+
+/* The profiler's number of resources that are libraries. */
+#define RESOURCE_LIBRARY "1"
+
+/* The profiler counts addresses from the library's start, in 32 bits. */
+#define OFFSET_MAX UINT32_MAX
+
+/* Categories, by their places in the file. */
+enum category { CATEGORY_OTHER, CATEGORY_PROGRAM };
+
+struct numbers {
+    uint64_t *all;
+    size_t count;
+    size_t capacity;
+};
+
+struct firefox {
+    const struct sampled_stacks *stacks;
+    const struct sampled_subject *subject;
+    struct bat_text_writer text;
+    struct bat_counts frames;    /* key: offset in the program + 1 or 0, line, inline depth */
+    struct bat_counts nodes;     /* key: the caller's node + 1 or 0, frame */
+    struct bat_counts functions; /* key: function that is in the program */
+    struct numbers samples;      /* the node of each */
+    struct numbers places;       /* of one stack */
+    struct numbers lines;        /* of one place */
+    bool no_memory;
+};
+
+/* --- The tree of stacks --------------------------------------------------------------------- */
+
+static void append(struct firefox *firefox, struct numbers *numbers, uint64_t number)
+{
+    if (numbers->count == numbers->capacity) {
+        size_t capacity = (numbers->capacity + 32) * 2;
+        uint64_t *all = reallocarray(numbers->all, capacity, sizeof(*all));
+        if (!all) {
+            firefox->no_memory = true;
+            return;
+        }
+        numbers->all = all;
+        numbers->capacity = capacity;
+    }
+    numbers->all[numbers->count++] = number;
+}
+
+static uint64_t number_of_key(struct firefox *firefox, struct bat_counts *table,
+                              const uint64_t *key)
+{
+    uint64_t number = 0;
+    if (!stack_key_number(table, key, &number))
+        firefox->no_memory = true;
+    return number;
+}
+
+/* An address's offset in the program, plus 1; 0 if it is not in the program's code. */
+static uint64_t offset_of(const struct firefox *firefox, uint64_t address)
+{
+    const struct bat_elf *program = firefox->subject->program;
+    struct bat_segment segment;
+    for (size_t i = 0; program && bat_elf_segment(program, i, &segment); i++) {
+        bool is_inside = address - segment.address < segment.memory_size;
+        uint64_t offset = address - bat_elf_base_address(program);
+        if (is_inside && segment.flags & 1 && offset <= OFFSET_MAX) /* PF_X */
+            return offset + 1;
+    }
+    return 0;
+}
+
+/* Add a place's frames behind the caller's node. Returns the node of the innermost, plus 1. */
+static uint64_t add_place(struct firefox *firefox, uint64_t place, uint64_t caller)
+{
+    const char *text = bat_strings_get(&firefox->stacks->places, (uint32_t)place);
+    uint64_t number;
+    stack_next_number(&text, &number);
+    uint64_t offset = offset_of(firefox, number);
+    firefox->lines.count = 0;
+    while (stack_next_number(&text, &number))
+        append(firefox, &firefox->lines, number);
+    for (size_t depth = 0; depth < firefox->lines.count; depth++) {
+        uint64_t line = firefox->lines.all[firefox->lines.count - 1 - depth];
+        const uint64_t frame[3] = {offset, line, depth};
+        const uint64_t node[2] = {caller, number_of_key(firefox, &firefox->frames, frame)};
+        caller = number_of_key(firefox, &firefox->nodes, node) + 1;
+        if (offset != 0)
+            number_of_key(firefox, &firefox->functions,
+                          bat_counts_item(&firefox->stacks->lines, (uint32_t)line));
+    }
+    return caller;
+}
+
+static void add_samples(struct firefox *firefox)
+{
+    const struct sampled_stacks *stacks = firefox->stacks;
+    for (uint32_t i = 0; i < stacks->counts.count && !firefox->no_memory; i++) {
+        uint64_t stack = bat_counts_item(&stacks->counts, i)[0];
+        const char *text = bat_strings_get(&stacks->stacks, (uint32_t)stack);
+        uint64_t place;
+        uint64_t caller = 0;
+        firefox->places.count = 0;
+        while (stack_next_number(&text, &place))
+            append(firefox, &firefox->places, place);
+        for (size_t k = firefox->places.count; k != 0; k--)
+            caller = add_place(firefox, firefox->places.all[k - 1], caller);
+        append(firefox, &firefox->samples, caller - 1);
+    }
+}
+
+/* --- Columns -------------------------------------------------------------------------------- */
+
+static void put(struct firefox *firefox, const char *text)
+{
+    bat_text_string(&firefox->text, text);
+}
+
+/* The value of one row. */
+typedef void put_value(struct firefox *firefox, uint32_t row);
+
+static void put_column(struct firefox *firefox, const char *name, uint32_t count, put_value *value)
+{
+    put(firefox, "\"");
+    put(firefox, name);
+    put(firefox, "\":[");
+    for (uint32_t i = 0; i < count; i++) {
+        put(firefox, i ? "," : "");
+        value(firefox, i);
+    }
+    put(firefox, "],\n");
+}
+
+/* The number of rows, and the table's end. */
+static void put_length(struct firefox *firefox, uint64_t count)
+{
+    put(firefox, "\"length\":");
+    stack_json_number(&firefox->text, count);
+    put(firefox, "},\n");
+}
+
+/* A number; `missing` for 0. */
+static void put_or(struct firefox *firefox, uint64_t number, const char *missing)
+{
+    if (number == 0)
+        put(firefox, missing);
+    else
+        stack_json_number(&firefox->text, number);
+}
+
+static void put_null(struct firefox *firefox, uint32_t row)
+{
+    (void)row;
+    put(firefox, "null");
+}
+
+static void put_zero(struct firefox *firefox, uint32_t row)
+{
+    (void)row;
+    put(firefox, "0");
+}
+
+static void put_false(struct firefox *firefox, uint32_t row)
+{
+    (void)row;
+    put(firefox, "false");
+}
+
+/* --- Frames --------------------------------------------------------------------------------- */
+
+static const uint64_t *frame_at(const struct firefox *firefox, uint32_t row)
+{
+    return bat_counts_item(&firefox->frames, row);
+}
+
+static const uint64_t *line_of_frame(const struct firefox *firefox, uint32_t row)
+{
+    return bat_counts_item(&firefox->stacks->lines, (uint32_t)frame_at(firefox, row)[1]);
+}
+
+static void put_frame_address(struct firefox *firefox, uint32_t row)
+{
+    uint64_t offset = frame_at(firefox, row)[0];
+    if (offset == 0)
+        put(firefox, "-1");
+    else
+        stack_json_number(&firefox->text, offset - 1);
+}
+
+static void put_frame_depth(struct firefox *firefox, uint32_t row)
+{
+    stack_json_number(&firefox->text, frame_at(firefox, row)[2]);
+}
+
+static void put_frame_category(struct firefox *firefox, uint32_t row)
+{
+    bool is_inside = frame_at(firefox, row)[0] != 0;
+    stack_json_number(&firefox->text, is_inside ? CATEGORY_PROGRAM : CATEGORY_OTHER);
+}
+
+static void put_frame_function(struct firefox *firefox, uint32_t row)
+{
+    stack_json_number(&firefox->text, line_of_frame(firefox, row)[0]);
+}
+
+static void put_frame_line(struct firefox *firefox, uint32_t row)
+{
+    put_or(firefox, line_of_frame(firefox, row)[1], "null");
+}
+
+static void put_frame_column(struct firefox *firefox, uint32_t row)
+{
+    put_or(firefox, line_of_frame(firefox, row)[2], "null");
+}
+
+static void put_frames(struct firefox *firefox)
+{
+    uint32_t count = firefox->frames.count;
+    put(firefox, "\"frameTable\":{\n");
+    put_column(firefox, "address", count, put_frame_address);
+    put_column(firefox, "inlineDepth", count, put_frame_depth);
+    put_column(firefox, "category", count, put_frame_category);
+    put_column(firefox, "subcategory", count, put_zero);
+    put_column(firefox, "func", count, put_frame_function);
+    put_column(firefox, "nativeSymbol", count, put_null);
+    put_column(firefox, "innerWindowID", count, put_null);
+    put_column(firefox, "line", count, put_frame_line);
+    put_column(firefox, "column", count, put_frame_column);
+    put_length(firefox, count);
+}
+
+/* --- Functions ------------------------------------------------------------------------------ */
+
+static const uint64_t *function_at(const struct firefox *firefox, uint32_t row)
+{
+    return bat_counts_item(&firefox->stacks->functions, row);
+}
+
+static void put_function_name(struct firefox *firefox, uint32_t row)
+{
+    stack_json_number(&firefox->text, function_at(firefox, row)[0]);
+}
+
+static void put_function_resource(struct firefox *firefox, uint32_t row)
+{
+    const uint64_t function = row;
+    put(firefox, bat_counts_find(&firefox->functions, &function) ? "0" : "-1");
+}
+
+static void put_function_file(struct firefox *firefox, uint32_t row)
+{
+    uint64_t name = function_at(firefox, row)[2];
+    if (bat_strings_get(&firefox->stacks->names, (uint32_t)name)[0])
+        stack_json_number(&firefox->text, name);
+    else
+        put(firefox, "null");
+}
+
+static void put_function_line(struct firefox *firefox, uint32_t row)
+{
+    put_or(firefox, function_at(firefox, row)[3], "null");
+}
+
+static void put_functions(struct firefox *firefox)
+{
+    uint32_t count = firefox->stacks->functions.count;
+    put(firefox, "\"funcTable\":{\n");
+    put_column(firefox, "name", count, put_function_name);
+    put_column(firefox, "isJS", count, put_false);
+    put_column(firefox, "relevantForJS", count, put_false);
+    put_column(firefox, "resource", count, put_function_resource);
+    put_column(firefox, "fileName", count, put_function_file);
+    put_column(firefox, "lineNumber", count, put_function_line);
+    put_column(firefox, "columnNumber", count, put_null);
+    put_length(firefox, count);
+}
+
+/* --- Stacks and samples --------------------------------------------------------------------- */
+
+static void put_node_frame(struct firefox *firefox, uint32_t row)
+{
+    stack_json_number(&firefox->text, bat_counts_item(&firefox->nodes, row)[1]);
+}
+
+static void put_node_caller(struct firefox *firefox, uint32_t row)
+{
+    uint64_t caller = bat_counts_item(&firefox->nodes, row)[0];
+    if (caller == 0)
+        put(firefox, "null");
+    else
+        stack_json_number(&firefox->text, caller - 1);
+}
+
+static void put_sample_node(struct firefox *firefox, uint32_t row)
+{
+    stack_json_number(&firefox->text, firefox->samples.all[row]);
+}
+
+static void put_sample_time(struct firefox *firefox, uint32_t row)
+{
+    stack_json_number(&firefox->text, row);
+}
+
+static void put_sample_weight(struct firefox *firefox, uint32_t row)
+{
+    stack_json_number(&firefox->text, bat_counts_item(&firefox->stacks->counts, row)[1]);
+}
+
+static void put_samples(struct firefox *firefox)
+{
+    uint32_t count = firefox->stacks->counts.count;
+    put(firefox, "\"stackTable\":{\n");
+    put_column(firefox, "frame", firefox->nodes.count, put_node_frame);
+    put_column(firefox, "prefix", firefox->nodes.count, put_node_caller);
+    put_length(firefox, firefox->nodes.count);
+    put(firefox, "\"samples\":{\n");
+    put_column(firefox, "stack", count, put_sample_node);
+    put_column(firefox, "time", count, put_sample_time);
+    put_column(firefox, "weight", count, put_sample_weight);
+    put(firefox, "\"weightType\":\"samples\",\n");
+    put_length(firefox, count);
+}
+
+/* --- Everything else ------------------------------------------------------------------------ */
+
+/* A build-id as Breakpad spells it: a GUID's integers are little-endian; the last digit is an age.
+ */
+static void put_breakpad_id(struct firefox *firefox, const uint8_t *id, size_t size)
+{
+    static const uint8_t order[16] = {3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15};
+    char text[34] = "";
+    for (size_t i = 0; id && i < sizeof(order); i++)
+        snprintf(text + 2 * i, 3, "%02X", order[i] < size ? id[order[i]] : 0);
+    put(firefox, "\"breakpadId\":\"");
+    put(firefox, text);
+    put(firefox, id ? "0\"" : "\"");
+}
+
+static void put_code_id(struct firefox *firefox, const uint8_t *id, size_t size)
+{
+    put(firefox, id ? ",\"codeId\":\"" : ",\"codeId\":null");
+    for (size_t i = 0; id && i < size; i++) {
+        char text[3];
+        snprintf(text, sizeof(text), "%02x", id[i]);
+        put(firefox, text);
+    }
+    put(firefox, id ? "\"" : "");
+}
+
+static void put_library(struct firefox *firefox)
+{
+    static const char *const names[] = {"name", "path", "debugName", "debugPath"};
+    const struct bat_elf *program = firefox->subject->program;
+    size_t size = 0;
+    const uint8_t *id = program ? bat_elf_build_id(program, &size) : NULL;
+    put(firefox, "\"libs\":[");
+    if (program) {
+        put(firefox, "{\"arch\":\"\",");
+        for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+            put(firefox, "\"");
+            put(firefox, names[i]);
+            put(firefox, "\":");
+            stack_json_string(&firefox->text, firefox->subject->title);
+            put(firefox, ",");
+        }
+        put_breakpad_id(firefox, id, size);
+        put_code_id(firefox, id, size);
+        put(firefox, "}");
+    }
+    put(firefox, "],\n");
+}
+
+static void put_strings(struct firefox *firefox)
+{
+    const struct bat_strings *names = &firefox->stacks->names;
+    put(firefox, "\"shared\":{\"stringArray\":[\n");
+    for (uint32_t i = 0; i < names->count; i++) {
+        stack_json_string(&firefox->text, bat_strings_get(names, i));
+        put(firefox, ",\n");
+    }
+    /* The name of the resource, behind the others. */
+    stack_json_string(&firefox->text, firefox->subject->title);
+    put(firefox, "]},\n");
+}
+
+static void put_meta(struct firefox *firefox)
+{
+    put(firefox, "{\"meta\":{\"preprocessedProfileVersion\":" PROCESSED_VERSION
+                 ",\"version\":30,\"importedFrom\":\"batkit ");
+    put(firefox, bat_version());
+    put(firefox, "\",\"product\":");
+    stack_json_string(&firefox->text, firefox->subject->title);
+    put(firefox,
+        ",\n\"startTime\":0,\"interval\":1,\"processType\":0,\"stackwalk\":1,\"symbolicated\":true,"
+        "\"usesOnlyOneStackType\":true,\"sourceCodeIsNotOnSearchfox\":true,\n"
+        "\"categories\":[{\"name\":\"Other\",\"color\":\"grey\",\"subcategories\":[\"Other\"]},"
+        "{\"name\":\"Program\",\"color\":\"blue\",\"subcategories\":[\"Other\"]}],\n"
+        "\"extensions\":{\"id\":[],\"name\":[],\"baseURL\":[],\"length\":0},\"markerSchema\":[]},"
+        "\n");
+}
+
+static void put_thread(struct firefox *firefox)
+{
+    put(firefox, "\"threads\":[{\"name\":");
+    stack_json_string(&firefox->text, firefox->subject->unit);
+    put(firefox, ",\"processName\":");
+    stack_json_string(&firefox->text, firefox->subject->title);
+    put(firefox,
+        ",\n\"processType\":\"default\",\"processStartupTime\":0,\"processShutdownTime\":null,"
+        "\"registerTime\":0,\"unregisterTime\":null,\"pausedRanges\":[],\"pid\":\"0\",\"tid\":0,"
+        "\"isMainThread\":true,\n");
+    put_samples(firefox);
+    put_frames(firefox);
+    put_functions(firefox);
+    put(firefox, "\"resourceTable\":{");
+    if (firefox->subject->program) {
+        put(firefox, "\"type\":[" RESOURCE_LIBRARY "],\"lib\":[0],\"host\":[null],\"name\":[");
+        stack_json_number(&firefox->text, firefox->stacks->names.count);
+        put(firefox, "],\"length\":1},\n");
+    } else {
+        put(firefox, "\"type\":[],\"lib\":[],\"host\":[],\"name\":[],\"length\":0},\n");
+    }
+    put(firefox, "\"nativeSymbols\":{\"libIndex\":[],\"address\":[],\"name\":[],"
+                 "\"functionSize\":[],\"length\":0},\n"
+                 "\"markers\":{\"data\":[],\"name\":[],\"startTime\":[],\"endTime\":[],"
+                 "\"phase\":[],\"category\":[],\"length\":0}}]}\n");
+}
+
+static enum bat_code write_profile(struct firefox *firefox, struct bat_output *output,
+                                   struct bat_error *error)
+{
+    add_samples(firefox);
+    if (firefox->no_memory)
+        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for the stacks");
+    enum bat_code code = bat_text_begin(&firefox->text, output, error);
+    if (code != BAT_OK)
+        return code;
+    put_meta(firefox);
+    put_library(firefox);
+    put_strings(firefox);
+    put_thread(firefox);
+    return bat_text_finish(&firefox->text, BAT_OK);
+}
+
+enum bat_code write_firefox(const struct sampled_stacks *stacks,
+                            const struct sampled_subject *subject, struct bat_output *output,
+                            struct bat_error *error)
+{
+    struct firefox firefox = {.stacks = stacks,
+                              .subject = subject,
+                              .frames = bat_counts_new(3),
+                              .nodes = bat_counts_new(2),
+                              .functions = bat_counts_new(1)};
+    enum bat_code code = write_profile(&firefox, output, error);
+    bat_counts_free(&firefox.frames);
+    bat_counts_free(&firefox.nodes);
+    bat_counts_free(&firefox.functions);
+    free(firefox.samples.all);
+    free(firefox.places.all);
+    free(firefox.lines.all);
+    return code;
+}
