@@ -654,6 +654,23 @@ BAT_API enum bat_code bat_records_write_fdata(const struct bat_records *records,
 BAT_API enum bat_code bat_records_write_yaml(const struct bat_records *records,
                                              struct bat_output *output, struct bat_error *error);
 
+/* A profile that is written from records. */
+struct bat_records_output {
+    struct bat_output *output; /* stays the caller's */
+    bool is_yaml;              /* else fdata */
+    enum bat_code code;        /* filled: how it ended, as bat_records_write_fdata() ends */
+    struct bat_error error;    /* filled if code is not BAT_OK */
+};
+
+/*
+ * Write several of them at the same time, each as one of the functions above does, by as many
+ * threads as the translation was given (bat_translate_options). An output that is a function of the
+ * caller is called by one thread at a time, not always by the same one. A failure of one output
+ * leaves the others as they are. Returns the first code that is not BAT_OK.
+ */
+BAT_API enum bat_code bat_records_write(const struct bat_records *records,
+                                        struct bat_records_output *outputs, size_t count);
+
 #ifdef __cplusplus
 }
 #endif

@@ -17,6 +17,8 @@ enum bat_code bat_text_begin(struct bat_text_writer *writer, struct bat_output *
 
 void bat_text_flush(struct bat_text_writer *writer)
 {
+    if (writer->code == BAT_OK && writer->used != 0 && writer->before_output)
+        writer->code = writer->before_output(writer->context);
     if (writer->code == BAT_OK && writer->used != 0)
         writer->code =
             bat_output_write(writer->output, writer->buffer, writer->used, writer->error);

@@ -17,6 +17,10 @@ struct bat_text_writer {
     size_t used;
     enum bat_code code;
     struct bat_error *error;
+    /* Not NULL: called with context before anything goes to output, which waits for it. If it
+       fails, nothing goes there. */
+    enum bat_code (*before_output)(void *context);
+    void *context;
 };
 
 /* Begin to append to output, which stays the caller's. After success bat_text_finish() must follow.

@@ -3,6 +3,7 @@
 #include "escape_name.h"
 #include "profile/profile.h"
 #include "records.h"
+#include "records_write.h"
 #include "support/text_writer.h"
 
 /* The first kind of location that makes a record a memory access, without mispredictions. */
@@ -70,14 +71,13 @@ static void write_location(struct bat_text_writer *writer, const struct bat_reco
     bat_text_end(writer, at);
 }
 
-static void write_branches(struct bat_text_writer *writer, const struct bat_records *records)
+static void write_branches(struct bat_text_writer *writer, const struct bat_records *records,
+                           uint32_t first, uint32_t end)
 {
-    if (bat_records_have_note(records))
-        bat_text_string(writer, "boltedcollection\n");
     const struct bat_counts *branches = &records->branches;
     struct written from = {.size = 0};
     struct written to = {.size = 0};
-    for (uint32_t i = 0; i < branches->count; i++) {
+    for (uint32_t i = first; i < end; i++) {
         const uint64_t *item = bat_counts_item(branches, i);
         write_location(writer, records, item, &from);
         write_location(writer, records, item + 2, item[2] == item[0] ? &from : &to);
@@ -92,17 +92,11 @@ static void write_branches(struct bat_text_writer *writer, const struct bat_reco
     }
 }
 
-/* llvm-bolt reads the two lines of the header in this order only; perf2bolt writes the other. */
-static void write_samples(struct bat_text_writer *writer, const struct bat_records *records)
+static void write_samples(struct bat_text_writer *writer, const struct bat_records *records,
+                          uint32_t first, uint32_t end)
 {
-    bat_text_string(writer, "no_lbr");
-    for (uint32_t i = 0; i < records->events.count; i++) {
-        bat_text_string(writer, " ");
-        bat_text_word(writer, bat_strings_get(&records->events, i));
-    }
-    bat_text_string(writer, bat_records_have_note(records) ? "\nboltedcollection\n" : "\n");
     struct written last = {.size = 0};
-    for (uint32_t i = 0; i < records->samples.count; i++) {
+    for (uint32_t i = first; i < end; i++) {
         const uint64_t *item = bat_counts_item(&records->samples, i);
         write_location(writer, records, item, &last);
         char *at = bat_text_room(writer, 32);
@@ -110,6 +104,21 @@ static void write_samples(struct bat_text_writer *writer, const struct bat_recor
         *at++ = '\n';
         bat_text_end(writer, at);
     }
+}
+
+/* llvm-bolt reads the two lines in this order only; perf2bolt writes the other. */
+static void write_header(struct bat_text_writer *writer, const struct bat_records *records)
+{
+    if (records->kind != BAT_PROFILE_BRANCHES) {
+        bat_text_string(writer, "no_lbr");
+        for (uint32_t i = 0; i < records->events.count; i++) {
+            bat_text_string(writer, " ");
+            bat_text_word(writer, bat_strings_get(&records->events, i));
+        }
+        bat_text_string(writer, "\n");
+    }
+    if (bat_records_have_note(records))
+        bat_text_string(writer, "boltedcollection\n");
 }
 
 /* llvm-bolt rejects a whole file for one count above BAT_COUNT_MAX. */
@@ -125,20 +134,44 @@ static enum bat_code check_counts(const struct bat_counts *counts, struct bat_er
     return BAT_OK;
 }
 
-enum bat_code bat_records_write_fdata(const struct bat_records *records, struct bat_output *output,
-                                      struct bat_error *error)
+static const struct bat_counts *counts_of(const struct bat_records *records)
 {
-    bool has_branches = records->kind == BAT_PROFILE_BRANCHES;
-    enum bat_code code = check_counts(has_branches ? &records->branches : &records->samples, error);
-    if (code != BAT_OK)
-        return code;
-    struct bat_text_writer writer;
-    code = bat_text_begin(&writer, output, error);
-    if (code != BAT_OK)
-        return code;
-    if (has_branches)
-        write_branches(&writer, records);
-    else
-        write_samples(&writer, records);
-    return bat_text_finish(&writer, BAT_OK);
+    return records->kind == BAT_PROFILE_BRANCHES ? &records->branches : &records->samples;
 }
+
+static enum bat_code begin(const void *subject, void **state, size_t *parts,
+                           struct bat_error *error)
+{
+    const struct bat_counts *counts = counts_of(subject);
+    *state = (void *)subject;
+    *parts = 1 + ((size_t)counts->count + BAT_RECORDS_PER_PART - 1) / BAT_RECORDS_PER_PART;
+    return check_counts(counts, error);
+}
+
+/* The first part is the header. */
+static enum bat_code write_part(void *state, size_t part, unsigned thread,
+                                struct bat_text_writer *text, struct bat_error *error)
+{
+    (void)thread;
+    (void)error;
+    const struct bat_records *records = state;
+    if (part == 0) {
+        write_header(text, records);
+        return BAT_OK;
+    }
+    size_t count = counts_of(records)->count;
+    size_t first = (part - 1) * BAT_RECORDS_PER_PART;
+    size_t end = count - first < BAT_RECORDS_PER_PART ? count : first + BAT_RECORDS_PER_PART;
+    if (records->kind == BAT_PROFILE_BRANCHES)
+        write_branches(text, records, (uint32_t)first, (uint32_t)end);
+    else
+        write_samples(text, records, (uint32_t)first, (uint32_t)end);
+    return BAT_OK;
+}
+
+static void end(void *state)
+{
+    (void)state; /* the records are the caller's */
+}
+
+const struct bat_text_source bat_fdata_source = {begin, write_part, end};

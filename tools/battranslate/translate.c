@@ -266,26 +266,6 @@ static enum tool_exit translate(struct work *work)
     return report_check(work->arguments->binary, work->binary.elf, work->profile, work->records);
 }
 
-/* An output that is written. Two are written at the same time, each by a thread. */
-struct writing {
-    const struct bat_records *records;
-    struct bat_output *output;
-    const char *path;
-    bool is_yaml;
-    enum bat_code code;
-    struct bat_error error;
-};
-
-static void *write_file(void *context)
-{
-    struct writing *writing = context;
-    writing->code =
-        writing->is_yaml
-            ? bat_records_write_yaml(writing->records, writing->output, &writing->error)
-            : bat_records_write_fdata(writing->records, writing->output, &writing->error);
-    return NULL;
-}
-
 /* Print an error of an output. If it cannot be written, the message has the path already. */
 static void report_output(const char *path, const struct bat_error *error)
 {
@@ -295,32 +275,25 @@ static void report_output(const char *path, const struct bat_error *error)
 static enum tool_exit write_outputs(struct work *work)
 {
     const struct translate_request *arguments = work->arguments;
-    struct writing files[OUTPUTS_MAX];
+    struct bat_records_output files[OUTPUTS_MAX] = {0};
+    const char *paths[OUTPUTS_MAX];
     size_t count = 0;
-    if (arguments->output)
-        files[count++] = (struct writing){.path = arguments->output,
-                                          .is_yaml = arguments->format == FORMAT_YAML};
-    if (arguments->yaml)
-        files[count++] = (struct writing){.path = arguments->yaml, .is_yaml = true};
-    for (size_t i = 0; i < count; i++) {
-        files[i].records = work->records;
+    if (arguments->output) {
+        files[count].is_yaml = arguments->format == FORMAT_YAML;
+        paths[count++] = arguments->output;
+    }
+    if (arguments->yaml) {
+        files[count].is_yaml = true;
+        paths[count++] = arguments->yaml;
+    }
+    for (size_t i = 0; i < count; i++)
         files[i].output = work->outputs[i];
-    }
-    pthread_t thread;
-    bool is_started = count == 2 && arguments->threads != 1 &&
-                      pthread_create(&thread, NULL, write_file, &files[1]) == 0;
-    for (size_t i = 0; i < (is_started ? 1 : count); i++)
-        write_file(&files[i]);
-    if (is_started)
-        pthread_join(thread, NULL);
-    enum tool_exit status = TOOL_FINE;
-    for (size_t i = 0; i < count; i++) {
-        if (files[i].code == BAT_OK)
-            continue;
-        report_output(files[i].path, &files[i].error);
-        status = TOOL_BAD;
-    }
-    return status;
+    if (bat_records_write(work->records, files, count) == BAT_OK)
+        return TOOL_FINE;
+    for (size_t i = 0; i < count; i++)
+        if (files[i].code != BAT_OK)
+            report_output(paths[i], &files[i].error);
+    return TOOL_BAD;
 }
 
 /* --- Beginning and committing outputs ------------------------------------------------------- */

@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* One function of BOLT's YAML profile: spec/profiles.md 4. */
+#include "yaml_function.h"
+
+#include <stdlib.h>
+
+#include "bat_decoder.h"
+#include "yaml_order.h"
+#include "yaml_string.h"
+
+/* One block of the function that is being written. */
+struct bat_yaml_block {
+    uint64_t hash;
+    uint64_t exec;
+    uint32_t index;
+    uint32_t first; /* the records from it: indices in records->branches */
+    uint32_t count;
+};
+
+static const uint64_t *record(const struct bat_yaml_writer *writer, uint32_t i)
+{
+    return bat_counts_item(&writer->records->branches, i);
+}
+
+static bool is_function(const struct bat_yaml_writer *writer, uint64_t word)
+{
+    return word >> 32 == BAT_KIND_SYMBOL && (uint32_t)word < writer->records->function_count;
+}
+
+/* The place of a record in YAML: enum bat_yaml_place. */
+static uint8_t place_of(const struct bat_yaml_writer *writer, uint32_t i)
+{
+    return writer->records->yaml_places[i];
+}
+
+/* The part of a record's count that is perf2bolt's fall-throughs to the function's own start. */
+static uint64_t fallthrough_count(const struct bat_yaml_writer *writer, const uint64_t *item)
+{
+    if (item[0] != item[2] || item[3] != 0 || !is_function(writer, item[0]))
+        return 0;
+    const uint64_t key[2] = {(uint32_t)item[0], item[1]};
+    const uint64_t *found = bat_counts_find(&writer->records->starts_reached, key);
+    return found ? found[2] : 0;
+}
+
+/*
+ * How often a record enters another function, or its own at the start. llvm-bolt counts jumps as
+ * entries, too. perf2bolt writes a fall-through to the start as a call, but counts no entry.
+ */
+static uint64_t entry_count(const struct bat_yaml_writer *writer, const uint64_t *item)
+{
+    return writer->records->is_parity ? item[4] - fallthrough_count(writer, item) : item[4];
+}
+
+static uint64_t executions(const struct bat_yaml_writer *writer, const struct bat_yaml_range *range)
+{
+    uint64_t count = 0;
+    for (uint32_t i = range->first_entry; i < range->end_entry; i++) {
+        const uint64_t *item = record(writer, writer->entries[i]);
+        if (item[3] == 0)
+            count += entry_count(writer, item);
+    }
+    return count;
+}
+
+/* The executions that began outside of all functions. */
+static uint64_t extern_executions(const struct bat_yaml_writer *writer,
+                                  const struct bat_yaml_range *range)
+{
+    uint64_t count = 0;
+    for (uint32_t i = range->first_entry; i < range->end_entry; i++) {
+        const uint64_t *item = record(writer, writer->entries[i]);
+        if (item[3] == 0 && item[0] >> 32 == BAT_KIND_UNKNOWN)
+            count += item[4];
+    }
+    return count;
+}
+
+/* The most bytes of a key with a number or a hash behind it. */
+#define FIELD_MAX 64u
+
+/* Inline, like the next one: keys are constants, which are copied faster if their size is known. */
+static inline void write_number(struct bat_text_writer *text, const char *before, uint64_t value)
+{
+    char *at = stpcpy(bat_text_room(text, FIELD_MAX), before);
+    bat_text_end(text, bat_put_decimal(at, value));
+}
+
+static inline void write_hash(struct bat_text_writer *text, const char *before, uint64_t value)
+{
+    char *at = stpcpy(stpcpy(bat_text_room(text, FIELD_MAX), before), "0x");
+    bat_text_end(text, bat_put_upper_hex(at, value));
+}
+
+/* The number of a function in the file; 0 for an unknown one. */
+static uint32_t function_id(const struct bat_yaml_writer *writer, uint64_t word)
+{
+    return is_function(writer, word) ? writer->numbers[(uint32_t)word] : 0;
+}
+
+static void write_function_head(const struct bat_yaml_writer *writer,
+                                const struct bat_yaml_range *range, uint64_t hash,
+                                uint32_t block_count, struct bat_text_writer *text)
+{
+    bat_text_string(text, "  - name:            ");
+    bat_yaml_string(text, writer->records->symbols[range->function].name);
+    write_number(text, "\n    fid:             ", writer->numbers[range->function]);
+    write_hash(text, "\n    hash:            ", hash);
+    write_number(text, "\n    exec:            ", executions(writer, range));
+    uint64_t from_outside = writer->records->has_extern ? extern_executions(writer, range) : 0;
+    if (from_outside != 0)
+        write_number(text, "\n    extern:          ", from_outside);
+    write_number(text, "\n    nblocks:         ", block_count);
+    bat_text_string(text, "\n");
+}
+
+/* The id of the secondary entry point that a call goes to, or 0. */
+static uint32_t call_discriminator(const struct bat_yaml_writer *writer, const uint64_t *item)
+{
+    if (!is_function(writer, item[2]))
+        return 0;
+    uint32_t table = writer->records->tables[(uint32_t)item[2]];
+    if (table != BAT_NONE)
+        return bat_map_secondary_id(writer->map, table, item[3]);
+    const uint64_t key[2] = {(uint32_t)item[2], item[3]};
+    const uint64_t *found = bat_counts_find(&writer->records->entry_ids, key);
+    return found ? (uint32_t)found[2] : 0;
+}
+
+static void write_successors(const struct bat_yaml_writer *writer,
+                             const struct bat_yaml_block *block, uint32_t block_count,
+                             struct bat_text_writer *text)
+{
+    const char *separator = "        succ:            [ ";
+    for (uint32_t i = block->first; i < block->first + block->count; i++) {
+        const uint64_t *item = record(writer, i);
+        if (place_of(writer, i) != BAT_YAML_SUCCESSOR)
+            continue;
+        uint32_t to = bat_block_at(writer->blocks, block_count, item[3]);
+        bat_text_string(text, separator);
+        write_number(text, "{ bid: ", to == BAT_NONE ? 0 : writer->blocks[to].index);
+        write_number(text, ", cnt: ", item[4]);
+        if (item[5] != 0)
+            write_number(text, ", mis: ", item[5]);
+        bat_text_string(text, " }");
+        separator = ", ";
+    }
+    if (separator[0] == ',')
+        bat_text_string(text, " ]\n");
+}
+
+static void write_call(const struct bat_yaml_writer *writer, const uint64_t *item,
+                       uint64_t block_offset, struct bat_text_writer *text)
+{
+    write_hash(text, "{ off: ", item[1] - block_offset);
+    write_number(text, ", fid: ", function_id(writer, item[2]));
+    uint32_t discriminator = call_discriminator(writer, item);
+    if (discriminator != 0)
+        write_number(text, ", disc: ", discriminator);
+    write_number(text, ", cnt: ", item[4]);
+    if (item[5] != 0)
+        write_number(text, ", mis: ", item[5]);
+    bat_text_string(text, " }");
+}
+
+static void write_calls(struct bat_yaml_writer *writer, const struct bat_yaml_block *block,
+                        uint64_t block_offset, struct bat_text_writer *text)
+{
+    uint32_t count = 0;
+    for (uint32_t i = block->first; i < block->first + block->count; i++)
+        if (place_of(writer, i) == BAT_YAML_CALL)
+            writer->calls[count++] = i;
+    if (count == 0)
+        return;
+    bat_yaml_sort_calls(writer->records, writer->calls, count);
+    for (uint32_t i = 0; i < count; i++) {
+        bat_text_string(text, i ? ", " : "        calls:           [ ");
+        write_call(writer, record(writer, writer->calls[i]), block_offset, text);
+    }
+    bat_text_string(text, " ]\n");
+}
+
+/* True if the block was entered, or a record from it has a count. */
+static bool has_counts(const struct bat_yaml_writer *writer, const struct bat_yaml_block *block)
+{
+    for (uint32_t i = block->first; i < block->first + block->count; i++)
+        if (place_of(writer, i) != BAT_YAML_NOWHERE && record(writer, i)[4] != 0)
+            return true;
+    return block->exec != 0;
+}
+
+static void write_block(struct bat_yaml_writer *writer, uint32_t block, uint32_t block_count,
+                        struct bat_text_writer *text)
+{
+    const struct bat_yaml_block *yaml = &writer->yaml_blocks[block];
+    write_number(text, "      - bid:             ", yaml->index);
+    bat_text_string(text, "\n        insns:           0");
+    if (yaml->hash != 0)
+        write_hash(text, "\n        hash:            ", yaml->hash);
+    if (yaml->exec != 0)
+        write_number(text, "\n        exec:            ", yaml->exec);
+    bat_text_string(text, "\n");
+    write_calls(writer, yaml, writer->blocks[block].input_offset, text);
+    write_successors(writer, yaml, block_count, text);
+}
+
+/* Read the function's blocks into writer->blocks, which may move; *count may be 0. */
+static bool load_blocks(struct bat_yaml_writer *writer, uint32_t table, uint32_t *count)
+{
+    *count = bat_map_blocks(writer->map, table, writer->blocks, writer->block_capacity);
+    if (*count <= writer->block_capacity)
+        return true;
+    uint32_t capacity = *count;
+    free(writer->blocks);
+    free(writer->yaml_blocks);
+    writer->blocks = malloc((size_t)capacity * sizeof(*writer->blocks));
+    writer->yaml_blocks = malloc((size_t)capacity * sizeof(*writer->yaml_blocks));
+    writer->block_capacity = capacity;
+    if (!writer->blocks || !writer->yaml_blocks)
+        return false;
+    *count = bat_map_blocks(writer->map, table, writer->blocks, capacity);
+    return true;
+}
+
+/* Make room in writer->calls for all records of a function. */
+static bool reserve_calls(struct bat_yaml_writer *writer, uint32_t count)
+{
+    if (count <= writer->call_capacity)
+        return true;
+    uint32_t capacity = count < UINT32_MAX / 2 ? 2 * count : count;
+    free(writer->calls);
+    writer->calls = malloc((size_t)capacity * sizeof(*writer->calls));
+    writer->call_capacity = writer->calls ? capacity : 0;
+    return writer->calls != NULL;
+}
+
+/* Give each block its records and its executions. Records ascend by offset, as blocks do. */
+static void fill_blocks(struct bat_yaml_writer *writer, const struct bat_yaml_range *range,
+                        uint32_t block_count)
+{
+    for (uint32_t i = 0; i < block_count; i++)
+        writer->yaml_blocks[i] = (struct bat_yaml_block){.hash = writer->blocks[i].hash,
+                                                         .index = writer->blocks[i].index,
+                                                         .first = range->first};
+    uint32_t block_after = 0; /* the first block above the record's offset */
+    for (uint32_t i = range->first; i < range->end; i++) {
+        while (block_after < block_count &&
+               writer->blocks[block_after].input_offset <= record(writer, i)[1])
+            block_after++;
+        if (block_after == 0)
+            continue;
+        uint32_t block = block_after - 1;
+        if (writer->yaml_blocks[block].count++ == 0)
+            writer->yaml_blocks[block].first = i;
+    }
+    for (uint32_t i = range->first_entry; i < range->end_entry; i++) {
+        const uint64_t *item = record(writer, writer->entries[i]);
+        uint32_t block = bat_block_at(writer->blocks, block_count, item[3]);
+        if (block != BAT_NONE && writer->blocks[block].input_offset == item[3])
+            writer->yaml_blocks[block].exec += entry_count(writer, item);
+    }
+}
+
+enum bat_code bat_yaml_write_function(struct bat_yaml_writer *writer,
+                                      const struct bat_yaml_range *range,
+                                      struct bat_text_writer *text, struct bat_error *error)
+{
+    uint32_t table = writer->records->tables[range->function];
+    if (table == BAT_NONE) {
+        const uint32_t *block_counts = writer->records->block_counts;
+        write_function_head(writer, range, 0, block_counts ? block_counts[range->function] : 0,
+                            text);
+        return BAT_OK;
+    }
+    const struct bat_table *function = &writer->map->tables[table];
+    uint32_t count;
+    if (!reserve_calls(writer, range->end - range->first) || !load_blocks(writer, table, &count))
+        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory to write YAML");
+    write_function_head(writer, range, function->hash, function->input_block_count, text);
+    fill_blocks(writer, range, count);
+    bool is_first = true;
+    for (uint32_t i = 0; i < count; i++) {
+        if (!has_counts(writer, &writer->yaml_blocks[i]))
+            continue;
+        if (is_first)
+            bat_text_string(text, "    blocks:\n");
+        is_first = false;
+        write_block(writer, i, count, text);
+    }
+    return BAT_OK;
+}
+
+void bat_yaml_writer_free(struct bat_yaml_writer *writer)
+{
+    free(writer->calls);
+    free(writer->blocks);
+    free(writer->yaml_blocks);
+}

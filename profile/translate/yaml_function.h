@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* One function of BOLT's YAML profile (spec/profiles.md 4). Internal. */
+#ifndef BAT_PROFILE_TRANSLATE_YAML_FUNCTION_H
+#define BAT_PROFILE_TRANSLATE_YAML_FUNCTION_H
+
+#include "records.h"
+#include "support/text_writer.h"
+#include "yaml_order.h"
+
+/* The records of one function, as a source and as a target. */
+struct bat_yaml_range {
+    struct bat_yaml_key key; /* with a table */
+    bool has_table;
+    uint32_t function;
+    uint32_t first; /* indices in records->branches: first to end - 1 */
+    uint32_t end;
+    uint32_t first_entry; /* indices in entries */
+    uint32_t end_entry;
+};
+
+struct bat_yaml_block;
+
+/* What functions are written from, and with. Each thread has its own. */
+struct bat_yaml_writer {
+    const struct bat_records *records;
+    const struct bat_map *map;
+    const uint32_t *entries; /* records into another function, or to their own start; by target */
+    const uint32_t *numbers; /* for each function its number in the file */
+
+    /* Of the function that is written, allocated when needed; bat_yaml_writer_free(). */
+    uint32_t *calls;
+    struct bat_block *blocks;
+    struct bat_yaml_block *yaml_blocks;
+    uint32_t call_capacity;
+    uint32_t block_capacity;
+};
+
+/* Append a function. Fails with BAT_ERR_MEMORY. Linear in its records, n log n in its calls. */
+enum bat_code bat_yaml_write_function(struct bat_yaml_writer *writer,
+                                      const struct bat_yaml_range *range,
+                                      struct bat_text_writer *text, struct bat_error *error);
+
+/* Free what it has allocated. */
+void bat_yaml_writer_free(struct bat_yaml_writer *writer);
+
+#endif
