@@ -29,7 +29,7 @@ static uint64_t read_index(const Dwarf_Attribute *attribute, size_t size)
 bool debug_read_number(Dwarf_Attribute *attribute, uint64_t *value)
 {
     Dwarf_Word other;
-    switch (dwarf_whatform(attribute)) {
+    switch (attribute->form) {
     case DW_FORM_data1:
         *value = line_fixed_at(attribute->valp, 1);
         return true;
@@ -42,23 +42,25 @@ bool debug_read_number(Dwarf_Attribute *attribute, uint64_t *value)
     case DW_FORM_data8:
         *value = line_fixed_at(attribute->valp, 8);
         return true;
-    default:
+    case DW_FORM_udata:
+    case DW_FORM_sdata:
+    case DW_FORM_implicit_const:
+        /* Of these, libdw reads the bytes and nothing else. */
         if (dwarf_formudata(attribute, &other) != 0)
             return false;
         *value = other;
         return true;
+    default:
+        return false;
     }
 }
 
 bool debug_read_address(const struct debug_addresses *addresses, Dwarf_Attribute *attribute,
                         uint64_t *address)
 {
-    Dwarf_Addr direct;
-    switch (dwarf_whatform(attribute)) {
+    switch (attribute->form) {
     case DW_FORM_addr:
-        if (dwarf_formaddr(attribute, &direct) != 0)
-            return false;
-        *address = direct;
+        *address = line_fixed_at(attribute->valp, addresses->size);
         return true;
     case DW_FORM_addrx:
     case DW_FORM_GNU_addr_index:
@@ -111,7 +113,7 @@ bool debug_ranges_begin(struct debug_ranges *ranges, const struct debug_addresse
                         Dwarf_Attribute *attribute, uint64_t *budget)
 {
     uint64_t offset;
-    switch (dwarf_whatform(attribute)) {
+    switch (attribute->form) {
     case DW_FORM_rnglistx:
         if (!find_list(addresses, read_index(attribute, 0), &offset))
             return false;

@@ -6,6 +6,7 @@
 #include <elfutils/libdw.h>
 
 #include "bat_debuginfo.h"
+#include "entries.h"
 #include "line_table.h"
 
 /* --- Files ---------------------------------------------------------------------------------- */
@@ -24,7 +25,8 @@ struct debug_image {
     Dwarf *dwarf;
     struct line_sections lines;
     struct line_bytes abbreviations;
-    struct line_bytes addresses; /* .debug_addr */
+    struct line_bytes addresses;      /* .debug_addr */
+    struct line_bytes string_offsets; /* .debug_str_offsets */
     struct line_bytes ranges;    /* .debug_ranges */
     struct line_bytes rnglists;  /* .debug_rnglists, in .dwo files .debug_rnglists.dwo */
 };
@@ -92,6 +94,8 @@ struct debug_index {
 uint32_t *debug_index_put(struct debug_index *index, const void *key, uint32_t value);
 /* The value of a key that was put, or NULL. */
 const uint32_t *debug_index_find(const struct debug_index *index, const void *key);
+/* Remove all keys. Linear in them. */
+void debug_index_clear(struct debug_index *index);
 void debug_index_free(struct debug_index *index);
 
 /* --- Addresses ------------------------------------------------------------------------------ */
@@ -111,7 +115,8 @@ struct debug_addresses {
 
 /*
  * The number that an attribute has, as dwarf_formudata() reads it. False if it has none. All of the
- * attribute is in its unit: libdw and entries_read() give no other.
+ * attribute is in its unit: libdw and entries_read() give no other. The attribute is none that can
+ * have a place in another section. Several threads may call this.
  */
 bool debug_read_number(Dwarf_Attribute *attribute, uint64_t *value);
 
@@ -138,6 +143,24 @@ struct debug_ranges {
 bool debug_ranges_begin(struct debug_ranges *ranges, const struct debug_addresses *addresses,
                         Dwarf_Attribute *attribute, uint64_t *budget);
 bool debug_ranges_next(struct debug_ranges *ranges, uint64_t *start, uint64_t *end);
+
+/* --- Strings -------------------------------------------------------------------------------- */
+
+#define DEBUG_NO_OFFSETS UINT64_MAX
+
+/* How a unit encodes strings. */
+struct debug_strings {
+    const struct debug_image *image; /* NULL: only libdw can read them */
+    uint64_t base;                   /* DW_AT_str_offsets_base, or DEBUG_NO_OFFSETS */
+    bool is_64_bit;
+};
+
+/*
+ * The string that an attribute has. NULL if it has none, or if only libdw can find it. All of the
+ * attribute is in its unit. Several threads may call this.
+ */
+const char *debug_read_string(const struct debug_strings *strings,
+                              const Dwarf_Attribute *attribute);
 
 /* --- Functions ------------------------------------------------------------------------------ */
 
@@ -186,7 +209,9 @@ struct debug_unit {
     const char *split_name;     /* the .dwo file of a skeleton unit, which has the DIEs */
     uint64_t split_id;
     struct debug_addresses addresses;
-    uint32_t table; /* BAT_NONE: it has none */
+    struct debug_strings strings;
+    struct entries_place place; /* of its DIEs */
+    uint32_t table;             /* BAT_NONE: it has none */
     bool is_split;
     bool is_counted; /* as read: by this handle, or by a second one that was closed */
     bool is_missing; /* the .dwo file was sought and not found */
@@ -242,6 +267,13 @@ struct debug_symbol {
     uint32_t order;   /* in the table of symbols */
 };
 
+/* Bytes that may still be read. Compilers stay far below the limits. */
+struct debug_budget {
+    uint64_t lines;  /* of line tables: tables do not overlap */
+    uint64_t ranges; /* of lists of ranges */
+    uint64_t names;  /* many times the files' size: names may overlap */
+};
+
 struct bat_debuginfo {
     char *program_path;
     char *debug_file; /* that was given; or NULL */
@@ -268,12 +300,12 @@ struct bat_debuginfo {
     struct split_package *package; /* NULL: there is none */
     bool is_package_sought;
 
-    uint64_t line_budget;  /* bytes of line tables that may still be read: tables do not overlap */
-    uint64_t range_budget; /* bytes of range lists */
-    uint64_t name_budget;  /* bytes of the files, which limit name_bytes */
-    uint64_t name_bytes;   /* of names that were read */
-    struct debug_index strings; /* these names: in the files, which stay mapped */
-    bool no_memory;             /* memory ran out, and something was left out */
+    unsigned threads; /* that may read units at once; 0: one for each processor */
+    struct debug_budget budget;
+    uint64_t name_budget;       /* what budget.names was at first */
+    struct debug_index strings; /* all names, once has_strings is set: see take_name() */
+    bool has_strings;
+    bool no_memory; /* memory ran out, and something was left out */
 
     struct debug_symbol *symbols; /* ascending by address, then as the file has them */
     size_t symbol_count;
@@ -284,11 +316,11 @@ struct bat_debuginfo {
     struct bat_debuginfo_counters counters;
 };
 
+/* Let reading take as much as a file with so many bytes of line tables can need. */
+void debug_allow(struct bat_debuginfo *debuginfo, uint64_t lines, uint64_t size);
+
 /* True if the program has code at the address: not so for code that the linker dropped. */
 bool debug_is_code(const struct bat_debuginfo *debuginfo, uint64_t address);
-
-/* Fill units and runs. */
-enum bat_code debug_read_units(struct bat_debuginfo *debuginfo, struct bat_error *error);
 
 /*
  * Fill the arrays of a unit. Without memory they stay incomplete, and no_memory is set. Linear in
@@ -296,6 +328,9 @@ enum bat_code debug_read_units(struct bat_debuginfo *debuginfo, struct bat_error
  */
 void debug_read_unit(struct bat_debuginfo *debuginfo, struct debug_unit *unit);
 void debug_free_unit(struct debug_unit *unit);
+
+/* Note that a unit was read. */
+void debug_count_unit(struct bat_debuginfo *debuginfo, struct debug_unit *unit);
 
 /* The number of the line table that a unit's DIE names, or BAT_NONE. It is not read yet. */
 uint32_t debug_find_table(struct bat_debuginfo *debuginfo, const struct line_sections *sections,

@@ -137,17 +137,9 @@ void entries_skip_value(const struct entries *entries, struct line_reader *reade
 
 /* --- Abbreviations -------------------------------------------------------------------------- */
 
-/* How many elements the arrays of entries have room for. */
-struct capacities {
-    size_t abbreviations;
-    size_t fields;
-    size_t steps;
-};
-
-static bool add_field(struct entries *entries, struct capacities *capacities,
-                      struct entry_field field)
+static bool add_field(struct entries *entries, struct entry_field field)
 {
-    if (!debug_grow(&entries->fields, &capacities->fields, entries->field_count,
+    if (!debug_grow(&entries->fields, &entries->field_capacity, entries->field_count,
                     sizeof(*entries->fields)))
         return false;
     entries->fields[entries->field_count++] = field;
@@ -156,7 +148,7 @@ static bool add_field(struct entries *entries, struct capacities *capacities,
 
 /* Read the attributes of an abbreviation. False where they are damaged, or without memory. */
 static bool read_fields(struct entries *entries, struct entry_abbreviation *abbreviation,
-                        struct line_reader *reader, struct capacities *capacities, bool *has_memory)
+                        struct line_reader *reader, bool *has_memory)
 {
     for (;;) {
         uint64_t name = line_read_leb128(reader);
@@ -171,7 +163,7 @@ static bool read_fields(struct entries *entries, struct entry_abbreviation *abbr
         if (name == 0 && form == 0)
             return true;
         field.size = (uint8_t)size_of(entries, field.form);
-        *has_memory = add_field(entries, capacities, field);
+        *has_memory = add_field(entries, field);
         if (!*has_memory)
             return false;
         abbreviation->field_count++;
@@ -188,9 +180,9 @@ static enum entry_step_kind step_kind(const struct entry_field *field)
     return STEP_OTHER;
 }
 
-static bool add_step(struct entries *entries, struct capacities *capacities, struct entry_step step)
+static bool add_step(struct entries *entries, struct entry_step step)
 {
-    if (!debug_grow(&entries->steps, &capacities->steps, entries->step_count,
+    if (!debug_grow(&entries->steps, &entries->step_capacity, entries->step_count,
                     sizeof(*entries->steps)))
         return false;
     entries->steps[entries->step_count++] = step;
@@ -198,8 +190,7 @@ static bool add_step(struct entries *entries, struct capacities *capacities, str
 }
 
 /* Join the sizes of attributes to steps over them. False if there is no memory. */
-static bool make_steps(struct entries *entries, struct entry_abbreviation *abbreviation,
-                       struct capacities *capacities)
+static bool make_steps(struct entries *entries, struct entry_abbreviation *abbreviation)
 {
     uint32_t bytes = 0;
     abbreviation->first_step = (uint32_t)entries->step_count;
@@ -210,11 +201,11 @@ static bool make_steps(struct entries *entries, struct entry_abbreviation *abbre
             continue;
         }
         struct entry_step step = {bytes, field->form, step_kind(field)};
-        if (!add_step(entries, capacities, step))
+        if (!add_step(entries, step))
             return false;
         bytes = 0;
     }
-    return add_step(entries, capacities, (struct entry_step){.bytes = bytes, .kind = STEP_END});
+    return add_step(entries, (struct entry_step){.bytes = bytes, .kind = STEP_END});
 }
 
 static int compare_abbreviations(const void *left, const void *right)
@@ -229,7 +220,6 @@ static int compare_abbreviations(const void *left, const void *right)
 /* Read the abbreviations up to the end of their table, or up to where it is damaged. */
 static bool read_abbreviations(struct entries *entries, struct line_reader *reader)
 {
-    struct capacities capacities = {0};
     bool has_memory = true;
     entries->is_dense = true;
     for (;;) {
@@ -239,10 +229,10 @@ static bool read_abbreviations(struct entries *entries, struct line_reader *read
         next.tag = (unsigned)line_read_leb128(reader);
         next.has_children = line_read_fixed(reader, 1) != 0;
         next.first_field = (uint32_t)entries->field_count;
-        if (!read_fields(entries, &next, reader, &capacities, &has_memory))
+        if (!read_fields(entries, &next, reader, &has_memory))
             break;
-        has_memory = make_steps(entries, &next, &capacities) &&
-                     debug_grow(&entries->abbreviations, &capacities.abbreviations, entries->count,
+        has_memory = make_steps(entries, &next) &&
+                     debug_grow(&entries->abbreviations, &entries->capacity, entries->count,
                                 sizeof(*entries->abbreviations));
         if (!has_memory)
             break;
@@ -269,25 +259,45 @@ static const struct entry_abbreviation *find_abbreviation(const struct entries *
 
 /* --- Entries -------------------------------------------------------------------------------- */
 
-bool entries_begin(struct entries *entries, Dwarf_Die *unit_die,
-                   const struct line_bytes *abbreviations)
+struct entries_place entries_find(Dwarf_Die *unit_die)
 {
-    *entries = (struct entries){.unit = unit_die->cu};
-    Dwarf_Off offset = dwarf_dieoffset(unit_die);
-    Dwarf_Off start = offset - dwarf_cuoffset(unit_die);
+    struct entries_place place = {0};
+    const Dwarf_Off offset = dwarf_dieoffset(unit_die);
+    const Dwarf_Off start = offset - dwarf_cuoffset(unit_die);
     Dwarf_Off next;
     Dwarf_Off table;
     Dwarf_Half version;
     size_t header_size;
     if (dwarf_next_unit(dwarf_cu_getdwarf(unit_die->cu), start, &next, &header_size, &version,
-                        &table, &entries->address_size, &entries->offset_size, NULL, NULL) != 0 ||
-        next <= offset || table >= abbreviations->size)
+                        &table, &place.address_size, &place.offset_size, NULL, NULL) != 0 ||
+        next <= offset)
+        return (struct entries_place){0};
+    place.version = version;
+    place.abbreviations = table;
+    place.first = unit_die->addr;
+    place.start = place.first - (offset - start);
+    place.end = place.first + (next - offset);
+    return place;
+}
+
+bool entries_begin(struct entries *entries, Dwarf_CU *unit, const struct entries_place *place,
+                   const struct line_bytes *abbreviations)
+{
+    entries->unit = unit;
+    entries->start = place->start;
+    entries->at = place->first;
+    entries->end = place->end;
+    entries->version = place->version;
+    entries->address_size = place->address_size;
+    entries->offset_size = place->offset_size;
+    entries->count = 0;
+    entries->field_count = 0;
+    entries->step_count = 0;
+    if (place->abbreviations >= abbreviations->size) {
+        entries->end = entries->at;
         return true;
-    entries->version = version;
-    entries->at = unit_die->addr;
-    entries->start = entries->at - (offset - start);
-    entries->end = entries->at + (next - offset);
-    struct line_reader reader = {.at = abbreviations->bytes + table,
+    }
+    struct line_reader reader = {.at = abbreviations->bytes + place->abbreviations,
                                  .end = abbreviations->bytes + abbreviations->size};
     return read_abbreviations(entries, &reader);
 }
@@ -297,9 +307,7 @@ void entries_free(struct entries *entries)
     free(entries->abbreviations);
     free(entries->fields);
     free(entries->steps);
-    entries->abbreviations = NULL;
-    entries->fields = NULL;
-    entries->steps = NULL;
+    *entries = (struct entries){0};
 }
 
 bool entries_next(struct entries *entries, const struct entry_abbreviation **abbreviation)

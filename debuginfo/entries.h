@@ -44,10 +44,21 @@ struct entry_abbreviation {
     uint32_t first_step; /* the last one is STEP_END */
 };
 
+/* Where a unit's entries are. All is 0 if it is damaged. */
+struct entries_place {
+    const uint8_t *start; /* of the unit's header, to which references are relative */
+    const uint8_t *first; /* the unit's own entry */
+    const uint8_t *end;
+    uint64_t abbreviations; /* offset in the section */
+    unsigned version;
+    uint8_t address_size;
+    uint8_t offset_size;
+};
+
 /* A unit, and the position in it. */
 struct entries {
     Dwarf_CU *unit;
-    const uint8_t *start; /* of the unit's header, to which references are relative */
+    const uint8_t *start; /* as struct entries_place has them */
     const uint8_t *end;
     const uint8_t *at;      /* the next entry, or attribute of the current one */
     const uint8_t *current; /* the entry that entries_next_wanted() went to */
@@ -62,14 +73,21 @@ struct entries {
     size_t field_count;
     struct entry_step *steps;
     size_t step_count;
+    size_t capacity; /* of abbreviations */
+    size_t field_capacity;
+    size_t step_capacity;
 };
+
+/* Find the entries of a unit by its own one. */
+struct entries_place entries_find(Dwarf_Die *unit_die);
 
 /*
  * Begin with a unit's own entry. abbreviations is the section in the unit's file. False if there is
- * no memory; a damaged unit has no entries. Free *entries with entries_free() in any case. Linear
- * in the unit's abbreviations, except for sorting.
+ * no memory; a damaged unit has no entries. *entries is zero before, or has the memory of a unit
+ * that was read. Free it with entries_free() in any case. Linear in the unit's abbreviations,
+ * except for sorting. Neither this nor a function below calls libdw.
  */
-bool entries_begin(struct entries *entries, Dwarf_Die *unit_die,
+bool entries_begin(struct entries *entries, Dwarf_CU *unit, const struct entries_place *place,
                    const struct line_bytes *abbreviations);
 void entries_free(struct entries *entries);
 

@@ -292,6 +292,7 @@ enum bat_code debug_image_begin(struct debug_image *image, bool is_split, struct
     image->abbreviations =
         line_section_find(image->elf, is_split ? ".debug_abbrev.dwo" : ".debug_abbrev");
     image->addresses = line_section_find(image->elf, ".debug_addr");
+    image->string_offsets = line_section_find(image->elf, ".debug_str_offsets");
     image->ranges = line_section_find(image->elf, ".debug_ranges");
     image->rnglists =
         line_section_find(image->elf, is_split ? ".debug_rnglists.dwo" : ".debug_rnglists");

@@ -2,6 +2,7 @@
 /* Line tables by their addresses in memory: a table that units share is read once. */
 #include <dwarf.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -66,6 +67,16 @@ const uint32_t *debug_index_find(const struct debug_index *index, const void *ke
     return index->keys[place] ? &index->values[place] : NULL;
 }
 
+void debug_index_clear(struct debug_index *index)
+{
+    /* A table that was made for many more keys would take long to clear. */
+    if (index->used < index->size / 16)
+        debug_index_free(index);
+    else if (index->size != 0)
+        memset(index->keys, 0, index->size * sizeof(*index->keys));
+    index->used = 0;
+}
+
 void debug_index_free(struct debug_index *index)
 {
     free(index->keys);
@@ -117,7 +128,7 @@ struct line_table *debug_table(struct bat_debuginfo *debuginfo, uint32_t number)
     if (!table->is_read) {
         table->is_read = true;
         if (!line_table_read(&table->lines, &table->sections, table->offset, is_code, debuginfo,
-                             &debuginfo->line_budget))
+                             &debuginfo->budget.lines))
             debuginfo->no_memory = true;
     }
     return &table->lines;

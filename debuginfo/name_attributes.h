@@ -21,9 +21,10 @@ struct name_attributes {
 
 /*
  * Find the attributes of a DIE's name; *attributes is zero before. Only those in other units than
- * that of entries are searched with libdw.
+ * that of entries are searched with libdw. If is_alone says that libdw cannot be called, returns
+ * false instead.
  */
-void name_attributes_find(struct name_attributes *attributes, const struct entries *entries,
-                          Dwarf_Die *die);
+bool name_attributes_find(struct name_attributes *attributes, const struct entries *entries,
+                          Dwarf_Die *die, bool is_alone);
 
 #endif

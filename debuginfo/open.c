@@ -8,6 +8,17 @@
 #include "debuginfo.h"
 #include "spec/binary_search.h"
 
+/* All names may have this many times the size of the files in total: they may overlap. */
+#define NAMES_MAX 64u
+
+void debug_allow(struct bat_debuginfo *debuginfo, uint64_t lines, uint64_t size)
+{
+    debuginfo->budget.lines += lines;
+    debuginfo->budget.ranges += size;
+    debuginfo->budget.names += NAMES_MAX * size;
+    debuginfo->name_budget += NAMES_MAX * size;
+}
+
 bool debug_is_code(const struct bat_debuginfo *debuginfo, uint64_t address)
 {
     /* Linkers write 0 and 1 where a function was dropped; no program has code there. */
@@ -55,7 +66,7 @@ static bool add_unit_runs(struct bat_debuginfo *debuginfo, size_t *capacity, uin
     uint64_t end;
     *has_addresses = true;
     if (dwarf_attr(&die, DW_AT_ranges, &attribute)) {
-        if (!debug_ranges_begin(&ranges, &unit->addresses, &attribute, &debuginfo->range_budget))
+        if (!debug_ranges_begin(&ranges, &unit->addresses, &attribute, &debuginfo->budget.ranges))
             return true;
         while (debug_ranges_next(&ranges, &start, &end))
             if (!add_run(debuginfo, capacity, index, start, end))
@@ -154,6 +165,13 @@ static bool add_unit(struct bat_debuginfo *debuginfo, size_t *capacity, Dwarf_Di
     struct debug_unit *unit = &debuginfo->units[debuginfo->unit_count++];
     *unit = (struct debug_unit){.die = *die, .split_id = id};
     read_addresses(debuginfo, unit, version, address_size, offset_size);
+    unit->strings = (struct debug_strings){
+        .image = &debuginfo->image, .base = DEBUG_NO_OFFSETS, .is_64_bit = offset_size == 8};
+    Dwarf_Attribute offsets;
+    if (dwarf_attr(die, DW_AT_str_offsets_base, &offsets) &&
+        dwarf_formudata(&offsets, &unit->strings.base) != 0)
+        unit->strings.base = DEBUG_NO_OFFSETS;
+    unit->place = entries_find(die);
     unit->compile_folder = string_of(die, DW_AT_comp_dir, DW_AT_comp_dir);
     /* libdw takes a skeleton of DWARF 4 that has inlined calls for the unit of a .dwo file. */
     unit->split_name = string_of(die, DW_AT_dwo_name, DW_AT_GNU_dwo_name);
@@ -193,10 +211,8 @@ static bool list_runs(struct bat_debuginfo *debuginfo)
 static void read_units(void *context)
 {
     struct bat_debuginfo *debuginfo = context;
-    debuginfo->line_budget =
-        debuginfo->image.lines.line.size + debuginfo->alternate.lines.line.size;
-    debuginfo->range_budget = debuginfo->image.size;
-    debuginfo->name_budget = debuginfo->image.size + debuginfo->alternate.size;
+    debug_allow(debuginfo, debuginfo->image.lines.line.size, debuginfo->image.size);
+    debug_allow(debuginfo, debuginfo->alternate.lines.line.size, debuginfo->alternate.size);
     if (!list_units(debuginfo) || !list_runs(debuginfo))
         debuginfo->no_memory = true;
 }

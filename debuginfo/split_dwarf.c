@@ -117,9 +117,7 @@ static struct split_file *open_dwo(struct bat_debuginfo *debuginfo, const char *
         debuginfo->no_memory |= code == BAT_ERR_MEMORY;
         return split;
     }
-    debuginfo->line_budget += split->image.lines.line.size;
-    debuginfo->range_budget += split->image.size;
-    debuginfo->name_budget += split->image.size;
+    debug_allow(debuginfo, split->image.lines.line.size, split->image.size);
     list_units(debuginfo, split);
     return split;
 }
@@ -343,11 +341,8 @@ static struct split_package *find_package(struct bat_debuginfo *debuginfo)
     if (!debuginfo->package)
         debuginfo->package = open_package(debuginfo, debuginfo->image.path);
     struct split_package *package = debuginfo->package;
-    if (package) {
-        debuginfo->line_budget += package->parts[PART_LINE].size;
-        debuginfo->range_budget += package->file->image.size;
-        debuginfo->name_budget += package->file->image.size;
-    }
+    if (package)
+        debug_allow(debuginfo, package->parts[PART_LINE].size, package->file->image.size);
     return package;
 }
 

@@ -6,6 +6,7 @@
 
 #include "debuginfo.h"
 #include "name_attributes.h"
+#include "unit_reader.h"
 
 /* An extension of compilers that elfutils does not define. */
 #define AT_GNU_DISCRIMINATOR 0x2136
@@ -13,18 +14,20 @@
 /* Inlined calls nest at most this deep; deeper ones belong to the call around them. */
 #define DEPTH_MAX 1000u
 
-/* All names may have this many times the size of the files in total: they may overlap. */
-#define NAMES_MAX 64u
-
 /* The node of code that the linker dropped: calls inlined there are not in the program. */
 #define NODE_DROPPED (BAT_NONE - 1)
 
 /* The state of the walk through a unit's DIEs. */
 struct walk {
     struct bat_debuginfo *debuginfo;
+    struct debug_budget *budget;
+    bool is_alone; /* other threads may use debuginfo: it is only read, and libdw is not called */
+    bool gives_up; /* only libdw can read the unit */
+    bool is_over;  /* is_alone: the budget is used up */
     struct debug_unit *unit;
     struct split_found split; /* where the DIEs are if the unit is a skeleton */
     struct debug_addresses addresses;
+    struct debug_strings strings;
     Dwarf_Die die;
     struct entries entries;
     uint32_t *outer; /* for each depth, the node that contains the DIEs there, or NODE_DROPPED */
@@ -41,6 +44,13 @@ struct walk {
     Dwarf_CU *other; /* the last other unit whose files were needed, and its line table */
     uint32_t other_table;
 };
+
+/* Leave the unit to libdw. Returns false. */
+static bool give_up(struct walk *walk)
+{
+    walk->gives_up = true;
+    return false;
+}
 
 /* --- Attributes ----------------------------------------------------------------------------- */
 
@@ -69,7 +79,7 @@ static uint32_t number_of(Dwarf_Attribute *attribute)
 static void take_attribute(Dwarf_Attribute *attribute, void *context)
 {
     struct attributes *attributes = context;
-    switch (dwarf_whatattr(attribute)) {
+    switch (attribute->code) {
     case DW_AT_low_pc:
         attributes->low = *attribute;
         attributes->has_low = true;
@@ -114,8 +124,12 @@ static uint32_t table_of(struct walk *walk, Dwarf_CU *cu)
         return walk->unit->table;
     if (cu == walk->other)
         return walk->other_table;
-    Dwarf_Die die;
     uint32_t table = BAT_NONE;
+    if (walk->is_alone) {
+        give_up(walk);
+        return table;
+    }
+    Dwarf_Die die;
     const struct line_sections *sections = NULL;
     Dwarf *dwarf = cu ? dwarf_cu_getdwarf(cu) : NULL;
     if (dwarf == debuginfo->image.dwarf)
@@ -136,43 +150,84 @@ static uint32_t table_of(struct walk *walk, Dwarf_CU *cu)
 
 /* --- Names ---------------------------------------------------------------------------------- */
 
-/* The name, or NULL if all names together are too long because they overlap. */
+/* Take a name's bytes from the budget, unless the name is known. False if they are too many. */
+static bool pay_name(struct bat_debuginfo *debuginfo, const char *name)
+{
+    const size_t used = debuginfo->strings.used;
+    if (!debug_index_put(&debuginfo->strings, name, 0)) {
+        debuginfo->no_memory = true;
+        return false;
+    }
+    if (used == debuginfo->strings.used)
+        return true;
+    const uint64_t left = debuginfo->budget.names;
+    const uint64_t length = strnlen(name, left);
+    debuginfo->budget.names -= length;
+    return length < left;
+}
+
+/* Pay once for each different name of all units, no longer for each name of each unit. */
+static void list_names(struct bat_debuginfo *debuginfo)
+{
+    debuginfo->has_strings = true;
+    debuginfo->budget.names = debuginfo->name_budget;
+    for (size_t i = 0; i < debuginfo->unit_count; i++) {
+        const struct debug_unit *unit = &debuginfo->units[i];
+        for (size_t j = 0; j < unit->name_count; j++)
+            if ((unit->names[j].linkage_name &&
+                 !pay_name(debuginfo, unit->names[j].linkage_name)) ||
+                (unit->names[j].name && !pay_name(debuginfo, unit->names[j].name)))
+                return;
+    }
+}
+
+/*
+ * The name, or NULL if all names together are too long because they overlap. A table of them is
+ * only made for a file in which they could be too long.
+ */
 static const char *take_name(struct walk *walk, const char *name)
 {
     if (!name)
         return NULL;
-    struct bat_debuginfo *debuginfo = walk->debuginfo;
-    size_t used = debuginfo->strings.used;
-    if (!debug_index_put(&debuginfo->strings, name, 0)) {
-        debuginfo->no_memory = true;
-        return NULL;
+    if (!walk->debuginfo->has_strings) {
+        const uint64_t length = strnlen(name, walk->budget->names);
+        if (length < walk->budget->names) {
+            walk->budget->names -= length;
+            return name;
+        }
+        if (walk->is_alone) {
+            walk->is_over = true;
+            give_up(walk);
+            return NULL;
+        }
+        list_names(walk->debuginfo);
     }
-    if (used == debuginfo->strings.used)
-        return name;
-    uint64_t left = debuginfo->name_budget * NAMES_MAX - debuginfo->name_bytes;
-    uint64_t length = strnlen(name, left);
-    debuginfo->name_bytes += length;
-    if (length == left)
-        return NULL;
-    return name;
+    return pay_name(walk->debuginfo, name) ? name : NULL;
 }
 
 /* The string that an attribute has, or NULL. */
-static const char *string_of(Dwarf_Attribute *attribute)
+static const char *string_of(struct walk *walk, Dwarf_Attribute *attribute)
 {
-    return attribute->code ? dwarf_formstring(attribute) : NULL;
+    if (attribute->code == 0)
+        return NULL;
+    const char *string =
+        attribute->cu == walk->entries.unit ? debug_read_string(&walk->strings, attribute) : NULL;
+    if (!string && walk->is_alone)
+        give_up(walk);
+    return string || walk->is_alone ? string : dwarf_formstring(attribute);
 }
 
 static struct debug_name read_name(struct walk *walk, Dwarf_Die *die)
 {
     struct name_attributes attributes = {0};
-    name_attributes_find(&attributes, &walk->entries, die);
+    if (!name_attributes_find(&attributes, &walk->entries, die, walk->is_alone))
+        give_up(walk);
     struct debug_name name = {.start_table = BAT_NONE};
-    const char *linkage_name = string_of(&attributes.linkage_name);
+    const char *linkage_name = string_of(walk, &attributes.linkage_name);
     if (!linkage_name)
-        linkage_name = string_of(&attributes.old_linkage_name);
+        linkage_name = string_of(walk, &attributes.old_linkage_name);
     name.linkage_name = take_name(walk, linkage_name);
-    name.name = take_name(walk, string_of(&attributes.name));
+    name.name = take_name(walk, string_of(walk, &attributes.name));
     if (!name.linkage_name)
         name.linkage_name = name.name;
     if (!name.name)
@@ -192,7 +247,7 @@ static uint32_t add_name(struct walk *walk, Dwarf_Die *die)
     if (!debug_grow(&unit->names, &walk->name_capacity, unit->name_count, sizeof(*unit->names)))
         return BAT_NONE;
     unit->names[unit->name_count] = read_name(walk, die);
-    return (uint32_t)unit->name_count++;
+    return walk->gives_up ? BAT_NONE : (uint32_t)unit->name_count++;
 }
 
 /* An inlined call has the name of its abstract function, which is read once. */
@@ -205,10 +260,14 @@ static uint32_t find_name(struct walk *walk, const struct attributes *attributes
     const uint32_t *known = place ? debug_index_find(&walk->cache, place) : NULL;
     if (known && *known != BAT_NONE)
         return *known;
-    if (place)
+    if (place) {
         origin = (Dwarf_Die){.addr = (void *)place, .cu = walk->entries.unit};
-    else if (!attributes->has_origin || !dwarf_formref_die(&attribute, &origin))
+    } else if (attributes->has_origin && walk->is_alone) {
+        give_up(walk);
+        return BAT_NONE;
+    } else if (!attributes->has_origin || !dwarf_formref_die(&attribute, &origin)) {
         return add_name(walk, &walk->die);
+    }
     uint32_t *name = debug_index_put(&walk->cache, origin.addr, BAT_NONE);
     if (name && *name == BAT_NONE)
         *name = add_name(walk, &origin);
@@ -264,7 +323,7 @@ static bool add_runs(struct walk *walk, struct attributes *attributes, uint32_t 
     struct debug_ranges ranges;
     if (!attributes->has_ranges ||
         !debug_ranges_begin(&ranges, &walk->addresses, &attributes->ranges,
-                            &walk->debuginfo->range_budget))
+                            &walk->budget->ranges))
         return true;
     while (debug_ranges_next(&ranges, &start, &end))
         if (!add_run(walk, node, is_function, start, end, counts))
@@ -446,16 +505,36 @@ static bool is_declaration(const struct entries *entries,
     return is_found && abbreviation->tag == DW_TAG_subprogram;
 }
 
-/* Leave out the DIEs that neither are functions or inlined calls nor can have some below them. */
-static void choose_dies(struct entries *entries)
+/* True if a DIE of that kind refers to another unit for its name. */
+static bool leads_out(const struct entries *entries, const struct entry_abbreviation *abbreviation)
 {
+    for (uint32_t i = 0; i < abbreviation->field_count; i++) {
+        const struct entry_field *field = &entries->fields[abbreviation->first_field + i];
+        if ((field->name == DW_AT_abstract_origin || field->name == DW_AT_specification) &&
+            (field->form == DW_FORM_ref_addr || field->form == DW_FORM_ref_sig8 ||
+             field->form == DW_FORM_GNU_ref_alt))
+            return true;
+    }
+    return false;
+}
+
+/*
+ * Leave out the DIEs that neither are functions or inlined calls nor can have some below them.
+ * False if libdw is needed: better now than behind half of the DIEs.
+ */
+static bool choose_dies(struct walk *walk)
+{
+    struct entries *entries = &walk->entries;
     for (size_t i = 0; i < entries->count; i++) {
         struct entry_abbreviation *abbreviation = &entries->abbreviations[i];
         const unsigned tag = abbreviation->tag;
         const bool is_node = tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine;
         const bool may_hold = abbreviation->has_children && may_hold_functions((int)tag);
         abbreviation->is_skipped = (!is_node && !may_hold) || is_declaration(entries, abbreviation);
+        if (walk->is_alone && is_node && leads_out(entries, abbreviation))
+            return give_up(walk);
     }
+    return true;
 }
 
 /* Go into the children of a DIE. */
@@ -482,7 +561,10 @@ static bool visit(struct walk *walk, const struct entry_abbreviation *abbreviati
     return add_node(walk, &attributes, *node, is_function, node);
 }
 
-/* Go through the DIEs up to the end, or up to where they are damaged. False if out of memory. */
+/*
+ * Go through the DIEs up to the end, or up to where they are damaged. False if out of memory, or if
+ * the walk gives up.
+ */
 static bool walk_dies(struct walk *walk)
 {
     struct entries *entries = &walk->entries;
@@ -492,7 +574,8 @@ static bool walk_dies(struct walk *walk)
     if (!entries_next(entries, &abbreviation) || !abbreviation || !abbreviation->has_children ||
         !entries_skip(entries, abbreviation))
         return true;
-    choose_dies(entries);
+    if (!choose_dies(walk))
+        return false;
     walk->outer[0] = BAT_NONE;
     while (entries_next_wanted(entries, &abbreviation)) {
         if (!abbreviation) {
@@ -517,9 +600,10 @@ static bool walk_dies(struct walk *walk)
 /* --- The unit ------------------------------------------------------------------------------- */
 
 /* Use the lists of ranges of a split unit. */
-static void use_split_addresses(struct walk *walk)
+static void use_split(struct walk *walk)
 {
     struct debug_addresses *addresses = &walk->addresses;
+    walk->strings.image = NULL;
     if (addresses->version < 5) {
         Dwarf_Attribute attribute;
         Dwarf_Word base;
@@ -533,6 +617,19 @@ static void use_split_addresses(struct walk *walk)
     addresses->lists_base = addresses->is_64_bit ? 20 : 12;
 }
 
+static void begin_unit(struct walk *walk, struct debug_unit *unit)
+{
+    walk->unit = unit;
+    walk->die = unit->die;
+    walk->addresses = unit->addresses;
+    walk->strings = unit->strings;
+    walk->gives_up = false;
+    walk->depth = 0;
+    walk->run_count = 0;
+    walk->other = NULL;
+    debug_index_clear(&walk->cache);
+}
+
 /*
  * Without its .dwo file a skeleton may still have the inlined calls: clang puts them there for
  * profilers (-fsplit-dwarf-inlining).
@@ -542,11 +639,11 @@ static void read_dies(void *context)
     struct walk *walk = context;
     struct bat_debuginfo *debuginfo = walk->debuginfo;
     struct debug_unit *unit = walk->unit;
-    walk->die = unit->die;
-    walk->addresses = unit->addresses;
+    struct entries_place place = unit->place;
     if (unit->is_split && debug_find_split(debuginfo, unit, &walk->split)) {
         walk->die = walk->split.die;
-        use_split_addresses(walk);
+        place = entries_find(&walk->die);
+        use_split(walk);
     } else if (unit->is_split) {
         unit->is_missing = true;
         debuginfo->counters.units_missing++;
@@ -559,8 +656,27 @@ static void read_dies(void *context)
     if (debuginfo->no_memory)
         return;
     const struct debug_image *image = split ? split : &debuginfo->image;
-    if (!entries_begin(&walk->entries, &walk->die, &image->abbreviations) || !walk_dies(walk))
+    if (!entries_begin(&walk->entries, walk->die.cu, &place, &image->abbreviations) ||
+        !walk_dies(walk))
         debuginfo->no_memory = true;
+}
+
+/* Finish the unit's arrays, which do not move any more. False if there is no memory. */
+static bool finish_unit(const struct walk *walk)
+{
+    struct debug_unit *unit = walk->unit;
+    place_ranges(unit);
+    link_namesakes(unit);
+    return debug_map_make(&unit->map, walk->runs, walk->run_count);
+}
+
+static void free_walk(struct walk *walk)
+{
+    debug_image_close(&walk->split.slice);
+    free(walk->runs);
+    free(walk->outer);
+    entries_free(&walk->entries);
+    debug_index_free(&walk->cache);
 }
 
 void debug_read_unit(struct bat_debuginfo *debuginfo, struct debug_unit *unit)
@@ -568,21 +684,21 @@ void debug_read_unit(struct bat_debuginfo *debuginfo, struct debug_unit *unit)
     /* After libdw ran out of memory it cannot be called again. */
     if (unit->is_read || debuginfo->no_memory)
         return;
+    debug_count_unit(debuginfo, unit);
+    struct walk walk = {.debuginfo = debuginfo, .budget = &debuginfo->budget};
+    begin_unit(&walk, unit);
+    if (!debug_run_libdw(read_dies, &walk))
+        debuginfo->no_memory = true;
+    if (!finish_unit(&walk))
+        debuginfo->no_memory = true;
+    free_walk(&walk);
+}
+
+void debug_count_unit(struct bat_debuginfo *debuginfo, struct debug_unit *unit)
+{
     unit->is_read = true;
     unit->is_counted = true;
     debuginfo->counters.units_read++;
-    struct walk walk = {.debuginfo = debuginfo, .unit = unit};
-    if (!debug_run_libdw(read_dies, &walk))
-        debuginfo->no_memory = true;
-    place_ranges(unit);
-    link_namesakes(unit);
-    if (!debug_map_make(&unit->map, walk.runs, walk.run_count))
-        debuginfo->no_memory = true;
-    debug_image_close(&walk.split.slice);
-    free(walk.runs);
-    free(walk.outer);
-    entries_free(&walk.entries);
-    debug_index_free(&walk.cache);
 }
 
 void debug_free_unit(struct debug_unit *unit)
@@ -593,4 +709,93 @@ void debug_free_unit(struct debug_unit *unit)
     free(unit->ranges);
     free(unit->map.starts);
     free(unit->map.nodes);
+}
+
+/* --- Many units ----------------------------------------------------------------------------- */
+
+struct unit_reader {
+    struct walk walk;
+    struct debug_unit spare; /* arrays, of the walk's capacities, for the next unit */
+};
+
+struct unit_reader *unit_reader_new(struct bat_debuginfo *debuginfo, struct debug_budget *budget)
+{
+    struct unit_reader *reader = calloc(1, sizeof(*reader));
+    if (reader)
+        reader->walk = (struct walk){.debuginfo = debuginfo, .budget = budget, .is_alone = true};
+    return reader;
+}
+
+void unit_reader_free(struct unit_reader *reader)
+{
+    if (!reader)
+        return;
+    free_walk(&reader->walk);
+    debug_free_unit(&reader->spare);
+    free(reader);
+}
+
+bool unit_reader_is_over(const struct unit_reader *reader)
+{
+    return reader->walk.is_over;
+}
+
+/*
+ * An array of count items of size bytes: a copy of array, which becomes the spare one again. With
+ * little memory array itself: then there is no spare one, of no capacity.
+ */
+static void *copy_exactly(void *array, size_t count, size_t size, void **spare, size_t *capacity)
+{
+    void *copy = count ? malloc(count * size) : NULL;
+    if (count && !copy) {
+        *spare = NULL;
+        *capacity = 0;
+        return array;
+    }
+    if (count)
+        memcpy(copy, array, count * size);
+    *spare = array;
+    return copy;
+}
+
+/* Let the walk fill the spare arrays. */
+static void lend_arrays(struct unit_reader *reader, struct debug_unit *unit)
+{
+    unit->nodes = reader->spare.nodes;
+    unit->names = reader->spare.names;
+    unit->functions = reader->spare.functions;
+    unit->ranges = reader->spare.ranges;
+}
+
+/* Give the unit arrays of its own. Without counts it gets none. */
+static void return_arrays(struct unit_reader *reader, struct debug_unit *unit)
+{
+    struct walk *walk = &reader->walk;
+    struct debug_unit *spare = &reader->spare;
+    unit->nodes = copy_exactly(unit->nodes, unit->node_count, sizeof(*unit->nodes),
+                               (void **)&spare->nodes, &walk->node_capacity);
+    unit->names = copy_exactly(unit->names, unit->name_count, sizeof(*unit->names),
+                               (void **)&spare->names, &walk->name_capacity);
+    unit->functions = copy_exactly(unit->functions, unit->function_count, sizeof(*unit->functions),
+                                   (void **)&spare->functions, &walk->function_capacity);
+    unit->ranges = copy_exactly(unit->ranges, unit->range_count, sizeof(*unit->ranges),
+                                (void **)&spare->ranges, &walk->range_capacity);
+}
+
+bool unit_reader_read(struct unit_reader *reader, struct debug_unit *unit, bool *no_memory)
+{
+    struct walk *walk = &reader->walk;
+    const struct debug_image *image = &walk->debuginfo->image;
+    if (unit->is_split)
+        return false;
+    begin_unit(walk, unit);
+    lend_arrays(reader, unit);
+    const bool is_read =
+        entries_begin(&walk->entries, unit->die.cu, &unit->place, &image->abbreviations) &&
+        walk_dies(walk);
+    if (!is_read)
+        unit->node_count = unit->name_count = unit->function_count = unit->range_count = 0;
+    return_arrays(reader, unit);
+    *no_memory |= (!is_read && !walk->gives_up) || (is_read && !finish_unit(walk));
+    return is_read;
 }
