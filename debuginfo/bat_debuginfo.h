@@ -48,6 +48,13 @@ BAT_API enum bat_code bat_debuginfo_open(const char *path, const char *debug_fil
                                          struct bat_debuginfo **debuginfo, struct bat_error *error);
 BAT_API void bat_debuginfo_close(struct bat_debuginfo *debuginfo);
 
+/*
+ * Let the functions that look up many addresses, such as bat_autofdo_write(), read units with at
+ * most so many threads; 0: one for each processor. Without this call they start none. Results do
+ * not depend on it.
+ */
+BAT_API void bat_debuginfo_set_threads(struct bat_debuginfo *debuginfo, unsigned threads);
+
 /* The path of the file that has the DWARF: the program, or the separate debug file. */
 BAT_API const char *bat_debuginfo_path(const struct bat_debuginfo *debuginfo);
 

@@ -7,6 +7,7 @@
 
 #include "bat_debuginfo.h"
 #include "entries.h"
+#include "grow.h"
 #include "line_table.h"
 
 /* --- Files ---------------------------------------------------------------------------------- */
@@ -27,8 +28,8 @@ struct debug_image {
     struct line_bytes abbreviations;
     struct line_bytes addresses;      /* .debug_addr */
     struct line_bytes string_offsets; /* .debug_str_offsets */
-    struct line_bytes ranges;    /* .debug_ranges */
-    struct line_bytes rnglists;  /* .debug_rnglists, in .dwo files .debug_rnglists.dwo */
+    struct line_bytes ranges;         /* .debug_ranges */
+    struct line_bytes rnglists;       /* .debug_rnglists, in .dwo files .debug_rnglists.dwo */
 };
 
 /*
@@ -336,6 +337,13 @@ void debug_count_unit(struct bat_debuginfo *debuginfo, struct debug_unit *unit);
 uint32_t debug_find_table(struct bat_debuginfo *debuginfo, const struct line_sections *sections,
                           Dwarf_Die *unit_die, const char *compile_folder);
 
+/* Read a line table that was not read yet. False if there is no memory. */
+bool debug_fill_table(struct bat_debuginfo *debuginfo, uint32_t number, uint64_t *budget);
+
+/* Free a unit's or a line table's content, which can be read again. */
+void debug_forget_unit(struct debug_unit *unit);
+void debug_forget_table(struct bat_debuginfo *debuginfo, uint32_t number);
+
 /* A line table by its number, read; NULL for BAT_NONE. Valid until the next table is found. */
 struct line_table *debug_table(struct bat_debuginfo *debuginfo, uint32_t number);
 
@@ -352,9 +360,6 @@ bool debug_map_make(struct debug_map *map, const struct debug_run *runs, size_t 
 
 /* The innermost node at an address, or BAT_NONE. Quick near the last address, else logarithmic. */
 uint32_t debug_map_find(struct debug_map *map, uint64_t address);
-
-/* Grow an array of count elements so that one more fits. False if there is no memory. */
-bool debug_grow(void *array, size_t *capacity, size_t count, size_t size);
 
 /*
  * Open the file that has the DWARF of the program at path, and fill code, image and alternate. See

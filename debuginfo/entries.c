@@ -4,7 +4,7 @@
 #include <dwarf.h>
 #include <stdlib.h>
 
-#include "debuginfo.h"
+#include "grow.h"
 #include "spec/binary_search.h"
 
 /* --- Forms ---------------------------------------------------------------------------------- */

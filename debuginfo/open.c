@@ -223,6 +223,7 @@ enum bat_code bat_debuginfo_open(const char *path, const char *debug_file,
     struct bat_debuginfo *opened = calloc(1, sizeof(*opened));
     if (!opened)
         return bat_fail(error, BAT_ERR_MEMORY, "not enough memory");
+    opened->threads = 1;
     enum bat_code code = debug_find_file(opened, path, debug_file, error);
     if (code == BAT_OK && (!debug_run_libdw(read_units, opened) || opened->no_memory))
         code = bat_fail(error, BAT_ERR_MEMORY, "not enough memory");
@@ -257,6 +258,11 @@ void bat_debuginfo_close(struct bat_debuginfo *debuginfo)
     free(debuginfo->program_path);
     free(debuginfo->debug_file);
     free(debuginfo);
+}
+
+void bat_debuginfo_set_threads(struct bat_debuginfo *debuginfo, unsigned threads)
+{
+    debuginfo->threads = threads;
 }
 
 const char *bat_debuginfo_path(const struct bat_debuginfo *debuginfo)

@@ -322,8 +322,7 @@ static bool add_runs(struct walk *walk, struct attributes *attributes, uint32_t 
         return add_run(walk, node, is_function, start, end, counts);
     struct debug_ranges ranges;
     if (!attributes->has_ranges ||
-        !debug_ranges_begin(&ranges, &walk->addresses, &attributes->ranges,
-                            &walk->budget->ranges))
+        !debug_ranges_begin(&ranges, &walk->addresses, &attributes->ranges, &walk->budget->ranges))
         return true;
     while (debug_ranges_next(&ranges, &start, &end))
         if (!add_run(walk, node, is_function, start, end, counts))
@@ -709,6 +708,18 @@ void debug_free_unit(struct debug_unit *unit)
     free(unit->ranges);
     free(unit->map.starts);
     free(unit->map.nodes);
+}
+
+void debug_forget_unit(struct debug_unit *unit)
+{
+    debug_free_unit(unit);
+    unit->nodes = NULL;
+    unit->names = NULL;
+    unit->functions = NULL;
+    unit->ranges = NULL;
+    unit->map = (struct debug_map){0};
+    unit->node_count = unit->name_count = unit->function_count = unit->range_count = 0;
+    unit->is_read = false;
 }
 
 /* --- Many units ----------------------------------------------------------------------------- */

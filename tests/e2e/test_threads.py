@@ -106,6 +106,52 @@ class Threads(unittest.TestCase):
                 self.assertEqual(self.clones(form, 1), 0)
 
 
+# A program of two units, and its functions.
+UNITS = DEMO.parent / "debug" / "dwarf5"
+
+
+class AutoFdo(unittest.TestCase):
+    """A sample profile of a program of two units, which threads read."""
+
+    def setUp(self):
+        # pylint: disable=consider-using-with
+        temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(temporary.cleanup)
+        self.folder = pathlib.Path(temporary.name)
+        chance = random.Random(6)
+        code = [(f.address, f.size) for f in elffile.Elf(UNITS).symbols() if f.type == 2 and f.size]
+        lines = set()
+        for start, size in code:
+            for _ in range(500):
+                branch, first = chance.choice(code)[0], start + chance.randrange(size)
+                lines.add(f"T {branch:x} {first:x} {first + chance.randrange(16):x}")
+        (self.folder / "pre").write_text("".join(f"{line} 3\n" for line in sorted(lines)), encoding="ascii")
+
+    def arguments(self, threads):
+        """A command line without the program."""
+        return [str(UNITS), "-p", str(self.folder / "pre"), "--format=autofdo", f"--threads={threads}",
+                "-o", str(self.folder / "out")]
+
+    def outputs(self, threads):
+        """The profile and the report."""
+        report = toolbox.fine("battranslate", *self.arguments(threads))
+        return report, (self.folder / "out").read_text()
+
+    def test_same_profile(self):
+        """The profile does not depend on the number of threads."""
+        report, text = self.outputs(1)
+        self.assertRegex(report, r"read +2\b")
+        self.assertGreater(text.count("\n"), 20)
+        for threads in (0, 2, 3):
+            with self.subTest(threads=threads):
+                self.assertEqual(self.outputs(threads), (report, text))
+
+    def test_no_threads(self):
+        """With 1 no thread is started; with 2 there is one, so that it is seen."""
+        self.assertGreater(count_clones("battranslate", *self.arguments(2)), 0)
+        self.assertEqual(count_clones("battranslate", *self.arguments(1)), 0)
+
+
 # Enough for two batches, the second of which three threads share.
 ADDRESSES = 60000
 

@@ -546,20 +546,23 @@ static const char documentation[] =
     "left out. Output files are "
     "written completely or not at all.";
 
-/* The address space of the heap that is in large pages. It takes memory only where it is used. */
-#define LARGE_HEAP ((size_t)1 << 30)
+/* The address space that is asked for at the start. It takes memory only where it is used. */
+#define HEAP_SIZE ((size_t)1 << 30)
 
-/* Ask for large pages for the heap: a part of it, from first on, that is not used yet. */
+/* The start of the heap has small pages: for small inputs, these take less memory. */
+#define SMALL_HEAP ((size_t)8 << 20)
+
+/* Ask for large pages for what lies behind the start of the heap. */
 static void use_large_pages(void)
 {
-    const size_t more_than_left = (size_t)1 << 20; /* at the start of a program */
-    mallopt(M_TOP_PAD, (int)LARGE_HEAP);
+    const size_t more_than_left = (size_t)1 << 20; /* in the heap when a program begins */
+    mallopt(M_TOP_PAD, (int)HEAP_SIZE);
     char *first = malloc(more_than_left);
     mallopt(M_TOP_PAD, (int)more_than_left);
     const uintptr_t size = (uintptr_t)sbrk(0) - (uintptr_t)first;
     /* Without so much address space malloc() puts it elsewhere, and so do the sanitizers. */
-    if (first && size <= LARGE_HEAP + 2 * more_than_left)
-        bat_large(first, size);
+    if (first && size >= HEAP_SIZE && size <= HEAP_SIZE + 2 * more_than_left)
+        bat_large(first + SMALL_HEAP, size - SMALL_HEAP);
     free(first);
 }
 

@@ -87,6 +87,7 @@ static enum tool_exit write_symbolized(const struct compiler_profile *wanted,
         tool_report(wanted->debug_file ? wanted->debug_file : path, &error);
         return TOOL_BAD;
     }
+    bat_debuginfo_set_threads(debuginfo, wanted->threads);
     enum bat_code code = bat_autofdo_write(wanted->profile, wanted->elf, debuginfo, wanted->kind,
                                            wanted->output, done, &error);
     enum tool_exit status = code == BAT_OK ? TOOL_FINE : fail(wanted, &error);

@@ -19,6 +19,7 @@ struct compiler_profile {
     bool by_addresses; /* write llvm-profgen's unsymbolized profile, not LLVM's sample profile */
     FILE *report;      /* NULL for none */
     bool json_report;
+    unsigned threads; /* at most so many; 0: one for each processor */
 };
 
 /* Write the profile and the report. Prints errors to standard error. */

@@ -650,6 +650,7 @@ static enum tool_exit finish_compiler(struct work *work)
         .by_addresses = arguments->format == FORMAT_PROFGEN,
         .report = arguments->quiet ? NULL : report_file(work),
         .json_report = arguments->json_report,
+        .threads = arguments->threads,
     };
     status = compiler_profile_write(&wanted);
     bat_profile_free(compiled.moved);
