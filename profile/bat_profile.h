@@ -217,6 +217,36 @@ typedef bool bat_mapped_file_fn(const struct bat_mapped_file *file, void *contex
 BAT_API enum bat_code bat_mapped_files(const char *path, bat_mapped_file_fn *found, void *context,
                                        struct bat_error *error);
 
+/* In a call chain: code of the kernel. */
+#define BAT_FRAME_KERNEL UINT64_MAX
+
+/* A sample's call chain. Later versions of the library may add members at the end. */
+struct bat_call_chain {
+    /*
+     * Addresses of the binary's ELF file: first the sampled one, then of each caller one in the
+     * instruction that calls. BAT_ADDRESS_EXTERNAL and BAT_FRAME_KERNEL stand for one or several
+     * frames in other files, and in the kernel.
+     */
+    const uint64_t *frames;
+    size_t depth; /* at least 1 */
+};
+
+/* Receives a chain, valid during the call, with context. Returns false to stop. */
+typedef bool bat_call_chain_fn(const struct bat_call_chain *chain, void *context);
+
+/*
+ * List the call chains of a perf.data file: one for each sample of a process that has the profile's
+ * binary, in the order of the file, if the kernel followed the callers (perf record -g with frame
+ * pointers). Samples without such a chain are left out. The profile is not changed. options, which
+ * may be NULL, and the errors are those of bat_profile_read(); fails with BAT_ERR_UNSUPPORTED, too,
+ * for other forms of profiles and for what can be read only once, and with BAT_ERR_MEMORY if
+ * found() returns false. Time is linear in the file.
+ */
+BAT_API enum bat_code bat_profile_call_chains(const struct bat_profile *profile, const char *path,
+                                              const struct bat_read_options *options,
+                                              bat_call_chain_fn *found, void *context,
+                                              struct bat_error *error);
+
 /*
  * Write the text that perf prints of the perf.data at path (perf script, perf buildid-list), with
  * all that a profile needs, in the form of perf2bolt's --profile-format=perfscript: it can be read

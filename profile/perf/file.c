@@ -206,6 +206,33 @@ enum bat_code perf_data_list_files(int file, bat_mapped_file_fn *found, void *co
     return code;
 }
 
+/* --- Call chains ---------------------------------------------------------------------------- */
+
+enum bat_code perf_data_list_chains(const struct bat_profile *profile, int file,
+                                    const struct bat_read_options *options,
+                                    bat_call_chain_fn *found, void *context,
+                                    struct bat_error *error)
+{
+    struct perf_session *session = new_session(1);
+    if (!session)
+        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory to read the profile");
+    session->options = options;
+    enum bat_code code = open_session(session, file, error);
+    if (code == BAT_OK)
+        code = perf_binary_init(session->binaries, profile, error);
+    if (code == BAT_OK)
+        code = perf_session_read_head(session, error);
+    if (code == BAT_OK)
+        code = perf_session_survey(session, error);
+    if (code == BAT_OK)
+        code = perf_processes_finish(&session->processes, session->attributes.has_time, options,
+                                     error);
+    if (code == BAT_OK)
+        code = perf_session_list_chains(session, found, context, error);
+    free_session(session);
+    return code;
+}
+
 /* --- One binary ----------------------------------------------------------------------------- */
 
 enum bat_code perf_data_read(struct bat_profile *profile, int file,

@@ -31,6 +31,12 @@ enum bat_code perf_data_read_several(struct bat_profile *const *parts, uint32_t 
 enum bat_code perf_data_list_files(int file, bat_mapped_file_fn *found, void *context,
                                    struct bat_error *error);
 
+/* List the call chains of a binary's samples, as bat_profile_call_chains() does. */
+enum bat_code perf_data_list_chains(const struct bat_profile *profile, int file,
+                                    const struct bat_read_options *options,
+                                    bat_call_chain_fn *found, void *context,
+                                    struct bat_error *error);
+
 /* Read a regular file, or a folder of perf record --threads, by several threads. */
 enum bat_code perf_data_read(struct bat_profile *profile, int file,
                              const struct bat_read_options *options, struct bat_error *error);

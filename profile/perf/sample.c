@@ -74,6 +74,17 @@ static void skip_counters(struct fields *fields, uint64_t format)
     skip_array(fields, count, 8 * each, "counters");
 }
 
+static inline void take_chain(struct fields *fields, struct perf_sample *sample)
+{
+    uint64_t length = take_word(fields, "call chain");
+    const uint8_t *chain = fields->at;
+    skip_array(fields, length, 8, "call chain");
+    if (fields->missing)
+        return;
+    sample->chain = chain;
+    sample->chain_length = length;
+}
+
 static void skip_raw(struct fields *fields)
 {
     if (bytes_left(fields) < 4) {
@@ -163,7 +174,7 @@ enum bat_code perf_sample_parse(const struct perf_attributes *attributes,
     if (type & SAMPLE_READ)
         skip_counters(&fields, sample->attribute->read_format);
     if (type & SAMPLE_CALLCHAIN)
-        skip_array(&fields, take_word(&fields, "call chain"), 8, "call chain");
+        take_chain(&fields, sample);
     if (type & SAMPLE_RAW)
         skip_raw(&fields);
     if (type & SAMPLE_BRANCH_STACK)

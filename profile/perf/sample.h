@@ -12,6 +12,8 @@ struct perf_sample {
     uint64_t ip;
     uint64_t time;
     uint64_t address;
+    const uint8_t *chain; /* words of 8 bytes: addresses, the sampled one first, and contexts */
+    uint64_t chain_length;
     const uint8_t *branches; /* PERF_BRANCH_SIZE bytes each, the newest first */
     uint64_t branch_count;
 };

@@ -94,6 +94,10 @@ enum bat_code perf_session_find_doubling(struct perf_session *session, struct ba
 enum bat_code perf_session_collect(struct perf_session *session,
                                    struct bat_profile *const *profiles, struct bat_error *error);
 
+/* After perf_processes_finish(): list the call chains of the only binary's samples. */
+enum bat_code perf_session_list_chains(struct perf_session *session, bat_call_chain_fn *found,
+                                       void *context, struct bat_error *error);
+
 /* Open the records in [start, end). */
 static inline enum bat_code perf_session_open(struct perf_session *session,
                                               struct perf_stream *stream, uint64_t start,

@@ -269,38 +269,3 @@ enum bat_code bat_profiles_read(struct bat_profile *const *profiles, size_t coun
     close(file);
     return code;
 }
-
-/* --- Mapped files --------------------------------------------------------------------------- */
-
-static enum bat_code list_files(int file, bat_mapped_file_fn *found, void *context,
-                                struct bat_error *error)
-{
-    uint8_t head[PERF_DATA_MAGIC_SIZE];
-    size_t head_size;
-    struct stat status;
-    if (fstat(file, &status) != 0)
-        return bat_fail(error, BAT_ERR_IO, "%s", strerror(errno));
-    if (S_ISDIR(status.st_mode))
-        return perf_data_list_files(file, found, context, error);
-    enum bat_code code = BAT_OK;
-    if (S_ISREG(status.st_mode))
-        code = bat_form_read_head(file, false, head, &head_size, error);
-    if (code != BAT_OK)
-        return code;
-    if (!S_ISREG(status.st_mode) || !perf_data_is(head, head_size))
-        return bat_fail(error, BAT_ERR_UNSUPPORTED,
-                        "expected a perf.data file, which names the mapped files, found something "
-                        "else");
-    return perf_data_list_files(file, found, context, error);
-}
-
-enum bat_code bat_mapped_files(const char *path, bat_mapped_file_fn *found, void *context,
-                               struct bat_error *error)
-{
-    int file = open(path, O_RDONLY | O_CLOEXEC);
-    if (file < 0)
-        return bat_fail(error, BAT_ERR_IO, "%s", strerror(errno));
-    enum bat_code code = list_files(file, found, context, error);
-    close(file);
-    return code;
-}

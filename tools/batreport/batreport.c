@@ -43,7 +43,9 @@ static const struct argp_option argp_options[] = {
      "put it there; may be given many times, also in BATKIT_STORE",
      0},
     {"stacks", OPTION_STACKS, "FILE", 0,
-     "Call chains as batsymbolize --folded prints them, for an icicle graph", 0},
+     "Call chains as batsymbolize --folded prints them, for an icicle graph, instead of those in "
+     "perf.data",
+     0},
     {"ignore-build-id", OPTION_IGNORE_BUILD_ID, NULL, 0,
      "Accept profiles and an input binary with other build-ids", 0},
     {"check-limit", OPTION_CHECK_LIMIT, "ID=VALUE", 0,

@@ -1,37 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* Folded stacks ("outermost;...;innermost COUNT", a stack a line) as a tree of calls. */
+/*
+ * The tree of calls: of folded stacks ("outermost;...;innermost COUNT", a stack a line), or of the
+ * call chains in the profiles.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "report.h"
+#include "call_tree.h"
 
 /* The deepest stack. perf's limit is 127 unless the system's settings are changed. */
 #define DEPTH_MAX 4096u
 
-struct stack {
-    char *text;    /* frames, each with a terminating zero; owned */
-    size_t length; /* with the last zero */
-    uint64_t count;
-};
-
 struct stacks {
-    struct stack *all;
-    size_t count;
-    size_t capacity;
+    struct report *report;
+    struct call_tree tree;
     uint64_t sum;
 };
-
-/* Frames end with the lowest byte, so that stacks with the same beginning stand together. */
-static int by_frames(const void *left, const void *right)
-{
-    const struct stack *a = left;
-    const struct stack *b = right;
-    size_t length = a->length < b->length ? a->length : b->length;
-    int order = memcmp(a->text, b->text, length);
-    return order ? order : (a->length > b->length) - (a->length < b->length);
-}
 
 static enum tool_exit bad_line(const char *path, uint64_t number, const char *found)
 {
@@ -40,6 +26,29 @@ static enum tool_exit bad_line(const char *path, uint64_t number, const char *fo
                   "expected \"frame;frame COUNT\", found \"%.200s\"", found);
     tool_report(path, &error);
     return TOOL_BAD;
+}
+
+/* Add the frames of a line, which end at semicolons. False if there are too many, or no memory. */
+static bool add_frames(struct stacks *stacks, const char *line, size_t length, uint64_t count,
+                       bool *is_deep)
+{
+    uint32_t node = CALL_TREE_ROOT;
+    const char *end = line + length;
+    for (const char *frame = line; frame <= end;) {
+        const char *stop = memchr(frame, ';', (size_t)(end - frame));
+        stop = stop ? stop : end;
+        *is_deep = stacks->tree.nodes[node].depth == DEPTH_MAX;
+        uint32_t name;
+        if (*is_deep || bat_strings_add(&stacks->report->stack_names, frame, (size_t)(stop - frame),
+                                        &name) != BAT_OK)
+            return false;
+        node = call_tree_child(&stacks->tree, node, name);
+        if (node == BAT_NONE)
+            return false;
+        frame = stop + 1;
+    }
+    stacks->tree.nodes[node].count += count;
+    return true;
 }
 
 /* Add a line, which is changed; blank ones are ignored. */
@@ -58,30 +67,10 @@ static enum tool_exit add_line(struct stacks *stacks, const char *path, uint64_t
     uint64_t count = strtoull(blank + 1, &end, 10);
     if (*end != '\0' || errno != 0 || count > (uint64_t)INT64_MAX - stacks->sum)
         return bad_line(path, number, line);
-    *blank = '\0';
-    unsigned depth = 1;
-    for (char *at = line; at < blank; at++)
-        if (*at == ';') {
-            *at = '\0';
-            depth++;
-        }
-    if (depth > DEPTH_MAX)
-        return bad_line(path, number, line);
-    if (stacks->count == stacks->capacity) {
-        size_t capacity = stacks->capacity ? stacks->capacity * 2 : 1024;
-        struct stack *grown = reallocarray(stacks->all, capacity, sizeof(*grown));
-        if (!grown)
-            return report_no_memory();
-        stacks->all = grown;
-        stacks->capacity = capacity;
-    }
-    size_t size = (size_t)(blank - line) + 1;
-    char *copy = malloc(size);
-    if (!copy)
-        return report_no_memory();
+    bool is_deep = false;
+    if (!add_frames(stacks, line, (size_t)(blank - line), count, &is_deep))
+        return is_deep ? bad_line(path, number, line) : report_no_memory();
     stacks->sum += count;
-    stacks->all[stacks->count++] =
-        (struct stack){.text = memcpy(copy, line, size), .length = size, .count = count};
     return TOOL_FINE;
 }
 
@@ -104,7 +93,7 @@ static enum tool_exit read_stacks(const char *path, struct stacks *stacks)
         tool_message(path, "cannot read it: %s", strerror(errno));
         status = TOOL_BAD;
     }
-    if (status == TOOL_FINE && stacks->count == 0) {
+    if (status == TOOL_FINE && stacks->tree.count == 1) {
         tool_message(path, "expected stacks, found none in it");
         status = TOOL_BAD;
     }
@@ -114,67 +103,108 @@ static enum tool_exit read_stacks(const char *path, struct stacks *stacks)
     return status;
 }
 
-/* --- The tree -------------------------------------------------------------------------------- */
+/* --- Call chains in perf.data ------------------------------------------------------------------
+ */
 
-/* The nodes of the stack before, by depth. */
-struct path {
-    uint32_t nodes[DEPTH_MAX];
-    uint32_t names[DEPTH_MAX];
-    uint32_t depth;
+/* The frames that are in no function of the binary. */
+enum other_frame { FRAME_UNKNOWN, FRAME_OTHER_FILES, FRAME_KERNEL, OTHER_FRAMES };
+
+struct chains {
+    struct report *report;
+    struct call_tree tree;
+    uint32_t *names; /* of each function, and then of other frames: in stack_names, or BAT_NONE */
 };
 
-static bool add_stack(struct report *report, const struct stack *stack, struct path *path)
+/* The number of a frame's name; BAT_NONE without memory. */
+static uint32_t name_of(const struct chains *chains, uint64_t frame)
 {
-    uint32_t depth = 0;
-    bool is_shared = true;
-    for (size_t at = 0; at < stack->length; depth++) {
-        const char *frame = stack->text + at;
-        size_t length = strlen(frame);
-        at += length + 1;
-        uint32_t name;
-        if (bat_strings_add(&report->stack_names, frame, length, &name) != BAT_OK)
-            return false;
-        is_shared = is_shared && depth < path->depth && path->names[depth] == name;
-        if (!is_shared) {
-            path->names[depth] = name;
-            path->nodes[depth] = report->node_count;
-            report->nodes[report->node_count++] =
-                (struct report_node){.name = name, .depth = depth};
-        }
-        report->nodes[path->nodes[depth]].count += stack->count;
+    static const char *const others[] = {
+        [FRAME_UNKNOWN] = "[unknown]",
+        [FRAME_OTHER_FILES] = "[other files]",
+        [FRAME_KERNEL] = "[kernel]",
+    };
+    struct report *report = chains->report;
+    uint32_t function = report->function_count + FRAME_UNKNOWN;
+    if (frame == BAT_ADDRESS_EXTERNAL || frame == BAT_FRAME_KERNEL) {
+        function += frame == BAT_FRAME_KERNEL ? FRAME_KERNEL : FRAME_OTHER_FILES;
+    } else {
+        uint32_t piece = report_piece_at(report, frame);
+        if (piece != BAT_NONE && *report->functions[report->pieces[piece].function].name)
+            function = report->pieces[piece].function;
     }
-    path->depth = depth;
+    if (chains->names[function] == BAT_NONE) {
+        const char *name = function < report->function_count
+                               ? report->functions[function].name
+                               : others[function - report->function_count];
+        if (bat_strings_add(&report->stack_names, name, strlen(name), &chains->names[function]) !=
+            BAT_OK)
+            return BAT_NONE;
+    }
+    return chains->names[function];
+}
+
+static bool add_chain(const struct bat_call_chain *chain, void *context)
+{
+    struct chains *chains = context;
+    uint32_t node = CALL_TREE_ROOT;
+    for (size_t i = chain->depth; i-- > 0;) {
+        uint32_t name = name_of(chains, chain->frames[i]);
+        node = name == BAT_NONE ? BAT_NONE : call_tree_child(&chains->tree, node, name);
+        if (node == BAT_NONE)
+            return false;
+    }
+    chains->tree.nodes[node].count++;
     return true;
 }
 
-static bool make_tree(struct report *report, const struct stacks *stacks)
+/* Profiles of other forms, and what can be read only once, have no chains for the page. */
+static enum tool_exit read_chains(struct chains *chains)
 {
-    size_t frames = 0;
-    for (size_t i = 0; i < stacks->count; i++)
-        for (size_t at = 0; at < stacks->all[i].length; at++)
-            frames += stacks->all[i].text[at] == '\0';
-    report->nodes = malloc((frames + 1) * sizeof(*report->nodes));
-    struct path *path = calloc(1, sizeof(*path));
-    bool fits = report->nodes && path && frames < BAT_NONE;
-    for (size_t i = 0; fits && i < stacks->count; i++)
-        fits = add_stack(report, &stacks->all[i], path);
-    free(path);
-    return fits;
+    struct report *report = chains->report;
+    const struct report_request *request = report->request;
+    for (size_t i = 0; i < request->profile_count; i++) {
+        const char *path = request->profiles[i];
+        if (strcmp(path, "-") == 0)
+            continue;
+        enum bat_code code =
+            bat_profile_call_chains(report->profile, path, NULL, add_chain, chains, &report->error);
+        if (code != BAT_OK && code != BAT_ERR_UNSUPPORTED)
+            return report_fail(report, path);
+    }
+    return TOOL_FINE;
+}
+
+static enum tool_exit collect_chains(struct report *report)
+{
+    struct chains chains = {.report = report};
+    const uint32_t count = report->function_count + OTHER_FRAMES;
+    chains.names = malloc(count * sizeof(*chains.names));
+    for (uint32_t i = 0; chains.names && i < count; i++)
+        chains.names[i] = BAT_NONE;
+    enum tool_exit status =
+        call_tree_begin(&chains.tree) && chains.names ? read_chains(&chains) : report_no_memory();
+    if (status == TOOL_FINE && !call_tree_list(&chains.tree, report))
+        status = report_no_memory();
+    call_tree_free(&chains.tree);
+    free(chains.names);
+    return status;
+}
+
+static enum tool_exit collect_file(struct report *report)
+{
+    struct stacks stacks = {.report = report};
+    enum tool_exit status = call_tree_begin(&stacks.tree)
+                                ? read_stacks(report->request->stacks, &stacks)
+                                : report_no_memory();
+    if (status == TOOL_FINE && !call_tree_list(&stacks.tree, report))
+        status = report_no_memory();
+    call_tree_free(&stacks.tree);
+    return status;
 }
 
 enum tool_exit report_collect_stacks(struct report *report)
 {
-    if (!report->request->stacks)
-        return TOOL_FINE;
-    struct stacks stacks = {0};
-    enum tool_exit status = read_stacks(report->request->stacks, &stacks);
-    if (status == TOOL_FINE) {
-        qsort(stacks.all, stacks.count, sizeof(*stacks.all), by_frames);
-        if (!make_tree(report, &stacks))
-            status = report_no_memory();
-    }
-    for (size_t i = 0; i < stacks.count; i++)
-        free(stacks.all[i].text);
-    free(stacks.all);
-    return status;
+    if (report->request->stacks)
+        return collect_file(report);
+    return report->has_profile ? collect_chains(report) : TOOL_FINE;
 }

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* The call chains of samples, as the kernel wrote them into perf.data. */
+#include <stdlib.h>
+
+#include "sample.h"
+#include "session.h"
+
+/* Words of a chain from here on are not addresses but tell whose addresses follow. */
+#define CONTEXT_FIRST ((uint64_t)-4095)
+#define CONTEXT_KERNEL ((uint64_t)-128)
+#define CONTEXT_USER ((uint64_t)-512)
+
+struct chains {
+    const struct perf_session *session;
+    bat_call_chain_fn *found;
+    void *context;
+    uint64_t *frames;
+    uint64_t capacity;
+};
+
+/*
+ * An address of a process as the binary's, the kernel's or that of some other file. Behind code
+ * that keeps something else in the frame pointer, user callers are any numbers, also the kernel's.
+ */
+static uint64_t frame_of(const struct perf_binary *binary, const struct perf_span *span,
+                         uint64_t address, bool is_kernel)
+{
+    uint64_t own = perf_own_address(binary, span, address);
+    if (own != BAT_ADDRESS_EXTERNAL && own != UINT64_MAX)
+        return own;
+    return is_kernel ? BAT_FRAME_KERNEL : BAT_ADDRESS_EXTERNAL;
+}
+
+/*
+ * Convert the sample's chain into frames; returns their number, or 0 if the process's own callers
+ * are unknown: perf writes chains without them if it is to find them in copies of the stack.
+ */
+static size_t convert(const struct chains *chains, const struct perf_sample *sample,
+                      const struct perf_span *span)
+{
+    const struct perf_binary *binary = chains->session->binaries;
+    bool has_user = binary->is_kernel;
+    bool is_return = false; /* the address is behind a call, which may be a function's last byte */
+    bool is_kernel = false;
+    size_t depth = 0;
+    for (uint64_t i = 0; i < sample->chain_length; i++) {
+        uint64_t address = perf_u64(sample->chain + 8 * i);
+        if (address >= CONTEXT_FIRST) {
+            has_user |= address == CONTEXT_USER;
+            is_kernel = address == CONTEXT_KERNEL;
+            is_return = false;
+            continue;
+        }
+        uint64_t frame = frame_of(binary, span, is_return ? address - 1 : address, is_kernel);
+        is_return = true;
+        bool is_own = frame != BAT_ADDRESS_EXTERNAL && frame != BAT_FRAME_KERNEL;
+        if (is_own || depth == 0 || chains->frames[depth - 1] != frame)
+            chains->frames[depth++] = frame;
+    }
+    return has_user ? depth : 0;
+}
+
+static enum bat_code add_sample(struct chains *chains, const struct perf_record *record,
+                                struct bat_error *error)
+{
+    const struct perf_session *session = chains->session;
+    struct perf_sample sample;
+    enum bat_code code = perf_sample_parse(&session->attributes, record, &sample, error);
+    if (code != BAT_OK || sample.chain_length == 0 || !sample.has_process ||
+        perf_record_is_guest(record))
+        return code;
+    uint32_t process = session->binaries->is_kernel ? PERF_KERNEL_PROCESS : sample.process;
+    const struct perf_span *span = perf_processes_find(
+        &session->processes, 0, process, perf_session_moment(session, record, sample.time));
+    if (!span)
+        return BAT_OK;
+    if (sample.chain_length > chains->capacity) {
+        free(chains->frames);
+        chains->frames = malloc((size_t)sample.chain_length * sizeof(*chains->frames));
+        chains->capacity = chains->frames ? sample.chain_length : 0;
+    }
+    const struct bat_call_chain chain = {
+        .frames = chains->frames, .depth = chains->frames ? convert(chains, &sample, span) : 0};
+    if (!chains->frames || (chain.depth != 0 && !chains->found(&chain, chains->context)))
+        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for call chains");
+    return BAT_OK;
+}
+
+enum bat_code perf_session_list_chains(struct perf_session *session, bat_call_chain_fn *found,
+                                       void *context, struct bat_error *error)
+{
+    struct chains chains = {.session = session, .found = found, .context = context};
+    struct perf_stream stream;
+    enum bat_code code =
+        perf_session_open(session, &stream, session->data_start, session->data_end, error);
+    struct perf_record record = {.bytes = NULL};
+    do {
+        if (code == BAT_OK)
+            code = perf_stream_next(&stream, &record, error);
+        if (code == BAT_OK && record.bytes && record.type == RECORD_SAMPLE)
+            code = add_sample(&chains, &record, error);
+    } while (code == BAT_OK && record.bytes);
+    perf_stream_close(&stream);
+    free(chains.frames);
+    return code;
+}
