@@ -6,6 +6,7 @@
 
 #include "bat_elf.h"
 #include "debuginfo.h"
+#include "read_ahead.h"
 #include "spec/binary_search.h"
 
 /* All names may have this many times the size of the files in total: they may overlap. */
@@ -263,6 +264,11 @@ void bat_debuginfo_close(struct bat_debuginfo *debuginfo)
 void bat_debuginfo_set_threads(struct bat_debuginfo *debuginfo, unsigned threads)
 {
     debuginfo->threads = threads;
+}
+
+unsigned debug_threads(const struct bat_debuginfo *debuginfo)
+{
+    return debuginfo->threads;
 }
 
 const char *bat_debuginfo_path(const struct bat_debuginfo *debuginfo)

@@ -12,4 +12,7 @@
  */
 void debug_read_ahead(struct bat_debuginfo *debuginfo, const uint64_t *addresses, size_t count);
 
+/* The number of threads that bat_debuginfo_set_threads() was given. */
+unsigned debug_threads(const struct bat_debuginfo *debuginfo);
+
 #endif

@@ -455,7 +455,8 @@ enum bat_code bat_autofdo_write(const struct bat_profile *profile, const struct 
     if (code == BAT_OK)
         forest_add_up(&work.forest);
     if (code == BAT_OK)
-        code = forest_write(&work.forest, output, &work.counters.functions, error);
+        code = forest_write(&work.forest, debug_threads(debuginfo), output,
+                            &work.counters.functions, error);
     if (counters)
         *counters = work.counters;
     code_map_free(&work.code);

@@ -74,10 +74,11 @@ static inline uint64_t forest_add(uint64_t a, uint64_t b)
 }
 
 /*
- * Write the forest in LLVM's text format: trees by descending totals, then by name. Sorts the
- * tables: afterwards the forest can only be freed. *roots is set to the number of trees.
+ * Write the forest in LLVM's text format: trees by descending totals, then by name; by at most so
+ * many threads, 0: one for each processor. Sorts the tables: afterwards the forest can only be
+ * freed. *roots is set to the number of trees.
  */
-enum bat_code forest_write(struct forest *forest, struct bat_output *output, uint64_t *roots,
-                           struct bat_error *error);
+enum bat_code forest_write(struct forest *forest, unsigned threads, struct bat_output *output,
+                           uint64_t *roots, struct bat_error *error);
 
 #endif

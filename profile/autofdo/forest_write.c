@@ -6,7 +6,11 @@
 #include "forest.h"
 #include "spec/large_memory.h"
 #include "support/key_sort.h"
-#include "support/text_writer.h"
+#include "support/parallel.h"
+#include "support/text_parts.h"
+
+/* So many trees are a part of the text, which a thread makes. */
+#define TREES_PER_PART 8u
 
 struct target {
     uint64_t count;
@@ -19,19 +23,27 @@ struct level {
     uint32_t end;
 };
 
-struct forest_writer {
-    const struct forest *forest;
-    struct bat_sort_key *bodies;   /* of each node: counts, ascending by place, one a place */
-    uint32_t *first_body;          /* of each node; one more at the end */
-    uint32_t *first_target;        /* in the forest's targets */
-    struct bat_sort_key *children; /* of each parent: places and nodes, in the order of the text */
-    uint32_t *first_child;         /* of each parent in children: 0, then node + 1; one more */
-    struct bat_text_writer text;
+/* What a thread writes with. */
+struct tree_writer {
+    struct bat_text_writer *text;
     struct target *targets; /* of one place */
     size_t target_capacity;
     struct level *stack;
     size_t stack_capacity;
     bool has_memory;
+};
+
+/* A forest, sorted. */
+struct forest_writer {
+    struct forest *forest;
+    struct bat_sort_key *bodies;   /* of each node: counts, ascending by place, one a place */
+    uint32_t *first_body;          /* of each node; one more at the end */
+    uint32_t *first_target;        /* in the forest's targets */
+    struct bat_sort_key *children; /* of each parent: places and nodes, in the order of the text */
+    uint32_t *first_child;         /* of each parent in children: 0, then node + 1; one more */
+    uint32_t *trees;               /* roots in the order of the text */
+    uint32_t tree_count;
+    struct tree_writer writers[BAT_PARALLEL_MAX];
 };
 
 static const char *name_of(const struct forest *forest, uint64_t name)
@@ -222,14 +234,14 @@ static char *put_place(char *at, size_t depth, uint64_t place)
 }
 
 /* ":", and a number. */
-static void write_count(struct forest_writer *writer, uint64_t count)
+static void write_count(struct bat_text_writer *text, uint64_t count)
 {
-    char *at = bat_text_room(&writer->text, LINE_SIZE);
+    char *at = bat_text_room(text, LINE_SIZE);
     *at++ = ':';
-    bat_text_end(&writer->text, bat_put_decimal(at, count));
+    bat_text_end(text, bat_put_decimal(at, count));
 }
 
-static bool add_target(struct forest_writer *writer, size_t count, struct target target)
+static bool add_target(struct tree_writer *writer, size_t count, struct target target)
 {
     if (count == writer->target_capacity) {
         size_t larger = count ? 2 * count : 16;
@@ -247,17 +259,17 @@ static bool add_target(struct forest_writer *writer, size_t count, struct target
  * Collect the calls from a place, which begin at *next in the targets; *next is set behind them.
  * *calls is set to the sum of their counts. Returns their number.
  */
-static size_t collect_targets(struct forest_writer *writer, uint32_t node, uint64_t place,
-                              uint32_t *next, uint64_t *calls)
+static size_t collect_targets(const struct forest *forest, struct tree_writer *writer,
+                              uint32_t node, uint64_t place, uint32_t *next, uint64_t *calls)
 {
-    const struct bat_counts *table = &writer->forest->targets;
+    const struct bat_counts *table = &forest->targets;
     size_t count = 0;
     *calls = 0;
     for (; *next < table->count; ++*next) {
         const uint64_t *item = bat_counts_item(table, *next);
         if (item[0] != node || item[1] != place)
             break;
-        struct target target = {item[3], name_of(writer->forest, item[2])};
+        struct target target = {item[3], name_of(forest, item[2])};
         if (!add_target(writer, count, target)) {
             writer->has_memory = false;
             return count;
@@ -274,45 +286,49 @@ static size_t collect_targets(struct forest_writer *writer, uint32_t node, uint6
  * Write the line of a place. In the root of a tree the count is at least that of the calls, as in
  * llvm-profgen.
  */
-static void write_body(struct forest_writer *writer, uint32_t node, size_t depth,
-                       const struct bat_sort_key *body, uint32_t *next)
+static void write_body(const struct forest *forest, struct tree_writer *writer, uint32_t node,
+                       size_t depth, const struct bat_sort_key *body, uint32_t *next)
 {
+    struct bat_text_writer *text = writer->text;
     uint64_t calls;
-    const size_t targets = collect_targets(writer, node, body->key, next, &calls);
-    char *at = bat_text_room(&writer->text, depth + 1 + LINE_SIZE);
+    const size_t targets = collect_targets(forest, writer, node, body->key, next, &calls);
+    char *at = bat_text_room(text, depth + 1 + LINE_SIZE);
     at = put_place(at, depth + 1, body->key);
     at = bat_put_decimal(at, depth == 0 && body->value < calls ? calls : body->value);
     if (targets == 0)
         *at++ = '\n';
-    bat_text_end(&writer->text, at);
+    bat_text_end(text, at);
     for (size_t i = 0; i < targets; i++) {
-        bat_text_string(&writer->text, " ");
-        bat_text_escaped(&writer->text, writer->targets[i].name);
-        write_count(writer, writer->targets[i].count);
+        bat_text_string(text, " ");
+        bat_text_escaped(text, writer->targets[i].name);
+        write_count(text, writer->targets[i].count);
     }
     if (targets != 0)
-        bat_text_string(&writer->text, "\n");
+        bat_text_string(text, "\n");
 }
 
 /* Write the line of a node, and the lines of its body. Each target has a body: forest_call() makes
  * one. */
-static void write_node(struct forest_writer *writer, uint32_t node, size_t depth)
+static void write_node(const struct forest_writer *sorted, struct tree_writer *writer,
+                       uint32_t node, size_t depth)
 {
-    const struct forest_node *written = &writer->forest->nodes[node];
-    bat_text_escaped(&writer->text, name_of(writer->forest, written->name));
-    write_count(writer, written->total);
+    const struct forest *forest = sorted->forest;
+    const struct forest_node *written = &forest->nodes[node];
+    bat_text_escaped(writer->text, name_of(forest, written->name));
+    write_count(writer->text, written->total);
     if (depth == 0)
-        write_count(writer, written->head);
-    bat_text_string(&writer->text, "\n");
-    uint32_t target = writer->first_target[node];
-    for (uint32_t i = writer->first_body[node]; i < writer->first_body[node + 1]; i++)
-        write_body(writer, node, depth, &writer->bodies[i], &target);
+        write_count(writer->text, written->head);
+    bat_text_string(writer->text, "\n");
+    uint32_t target = sorted->first_target[node];
+    for (uint32_t i = sorted->first_body[node]; i < sorted->first_body[node + 1]; i++)
+        write_body(forest, writer, node, depth, &sorted->bodies[i], &target);
 }
 
 /* --- Trees ---------------------------------------------------------------------------------- */
 
 /* Push a level of the tree: the children of a node. */
-static void push_level(struct forest_writer *writer, size_t depth, uint32_t node)
+static void push_level(const struct forest_writer *sorted, struct tree_writer *writer, size_t depth,
+                       uint32_t node)
 {
     if (depth == writer->stack_capacity) {
         size_t larger = depth ? 2 * depth : 64;
@@ -324,75 +340,157 @@ static void push_level(struct forest_writer *writer, size_t depth, uint32_t node
         writer->stack = grown;
         writer->stack_capacity = larger;
     }
-    const uint32_t *first = &writer->first_child[node + 1];
+    const uint32_t *first = &sorted->first_child[node + 1];
     writer->stack[depth] = (struct level){first[0], first[1]};
 }
 
 /* Write a tree, each node before its children. */
-static void write_tree(struct forest_writer *writer, uint32_t root)
+static void write_tree(const struct forest_writer *sorted, struct tree_writer *writer,
+                       uint32_t root)
 {
-    const struct forest *forest = writer->forest;
-    write_node(writer, root, 0);
-    push_level(writer, 0, root);
+    const struct forest *forest = sorted->forest;
+    write_node(sorted, writer, root, 0);
+    push_level(sorted, writer, 0, root);
     for (size_t depth = 1; depth > 0 && writer->has_memory;) {
         struct level *level = &writer->stack[depth - 1];
         if (level->next == level->end) {
             depth--;
             continue;
         }
-        const struct bat_sort_key *child = &writer->children[level->next++];
+        const struct bat_sort_key *child = &sorted->children[level->next++];
         const uint32_t node = (uint32_t)child->value;
         if (is_ambiguous(name_of(forest, forest->nodes[node].name)))
             continue;
-        bat_text_end(&writer->text,
-                     put_place(bat_text_room(&writer->text, depth + LINE_SIZE), depth, child->key));
-        write_node(writer, node, depth);
-        push_level(writer, depth, node);
+        bat_text_end(writer->text,
+                     put_place(bat_text_room(writer->text, depth + LINE_SIZE), depth, child->key));
+        write_node(sorted, writer, node, depth);
+        push_level(sorted, writer, depth, node);
         depth++;
     }
 }
 
-static void write_trees(struct forest_writer *writer, uint64_t *roots)
+static enum bat_code fail_memory(struct bat_error *error)
+{
+    return bat_fail(error, BAT_ERR_MEMORY, "not enough memory");
+}
+
+/* Tell how many parts the text has. */
+static enum bat_code begin_trees(const void *subject, void **state, size_t *parts,
+                                 struct bat_error *error)
+{
+    const struct forest_writer *sorted = subject;
+    (void)error;
+    *state = (void *)sorted;
+    *parts = (sorted->tree_count + TREES_PER_PART - 1) / TREES_PER_PART;
+    return BAT_OK;
+}
+
+/* Write some trees. */
+static enum bat_code write_trees(void *state, size_t part, unsigned thread,
+                                 struct bat_text_writer *text, struct bat_error *error)
+{
+    struct forest_writer *sorted = state;
+    struct tree_writer *writer = &sorted->writers[thread];
+    const size_t first = part * TREES_PER_PART;
+    writer->text = text;
+    writer->has_memory = true;
+    for (size_t i = first; i < first + TREES_PER_PART && i < sorted->tree_count; i++)
+        if (writer->has_memory)
+            write_tree(sorted, writer, sorted->trees[i]);
+    return writer->has_memory ? BAT_OK : fail_memory(error);
+}
+
+/* The caller of bat_texts_write() has the state. */
+static void end_trees(void *state)
+{
+    (void)state;
+}
+
+/* --- The whole ------------------------------------------------------------------------------ */
+
+/* Sort the trees. False if there is no memory. */
+static bool sort_trees(struct forest_writer *writer)
 {
     const struct forest *forest = writer->forest;
     const uint32_t all = writer->first_child[1];
-    uint32_t count = 0;
-    uint32_t *trees = malloc(all * sizeof(*trees) + 1);
-    writer->has_memory = trees != NULL;
-    for (uint32_t i = 0; trees && i < all; i++) {
+    writer->trees = malloc(all * sizeof(*writer->trees) + 1);
+    if (!writer->trees)
+        return false;
+    for (uint32_t i = 0; i < all; i++) {
         const uint32_t node = (uint32_t)writer->children[i].value;
         if (!is_ambiguous(name_of(forest, forest->nodes[node].name)))
-            trees[count++] = node;
+            writer->trees[writer->tree_count++] = node;
     }
-    if (writer->has_memory)
-        qsort_r(trees, count, sizeof(*trees), compare_trees, (void *)forest);
-    for (uint32_t i = 0; i < count && writer->has_memory; i++)
-        write_tree(writer, trees[i]);
-    *roots = count;
-    free(trees);
+    qsort_r(writer->trees, writer->tree_count, sizeof(*writer->trees), compare_trees,
+            (void *)forest);
+    return true;
 }
 
-enum bat_code forest_write(struct forest *forest, struct bat_output *output, uint64_t *roots,
-                           struct bat_error *error)
+static bool sort_nodes(struct forest_writer *writer)
 {
+    return sort_children(writer) && sort_trees(writer);
+}
+
+static bool sort_counts(struct forest_writer *writer)
+{
+    struct bat_counts *targets = &writer->forest->targets;
+    bat_counts_sort(targets);
+    writer->first_target = find_firsts(targets, writer->forest->node_count);
+    return writer->first_target && sort_bodies(writer);
+}
+
+/* One of the two halves of sorting, which have nothing in common. */
+struct sorting {
+    bool (*sort)(struct forest_writer *writer);
+    struct forest_writer *writer;
+    bool has_memory;
+};
+
+static void *run_sorting(void *context)
+{
+    struct sorting *sorting = context;
+    sorting->has_memory = sorting->sort(sorting->writer);
+    return NULL;
+}
+
+/* Sort all. False if there is no memory. */
+static bool sort_all(struct forest_writer *writer, unsigned threads)
+{
+    struct sorting halves[] = {{sort_counts, writer, false}, {sort_nodes, writer, false}};
+    const unsigned together = bat_parallel_threads(threads, 2);
+    for (unsigned i = 0; i < 2; i += together)
+        bat_parts_run(run_sorting, &halves[i], sizeof(halves[0]), together);
+    return halves[0].has_memory && halves[1].has_memory;
+}
+
+static void free_writer(struct forest_writer *writer)
+{
+    free(writer->bodies);
+    free(writer->first_body);
+    free(writer->first_target);
+    free(writer->children);
+    free(writer->first_child);
+    free(writer->trees);
+    for (unsigned i = 0; i < BAT_PARALLEL_MAX; i++) {
+        free(writer->writers[i].targets);
+        free(writer->writers[i].stack);
+    }
+}
+
+enum bat_code forest_write(struct forest *forest, unsigned threads, struct bat_output *output,
+                           uint64_t *roots, struct bat_error *error)
+{
+    static const struct bat_text_source source = {begin_trees, write_trees, end_trees};
     struct forest_writer writer = {.forest = forest};
-    bat_counts_sort(&forest->targets);
-    enum bat_code code = bat_text_begin(&writer.text, output, error);
-    if (code != BAT_OK)
-        return code;
-    const size_t nodes = forest->node_count;
-    writer.first_target = find_firsts(&forest->targets, nodes);
-    writer.has_memory = sort_bodies(&writer) && sort_children(&writer) && writer.first_target;
-    if (writer.has_memory)
-        write_trees(&writer, roots);
-    if (!writer.has_memory)
-        code = bat_fail(error, BAT_ERR_MEMORY, "not enough memory");
-    free(writer.bodies);
-    free(writer.first_body);
-    free(writer.first_target);
-    free(writer.children);
-    free(writer.first_child);
-    free(writer.targets);
-    free(writer.stack);
-    return bat_text_finish(&writer.text, code);
+    struct bat_parted_text text = {.source = &source, .subject = &writer, .output = output};
+    if (sort_all(&writer, threads))
+        bat_texts_write(&text, 1,
+                        bat_parallel_threads(threads, writer.tree_count / TREES_PER_PART));
+    else
+        text.code = fail_memory(&text.error);
+    *roots = writer.tree_count;
+    free_writer(&writer);
+    if (text.code != BAT_OK && error)
+        *error = text.error;
+    return text.code;
 }

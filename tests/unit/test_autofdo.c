@@ -173,7 +173,7 @@ static void expect_text(struct forest *forest, const char *expected, uint64_t ro
     uint64_t written;
     struct bat_error error;
     struct bat_output *output = begin_output(path);
-    if (forest_write(forest, output, &written, &error) != BAT_OK)
+    if (forest_write(forest, 1, output, &written, &error) != BAT_OK)
         fail_msg("%s", error.message);
     commit_output(output);
     assert_int_equal(written, roots);
