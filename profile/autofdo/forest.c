@@ -5,15 +5,21 @@
 
 #include "spec/large_memory.h"
 
+/*
+ * So many children of a node, which are near each other in memory, are searched one by one. Most
+ * nodes have fewer.
+ */
+#define CHILDREN_LISTED 16u
+
 struct forest forest_new(void)
 {
-    return (struct forest){.children = bat_counts_new(3), .targets = bat_counts_new(3)};
+    return (struct forest){.others = bat_counts_new(3), .targets = bat_counts_new(3)};
 }
 
 void forest_free(struct forest *forest)
 {
     bat_strings_free(&forest->names);
-    bat_counts_free(&forest->children);
+    bat_counts_free(&forest->others);
     bat_counts_free(&forest->targets);
     free(forest->nodes);
     free(forest->bodies);
@@ -35,34 +41,54 @@ static enum bat_code reserve_node(struct forest *forest)
     return BAT_OK;
 }
 
-static enum bat_code find_node(struct forest *forest, uint64_t parent, uint64_t place,
-                               uint32_t name, uint32_t *node)
+/* Add a node. There is room for it. */
+static uint32_t add_node(struct forest *forest, uint32_t name, uint32_t parent, uint64_t place)
 {
-    const uint64_t key[3] = {parent, place, name};
+    forest->nodes[forest->node_count] = (struct forest_node){
+        .name = name, .parent = parent, .place = place, .child = BAT_NONE, .sibling = BAT_NONE};
+    return forest->node_count++;
+}
+
+/* Find or add a root, or a child that is not among the first ones. */
+static enum bat_code find_other(struct forest *forest, uint32_t name, uint32_t parent,
+                                uint64_t place, uint32_t *node)
+{
+    const uint64_t key[3] = {parent == BAT_NONE ? 0 : (uint64_t)parent + 1, place, name};
     const uint64_t *found;
     bool is_new;
-    enum bat_code code = reserve_node(forest);
+    enum bat_code code =
+        bat_counts_find_or_add(&forest->others, key, forest->node_count, 0, &found, &is_new);
     if (code == BAT_OK)
-        code =
-            bat_counts_find_or_add(&forest->children, key, forest->node_count, 0, &found, &is_new);
-    if (code != BAT_OK)
-        return code;
-    *node = (uint32_t)found[0];
-    if (is_new)
-        forest->nodes[forest->node_count++] =
-            (struct forest_node){.name = name, .parent = parent ? (uint32_t)parent - 1 : BAT_NONE};
-    return BAT_OK;
+        *node = is_new ? add_node(forest, name, parent, place) : (uint32_t)found[0];
+    return code;
 }
 
 enum bat_code forest_root(struct forest *forest, uint32_t name, uint32_t *node)
 {
-    return find_node(forest, 0, 0, name, node);
+    enum bat_code code = reserve_node(forest);
+    return code == BAT_OK ? find_other(forest, name, BAT_NONE, 0, node) : code;
 }
 
 enum bat_code forest_child(struct forest *forest, uint32_t parent, uint64_t place, uint32_t name,
                            uint32_t *node)
 {
-    return find_node(forest, (uint64_t)parent + 1, place, name, node);
+    enum bat_code code = reserve_node(forest);
+    if (code != BAT_OK)
+        return code;
+    unsigned count = 0;
+    for (uint32_t i = forest->nodes[parent].child; i != BAT_NONE; i = forest->nodes[i].sibling) {
+        if (forest->nodes[i].place == place && forest->nodes[i].name == name) {
+            *node = i;
+            return BAT_OK;
+        }
+        count++;
+    }
+    if (count == CHILDREN_LISTED)
+        return find_other(forest, name, parent, place, node);
+    *node = add_node(forest, name, parent, place);
+    forest->nodes[*node].sibling = forest->nodes[parent].child;
+    forest->nodes[parent].child = *node;
+    return BAT_OK;
 }
 
 void forest_add_up(struct forest *forest)

@@ -21,7 +21,12 @@ struct forest_node {
     uint32_t name;
     uint32_t parent; /* less than its own number; BAT_NONE: a root */
     uint64_t total;  /* samples in it and below it */
-    uint64_t head;   /* calls of it; roots only */
+    union {
+        uint64_t head;  /* of a root: calls of it */
+        uint64_t place; /* of another node: in its parent */
+    };
+    uint32_t child;   /* the last one of its first children; or BAT_NONE */
+    uint32_t sibling; /* the one before among the parent's first children; or BAT_NONE */
 };
 
 /* A place's count. Of several for one place the largest counts. */
@@ -40,9 +45,9 @@ struct forest {
     size_t body_count;
     size_t body_capacity;
     /* The words of each table's key and, behind the colon, its two values. */
-    struct bat_counts children; /* parent node + 1 (0: root), place, name: node, 0. In the order of
-                                   nodes: item i is node i. */
-    struct bat_counts targets;  /* node, place, name: count, 0 */
+    struct bat_counts others; /* parent node + 1 (0: root), place, name: node, 0. The roots, and all
+                                 but the first children of nodes that have many. */
+    struct bat_counts targets; /* node, place, name: count, 0 */
 };
 
 struct forest forest_new(void);

@@ -162,19 +162,26 @@ static bool sort_bodies(struct forest_writer *writer)
     return true;
 }
 
+/* The place of a parent in first_child. */
+static size_t parent_of(const struct forest_node *node)
+{
+    return node->parent == BAT_NONE ? 0 : (size_t)node->parent + 1;
+}
+
 /* Group the children by their parents. first_child becomes the end of each group. */
 static void group_children(struct forest_writer *writer)
 {
-    const struct bat_counts *table = &writer->forest->children;
+    const struct forest *forest = writer->forest;
     uint32_t *ends = writer->first_child;
-    memset(ends, 0, ((size_t)writer->forest->node_count + 2) * sizeof(*ends));
-    for (uint32_t i = 0; i < table->count; i++)
-        ends[bat_counts_item(table, i)[0] + 1]++;
-    for (uint32_t parent = 0; parent <= writer->forest->node_count; parent++)
+    memset(ends, 0, ((size_t)forest->node_count + 2) * sizeof(*ends));
+    for (uint32_t i = 0; i < forest->node_count; i++)
+        ends[parent_of(&forest->nodes[i]) + 1]++;
+    for (uint32_t parent = 0; parent <= forest->node_count; parent++)
         ends[parent + 1] += ends[parent];
-    for (uint32_t i = 0; i < table->count; i++) {
-        const uint64_t *item = bat_counts_item(table, i);
-        writer->children[ends[item[0]]++] = (struct bat_sort_key){item[1], i};
+    for (uint32_t i = 0; i < forest->node_count; i++) {
+        const struct forest_node *node = &forest->nodes[i];
+        const uint64_t place = node->parent == BAT_NONE ? 0 : node->place;
+        writer->children[ends[parent_of(node)]++] = (struct bat_sort_key){place, i};
     }
 }
 

@@ -163,8 +163,9 @@ static void call(struct forest *forest, uint32_t node, uint64_t place, const cha
     assert_int_equal(forest_call(forest, node, place, name(forest, callee), count), BAT_OK);
 }
 
-/* Write the forest, and compare with this text. */
-static void expect_text(struct forest *forest, const char *expected, uint64_t roots)
+/* Write the forest by some threads, and compare with this text. */
+static void expect_text_by(struct forest *forest, unsigned threads, const char *expected,
+                           uint64_t roots)
 {
     char path[] = "/tmp/test_autofdo.XXXXXX";
     int made = mkstemp(path);
@@ -173,7 +174,7 @@ static void expect_text(struct forest *forest, const char *expected, uint64_t ro
     uint64_t written;
     struct bat_error error;
     struct bat_output *output = begin_output(path);
-    if (forest_write(forest, 1, output, &written, &error) != BAT_OK)
+    if (forest_write(forest, threads, output, &written, &error) != BAT_OK)
         fail_msg("%s", error.message);
     commit_output(output);
     assert_int_equal(written, roots);
@@ -185,6 +186,11 @@ static void expect_text(struct forest *forest, const char *expected, uint64_t ro
     unlink(path);
     assert_string_equal(text, expected);
     forest_free(forest);
+}
+
+static void expect_text(struct forest *forest, const char *expected, uint64_t roots)
+{
+    expect_text_by(forest, 1, expected, roots);
 }
 
 static void test_forest(void **state)
@@ -262,6 +268,51 @@ static void test_nodes(void **state)
     forest_free(&forest);
 }
 
+/* A node with many children, which are added twice. */
+static void test_many_children(void **state)
+{
+    (void)state;
+    struct forest forest = forest_new();
+    const uint32_t f = root(&forest, "f", 1, 0);
+    uint32_t nodes[100];
+    for (uint32_t i = 0; i < 200; i++) {
+        const uint32_t node =
+            child(&forest, f, forest_place(i % 50, 0), i % 100 < 50 ? "a" : "b", i % 100);
+        if (i < 100)
+            nodes[i] = node;
+        else
+            assert_int_equal(node, nodes[i - 100]);
+    }
+    assert_int_equal(forest.node_count, 101);
+    char expected[4096] = "f:1:0\n";
+    size_t used = strlen(expected);
+    for (unsigned place = 0; place < 50; place++)
+        used += (size_t)snprintf(expected + used, sizeof(expected) - used, " %u: a:%u\n %u: b:%u\n",
+                                 place, place, place, place + 50);
+    expect_text(&forest, expected, 1);
+}
+
+/* The text does not depend on the number of threads that make it. */
+static void test_threads(void **state)
+{
+    (void)state;
+    for (unsigned threads = 0; threads <= 4; threads++) {
+        struct forest forest = forest_new();
+        char expected[4096];
+        size_t used = 0;
+        for (unsigned i = 100; i > 0; i--) {
+            char text[16];
+            snprintf(text, sizeof(text), "f%u", i);
+            const uint32_t f = root(&forest, text, i, 0);
+            child(&forest, f, forest_place(i, 0), "g", 1);
+            raise_to(&forest, f, forest_place(1, 0), i);
+            used += (size_t)snprintf(expected + used, sizeof(expected) - used,
+                                     "f%u:%u:0\n 1: %u\n %u: g:1\n", i, i, i, i);
+        }
+        expect_text_by(&forest, threads, expected, 100);
+    }
+}
+
 static void test_largest_numbers(void **state)
 {
     (void)state;
@@ -286,6 +337,8 @@ int main(void)
         cmocka_unit_test(test_forest),
         cmocka_unit_test(test_ambiguous),
         cmocka_unit_test(test_nodes),
+        cmocka_unit_test(test_many_children),
+        cmocka_unit_test(test_threads),
         cmocka_unit_test(test_largest_numbers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
