@@ -264,7 +264,8 @@ def make_scenarios(folder):
                                                       "-q", "-o", "-").splitlines() if line.startswith("1 ")]
     (folder / "stale").write_text("boltedcollection\n" + "".join(
         f"1 {name} 1 1 {name} 3 0 5\n" for name in sorted(set(named))), encoding="ascii")
-    yaml = pathlib.Path(__file__).resolve().parents[1] / "data" / "options" / "small-22.yaml"
+    data = pathlib.Path(__file__).resolve().parents[1] / "data"
+    yaml = data / "options" / "small-22.yaml"
     pair = {"one": paths["one"], "two": paths["two"], "o": paths["old"]}
     maps = ["map", "map.csv", "map-section-hotness.csv", "map-128"]
     return [
@@ -310,6 +311,9 @@ def make_scenarios(folder):
                  {**profile, "o": paths["old"]}, ["o"]),
         Scenario("report-refused", "batreport", ["app", "-p", "profile", "-o", "o"],
                  {"app": fixture.bolted, "profile": folder / "stale"}, ["o"]),
+        Scenario("report-chains", "batreport", ["small.bolt", "-p", "profile", "-o", "o"],
+                 {"small.bolt": data / "demo" / "small.bolt", "profile": data / "perf" / "call-chains.data",
+                  "o": paths["old"]}, ["o"]),
         Scenario("merge-fdata", merge, ["one", "two", "-o", "o"], pair, ["o"]),
         Scenario("merge-yaml", merge, ["one", "two", "-o", "o", "--print=exec"],
                  {**pair, "one": yaml, "two": yaml}, ["o"]),
