@@ -246,15 +246,22 @@ static bool read_abbreviations(struct entries *entries, struct line_reader *read
 }
 
 /* Of several abbreviations with one code, the first counts. NULL if there is none. */
-static const struct entry_abbreviation *find_abbreviation(const struct entries *entries,
-                                                          uint64_t code)
+static const struct entry_abbreviation *search_abbreviation(const struct entries *entries,
+                                                            uint64_t code)
 {
-    size_t place = entries->is_dense
-                       ? code - 1
-                       : BAT_COUNT_BELOW(entries->abbreviations, entries->count, code, code);
+    const size_t place = BAT_COUNT_BELOW(entries->abbreviations, entries->count, code, code);
     if (place >= entries->count || entries->abbreviations[place].code != code)
         return NULL;
     return &entries->abbreviations[place];
+}
+
+/* The same, quickly for codes as compilers choose them. */
+static inline const struct entry_abbreviation *find_abbreviation(const struct entries *entries,
+                                                                 uint64_t code)
+{
+    if (!entries->is_dense)
+        return search_abbreviation(entries, code);
+    return code - 1 < entries->count ? &entries->abbreviations[code - 1] : NULL;
 }
 
 /* --- Entries -------------------------------------------------------------------------------- */

@@ -193,11 +193,18 @@ void code_map_sweep(struct code_map *map, struct code_range *ranges, size_t coun
 
 bool code_map_falls_through(struct code_map *map, uint64_t start, uint64_t end)
 {
-    while (start < end) {
-        struct code_instruction instruction = code_map_at(map, start);
-        if (instruction.length == 0 || instruction.is_barrier)
+    struct code_segment *segment = find_segment(map, start);
+    while (segment && start < end) {
+        const uint64_t offset = start - segment->address;
+        /* Segments can follow each other. */
+        if (offset >= segment->size) {
+            segment = find_segment(map, start);
+            continue;
+        }
+        const uint8_t mark = mark_at(map, segment, offset);
+        if ((mark & LENGTH_MASK) == 0 || (mark & MARK_BARRIER))
             return false;
-        start += instruction.length;
+        start += mark & LENGTH_MASK;
     }
-    return start == end && code_map_at(map, end).length != 0;
+    return segment && start == end && code_map_at(map, end).length != 0;
 }
