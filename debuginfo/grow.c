@@ -19,3 +19,10 @@ bool debug_grow(void *array, size_t *capacity, size_t count, size_t size)
     *capacity = larger;
     return true;
 }
+
+void debug_shrink(void *array, size_t count, size_t size)
+{
+    void *shrunk = count ? realloc(*(void **)array, count * size) : NULL;
+    if (shrunk)
+        *(void **)array = shrunk;
+}

@@ -12,4 +12,7 @@
  */
 bool debug_grow(void *array, size_t *capacity, size_t count, size_t size);
 
+/* Give back the memory behind the first count elements of size bytes. They may move. */
+void debug_shrink(void *array, size_t count, size_t size);
+
 #endif
