@@ -5,14 +5,12 @@
 #include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "common.h"
 #include "compare.h"
 #include "merge_fdata.h"
 #include "perf2bolt_options.h"
 #include "several.h"
-#include "spec/large_memory.h"
 #include "tools/common/tool.h"
 #include "translate.h"
 
@@ -546,26 +544,6 @@ static const char documentation[] =
     "left out. Output files are "
     "written completely or not at all.";
 
-/* The address space that is asked for at the start. It takes memory only where it is used. */
-#define HEAP_SIZE ((size_t)1 << 30)
-
-/* The start of the heap has small pages: for small inputs, these take less memory. */
-#define SMALL_HEAP ((size_t)8 << 20)
-
-/* Ask for large pages for what lies behind the start of the heap. */
-static void use_large_pages(void)
-{
-    const size_t more_than_left = (size_t)1 << 20; /* in the heap when a program begins */
-    mallopt(M_TOP_PAD, (int)HEAP_SIZE);
-    char *first = malloc(more_than_left);
-    mallopt(M_TOP_PAD, (int)more_than_left);
-    const uintptr_t size = (uintptr_t)sbrk(0) - (uintptr_t)first;
-    /* Without so much address space malloc() puts it elsewhere, and so do the sanitizers. */
-    if (first && size >= HEAP_SIZE && size <= HEAP_SIZE + 2 * more_than_left)
-        bat_large(first + SMALL_HEAP, size - SMALL_HEAP);
-    free(first);
-}
-
 /*
  * Let each step reuse the memory that another freed: all threads share one heap, which is not
  * returned to the system before the end. Otherwise page faults take a fifth of the time.
@@ -575,7 +553,6 @@ static void keep_memory(void)
     mallopt(M_ARENA_MAX, 1);
     mallopt(M_MMAP_THRESHOLD, 32 << 20);
     mallopt(M_TRIM_THRESHOLD, INT_MAX);
-    use_large_pages();
 }
 
 /* True if a program of this name, or with a version behind it, was called: perf2bolt-22. */
