@@ -152,6 +152,25 @@ struct debug_stretch debug_stretch_at(struct bat_debuginfo *debuginfo, uint64_t 
     return stretch;
 }
 
+bool debug_gap_at(struct bat_debuginfo *debuginfo, uint64_t address, uint64_t *start, uint64_t *end)
+{
+    struct debug_map *map = &debuginfo->run_map;
+    *start = 0;
+    *end = UINT64_MAX;
+    if (debug_map_find(map, address) != BAT_NONE)
+        return false;
+    if (map->count == 0)
+        return true;
+    if (address < map->starts[0]) {
+        *end = map->starts[0];
+        return true;
+    }
+    *start = map->starts[map->last];
+    if (map->last + 1 < map->count)
+        *end = map->starts[map->last + 1];
+    return true;
+}
+
 size_t debug_call_count(const struct bat_debuginfo *debuginfo, uint32_t unit)
 {
     return debuginfo->units[unit].node_count;

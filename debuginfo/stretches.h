@@ -20,6 +20,13 @@ struct debug_stretch {
 /* The stretch from an address on. Quick near the last address, else logarithmic. */
 struct debug_stretch debug_stretch_at(struct bat_debuginfo *debuginfo, uint64_t address);
 
+/*
+ * The addresses around one that are in no unit: *start up to *end, which is not among them. False
+ * if the address is in a unit.
+ */
+bool debug_gap_at(struct bat_debuginfo *debuginfo, uint64_t address, uint64_t *start,
+                  uint64_t *end);
+
 /* A function or inlined call. */
 struct debug_call {
     const char *linkage_name; /* or NULL */

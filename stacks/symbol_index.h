@@ -46,6 +46,14 @@ const struct bat_symbol *symbol_index_near(const struct symbol_index *index, uin
                                            size_t *last);
 
 /*
+ * The symbol that names all addresses from start up to, without, end; NULL if there is none.
+ * *first and *last are set to the bounds of the addresses that it names: the last is not among
+ * them.
+ */
+const struct bat_symbol *symbol_index_of_all(const struct symbol_index *index, uint64_t start,
+                                             uint64_t end, uint64_t *first, uint64_t *last);
+
+/*
  * Find the functions of a name. Returns their number and sets *first to the first of them. They
  * ascend by address; of those at one address, size 0 comes first, then the largest. Returns 0 and
  * sets *first to NULL if there is none, if there is no memory, or if names overlap so that they are

@@ -11,6 +11,14 @@
 #include "memory_map.h"
 #include "symbol_index.h"
 
+/* Addresses of the binary from start on. */
+struct symbol_stretch {
+    uint64_t start;
+    uint64_t size;
+    const struct bat_symbol *symbol; /* what all of them have for an answer, without debug
+                                        information; NULL: each address may have its own */
+};
+
 struct bat_symbolizer {
     struct bat_binary binary; /* map is NULL unless original is given */
     struct bat_elf *elf;      /* the binary's; owned by the member binary if that is open */
@@ -20,6 +28,7 @@ struct bat_symbolizer {
     struct symbol_index original_symbols;
     size_t last_symbol;              /* the places of the last look-ups in symbols ... */
     size_t last_original;            /* ... and in original_symbols */
+    struct symbol_stretch stretch;   /* around the last address */
     struct bat_debuginfo *debuginfo; /* of the original, if it is given */
     struct bat_error no_debug;       /* why debuginfo is NULL */
     bool lacks_original;
@@ -31,6 +40,9 @@ struct bat_symbolizer {
     size_t frame_capacity;
     struct bat_symbolizer *second_of; /* NULL: this is no second one */
 };
+
+/* Set stretch to one that contains address, or has size 0 (symbol_stretch.c). */
+void symbolizer_find_stretch(struct bat_symbolizer *symbolizer, uint64_t address);
 
 /* Let texts name the binary by another path than the one that it was opened with. */
 enum bat_code bat_symbolizer_rename(struct bat_symbolizer *symbolizer, const char *path,

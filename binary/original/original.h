@@ -141,6 +141,21 @@ bool bat_original_input_address_of_again(const struct bat_original *original,
                                          struct bat_original_walks *walks, uint64_t output_address,
                                          uint64_t *input_address);
 
+/* An output function and its input function: their code without padding. */
+struct bat_original_functions {
+    uint64_t output; /* addresses */
+    uint64_t output_end;
+    uint64_t input;
+    uint64_t input_end;
+};
+
+/*
+ * The functions of an output address. False if the input function is not known, if the address is
+ * in padding, or if it can lie outside of the input function.
+ */
+bool bat_original_functions_at(const struct bat_original *original, uint64_t output_address,
+                               struct bat_original_functions *functions);
+
 /* The reverse: false if the instruction at input address `at` is not in the run's output. */
 bool bat_original_align_back(const struct bat_original *original,
                              const struct bat_original_run *run, uint64_t at, uint64_t *output);

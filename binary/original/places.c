@@ -104,6 +104,41 @@ bool bat_original_input_address_of(const struct bat_original *original, uint64_t
     return true;
 }
 
+/*
+ * The end of an output function's code up to which all of it is from the input function, by offset
+ * in the output function.
+ */
+static uint64_t common_size(const struct bat_original *original, uint32_t output, uint32_t input)
+{
+    const struct bat_map *map = original->binary->map;
+    const uint32_t table = original->table_of[output];
+    const uint64_t size = original->outputs[output].size;
+    const uint64_t input_size = original->inputs[input].size;
+    const bool has_first = table != BAT_NONE && map->tables[table].entry_count != 0 &&
+                           map->output_offsets[map->tables[table].first_entry] == 0;
+    return has_first || size < input_size ? size : input_size;
+}
+
+bool bat_original_functions_at(const struct bat_original *original, uint64_t output_address,
+                               struct bat_original_functions *functions)
+{
+    uint32_t output = bat_functions_find(original->output_functions, output_address);
+    uint32_t input = output == BAT_NONE ? BAT_NONE : original->input_of[output];
+    if (input == BAT_NONE)
+        return false;
+    const struct bat_function_symbol *symbol = &original->outputs[output];
+    const struct bat_function_symbol *from = &original->inputs[input];
+    uint64_t size = common_size(original, output, input);
+    /* In a damaged file a function can reach into the next one. */
+    if (output + 1 < original->output_count && symbol[1].address - symbol->address < size)
+        size = symbol[1].address - symbol->address;
+    *functions = (struct bat_original_functions){.output = symbol->address,
+                                                 .output_end = symbol->address + size,
+                                                 .input = from->address,
+                                                 .input_end = from->address + from->size};
+    return output_address - symbol->address < size;
+}
+
 /* --- To the output -------------------------------------------------------------------------- */
 
 struct found {
