@@ -133,12 +133,12 @@ enum bat_code bat_binary_decode(struct bat_binary *binary, struct bat_error *err
     return code;
 }
 
-enum bat_code bat_binary_decode_sparse(const struct bat_binary *binary,
+enum bat_code bat_binary_decode_sparse(const struct bat_binary *binary, bool wants_largest,
                                        struct bat_sparse_map *sparse, struct bat_error *error)
 {
     struct bat_binary copy = *binary;
-    enum bat_code code =
-        bat_decode_sparse(binary->note, binary->note_size, release_consumed, &copy, sparse, error);
+    enum bat_code code = bat_decode_sparse(binary->note, binary->note_size, wants_largest,
+                                           release_consumed, &copy, sparse, error);
     bat_binary_release_note(binary, binary->note, binary->note_size);
     if (code != BAT_OK || !sparse->map->hot_index_ambiguous)
         return code;

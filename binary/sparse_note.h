@@ -10,7 +10,7 @@
  * Like bat_binary_decode(), with the same errors, but into *sparse: the binary keeps its map, or
  * none. The caller frees *sparse with bat_sparse_free(); on failure it is empty.
  */
-enum bat_code bat_binary_decode_sparse(const struct bat_binary *binary,
+enum bat_code bat_binary_decode_sparse(const struct bat_binary *binary, bool wants_largest,
                                        struct bat_sparse_map *sparse, struct bat_error *error);
 
 /* bat_sparse_load() with the note of the binary. */

@@ -218,6 +218,15 @@ static enum bat_code decode_cold_header(struct bat_decoding *decoding, struct ba
     return bat_reader_uleb32(reader, "skew", &table->skew);
 }
 
+/* The largest input offset of all entries in the map's arrays; 0 if there are none. */
+static uint32_t largest_input(const struct bat_map *map)
+{
+    uint32_t largest = 0;
+    for (uint32_t i = 0; i < map->entry_count; i++)
+        largest = map->input_offsets[i] > largest ? map->input_offsets[i] : largest;
+    return largest >> 1;
+}
+
 /* The rest of a table: number of entries, length of the equal prefix, entries. */
 static enum bat_code decode_table_body(struct bat_decoding *decoding, struct bat_table *table)
 {
@@ -238,6 +247,8 @@ static enum bat_code decode_table_body(struct bat_decoding *decoding, struct bat
         return bat_decode_entries(decoding, table);
     decoding->bodies[table - decoding->map->tables] = (uint32_t)(reader->cursor - reader->start);
     code = bat_decode_entries(decoding, table);
+    if (code == BAT_OK && decoding->wants_largest)
+        decoding->largest[table - decoding->map->tables] = largest_input(decoding->map);
     decoding->map->entry_count = decoding->map->block_count = 0;
     return code;
 }
@@ -261,16 +272,23 @@ static void report_consumed(struct bat_decoding *decoding)
     decoding->reported = cursor;
 }
 
+/* Grow one of the arrays that have a number for each table. */
+static bool reserve_numbers(const struct bat_decoding *decoding, uint32_t **numbers)
+{
+    size_t bytes = (size_t)bat_map_tables(decoding->map) * sizeof(**numbers);
+    uint32_t *grown = realloc(*numbers, bytes ? bytes : 1);
+    if (grown)
+        *numbers = grown;
+    return grown != NULL;
+}
+
 /* Make space for the bodies of all tables that are known so far. */
 static enum bat_code reserve_bodies(struct bat_decoding *decoding)
 {
-    if (!decoding->is_sparse)
-        return BAT_OK;
-    size_t bytes = (size_t)bat_map_tables(decoding->map) * sizeof(*decoding->bodies);
-    uint32_t *grown = realloc(decoding->bodies, bytes ? bytes : 1);
-    if (!grown)
+    if (decoding->is_sparse &&
+        (!reserve_numbers(decoding, &decoding->bodies) ||
+         (decoding->wants_largest && !reserve_numbers(decoding, &decoding->largest))))
         return fail_memory(decoding->reader.error);
-    decoding->bodies = grown;
     return BAT_OK;
 }
 
@@ -458,6 +476,7 @@ static enum bat_code try_version(struct bat_decoding *decoding, const uint8_t *d
     decoding->address = 0;
     decoding->hot_indices = NULL;
     decoding->bodies = NULL;
+    decoding->largest = NULL;
     decoding->map = calloc(1, sizeof(struct bat_map));
     if (!decoding->map)
         return fail_memory(decoding->reader.error);
@@ -466,8 +485,10 @@ static enum bat_code try_version(struct bat_decoding *decoding, const uint8_t *d
     if (code != BAT_OK) {
         bat_map_free(decoding->map);
         free(decoding->bodies);
+        free(decoding->largest);
         decoding->map = NULL;
         decoding->bodies = NULL;
+        decoding->largest = NULL;
     }
     return code;
 }
@@ -532,14 +553,16 @@ enum bat_code bat_decode_consuming(const void *section, size_t size, enum bat_ho
     return code;
 }
 
-enum bat_code bat_decode_sparse(const void *section, size_t size, bat_consumed_fn *consumed,
-                                void *consumed_context, struct bat_sparse_map *sparse,
-                                struct bat_error *error)
+enum bat_code bat_decode_sparse(const void *section, size_t size, bool wants_largest,
+                                bat_consumed_fn *consumed, void *consumed_context,
+                                struct bat_sparse_map *sparse, struct bat_error *error)
 {
-    struct bat_decoding decoding = {
-        .consumed = consumed, .consumed_context = consumed_context, .is_sparse = true};
+    struct bat_decoding decoding = {.consumed = consumed,
+                                    .consumed_context = consumed_context,
+                                    .is_sparse = true,
+                                    .wants_largest = wants_largest};
     enum bat_code code = decode_note(&decoding, section, size, BAT_HOT_INDEX_AUTO, error);
-    *sparse = (struct bat_sparse_map){decoding.map, decoding.bodies};
+    *sparse = (struct bat_sparse_map){decoding.map, decoding.bodies, decoding.largest};
     if (code != BAT_OK || !decoding.needs_entries)
         return code;
     bat_sparse_free(sparse);

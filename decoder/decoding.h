@@ -33,6 +33,8 @@ struct bat_decoding {
     bool is_sparse;
     bool needs_entries; /* to tell how hot indices are read: decode again, not sparse */
     uint32_t *bodies;   /* for each table the offset of its entries in the section */
+    uint32_t *largest;  /* for each table its largest input offset; NULL if it is not wanted */
+    bool wants_largest;
 };
 
 /*

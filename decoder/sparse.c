@@ -84,13 +84,54 @@ enum bat_code bat_sparse_load(struct bat_sparse_map *sparse, const void *section
     if (code == BAT_OK && bat_map_build_index(sparse->map) != BAT_OK)
         code = fail_memory(error);
     free(sparse->bodies);
-    sparse->bodies = NULL;
+    free(sparse->largest);
+    sparse->bodies = sparse->largest = NULL;
     return code;
+}
+
+struct bat_sparse_entries *bat_sparse_entries_of(const struct bat_sparse_map *sparse,
+                                                 const void *section, size_t size, uint32_t table)
+{
+    const uint8_t *description;
+    size_t description_size;
+    struct bat_error error;
+    if (bat_note_description(section, size, &description, &description_size, &error) != BAT_OK)
+        return NULL;
+    struct bat_table copy = sparse->map->tables[table];
+    const size_t count = copy.entry_count;
+    struct bat_sparse_entries *entries =
+        malloc(sizeof(*entries) + 2 * count * sizeof(entries->offsets[0]));
+    /* There is room for the whole table, so the decoder does not grow the arrays. */
+    struct bat_map map = {.block_hashes = bat_array_new(count, sizeof(*map.block_hashes)),
+                          .block_indices = bat_array_new(count, sizeof(*map.block_indices))};
+    struct bat_decoding decoding = {
+        .map = &map,
+        .entry_capacity = count,
+        .block_capacity = count,
+        .reader = {.start = section,
+                   .cursor = (const uint8_t *)section + sparse->bodies[table],
+                   .end = description + description_size,
+                   .table = &copy.address,
+                   .error = &error}};
+    bool is_decoded = false;
+    if (entries && map.block_hashes && map.block_indices) {
+        entries->count = copy.entry_count;
+        map.output_offsets = entries->offsets;
+        map.input_offsets = entries->offsets + count;
+        is_decoded = bat_decode_entries(&decoding, &copy) == BAT_OK;
+    }
+    free(map.block_hashes);
+    free(map.block_indices);
+    if (is_decoded)
+        return entries;
+    free(entries);
+    return NULL;
 }
 
 void bat_sparse_free(struct bat_sparse_map *sparse)
 {
     bat_map_free(sparse->map);
     free(sparse->bodies);
+    free(sparse->largest);
     *sparse = (struct bat_sparse_map){0};
 }

@@ -15,6 +15,9 @@ struct bat_sparse_map {
     struct bat_map *map;
     /* For each table the offset of its entries in the section. Owned; NULL if map is complete. */
     uint32_t *bodies;
+    /* For each table the largest input offset of its entries, 0 without any. Owned; NULL if it was
+     * not wanted, or if map is complete. */
+    uint32_t *largest;
 };
 
 /*
@@ -23,9 +26,9 @@ struct bat_sparse_map {
  * its hot indices are read. The caller frees *sparse with bat_sparse_free(); on failure it is
  * empty.
  */
-enum bat_code bat_decode_sparse(const void *section, size_t size, bat_consumed_fn *consumed,
-                                void *consumed_context, struct bat_sparse_map *sparse,
-                                struct bat_error *error);
+enum bat_code bat_decode_sparse(const void *section, size_t size, bool wants_largest,
+                                bat_consumed_fn *consumed, void *consumed_context,
+                                struct bat_sparse_map *sparse, struct bat_error *error);
 
 /*
  * The second step, to be called once: decode the entries of the hot functions for which wanted (one
@@ -35,6 +38,20 @@ enum bat_code bat_decode_sparse(const void *section, size_t size, bat_consumed_f
  */
 enum bat_code bat_sparse_load(struct bat_sparse_map *sparse, const void *section, size_t size,
                               const uint8_t *wanted, struct bat_error *error);
+
+/* The entries of one table. */
+struct bat_sparse_entries {
+    uint32_t count;
+    uint32_t offsets[]; /* count output offsets, then count input sides, as in struct bat_map */
+};
+
+/*
+ * In place of the second step, for a map that is not complete: decode the entries of one table. The
+ * caller frees the result with free(). NULL if there is no memory, or if the section has changed.
+ * Threads may call this at the same time.
+ */
+struct bat_sparse_entries *bat_sparse_entries_of(const struct bat_sparse_map *sparse,
+                                                 const void *section, size_t size, uint32_t table);
 
 void bat_sparse_free(struct bat_sparse_map *sparse);
 

@@ -31,7 +31,7 @@ static void *run_decode(void *context)
     struct bat_preparation *preparation = context;
     if (!preparation->copy.map)
         preparation->decode.code = bat_binary_decode_sparse(
-            &preparation->copy, &preparation->sparse, &preparation->decode.error);
+            &preparation->copy, false, &preparation->sparse, &preparation->decode.error);
     return NULL;
 }
 

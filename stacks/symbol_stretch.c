@@ -21,14 +21,13 @@ static void find_moved(struct bat_symbolizer *symbolizer, uint64_t address)
     struct bat_original_functions functions;
     if (!bat_original_functions_at(symbolizer->original, address, &functions))
         return;
-    symbolizer->stretch = (struct symbol_stretch){
-        .start = functions.output, .size = functions.output_end - functions.output};
+    symbolizer->stretch = (struct symbol_stretch){.start = functions.output,
+                                                  .size = functions.output_end - functions.output};
     uint64_t first;
     uint64_t last;
     if (is_in_gap(symbolizer, functions.input, functions.input_end))
-        symbolizer->stretch.symbol =
-            symbol_index_of_all(&symbolizer->original_symbols, functions.input,
-                                functions.input_end, &first, &last);
+        symbolizer->stretch.symbol = symbol_index_of_all(
+            &symbolizer->original_symbols, functions.input, functions.input_end, &first, &last);
 }
 
 static void find_unmoved(struct bat_symbolizer *symbolizer, uint64_t address)

@@ -5,12 +5,8 @@
 #include <string.h>
 
 #include "debuginfo/second.h"
-#include "spec/binary_search.h"
 #include "spec/options.h"
 #include "support/parallel.h"
-
-/* No instruction is longer (x86-64). */
-#define INSTRUCTION_MAX 15u
 
 static enum bat_code open_binary(struct bat_symbolizer *symbolizer, const char *path,
                                  const struct bat_symbolizer_options *options,
@@ -26,7 +22,7 @@ static enum bat_code open_binary(struct bat_symbolizer *symbolizer, const char *
             bat_elf_note(symbolizer->elf, &note, &size, NULL, NULL) == BAT_OK;
         return BAT_OK;
     }
-    /* bat_original_open() decodes the note. */
+    /* bat_original_open_for_look_ups() decodes the note. */
     enum bat_code code = bat_binary_find_note(path, &symbolizer->binary, error);
     if (code != BAT_OK)
         return code;
@@ -46,8 +42,8 @@ static enum bat_code open_original(struct bat_symbolizer *symbolizer,
                                                  .ignore_build_id = options->ignore_build_id,
                                                  .threads = options->threads,
                                                  .no_names = true};
-    enum bat_code code = bat_original_open(options->original, &symbolizer->binary, &pairing,
-                                           &symbolizer->original, error);
+    enum bat_code code = bat_original_open_for_look_ups(options->original, &symbolizer->binary,
+                                                        &pairing, &symbolizer->original, error);
     if (code != BAT_OK && error && error->place != BAT_PLACE_SECTION) {
         /* The caller puts only the binary's name in front. */
         struct bat_error cause = *error;
@@ -230,7 +226,8 @@ uint64_t bat_symbolizer_units_missing(const struct bat_symbolizer *symbolizer, u
 
 bool bat_symbolizer_lacks_memory(const struct bat_symbolizer *symbolizer)
 {
-    return symbolizer->debuginfo && bat_debuginfo_lacks_memory(symbolizer->debuginfo);
+    return (symbolizer->debuginfo && bat_debuginfo_lacks_memory(symbolizer->debuginfo)) ||
+           (symbolizer->original && bat_original_lacks_memory(symbolizer->original));
 }
 
 const struct bat_symbol *bat_symbolizer_symbol(const struct bat_symbolizer *symbolizer,
@@ -242,22 +239,10 @@ const struct bat_symbol *bat_symbolizer_symbol(const struct bat_symbolizer *symb
 /* --- From the binary to its original -------------------------------------------------------- */
 
 /*
- * True if the last entry of the table at or below address is a branch entry whose instruction can
- * contain address. BAT has an entry for each call of the input. Calls that BOLT added have none:
- * they are mapped by the entry of their basic block.
+ * The address in the original; in_call is true for an address inside a call. BAT has an entry for
+ * each call of the input. Calls that BOLT added have none: they are mapped by the entry of their
+ * basic block.
  */
-static bool is_in_branch(const struct bat_map *map, uint32_t table, uint64_t address)
-{
-    const struct bat_table *function = &map->tables[table];
-    uint64_t offset = address - function->address;
-    const uint32_t *outputs = map->output_offsets + function->first_entry;
-    size_t up_to = BAT_NUMBERS_UP_TO(outputs, function->entry_count, offset);
-    if (up_to == 0 || offset - outputs[up_to - 1] >= INSTRUCTION_MAX)
-        return false;
-    return map->input_offsets[function->first_entry + up_to - 1] & BAT_BRANCH_ENTRY;
-}
-
-/* The address in the original; in_call is true for an address inside a call. */
 static bool find_original(struct bat_symbolizer *symbolizer, uint64_t address, bool in_call,
                           uint64_t *original)
 {
@@ -266,7 +251,7 @@ static bool find_original(struct bat_symbolizer *symbolizer, uint64_t address, b
                                      &place))
         return false;
     if (in_call && place.kind == BAT_ORIGINAL_TABLE && place.table != BAT_NONE &&
-        is_in_branch(symbolizer->binary.map, place.table, address))
+        bat_original_is_in_branch(symbolizer->original, place.table, address))
         bat_original_input_of(symbolizer->original, address, true, &place);
     *original = place.address;
     return true;

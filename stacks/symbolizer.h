@@ -20,7 +20,7 @@ struct symbol_stretch {
 };
 
 struct bat_symbolizer {
-    struct bat_binary binary; /* map is NULL unless original is given */
+    struct bat_binary binary; /* map is NULL */
     struct bat_elf *elf;      /* the binary's; owned by the member binary if that is open */
     struct bat_original *original;
     struct bat_original_walks walks; /* through original's code */

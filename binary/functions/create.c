@@ -240,7 +240,8 @@ static bool is_padded(const struct bat_functions *functions, uint32_t index)
     return known == PADDING_ONLY;
 }
 
-uint32_t bat_functions_find(const struct bat_functions *functions, uint64_t address)
+/* The last function that starts at or below an address, or BAT_NONE. */
+static uint32_t find_last(const struct bat_functions *functions, uint64_t address)
 {
     if (functions->count == 0 || address < functions->spans[0].start)
         return BAT_NONE;
@@ -252,7 +253,20 @@ uint32_t bat_functions_find(const struct bat_functions *functions, uint64_t addr
                                 .high = functions->starts_below[bucket + 1]};
     while (bat_search_next(&search))
         bat_search_go(&search, functions->spans[search.middle].start <= address);
-    uint32_t index = (uint32_t)search.low - 1;
+    return (uint32_t)search.low - 1;
+}
+
+uint32_t bat_functions_at(const struct bat_functions *functions, uint64_t address)
+{
+    uint32_t index = find_last(functions, address);
+    return index != BAT_NONE && functions->spans[index].start == address ? index : BAT_NONE;
+}
+
+uint32_t bat_functions_find(const struct bat_functions *functions, uint64_t address)
+{
+    uint32_t index = find_last(functions, address);
+    if (index == BAT_NONE)
+        return BAT_NONE;
     uint64_t offset = address - functions->spans[index].start;
     if (offset < functions->spans[index].size)
         return index;

@@ -99,6 +99,9 @@ const struct bat_function_symbol *bat_functions_all(const struct bat_functions *
  */
 uint32_t bat_functions_find(const struct bat_functions *functions, uint64_t address);
 
+/* The function that starts at this address, or BAT_NONE. As quick as bat_functions_find(). */
+uint32_t bat_functions_at(const struct bat_functions *functions, uint64_t address);
+
 /*
  * The secondary entry points of function index that are known from symbols: addresses, ascending,
  * each once; owned by the table. Branches from other functions may add more.

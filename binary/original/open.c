@@ -133,7 +133,7 @@ static enum bat_code fail_misfits(const struct bat_original *original,
 /* Fill table_of and output_of: the table at each function's start, and the reverse. */
 static void find_tables(struct bat_original *original)
 {
-    const struct bat_map *map = original->binary->map;
+    const struct bat_map *map = original->map;
     for (uint32_t table = 0; table < bat_map_tables(map); table++)
         original->output_of[table] = BAT_NONE;
     for (uint32_t i = 0; i < original->output_count; i++) {
@@ -152,9 +152,32 @@ struct reading {
     unsigned threads;
     bool no_names;
     struct bat_functions *functions;
+    struct bat_sparse_map *sparse; /* decode into this one; NULL: into binary */
     enum bat_code code;
     struct bat_error error;
 };
+
+/*
+ * Decode what look-ups need. A table at address 0 may be one that was not emitted, which its
+ * entries tell: then all are decoded.
+ */
+static enum bat_code decode_sparse(struct reading *reading)
+{
+    struct bat_sparse_map *sparse = reading->sparse;
+    enum bat_code code = bat_binary_decode_sparse(reading->binary, true, sparse, &reading->error);
+    if (code != BAT_OK || !sparse->bodies || bat_map_tables(sparse->map) == 0 ||
+        sparse->map->tables[sparse->map->by_address[0]].address != 0)
+        return code;
+    return bat_binary_load_tables(reading->binary, sparse, NULL, &reading->error);
+}
+
+static enum bat_code decode_note(struct reading *reading)
+{
+    if (reading->binary->map)
+        return BAT_OK;
+    return reading->sparse ? decode_sparse(reading)
+                           : bat_binary_decode(reading->binary, &reading->error);
+}
 
 /* Name the functions: all, or only those without a symbol, which are paired by their names. */
 static enum bat_code name_functions(struct reading *reading)
@@ -181,8 +204,8 @@ static void read_one(struct reading *reading)
             reading->elf, reading->symbols, reading->threads, &reading->functions, &reading->error);
         if (reading->code == BAT_OK)
             reading->code = name_functions(reading);
-    } else if (!reading->binary->map) {
-        reading->code = bat_binary_decode(reading->binary, &reading->error);
+    } else {
+        reading->code = decode_note(reading);
     }
 }
 
@@ -210,7 +233,8 @@ static enum bat_code find_functions(struct bat_original *original, bool no_names
                     .symbols = original->output_symbols,
                     .threads = threads,
                     .no_names = no_names},
-        [NOTE] = {.binary = original->binary},
+        [NOTE] = {.binary = original->binary,
+                  .sparse = original->only_look_ups ? &original->sparse : NULL},
     };
     bat_parallel_run(READINGS, 1, threads == 0 || threads > READINGS ? READINGS : threads,
                      read_some, readings);
@@ -225,11 +249,15 @@ static enum bat_code find_functions(struct bat_original *original, bool no_names
     }
     original->outputs = bat_functions_all(original->output_functions, &original->output_count);
     original->inputs = bat_functions_all(original->input_functions, &original->input_count);
-    size_t tables = bat_map_tables(original->binary->map);
+    original->map = original->sparse.map ? original->sparse.map : original->binary->map;
+    size_t tables = bat_map_tables(original->map);
     original->input_of = malloc(((size_t)original->output_count + 1) * sizeof(*original->input_of));
     original->table_of = malloc(((size_t)original->output_count + 1) * sizeof(*original->table_of));
     original->output_of = malloc((tables + 1) * sizeof(*original->output_of));
-    if (!original->input_of || !original->table_of || !original->output_of)
+    if (original->sparse.bodies)
+        original->entries = calloc(tables + 1, sizeof(*original->entries));
+    if (!original->input_of || !original->table_of || !original->output_of ||
+        (original->sparse.bodies && !original->entries))
         return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %" PRIu32 " functions",
                         original->output_count);
     find_tables(original);
@@ -237,7 +265,7 @@ static enum bat_code find_functions(struct bat_original *original, bool no_names
 }
 
 enum bat_code bat_original_pair(struct bat_elf *elf, struct bat_binary *binary,
-                                const struct bat_original_options *options,
+                                const struct bat_original_options *options, bool only_look_ups,
                                 struct bat_original **original, struct bat_misfits *misfits,
                                 struct bat_error *error)
 {
@@ -247,6 +275,7 @@ enum bat_code bat_original_pair(struct bat_elf *elf, struct bat_binary *binary,
         return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for an input binary");
     made->binary = binary;
     made->elf = elf;
+    made->only_look_ups = only_look_ups;
     made->threads = options ? options->threads : 0;
     made->output_symbols =
         options && options->output_symbols ? options->output_symbols : binary->elf;
@@ -262,9 +291,9 @@ enum bat_code bat_original_pair(struct bat_elf *elf, struct bat_binary *binary,
     return BAT_OK;
 }
 
-enum bat_code bat_original_open(const char *path, struct bat_binary *binary,
-                                const struct bat_original_options *options,
-                                struct bat_original **original, struct bat_error *error)
+static enum bat_code open_and_pair(const char *path, struct bat_binary *binary,
+                                   const struct bat_original_options *options, bool only_look_ups,
+                                   struct bat_original **original, struct bat_error *error)
 {
     *original = NULL;
     struct bat_original_options own;
@@ -283,13 +312,13 @@ enum bat_code bat_original_open(const char *path, struct bat_binary *binary,
     if (code == BAT_OK && !own.ignore_build_id)
         code = check_build_id(elf, binary, &is_known, error);
     if (code == BAT_OK)
-        code = bat_original_pair(elf, binary, &own, &made, &misfits, error);
+        code = bat_original_pair(elf, binary, &own, only_look_ups, &made, &misfits, error);
     if (code == BAT_OK && made && !is_acceptable(&misfits, made->counters.tables, is_known)) {
         if (own.no_names) {
             /* The message has a name. */
             bat_original_close(made);
             own.no_names = false;
-            code = bat_original_pair(elf, binary, &own, &made, &misfits, error);
+            code = bat_original_pair(elf, binary, &own, only_look_ups, &made, &misfits, error);
         }
         if (code == BAT_OK)
             code = fail_misfits(made, &misfits, error);
@@ -304,10 +333,29 @@ enum bat_code bat_original_open(const char *path, struct bat_binary *binary,
     return BAT_OK;
 }
 
+enum bat_code bat_original_open(const char *path, struct bat_binary *binary,
+                                const struct bat_original_options *options,
+                                struct bat_original **original, struct bat_error *error)
+{
+    return open_and_pair(path, binary, options, false, original, error);
+}
+
+enum bat_code bat_original_open_for_look_ups(const char *path, struct bat_binary *binary,
+                                             const struct bat_original_options *options,
+                                             struct bat_original **original,
+                                             struct bat_error *error)
+{
+    return open_and_pair(path, binary, options, true, original, error);
+}
+
 void bat_original_close(struct bat_original *original)
 {
     if (!original)
         return;
+    for (uint32_t i = 0; original->entries && i < bat_map_tables(original->map); i++)
+        free(original->entries[i]);
+    free((void *)original->entries);
+    bat_sparse_free(&original->sparse);
     bat_functions_free(original->output_functions);
     bat_functions_free(original->input_functions);
     free(original->input_of);
@@ -318,6 +366,11 @@ void bat_original_close(struct bat_original *original)
     if (original->owns_elf)
         bat_elf_close(original->elf);
     free(original);
+}
+
+bool bat_original_lacks_memory(const struct bat_original *original)
+{
+    return original->no_memory;
 }
 
 struct bat_elf *bat_original_elf(const struct bat_original *original)

@@ -3,9 +3,12 @@
 #ifndef BAT_BINARY_ORIGINAL_ORIGINAL_H
 #define BAT_BINARY_ORIGINAL_ORIGINAL_H
 
+#include <stdatomic.h>
+
 #include "bat_original.h"
 #include "binary/code/instructions.h"
 #include "binary/functions/functions.h"
+#include "binary/sparse_note.h"
 
 /*
  * Indices of "output" functions are those of bat_functions_all(output_functions), of "input" ones
@@ -13,7 +16,13 @@
  */
 struct bat_original {
     struct bat_binary *binary;
-    struct bat_elf *elf; /* the input binary */
+    const struct bat_map *map;    /* of binary, or else of sparse */
+    struct bat_sparse_map sparse; /* if only look-ups are wanted; map is NULL otherwise */
+    /* By table: the entries that look-ups needed; NULL for a complete map. */
+    struct bat_sparse_entries *_Atomic *entries;
+    _Atomic(bool) no_memory; /* for entries, so that a look-up failed */
+    bool only_look_ups;      /* bat_original_input_of() and the like: there are no homes */
+    struct bat_elf *elf;     /* the input binary */
     bool owns_elf;
     unsigned threads;               /* that may pair; 0: as many as are of use */
     struct bat_elf *output_symbols; /* the file with the symbols: of the options, or binary->elf */
@@ -66,6 +75,19 @@ size_t bat_symbol_pairs_at(const struct bat_symbol_pairs *pairs, uint64_t output
 bool bat_original_has_build_id(const uint8_t *output, size_t size, const uint8_t *input,
                                size_t input_size);
 
+/*
+ * bat_original_open() for the translation of addresses from the output to the input alone: that
+ * takes less time and memory. The note's entries are decoded where they are asked for, and binary
+ * gets no map. The counter folded stays 0.
+ */
+enum bat_code bat_original_open_for_look_ups(const char *path, struct bat_binary *binary,
+                                             const struct bat_original_options *options,
+                                             struct bat_original **original,
+                                             struct bat_error *error);
+
+/* True if a look-up failed because there was no memory. */
+bool bat_original_lacks_memory(const struct bat_original *original);
+
 /* Tables that do not fit the input binary. */
 struct bat_misfits {
     uint64_t unnamed;        /* hot tables without an input function */
@@ -75,13 +97,13 @@ struct bat_misfits {
     uint64_t example_offset; /* its largest input offset */
 };
 
-/* Fill input_of, first_home, homes and counters. */
+/* Fill input_of, counters and, unless only_look_ups is set, first_home and homes. */
 enum bat_code bat_original_pair_functions(struct bat_original *original,
                                           struct bat_misfits *misfits, struct bat_error *error);
 
 /* Pair elf, an open input binary that must outlive *original. Misfits are counted, not refused. */
 enum bat_code bat_original_pair(struct bat_elf *elf, struct bat_binary *binary,
-                                const struct bat_original_options *options,
+                                const struct bat_original_options *options, bool only_look_ups,
                                 struct bat_original **original, struct bat_misfits *misfits,
                                 struct bat_error *error);
 
@@ -160,8 +182,26 @@ bool bat_original_functions_at(const struct bat_original *original, uint64_t out
 bool bat_original_align_back(const struct bat_original *original,
                              const struct bat_original_run *run, uint64_t at, uint64_t *output);
 
+/* The entries of a table. */
+struct bat_original_entries {
+    const uint32_t *outputs;
+    const uint32_t *inputs;
+    uint32_t count;
+};
+
+/* Returns the entries of a table. False if there is no memory. */
+bool bat_original_entries_of(const struct bat_original *original, uint32_t table,
+                             struct bat_original_entries *entries);
+
 /* The position of the table's last entry at or below an output offset, or BAT_NONE. */
 uint32_t bat_original_entry(const struct bat_map *map, uint32_t table, uint64_t output_offset);
+
+/*
+ * True if the last entry of the table at or below an output address is that of a branch or call
+ * whose instruction can contain the address.
+ */
+bool bat_original_is_in_branch(const struct bat_original *original, uint32_t table,
+                               uint64_t output_address);
 
 /* The instruction at an address of a file; false if there is none. */
 bool bat_original_decode(const struct bat_elf *elf, uint64_t address,

@@ -24,7 +24,7 @@ static enum bat_code fail_memory(struct bat_error *error)
 static bool is_fragment(const struct bat_original *original, uint32_t output)
 {
     uint32_t table = original->table_of[output];
-    return table != BAT_NONE && table >= original->binary->map->hot_count;
+    return table != BAT_NONE && table >= original->map->hot_count;
 }
 
 /* --- By name -------------------------------------------------------------------------------- */
@@ -80,9 +80,7 @@ static uint32_t find_named(const struct pairing *pairing, const struct bat_funct
 /* The input function that starts at an address, or BAT_NONE. */
 static uint32_t input_at(const struct bat_original *original, uint64_t address)
 {
-    uint32_t found = BAT_COUNT_BELOW(original->inputs, original->input_count, address, address);
-    return found < original->input_count && original->inputs[found].address == address ? found
-                                                                                       : BAT_NONE;
+    return bat_functions_at(original->input_functions, address);
 }
 
 /* BOLT leaves the input's code at its addresses, in a section that it renames. */
@@ -129,19 +127,30 @@ static uint32_t choose_input(const struct pairing *pairing, uint32_t output, uin
 
 /* --- Tables --------------------------------------------------------------------------------- */
 
+static uint32_t largest_in(const struct bat_original *original, uint32_t table)
+{
+    if (original->sparse.largest)
+        return original->sparse.largest[table];
+    const struct bat_map *map = original->map;
+    const struct bat_table *function = &map->tables[table];
+    uint32_t largest = 0;
+    for (uint32_t i = 0; i < function->entry_count; i++) {
+        uint32_t offset = map->input_offsets[function->first_entry + i] >> 1;
+        largest = offset > largest ? offset : largest;
+    }
+    return largest;
+}
+
 static enum bat_code find_largest(struct pairing *pairing)
 {
-    const struct bat_map *map = pairing->original->binary->map;
+    const struct bat_map *map = pairing->original->map;
     pairing->largest = calloc((size_t)map->hot_count + 1, sizeof(*pairing->largest));
     if (!pairing->largest)
         return BAT_ERR_MEMORY;
     for (uint32_t table = 0; table < bat_map_tables(map); table++) {
-        const struct bat_table *function = &map->tables[table];
-        uint32_t *largest = &pairing->largest[function->parent];
-        for (uint32_t i = 0; i < function->entry_count; i++) {
-            uint32_t offset = map->input_offsets[function->first_entry + i] >> 1;
-            *largest = offset > *largest ? offset : *largest;
-        }
+        uint32_t *largest = &pairing->largest[map->tables[table].parent];
+        const uint32_t own = largest_in(pairing->original, table);
+        *largest = own > *largest ? own : *largest;
     }
     return BAT_OK;
 }
@@ -178,7 +187,7 @@ static void count_pair(struct bat_original *original, uint32_t output)
 static void pair_outputs(struct pairing *pairing, struct bat_misfits *misfits)
 {
     struct bat_original *original = pairing->original;
-    const struct bat_map *map = original->binary->map;
+    const struct bat_map *map = original->map;
     original->counters.tables = map->hot_count;
     for (uint32_t output = 0; output < original->output_count; output++) {
         if (is_fragment(original, output))
@@ -335,7 +344,7 @@ enum bat_code bat_original_pair_functions(struct bat_original *original,
         code = fail_memory(error);
     if (code == BAT_OK) {
         pair_outputs(&pairing, misfits);
-        if (find_homes(&pairing) != BAT_OK)
+        if (!original->only_look_ups && find_homes(&pairing) != BAT_OK)
             code = fail_memory(error);
     }
     free(pairing.symbols.all);

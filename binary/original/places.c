@@ -17,38 +17,98 @@ uint32_t bat_original_entry(const struct bat_map *map, uint32_t table, uint64_t 
     return search.low == first ? BAT_NONE : (uint32_t)search.low - 1;
 }
 
+/*
+ * The entries of a table of a sparse map. Two threads may decode them at the same time; the first
+ * to be ready has them kept.
+ */
+static struct bat_sparse_entries *sparse_entries(const struct bat_original *original,
+                                                 uint32_t table)
+{
+    struct bat_sparse_entries *_Atomic *place = &original->entries[table];
+    struct bat_sparse_entries *known = atomic_load_explicit(place, memory_order_acquire);
+    if (known)
+        return known;
+    struct bat_sparse_entries *made = bat_sparse_entries_of(
+        &original->sparse, original->binary->note, original->binary->note_size, table);
+    if (!made)
+        return NULL;
+    if (atomic_compare_exchange_strong(place, &known, made))
+        return made;
+    free(made);
+    return known;
+}
+
+bool bat_original_entries_of(const struct bat_original *original, uint32_t table,
+                             struct bat_original_entries *entries)
+{
+    if (!original->entries) {
+        const struct bat_map *map = original->map;
+        const struct bat_table *function = &map->tables[table];
+        *entries = (struct bat_original_entries){map->output_offsets + function->first_entry,
+                                                 map->input_offsets + function->first_entry,
+                                                 function->entry_count};
+        return true;
+    }
+    const struct bat_sparse_entries *sparse = sparse_entries(original, table);
+    if (!sparse) {
+        ((struct bat_original *)original)->no_memory = true;
+        return false;
+    }
+    *entries = (struct bat_original_entries){sparse->offsets, sparse->offsets + sparse->count,
+                                             sparse->count};
+    return true;
+}
+
+/* No instruction is longer (x86-64). */
+#define INSTRUCTION_MAX 15u
+
+bool bat_original_is_in_branch(const struct bat_original *original, uint32_t table,
+                               uint64_t output_address)
+{
+    uint64_t offset = output_address - original->map->tables[table].address;
+    struct bat_original_entries entries;
+    if (!bat_original_entries_of(original, table, &entries))
+        return false;
+    uint32_t up_to = BAT_NUMBERS_UP_TO(entries.outputs, entries.count, offset);
+    return up_to != 0 && offset - entries.outputs[up_to - 1] < INSTRUCTION_MAX &&
+           entries.inputs[up_to - 1] & BAT_BRANCH_ENTRY;
+}
+
 /* The run from an entry of the output function's table to the next entry. */
 static struct bat_original_run run_of(const struct bat_original *original, uint32_t output,
-                                      uint32_t input, uint32_t entry)
+                                      uint32_t input, const struct bat_original_entries *entries,
+                                      uint32_t entry)
 {
-    const struct bat_map *map = original->binary->map;
-    const struct bat_table *function = &map->tables[original->table_of[output]];
     const struct bat_function_symbol *symbol = &original->outputs[output];
     const struct bat_function_symbol *from = &original->inputs[input];
-    bool is_last = entry + 1 == function->first_entry + function->entry_count;
-    uint64_t end = is_last ? symbol->size : map->output_offsets[entry + 1];
+    bool is_last = entry + 1 == entries->count;
+    uint64_t end = is_last ? symbol->size : entries->outputs[entry + 1];
     return (struct bat_original_run){
-        .output = symbol->address + map->output_offsets[entry],
+        .output = symbol->address + entries->outputs[entry],
         .output_end = symbol->address + (end < symbol->extent ? end : symbol->extent),
-        .input = from->address + (map->input_offsets[entry] >> 1),
+        .input = from->address + (entries->inputs[entry] >> 1),
         .input_end = from->address + from->extent,
     };
 }
 
 /* --- To the input --------------------------------------------------------------------------- */
 
-static uint64_t find_by_table(const struct bat_original *original, struct bat_original_walks *walks,
-                              uint32_t output, uint32_t input, uint64_t address,
-                              bool is_branch_source)
+/* False if there is no memory for the table's entries. */
+static bool find_by_table(const struct bat_original *original, struct bat_original_walks *walks,
+                          uint32_t output, uint32_t input, bool is_branch_source, uint64_t *address)
 {
-    const struct bat_function_symbol *symbol = &original->outputs[output];
-    uint64_t start = original->inputs[input].address;
-    uint64_t offset = address - symbol->address;
-    uint32_t entry = bat_original_entry(original->binary->map, original->table_of[output], offset);
-    if (entry == BAT_NONE)
-        return start + offset;
-    struct bat_original_run run = run_of(original, output, input, entry);
-    return is_branch_source ? run.input : bat_original_align(original, &run, address, walks);
+    const uint64_t offset = *address - original->outputs[output].address;
+    struct bat_original_entries entries;
+    if (!bat_original_entries_of(original, original->table_of[output], &entries))
+        return false;
+    const uint32_t up_to = BAT_NUMBERS_UP_TO(entries.outputs, entries.count, offset);
+    if (up_to == 0) {
+        *address = original->inputs[input].address + offset;
+        return true;
+    }
+    struct bat_original_run run = run_of(original, output, input, &entries, up_to - 1);
+    *address = is_branch_source ? run.input : bat_original_align(original, &run, *address, walks);
+    return true;
 }
 
 bool bat_original_input_of_again(const struct bat_original *original,
@@ -71,8 +131,9 @@ bool bat_original_input_of_again(const struct bat_original *original,
     };
     if (place->table != BAT_NONE) {
         place->kind = BAT_ORIGINAL_TABLE;
-        place->address =
-            find_by_table(original, walks, output, input, output_address, is_branch_source);
+        place->address = output_address;
+        if (!find_by_table(original, walks, output, input, is_branch_source, &place->address))
+            return false;
     }
     return place->address - from->address < from->extent;
 }
@@ -110,13 +171,17 @@ bool bat_original_input_address_of(const struct bat_original *original, uint64_t
  */
 static uint64_t common_size(const struct bat_original *original, uint32_t output, uint32_t input)
 {
-    const struct bat_map *map = original->binary->map;
     const uint32_t table = original->table_of[output];
     const uint64_t size = original->outputs[output].size;
     const uint64_t input_size = original->inputs[input].size;
-    const bool has_first = table != BAT_NONE && map->tables[table].entry_count != 0 &&
-                           map->output_offsets[map->tables[table].first_entry] == 0;
-    return has_first || size < input_size ? size : input_size;
+    if (size <= input_size)
+        return size;
+    /* Code before the first entry, and code without a table, has equal offsets on both sides. */
+    struct bat_original_entries entries;
+    const bool has_first = table != BAT_NONE &&
+                           bat_original_entries_of(original, table, &entries) &&
+                           entries.count != 0 && entries.outputs[0] == 0;
+    return has_first ? size : input_size;
 }
 
 bool bat_original_functions_at(const struct bat_original *original, uint64_t output_address,
@@ -192,14 +257,14 @@ static enum bat_code search_table(const struct bat_original *original, uint32_t 
                                   uint32_t input, uint32_t nearest, uint64_t address,
                                   struct found *found)
 {
-    const struct bat_map *map = original->binary->map;
-    const struct bat_table *function = &map->tables[original->table_of[output]];
+    struct bat_original_entries entries;
+    if (!bat_original_entries_of(original, original->table_of[output], &entries))
+        return BAT_ERR_MEMORY;
     enum bat_code code = BAT_OK;
-    for (uint32_t i = 0; i < function->entry_count && code == BAT_OK; i++) {
-        uint32_t entry = function->first_entry + i;
-        if (map->input_offsets[entry] >> 1 != nearest)
+    for (uint32_t i = 0; i < entries.count && code == BAT_OK; i++) {
+        if (entries.inputs[i] >> 1 != nearest)
             continue;
-        struct bat_original_run run = run_of(original, output, input, entry);
+        struct bat_original_run run = run_of(original, output, input, &entries, i);
         uint64_t result;
         if (bat_original_align_back(original, &run, address, &result))
             code = add_found(found, result);
@@ -210,7 +275,7 @@ static enum bat_code search_table(const struct bat_original *original, uint32_t 
 static enum bat_code search_tables(const struct bat_original *original, uint32_t output,
                                    uint32_t input, uint64_t address, struct found *found)
 {
-    const struct bat_map *map = original->binary->map;
+    const struct bat_map *map = original->map;
     uint32_t hot = original->table_of[output];
     uint32_t nearest = last_entry_offset(map, hot, address - original->inputs[input].address);
     if (nearest == BAT_NONE)

@@ -226,7 +226,7 @@ enum bat_code bat_original_pair_symbols(const struct bat_original *original,
     *pairs = (struct bat_symbol_pairs){0};
     enum { OUTPUT, INPUT, SIDES };
     struct side sides[SIDES] = {
-        [OUTPUT] = {.elf = original->output_symbols, .fragments_of = original->binary->map},
+        [OUTPUT] = {.elf = original->output_symbols, .fragments_of = original->map},
         [INPUT] = {.elf = original->input_symbols},
     };
     bat_parallel_run(SIDES, 1, bat_parallel_threads(original->threads, SIDES), read_sides, sides);

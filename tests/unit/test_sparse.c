@@ -53,7 +53,8 @@ static struct section exact(const void *bytes, size_t size)
 static void begin(const struct section *section, struct bat_sparse_map *sparse)
 {
     struct bat_error error;
-    if (bat_decode_sparse(section->bytes, section->size, NULL, NULL, sparse, &error) != BAT_OK)
+    if (bat_decode_sparse(section->bytes, section->size, false, NULL, NULL, sparse, &error) !=
+        BAT_OK)
         fail_msg("offset 0x%llx: %s", (unsigned long long)error.offset, error.message);
     assert_non_null(sparse->map);
 }
@@ -371,9 +372,9 @@ static void test_large_tables(void **state)
     struct section section = large_section();
     struct consumed consumed = {.section = &section};
     struct bat_sparse_map sparse;
-    assert_int_equal(
-        bat_decode_sparse(section.bytes, section.size, count_consumed, &consumed, &sparse, NULL),
-        BAT_OK);
+    assert_int_equal(bat_decode_sparse(section.bytes, section.size, false, count_consumed,
+                                       &consumed, &sparse, NULL),
+                     BAT_OK);
     assert_true(consumed.calls >= 2);
     const uint8_t wanted[LARGE_TABLES] = {0, 1, 0};
     load(&section, &sparse, wanted);
@@ -401,7 +402,7 @@ static void assert_as_decode(const uint8_t *bytes, size_t size)
     struct bat_sparse_map sparse;
     enum bat_code code = bat_decode(section.bytes, size, NULL, &full, &expected);
     enum bat_code found =
-        bat_decode_sparse(section.bytes, section.size, NULL, NULL, &sparse, &error);
+        bat_decode_sparse(section.bytes, section.size, false, NULL, NULL, &sparse, &error);
     assert_int_equal(found, code);
     if (code != BAT_OK) {
         assert_int_equal(error.offset, expected.offset);
@@ -470,8 +471,8 @@ static void assert_fails(const char *description, enum bat_code code, uint64_t o
     struct section section = exact(note.bytes, note.size);
     struct bat_sparse_map sparse;
     struct bat_error error = {0};
-    assert_int_equal(bat_decode_sparse(section.bytes, section.size, NULL, NULL, &sparse, &error),
-                     code);
+    assert_int_equal(
+        bat_decode_sparse(section.bytes, section.size, false, NULL, NULL, &sparse, &error), code);
     assert_int_equal(error.offset, offset);
     assert_null(sparse.map);
     assert_null(sparse.bodies);

@@ -47,7 +47,7 @@ static struct scene *open_scene(void)
     assert_non_null(scene);
     struct bat_records *records = &scene->records;
     assert_int_equal(bat_binary_find_note(DEMO, &scene->binary, NULL), BAT_OK);
-    assert_int_equal(bat_binary_decode_sparse(&scene->binary, &scene->sparse, NULL), BAT_OK);
+    assert_int_equal(bat_binary_decode_sparse(&scene->binary, false, &scene->sparse, NULL), BAT_OK);
     assert_non_null(scene->sparse.bodies);
     assert_int_equal(
         bat_functions_create_unnamed(scene->binary.elf, NULL, 0, &records->functions, NULL),
