@@ -8,15 +8,15 @@
 #include "support/parallel.h"
 
 /* A batch has at most so many questions. */
-#define BATCH_MAX ((size_t)1 << 19)
+#define BATCH_MAX ((size_t)1 << 18)
 
 /* So few questions are answered one by one. */
 #define FEW 8u
 
-/* So many questions the first batch has; a later one as many as have texts of this size in total,
- * by the texts up to then. */
-#define FIRST_BATCH ((size_t)1 << 12)
-#define TEXTS_SIZE ((size_t)64 << 20)
+/* So many questions the first batches have; a later one as many as have texts of this size in
+ * total, by the texts up to then. */
+#define FIRST_BATCH ((size_t)1 << 13)
+#define TEXTS_SIZE ((size_t)32 << 20)
 
 /* Behind texts of this size, questions are answered one by one. */
 #define TEXTS_MAX (2 * TEXTS_SIZE)
@@ -36,10 +36,35 @@ struct batch {
     const char *texts[BAT_PARALLEL_MAX]; /* of each worker; NULL: it has made none */
 };
 
+/* Questions by ascending address: each worker has a part of them, and helps others in the end. */
+struct job {
+    struct symbolize_text *text;
+    struct batch *batch; /* NULL: there is no job */
+    const struct bat_sort_key *sorted;
+    unsigned number;  /* of the batch */
+    unsigned workers; /* this thread is number 0: it works when it has nothing else to do */
+    pthread_mutex_t lock;
+    struct job_part {
+        size_t next;
+        size_t end;
+    } parts[BAT_PARALLEL_MAX];
+    struct job_worker {
+        struct job *job;
+        unsigned number;
+        pthread_t thread;
+        bool is_started; /* without memory for a thread, other workers take its part */
+    } by_number[BAT_PARALLEL_MAX];
+};
+
+/*
+ * While one batch is looked up by other threads, this one reads the questions of the other batch.
+ * When that is full, it helps to finish the first, and prints it while the second is looked up.
+ */
 struct text_batches {
     struct batch batches[2];
-    unsigned filled; /* questions go to batches[filled]; the other one waits to be printed */
-    size_t size;     /* of the batch that is filled: then it is full */
+    unsigned filled; /* questions go to batches[filled]; the other one is in the job */
+    struct job job;
+    size_t size; /* of the batch that is filled: then it is full */
     struct bat_sort_key *keys;
     size_t key_capacity;
     struct batch_worker workers[BAT_PARALLEL_MAX];
@@ -55,6 +80,7 @@ struct text_batches *batches_new(unsigned threads)
         return NULL;
     batches->threads = threads;
     batches->size = FIRST_BATCH;
+    pthread_mutex_init(&batches->job.lock, NULL);
     for (unsigned i = 0; i < BAT_PARALLEL_MAX; i++)
         batches->workers[i].number = i;
     return batches;
@@ -68,11 +94,13 @@ static struct output *texts_of(const struct batch_worker *worker, unsigned batch
     return worker->texts[worker->number == 0 ? 0 : batch];
 }
 
-/* Worker 0 is this thread, with the symbolizer and the printer's caches of all other texts. */
+/*
+ * Worker 0 is this thread, with the symbolizer and the printer's caches of all other texts. The
+ * printer was copied by this thread, which may change it while other workers begin.
+ */
 static void begin_worker(const struct symbolize_text *text, struct batch_worker *worker)
 {
     worker->is_begun = true;
-    worker->printer = *text->printer;
     struct symbolize_printer *printer = &worker->printer;
     struct bat_symbolizer *given = symbolize_files_given(text->files);
     worker->texts[0] = output_begin_memory();
@@ -108,6 +136,7 @@ void batches_free(struct text_batches *batches)
     free(batches->batches[0].answers);
     free(batches->batches[1].answers);
     free(batches->keys);
+    pthread_mutex_destroy(&batches->job.lock);
     free(batches);
 }
 
@@ -148,25 +177,6 @@ static void print_batch(struct symbolize_text *text, struct batch *batch)
 
 /* --- Looking up ----------------------------------------------------------------------------- */
 
-/* Questions by ascending address: each worker has a part of them, and helps others in the end. */
-struct job {
-    struct symbolize_text *text;
-    struct text_batches *batches;
-    struct batch *batch;
-    const struct bat_sort_key *sorted;
-    unsigned workers;
-    pthread_mutex_t lock;
-    struct job_part {
-        size_t next;
-        size_t end;
-    } parts[BAT_PARALLEL_MAX];
-};
-
-struct job_worker {
-    struct job *job;
-    unsigned number;
-};
-
 /*
  * Take the next questions of the worker's own part, or else the last of the part that has most
  * left: what is between them was, or will be, taken by its owner. Returns their number.
@@ -194,15 +204,12 @@ static void *work(void *context)
 {
     const struct job_worker *part = context;
     struct job *job = part->job;
-    struct batch_worker *worker = &job->batches->workers[part->number];
-    const unsigned filled = job->batches->filled;
-    if (part->number == 0)
-        print_batch(job->text, &job->batches->batches[!filled]);
+    struct batch_worker *worker = &job->text->batches->workers[part->number];
     if (!worker->is_begun)
         begin_worker(job->text, worker);
     if (!worker->symbolizer)
         return NULL;
-    worker->printer.output = texts_of(worker, filled);
+    worker->printer.output = texts_of(worker, job->number);
     worker->limit = TEXTS_MAX / job->workers;
     size_t first;
     size_t count;
@@ -226,28 +233,47 @@ static const struct bat_sort_key *sort(struct text_batches *batches, const struc
     return bat_sort_keys(batches->keys, batches->keys + batch->count, batch->count);
 }
 
-/* Make the texts of the filled batch, and print the batch before meanwhile. */
-static void make_texts(struct symbolize_text *text, struct batch *batch,
-                       const struct bat_sort_key *sorted)
+/* Let the other workers make the texts of the filled batch. */
+static void start_job(struct symbolize_text *text, const struct bat_sort_key *sorted)
 {
     struct text_batches *batches = text->batches;
-    struct job job = {.text = text,
-                      .batches = batches,
-                      .batch = batch,
-                      .sorted = sorted,
-                      .workers = bat_parallel_threads(batches->threads, batch->count / THREAD_MIN),
-                      .lock = PTHREAD_MUTEX_INITIALIZER};
-    struct job_worker workers[BAT_PARALLEL_MAX];
-    for (unsigned i = 0; i < job.workers; i++) {
-        workers[i] = (struct job_worker){&job, i};
-        job.parts[i] =
-            (struct job_part){batch->count * i / job.workers, batch->count * (i + 1) / job.workers};
+    struct job *job = &batches->job;
+    struct batch *batch = &batches->batches[batches->filled];
+    job->text = text;
+    job->batch = batch;
+    job->sorted = sorted;
+    job->number = batches->filled;
+    job->workers = bat_parallel_threads(batches->threads, batch->count / THREAD_MIN);
+    for (unsigned i = 0; i < job->workers; i++) {
+        job->parts[i] = (struct job_part){batch->count * i / job->workers,
+                                          batch->count * (i + 1) / job->workers};
+        if (!batches->workers[i].is_begun)
+            batches->workers[i].printer = *text->printer;
     }
-    bat_parts_run(work, workers, sizeof(workers[0]), job.workers);
+    for (unsigned i = 0; i < job->workers; i++) {
+        struct job_worker *worker = &job->by_number[i];
+        worker->job = job;
+        worker->number = i;
+        worker->is_started = i != 0 && pthread_create(&worker->thread, NULL, work, worker) == 0;
+    }
+}
+
+/* Help with the job until it is done, if there is one. Then its batch can be printed. */
+static void finish_job(struct text_batches *batches)
+{
+    struct job *job = &batches->job;
+    struct batch *batch = job->batch;
+    if (!batch)
+        return;
+    work(&job->by_number[0]);
+    for (unsigned i = 1; i < job->workers; i++)
+        if (job->by_number[i].is_started)
+            pthread_join(job->by_number[i].thread, NULL);
+    job->batch = NULL;
     batches->made_count += batch->count;
     for (unsigned i = 0; i < BAT_PARALLEL_MAX; i++) {
         struct output *texts =
-            i < job.workers ? texts_of(&batches->workers[i], batches->filled) : NULL;
+            i < job->workers ? texts_of(&batches->workers[i], job->number) : NULL;
         batches->made_size += texts ? output_position(texts) : 0;
         batch->texts[i] = texts ? output_memory(texts) : NULL;
     }
@@ -256,18 +282,18 @@ static void make_texts(struct symbolize_text *text, struct batch *batch,
     batches->size = batches->size < BATCH_MAX ? batches->size : BATCH_MAX;
 }
 
-/* Look up the filled batch, print the one before, and begin a new one. */
+/* Finish the batch before, let the filled one be looked up, and print the one before meanwhile. */
 static void next_batch(struct symbolize_text *text)
 {
     struct text_batches *batches = text->batches;
     struct batch *batch = &batches->batches[batches->filled];
+    struct batch *before = &batches->batches[!batches->filled];
+    finish_job(batches);
     const struct bat_sort_key *sorted = batch->count > FEW ? sort(batches, batch) : NULL;
-    if (sorted) {
-        make_texts(text, batch, sorted);
-    } else {
-        memset(batch->texts, 0, sizeof(batch->texts));
-        print_batch(text, &batches->batches[!batches->filled]);
-    }
+    memset(batch->texts, 0, sizeof(batch->texts));
+    if (sorted)
+        start_job(text, sorted);
+    print_batch(text, before);
     batches->filled = !batches->filled;
 }
 
@@ -301,5 +327,6 @@ void batches_answer(struct symbolize_text *text)
     struct text_batches *batches = text->batches;
     if (batches->batches[batches->filled].count != 0)
         next_batch(text);
+    finish_job(batches);
     print_batch(text, &batches->batches[!batches->filled]);
 }

@@ -25,8 +25,9 @@ struct batch_worker {
     unsigned number;
     struct bat_symbolizer *symbolizer; /* NULL: it does not work */
     struct symbolize_printer printer;  /* its output is that of the batch in texts */
-    struct output *texts[2];           /* in memory: of two batches in turns; worker 0 prints the
-                                          one before it makes the other, and has only one */
+    struct output *texts[2];           /* in memory: of two batches in turns; worker 0 prints
+                                          those of one before it makes the other's, and has only
+                                          one */
     size_t limit;                      /* behind texts of this size, it makes no more */
     bool is_begun;
 };

@@ -8,22 +8,39 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* "a<b<int> >" becomes "a<b<int>>", as in C++11 and in LLVM. */
+/* True for "operator>", whose bracket at `bracket` is not that of a template. */
+static bool is_operator(const char *name, const char *bracket)
+{
+    static const char compares[] = "operator>";
+    const size_t length = sizeof(compares) - 1;
+    return (size_t)(bracket + 1 - name) >= length &&
+           memcmp(bracket + 1 - length, compares, length) == 0;
+}
+
+/* "a<b<int> >" becomes "a<b<int>>", as in C++11 and in LLVM. "operator> >" keeps its blank. */
 static void close_brackets(char *name)
 {
-    char *to = name;
-    for (const char *from = name; *from; from++) {
-        bool between = *from == ' ' && from[1] == '>' && from != name && from[-1] == '>';
-        /* "operator> >" keeps its blank: the second bracket is not the name's. */
-        static const char compares[] = "operator>";
-        size_t length = sizeof(compares) - 1;
-        if (between && (size_t)(from - name) >= length &&
-            memcmp(from - length, compares, length) == 0)
-            between = false;
-        if (!between)
-            *to++ = *from;
+    static const char open[] = "> >";
+    char *to = strstr(name, open);
+    const char *from = to;
+    /* The bytes before from are those before to, without blanks. */
+    while (from) {
+        const char *next = strstr(from + 2, open);
+        const size_t length = next ? (size_t)(next - from) : strlen(from);
+        *to = *from;
+        const size_t blank = is_operator(name, to) ? 0 : 1;
+        memmove(to + 1, from + 1 + blank, length - 1 - blank);
+        to += length - blank;
+        from = next;
     }
-    *to = '\0';
+    if (to)
+        *to = '\0';
+}
+
+/* Rust's older names end in a part "17h" and 16 digits. Other names of C++'s form are C++'s. */
+static bool can_be_rust(const char *name)
+{
+    return name[1] != 'Z' || strstr(name, "17h");
 }
 
 char *demangle(const char *name)
@@ -32,7 +49,8 @@ char *demangle(const char *name)
     if (strncmp(name, "_Z", 2) != 0 && strncmp(name, "_R", 2) != 0 && strncmp(name, "_D", 2) != 0 &&
         strncmp(name, "___Z", 4) != 0)
         return NULL;
-    char *plain = cplus_demangle(name, DMGL_AUTO | DMGL_PARAMS | DMGL_ANSI);
+    const int style = can_be_rust(name) ? DMGL_AUTO : DMGL_GNU_V3;
+    char *plain = cplus_demangle(name, style | DMGL_PARAMS | DMGL_ANSI);
     if (plain)
         close_brackets(plain);
     return plain;
