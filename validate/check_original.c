@@ -124,14 +124,15 @@ static void place_functions(const struct bat_names *names, struct originals *ori
  * pairs. */
 static enum bat_code pair_symbols(struct bat_checking *checking, struct originals *originals)
 {
-    struct bat_binary binary = *checking->binary;
-    binary.map = (struct bat_map *)checking->map;
-    const struct bat_original sides = {.binary = &binary,
-                                       .output_symbols = binary.elf,
-                                       .input_symbols = checking->options->original};
-    if (!binary.elf)
+    struct bat_symbol_side sides[] = {{.elf = checking->binary->elf},
+                                      {.elf = checking->options->original}};
+    if (!checking->binary->elf)
         return BAT_OK;
-    enum bat_code code = bat_original_pair_symbols(&sides, &originals->pairs, checking->error);
+    bat_symbol_sides_read(sides, 0);
+    enum bat_code code = bat_original_pair_symbols(checking->map, &sides[0], &sides[1],
+                                                   &originals->pairs, checking->error);
+    bat_symbol_side_free(&sides[0]);
+    bat_symbol_side_free(&sides[1]);
     return code == BAT_ERR_MISMATCH ? BAT_OK : code;
 }
 

@@ -130,21 +130,30 @@ static enum bat_code fail_misfits(const struct bat_original *original,
 
 /* --- Opening -------------------------------------------------------------------------------- */
 
-/* Fill table_of and output_of: the table at each function's start, and the reverse. */
+/* Fill table_of and output_of: the table at each function's start, and the reverse. Both ascend by
+ * address. */
 static void find_tables(struct bat_original *original)
 {
     const struct bat_map *map = original->map;
-    for (uint32_t table = 0; table < bat_map_tables(map); table++)
+    const uint32_t tables = bat_map_tables(map);
+    for (uint32_t table = 0; table < tables; table++)
         original->output_of[table] = BAT_NONE;
+    uint32_t place = 0;
     for (uint32_t i = 0; i < original->output_count; i++) {
-        uint32_t table = bat_map_table_at(map, original->outputs[i].address);
+        const uint64_t address = original->outputs[i].address;
+        while (place < tables && map->tables[map->by_address[place]].address < address)
+            place++;
+        uint32_t table = place < tables ? map->by_address[place] : BAT_NONE;
+        if (table != BAT_NONE &&
+            (map->tables[table].address != address || bat_map_is_unemitted(map, table)))
+            table = BAT_NONE;
         original->table_of[i] = table;
         if (table != BAT_NONE)
             original->output_of[table] = i;
     }
 }
 
-/* What is read of the two files, at the same time: the functions of one, or the note. */
+/* What is read of the two files, at the same time: functions and symbols of one, or the note. */
 struct reading {
     const struct bat_elf *elf; /* NULL: decode the note */
     const struct bat_elf *symbols;
@@ -152,6 +161,7 @@ struct reading {
     unsigned threads;
     bool no_names;
     struct bat_functions *functions;
+    struct bat_symbol_side *side;
     struct bat_sparse_map *sparse; /* decode into this one; NULL: into binary */
     enum bat_code code;
     struct bat_error error;
@@ -204,6 +214,8 @@ static void read_one(struct reading *reading)
             reading->elf, reading->symbols, reading->threads, &reading->functions, &reading->error);
         if (reading->code == BAT_OK)
             reading->code = name_functions(reading);
+        if (reading->code == BAT_OK)
+            bat_symbol_side_read(reading->side);
     } else {
         reading->code = decode_note(reading);
     }
@@ -227,10 +239,12 @@ static enum bat_code find_functions(struct bat_original *original, bool no_names
     struct reading readings[READINGS] = {
         [INPUT] = {.elf = original->elf,
                    .symbols = original->input_symbols,
+                   .side = &original->input_side,
                    .threads = threads,
                    .no_names = no_names},
         [OUTPUT] = {.elf = original->binary->elf,
                     .symbols = original->output_symbols,
+                    .side = &original->output_side,
                     .threads = threads,
                     .no_names = no_names},
         [NOTE] = {.binary = original->binary,
@@ -280,9 +294,13 @@ enum bat_code bat_original_pair(struct bat_elf *elf, struct bat_binary *binary,
     made->output_symbols =
         options && options->output_symbols ? options->output_symbols : binary->elf;
     made->input_symbols = options && options->input_symbols ? options->input_symbols : elf;
+    made->output_side.elf = made->output_symbols;
+    made->input_side.elf = made->input_symbols;
     enum bat_code code = find_functions(made, options && options->no_names, error);
     if (code == BAT_OK)
         code = bat_original_pair_functions(made, misfits, error);
+    bat_symbol_side_free(&made->output_side);
+    bat_symbol_side_free(&made->input_side);
     if (code != BAT_OK) {
         bat_original_close(made);
         return code;

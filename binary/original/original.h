@@ -9,6 +9,20 @@
 #include "binary/code/instructions.h"
 #include "binary/functions/functions.h"
 #include "binary/sparse_note.h"
+#include "support/key_sort.h"
+
+/* The symbols of one file that can name functions, by their names. */
+struct bat_symbol_side {
+    struct bat_elf *elf;
+    const struct bat_symbol *symbols; /* all of the file */
+    size_t symbol_count;
+    /* key: hash of the name and, for a local symbol, its file; value: index in symbols. Sorted by
+     * hash, then by index. */
+    struct bat_sort_key *keyed;
+    size_t count;
+    enum bat_code code; /* of reading */
+    struct bat_error error;
+};
 
 /*
  * Indices of "output" functions are those of bat_functions_all(output_functions), of "input" ones
@@ -41,6 +55,9 @@ struct bat_original {
     uint32_t *homes;      /* ... output functions homes[first_home[i] .. first_home[i + 1]), which
                              include functions that it was folded into, but no fragments */
     struct bat_original_counters counters;
+
+    struct bat_symbol_side output_side; /* until the functions are paired */
+    struct bat_symbol_side input_side;
 };
 
 /* --- Symbols (symbols.c) ------------------------------------------------------------------ */
@@ -58,11 +75,21 @@ struct bat_symbol_pairs {
 };
 
 /*
- * Pair the symbols of code. Of original only binary->map, output_symbols and input_symbols are
- * used. The caller frees pairs->all with free(), also after a failure. Fails with BAT_ERR_MISMATCH
- * if one of the files has no function symbols, like bat_elf_symbols(), or with BAT_ERR_MEMORY.
+ * Read the symbols of side->elf; all other members are 0 before. The caller frees the side, also
+ * after a failure: side->code is that of bat_elf_symbols(), BAT_ERR_MEMORY, or BAT_ERR_ELF.
  */
-enum bat_code bat_original_pair_symbols(const struct bat_original *original,
+void bat_symbol_side_read(struct bat_symbol_side *side);
+void bat_symbol_sides_read(struct bat_symbol_side sides[2], unsigned threads);
+void bat_symbol_side_free(struct bat_symbol_side *side);
+
+/*
+ * Pair the symbols of code of two sides that were read. Symbols of fragments, by the map of the
+ * output, are left out. The caller frees pairs->all with free(), also after a failure. Fails with
+ * BAT_ERR_MISMATCH if one of the files has no function symbols, as a side has failed, or with
+ * BAT_ERR_MEMORY.
+ */
+enum bat_code bat_original_pair_symbols(const struct bat_map *map, struct bat_symbol_side *output,
+                                        const struct bat_symbol_side *input,
                                         struct bat_symbol_pairs *pairs, struct bat_error *error);
 
 /* The position of the first pair at or above an output address; pairs->count if there is none. */

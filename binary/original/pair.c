@@ -339,7 +339,8 @@ enum bat_code bat_original_pair_functions(struct bat_original *original,
     *misfits = (struct bat_misfits){.example = BAT_NONE};
     for (uint32_t i = 0; i < original->output_count; i++)
         original->input_of[i] = BAT_NONE;
-    enum bat_code code = bat_original_pair_symbols(original, &pairing.symbols, error);
+    enum bat_code code = bat_original_pair_symbols(original->map, &original->output_side,
+                                                   &original->input_side, &pairing.symbols, error);
     if (code == BAT_OK && (find_largest(&pairing) != BAT_OK || sort_named(&pairing) != BAT_OK))
         code = fail_memory(error);
     if (code == BAT_OK) {

@@ -10,7 +10,6 @@
 #include "bat_decoder.h"
 #include "original.h"
 #include "spec/binary_search.h"
-#include "support/key_sort.h"
 #include "support/parallel.h"
 
 /*
@@ -18,18 +17,6 @@
  * this many times the file's size is read of them.
  */
 #define TEXT_FACTOR 8u
-
-struct side {
-    struct bat_elf *elf;
-    const struct bat_map *fragments_of; /* whose fragments are left out, or NULL */
-    const struct bat_symbol *symbols;
-    /* key: hash of the name and, for a local symbol, its file; value: index in symbols. Sorted by
-     * hash, then by index. */
-    struct bat_sort_key *keyed;
-    size_t count;
-    enum bat_code code;
-    struct bat_error error;
-};
 
 static bool is_code(const struct bat_elf *elf, const struct bat_symbol *symbol)
 {
@@ -79,20 +66,14 @@ static bool sort_keys(struct bat_sort_key **keys, size_t count)
     return true;
 }
 
-/* Fragments are not paired by name, because BOLT made their names, but by their tables. */
-static bool is_fragment(const struct bat_map *map, uint64_t address)
-{
-    uint32_t table = bat_map_table_at(map, address);
-    return table != BAT_NONE && table >= map->hot_count;
-}
-
-static enum bat_code read_side(struct side *side, struct bat_error *error)
+static enum bat_code read_side(struct bat_symbol_side *side, struct bat_error *error)
 {
     size_t count;
     struct bat_elf *elf = side->elf;
     enum bat_code code = bat_elf_symbols(elf, false, &side->symbols, &count, error);
     if (code != BAT_OK)
         return code;
+    side->symbol_count = count;
     side->keyed = malloc((count + 1) * sizeof(*side->keyed));
     if (!side->keyed)
         return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %zu symbols", count);
@@ -101,8 +82,7 @@ static enum bat_code read_side(struct side *side, struct bat_error *error)
     uint64_t text_left = file_size * TEXT_FACTOR;
     for (size_t i = 0; i < count && i < UINT32_MAX; i++) {
         const struct bat_symbol *symbol = &side->symbols[i];
-        if (!can_name_function(elf, symbol) ||
-            (side->fragments_of && is_fragment(side->fragments_of, symbol->address)))
+        if (!can_name_function(elf, symbol))
             continue;
         struct bat_sort_key *keyed = &side->keyed[side->count++];
         keyed->value = i;
@@ -114,22 +94,79 @@ static enum bat_code read_side(struct side *side, struct bat_error *error)
     }
     if (!sort_keys(&side->keyed, side->count))
         return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %zu symbols", count);
-    if (side->count == 0)
-        return bat_fail(error, BAT_ERR_MISMATCH,
-                        "expected function symbols, found a stripped file: \"%.200s\"",
-                        bat_elf_path(elf));
     return BAT_OK;
+}
+
+void bat_symbol_side_read(struct bat_symbol_side *side)
+{
+    side->code = read_side(side, &side->error);
 }
 
 static void read_sides(void *context, size_t first, size_t end, unsigned thread)
 {
     (void)thread;
-    struct side *sides = context;
+    struct bat_symbol_side *sides = context;
     for (size_t i = first; i < end; i++)
-        sides[i].code = read_side(&sides[i], &sides[i].error);
+        bat_symbol_side_read(&sides[i]);
 }
 
-static size_t end_of_group(const struct side *side, size_t first)
+void bat_symbol_sides_read(struct bat_symbol_side sides[2], unsigned threads)
+{
+    bat_parallel_run(2, 1, bat_parallel_threads(threads, 2), read_sides, sides);
+}
+
+void bat_symbol_side_free(struct bat_symbol_side *side)
+{
+    free(side->keyed);
+    side->keyed = NULL;
+    side->count = 0;
+}
+
+/* True for the address of a fragment. No two tables have one address. */
+static bool is_fragment(const struct bat_map *map, uint64_t address)
+{
+    const struct bat_table *cold = map->tables + map->hot_count;
+    uint32_t found = BAT_COUNT_BELOW(cold, map->cold_count, address, address);
+    return found < map->cold_count && cold[found].address == address &&
+           !bat_map_is_unemitted(map, map->hot_count + found);
+}
+
+/* Set a bit of marked for each symbol of the file at the start of a fragment. */
+static void mark_fragments(const struct bat_symbol_side *side, const struct bat_map *map,
+                           uint8_t *marked)
+{
+    const struct bat_table *cold = map->tables + map->hot_count;
+    const uint64_t first = map->cold_count ? cold[0].address : UINT64_MAX;
+    const uint64_t last = map->cold_count ? cold[map->cold_count - 1].address : 0;
+    for (size_t i = 0; i < side->symbol_count; i++) {
+        const uint64_t address = side->symbols[i].address;
+        if (address >= first && address <= last && is_fragment(map, address))
+            marked[i / 8] |= (uint8_t)(1u << i % 8);
+    }
+}
+
+/*
+ * Fragments are not paired by name, because BOLT made their names, but by their tables. They are
+ * sought in the file's order: in the order of hashes, symbols are anywhere in memory.
+ */
+static bool leave_out_fragments(struct bat_symbol_side *side, const struct bat_map *map)
+{
+    uint8_t *marked = calloc(side->symbol_count / 8 + 1, 1);
+    if (!marked)
+        return false;
+    mark_fragments(side, map, marked);
+    size_t kept = 0;
+    for (size_t i = 0; i < side->count; i++) {
+        const uint64_t at = side->keyed[i].value;
+        if (!(marked[at / 8] >> at % 8 & 1))
+            side->keyed[kept++] = side->keyed[i];
+    }
+    side->count = kept;
+    free(marked);
+    return true;
+}
+
+static size_t end_of_group(const struct bat_symbol_side *side, size_t first)
 {
     size_t end = first;
     while (end < side->count && side->keyed[end].key == side->keyed[first].key)
@@ -178,8 +215,8 @@ static bool sort_pairs(struct bat_symbol_pairs *pairs)
 }
 
 /* Pair the symbols with one key in their order, if both sides have equally many. */
-static void pair_group(const struct side *output, size_t first, size_t count,
-                       const struct side *input, size_t input_first, size_t input_count,
+static void pair_group(const struct bat_symbol_side *output, size_t first, size_t count,
+                       const struct bat_symbol_side *input, size_t input_first, size_t input_count,
                        struct bat_symbol_pairs *pairs)
 {
     if (count != input_count)
@@ -193,8 +230,22 @@ static void pair_group(const struct side *output, size_t first, size_t count,
     }
 }
 
-static enum bat_code pair_sides(const struct side *output, const struct side *input,
-                                struct bat_symbol_pairs *pairs, struct bat_error *error)
+/* So many symbols ahead, memory is fetched: first the symbol, later its name. */
+#define SYMBOLS_AHEAD 16u
+#define NAMES_AHEAD 8u
+
+/* In the order of hashes, symbols and names are anywhere in memory. */
+static void fetch_ahead(const struct bat_symbol_side *side, size_t at)
+{
+    if (at + SYMBOLS_AHEAD < side->count)
+        __builtin_prefetch(&side->symbols[side->keyed[at + SYMBOLS_AHEAD].value]);
+    if (at + NAMES_AHEAD < side->count)
+        __builtin_prefetch(side->symbols[side->keyed[at + NAMES_AHEAD].value].name);
+}
+
+static enum bat_code pair_sides(const struct bat_symbol_side *output,
+                                const struct bat_symbol_side *input, struct bat_symbol_pairs *pairs,
+                                struct bat_error *error)
 {
     pairs->all = malloc((output->count + 1) * sizeof(*pairs->all));
     if (!pairs->all)
@@ -202,6 +253,8 @@ static enum bat_code pair_sides(const struct side *output, const struct side *in
     size_t first = 0;
     size_t input_first = 0;
     while (first < output->count && input_first < input->count) {
+        fetch_ahead(output, first);
+        fetch_ahead(input, input_first);
         uint64_t hash = output->keyed[first].key;
         uint64_t input_hash = input->keyed[input_first].key;
         size_t end = hash <= input_hash ? end_of_group(output, first) : first;
@@ -220,24 +273,31 @@ size_t bat_symbol_pairs_at(const struct bat_symbol_pairs *pairs, uint64_t output
     return BAT_COUNT_BELOW(pairs->all, pairs->count, output, output);
 }
 
-enum bat_code bat_original_pair_symbols(const struct bat_original *original,
+/* The failure of a side that was read, also if no symbol is left. */
+static enum bat_code check_side(const struct bat_symbol_side *side, struct bat_error *error)
+{
+    if (side->code != BAT_OK) {
+        if (error)
+            *error = side->error;
+        return side->code;
+    }
+    if (side->count == 0)
+        return bat_fail(error, BAT_ERR_MISMATCH,
+                        "expected function symbols, found a stripped file: \"%.200s\"",
+                        bat_elf_path(side->elf));
+    return BAT_OK;
+}
+
+enum bat_code bat_original_pair_symbols(const struct bat_map *map, struct bat_symbol_side *output,
+                                        const struct bat_symbol_side *input,
                                         struct bat_symbol_pairs *pairs, struct bat_error *error)
 {
     *pairs = (struct bat_symbol_pairs){0};
-    enum { OUTPUT, INPUT, SIDES };
-    struct side sides[SIDES] = {
-        [OUTPUT] = {.elf = original->output_symbols, .fragments_of = original->map},
-        [INPUT] = {.elf = original->input_symbols},
-    };
-    bat_parallel_run(SIDES, 1, bat_parallel_threads(original->threads, SIDES), read_sides, sides);
-    const struct side *failed = NULL;
-    for (unsigned i = SIDES; i-- > 0;)
-        failed = sides[i].code != BAT_OK ? &sides[i] : failed;
-    enum bat_code code =
-        failed ? failed->code : pair_sides(&sides[OUTPUT], &sides[INPUT], pairs, error);
-    if (failed && error)
-        *error = failed->error;
-    free(sides[OUTPUT].keyed);
-    free(sides[INPUT].keyed);
-    return code;
+    if (output->code == BAT_OK && !leave_out_fragments(output, map))
+        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %zu symbols",
+                        output->symbol_count);
+    enum bat_code code = check_side(output, error);
+    if (code == BAT_OK)
+        code = check_side(input, error);
+    return code == BAT_OK ? pair_sides(output, input, pairs, error) : code;
 }
