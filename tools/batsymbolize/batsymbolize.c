@@ -507,7 +507,7 @@ static enum tool_exit run(const struct arguments *arguments)
 static void keep_memory(void)
 {
     mallopt(M_ARENA_MAX, 1);
-    mallopt(M_MMAP_THRESHOLD, 32 << 20);
+    mallopt(M_MMAP_MAX, 0);
     mallopt(M_TRIM_THRESHOLD, INT_MAX);
 }
 
