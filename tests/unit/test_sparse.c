@@ -168,6 +168,43 @@ static struct note_bytes settled_note(void)
 /* --- Sound notes -------------------------------------------------------------------------------
  */
 
+/* In place of the second step: the entries of each table alone. */
+static void test_entries_of_tables(void **state)
+{
+    (void)state;
+    struct note_bytes note = settled_note();
+    struct section section = exact(note.bytes, note.size);
+    struct bat_sparse_map sparse;
+    struct bat_map *full;
+    assert_int_equal(
+        bat_decode_sparse(section.bytes, section.size, true, NULL, NULL, &sparse, NULL), BAT_OK);
+    assert_int_equal(bat_decode(section.bytes, section.size, NULL, &full, NULL), BAT_OK);
+    assert_non_null(sparse.bodies);
+    for (uint32_t i = bat_map_tables(full); i-- > 0;) {
+        const struct bat_table *table = &full->tables[i];
+        struct bat_sparse_entries *entries =
+            bat_sparse_entries_of(&sparse, section.bytes, section.size, i);
+        assert_non_null(entries);
+        assert_int_equal(entries->count, table->entry_count);
+        assert_true(same_words(entries->offsets, full->output_offsets + table->first_entry,
+                               table->entry_count));
+        assert_true(same_words(entries->offsets + entries->count,
+                               full->input_offsets + table->first_entry, table->entry_count));
+        uint32_t largest = 0;
+        for (uint32_t j = 0; j < entries->count; j++)
+            if (entries->offsets[entries->count + j] >> 1 > largest)
+                largest = entries->offsets[entries->count + j] >> 1;
+        assert_int_equal(sparse.largest[i], largest);
+        free(entries);
+    }
+    /* A section that was changed meanwhile. */
+    memset(section.bytes + sparse.bodies[0], 0xff, section.size - sparse.bodies[0]);
+    assert_null(bat_sparse_entries_of(&sparse, section.bytes, section.size, 0));
+    bat_sparse_free(&sparse);
+    bat_map_free(full);
+    free(section.bytes);
+}
+
 static void test_all_tables(void **state)
 {
     (void)state;
@@ -515,12 +552,19 @@ static void test_changed_between_steps(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_all_tables),     cmocka_unit_test(test_wanted_tables),
-        cmocka_unit_test(test_no_tables),      cmocka_unit_test(test_table_at_zero),
-        cmocka_unit_test(test_example),        cmocka_unit_test(test_older_version),
-        cmocka_unit_test(test_open_hot_index), cmocka_unit_test(test_large_tables),
-        cmocka_unit_test(test_changed_bytes),  cmocka_unit_test(test_truncated),
-        cmocka_unit_test(test_huge_counts),    cmocka_unit_test(test_changed_between_steps),
+        cmocka_unit_test(test_all_tables),
+        cmocka_unit_test(test_entries_of_tables),
+        cmocka_unit_test(test_wanted_tables),
+        cmocka_unit_test(test_no_tables),
+        cmocka_unit_test(test_table_at_zero),
+        cmocka_unit_test(test_example),
+        cmocka_unit_test(test_older_version),
+        cmocka_unit_test(test_open_hot_index),
+        cmocka_unit_test(test_large_tables),
+        cmocka_unit_test(test_changed_bytes),
+        cmocka_unit_test(test_truncated),
+        cmocka_unit_test(test_huge_counts),
+        cmocka_unit_test(test_changed_between_steps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

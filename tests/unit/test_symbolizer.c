@@ -13,6 +13,7 @@
 
 #include <cmocka.h>
 
+#include "bat_original.h"
 #include "bat_symbolizer.h"
 
 #define DEMO TEST_DATA "/demo/small.bolt"
@@ -170,12 +171,89 @@ static void test_no_debug_information(void **state)
     assert_null(frames[0].function);
 }
 
+/* --- With the original ---------------------------------------------------------------------- */
+
+#define ORIGINAL TEST_DATA "/demo/small"
+
+/* The original twice: in the symbolizer that is tested, and in the parts that it is made of. */
+struct both {
+    struct bat_binary binary;
+    struct bat_original *original;
+    struct bat_symbolizer *of_original;
+    struct bat_symbolizer *tested;
+};
+
+static void open_both(struct both *both)
+{
+    static const struct bat_symbolizer_options options = {.size = sizeof(options),
+                                                          .original = ORIGINAL};
+    assert_int_equal(bat_binary_open(DEMO, &both->binary, NULL), BAT_OK);
+    assert_int_equal(bat_original_open(ORIGINAL, &both->binary, NULL, &both->original, NULL),
+                     BAT_OK);
+    assert_int_equal(bat_symbolizer_open(ORIGINAL, NULL, &both->of_original, NULL), BAT_OK);
+    assert_int_equal(bat_symbolizer_open(DEMO, &options, &both->tested, NULL), BAT_OK);
+}
+
+static void close_both(struct both *both)
+{
+    bat_symbolizer_close(both->tested);
+    bat_symbolizer_close(both->of_original);
+    bat_original_close(both->original);
+    bat_binary_close(&both->binary);
+}
+
+/* Compare the function that is found with the symbol at the address in the original. True if the
+ * address has one there. */
+static bool compare_function(struct both *both, uint64_t address)
+{
+    struct bat_original_place place;
+    bool is_moved = bat_original_input_of(both->original, address, false, &place);
+    const struct bat_symbol *symbol = is_moved
+                                          ? bat_symbolizer_symbol(both->of_original, place.address)
+                                          : bat_symbolizer_symbol(symbolizer, address);
+    const struct bat_source_frame *frames;
+    size_t count;
+    enum bat_symbolizer_found found =
+        bat_symbolizer_frames(both->tested, address, BAT_PC_EXACT, NULL, &frames, &count);
+    assert_int_equal(count, 1);
+    assert_true((found == BAT_FOUND) == (is_moved && symbol));
+    assert_true((frames[0].function != NULL) == (symbol != NULL));
+    if (symbol) {
+        assert_string_equal(frames[0].function, symbol->name);
+        assert_int_equal(frames[0].start_address, symbol->address);
+    }
+    return is_moved && symbol;
+}
+
+/* All addresses of code, in both directions: neighbours share their answer. */
+static void test_every_address(void **state)
+{
+    (void)state;
+    struct both both;
+    open_both(&both);
+    size_t count;
+    size_t moved = 0;
+    const struct bat_section *sections = bat_elf_sections(both.binary.elf, &count);
+    for (size_t i = 0; i < count; i++) {
+        const struct bat_section *section = &sections[i];
+        if (!bat_elf_is_executable(both.binary.elf, section->address))
+            continue;
+        for (uint64_t at = 0; at < section->size; at++)
+            moved += compare_function(&both, section->address + at);
+        for (uint64_t at = section->size; at-- > 0;)
+            moved += compare_function(&both, section->address + at);
+    }
+    assert_true(moved > 200);
+    close_both(&both);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_symbols),     cmocka_unit_test(test_names_tell),
-        cmocka_unit_test(test_other_files), cmocka_unit_test(test_addresses_alone),
-        cmocka_unit_test(test_mappings),    cmocka_unit_test(test_no_debug_information),
+        cmocka_unit_test(test_symbols),       cmocka_unit_test(test_names_tell),
+        cmocka_unit_test(test_other_files),   cmocka_unit_test(test_addresses_alone),
+        cmocka_unit_test(test_mappings),      cmocka_unit_test(test_no_debug_information),
+        cmocka_unit_test(test_every_address),
     };
     return cmocka_run_group_tests(tests, open_demo, close_demo);
 }
