@@ -331,6 +331,22 @@ static bool is_in_stretch(struct bat_symbolizer *symbolizer, uint64_t address)
     return symbolizer->stretch.size != 0 && symbolizer->stretch.symbol;
 }
 
+/*
+ * The symbol of an address in the original. What BOLT has inlined can lead behind the end of the
+ * input function, where no symbol is: then it is the input function's.
+ */
+static const struct bat_symbol *original_symbol(struct bat_symbolizer *symbolizer, uint64_t address,
+                                                uint64_t original)
+{
+    struct bat_original_functions functions;
+    const struct symbol_index *symbols = &symbolizer->original_symbols;
+    const struct bat_symbol *symbol =
+        symbol_index_near(symbols, original, &symbolizer->last_original);
+    if (symbol || !bat_original_functions_at(symbolizer->original, address, &functions))
+        return symbol;
+    return symbol_index_near(symbols, functions.input, &symbolizer->last_original);
+}
+
 enum bat_symbolizer_found bat_symbolizer_frames(struct bat_symbolizer *symbolizer, uint64_t address,
                                                 enum bat_frame_pc pc,
                                                 const struct bat_frames_options *options,
@@ -363,7 +379,7 @@ enum bat_symbolizer_found bat_symbolizer_frames(struct bat_symbolizer *symbolize
     *count = known ? known : 1;
     const struct bat_symbol *symbol =
         moved && symbolizer->original
-            ? symbol_index_near(&symbolizer->original_symbols, original, &symbolizer->last_original)
+            ? original_symbol(symbolizer, inside, original)
             : symbol_index_near(&symbolizer->symbols, inside, &symbolizer->last_symbol);
     if (symbol && !own.plain_names)
         apply_symbol(&symbolizer->frames[*count - 1], symbol);

@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Speed and memory of batsymbolize, compared with llvm-symbolizer-22.
 
-    python3 symbolize_bench.py BIN_DIR [--addresses=N] [--runs=N]
+    python3 symbolize_bench.py BIN_DIR [--addresses=N] [--runs=N] [--large=FOLDER]
 
 The tools get a million random addresses in functions of SQLite, and batsymbolize as many of the BOLTed
 SQLite; llvm-symbolizer cannot resolve those, and gets the same number of addresses before BOLT. Both tools
 read them from standard input, in turns, each a few times; the median counts. Their output for the program
-before BOLT must be the same.
+before BOLT must be the same. With --large, the program is that of large/make.sh, in FOLDER.
 
 Missed goals are reported but do not fail the benchmark; different answers do.
 """
@@ -74,18 +74,22 @@ def main():
     parser.add_argument("bin_dir", type=pathlib.Path)
     parser.add_argument("--addresses", type=int, default=1000000)
     parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--large", type=pathlib.Path)
     arguments = parser.parse_args()
-    program = debug_programs.get("sqlite-fixed")
-    bolted = program.bolted("profile2")
+    if arguments.large:
+        original, bolted = str(arguments.large / "cc"), str(arguments.large / "cc.bolt")
+    else:
+        program = debug_programs.get("sqlite-fixed")
+        original, bolted = program.input, program.bolted("profile2")
     ours = str(arguments.bin_dir / "batsymbolize")
     with tempfile.TemporaryDirectory() as folder:
         before, after = os.path.join(folder, "before"), os.path.join(folder, "after")
-        write_addresses(before, program.input, arguments.addresses)
+        write_addresses(before, original, arguments.addresses)
         write_addresses(after, bolted, arguments.addresses)
-        theirs = Tool("llvm-symbolizer-22", ["llvm-symbolizer-22", "-e", program.input], before)
-        same = Tool("batsymbolize", [ours, "-e", program.input], before)
+        theirs = Tool("llvm-symbolizer-22", ["llvm-symbolizer-22", "-e", original], before)
+        same = Tool("batsymbolize", [ours, "-e", original], before)
         through = Tool("batsymbolize, BOLTed",
-                       [ours, "-e", bolted, f"--original={program.input}"], after)
+                       [ours, "-e", bolted, f"--original={original}"], after)
         for _ in range(arguments.runs + 1):  # the first brings the files into memory
             for tool in (theirs, same, through):
                 tool.run()

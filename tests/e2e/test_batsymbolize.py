@@ -18,6 +18,7 @@ import unittest
 import call_trace
 import debug_programs
 import elffile
+import fixtures
 from toolbox import BIN, fine, run
 
 PROGRAMS = ["inlined-fixed", "inlined-dwarf4", "exceptions-pie", "exceptions-gnu", "small-aarch64",
@@ -324,6 +325,19 @@ class Rest(unittest.TestCase):
         start = next(s for s in elf.symbols() if s.name == "_start")
         self.assertEqual(fine("batsymbolize", *self.pair, f"{start.address:x}").splitlines()[0],
                          "_start")
+
+    def test_code_that_bolt_added(self):
+        """Every address of a moved function has the name of its input function, or of an equal one."""
+        fixture = fixtures.get("folded-fixed-cpython-22")
+        functions = [s for s in elffile.Elf(fixture.bolted).symbols()
+                     if s.type in elffile.FUNCTION_TYPES and s.size and s.name.startswith("walk_")]
+        self.assertGreater(len(functions), 1)
+        for function in functions:
+            code = range(function.address, function.address + function.size)
+            found = fine("batsymbolize", "-e", fixture.bolted, "--original", fixture.input,
+                         "--lenient", "--output-style=JSON", input=hexadecimal(code))
+            names = {frames[-1]["FunctionName"] for frames in symbols(found)}
+            self.assertEqual((len(names), {name[:5] for name in names}), (1, {"walk_"}))
 
     def test_outside(self):
         for arguments, sentence in [
