@@ -10,6 +10,7 @@ import bisect
 import collections
 import hashlib
 import json
+import os
 import pathlib
 import random
 import re
@@ -456,6 +457,26 @@ class Whole(Folder):
             found.append((tuple(chain), count))
         self.assertEqual(len(found), len(expected))
         self.assertEqual(dict(found), dict(expected))
+
+    def test_interrupted_reads(self):
+        """A signal during a read of a text takes no part of a line away."""
+        stacks, known, page = (self.folder / name for name in ("folded", "known", "page"))
+        stacks.write_text("".join(f"main;f{i};g {i + 1}\n" for i in range(3000)), "ascii")
+        known.write_text("# a comment\n" * 1000 + "density # a small profile\n", "ascii")
+        arguments = [DEMO / "small.bolt", "-p", DEMO / "small.preagg", f"--stacks={stacks}", f"--check-suppress={known}",
+                     "-o", page]
+        toolbox.fine("batreport", *arguments)
+        expected = page.read_bytes()
+        environment = os.environ | {"ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"}
+        for path in (stacks, known):
+            for when in (1, 2):
+                page.unlink()
+                done = subprocess.run(["strace", "-f", "-o", self.folder / "log", "-P", path, "-e", "trace=read",
+                                       "-e", f"inject=read:error=EINTR:when={when}", toolbox.BIN / "batreport", *arguments],
+                                      env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False, text=True)
+                self.assertIn("INJECTED", (self.folder / "log").read_text())
+                self.assertEqual((done.returncode, done.stdout), (0, ""))
+                self.assertEqual(page.read_bytes(), expected)
 
     def test_without_anything(self):
         """No profile, no input: a page all the same."""

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "call_tree.h"
+#include "tools/common/text_file.h"
 
 /* The deepest stack. perf's limit is 127 unless the system's settings are changed. */
 #define DEPTH_MAX 4096u
@@ -76,7 +77,7 @@ static enum tool_exit add_line(struct stacks *stacks, const char *path, uint64_t
 
 static enum tool_exit read_stacks(const char *path, struct stacks *stacks)
 {
-    FILE *file = strcmp(path, "-") == 0 ? stdin : fopen(path, "re");
+    FILE *file = text_file_open(path);
     if (!file) {
         tool_message(path, "cannot open it: %s", strerror(errno));
         return TOOL_BAD;
@@ -85,9 +86,8 @@ static enum tool_exit read_stacks(const char *path, struct stacks *stacks)
     size_t capacity = 0;
     ssize_t length;
     enum tool_exit status = TOOL_FINE;
-    errno = 0;
     for (uint64_t number = 1;
-         status == TOOL_FINE && (length = getline(&line, &capacity, file)) >= 0; number++)
+         status == TOOL_FINE && (length = text_file_line(file, &line, &capacity)) >= 0; number++)
         status = add_line(stacks, path, number, line, (size_t)length);
     if (status == TOOL_FINE && !feof(file)) {
         tool_message(path, "cannot read it: %s", strerror(errno));
@@ -98,8 +98,7 @@ static enum tool_exit read_stacks(const char *path, struct stacks *stacks)
         status = TOOL_BAD;
     }
     free(line);
-    if (file != stdin)
-        fclose(file);
+    fclose(file);
     return status;
 }
 

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "text_file.h"
+
 const struct check_kind check_kinds[CHECK_COUNT] = {
     [CHECK_READ] = {"read", BAT_ERROR, false, false, false, 0, "profiles that cannot be read"},
     [CHECK_PROFILES] = {"profiles", BAT_ERROR, false, true, false, 1, "profiles with records"},
@@ -157,7 +159,7 @@ static enum tool_exit read_line(struct check_suppressions *suppressions, const c
 enum tool_exit check_suppressions_read(const char *path, struct check_suppressions *suppressions)
 {
     *suppressions = (struct check_suppressions){0};
-    FILE *file = fopen(path, "re");
+    FILE *file = text_file_open(path);
     if (!file) {
         tool_message(path, "%s", strerror(errno));
         return TOOL_BAD;
@@ -166,9 +168,8 @@ enum tool_exit check_suppressions_read(const char *path, struct check_suppressio
     char *line = NULL;
     size_t capacity = 0;
     ssize_t size;
-    errno = 0;
-    for (size_t number = 1; status == TOOL_FINE && (size = getline(&line, &capacity, file)) >= 0;
-         number++)
+    for (size_t number = 1;
+         status == TOOL_FINE && (size = text_file_line(file, &line, &capacity)) >= 0; number++)
         status = memchr(line, '\0', (size_t)size) ? fail_line(path, number, "text", "a byte 0")
                                                   : read_line(suppressions, path, number, line);
     if (status == TOOL_FINE && !feof(file)) {
