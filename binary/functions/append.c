@@ -294,50 +294,79 @@ enum bat_code draft_read_fdes(struct draft *draft, struct bat_error *error)
     return code;
 }
 
-/* True if the function starts at the FDE's address or contains it. */
-static bool covers(const struct draft_function *function, const struct draft_fde *fde)
+/* True if code of size bytes starts at the FDE's address or contains it. */
+static bool covers(uint64_t address, uint64_t size, const struct draft_fde *fde)
 {
-    return function->address == fde->address || draft_contains(function, fde->address);
+    return address == fde->address || fde->address - address < size;
 }
 
-/* FDEs become functions if they start in a section, and in no function, also none found here. */
-static enum bat_code collect_new(const struct draft *draft, struct draft_functions *found,
-                                 struct bat_error *error)
+/*
+ * Find the FDEs that become functions: they start in a section, and in no function, also none found
+ * here. found has room for all FDEs. Returns how many there are.
+ */
+static size_t find_new(const struct draft *draft, uint32_t *found)
 {
     const struct draft_functions *functions = &draft->functions;
+    const struct draft_fde *last = NULL; /* that was found */
+    size_t count = 0;
     uint32_t next = 0; /* the first function above the FDE's start */
     for (size_t i = 0; i < draft->fde_count; i++) {
         const struct draft_fde *fde = &draft->fdes[i];
         while (next < functions->count && functions->all[next].address <= fde->address)
             next++;
         const struct draft_function *before = next ? &functions->all[next - 1] : NULL;
-        const struct draft_function *last = found->count ? &found->all[found->count - 1] : NULL;
-        if (last && (!before || last->address > before->address))
-            before = last;
-        if (before && covers(before, fde))
+        bool is_known = last && (!before || last->address > before->address)
+                            ? covers(last->address, last->size, fde)
+                            : before && covers(before->address, before->size, fde);
+        if (is_known || !draft_section_at(draft, fde->address))
             continue;
-        const struct bat_section *in = draft_section_at(draft, fde->address);
-        struct draft_function function = {
-            .address = fde->address,
-            .size = fde->size,
-            .in = in,
-            .first = BAT_NONE,
-            .flags = BAT_FUNCTION_FDE | BAT_FUNCTION_LATE,
-            .name = DRAFT_NAME_FDE,
-        };
-        enum bat_code code = in ? draft_append(found, &function, error) : BAT_OK;
-        if (code)
-            return code;
+        found[count++] = (uint32_t)i;
+        last = fde;
+    }
+    return count;
+}
+
+static struct draft_function function_of(const struct draft *draft, const struct draft_fde *fde)
+{
+    return (struct draft_function){
+        .address = fde->address,
+        .size = fde->size,
+        .in = draft_section_at(draft, fde->address),
+        .first = BAT_NONE,
+        .flags = BAT_FUNCTION_FDE | BAT_FUNCTION_LATE,
+        .name = DRAFT_NAME_FDE,
+    };
+}
+
+/* Merge them into the functions, as merge() does. A BOLTed binary has one for each input function.
+ */
+static enum bat_code merge_new(struct draft *draft, const uint32_t *found, size_t count,
+                               struct bat_error *error)
+{
+    struct draft_functions *functions = &draft->functions;
+    enum bat_code code = draft_reserve(functions, (uint64_t)functions->count + count, error);
+    if (code)
+        return code;
+    uint32_t i = functions->count;
+    functions->count += (uint32_t)count;
+    for (uint32_t to = functions->count; count > 0; to--) {
+        const struct draft_fde *fde = &draft->fdes[found[count - 1]];
+        bool is_old = i > 0 && functions->all[i - 1].address > fde->address;
+        functions->all[to - 1] = is_old ? functions->all[i - 1] : function_of(draft, fde);
+        i -= is_old;
+        count -= !is_old;
     }
     return BAT_OK;
 }
 
 enum bat_code draft_add_fdes(struct draft *draft, struct bat_error *error)
 {
-    struct draft_functions found = {0};
-    enum bat_code code = collect_new(draft, &found, error);
-    if (!code)
-        code = merge(&draft->functions, &found, error);
-    free(found.all);
+    uint32_t *found = draft->fde_count < UINT32_MAX
+                          ? bat_large_array(draft->fde_count + 1, sizeof(*found))
+                          : NULL;
+    if (!found)
+        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %zu FDEs", draft->fde_count);
+    enum bat_code code = merge_new(draft, found, find_new(draft, found), error);
+    free(found);
     return code;
 }
