@@ -214,6 +214,12 @@ class Yaml(Links):
         head = "---\nheader:\n  profile-version: 1\n  binary-name: x\n  profile-flags: [ sample, lbr ]\n"
         text = self.same(self.write("a.yaml", head + "functions:\n" + functions))
         self.assertEqual(self.same(self.write("b.yaml", text)), text)
+        # Escapes of two bytes: \\L and \\P are three bytes in UTF-8.
+        short = ["\\L" * 40, "\\P" * 41, "\\_\\N" * 20, "\\a\\b\\t\\n\\v\\f\\r\\e", "\\x41\\u00e9\\/\\ "]
+        functions = functions.splitlines(keepends=True)[:5 * len(short)]
+        functions[::5] = [f"  - name: \"{text}\"\n" for text in short]
+        text = self.same(self.write("c.yaml", head + "functions:\n" + "".join(functions)))
+        self.assertIn("\u2028" * 40 if "\u2028" in text else "\\L" * 40, text)
 
     def test_keys_of_edges(self):
         """What LLVM needs of an edge, and that it skips the other kind's keys."""

@@ -198,9 +198,10 @@ static enum bat_code read_string(struct reader *reader, char **string)
     const char *newline = reader->at;
     while (newline < reader->end && *newline != '\n')
         newline++;
-    /* No escape becomes longer than it is. */
+    /* The escapes that grow most are the two bytes of \L and \P: three bytes of UTF-8. */
+    size_t length = (size_t)(newline - reader->at);
     free(*string);
-    *string = malloc((size_t)(newline - reader->at) + 1);
+    *string = malloc(length + length / 2 + 1);
     if (!*string)
         return fail_memory(reader);
     if (*reader->at == '"')
