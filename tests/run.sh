@@ -49,10 +49,15 @@ check_format() {
 }
 
 check_tidy() {
-    # Only the library and the tools; the compilers' warnings and the sanitizers check the tests.
+    # Only the library and the tools; the compilers' warnings and the sanitizers check the tests. The analyzer
+    # follows a third of the states that it would by default (225,000 in a function): the others took two
+    # thirds of the time.
+    nodes="--extra-arg=-Xclang --extra-arg=-analyzer-config --extra-arg=-Xclang --extra-arg=max-nodes=75000"
+    # Options are words.
+    # shellcheck disable=SC2086
     sed -n 's/^ *"file": "\(.*\)",*$/\1/p' build-fuzz/compile_commands.json | sort -u |
         grep -v "^$root/tests/" |
-        xargs -n 1 -P "$jobs" clang-tidy --quiet -p build-fuzz
+        xargs -n 1 -P "$jobs" clang-tidy --quiet -p build-fuzz $nodes
 }
 
 # The build that OSS-Fuzz makes. check_build.sh runs the targets without the source tree, with their own seeds.
