@@ -323,8 +323,7 @@ static void apply_symbol(struct bat_source_frame *frame, const struct bat_symbol
         frame->file = symbol->file;
 }
 
-/* True if an address is in the stretch of the last one, or else in a new one, with one answer. */
-static bool is_in_stretch(struct bat_symbolizer *symbolizer, uint64_t address)
+bool symbolizer_is_in_stretch(struct bat_symbolizer *symbolizer, uint64_t address)
 {
     if (address - symbolizer->stretch.start >= symbolizer->stretch.size)
         symbolizer_find_stretch(symbolizer, address);
@@ -361,7 +360,7 @@ enum bat_symbolizer_found bat_symbolizer_frames(struct bat_symbolizer *symbolize
     struct bat_frames_options own;
     if (bat_options_copy(&own, sizeof(own), options, "bat_frames_options", NULL) != BAT_OK)
         return BAT_FOUND_NOWHERE;
-    if (reserve_frames(symbolizer, 1) && is_in_stretch(symbolizer, inside)) {
+    if (reserve_frames(symbolizer, 1) && symbolizer_is_in_stretch(symbolizer, inside)) {
         symbolizer->frames[0] = unknown;
         *frames = symbolizer->frames;
         if (!own.plain_names)

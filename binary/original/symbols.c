@@ -214,33 +214,50 @@ static bool sort_pairs(struct bat_symbol_pairs *pairs)
     return is_sorted;
 }
 
-/* Pair the symbols with one key in their order, if both sides have equally many. */
-static void pair_group(const struct bat_symbol_side *output, size_t first, size_t count,
-                       const struct bat_symbol_side *input, size_t input_first, size_t input_count,
-                       struct bat_symbol_pairs *pairs)
+/* Make the symbols with one hash partners, in their order, if both sides have equally many. */
+static void pair_group(const struct bat_sort_key *output, size_t count,
+                       const struct bat_sort_key *input, size_t input_count, uint32_t *partners)
 {
-    if (count != input_count)
-        return;
-    for (size_t i = 0; i < count; i++) {
-        const struct bat_symbol *to = &output->symbols[output->keyed[first + i].value];
-        const struct bat_symbol *from = &input->symbols[input->keyed[input_first + i].value];
+    for (size_t i = 0; i < count && count == input_count; i++)
+        partners[output[i].value] = (uint32_t)input[i].value;
+}
+
+/* Set the partner of each of the output's symbols: the number of an input symbol, or BAT_NONE. */
+static void find_partners(const struct bat_symbol_side *output, const struct bat_symbol_side *input,
+                          uint32_t *partners)
+{
+    memset(partners, 0xff, output->symbol_count * sizeof(*partners));
+    size_t first = 0;
+    size_t input_first = 0;
+    while (first < output->count && input_first < input->count) {
+        const uint64_t hash = output->keyed[first].key;
+        const uint64_t input_hash = input->keyed[input_first].key;
+        const size_t end = hash <= input_hash ? end_of_group(output, first) : first;
+        const size_t input_end =
+            input_hash <= hash ? end_of_group(input, input_first) : input_first;
+        pair_group(output->keyed + first, end - first, input->keyed + input_first,
+                   input_end - input_first, partners);
+        first = end;
+        input_first = input_end;
+    }
+}
+
+/*
+ * Add the pairs whose keys are the same, not only their hashes. In the file's order names are read
+ * one after the other; in the order of hashes each would be anywhere in memory.
+ */
+static void add_pairs(const struct bat_symbol_side *output, const struct bat_symbol_side *input,
+                      const uint32_t *partners, struct bat_symbol_pairs *pairs)
+{
+    for (size_t i = 0; i < output->symbol_count; i++) {
+        if (partners[i] == BAT_NONE)
+            continue;
+        const struct bat_symbol *to = &output->symbols[i];
+        const struct bat_symbol *from = &input->symbols[partners[i]];
         if (same_key(to, from))
             pairs->all[pairs->count++] =
                 (struct bat_symbol_pair){to->address, from->address, rank_of(to)};
     }
-}
-
-/* So many symbols ahead, memory is fetched: first the symbol, later its name. */
-#define SYMBOLS_AHEAD 16u
-#define NAMES_AHEAD 8u
-
-/* In the order of hashes, symbols and names are anywhere in memory. */
-static void fetch_ahead(const struct bat_symbol_side *side, size_t at)
-{
-    if (at + SYMBOLS_AHEAD < side->count)
-        __builtin_prefetch(&side->symbols[side->keyed[at + SYMBOLS_AHEAD].value]);
-    if (at + NAMES_AHEAD < side->count)
-        __builtin_prefetch(side->symbols[side->keyed[at + NAMES_AHEAD].value].name);
 }
 
 static enum bat_code pair_sides(const struct bat_symbol_side *output,
@@ -248,24 +265,16 @@ static enum bat_code pair_sides(const struct bat_symbol_side *output,
                                 struct bat_error *error)
 {
     pairs->all = malloc((output->count + 1) * sizeof(*pairs->all));
-    if (!pairs->all)
-        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %zu symbols", output->count);
-    size_t first = 0;
-    size_t input_first = 0;
-    while (first < output->count && input_first < input->count) {
-        fetch_ahead(output, first);
-        fetch_ahead(input, input_first);
-        uint64_t hash = output->keyed[first].key;
-        uint64_t input_hash = input->keyed[input_first].key;
-        size_t end = hash <= input_hash ? end_of_group(output, first) : first;
-        size_t input_end = input_hash <= hash ? end_of_group(input, input_first) : input_first;
-        pair_group(output, first, end - first, input, input_first, input_end - input_first, pairs);
-        first = end;
-        input_first = input_end;
+    uint32_t *partners = malloc((output->symbol_count + 1) * sizeof(*partners));
+    if (pairs->all && partners) {
+        find_partners(output, input, partners);
+        add_pairs(output, input, partners, pairs);
     }
-    if (!sort_pairs(pairs))
-        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %zu symbols", output->count);
-    return BAT_OK;
+    const bool has_memory = pairs->all && partners && sort_pairs(pairs);
+    free(partners);
+    return has_memory ? BAT_OK
+                      : bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %zu symbols",
+                                 output->count);
 }
 
 size_t bat_symbol_pairs_at(const struct bat_symbol_pairs *pairs, uint64_t output)

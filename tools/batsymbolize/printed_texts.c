@@ -9,12 +9,21 @@
 
 struct printed_text {
     const char *key;  /* NULL for a free slot */
-    const char *text; /* key, or the demangled name, which is owned */
+    const char *text; /* key, or the demangled name, which is in a block */
     size_t length;
     bool has_controls;
 };
 
+/* Memory for many texts, which is freed at once. */
+struct text_block {
+    struct text_block *before;
+    char bytes[];
+};
+
 struct printed_texts {
+    struct text_block *block; /* the last one, or NULL */
+    size_t block_used;
+    size_t block_size;
     struct printed_text *slots;
     size_t count;
     size_t mask; /* number of slots - 1 */
@@ -22,6 +31,8 @@ struct printed_texts {
 };
 
 #define FIRST_SLOTS ((size_t)1 << 10)
+
+#define BLOCK_SIZE ((size_t)256 << 10)
 
 struct printed_texts *printed_texts_new(bool demangle)
 {
@@ -37,20 +48,35 @@ struct printed_texts *printed_texts_new(bool demangle)
     return NULL;
 }
 
-static void free_text(const struct printed_text *text)
-{
-    if (text->text != text->key)
-        free((char *)text->text);
-}
-
 void printed_texts_free(struct printed_texts *texts)
 {
     if (!texts)
         return;
-    for (size_t i = 0; i <= texts->mask; i++)
-        free_text(&texts->slots[i]);
+    while (texts->block) {
+        struct text_block *before = texts->block->before;
+        free(texts->block);
+        texts->block = before;
+    }
     free(texts->slots);
     free(texts);
+}
+
+char *printed_texts_keep(struct printed_texts *texts, const char *text, size_t length)
+{
+    if (!texts->block || length > texts->block_size - texts->block_used) {
+        const size_t size = length > BLOCK_SIZE ? length : BLOCK_SIZE;
+        struct text_block *block = malloc(sizeof(*block) + size);
+        if (!block)
+            return NULL;
+        block->before = texts->block;
+        texts->block = block;
+        texts->block_size = size;
+        texts->block_used = 0;
+    }
+    char *kept = texts->block->bytes + texts->block_used;
+    memcpy(kept, text, length);
+    texts->block_used += length;
+    return kept;
 }
 
 static struct printed_text *find_slot(struct printed_text *slots, size_t mask, const char *key)
@@ -76,15 +102,6 @@ static bool grow(struct printed_texts *texts)
     return true;
 }
 
-static struct printed_text prepare(const struct printed_texts *texts, const char *key)
-{
-    const char *plain = texts->demangle ? demangle(key) : NULL;
-    struct printed_text made = {.key = key, .text = plain ? plain : key};
-    made.length = strlen(made.text);
-    made.has_controls = bat_has_controls(made.text, made.length);
-    return made;
-}
-
 static void write_text(struct output *output, const struct printed_text *text)
 {
     if (text->has_controls)
@@ -93,21 +110,41 @@ static void write_text(struct output *output, const struct printed_text *text)
         output_bytes(output, text->text, text->length);
 }
 
+/* Write a new text, and fill its slot; slot is NULL if there is no memory for it. */
+static void write_new(struct output *output, struct printed_texts *texts, const char *key,
+                      struct printed_text *slot)
+{
+    char *plain = texts->demangle ? demangle(key) : NULL;
+    struct printed_text made = {.key = key, .text = plain ? plain : key};
+    made.length = strlen(made.text);
+    made.has_controls = bat_has_controls(made.text, made.length);
+    write_text(output, &made);
+    if (plain && slot)
+        made.text = printed_texts_keep(texts, plain, made.length);
+    free(plain);
+    if (slot && made.text) {
+        texts->count++;
+        *slot = made;
+    }
+}
+
 void output_printed(struct output *output, struct printed_texts *texts, const char *text)
 {
     struct printed_text *slot = find_slot(texts->slots, texts->mask, text);
-    if (!slot->key) {
-        if (texts->count * 2 > texts->mask) {
-            if (!grow(texts)) {
-                struct printed_text made = prepare(texts, text);
-                write_text(output, &made);
-                free_text(&made);
-                return;
-            }
-            slot = find_slot(texts->slots, texts->mask, text);
-        }
-        texts->count++;
-        *slot = prepare(texts, text);
+    if (slot->key) {
+        write_text(output, slot);
+        return;
     }
-    write_text(output, slot);
+    if (texts->count * 2 > texts->mask)
+        slot = grow(texts) ? find_slot(texts->slots, texts->mask, text) : NULL;
+    write_new(output, texts, text, slot);
+}
+
+void output_printed_once(struct output *output, struct printed_texts *texts, const char *text)
+{
+    struct printed_text *slot = find_slot(texts->slots, texts->mask, text);
+    if (slot->key)
+        write_text(output, slot);
+    else
+        write_new(output, texts, text, NULL);
 }

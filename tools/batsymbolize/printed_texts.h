@@ -15,4 +15,10 @@ void printed_texts_free(struct printed_texts *texts);
 /* Write text with its control characters escaped. If out of memory, this only takes longer. */
 void output_printed(struct output *output, struct printed_texts *texts, const char *text);
 
+/* The same for a text that is not expected again: it is not kept. */
+void output_printed_once(struct output *output, struct printed_texts *texts, const char *text);
+
+/* A copy of a text, without a zero behind it, as long as texts. NULL if there is no memory. */
+char *printed_texts_keep(struct printed_texts *texts, const char *text, size_t length);
+
 #endif

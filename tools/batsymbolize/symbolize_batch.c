@@ -113,12 +113,17 @@ static void begin_worker(const struct symbolize_text *text, struct batch_worker 
     if (texts_of(worker, 0) && texts_of(worker, 1) && printer->names && printer->functions &&
         printer->files)
         worker->symbolizer = worker->number == 0 ? given : bat_symbolizer_second(given);
+    worker->one = output_begin_memory();
+    if (given->original && worker->one)
+        worker->known = calloc((size_t)given->original->output_count + 1, sizeof(*worker->known));
 }
 
 static void free_worker(struct batch_worker *worker)
 {
     output_free(worker->texts[0]);
     output_free(worker->texts[1]);
+    output_free(worker->one);
+    free(worker->known);
     if (worker->number == 0)
         return;
     demangled_names_free(worker->printer.names);
@@ -152,6 +157,8 @@ static void fetch(const char *text, size_t size)
 /* The text of an answer, or NULL. */
 static const char *text_of(const struct batch *batch, const struct batch_answer *answer)
 {
+    if (answer->is_kept)
+        return answer->kept;
     const char *texts = answer->size ? batch->texts[answer->worker] : NULL;
     return texts ? texts + answer->start : NULL;
 }
@@ -166,7 +173,7 @@ static void print_batch(struct symbolize_text *text, struct batch *batch)
             fetch(ahead, answer[AHEAD].size);
         const char *found = text_of(batch, answer);
         if (found) {
-            text_note_found(text, answer->address, answer->found);
+            text_note_found(text, answer->address, (enum bat_symbolizer_found)answer->found);
             output_bytes(text->printer->output, found, answer->size);
         } else {
             text_answer_code(text, answer->address);

@@ -14,10 +14,21 @@
 
 struct batch_answer {
     uint64_t address;
-    size_t start; /* of the text */
-    size_t size;  /* 0: there is no text */
-    enum bat_symbolizer_found found;
-    unsigned worker; /* whose text it is */
+    union {
+        size_t start;     /* of the text, among the worker's */
+        const char *kept; /* the text */
+    };
+    uint32_t size;  /* 0: there is no text */
+    uint8_t found;  /* an enum bat_symbolizer_found */
+    uint8_t worker; /* whose text it is */
+    bool is_kept;   /* the text stays where it is, for other answers */
+};
+
+/* The text for the first addresses of an output function, which all have it. */
+struct known_text {
+    const char *text; /* NULL: it is not known, or each address has its own */
+    uint32_t size;
+    uint32_t addresses; /* how many */
 };
 
 /* What a thread answers with. */
@@ -28,7 +39,10 @@ struct batch_worker {
     struct output *texts[2];           /* in memory: of two batches in turns; worker 0 prints
                                           those of one before it makes the other's, and has only
                                           one */
-    size_t limit;                      /* behind texts of this size, it makes no more */
+    size_t limit;                      /* behind texts of this size, it makes or keeps no more */
+    struct known_text *known;          /* by output function; NULL: without memory */
+    struct output *one;                /* in memory: for one text */
+    size_t kept_size;                  /* of all known texts, at most the limit */
     bool is_begun;
 };
 

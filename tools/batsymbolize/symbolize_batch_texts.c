@@ -2,6 +2,7 @@
 /* Makes the texts of answers, in ascending order of their addresses. */
 #include <stdlib.h>
 
+#include "stacks/symbolizer.h"
 #include "symbolize_batch.h"
 
 /* So many answers ahead, memory is fetched that they need. */
@@ -98,15 +99,87 @@ static void print_alone(struct symbolize_printer *printer, struct last_answer *l
     last->size = output_position(printer->output) - last->start;
 }
 
+/* --- Answers of many addresses --------------------------------------------------------------- */
+
+/* Addresses in a row that all have one answer, and its text. */
+struct kept_text {
+    uint64_t start;
+    struct known_text known;
+};
+
+/* Print the answer of the symbolizer's stretch, for all its addresses. False without memory. */
+static bool keep_text(const struct symbolize_text *text, struct batch_worker *worker,
+                      uint64_t address, struct known_text *known)
+{
+    struct symbolize_printer printer = worker->printer;
+    const struct bat_source_frame *frames;
+    size_t count;
+    if (text_find(text, worker->symbolizer, address, &frames, &count) != BAT_FOUND)
+        return false;
+    printer.output = worker->one;
+    printer.is_once = true;
+    for (size_t i = 0; i < count; i++)
+        print_frame(&printer, &frames[i], i != 0);
+    print_end(&printer);
+    const size_t size = output_position(worker->one);
+    const char *printed = output_memory(worker->one);
+    /* In a damaged file many functions can have one name, and that a long one. */
+    const bool fits = printed && size + worker->kept_size <= worker->limit;
+    const char *kept = fits ? printed_texts_keep(printer.functions, printed, size) : NULL;
+    if (!kept)
+        return false;
+    worker->kept_size += size;
+    known->text = kept;
+    known->size = (uint32_t)size;
+    return true;
+}
+
+/* Find the text of an address that shares its answer with all around it. False if it has its own
+ * answer, or there is no memory. */
+static bool find_kept(const struct symbolize_text *text, struct batch_worker *worker,
+                      uint64_t address, struct kept_text *kept)
+{
+    const uint64_t inside = text_inside(text, address);
+    if (inside - kept->start < kept->known.addresses)
+        return true;
+    struct bat_symbolizer *symbolizer = worker->symbolizer;
+    const struct bat_original *original = symbolizer->original;
+    const uint32_t function =
+        worker->known ? bat_functions_find(original->output_functions, inside) : BAT_NONE;
+    if (function == BAT_NONE)
+        return false;
+    struct known_text *known = &worker->known[function];
+    const uint64_t start = original->outputs[function].address;
+    if (!known->text) {
+        if (!symbolizer_is_in_stretch(symbolizer, inside) || symbolizer->stretch.start != start ||
+            symbolizer->stretch.size > UINT32_MAX || !keep_text(text, worker, address, known))
+            return false;
+        known->addresses = (uint32_t)symbolizer->stretch.size;
+    }
+    if (inside - start >= known->addresses)
+        return false; /* padding */
+    *kept = (struct kept_text){start, *known};
+    return true;
+}
+
 void batch_make_texts(const struct symbolize_text *text, struct batch_worker *worker,
                       struct batch_answer *answers, const struct bat_sort_key *sorted, size_t count)
 {
     struct symbolize_printer *printer = &worker->printer;
     struct last_answer last = {.count = 0};
+    struct kept_text kept = {.start = 0};
     const bool is_alone = printer->options.addresses || printer->options.style == STYLE_JSON;
     for (size_t i = 0; i < count && output_position(printer->output) < worker->limit; i++) {
         if (i + AHEAD < count)
             __builtin_prefetch(&answers[sorted[i + AHEAD].value], 1);
+        struct batch_answer *answer = &answers[sorted[i].value];
+        if (!is_alone && find_kept(text, worker, sorted[i].key, &kept)) {
+            answer->kept = kept.known.text;
+            answer->size = kept.known.size;
+            answer->found = BAT_FOUND;
+            answer->is_kept = true;
+            continue;
+        }
         struct symbolize_request request = text_request(text, sorted[i].key);
         const struct bat_source_frame *frames;
         size_t frame_count;
@@ -116,11 +189,12 @@ void batch_make_texts(const struct symbolize_text *text, struct batch_worker *wo
             print_alone(printer, &last, &request, frames, frame_count);
         else if (!print_answer(printer, worker->limit, &last, frames, frame_count))
             break;
-        struct batch_answer *answer = &answers[sorted[i].value];
+        if (last.size > UINT32_MAX)
+            break;
         answer->start = last.start;
-        answer->size = last.size;
-        answer->found = found;
-        answer->worker = worker->number;
+        answer->size = (uint32_t)last.size;
+        answer->found = (uint8_t)found;
+        answer->worker = (uint8_t)worker->number;
     }
     free(last.frames);
 }

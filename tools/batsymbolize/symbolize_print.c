@@ -110,7 +110,11 @@ void print_frame(struct symbolize_printer *printer, const struct bat_source_fram
     if (printer->options.functions != FUNCTIONS_NONE) {
         if (pretty && is_caller)
             output_text(output, " (inlined by) ");
-        output_printed(output, printer->functions, frame->function ? frame->function : UNKNOWN);
+        const char *function = frame->function ? frame->function : UNKNOWN;
+        if (printer->is_once)
+            output_printed_once(output, printer->functions, function);
+        else
+            output_printed(output, printer->functions, function);
         output_text(output, pretty ? " at " : "\n");
     }
     if (printer->options.verbose)

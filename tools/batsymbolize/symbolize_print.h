@@ -43,6 +43,7 @@ struct symbolize_printer {
     struct printed_texts *functions; /* names of functions: demangled if the options say so */
     struct printed_texts *files;
     struct symbolize_options options;
+    bool is_once;   /* names of functions are not kept for another time */
     bool in_list;   /* JSON: objects are elements of an array */
     bool has_first; /* ... whose first was printed */
 };

@@ -93,6 +93,9 @@ enum bat_symbolizer_found text_find(const struct symbolize_text *text,
                                     struct bat_symbolizer *symbolizer, uint64_t address,
                                     const struct bat_source_frame **frames, size_t *count);
 
+/* The address that text_find() looks up: of a return address the last byte of the call. */
+uint64_t text_inside(const struct symbolize_text *text, uint64_t address);
+
 /* Note where an address was found. */
 void text_note_found(struct symbolize_text *text, uint64_t address,
                      enum bat_symbolizer_found found);

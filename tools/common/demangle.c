@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "demangle.h"
+#include "demangle_short.h"
 
 #include <libiberty/demangle.h>
 #include <stdbool.h>
@@ -43,17 +44,31 @@ static bool can_be_rust(const char *name)
     return name[1] != 'Z' || strstr(name, "17h");
 }
 
+/* The same for a name without a suffix. */
+static bool ends_as_rust(const char *name)
+{
+    static const char last[] = "17h0123456789abcdefE";
+    const size_t length = strlen(name);
+    return length >= sizeof(last) - 1 && memcmp(name + length - (sizeof(last) - 1), last, 3) == 0;
+}
+
+char *demangle_by_libiberty(const char *name)
+{
+    const int style = can_be_rust(name) ? DMGL_AUTO : DMGL_GNU_V3;
+    char *plain = cplus_demangle(name, style | DMGL_PARAMS | DMGL_ANSI);
+    if (plain)
+        close_brackets(plain);
+    return plain;
+}
+
 char *demangle(const char *name)
 {
     /* Without these prefixes libiberty would take names of C for mangled ones. */
     if (strncmp(name, "_Z", 2) != 0 && strncmp(name, "_R", 2) != 0 && strncmp(name, "_D", 2) != 0 &&
         strncmp(name, "___Z", 4) != 0)
         return NULL;
-    const int style = can_be_rust(name) ? DMGL_AUTO : DMGL_GNU_V3;
-    char *plain = cplus_demangle(name, style | DMGL_PARAMS | DMGL_ANSI);
-    if (plain)
-        close_brackets(plain);
-    return plain;
+    char *plain = ends_as_rust(name) ? NULL : demangle_short(name);
+    return plain ? plain : demangle_by_libiberty(name);
 }
 
 /* --- The cache ------------------------------------------------------------------------------ */

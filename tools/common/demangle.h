@@ -6,6 +6,9 @@
 /* The demangled name, which the caller frees with free(); NULL if the name is not mangled. */
 char *demangle(const char *name);
 
+/* The same by libiberty alone, which takes longer. */
+char *demangle_by_libiberty(const char *name);
+
 /* Demangled names, each made once. The mangled names must stay in place: pointers are the keys. */
 struct demangled_names;
 

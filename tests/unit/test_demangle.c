@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* tools/common/demangle_short.c: its texts are libiberty's, of good names and of damaged ones. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tools/common/demangle.h"
+#include "tools/common/demangle_short.h"
+
+/* Damaged names are made of each name so many times. */
+#define REPEATS 3000
+
+/* Enough for each name and what is inserted. */
+#define NAME_SIZE 256
+
+/* Names that are demangled without libiberty. */
+static const char *const short_names[] = {
+    "_Z4mainv",
+    "_Z1fiz",
+    "_ZL6staticPKc",
+    "_ZN1aD0Ev",
+    "_ZN12_GLOBAL__N_11C3runEPS0_RKS0_OS0_",
+    "_ZNK5clang4Stmt8childrenEv",
+    "_ZNSt6vectorIiSaIiEE9push_backEOi",
+    "_ZNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEC2EPKcRKS3_",
+    "_ZStlsISt11char_traitsIcEERSt13basic_ostreamIcT_ES5_c",
+    "_ZNK4llvm9StringMapINS_8TypeKindENS_15MallocAllocatorEEixENS_9StringRefE",
+    "_ZN4llvm8dyn_castINS_5ValueEKNS_4UserEEEvRPT0_",
+    "_ZN4llvm4castINS_5ValueEKNS_4UserEEEvPT0_RKT_",
+    "_ZN1aI1bILi5ELj6ELl7ELm8ELx9ELy10ELb1ELb0ELin3EEE1fEv",
+    "_ZN1aILN5clang4KindE3ELh1ELc65EEC1Ev",
+    "_Z3allIJifdEEvDpOT_",
+    "_Z3allIJiRfOdEEvDpOT_",
+    "_Z3allIJidEEvDpRKT_",
+    "_Z3allIJEEviDpT_",
+    "_Z3allIiJEEviDpT0_i",
+    "_Z4moveIRiEvOT_RS1_",
+    "_Z4moveIOiEvOT_RS1_",
+    "_ZN4llvm12function_refIFbPKcRiEE4callEOS2_",
+    "_ZlsRSoRKSs",
+    "_ZltIiEbT_S0_",
+    "_ZN1aaSERKS_",
+    "_ZNK1aptEv",
+    "_ZN1aclIJS_S_EEEvDpT_",
+    "_ZN1aIJifEEC2Ev",
+    "_Z1fPvPKvPPKPvRPS_",
+};
+
+/* Names that libiberty demangles, or does not. */
+static const char *const other_names[] = {
+    "",
+    "_Z",
+    "main",
+    "_ZN1a1bEv.cold",
+    "_ZZ4mainE1x",
+    "_ZZN1a1bEvENKUlvE_clEv",
+    "_ZTV1a",
+    "_ZN1acvT_IiEEv",
+    "_Z1fPFivE",
+    "_ZN1a1bIFvvEE1cEPS1_",
+    "_Z1fRA4_i",
+    "_Z1fM1aFvvE",
+    "_ZNK1aR3getEv",
+    "_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE",
+    "_RNvC6_123foo3bar",
+    "_ZN1aB5cxx11Ev",
+    "_ZNSsC1Ev",
+    "_Z1fIXadL_Z1gvEEEvv",
+    "_Z1fDv4_f",
+    "_ZN1aIXsrS0_1bEE1cEv",
+};
+
+/* demangle() and libiberty agree about a name. */
+static void compare(const char *name)
+{
+    char *plain = demangle(name);
+    char *expected = strncmp(name, "_Z", 2) == 0 ? demangle_by_libiberty(name) : plain;
+    if (!plain != !expected || (plain && strcmp(plain, expected) != 0))
+        fail_msg("\"%s\" becomes \"%s\", with libiberty \"%s\"", name, plain ? plain : "(NULL)",
+                 expected ? expected : "(NULL)");
+    if (expected != plain)
+        free(expected);
+    free(plain);
+}
+
+static void test_texts(void **state)
+{
+    (void)state;
+    char *plain = demangle("_ZNK4llvm4castINS_5ValueEKNS_4UserEEEvPT0_RKSt4pairIT_iE");
+    assert_string_equal(plain, "void llvm::cast<llvm::Value, llvm::User const>(llvm::User const*, "
+                               "std::pair<llvm::Value, int> const&) const");
+    free(plain);
+    for (size_t i = 0; i < sizeof(other_names) / sizeof(other_names[0]); i++)
+        compare(other_names[i]);
+    for (size_t i = 0; i < sizeof(short_names) / sizeof(short_names[0]); i++)
+        compare(short_names[i]);
+}
+
+static void test_is_short(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(short_names) / sizeof(short_names[0]); i++) {
+        char *plain = demangle_short(short_names[i]);
+        if (!plain)
+            fail_msg("\"%s\" is left to libiberty", short_names[i]);
+        free(plain);
+    }
+}
+
+/* A name that is too long for the fixed arrays, or nests too deep, goes to libiberty. */
+static void test_long(void **state)
+{
+    (void)state;
+    static const char *const parts[] = {"P", "i", "1aI", "N1a", "RK", "FvO", "Lb1E", "S_", "NS_1b"};
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+        for (size_t count = 20; count < 400; count += 37) {
+            char name[4096] = "_Z1f";
+            for (size_t j = 0; j < count; j++)
+                strcat(name, parts[i]);
+            compare(name);
+            strcat(name, "i");
+            for (size_t j = 0; j < count; j++)
+                strcat(name, "E");
+            compare(name);
+        }
+}
+
+/* The next number of a fixed sequence, below limit. */
+static size_t next_number(uint64_t *seed, size_t limit)
+{
+    *seed = *seed * 6364136223846793005u + 1442695040888963407u;
+    return (size_t)(*seed >> 33) % limit;
+}
+
+/* Change a character of a name, take one away, or insert some. */
+static void damage(char name[NAME_SIZE], uint64_t *seed)
+{
+    static const char codes[] = "_ZNKISEJTLRPOFCDijvbcxyzt0123456789alspwhdefgos.BUV";
+    static const char *const parts[] = {"S_", "S0_", "T_",  "DpT_", "DpOT_", "IiE",  "JE",
+                                        "St", "Ss",  "NS_", "1b",   "KS_",   "Lb1E", "FvvE",
+                                        "eq", "gt",  "ls",  "C1",   "D2",    "RT_",  "OT_"};
+    const char *part = parts[next_number(seed, sizeof(parts) / sizeof(parts[0]))];
+    const size_t length = strlen(name);
+    char *at = name + 2 + next_number(seed, length - 2);
+    const size_t left = strlen(at) + 1; /* with the zero */
+    switch (next_number(seed, 3)) {
+    case 0:
+        *at = codes[next_number(seed, sizeof(codes) - 1)];
+        break;
+    case 1:
+        memmove(at, at + 1, left - 1);
+        break;
+    default:
+        memmove(at + strlen(part), at, left);
+        memcpy(at, part, strlen(part));
+    }
+}
+
+static void test_damaged(void **state)
+{
+    (void)state;
+    uint64_t seed = 1;
+    for (size_t i = 0; i < sizeof(short_names) / sizeof(short_names[0]); i++)
+        for (size_t j = 0; j < REPEATS; j++) {
+            char name[NAME_SIZE];
+            strcpy(name, short_names[i]);
+            for (size_t k = next_number(&seed, 4) + 1; k > 0 && strlen(name) > 3; k--)
+                damage(name, &seed);
+            compare(name);
+        }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_texts),
+        cmocka_unit_test(test_is_short),
+        cmocka_unit_test(test_long),
+        cmocka_unit_test(test_damaged),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
