@@ -80,7 +80,7 @@ def main():
     if arguments.large:
         original, bolted = str(arguments.large / "cc"), str(arguments.large / "cc.bolt")
     else:
-        program = debug_programs.get("sqlite-fixed")
+        program = debug_programs.get("sqlite-profiling")
         original, bolted = program.input, program.bolted("profile2")
     ours = str(arguments.bin_dir / "batsymbolize")
     with tempfile.TemporaryDirectory() as folder:

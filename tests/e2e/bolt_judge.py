@@ -71,9 +71,20 @@ class Judgement:
 
 
 def attach(binary, profile, *options, bolt=BOLT):
-    """The Judgement of llvm-bolt on a profile (fdata or YAML) of an input binary."""
-    return Judgement(fixtures.run([bolt, binary, "-o", "/dev/null", "-data", profile,
-                                   "-dyno-stats", "-report-stale", *options], "."))
+    """The Judgement of llvm-bolt on a profile (fdata or YAML) of an input binary.
+
+    What llvm-bolt says about these bytes is kept in the store: many tests ask it about the same profile, and
+    the builds with sanitizers ask it again. The profile itself is made anew each time.
+    """
+    command = [bolt, binary, "-o", "/dev/null", "-data", profile, "-dyno-stats", "-report-stale", *options]
+
+    def make(folder):
+        (folder / "log").write_text(fixtures.run(command, "."), encoding="utf-8")
+
+    ingredients = [fixtures.digest_of(binary), fixtures.digest_of(profile), command[5:],
+                   fixtures.version(bolt)]
+    step = fixtures.Step("verdict", fixtures.digest_of(profile)[:16], ingredients, make)
+    return Judgement((step.folder() / "log").read_text(encoding="utf-8"))
 
 
 # A local function is f/1 or f/file.c/1, depending on the symbols that a binary has.
@@ -131,7 +142,7 @@ def make_truth(fixture, folder):
 @functools.lru_cache(maxsize=None)
 def _truth(fixture_input, fixture):
     ingredients = [pathlib.Path(fixture_input).parent.name, inspect.getsource(make_truth),
-                   inspect.getsource(fixtures.qemu_trace)]
+                   fixtures.recorder()]
     name = f"{fixture.program}-{fixture.target}"
     step = fixtures.Step("truth", name, ingredients, functools.partial(make_truth, fixture))
     return bolt_profiles.Reference(f"truth-{name}", fixture.input, step.folder())

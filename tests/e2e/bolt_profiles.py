@@ -13,7 +13,9 @@ and readers of both forms into python values that can be compared as sets.
 import collections
 import functools
 import inspect
+import pathlib
 import re
+import shutil
 
 import fixtures
 
@@ -52,12 +54,30 @@ class Reference:
         return (self._translated(form) / "log").read_text(encoding="utf-8")
 
 
-def perf2bolt(binary, profile, fdata, yaml=None, basic=False, folder="."):
-    """Run perf2bolt-22 on a pre-aggregated profile. Returns what it printed."""
-    command = ["perf2bolt-22", binary, "-p", profile, "--pa", "-o", fdata]
-    command += ["-w", yaml] if yaml else []
-    command += ["--ba"] if basic else []
-    return fixtures.run(command, folder)
+def perf2bolt(binary, profile, fdata, yaml=None, basic=False, folder=".", options=("--pa",)):
+    """Run perf2bolt-22 on a profile, which is pre-aggregated unless `options` say otherwise. Returns what it
+    printed. Paths are relative to `folder`.
+
+    What perf2bolt makes of these bytes is kept in the store: tests and builds give it the same profile more
+    than once. Only the judge's results are kept, never our own tools'.
+    """
+    binary, profile = pathlib.Path(folder, binary).absolute(), pathlib.Path(folder, profile).absolute()
+    options = [*options, *(["--ba"] if basic else [])]
+
+    def make(into):
+        command = ["perf2bolt-22", binary, "-p", profile, *options, "-o", into / "fdata"]
+        log = fixtures.run(command + (["-w", into / "yaml"] if yaml else []), into)
+        (into / "log").write_text(log, encoding="utf-8")
+
+    # perf2bolt looks for the binary's name among the mappings of a recording, which it reads with perf.
+    ingredients = [binary.name, fixtures.digest_of(binary), fixtures.digest_of(profile), options, bool(yaml),
+                   fixtures.version("perf2bolt-22"),
+                   "" if "--pa" in options else fixtures.version("perf")]
+    step = fixtures.Step("oracle", fixtures.digest_of(profile)[:16], ingredients, make).folder()
+    shutil.copy(step / "fdata", pathlib.Path(folder, fdata))
+    if yaml:
+        shutil.copy(step / "yaml", pathlib.Path(folder, yaml))
+    return (step / "log").read_text(encoding="utf-8")
 
 
 def translate(binary, profile, form, folder):
@@ -80,7 +100,7 @@ def make_profiles(fixture, folder):
 def reference(fixture):
     """The fixture's Reference, recorded if need be."""
     ingredients = [fixture.folder.name, inspect.getsource(make_profiles),
-                   inspect.getsource(fixtures.qemu_trace)]
+                   fixtures.recorder()]
     step = fixtures.Step("profile", fixture.name, ingredients,
                          functools.partial(make_profiles, fixture))
     return Reference(fixture.name, fixture.bolted, step.folder())
@@ -99,7 +119,7 @@ def read_fdata(path):
             if line == "boltedcollection" or line.startswith("no_lbr"):
                 headers.add(line)
                 continue
-            fields = re.split(r"(?<!\\) ", line)
+            fields = re.split(r"(?<!\\) ", line) if "\\" in line else line.split(" ")
             ends = 6 if len(fields) > 4 else 3
             key = tuple(fields[:ends])
             if key in records:
@@ -113,19 +133,24 @@ def read_fdata(path):
 Function = collections.namedtuple("Function", "hash exec nblocks blocks")
 
 
-def _number(text, default="0"):
-    return int(text if text is not None else default, 0)
+FIELD = re.compile(r"\b(\w+):\s+([^\s,]+)")
+LISTS = {name: re.compile(rf"\b{name}:\s+\[(.*?)\]", re.S) for name in ("succ", "calls")}
+ENTRY = re.compile(r"\{(.*?)\}", re.S)
 
 
-def _field(text, name):
-    match = re.search(rf"\b{name}:\s+(\S+?),?(?:\s|$)", text)
-    return match.group(1) if match else None
+def _number(fields, name):
+    return int(fields.get(name, "0"), 0)
+
+
+def _fields(text):
+    """{name: value} of a mapping; if a name occurs twice, the first counts."""
+    return dict(reversed(FIELD.findall(text)))
 
 
 def _list(text, name):
-    """The { ... } of a list, each as text."""
-    match = re.search(rf"\b{name}:\s+\[(.*?)\]", text, re.S)
-    return re.findall(r"\{(.*?)\}", match.group(1), re.S) if match else []
+    """The { ... } of a list, each as a dictionary."""
+    match = LISTS[name].search(text)
+    return map(_fields, ENTRY.findall(match.group(1))) if match else ()
 
 
 def _name(text):
@@ -134,14 +159,12 @@ def _name(text):
 
 
 def _block(text, names):
-    succ = sorted((_number(_field(s, "bid")), _number(_field(s, "cnt")), _number(_field(s, "mis")))
-                  for s in _list(text, "succ"))
-    calls = sorted([(_number(_field(c, "off")), names.get(_field(c, "fid"), "?"),
-                    _number(_field(c, "disc")), _number(_field(c, "cnt")),
-                    _number(_field(c, "mis"))) for c in _list(text, "calls")],
+    succ = sorted((_number(s, "bid"), _number(s, "cnt"), _number(s, "mis")) for s in _list(text, "succ"))
+    calls = sorted([(_number(c, "off"), names.get(c.get("fid"), "?"), _number(c, "disc"), _number(c, "cnt"),
+                     _number(c, "mis")) for c in _list(text, "calls")],
                    key=lambda call: (call[0], call[1] or "", *call[2:]))
-    return (_number(_field(text, "hash")), _number(_field(text, "exec")), tuple(succ),
-            tuple(calls))
+    fields = _fields(text.partition("[")[0])
+    return (_number(fields, "hash"), _number(fields, "exec"), tuple(succ), tuple(calls))
 
 
 def read_yaml(path):
@@ -152,13 +175,13 @@ def read_yaml(path):
     with open(path, encoding="utf-8") as file:
         header, _, rest = file.read().partition("\nfunctions:")
     parts = re.split(r"\n  - name:", rest)[1:]
-    names = {_field(part, "fid"): _name(part) for part in parts}
+    parts = [part.split("\n      - bid:") for part in parts]
+    heads = [(_name(head), _fields(head.split("\n", 1)[1])) for head, *_ in parts]
+    names = {fields.get("fid"): name for name, fields in heads}
     names["0"] = None
     functions = {}
-    for part in parts:
-        head, *blocks = re.split(r"\n      - bid:", part)
-        body = {_number(b.split()[0]): _block(b, names) for b in blocks}
-        functions[_name(part)] = Function(_number(_field(head, "hash")),
-                                          _number(_field(head, "exec")),
-                                          _number(_field(head, "nblocks")), body)
+    for (name, fields), (_, *blocks) in zip(heads, parts):
+        body = {int(b.split(None, 1)[0], 0): _block(b, names) for b in blocks}
+        functions[name] = Function(_number(fields, "hash"), _number(fields, "exec"),
+                                   _number(fields, "nblocks"), body)
     return header, functions

@@ -15,8 +15,6 @@ import collections
 import functools
 import inspect
 import json
-import os
-import subprocess
 
 import elffile
 import fixtures
@@ -35,36 +33,35 @@ class OrderedPaths(qemu_trace.Paths):
         self.before = None
 
     def walk(self, entries):
-        """Go through the blocks entered, given as pc in the log's form."""
+        """Go through the blocks entered, given by their numbers."""
         before = self.before
-        for pc in entries:
-            step = self.taken.get((before, pc))
+        for number in entries:
+            step = self.taken.get((before, number))
             if step is None:
-                step = self.taken[before, pc] = self._step(before, pc)
+                step = self.taken[before, number] = self._step(before, number)
             if step:
                 # An address inside the block, another one each time.
                 offsets = step[2]
                 at = len(self.branches) // 3 % len(offsets)
                 self.branches.extend((step[0], step[1], offsets[at]))
-            before = pc
+            before = number
         self.before = before
 
-    def _step(self, before, pc):
+    def _step(self, before, number):
         if before is None:
             return ()
-        block, target = self.blocks[before], self.blocks[pc]
+        block, target = self.blocks[before], self.blocks[number]
         meaning = self._transition(block, target.start)
         if meaning == "broken":
             raise qemu_trace.TraceError("a block was left in its middle")
         return (block.last, target.start, target.offsets) if meaning == "taken" else ()
 
     def settle(self):
-        """Code may have changed: what a step means is to be found out again."""
-        self.taken.clear()
+        """Nothing was counted."""
 
 
 class OrderedLog(qemu_trace.Log):
-    """A log that is read for the order of its branches."""
+    """A reader for the order of the branches."""
 
     def __init__(self, machine):
         super().__init__(machine, 1)
@@ -75,16 +72,7 @@ def execute(binary, command):
     """Run command under qemu-user: (branches, load bias of binary, output)."""
     elf = elffile.Elf(binary)
     log = OrderedLog(elf.machine)
-    read_end, write_end = os.pipe()
-    process = subprocess.Popen(
-        [*qemu_trace.EMULATORS[elf.machine], "-d", "in_asm,exec,nochain,page,strace", "-D",
-         f"/dev/fd/{write_end}", *map(str, command)], stdout=subprocess.PIPE, pass_fds=[write_end])
-    os.close(write_end)
-    with open(read_end, "rb") as file, process:
-        log.read(file)
-        output = process.stdout.read()
-    if process.returncode != 0:
-        raise qemu_trace.TraceError(f"exit status {process.returncode}")
+    output = qemu_trace.follow(log, command)
     return log.paths.branches, qemu_trace.load_bias(elf, binary, log), output.decode()
 
 
@@ -136,7 +124,7 @@ def make_recording(fixture, folder):
 def recording(fixture):
     """The fixture's Recording, made if need be."""
     ingredients = [fixture.folder.name, inspect.getsource(OrderedPaths), inspect.getsource(execute),
-                   inspect.getsource(make_recording), inspect.getsource(qemu_trace)]
+                   inspect.getsource(make_recording), fixtures.recorder()]
     step = fixtures.Step("branches", fixture.name, ingredients,
                          functools.partial(make_recording, fixture))
     return Recording(fixture.bolted, step.folder())

@@ -11,7 +11,6 @@ place where the two runs continue alike.
 """
 
 import collections
-import os
 import re
 import subprocess
 
@@ -25,31 +24,30 @@ Call = collections.namedtuple("Call", "address after targets")
 
 
 class CallLog(qemu_trace.Log):
-    """A log of qemu that keeps all calls, instead of counting branches."""
+    """A reader that keeps all calls, instead of counting branches."""
 
     NAMES = {elffile.EM_X86_64: ("call", "callq"), elffile.EM_AARCH64: ("bl", "blr")}
 
     def __init__(self, machine):
         super().__init__(machine, 1)
-        self.calls = {}        # pc of a block that ends in a call -> (call, after)
-        self.sequence = []     # (pc of the block that calls, pc of the block that is called)
+        self.calls = {}        # number of a block that ends in a call -> (call, after)
+        self.sequence = []     # (number of the block that calls, of the block that is called)
         self._caller = None
 
-    def _end_block(self, pc):
-        words = self._block[-1][2].decode().split()
+    def _add(self, number, block, text):
+        words = text.split()
         while words[0] in qemu_trace.X86_PREFIXES and len(words) > 1:
             words.pop(0)
-        address, size, _ = self._block[-1]
         if words[0] in self.NAMES[self.machine]:
-            self.calls[pc] = (address, address + size)
-        super()._end_block(pc)
+            self.calls[number] = (block.last, block.end)
+        super()._add(number, block, text)
 
     def _walk(self, entries):
         calls, caller, sequence = self.calls, self._caller, self.sequence
-        for pc in entries:
+        for number in entries:
             if caller is not None:
-                sequence.append((caller, pc))
-            caller = pc if pc in calls else None
+                sequence.append((caller, number))
+            caller = number if number in calls else None
         self._caller = caller
 
 
@@ -71,16 +69,7 @@ def record(binary, command):
     """The calls in binary when command runs: a list of Call."""
     elf = elffile.Elf(binary)
     log = CallLog(elf.machine)
-    read_end, write_end = os.pipe()
-    with subprocess.Popen(
-            [*qemu_trace.EMULATORS[elf.machine], "-d", "in_asm,exec,nochain,page,strace", "-D",
-             f"/dev/fd/{write_end}", *map(str, command)],
-            stdout=subprocess.DEVNULL, pass_fds=[write_end]) as process:
-        os.close(write_end)
-        with open(read_end, "rb") as file:
-            log.read(file)
-    if process.returncode != 0:
-        raise qemu_trace.TraceError(f"exit status {process.returncode} from {command}")
+    qemu_trace.follow(log, command)
     bias = qemu_trace.load_bias(elf, binary, log)
     inside = elf.executable_ranges()
     names = _function_names(elf, binary)
@@ -90,7 +79,7 @@ def record(binary, command):
         call = known.get(step)
         if call is None:
             address, after = log.calls[step[0]]
-            targets = names.get(int(step[1], 16) - bias, frozenset())
+            targets = names.get(log.blocks[step[1]].start - bias, frozenset())
             ours = any(a <= address - bias < b for a, b in inside)
             call = known[step] = Call(address - bias, after - bias, targets) if ours else False
         if call:

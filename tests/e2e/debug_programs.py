@@ -82,7 +82,7 @@ class Program:
             qemu_trace.record(bolted, self.command(bolted), folder / "profile.pre")
 
         built = pathlib.Path(bolted).parent.name
-        ingredients = [built, self.arguments, fixtures.digest_of(fixtures.HERE / "qemu_trace.py")]
+        ingredients = [built, self.arguments, fixtures.recorder()]
         step = fixtures.Step("debugrun", built.rpartition("-")[0], ingredients, make)
         return step.folder() / "profile.pre"
 
@@ -122,6 +122,6 @@ def get(name):
     ingredients = [name, TARGETS[target], arguments, fixtures.digest_of(fixtures.SOURCES / source),
                    inspect.getsource(_compile), inspect.getsource(_make), fixtures.SQLITE_PACKAGE,
                    fixtures.version(TARGETS[target][0]), fixtures.version("perf2bolt-22"),
-                   fixtures.digest_of(fixtures.HERE / "qemu_trace.py")]
+                   fixtures.recorder()]
     step = fixtures.Step("program", name, ingredients, functools.partial(_make, name))
     return Program(name, pathlib.Path(step.folder()))

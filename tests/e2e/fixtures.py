@@ -177,14 +177,17 @@ def run(arguments, folder, **options):
     """Run a command in folder and return its output. BuildError if it cannot be run or fails."""
     arguments = [str(a) for a in arguments]
     try:
-        done = subprocess.run(arguments, cwd=folder, stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, check=False, timeout=900, **options)
+        # A file: perf2bolt prints ten thousands of lines, and through a pipe each would wake this process.
+        with tempfile.TemporaryFile() as printed:
+            done = subprocess.run(arguments, cwd=folder, stdout=printed, stderr=subprocess.STDOUT,
+                                  check=False, timeout=900, **options)
+            printed.seek(0)
+            output = printed.read().decode("utf-8", "replace")
     except FileNotFoundError:
         package = next((p for tool, p in PACKAGES.items() if arguments[0].startswith(tool)), None)
         hint = f" (Debian package {package}; sh tests/run.sh installs it)" if package else ""
         raise BuildError(f"{arguments[0]} is needed to make this test's programs, but there is "
                          f"no such command{hint}") from None
-    output = done.stdout.decode("utf-8", "replace")
     if done.returncode != 0:
         raise BuildError(f"exit status {done.returncode} from: {' '.join(arguments)}\n{output}")
     return output
@@ -253,6 +256,12 @@ class Step:
 def digest_of(path):
     """The digest of a file's content, hexadecimal."""
     return hashlib.sha256(pathlib.Path(path).read_bytes()).hexdigest()
+
+
+@functools.lru_cache(maxsize=None)
+def recorder():
+    """The digests of what records executions, for the ingredients of a recording."""
+    return [digest_of(path) for path in qemu_trace.SOURCES]
 
 
 # --- SQLite's source ---------------------------------------------------------------------------
@@ -384,7 +393,7 @@ def input_step(program, target):
                    [inspect.getsource(f) for f in (compile_program, instrument, trace)],
                    version(prefix + language), version("llvm-bolt-22")]
     if target.startswith("aarch64"):
-        ingredients += [digest_of(HERE / "qemu_trace.py"), version("qemu-aarch64")]
+        ingredients += [recorder(), version("qemu-aarch64")]
     return Step("input", f"{program}-{target}", ingredients,
                 functools.partial(make_input, program, target))
 
@@ -501,11 +510,25 @@ def _names(matrix, program, target, variant, bolt):
             for b in bolts if fits(b, bolt)]
 
 
-def build(wanted, jobs=None):
-    """Make fixtures in parallel. Returns {name: BuildError} of those that failed."""
+def groundwork():
+    """{name: function} of what fixtures and tests are made from, the longest first. They are made before all
+    fixtures, so that no job waits for another one that makes the same."""
+    import debug_programs       # which imports this file
+    large = {f"{name} with debug information": functools.partial(debug_programs.get, name)
+             for name in ("sqlite-profiling", "sqlite-aarch64")}
+    large |= {f"object of {target}": sqlite_object(target).folder for target in ("fixed", "pie", "aarch64")}
+    pairs = sorted({tuple(name.split("-")[:2]) for name in names() + passes() + legacy()},
+                   key=lambda pair: (pair[0] != "sqlite", pair))
+    return large | {"-".join(pair): input_step(*pair).folder for pair in pairs}
+
+
+def build(wanted, jobs=None, first=None):
+    """Make fixtures in parallel, and before them what the functions in `first` make. Returns {name: BuildError}
+    of those that failed."""
     failed = {}
     with concurrent.futures.ThreadPoolExecutor(jobs or os.cpu_count()) as pool:
-        futures = {pool.submit(get, name): name for name in wanted}
+        futures = {pool.submit(make): name for name, make in (first or {}).items()}
+        futures |= {pool.submit(get, name): name for name in wanted}
         for future in concurrent.futures.as_completed(futures):
             try:
                 future.result()
@@ -526,7 +549,7 @@ def main():
         print("\n".join(names() + passes() + legacy()))
         return 0
     wanted = arguments.build or names() + passes() + legacy()
-    failed = build(wanted)
+    failed = build(wanted, first=groundwork() if arguments.all else None)
     for name, error in failed.items():
         print(f"fixtures.py: {name}: {error}", file=sys.stderr)
     for name in wanted:

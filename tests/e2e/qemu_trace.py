@@ -7,8 +7,8 @@
 runs COMMAND (PROGRAM with its arguments, or a loader that loads PROGRAM as a library) under
 qemu-user and writes a pre-aggregated profile of PROGRAM for perf2bolt --pa.
 
-How it works: with `-d in_asm,exec,nochain` qemu logs each block of instructions once, when it
-translates it, and the block's address whenever it enters it. Where a block ends in a branch and the
+How it works: the plugin qemu_blocks.c reports each block of instructions once, when qemu translates it, and
+its number whenever the program enters it. Where a block ends in a branch and the
 next one entered is not the one that follows in memory, the branch was taken; between two taken
 branches the program fell through. So every taken branch and every fall-through of the execution is
 in the profile, as a processor's last-branch records would show them if they missed none. Two cases
@@ -28,19 +28,30 @@ Forms of output, all from the same execution (see Execution.lines()):
   S    S address count: every N-th block that was entered is a sample, at its k-th instruction,
        where k counts on from sample to sample; with N = 1, block starts only: exact block counts
 
-The log is read through a pipe while the program runs, about as fast as qemu writes it; memory
+The entries are read through a pipe while the program runs; memory
 depends on how many different traces there are, not on how long the program runs. Programs with more
-than one thread or process are refused: their blocks would be mixed up in the log.
+than one thread or process are refused: their blocks would be mixed up.
 """
 
 import argparse
+import array
 import collections
+import functools
 import os
+import pathlib
 import re
 import subprocess
 import sys
+import tempfile
+import threading
 
 import elffile
+
+HERE = pathlib.Path(__file__).resolve().parent
+PLUGIN = HERE / "qemu_blocks.c"
+
+# Where this program's files are: what a recording depends on.
+SOURCES = (HERE / "qemu_trace.py", PLUGIN)
 
 CHUNK = 1 << 20
 EMULATORS = {
@@ -100,49 +111,44 @@ class Paths:
     """
 
     def __init__(self, blocks):
-        self.blocks = blocks          # pc as in the log -> Block
+        self.blocks = blocks          # number -> Block
         self.traces = collections.Counter()
         self.entered = collections.Counter()
         self.returns = set()          # addresses of return instructions that were taken
         self.interrupted = 0          # times that a block was left in its middle
-        self._reset(None, None)
-
-    def _reset(self, branch, start):
         self.nodes = {}
         self.node = {}                # where the walk is: no block yet
-        self.pending = (branch, start)
 
     def walk(self, entries):
-        """Go through the blocks entered, given as pc in the log's form."""
+        """Go through the blocks entered, given by their numbers."""
         node, entries = self.node, iter(entries)
         while True:
             try:
-                for pc in entries:
-                    edge = node[pc]
+                for number in entries:
+                    edge = node[number]
                     edge[0] += 1
                     node = edge[1]
                 break
             except KeyError:
-                edge = node[pc] = [1, self._next_node(node, pc)]
+                edge = node[number] = [1, self._next_node(node, number)]
                 node = edge[1]
         self.node = node
 
-    def _next_node(self, node, pc):
-        block = self.blocks.get(pc)
+    def _next_node(self, node, number):
+        block = self.blocks.get(number)
         if block is None:
-            raise TraceError(f"qemu entered a block at 0x{pc.decode()} without having logged it")
+            raise TraceError(f"qemu entered block {number} without having reported it")
         if None not in node:
-            branch, start = self.pending
-            state = (branch, block.start if start is None else start, pc)
+            state = (None, block.start, number)
         else:
             branch, start, before = node[None]
             meaning = self._transition(self.blocks[before], block.start)
             if meaning == "through":
-                state = (branch, start, pc)
+                state = (branch, start, number)
             elif meaning == "taken":
-                state = (self.blocks[before].last, block.start, pc)
+                state = (self.blocks[before].last, block.start, number)
             else:
-                state = (None, block.start, pc)
+                state = (None, block.start, number)
         if state not in self.nodes:
             self.nodes[state] = {None: state}
         return self.nodes[state]
@@ -161,12 +167,11 @@ class Paths:
         return "broken"
 
     def settle(self):
-        """Turn the graph into counts and start a new one where the walk stands."""
-        here = self.node.get(None)
+        """Turn the graph into counts when the walk is over."""
         for node in self.nodes.values():
-            branch, start, pc = node.pop(None)
-            block = self.blocks[pc]
-            for target, (count, following) in node.items():
+            branch, start, number = node.pop(None)
+            block = self.blocks[number]
+            for target, (count, _) in node.items():
                 self.entered[target] += count
                 meaning = self._transition(block, self.blocks[target].start)
                 if meaning == "taken":
@@ -175,156 +180,64 @@ class Paths:
                         self.returns.add(block.last)
                 elif meaning == "broken":
                     self.interrupted += count
-            node.clear()
-        if here is None:
-            self._reset(None, None)
-        else:
-            self._reset(here[0], here[1])
-            state = self.nodes[here] = {None: here}
-            self.node = state
 
 
-# --- qemu's log -----------------------------------------------------------------------------------
+# --- What qemu reports ----------------------------------------------------------------------------
 
 
 class Log:
-    """Reader of qemu's log: blocks, entries, and where things were loaded."""
+    """Reader of what qemu and its plugin write: blocks, entries, and where things were loaded."""
 
-    ENTRY = re.compile(rb"^Trace 0: 0x[0-9a-f]+ \[[0-9a-f]+/([0-9a-f]+)/", re.M)
-    INSTRUCTION = re.compile(rb"^0x([0-9a-f]+):  ([0-9a-f]{2}(?: [0-9a-f]{2})*|[0-9a-f]{8})"
-                             rb"(?: {2,}(\S.*))?$")
-    START_CODE = re.compile(rb"^start_code +0x([0-9a-f]+)")
-    OPENED = re.compile(rb'openat?\(.*"(.*)",.*\) = ([0-9]+)$')
-    MAPPED = re.compile(rb"mmap\((?:NULL|0x[0-9a-f]+),[0-9]+,[A-Z_|]+,[A-Z_|]+,([0-9]+),(0x[0-9a-f]+|0)\)")
-    MAPPED_AT = re.compile(rb" = 0x([0-9a-f]+)$")
-    OTHER_THREAD = re.compile(rb"^Trace [1-9]|\b(?:clone|clone3|fork|vfork|execve)\(")
+    START_CODE = re.compile(r"^start_code +0x([0-9a-f]+)")
+    OPENED = re.compile(r'openat?\(.*"(.*)",.*\) = ([0-9]+)$')
+    MAPPED = re.compile(r"mmap\((?:NULL|0x[0-9a-f]+),[0-9]+,[A-Z_|]+,[A-Z_|]+,([0-9]+),(0x[0-9a-f]+|0)\)")
+    MAPPED_AT = re.compile(r" = 0x([0-9a-f]+)$")
+    OTHER_THREAD = re.compile(r"\b(?:clone|clone3|fork|vfork|execve)\(")
 
     def __init__(self, machine, every):
         self.machine = machine
         self.every = every
         self.blocks = {}
         self.paths = Paths(self.blocks)
-        self.samples = collections.Counter()   # (pc, number of the sample's instruction)
+        self.samples = collections.Counter()   # (block, number of the sample's instruction)
         self.start_code = None
         self.mapped = {}                       # path -> address of its first byte
         self._open_files = {}
         self._mapping = None                   # path whose mapping's address comes next
-        self._block = None                     # instructions of a block that is being listed
-        self._last = None                      # the last entry: not yet walked, may be taken back
+        self._line = ""
         self._seen = 0
         self._sampled = 0
 
-    def read(self, file):
-        """Read all of a binary file that is not buffered."""
+    def read(self, entries, blocks):
+        """Read the plugin's two outputs: binary files, entries not buffered. The lines of blocks have to be in
+        their file before the entries of these blocks are in the other one."""
         rest = b""
         while True:
-            data = file.read(CHUNK)
+            data = entries.read(CHUNK)
             if not data:
                 break
             data = rest + data
-            end = data.rfind(b"\n") + 1
+            end = len(data) // 4 * 4
             rest = data[end:]
-            self._chunk(data[:end])
-        self._chunk(rest)
-        if self._last is not None:
-            self._entries([])
+            self._blocks(blocks)
+            self._walk(array.array("I", data[:end]))
+        if rest:
+            raise TraceError("the last entry is cut off")
+        self._blocks(blocks)
         self.paths.settle()
 
-    def _chunk(self, data):
-        # A block's listing follows a line of dashes, and most lines are entries.
-        for part in data.split(b"----------------\n"):
-            start = part.find(b"Trace 0: ")
-            if start < 0:
-                start = len(part)
-            for line in part[:start].splitlines():
-                self._line(line)
-            if start < len(part) and not self._only_entries(part[start:]):
-                for line in part[start:].splitlines():
-                    self._line(line)
+    def _blocks(self, file):
+        """The blocks that were reported since the last time. A last line without its end waits for the rest."""
+        *lines, self._line = (self._line + file.read().decode("ascii")).split("\n")
+        for line in lines:
+            places, _, text = line.partition("\t")
+            *offsets, end = (int(place, 16) for place in places.split())
+            block = Block(offsets[0], offsets[-1], end, kind_of(self.machine, text), tuple(offsets))
+            self._add(len(self.blocks), block, text)
 
-    def _only_entries(self, data):
-        """Walk through whole lines if each is an entry, with its three slashes. False if not."""
-        lines = data.count(b"\n")
-        parts = data.split(b"/")
-        if data.count(b"Trace 0: ") != lines or len(parts) != 3 * lines + 1:
-            return False
-        if self._block:
-            self._end_block(parts[1])
-        self._entries(parts[1::3])
-        return True
-
-    def _line(self, line):
-        entry = self.ENTRY.match(line)
-        if entry:
-            if self._block:
-                self._end_block(entry.group(1))
-            self._entries([entry.group(1)])
-        elif line.startswith(b"IN:"):
-            self._block = []
-        elif self._block is not None:
-            self._instruction(line)
-        elif line.startswith(b"Stopped execution of TB chain"):
-            self._last = None
-        elif self.OTHER_THREAD.search(line):
-            raise TraceError("the program has several threads or processes: "
-                             + line.decode("utf-8", "replace"))
-        else:
-            self._loading(line)
-
-    def _loading(self, line):
-        """Where the program and its libraries were loaded."""
-        start = self.START_CODE.match(line)
-        opened = self.OPENED.search(line)
-        mapped = self.MAPPED.search(line)
-        if start:
-            self.start_code = int(start.group(1), 16)
-        elif opened:
-            self._open_files[int(opened.group(2))] = os.fsdecode(opened.group(1))
-        elif mapped and int(mapped.group(2), 16) == 0:
-            self._mapping = self._open_files.get(int(mapped.group(1)))
-        address = self.MAPPED_AT.search(line)
-        if address and self._mapping is not None:
-            self.mapped.setdefault(self._mapping, int(address.group(1), 16))
-            self._mapping = None
-
-    def _instruction(self, line):
-        match = self.INSTRUCTION.match(line)
-        if line.startswith(b"OBJD-") or (match and not match.group(3) and not self._block):
-            raise TraceError("this qemu was built without a disassembler")
-        if not match:
-            return
-        code = match.group(2).replace(b" ", b"")
-        if match.group(3):
-            self._block.append([int(match.group(1), 16), len(code) // 2, match.group(3)])
-        else:   # the bytes of a long instruction go on
-            self._block[-1][1] += len(code) // 2
-
-    def _end_block(self, pc):
-        listing, self._block = self._block, None
-        address, size, text = listing[-1]
-        block = Block(listing[0][0], address, address + size, kind_of(self.machine, text.decode()),
-                      tuple(i[0] for i in listing))
-        if block.start != int(pc, 16):
-            raise TraceError(f"qemu listed 0x{block.start:x} and then entered 0x{pc.decode()}")
-        if self.blocks.setdefault(pc, block) != block:
-            # Other code at the same address: what was counted so far goes by the old block.
-            if self._last is not None:
-                self._entries([])
-            self.paths.settle()
-            self.blocks[pc] = block
-
-    def _entries(self, entries):
-        """Walk on, but for the last entry, which the next line may take back."""
-        if self._last is not None:
-            entries = [self._last] + entries
-            self._last = None
-            if len(entries) == 1:
-                self._walk(entries)
-                return
-        elif not entries:
-            return
-        self._last = entries[-1]
-        self._walk(entries[:-1])
+    def _add(self, number, block, _text):
+        """A new block; text: the disassembly of its last instruction."""
+        self.blocks[number] = block
 
     def _walk(self, entries):
         self.paths.walk(entries)
@@ -332,9 +245,78 @@ class Log:
         self._seen += len(entries)
         if self.every == 1:
             return
-        for pc in entries[first::self.every]:
-            self.samples[pc, self._sampled % len(self.blocks[pc].offsets)] += 1
+        for number in entries[first::self.every]:
+            self.samples[number, self._sampled % len(self.blocks[number].offsets)] += 1
             self._sampled += 1
+
+    def read_loading(self, lines):
+        """Read qemu's own log: where the program and its libraries were loaded, and if it stayed alone."""
+        for line in lines:
+            if self.OTHER_THREAD.search(line):
+                raise TraceError("the program has several threads or processes: " + line.rstrip("\n"))
+            self._loading(line.rstrip("\n"))
+
+    def _loading(self, line):
+        start = self.START_CODE.match(line)
+        opened = self.OPENED.search(line)
+        mapped = self.MAPPED.search(line)
+        if start:
+            self.start_code = int(start.group(1), 16)
+        elif opened:
+            self._open_files[int(opened.group(2))] = opened.group(1)
+        elif mapped and int(mapped.group(2), 16) == 0:
+            self._mapping = self._open_files.get(int(mapped.group(1)))
+        address = self.MAPPED_AT.search(line)
+        if address and self._mapping is not None:
+            self.mapped.setdefault(self._mapping, int(address.group(1), 16))
+            self._mapping = None
+
+
+_plugin_lock = threading.Lock()
+
+
+@functools.lru_cache(maxsize=None)
+def _plugin_folder():
+    folder = tempfile.TemporaryDirectory(prefix="qemu_trace.")
+    subprocess.run(["gcc", "-O2", "-shared", "-fPIC", PLUGIN, "-o", f"{folder.name}/blocks.so"], check=True)
+    return folder       # removed at the end of this process
+
+
+def follow(log, command):
+    """Run command under qemu-user; `log` reads what it does. Returns the bytes that the command prints on
+    standard output."""
+    with _plugin_lock:
+        plugin = pathlib.Path(_plugin_folder().name, "blocks.so")
+    emulator = EMULATORS[log.machine]
+    read_end, write_end = os.pipe()
+    with (open(read_end, "rb", buffering=0) as entries, tempfile.TemporaryDirectory() as folder,
+          open(f"{folder}/blocks", "wb") as reported, open(f"{folder}/blocks", "rb", buffering=0) as blocks,
+          open(f"{folder}/log", "a+", encoding="utf-8", errors="surrogateescape") as loading):
+        inherited = [reported.fileno(), write_end]
+        # What the command prints is small for our programs; the entries have to be read while they run.
+        try:
+            process = subprocess.Popen(
+                [*emulator, "-d", "nochain,page,strace", "-D", loading.name, "-plugin",
+                 f"{plugin},blocks={inherited[0]},entries={inherited[1]}", *map(str, command)],
+                stdout=subprocess.PIPE, pass_fds=inherited)
+        except FileNotFoundError:
+            raise TraceError(f"{emulator[0]} is needed to record executions, but there is no such command "
+                             "(Debian package qemu-user; sh tests/run.sh installs it)") from None
+        finally:
+            os.close(write_end)
+        with process:
+            try:
+                log.read(entries, blocks)
+            except BaseException:
+                process.kill()
+                log.read_loading(loading)       # with several threads, that is the reason
+                raise
+            output = process.stdout.read()
+        if process.returncode != 0:
+            raise TraceError(f"exit status {process.returncode} from: "
+                             + " ".join(map(str, [*emulator, *command])))
+        log.read_loading(loading)
+    return output
 
 
 # --- Profiles -------------------------------------------------------------------------------------
@@ -355,17 +337,23 @@ class Execution:
         self.returns = log.paths.returns
         self.every = log.every
         self._inside = [(a + bias, b + bias) for a, b in elf.executable_ranges()]
+        self._known = {}        # address -> whether it is inside
         self._base = bias + elf.base_address() if elf.type == 3 else 0
+        self._samples = collections.Counter()
         if self.every == 1:
-            self._samples = {log.blocks[pc].start: n for pc, n in log.paths.entered.items()}
+            for number, count in log.paths.entered.items():
+                self._samples[log.blocks[number].start] += count
         else:
-            self._samples = collections.Counter()
-            for (pc, number), count in log.samples.items():
-                self._samples[log.blocks[pc].offsets[number]] += count
+            for (number, instruction), count in log.samples.items():
+                self._samples[log.blocks[number].offsets[instruction]] += count
 
     def inside(self, address):
         """True for an address in the binary's code."""
-        return address is not None and any(a <= address < b for a, b in self._inside)
+        known = self._known.get(address)
+        if known is None:
+            known = address is not None and any(a <= address < b for a, b in self._inside)
+            self._known[address] = known
+        return known
 
     def location(self, address):
         """An address as a pre-aggregated profile writes it."""
@@ -428,30 +416,8 @@ def load_bias(elf, path, log):
 def execute(binary, command, every=1):
     """Run command under qemu-user and record what it does in binary. An Execution."""
     elf = elffile.Elf(binary)
-    emulator = EMULATORS[elf.machine]
-    read_end, write_end = os.pipe()
     log = Log(elf.machine, every)
-    try:
-        # stdout is small for our programs; the log is what has to be read while they run.
-        process = subprocess.Popen(
-            [*emulator, "-d", "in_asm,exec,nochain,page,strace", "-D", f"/dev/fd/{write_end}",
-             *map(str, command)], stdout=subprocess.PIPE, pass_fds=[write_end])
-    except FileNotFoundError:
-        os.close(read_end)
-        raise TraceError(f"{emulator[0]} is needed to record executions, but there is no such command "
-                         "(Debian package qemu-user; sh tests/run.sh installs it)") from None
-    finally:
-        os.close(write_end)
-    with open(read_end, "rb") as file, process:
-        try:
-            log.read(file)
-        except BaseException:
-            process.kill()
-            raise
-        output = process.stdout.read()
-    if process.returncode != 0:
-        raise TraceError(f"exit status {process.returncode} from: "
-                         + " ".join(map(str, [*emulator, *command])))
+    output = follow(log, command)
     if log.paths.interrupted:
         raise TraceError(f"{log.paths.interrupted} blocks were left in their middle: signals or "
                          "code that changes itself")

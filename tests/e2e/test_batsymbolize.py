@@ -22,7 +22,7 @@ import fixtures
 from toolbox import BIN, fine, run
 
 PROGRAMS = ["inlined-fixed", "inlined-dwarf4", "exceptions-pie", "exceptions-gnu", "small-aarch64",
-            "sqlite-fixed"]
+            "sqlite-profiling"]
 BIAS = 0x5566_7788_9000   # where a position-independent program may lie
 
 
@@ -125,7 +125,7 @@ class Calls(unittest.TestCase):
     def test_folded_functions(self):
         """-icf folds equal functions into one: a call in it is a call of each, and gets the frames of one."""
         several = 0
-        for name in ["inlined-fixed", "inlined-dwarf4", "sqlite-fixed"]:
+        for name in ["inlined-fixed", "inlined-dwarf4", "sqlite-profiling"]:
             with self.subTest(name):
                 wrong = self.check(name, "icf", 25)
                 several += len(wrong)
@@ -229,7 +229,7 @@ class Parity(unittest.TestCase):
             llvm("-a", "-e", folder / "a", input=questions))
 
     def test_json(self):
-        for name in ["inlined-dwarf4", "exceptions-gnu", "sqlite-fixed"]:
+        for name in ["inlined-dwarf4", "exceptions-gnu", "sqlite-profiling"]:
             for options in [[], ["--no-inlines"], ["-f=short"]]:
                 with self.subTest(name, options=options):
                     arguments = ["-e", debug_programs.get(name).input, "--output-style=JSON",

@@ -16,6 +16,7 @@ import subprocess
 import tempfile
 import unittest
 
+import bolt_profiles
 import elffile
 import fixtures
 
@@ -122,7 +123,7 @@ def ask_perf2bolt(binary, counts, folder):
     profile = pathlib.Path(folder) / "profile"
     fdata = pathlib.Path(folder) / "fdata"
     profile.write_text("".join(f"B 0 {a:x} {n} 0\n" for a, n in counts.items()), encoding="utf-8")
-    fixtures.run(["perf2bolt-22", binary, "-p", profile, "--pa", "-o", fdata], folder)
+    bolt_profiles.perf2bolt(binary, profile, fdata, folder=folder)
     result = {}
     lines = fdata.read_text(encoding="utf-8").splitlines()
     if lines[0] != "boltedcollection":

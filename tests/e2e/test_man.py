@@ -85,7 +85,7 @@ class Pages(unittest.TestCase):
 
     def prepare_symbolized(self, folder):
         """SQLite with debug information, and a backtrace of it."""
-        program = debug_programs.get("sqlite-fixed")
+        program = debug_programs.get("sqlite-profiling")
         shutil.copy(program.input, folder / "sqlite3")
         shutil.copy(program.bolted("profile2"), folder / "sqlite3.bolt")
         main = next(s for s in elffile.Elf(folder / "sqlite3.bolt").symbols() if s.name == "main")
@@ -99,7 +99,7 @@ class Pages(unittest.TestCase):
         stacks = [s for s in script.split(b"\n\n") if s.strip()]
         folded = (folder / "sqlite3.folded").read_text("utf-8").splitlines()
         self.assertEqual(sum(int(line.rsplit(" ", 1)[1]) for line in folded), len(stacks))
-        source = pathlib.Path(debug_programs.get("sqlite-fixed").folder)
+        source = pathlib.Path(debug_programs.get("sqlite-profiling").folder)
         words = set(re.findall(r"\w+", "".join((source / name).read_text("utf-8", "replace")
                                                for name in ("sqlite3.c", "sqlite_driver.c"))))
         named = sum(int(line.rsplit(" ", 1)[1]) for line in folded

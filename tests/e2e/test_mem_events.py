@@ -80,8 +80,7 @@ class Fixture:
     def perf2bolt(self, path, *options):
         """perf2bolt's records of memory."""
         out = self.folder / "their.fdata"
-        fixtures.run(["perf2bolt-22", self.fixture.bolted, "-p", path, "-o", out, *options],
-                     self.folder)
+        bolt_profiles.perf2bolt(self.fixture.bolted, path, out, folder=self.folder, options=options)
         return memory(out)
 
     def battranslate(self, path, *options):

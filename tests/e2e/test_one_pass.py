@@ -55,15 +55,7 @@ def record_process(folder):
         fixtures.run(["llvm-bolt-22", before / library, "-o", library, "-data", "profile.fdata",
                       *fixtures.options("pie", "all", 22)], folder)
     log = branch_stacks.OrderedLog(elffile.EM_X86_64)
-    read_end, write_end = os.pipe()
-    with subprocess.Popen(
-            [*qemu_trace.EMULATORS[elffile.EM_X86_64], "-d", "in_asm,exec,nochain,page,strace", "-D",
-             f"/dev/fd/{write_end}", folder / "app"], stdout=subprocess.PIPE,
-            pass_fds=[write_end]) as process:
-        os.close(write_end)
-        with open(read_end, "rb") as file:
-            log.read(file)
-        output = process.stdout.read()
+    output = qemu_trace.follow(log, [folder / "app"])
     if output != subprocess.run([before / "app"], stdout=subprocess.PIPE, check=True).stdout:
         raise fixtures.BuildError("the BOLTed program printed something else")
     biases = {name: qemu_trace.load_bias(elffile.Elf(folder / name), folder / name, log)
@@ -77,7 +69,7 @@ def recorded_process():
     sources = [fixtures.digest_of(fixtures.SOURCES / f"several_{n}.c") for n in ("lib", "main")]
     return fixtures.Step("process", "several", [
         sources, inspect.getsource(record_process), inspect.getsource(branch_stacks.OrderedPaths),
-        fixtures.version("gcc"), fixtures.version("llvm-bolt-22")], record_process).folder()
+        fixtures.recorder(), fixtures.version("gcc"), fixtures.version("llvm-bolt-22")], record_process).folder()
 
 
 class Plain:

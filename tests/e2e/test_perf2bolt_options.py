@@ -82,8 +82,8 @@ class Options(unittest.TestCase):
     def perf2bolt(self, profile, *options):
         """perf2bolt's fdata of a pre-aggregated profile."""
         out = self.folder / "theirs.fdata"
-        fixtures.run(["perf2bolt-22", self.fixture.bolted, "-p", profile, "--pa", "-o", out,
-                      *options], self.folder)
+        bolt_profiles.perf2bolt(self.fixture.bolted, profile, out, folder=self.folder,
+                                options=["--pa", *options])
         return bolt_profiles.read_fdata(out)
 
 

@@ -56,8 +56,7 @@ def perf(*arguments):
 def perf2bolt(binary, path, folder, *options):
     """perf2bolt's fdata and YAML of a file as values, and its output."""
     fdata, yaml = pathlib.Path(folder, "their.fdata"), pathlib.Path(folder, "their.yaml")
-    log = fixtures.run(["perf2bolt-22", binary, "-p", path, "-o", fdata, "-w", yaml, *options],
-                       folder)
+    log = bolt_profiles.perf2bolt(binary, path, fdata, yaml, folder=folder, options=options)
     return bolt_profiles.read_fdata(fdata), bolt_profiles.read_yaml(yaml), log
 
 

@@ -97,8 +97,11 @@ class PerfScript(unittest.TestCase):
     def perf2bolt(self, binary, path, *options, **more):
         """perf2bolt's fdata, without the colons after events' names, and its output."""
         fdata = self.folder / "their.fdata"
-        log = fixtures.run(["perf2bolt-22", binary, "-p", path, "-o", fdata, *options],
-                           self.folder, **more)
+        if more:
+            log = fixtures.run(["perf2bolt-22", binary, "-p", path, "-o", fdata, *options],
+                               self.folder, **more)
+        else:
+            log = bolt_profiles.perf2bolt(binary, path, fdata, folder=self.folder, options=options)
         headers, records = bolt_profiles.read_fdata(fdata)
         return ({h.rstrip(":") for h in headers}, records), log
 

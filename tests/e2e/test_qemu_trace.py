@@ -6,6 +6,7 @@ Its counts are compared with those of llvm-bolt's instrumentation, which counts 
 perf2bolt translates its profiles.
 """
 
+import array
 import collections
 import io
 import pathlib
@@ -117,54 +118,39 @@ class RealExecutions(unittest.TestCase):
 
 
 class Logs(unittest.TestCase):
-    """Logs made here, for cases that are rare in real ones."""
+    """What qemu reports, made here for cases that are rare in real executions."""
 
+    # The addresses of a block's instructions, the end, the last instruction.
     LISTING = {
-        0x1000: [("55", "pushq %rbp"), ("e8 00 00 00 00", "callq 0x1006")],
-        0x1006: [("f3 a4", "rep movsb (%rsi), (%rdi)")],
-        0x1008: [("48 b8 ff ff ff ff ff ff", "movabsq $-1, %rax", "ff ff"), ("74 f2", "je 0x1006")],
-        0x1014: [("f3 c3", "repz retq")],
+        0x1000: ("1000 1001 1006", "callq 0x1006"),
+        0x1006: ("1006 1008", "rep movsb (%rsi), (%rdi)"),
+        0x1008: ("1008 1012 1014", "je 0x1006"),
+        0x1014: ("1014 1016", "repz retq"),
     }
 
-    def listing(self, start, instructions):
-        """A block's translation."""
-        lines, address = ["-" * 16, "IN: main"], start
-        for code, text, *more in instructions:
-            lines.append(f"0x{address:08x}:  {code:<24} {text}")
-            address += len(code.split())
-            for code_left in more:
-                lines.append(f"0x{address:08x}:  {code_left}")
-                address += len(code_left.split())
-        return lines + [""]
-
-    def log(self, *entries):
-        """The log of these blocks entered one after the other, each listed before its first entry."""
-        lines, listed = ["start_code  0x0000000000001000"], set()
+    def report(self, *entries):
+        """The blocks and the entries, as the plugin reports these blocks entered one after the other."""
+        numbers, lines = {}, []
         for entry in entries:
-            if isinstance(entry, str):
-                lines.append(entry)
-                continue
-            if entry not in listed:
-                lines += self.listing(entry, self.LISTING[entry])
-                listed.add(entry)
-            lines.append(f"Trace 0: 0x7f4c64000700 [0000000000000000/{entry:016x}/1040c0b3/"
-                         "00000200] main")
-        return "\n".join(lines).encode() + b"\n"
+            if entry not in numbers:
+                numbers[entry] = len(lines)
+                lines.append("\t".join(self.LISTING[entry]) + "\n")
+        return lines, array.array("I", [numbers[entry] for entry in entries])
 
-    def read(self, text, chunk=qemu_trace.CHUNK):
-        """Traces and block counts of a log read in chunks of that size."""
+    def read(self, lines, entries, chunk=qemu_trace.CHUNK):
+        """A Log of a report that is read in chunks of that size."""
         size, qemu_trace.CHUNK = qemu_trace.CHUNK, chunk
         try:
             log = qemu_trace.Log(elffile.EM_X86_64, 1)
-            log.read(io.BytesIO(text))
+            log.read(io.BytesIO(entries.tobytes()), io.BytesIO("".join(lines).encode()))
         finally:
             qemu_trace.CHUNK = size
         return log
 
     def test_what_is_a_branch(self):
         """A call of the next instruction is a branch; rounds of a string instruction are not."""
-        log = self.read(self.log(0x1000, 0x1006, 0x1006, 0x1006, 0x1008, 0x1006, 0x1008, 0x1014,
-                                 0x1000, 0x1006))
+        log = self.read(*self.report(0x1000, 0x1006, 0x1006, 0x1006, 0x1008, 0x1006, 0x1008, 0x1014,
+                                     0x1000, 0x1006))
         self.assertEqual(dict(log.paths.traces), {
             (None, 0x1000, 0x1001): 1,
             (0x1001, 0x1006, 0x1012): 1,
@@ -176,44 +162,71 @@ class Logs(unittest.TestCase):
 
     def test_chunks(self):
         """The places where reads end do not matter."""
-        text = self.log(*[0x1000, 0x1006, 0x1006, 0x1008, 0x1006, 0x1008, 0x1014] * 4, 0x1000,
-                         0x1006)
-        whole = self.read(text)
+        lines, entries = self.report(*[0x1000, 0x1006, 0x1006, 0x1008, 0x1006, 0x1008, 0x1014] * 4,
+                                     0x1000, 0x1006)
+        whole = self.read(lines, entries)
         self.assertEqual(whole.paths.traces[0x1014, 0x1000, 0x1001], 4)
         for chunk in range(1, 200):
-            log = self.read(text, chunk)
+            log = self.read(lines, entries, chunk)
             self.assertEqual(log.paths.traces, whole.paths.traces, chunk)
             self.assertEqual(log.paths.entered, whole.paths.entered, chunk)
 
-    def test_entry_taken_back(self):
-        """qemu logs an entry, is interrupted, logs that, and enters the block again."""
-        stopped = "Stopped execution of TB chain before 0x7f4c64000700 [0000000000001008] main"
-        whole = [0x1000, 0x1006, 0x1008, 0x1006, 0x1008, 0x1014, 0x1000]
-        text = self.log(*whole[:3], stopped, *whole[2:])
-        for chunk in (qemu_trace.CHUNK, 50):
-            self.assertEqual(self.read(text, chunk).paths.traces,
-                             self.read(self.log(*whole)).paths.traces)
+    def test_blocks_in_parts(self):
+        """A line of the blocks may end in a later read, but before the block's first entry."""
+        lines, entries = self.report(0x1000, 0x1006, 0x1008, 0x1014, 0x1000, 0x1006)
+        text = "".join(lines).encode()
+        for cut in range(len(lines[0] + lines[1]), len(text)):
+            class Parts(io.BytesIO):
+                """Two reads."""
+                parts = [text[:cut], text[cut:]]
+
+                def read(self, _size=-1):
+                    return self.parts.pop(0) if self.parts else b""
+
+            log = qemu_trace.Log(elffile.EM_X86_64, 1)
+            size, qemu_trace.CHUNK = qemu_trace.CHUNK, 8
+            try:
+                log.read(io.BytesIO(entries.tobytes()), Parts())
+            finally:
+                qemu_trace.CHUNK = size
+            self.assertEqual(log.paths.traces, self.read(lines, entries).paths.traces, cut)
+
+    def test_block_that_was_not_reported(self):
+        with self.assertRaisesRegex(qemu_trace.TraceError, "without having reported it"):
+            self.read(*self.report(0x1000)[:1], array.array("I", [0, 1]))
+
+    def test_cut_off(self):
+        lines, entries = self.report(0x1000)
+        with self.assertRaisesRegex(qemu_trace.TraceError, "cut off"):
+            self.read(lines, array.array("B", entries.tobytes() + b"\0"))
 
     def test_block_left_in_its_middle(self):
-        self.assertEqual(self.read(self.log(0x1006, 0x1014, 0x1006)).paths.interrupted, 1)
+        self.assertEqual(self.read(*self.report(0x1006, 0x1014, 0x1006)).paths.interrupted, 1)
 
     def test_other_code_at_the_same_address(self):
         """Earlier code at an address counts as it was then."""
-        text = self.log(0x1006, 0x1008, 0x1006, 0x1008, 0x1014)
-        other = Logs()
-        other.LISTING = {0x1008: [("90", "nop"), ("eb fb", "jmp 0x1006")],
-                         0x1006: self.LISTING[0x1006]}
-        text += other.log(0x1006, 0x1008, 0x1006)
-        self.assertEqual(dict(self.read(text).paths.traces), {
+        lines, entries = self.report(0x1006, 0x1008, 0x1006, 0x1008, 0x1014)
+        lines += ["1006 1008\trep movsb (%rsi), (%rdi)\n", "1008 1009 100b\tjmp 0x1006\n"]
+        entries.extend([3, 4, 3])
+        self.assertEqual(dict(self.read(lines, entries).paths.traces), {
             (None, 0x1006, 0x1012): 1, (0x1012, 0x1006, 0x1014): 1,
             (0x1014, 0x1006, 0x1009): 1,
         })
 
     def test_threads_are_refused(self):
-        for line in ("Trace 1: 0x7f4c64000700 [0/0000000000001006/0/0] main",
-                     "123 clone(CLONE_VM|CLONE_THREAD,child_stack=0x1) = 124"):
-            with self.assertRaisesRegex(qemu_trace.TraceError, "threads or processes"):
-                self.read(self.log(0x1000, line, 0x1006))
+        log = qemu_trace.Log(elffile.EM_X86_64, 1)
+        log.read_loading(["123 brk(NULL) = 0x0000000000a2a000\n"])
+        with self.assertRaisesRegex(qemu_trace.TraceError, "threads or processes"):
+            log.read_loading(["123 clone(CLONE_VM|CLONE_THREAD,child_stack=0x1) = 124\n"])
+
+    def test_real_threads_are_refused(self):
+        with tempfile.TemporaryDirectory() as folder:
+            program = pathlib.Path(folder, "workers")
+            fixtures.run(["gcc", "-O1", "-pthread", fixtures.SOURCES / "workers.c", "-o", program], folder)
+            for what in "threads", "fork":
+                with self.subTest(what), \
+                        self.assertRaisesRegex(qemu_trace.TraceError, "threads or processes"):
+                    qemu_trace.execute(program, [program, what, "2"])
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ Only BOLT 19's merged hot indices give a finding: a warning, which names the rep
 decoder says which notes have them.
 """
 
+import functools
 import os
 import pathlib
 import tempfile
@@ -22,11 +23,12 @@ MERGED = "hot-index-merged"
 NAMES = fixtures.names()[::3 if toolbox.SANITIZED else 1]
 
 
-def note_of(name):
-    """A fixture's note by the independent decoder, which may use symbols."""
+@functools.lru_cache(maxsize=None)
+def is_merged(name):
+    """How the independent decoder, which may use symbols, reads the hot indices of a fixture's note."""
     fixture = fixtures.get(name)
     elf = elffile.Elf(fixture.bolted)
-    return batnote.decode(elf.note(), batnote.symbol_names(elf))
+    return batnote.decode(elf.note(), batnote.symbol_names(elf)).merged
 
 
 class RoundTrip(unittest.TestCase):
@@ -52,7 +54,7 @@ class RoundTrip(unittest.TestCase):
         for name in NAMES:
             with self.subTest(name):
                 fixture = fixtures.get(name)
-                merged = note_of(name).merged
+                merged = is_merged(name)
                 if merged:
                     merged_names.append(name)
                 for strict in ([], ["--strict"]):
@@ -70,7 +72,7 @@ class RoundTrip(unittest.TestCase):
         self.assertEqual(len(files), len(names))
         for name, file in zip(names, files):
             with self.subTest(name):
-                self.check_findings(note_of(name).merged, 0, file, False)
+                self.check_findings(is_merged(name), 0, file, False)
 
     def test_by_way_of_json(self):
         """batdump --json followed by batinject --json gives the same bytes, too."""

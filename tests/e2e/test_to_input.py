@@ -51,7 +51,7 @@ def input_profile(program, target):
     """The path of the profile of the input's run, one for all BOLTed variants of it."""
     fixture = fixtures.get(fixtures.names(program, target)[0])
     ingredients = [fixture.input_folder.name, inspect.getsource(record_input),
-                   inspect.getsource(fixtures.qemu_trace)]
+                   fixtures.recorder()]
     step = fixtures.Step("inputprofile", f"{program}-{target}", ingredients,
                          functools.partial(record_input, fixture))
     return step.folder() / "T.preagg"

@@ -50,7 +50,7 @@ def program(name):
     """(binary, profile, perf2bolt's fdata) of one of PROGRAMS."""
     source, command = PROGRAMS[name]
     ingredients = [source, command, fixtures.digest_of(fixtures.SOURCES / source),
-                   inspect.getsource(record_program), inspect.getsource(fixtures.qemu_trace),
+                   inspect.getsource(record_program), fixtures.recorder(),
                    fixtures.version(command[0]), fixtures.version("perf2bolt-22")]
     folder = fixtures.Step("untouched", name, ingredients,
                            functools.partial(record_program, source, command)).folder()
