@@ -32,6 +32,19 @@ static enum bat_code open_binary(struct bat_symbolizer *symbolizer, const char *
     return BAT_OK;
 }
 
+/* The index of the original's symbols, and how making it ended. */
+struct original_index {
+    struct symbol_index *index;
+    enum bat_code code;
+    struct bat_error error;
+};
+
+static void make_original_index(void *context, struct bat_elf *original)
+{
+    struct original_index *made = context;
+    made->code = symbol_index_make(made->index, original, &made->error);
+}
+
 static enum bat_code open_original(struct bat_symbolizer *symbolizer,
                                    const struct bat_symbolizer_options *options,
                                    struct bat_error *error)
@@ -42,17 +55,18 @@ static enum bat_code open_original(struct bat_symbolizer *symbolizer,
                                                  .ignore_build_id = options->ignore_build_id,
                                                  .threads = options->threads,
                                                  .no_names = true};
-    enum bat_code code = bat_original_open_for_look_ups(options->original, &symbolizer->binary,
-                                                        &pairing, &symbolizer->original, error);
+    struct original_index made = {.index = &symbolizer->original_symbols};
+    const struct bat_original_beside beside = {make_original_index, &made};
+    enum bat_code code = bat_original_open_for_look_ups(
+        options->original, &symbolizer->binary, &pairing, &beside, &symbolizer->original, error);
     if (code != BAT_OK && error && error->place != BAT_PLACE_SECTION) {
         /* The caller puts only the binary's name in front. */
         struct bat_error cause = *error;
         bat_fail(error, code, "%.200s: %s", options->original, cause.message);
     }
-    if (code != BAT_OK)
-        return code;
-    return symbol_index_make(&symbolizer->original_symbols, bat_original_elf(symbolizer->original),
-                             error);
+    if (code == BAT_OK && made.code != BAT_OK && error)
+        *error = made.error;
+    return code == BAT_OK ? made.code : code;
 }
 
 static enum bat_code open_debuginfo(struct bat_symbolizer *symbolizer,

@@ -278,8 +278,42 @@ static enum bat_code find_functions(struct bat_original *original, bool no_names
     return BAT_OK;
 }
 
+/* Pairing, and the work beside it. */
+struct pairing_job {
+    struct bat_original *original;
+    const struct bat_original_beside *beside;
+    struct bat_misfits *misfits;
+    enum bat_code code;
+    struct bat_error error;
+};
+
+static void pair_or_other(void *context, size_t first, size_t end, unsigned thread)
+{
+    (void)thread;
+    struct pairing_job *job = context;
+    for (size_t i = first; i < end; i++) {
+        if (i == 0)
+            job->code = bat_original_pair_functions(job->original, job->misfits, &job->error);
+        else
+            job->beside->run(job->beside->context, job->original->elf);
+    }
+}
+
+static enum bat_code pair_functions(struct bat_original *original,
+                                    const struct bat_original_beside *beside,
+                                    struct bat_misfits *misfits, struct bat_error *error)
+{
+    struct pairing_job job = {.original = original, .beside = beside, .misfits = misfits};
+    const size_t jobs = beside ? 2 : 1;
+    bat_parallel_run(jobs, 1, bat_parallel_threads(original->threads, jobs), pair_or_other, &job);
+    if (job.code != BAT_OK && error)
+        *error = job.error;
+    return job.code;
+}
+
 enum bat_code bat_original_pair(struct bat_elf *elf, struct bat_binary *binary,
                                 const struct bat_original_options *options, bool only_look_ups,
+                                const struct bat_original_beside *beside,
                                 struct bat_original **original, struct bat_misfits *misfits,
                                 struct bat_error *error)
 {
@@ -298,7 +332,7 @@ enum bat_code bat_original_pair(struct bat_elf *elf, struct bat_binary *binary,
     made->input_side.elf = made->input_symbols;
     enum bat_code code = find_functions(made, options && options->no_names, error);
     if (code == BAT_OK)
-        code = bat_original_pair_functions(made, misfits, error);
+        code = pair_functions(made, beside, misfits, error);
     bat_symbol_side_free(&made->output_side);
     bat_symbol_side_free(&made->input_side);
     if (code != BAT_OK) {
@@ -311,6 +345,7 @@ enum bat_code bat_original_pair(struct bat_elf *elf, struct bat_binary *binary,
 
 static enum bat_code open_and_pair(const char *path, struct bat_binary *binary,
                                    const struct bat_original_options *options, bool only_look_ups,
+                                   const struct bat_original_beside *beside,
                                    struct bat_original **original, struct bat_error *error)
 {
     *original = NULL;
@@ -330,13 +365,14 @@ static enum bat_code open_and_pair(const char *path, struct bat_binary *binary,
     if (code == BAT_OK && !own.ignore_build_id)
         code = check_build_id(elf, binary, &is_known, error);
     if (code == BAT_OK)
-        code = bat_original_pair(elf, binary, &own, only_look_ups, &made, &misfits, error);
+        code = bat_original_pair(elf, binary, &own, only_look_ups, beside, &made, &misfits, error);
     if (code == BAT_OK && made && !is_acceptable(&misfits, made->counters.tables, is_known)) {
         if (own.no_names) {
             /* The message has a name. */
             bat_original_close(made);
             own.no_names = false;
-            code = bat_original_pair(elf, binary, &own, only_look_ups, &made, &misfits, error);
+            code =
+                bat_original_pair(elf, binary, &own, only_look_ups, NULL, &made, &misfits, error);
         }
         if (code == BAT_OK)
             code = fail_misfits(made, &misfits, error);
@@ -355,15 +391,16 @@ enum bat_code bat_original_open(const char *path, struct bat_binary *binary,
                                 const struct bat_original_options *options,
                                 struct bat_original **original, struct bat_error *error)
 {
-    return open_and_pair(path, binary, options, false, original, error);
+    return open_and_pair(path, binary, options, false, NULL, original, error);
 }
 
 enum bat_code bat_original_open_for_look_ups(const char *path, struct bat_binary *binary,
                                              const struct bat_original_options *options,
+                                             const struct bat_original_beside *beside,
                                              struct bat_original **original,
                                              struct bat_error *error)
 {
-    return open_and_pair(path, binary, options, true, original, error);
+    return open_and_pair(path, binary, options, true, beside, original, error);
 }
 
 void bat_original_close(struct bat_original *original)

@@ -14,6 +14,7 @@ struct pairing {
     uint32_t *named;   /* PLT entries and code without symbols among input functions, by name */
     uint32_t named_count;
     const struct bat_section *remains; /* .bolt.org.text, the input's code; or NULL */
+    size_t last_pair;                  /* of symbols: of the last output function */
 };
 
 static enum bat_code fail_memory(struct bat_error *error)
@@ -98,12 +99,25 @@ static bool fits(const struct pairing *pairing, uint32_t table, uint32_t input)
     return table == BAT_NONE || pairing->largest[table] < pairing->original->inputs[input].extent;
 }
 
+/* The first pair of symbols at an address or above. Most addresses are asked for in their order. */
+static size_t first_pair(struct pairing *pairing, uint64_t address)
+{
+    const struct bat_symbol_pairs *pairs = &pairing->symbols;
+    size_t first = pairing->last_pair;
+    if (first != 0 && pairs->all[first - 1].output >= address)
+        return bat_symbol_pairs_at(pairs, address);
+    while (first < pairs->count && pairs->all[first].output < address)
+        first++;
+    pairing->last_pair = first;
+    return first;
+}
+
 /*
  * The input function of an output function that is not a fragment. Of several that BOLT folded into
  * one, the one with the name that profiles use, unless it is too small for the table. *misfit is
  * one that is too small, or BAT_NONE.
  */
-static uint32_t choose_input(const struct pairing *pairing, uint32_t output, uint32_t *misfit)
+static uint32_t choose_input(struct pairing *pairing, uint32_t output, uint32_t *misfit)
 {
     const struct bat_original *original = pairing->original;
     const struct bat_function_symbol *function = &original->outputs[output];
@@ -113,7 +127,7 @@ static uint32_t choose_input(const struct pairing *pairing, uint32_t output, uin
     if (function->flags & NAMED_FLAGS)
         return find_named(pairing, function);
     const struct bat_symbol_pairs *pairs = &pairing->symbols;
-    for (size_t i = bat_symbol_pairs_at(pairs, function->address);
+    for (size_t i = first_pair(pairing, function->address);
          i < pairs->count && pairs->all[i].output == function->address; i++) {
         uint32_t input = input_at(original, pairs->all[i].input);
         if (input == BAT_NONE)

@@ -195,13 +195,16 @@ static uint64_t rank_of(const struct bat_symbol *symbol)
     return class << 32 | symbol->order;
 }
 
-/* Sort by output address, then by rank. The sort is stable, so the second criterion goes first. */
+/*
+ * Sort by output address, then by rank. The sort is stable, so the second criterion goes first. Of
+ * the rank this is the class: the pairs are in the order of the symbol table.
+ */
 static bool sort_pairs(struct bat_symbol_pairs *pairs)
 {
     struct bat_sort_key *keys = malloc((pairs->count + 1) * sizeof(*keys));
     struct bat_symbol_pair *sorted = malloc((pairs->count + 1) * sizeof(*sorted));
     for (size_t i = 0; keys && i < pairs->count; i++)
-        keys[i] = (struct bat_sort_key){pairs->all[i].rank, i};
+        keys[i] = (struct bat_sort_key){pairs->all[i].rank >> 32, i};
     bool is_sorted = keys && sorted && sort_keys(&keys, pairs->count);
     for (size_t i = 0; is_sorted && i < pairs->count; i++)
         keys[i].key = pairs->all[keys[i].value].output;

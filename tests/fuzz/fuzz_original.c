@@ -185,7 +185,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     fuzz_expect(bat_elf_open(demo_input(), &elf, NULL) == BAT_OK, "the input can be opened");
     struct bat_original *original;
     struct bat_misfits misfits;
-    fuzz_expect(bat_original_pair(elf, &binary, NULL, false, &original, &misfits, NULL) == BAT_OK,
+    fuzz_expect(bat_original_pair(elf, &binary, NULL, false, NULL, &original, &misfits, NULL) ==
+                    BAT_OK,
                 "any tables can be paired");
     check(&binary, original, &bytes);
     bat_original_close(original);
