@@ -87,10 +87,16 @@ class Cursor:
 
     def uleb(self, name):
         """An unsigned number."""
+        if self.fields is None and self.at < self.end and self.data[self.at] < 0x80:     # one byte
+            self.at += 1
+            return self.data[self.at - 1]
         return self._leb(name, False)
 
     def sleb(self, name):
         """A signed number."""
+        if self.fields is None and self.at < self.end and self.data[self.at] < 0x40:     # one byte
+            self.at += 1
+            return self.data[self.at - 1]
         return self._leb(name, True)
 
     def raw(self, name, size):
@@ -105,6 +111,9 @@ class Cursor:
 
     def word(self, name):
         """An 8-byte number."""
+        if self.fields is None and self.end - self.at >= 8:
+            self.at += 8
+            return int.from_bytes(self.data[self.at - 8:self.at], "little")
         return int.from_bytes(self.raw(name, 8), "little")
 
 

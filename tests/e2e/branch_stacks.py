@@ -86,10 +86,14 @@ class Recording:
         self.bias = json.loads((folder / "bias").read_text(encoding="ascii"))
         ranges = self.elf.executable_ranges()
         self._ranges = ranges
+        self._inside = {}        # address -> the answer of inside(), which is asked millions of times
 
     def inside(self, address):
         """True for an address of the binary's own code."""
-        return any(a <= address < b for a, b in self._ranges)
+        known = self._inside.get(address)
+        if known is None:
+            known = self._inside[address] = any(a <= address < b for a, b in self._ranges)
+        return known
 
     def own(self, address):
         """The file's address for a run-time address in the binary."""

@@ -134,7 +134,9 @@ class Scene:
             if self.recording.inside(sample.ip):
                 self.truth.addresses[sample.ip] += 1
         options.setdefault("ip", self.moved(process, sample.ip))
-        moved = [(self.moved(process, b), self.moved(process, t), f) for b, t, f in entries]
+        moved = entries
+        if process.base:
+            moved = [(self.moved(process, b), self.moved(process, t), f) for b, t, f in entries]
         self.session.sample(pid=process.pid, tid=tid or process.pid, branches=moved, **options)
 
     def run(self, process, depth=16, *, every=None, first=0, count=None, **options):
