@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "spec/array.h"
+
 /*
  * Names in a damaged table can overlap, so that together they are far longer than the file. So at
  * most this many bytes of names are read for each byte of symbols and strings; two or three are
@@ -166,7 +168,7 @@ static enum bat_code read_table(struct symbol_reader *reader, struct elf_symbols
     if (reader->count > INT32_MAX)
         return bat_fail(error, BAT_ERR_UNSUPPORTED, "%s has %zu symbols: at most %d can be read",
                         table_name(reader->section), reader->count, INT32_MAX);
-    table->symbols = malloc(reader->count * sizeof(*table->symbols));
+    table->symbols = bat_array_new(reader->count, sizeof(*table->symbols));
     if (!table->symbols)
         return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %zu symbols", reader->count);
     reader->text_left = TEXT_FACTOR * (reader->section->size + reader->names.size);

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "spec/array.h"
 #include "spec/escape_controls.h"
 #include "tools/common/demangle.h"
 #include "tools/common/escape.h"
@@ -33,6 +34,7 @@ struct printed_texts {
 #define FIRST_SLOTS ((size_t)1 << 10)
 
 #define BLOCK_SIZE ((size_t)256 << 10)
+#define LATER_BLOCK_SIZE ((size_t)4 << 20)
 
 struct printed_texts *printed_texts_new(bool demangle)
 {
@@ -64,8 +66,9 @@ void printed_texts_free(struct printed_texts *texts)
 char *printed_texts_keep(struct printed_texts *texts, const char *text, size_t length)
 {
     if (!texts->block || length > texts->block_size - texts->block_used) {
-        const size_t size = length > BLOCK_SIZE ? length : BLOCK_SIZE;
-        struct text_block *block = malloc(sizeof(*block) + size);
+        const size_t usual = texts->block ? LATER_BLOCK_SIZE : BLOCK_SIZE;
+        const size_t size = length > usual ? length : usual;
+        struct text_block *block = bat_array_new(sizeof(*block) + size, 1);
         if (!block)
             return NULL;
         block->before = texts->block;

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "spec/array.h"
+
 static struct output *begin(int file)
 {
     struct output *output = malloc(sizeof(*output));
@@ -48,7 +50,7 @@ static void move(struct output *output)
 {
     size_t size = output->memory_size + output->used;
     if (size > output->memory_capacity && output->error == 0) {
-        char *grown = realloc(output->memory, 2 * size);
+        char *grown = bat_array_grow(output->memory, 2 * size, 1);
         if (grown) {
             output->memory = grown;
             output->memory_capacity = 2 * size;
