@@ -104,7 +104,7 @@ class HostileNames(unittest.TestCase):
         temporary = tempfile.TemporaryDirectory()
         cls.addClassCleanup(temporary.cleanup)
         cls.folder = pathlib.Path(temporary.name)
-        program = debug_programs.get("sqlite-profiling")
+        program = debug_programs.get("sqlite-fixed")
         bolted = program.bolted("profile2")
         cls.functions = chosen(bolted)
         assert len(cls.functions) >= 2 * len(HOSTILE), len(cls.functions)
@@ -290,7 +290,7 @@ class HostilePaths(unittest.TestCase):
 
     def test_events(self):
         """Names of events in perf.data."""
-        binary = debug_programs.get("sqlite-profiling")
+        binary = debug_programs.get("sqlite-fixed")
         bolted = binary.bolted("profile2")
         source, target = (address for address, _ in chosen(bolted)[:2])
         name = b"cyc\x1b[1m\n: '\xc2\x9b\x9bles"
@@ -324,7 +324,7 @@ class HostilePaths(unittest.TestCase):
         self.assertIn(rb"""
   profile-events:  "cyc\e[1m\n: '\x9B\\x9bles"
 """, written["yaml"])
-        done = subprocess.run(["llvm-bolt-22", debug_programs.get("sqlite-profiling").input, "-data",
+        done = subprocess.run(["llvm-bolt-22", debug_programs.get("sqlite-fixed").input, "-data",
                                out["yaml"], "-o", self.folder / "again"], stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, check=False, text=True)
         self.assertEqual(done.returncode, 0, done.stdout)
