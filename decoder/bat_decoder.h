@@ -181,6 +181,13 @@ BAT_API uint32_t bat_map_blocks(const struct bat_map *map, uint32_t table, struc
                                 uint32_t capacity);
 
 /*
+ * As bat_map_blocks(), but with the blocks that BOLT made (BAT.md 6.3): what perf2bolt takes for
+ * the function's blocks. Their indices do not ascend with the input offset.
+ */
+BAT_API uint32_t bat_map_noted_blocks(const struct bat_map *map, uint32_t table,
+                                      struct bat_block *blocks, uint32_t capacity);
+
+/*
  * The last of count blocks (from bat_map_blocks()) that starts at or below input_offset, or
  * BAT_NONE. Logarithmic.
  */

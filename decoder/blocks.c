@@ -71,9 +71,12 @@ static void sort_blocks(struct bat_block *blocks, size_t count)
     free(spare);
 }
 
-/* Append the blocks of one table, up to capacity; return the new count, capacity disregarded. */
-static uint32_t append_table(const struct bat_map *map, uint32_t table, struct bat_block *blocks,
-                             uint32_t count, uint32_t capacity)
+/*
+ * Append the blocks of one table, also those that BOLT made if with_made, up to capacity; return
+ * the new count, capacity disregarded.
+ */
+static uint32_t append_table(const struct bat_map *map, uint32_t table, bool with_made,
+                             struct bat_block *blocks, uint32_t count, uint32_t capacity)
 {
     const struct bat_table *from = &map->tables[table];
     uint32_t block = from->first_block;
@@ -87,7 +90,7 @@ static uint32_t append_table(const struct bat_map *map, uint32_t table, struct b
             now.index = map->block_indices[block];
         }
         block++;
-        if (!bat_is_input_block(now.hash, now.index, now.input_offset))
+        if (!with_made && !bat_is_input_block(now.hash, now.index, now.input_offset))
             continue;
         if (count < capacity)
             blocks[count] = now;
@@ -106,19 +109,31 @@ static uint32_t drop_repeats(struct bat_block *blocks, uint32_t count)
     return kept;
 }
 
-uint32_t bat_map_blocks(const struct bat_map *map, uint32_t table, struct bat_block *blocks,
-                        uint32_t capacity)
+static uint32_t collect_blocks(const struct bat_map *map, uint32_t table, bool with_made,
+                               struct bat_block *blocks, uint32_t capacity)
 {
     if (table >= bat_map_tables(map))
         return 0;
     uint32_t hot = map->tables[table].parent;
-    uint32_t count = append_table(map, hot, blocks, 0, capacity);
+    uint32_t count = append_table(map, hot, with_made, blocks, 0, capacity);
     for (uint32_t i = map->fragment_start[hot]; i < map->fragment_start[hot + 1]; i++)
-        count = append_table(map, map->fragments[i], blocks, count, capacity);
+        count = append_table(map, map->fragments[i], with_made, blocks, count, capacity);
     if (count > capacity || count == 0)
         return count;
     sort_blocks(blocks, count);
     return drop_repeats(blocks, count);
+}
+
+uint32_t bat_map_blocks(const struct bat_map *map, uint32_t table, struct bat_block *blocks,
+                        uint32_t capacity)
+{
+    return collect_blocks(map, table, false, blocks, capacity);
+}
+
+uint32_t bat_map_noted_blocks(const struct bat_map *map, uint32_t table, struct bat_block *blocks,
+                              uint32_t capacity)
+{
+    return collect_blocks(map, table, true, blocks, capacity);
 }
 
 uint32_t bat_block_at(const struct bat_block *blocks, uint32_t count, uint64_t input_offset)

@@ -8,11 +8,9 @@
 #include "yaml_order.h"
 #include "yaml_string.h"
 
-/* One block of the function that is being written. */
+/* What is written of one block of the function. */
 struct bat_yaml_block {
-    uint64_t hash;
     uint64_t exec;
-    uint32_t index;
     uint32_t first; /* the records from it: indices in records->branches */
     uint32_t count;
 };
@@ -114,12 +112,20 @@ static void write_function_head(const struct bat_yaml_writer *writer,
     bat_text_string(text, "\n");
 }
 
-/* The id of the secondary entry point that a call goes to, or 0. */
+/*
+ * The id of the secondary entry point that a call goes to, or 0. perf2bolt looks for it behind the
+ * input offset of the function's first output byte, modulo 2^32.
+ */
 static uint32_t call_discriminator(const struct bat_yaml_writer *writer, const uint64_t *item)
 {
     if (!is_function(writer, item[2]))
         return 0;
     uint32_t table = writer->records->tables[(uint32_t)item[2]];
+    if (table != BAT_NONE && writer->records->is_parity) {
+        uint64_t start = bat_map_translate(writer->map, table, 0, false);
+        uint32_t offset = (uint32_t)(start + item[3]);
+        return offset ? bat_map_secondary_id(writer->map, table, offset) : 0;
+    }
     if (table != BAT_NONE)
         return bat_map_secondary_id(writer->map, table, item[3]);
     const uint64_t key[2] = {(uint32_t)item[2], item[3]};
@@ -127,26 +133,24 @@ static uint32_t call_discriminator(const struct bat_yaml_writer *writer, const u
     return found ? (uint32_t)found[2] : 0;
 }
 
+/* Write a block's successors; *separator stands before the next one. */
 static void write_successors(const struct bat_yaml_writer *writer,
                              const struct bat_yaml_block *block, uint32_t block_count,
-                             struct bat_text_writer *text)
+                             const char **separator, struct bat_text_writer *text)
 {
-    const char *separator = "        succ:            [ ";
     for (uint32_t i = block->first; i < block->first + block->count; i++) {
         const uint64_t *item = record(writer, i);
         if (place_of(writer, i) != BAT_YAML_SUCCESSOR)
             continue;
         uint32_t to = bat_block_at(writer->blocks, block_count, item[3]);
-        bat_text_string(text, separator);
+        bat_text_string(text, *separator);
         write_number(text, "{ bid: ", to == BAT_NONE ? 0 : writer->blocks[to].index);
         write_number(text, ", cnt: ", item[4]);
         if (item[5] != 0)
             write_number(text, ", mis: ", item[5]);
         bat_text_string(text, " }");
-        separator = ", ";
+        *separator = ", ";
     }
-    if (separator[0] == ',')
-        bat_text_string(text, " ]\n");
 }
 
 static void write_call(const struct bat_yaml_writer *writer, const uint64_t *item,
@@ -163,21 +167,20 @@ static void write_call(const struct bat_yaml_writer *writer, const uint64_t *ite
     bat_text_string(text, " }");
 }
 
+/* The same of its calls. */
 static void write_calls(struct bat_yaml_writer *writer, const struct bat_yaml_block *block,
-                        uint64_t block_offset, struct bat_text_writer *text)
+                        uint64_t block_offset, const char **separator, struct bat_text_writer *text)
 {
     uint32_t count = 0;
     for (uint32_t i = block->first; i < block->first + block->count; i++)
         if (place_of(writer, i) == BAT_YAML_CALL)
             writer->calls[count++] = i;
-    if (count == 0)
-        return;
     bat_yaml_sort_calls(writer->records, writer->calls, count);
     for (uint32_t i = 0; i < count; i++) {
-        bat_text_string(text, i ? ", " : "        calls:           [ ");
+        bat_text_string(text, *separator);
         write_call(writer, record(writer, writer->calls[i]), block_offset, text);
+        *separator = ", ";
     }
-    bat_text_string(text, " ]\n");
 }
 
 /* True if the block was entered, or a record from it has a count. */
@@ -189,37 +192,97 @@ static bool has_counts(const struct bat_yaml_writer *writer, const struct bat_ya
     return block->exec != 0;
 }
 
-static void write_block(struct bat_yaml_writer *writer, uint32_t block, uint32_t block_count,
-                        struct bat_text_writer *text)
+/*
+ * The blocks that share a place in YAML: writer->order[first] to [end - 1]. Only perf2bolt's blocks
+ * share one; bid and hash are those of the place.
+ */
+struct place {
+    uint32_t first;
+    uint32_t end;
+    uint32_t bid;
+    uint64_t hash;
+};
+
+static void write_place(struct bat_yaml_writer *writer, const struct place *place,
+                        uint32_t block_count, struct bat_text_writer *text)
 {
-    const struct bat_yaml_block *yaml = &writer->yaml_blocks[block];
-    write_number(text, "      - bid:             ", yaml->index);
+    uint64_t exec = 0;
+    for (uint32_t i = place->first; i < place->end; i++)
+        exec += writer->yaml_blocks[writer->order[i]].exec;
+    write_number(text, "      - bid:             ", place->bid);
     bat_text_string(text, "\n        insns:           0");
-    if (yaml->hash != 0)
-        write_hash(text, "\n        hash:            ", yaml->hash);
-    if (yaml->exec != 0)
-        write_number(text, "\n        exec:            ", yaml->exec);
+    if (place->hash != 0)
+        write_hash(text, "\n        hash:            ", place->hash);
+    if (exec != 0)
+        write_number(text, "\n        exec:            ", exec);
     bat_text_string(text, "\n");
-    write_calls(writer, yaml, writer->blocks[block].input_offset, text);
-    write_successors(writer, yaml, block_count, text);
+    const char *separator = "        calls:           [ ";
+    for (uint32_t i = place->first; i < place->end; i++) {
+        uint32_t block = writer->order[i];
+        write_calls(writer, &writer->yaml_blocks[block], writer->blocks[block].input_offset,
+                    &separator, text);
+    }
+    if (separator[0] == ',')
+        bat_text_string(text, " ]\n");
+    separator = "        succ:            [ ";
+    for (uint32_t i = place->first; i < place->end; i++)
+        write_successors(writer, &writer->yaml_blocks[writer->order[i]], block_count, &separator,
+                         text);
+    if (separator[0] == ',')
+        bat_text_string(text, " ]\n");
+}
+
+static void free_blocks(struct bat_yaml_writer *writer)
+{
+    free(writer->blocks);
+    free(writer->yaml_blocks);
+    free(writer->order);
+}
+
+static uint32_t read_blocks(struct bat_yaml_writer *writer, uint32_t table)
+{
+    return (writer->records->is_parity ? bat_map_noted_blocks : bat_map_blocks)(
+        writer->map, table, writer->blocks, writer->block_capacity);
 }
 
 /* Read the function's blocks into writer->blocks, which may move; *count may be 0. */
 static bool load_blocks(struct bat_yaml_writer *writer, uint32_t table, uint32_t *count)
 {
-    *count = bat_map_blocks(writer->map, table, writer->blocks, writer->block_capacity);
+    *count = read_blocks(writer, table);
     if (*count <= writer->block_capacity)
         return true;
     uint32_t capacity = *count;
-    free(writer->blocks);
-    free(writer->yaml_blocks);
+    free_blocks(writer);
     writer->blocks = malloc((size_t)capacity * sizeof(*writer->blocks));
     writer->yaml_blocks = malloc((size_t)capacity * sizeof(*writer->yaml_blocks));
+    writer->order = malloc((size_t)capacity * sizeof(*writer->order));
     writer->block_capacity = capacity;
-    if (!writer->blocks || !writer->yaml_blocks)
+    if (!writer->blocks || !writer->yaml_blocks || !writer->order)
         return false;
-    *count = bat_map_blocks(writer->map, table, writer->blocks, capacity);
+    *count = read_blocks(writer, table);
     return true;
+}
+
+static int compare_indices(const void *left_pointer, const void *right_pointer, void *context)
+{
+    const struct bat_block *blocks = context;
+    uint32_t left = *(const uint32_t *)left_pointer;
+    uint32_t right = *(const uint32_t *)right_pointer;
+    if (blocks[left].index != blocks[right].index)
+        return blocks[left].index < blocks[right].index ? -1 : 1;
+    return (left > right) - (left < right);
+}
+
+/* Fill writer->order: the blocks by input offset, or with by_index by index. */
+static void sort_places(struct bat_yaml_writer *writer, uint32_t count, bool by_index)
+{
+    bool is_sorted = true;
+    for (uint32_t i = 0; i < count; i++) {
+        writer->order[i] = i;
+        is_sorted = is_sorted && (i == 0 || writer->blocks[i - 1].index < writer->blocks[i].index);
+    }
+    if (by_index && !is_sorted)
+        qsort_r(writer->order, count, sizeof(*writer->order), compare_indices, writer->blocks);
 }
 
 /* Make room in writer->calls for all records of a function. */
@@ -239,9 +302,7 @@ static void fill_blocks(struct bat_yaml_writer *writer, const struct bat_yaml_ra
                         uint32_t block_count)
 {
     for (uint32_t i = 0; i < block_count; i++)
-        writer->yaml_blocks[i] = (struct bat_yaml_block){.hash = writer->blocks[i].hash,
-                                                         .index = writer->blocks[i].index,
-                                                         .first = range->first};
+        writer->yaml_blocks[i] = (struct bat_yaml_block){.first = range->first};
     uint32_t block_after = 0; /* the first block above the record's offset */
     for (uint32_t i = range->first; i < range->end; i++) {
         while (block_after < block_count &&
@@ -258,6 +319,57 @@ static void fill_blocks(struct bat_yaml_writer *writer, const struct bat_yaml_ra
         uint32_t block = bat_block_at(writer->blocks, block_count, item[3]);
         if (block != BAT_NONE && writer->blocks[block].input_offset == item[3])
             writer->yaml_blocks[block].exec += entry_count(writer, item);
+    }
+}
+
+/*
+ * The place that begins with a block in writer->order. With by_index it has all blocks of one
+ * index, and that index is its number: perf2bolt gives place N the bid and hash of the Nth block by
+ * input offset, which is another one if the note lacks a block or has one that BOLT made
+ * (spec/profiles.md 5).
+ */
+static struct place place_from(const struct bat_yaml_writer *writer, uint32_t first, uint32_t count,
+                               bool by_index)
+{
+    const struct bat_block *block = &writer->blocks[writer->order[first]];
+    struct place place = {
+        .first = first, .end = first + 1, .bid = block->index, .hash = block->hash};
+    if (!by_index)
+        return place;
+    while (place.end < count && writer->blocks[writer->order[place.end]].index == place.bid)
+        place.end++;
+    const struct bat_block *named = place.bid < count ? &writer->blocks[place.bid] : NULL;
+    place.bid = named ? named->index : 0;
+    place.hash = named ? named->hash : 0;
+    return place;
+}
+
+static bool place_has_counts(const struct bat_yaml_writer *writer, const struct place *place)
+{
+    for (uint32_t i = place->first; i < place->end; i++)
+        if (has_counts(writer, &writer->yaml_blocks[writer->order[i]]))
+            return true;
+    return false;
+}
+
+static void write_blocks(struct bat_yaml_writer *writer, const struct bat_table *function,
+                         uint32_t count, struct bat_text_writer *text)
+{
+    bool by_index = writer->records->is_parity && bat_map_has_hashes(writer->map);
+    sort_places(writer, count, by_index);
+    const char *before = "    blocks:\n";
+    uint32_t end;
+    for (uint32_t i = 0; i < count; i = end) {
+        struct place place = place_from(writer, i, count, by_index);
+        end = place.end;
+        /* perf2bolt has as many places as the input function had blocks. */
+        bool is_place =
+            !by_index || writer->blocks[writer->order[i]].index < function->input_block_count;
+        if (!is_place || !place_has_counts(writer, &place))
+            continue;
+        bat_text_string(text, before);
+        before = "";
+        write_place(writer, &place, count, text);
     }
 }
 
@@ -278,21 +390,12 @@ enum bat_code bat_yaml_write_function(struct bat_yaml_writer *writer,
         return bat_fail(error, BAT_ERR_MEMORY, "not enough memory to write YAML");
     write_function_head(writer, range, function->hash, function->input_block_count, text);
     fill_blocks(writer, range, count);
-    bool is_first = true;
-    for (uint32_t i = 0; i < count; i++) {
-        if (!has_counts(writer, &writer->yaml_blocks[i]))
-            continue;
-        if (is_first)
-            bat_text_string(text, "    blocks:\n");
-        is_first = false;
-        write_block(writer, i, count, text);
-    }
+    write_blocks(writer, function, count, text);
     return BAT_OK;
 }
 
 void bat_yaml_writer_free(struct bat_yaml_writer *writer)
 {
     free(writer->calls);
-    free(writer->blocks);
-    free(writer->yaml_blocks);
+    free_blocks(writer);
 }

@@ -31,6 +31,7 @@ struct bat_yaml_writer {
     uint32_t *calls;
     struct bat_block *blocks;
     struct bat_yaml_block *yaml_blocks;
+    uint32_t *order; /* of blocks: as they are written */
     uint32_t call_capacity;
     uint32_t block_capacity;
 };

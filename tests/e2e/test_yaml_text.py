@@ -21,7 +21,10 @@ DATA = pathlib.Path(__file__).resolve().parents[1] / "data"
 WHOLE = [("sqlite-fixed-profile2-22", "T"), ("sqlite-fixed-profile2-22", "BF"),
          ("sqlite-fixed-profile2-22", "S"), ("sqlite-aarch64-all-22", "TR"),
          ("sqlite-pie-icf-22", "T"), ("samename-pie-all-22", "TR"),
-         ("secondary-aarch64-all-22", "T"), ("exceptions-pie-eh-22", "Bfr")]
+         ("secondary-aarch64-all-22", "T"), ("exceptions-pie-eh-22", "Bfr"),
+         ("sqlite-fixed-cpython-22", "T"), ("sqlite-aarch64-passes-22", "TR"),
+         ("secondary-fixed-passes-22", "T"), ("small-pie-passes-22", "BF"),
+         ("exceptions-fixed-cpython-22", "T"), ("promoted-pie-cpython-22", "T")]
 TABLELESS = [("sqlite-shared-profile2-22", "T")]
 
 

@@ -621,6 +621,30 @@ static void test_blocks_over_fragments(void **state)
     bat_map_free(map);
 }
 
+static void test_blocks_with_made_ones(void **state)
+{
+    (void)state;
+    static const struct bat_block first[] = {
+        {0, 0x00, 0},    {0xa1, 0x10, 1}, {0, 0x15, 0}, {0xa2, 0x20, 2},
+        {0xa3, 0x30, 3}, {0xa4, 0x40, 0}, {0, 0x50, 5},
+    };
+    static const struct bat_block second[] = {
+        {0xb0, 0x00, 0}, {0xb1, 0x15, 1}, {0xb2, 0x20, 2},
+        {0xb3, 0x30, 3}, {0xb4, 0x40, 4}, {0, 0x60, 0},
+    };
+    static const uint32_t counts[] = {COUNT(first), COUNT(second)};
+    const struct bat_block *const expected[] = {first, second};
+    struct bat_map *map = scattered_blocks();
+    for (uint32_t table = 0; table < bat_map_tables(map); table++) {
+        uint32_t function = bat_map_parent(map, table);
+        struct bat_block blocks[16];
+        assert_int_equal(bat_map_noted_blocks(map, table, blocks, COUNT(blocks)), counts[function]);
+        assert_memory_equal(blocks, expected[function], counts[function] * sizeof(*blocks));
+    }
+    assert_int_equal(bat_map_noted_blocks(map, BAT_NONE, NULL, 0), 0);
+    bat_map_free(map);
+}
+
 static void test_no_blocks(void **state)
 {
     (void)state;
@@ -726,6 +750,7 @@ int main(void)
         cmocka_unit_test(test_blocks_worked_example),
         cmocka_unit_test(test_blocks_capacity),
         cmocka_unit_test(test_blocks_over_fragments),
+        cmocka_unit_test(test_blocks_with_made_ones),
         cmocka_unit_test(test_no_blocks),
         cmocka_unit_test(test_block_at),
         cmocka_unit_test(test_secondary_id),
