@@ -145,7 +145,11 @@ static uint64_t own_address(const struct bat_joint *joint, uint32_t owner, uint6
 
 /* --- Splitting ------------------------------------------------------------------------------ */
 
-/* Items of a table, split: those with no address in a binary are counted once for all binaries. */
+/*
+ * Items of a table, split: those with no address in a binary are counted once for all binaries. In
+ * the tables outside and inside, items without counts have keys of their own, and their number is
+ * counted.
+ */
 struct split {
     const struct bat_joint *joint;
     struct bat_profiles_counters *counters;
@@ -160,10 +164,17 @@ static void *table_of(const struct split *split, struct bat_profile *profile)
     return (char *)profile + split->offset;
 }
 
-static void outside_key(const struct split *split, const uint64_t *item, uint64_t *key)
+/* Add an item to a table of items without their addresses. */
+static enum bat_code add_outside(const struct split *split, const uint64_t *item,
+                                 struct bat_counts *counts)
 {
-    for (uint32_t i = 0; i < split->from->words; i++)
+    const uint32_t words = split->from->words;
+    uint64_t key[BAT_COUNTS_MAX_WORDS];
+    for (uint32_t i = 0; i < words; i++)
         key[i] = outside_address(item[i]);
+    bool is_zero = item[words] == 0 && item[words + 1] == 0;
+    key[words] = is_zero;
+    return bat_counts_add(counts, key, is_zero ? 1 : item[words], item[words + 1]);
 }
 
 static enum bat_code give(const struct split *split, struct bat_profile *part, uint32_t owner,
@@ -180,17 +191,14 @@ static enum bat_code give(const struct split *split, struct bat_profile *part, u
         return code;
     if (split->counters->inside)
         split->counters->inside[owner - 1] += item[words];
-    outside_key(split, item, key);
-    return bat_counts_add(&split->inside[owner - 1], key, item[words], item[words + 1]);
+    return add_outside(split, item, &split->inside[owner - 1]);
 }
 
 static enum bat_code split_item(struct split *split, struct bat_profile *const *parts,
                                 const uint64_t *item)
 {
     const uint32_t words = split->from->words;
-    uint64_t key[BAT_COUNTS_MAX_WORDS];
-    outside_key(split, item, key);
-    enum bat_code code = bat_counts_add(&split->outside, key, item[words], item[words + 1]);
+    enum bat_code code = add_outside(split, item, &split->outside);
     bool is_inside = false;
     for (uint32_t i = 0; i < words && code == BAT_OK; i++) {
         uint32_t owner = owner_of(item[i]);
@@ -215,10 +223,11 @@ static enum bat_code give_outside(const struct split *split, struct bat_profile 
     for (uint32_t i = 0; i < split->outside.count && code == BAT_OK; i++) {
         const uint64_t *item = bat_counts_item(&split->outside, i);
         const uint64_t *inside = bat_counts_find(&split->inside[number], item);
-        uint64_t first = item[words] - (inside ? inside[words] : 0);
-        uint64_t second = item[words + 1] - (inside ? inside[words + 1] : 0);
+        bool is_zero = item[words] != 0;
+        uint64_t first = item[words + 1] - (inside ? inside[words + 1] : 0);
+        uint64_t second = item[words + 2] - (inside ? inside[words + 2] : 0);
         if (first != 0 || second != 0)
-            code = bat_counts_add(table_of(split, part), item, first, second);
+            code = bat_counts_add(table_of(split, part), item, is_zero ? 0 : first, second);
     }
     return code;
 }
@@ -229,11 +238,12 @@ static enum bat_code split_table(const struct bat_joint *joint, const struct bat
 {
     struct split split = {.joint = joint, .counters = counters, .offset = offset};
     split.from = (const struct bat_counts *)((const char *)from + offset);
-    split.outside = bat_counts_new(split.from->words);
+    const uint32_t words = split.from->words + 1;
+    split.outside = bat_counts_new(words);
     split.inside = calloc((size_t)joint->count + 1, sizeof(*split.inside));
     enum bat_code code = split.inside ? BAT_OK : BAT_ERR_MEMORY;
     for (uint32_t i = 0; split.inside && i < joint->count; i++)
-        split.inside[i] = bat_counts_new(split.from->words);
+        split.inside[i] = bat_counts_new(words);
     for (uint32_t i = 0; i < split.from->count && code == BAT_OK; i++)
         code = split_item(&split, parts, bat_counts_item(split.from, i));
     for (uint32_t i = 0; i < joint->count && code == BAT_OK; i++)
