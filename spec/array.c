@@ -5,11 +5,15 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
+#include "large_memory.h"
+
 #define HUGE_PAGE ((size_t)2 << 20)
 
 void *bat_array_new(size_t count, size_t size)
 {
-    return bat_array_grow(NULL, count, size);
+    if (size != 0 && count > SIZE_MAX / size)
+        return NULL;
+    return count * size != 0 ? bat_large_array(count, size) : malloc(1);
 }
 
 void *bat_array_grow(void *array, size_t count, size_t size)

@@ -34,10 +34,25 @@ static inline void *bat_large(void *array, size_t size)
     return array;
 }
 
-/* malloc() for count items of size bytes, whose product is a size_t. */
+/*
+ * malloc() for count items of size bytes, whose product is a size_t. A large array begins where a
+ * large page can begin, and ends where one ends if that takes less than a quarter of it: the rest
+ * has small pages, as it would have at both ends otherwise.
+ */
 static inline void *bat_large_array(size_t count, size_t size)
 {
-    return bat_large(malloc(count * size), count * size);
+    size_t bytes = count * size;
+    if (bytes < BAT_LARGE_ARRAY)
+        return malloc(bytes);
+    const size_t missing = -bytes % BAT_LARGE_PAGE;
+    if (missing < BAT_LARGE_PAGE / 4 && bytes <= SIZE_MAX - missing)
+        bytes += missing;
+    void *array;
+    const int failure = posix_memalign(&array, BAT_LARGE_PAGE, bytes);
+    if (failure == 0)
+        return bat_large(array, bytes);
+    errno = failure;
+    return NULL;
 }
 
 /*

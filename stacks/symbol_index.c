@@ -7,6 +7,7 @@
 
 #include "binary/functions/plt.h"
 #include "spec/binary_search.h"
+#include "spec/large_memory.h"
 #include "support/key_sort.h"
 
 /* True for a symbol that can name an address. */
@@ -189,9 +190,9 @@ enum bat_code symbol_index_make(struct symbol_index *index, struct bat_elf *elf,
     if (code != BAT_OK)
         return code;
     const size_t most = count + plt_count;
-    struct bat_sort_key *keys = malloc((2 * most + 1) * sizeof(*keys));
-    index->by_address = malloc((most + 1) * sizeof(*index->by_address));
-    index->addresses = malloc((most + 1) * sizeof(*index->addresses));
+    struct bat_sort_key *keys = bat_large_array(2 * most + 1, sizeof(*keys));
+    index->by_address = bat_large_array(most + 1, sizeof(*index->by_address));
+    index->addresses = bat_large_array(most + 1, sizeof(*index->addresses));
     if (!keys || !index->by_address || !index->addresses) {
         free(keys);
         return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %zu symbols", count);

@@ -153,9 +153,12 @@ static void find_tables(struct bat_original *original)
     }
 }
 
-/* What is read of the two files, at the same time: functions and symbols of one, or the note. */
+/*
+ * What is read of the two files, at the same time: functions and symbols of one, the note, or what
+ * the caller wants of the input.
+ */
 struct reading {
-    const struct bat_elf *elf; /* NULL: decode the note */
+    const struct bat_elf *elf; /* NULL: decode the note, or do what is beside */
     const struct bat_elf *symbols;
     struct bat_binary *binary;
     unsigned threads;
@@ -163,6 +166,8 @@ struct reading {
     struct bat_functions *functions;
     struct bat_symbol_side *side;
     struct bat_sparse_map *sparse; /* decode into this one; NULL: into binary */
+    const struct bat_original_beside *beside;
+    struct bat_elf *input; /* for that */
     enum bat_code code;
     struct bat_error error;
 };
@@ -216,6 +221,8 @@ static void read_one(struct reading *reading)
             reading->code = name_functions(reading);
         if (reading->code == BAT_OK)
             bat_symbol_side_read(reading->side);
+    } else if (reading->beside) {
+        reading->beside->run(reading->beside->context, reading->input);
     } else {
         reading->code = decode_note(reading);
     }
@@ -229,13 +236,15 @@ static void read_some(void *context, size_t first, size_t end, unsigned thread)
         read_one(&readings[i]);
 }
 
-/* Of the three readings. The one that takes longest comes first. */
-enum { INPUT, OUTPUT, NOTE, READINGS };
+/* The readings. The one that takes longest comes first, the one that may be missing last. */
+enum { OUTPUT, INPUT, NOTE, BESIDE, READINGS };
 
 static enum bat_code find_functions(struct bat_original *original, bool no_names,
+                                    const struct bat_original_beside *beside,
                                     struct bat_error *error)
 {
     const unsigned threads = original->threads;
+    const unsigned count = beside ? READINGS : BESIDE;
     struct reading readings[READINGS] = {
         [INPUT] = {.elf = original->elf,
                    .symbols = original->input_symbols,
@@ -249,9 +258,9 @@ static enum bat_code find_functions(struct bat_original *original, bool no_names
                     .no_names = no_names},
         [NOTE] = {.binary = original->binary,
                   .sparse = original->only_look_ups ? &original->sparse : NULL},
+        [BESIDE] = {.beside = beside, .input = original->elf},
     };
-    bat_parallel_run(READINGS, 1, threads == 0 || threads > READINGS ? READINGS : threads,
-                     read_some, readings);
+    bat_parallel_run(count, 1, bat_parallel_threads(threads, count), read_some, readings);
     original->output_functions = readings[OUTPUT].functions;
     original->input_functions = readings[INPUT].functions;
     for (unsigned i = READINGS; i-- > 0;) {
@@ -278,39 +287,6 @@ static enum bat_code find_functions(struct bat_original *original, bool no_names
     return BAT_OK;
 }
 
-/* Pairing, and the work beside it. */
-struct pairing_job {
-    struct bat_original *original;
-    const struct bat_original_beside *beside;
-    struct bat_misfits *misfits;
-    enum bat_code code;
-    struct bat_error error;
-};
-
-static void pair_or_other(void *context, size_t first, size_t end, unsigned thread)
-{
-    (void)thread;
-    struct pairing_job *job = context;
-    for (size_t i = first; i < end; i++) {
-        if (i == 0)
-            job->code = bat_original_pair_functions(job->original, job->misfits, &job->error);
-        else
-            job->beside->run(job->beside->context, job->original->elf);
-    }
-}
-
-static enum bat_code pair_functions(struct bat_original *original,
-                                    const struct bat_original_beside *beside,
-                                    struct bat_misfits *misfits, struct bat_error *error)
-{
-    struct pairing_job job = {.original = original, .beside = beside, .misfits = misfits};
-    const size_t jobs = beside ? 2 : 1;
-    bat_parallel_run(jobs, 1, bat_parallel_threads(original->threads, jobs), pair_or_other, &job);
-    if (job.code != BAT_OK && error)
-        *error = job.error;
-    return job.code;
-}
-
 enum bat_code bat_original_pair(struct bat_elf *elf, struct bat_binary *binary,
                                 const struct bat_original_options *options, bool only_look_ups,
                                 const struct bat_original_beside *beside,
@@ -330,9 +306,9 @@ enum bat_code bat_original_pair(struct bat_elf *elf, struct bat_binary *binary,
     made->input_symbols = options && options->input_symbols ? options->input_symbols : elf;
     made->output_side.elf = made->output_symbols;
     made->input_side.elf = made->input_symbols;
-    enum bat_code code = find_functions(made, options && options->no_names, error);
+    enum bat_code code = find_functions(made, options && options->no_names, beside, error);
     if (code == BAT_OK)
-        code = pair_functions(made, beside, misfits, error);
+        code = bat_original_pair_functions(made, misfits, error);
     bat_symbol_side_free(&made->output_side);
     bat_symbol_side_free(&made->input_side);
     if (code != BAT_OK) {

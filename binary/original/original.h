@@ -106,7 +106,7 @@ bool bat_original_has_build_id(const uint8_t *output, size_t size, const uint8_t
  * bat_original_open() for the translation of addresses from the output to the input alone: that
  * takes less time and memory. The note's entries are decoded where they are asked for, and binary
  * gets no map. The counter folded stays 0. beside is work with the input binary that is done
- * while functions are paired, in another thread if options allow it.
+ * while functions are read, in another thread if options allow it.
  */
 struct bat_original_beside {
     void (*run)(void *context, struct bat_elf *input);
@@ -137,7 +137,7 @@ enum bat_code bat_original_pair_functions(struct bat_original *original,
 
 /*
  * Pair elf, an open input binary that must outlive *original. Misfits are counted, not refused.
- * beside may be NULL; its work is done unless a file cannot be read.
+ * beside may be NULL; its work is always done.
  */
 enum bat_code bat_original_pair(struct bat_elf *elf, struct bat_binary *binary,
                                 const struct bat_original_options *options, bool only_look_ups,

@@ -2,8 +2,8 @@
 /*
  * A library to preload: it makes chosen calls of a program fail, for test_faults.py.
  *
- *   FAULT_MEMORY=N   the N-th call of malloc, calloc or realloc returns NULL
- *   FAULT_FROM=N     the N-th and all later calls return NULL
+ *   FAULT_MEMORY=N   the N-th call of malloc, calloc, realloc or posix_memalign fails
+ *   FAULT_FROM=N     the N-th and all later calls fail
  *   FAULT_STOP=1     with these, a debugger stops where the memory fails (SIGTRAP)
  *   FAULT_SHORT=N    the N-th call of read, pread, write, pwrite or copy_file_range for more
  *                    than one byte transfers one byte
@@ -37,6 +37,7 @@ static bool stops;
 void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t count, size_t size);
 void *__libc_realloc(void *memory, size_t size);
+void *__libc_memalign(size_t alignment, size_t size);
 
 static unsigned long number_of(const char *variable)
 {
@@ -100,6 +101,16 @@ void *calloc(size_t count, size_t size)
 void *realloc(void *memory, size_t size)
 {
     return memory_fails(__builtin_return_address(0)) ? NULL : __libc_realloc(memory, size);
+}
+
+int posix_memalign(void **memory, size_t alignment, size_t size)
+{
+    void *aligned =
+        memory_fails(__builtin_return_address(0)) ? NULL : __libc_memalign(alignment, size);
+    if (!aligned)
+        return ENOMEM;
+    *memory = aligned;
+    return 0;
 }
 
 /* The number of bytes to transfer, at most size. */

@@ -13,7 +13,7 @@ except the temporary file of a tool that is killed when that file already has a 
 has no O_TMPFILE, or between linkat() and rename(), which replace a file in two steps because no call does
 it in one.
 
-The preloaded library faults.c makes memory (malloc, calloc, realloc) and transfers fail, strace makes
+The preloaded library faults.c makes memory (malloc, calloc, realloc, posix_memalign) and transfers fail, strace makes
 system calls fail. All faults are numbered; if a run has many, they are tested in steps of one size.
 
 Programs with sanitizers are only tested with failing system calls: the other tests are about files, which
