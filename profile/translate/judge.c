@@ -11,6 +11,7 @@
 #include "binary/original/original.h"
 #include "profile/profile.h"
 #include "support/parallel.h"
+#include "yaml_blocks.h"
 
 /* What one thread has judged. */
 struct part {
@@ -47,11 +48,11 @@ static bool is_function(const struct bat_records *records, uint64_t word)
 
 struct bat_block *judged_blocks(const struct judged_records *judged, uint32_t *count)
 {
-    const struct bat_map *map = judged->records->map;
-    uint32_t table = judged->records->tables[judged->function];
-    uint32_t capacity = bat_map_blocks(map, table, NULL, 0);
+    const struct bat_records *records = judged->records;
+    uint32_t table = records->tables[judged->function];
+    uint32_t capacity = bat_yaml_blocks(records, table, NULL, 0);
     struct bat_block *blocks = malloc(((size_t)capacity + 1) * sizeof(*blocks));
-    *count = blocks ? bat_map_blocks(map, table, blocks, capacity) : 0;
+    *count = blocks ? bat_yaml_blocks(records, table, blocks, capacity) : 0;
     return blocks;
 }
 

@@ -84,8 +84,8 @@ static inline enum bat_yaml_place judged_yaml_place(const struct bat_records *re
 }
 
 /*
- * The input blocks that the note lists for a function with a table; *count may be 0. The caller
- * frees them. NULL if there is no memory.
+ * The blocks of a function with a table, by bat_yaml_blocks(); *count may be 0. The caller frees
+ * them. NULL if there is no memory.
  */
 struct bat_block *judged_blocks(const struct judged_records *judged, uint32_t *count);
 

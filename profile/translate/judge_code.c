@@ -2,8 +2,9 @@
 /* Judges a function's records by the control-flow graph of its code in the input binary. */
 #include <stdlib.h>
 
-#include "bat_decoder.h"
 #include "judge.h"
+#include "spec/map.h"
+#include "yaml_blocks.h"
 
 static const uint64_t *record(const struct judged_records *judged, uint32_t i)
 {
@@ -31,31 +32,35 @@ static void judge_fdata(const struct judged_records *judged, const struct bat_co
 
 /* --- YAML --------------------------------------------------------------------------------- */
 
+static const struct bat_table *table_of(const struct judged_records *judged)
+{
+    return &judged->records->map->tables[judged->records->tables[judged->function]];
+}
+
 /* True if the note's blocks are those of the code. Their hashes are not compared. */
 static bool fits(const struct judged_records *judged, const struct bat_code_graph *graph,
                  const struct bat_block *blocks, uint32_t count)
 {
-    uint32_t table = judged->records->tables[judged->function];
-    if (judged->records->map->tables[table].input_block_count != graph->blocks.count)
+    if (table_of(judged)->input_block_count != graph->blocks.count)
         return false;
     for (uint32_t i = 0; i < count; i++)
-        if (blocks[i].index >= graph->blocks.count ||
-            graph->blocks.all[blocks[i].index].start != blocks[i].input_offset)
+        if (bat_is_input_block(blocks[i].hash, blocks[i].index, blocks[i].input_offset) &&
+            (blocks[i].index >= graph->blocks.count ||
+             graph->blocks.all[blocks[i].index].start != blocks[i].input_offset))
             return false;
     return true;
 }
 
+/* Record i, which is in the entry of the block with this bid; from is its own block. */
 static bool takes_yaml(const struct judged_records *judged, const struct bat_code_graph *graph,
-                       const struct bat_block *blocks, uint32_t count, uint32_t i)
+                       const struct bat_block *blocks, uint32_t count, uint32_t i, uint32_t from,
+                       uint32_t bid)
 {
     const uint64_t *item = record(judged, i);
-    uint32_t from = bat_block_at(blocks, count, item[1]);
     if (judged_yaml_place(judged->records, i) == BAT_YAML_CALL)
-        return bat_code_graph_takes_call(graph, blocks[from].index,
-                                         item[1] - blocks[from].input_offset);
+        return bat_code_graph_takes_call(graph, bid, item[1] - blocks[from].input_offset);
     uint32_t to = bat_block_at(blocks, count, item[3]);
-    return bat_code_graph_has_edge(graph, blocks[from].index,
-                                   to == BAT_NONE ? 0 : blocks[to].index);
+    return bat_code_graph_has_edge(graph, bid, to == BAT_NONE ? 0 : blocks[to].index);
 }
 
 static enum bat_code judge_yaml(const struct judged_records *judged,
@@ -76,10 +81,15 @@ static enum bat_code judge_yaml(const struct judged_records *judged,
     for (uint32_t i = judged->first; i < judged->end; i++) {
         const uint64_t *item = record(judged, i);
         enum bat_yaml_place place = judged_yaml_place(judged->records, i);
-        if (place == BAT_YAML_NOWHERE || bat_block_at(blocks, count, item[1]) == BAT_NONE)
+        uint32_t from = bat_block_at(blocks, count, item[1]);
+        uint32_t bid;
+        uint64_t hash;
+        if (place == BAT_YAML_NOWHERE || from == BAT_NONE ||
+            !bat_yaml_find_block(judged->records, blocks, count,
+                                 table_of(judged)->input_block_count, from, &bid, &hash))
             continue;
         verdict->samples += place == BAT_YAML_SUCCESSOR ? item[4] : 0;
-        if (is_fit && !takes_yaml(judged, graph, blocks, count, i))
+        if (is_fit && !takes_yaml(judged, graph, blocks, count, i, from, bid))
             judged_refuse(verdict, place == BAT_YAML_CALL ? BAT_STALE_EXIT : BAT_STALE_EDGE, i);
     }
     free(blocks);

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "bat_decoder.h"
+#include "yaml_blocks.h"
 #include "yaml_order.h"
 #include "yaml_string.h"
 
@@ -239,16 +239,10 @@ static void free_blocks(struct bat_yaml_writer *writer)
     free(writer->order);
 }
 
-static uint32_t read_blocks(struct bat_yaml_writer *writer, uint32_t table)
-{
-    return (writer->records->is_parity ? bat_map_noted_blocks : bat_map_blocks)(
-        writer->map, table, writer->blocks, writer->block_capacity);
-}
-
 /* Read the function's blocks into writer->blocks, which may move; *count may be 0. */
 static bool load_blocks(struct bat_yaml_writer *writer, uint32_t table, uint32_t *count)
 {
-    *count = read_blocks(writer, table);
+    *count = bat_yaml_blocks(writer->records, table, writer->blocks, writer->block_capacity);
     if (*count <= writer->block_capacity)
         return true;
     uint32_t capacity = *count;
@@ -259,7 +253,7 @@ static bool load_blocks(struct bat_yaml_writer *writer, uint32_t table, uint32_t
     writer->block_capacity = capacity;
     if (!writer->blocks || !writer->yaml_blocks || !writer->order)
         return false;
-    *count = read_blocks(writer, table);
+    *count = bat_yaml_blocks(writer->records, table, writer->blocks, capacity);
     return true;
 }
 
@@ -322,25 +316,20 @@ static void fill_blocks(struct bat_yaml_writer *writer, const struct bat_yaml_ra
     }
 }
 
-/*
- * The place that begins with a block in writer->order. With by_index it has all blocks of one
- * index, and that index is its number: perf2bolt gives place N the bid and hash of the Nth block by
- * input offset, which is another one if the note lacks a block or has one that BOLT made
- * (spec/profiles.md 5).
+/* The place that begins with writer->order[first]. *is_written is false if YAML has no such place.
  */
-static struct place place_from(const struct bat_yaml_writer *writer, uint32_t first, uint32_t count,
-                               bool by_index)
+static struct place place_from(const struct bat_yaml_writer *writer,
+                               const struct bat_table *function, uint32_t first, uint32_t count,
+                               bool *is_written)
 {
-    const struct bat_block *block = &writer->blocks[writer->order[first]];
-    struct place place = {
-        .first = first, .end = first + 1, .bid = block->index, .hash = block->hash};
-    if (!by_index)
-        return place;
-    while (place.end < count && writer->blocks[writer->order[place.end]].index == place.bid)
-        place.end++;
-    const struct bat_block *named = place.bid < count ? &writer->blocks[place.bid] : NULL;
-    place.bid = named ? named->index : 0;
-    place.hash = named ? named->hash : 0;
+    const uint32_t block = writer->order[first];
+    struct place place = {.first = first, .end = first + 1};
+    *is_written = bat_yaml_find_block(writer->records, writer->blocks, count,
+                                      function->input_block_count, block, &place.bid, &place.hash);
+    if (bat_yaml_has_places(writer->records))
+        while (place.end < count &&
+               writer->blocks[writer->order[place.end]].index == writer->blocks[block].index)
+            place.end++;
     return place;
 }
 
@@ -355,17 +344,14 @@ static bool place_has_counts(const struct bat_yaml_writer *writer, const struct 
 static void write_blocks(struct bat_yaml_writer *writer, const struct bat_table *function,
                          uint32_t count, struct bat_text_writer *text)
 {
-    bool by_index = writer->records->is_parity && bat_map_has_hashes(writer->map);
-    sort_places(writer, count, by_index);
+    sort_places(writer, count, bat_yaml_has_places(writer->records));
     const char *before = "    blocks:\n";
     uint32_t end;
     for (uint32_t i = 0; i < count; i = end) {
-        struct place place = place_from(writer, i, count, by_index);
+        bool is_written;
+        struct place place = place_from(writer, function, i, count, &is_written);
         end = place.end;
-        /* perf2bolt has as many places as the input function had blocks. */
-        bool is_place =
-            !by_index || writer->blocks[writer->order[i]].index < function->input_block_count;
-        if (!is_place || !place_has_counts(writer, &place))
+        if (!is_written || !place_has_counts(writer, &place))
             continue;
         bat_text_string(text, before);
         before = "";

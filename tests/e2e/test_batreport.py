@@ -379,7 +379,7 @@ class Verdict(Folder):
                     self.assertEqual(place.name.decode().partition("/")[0], function.partition("/")[0])
                 if toolbox.SANITIZED:
                     continue
-                toolbox.fine("battranslate", fixture.bolted, *arguments, "--parity", "-w", yaml, "-q")
+                toolbox.fine("battranslate", fixture.bolted, "-p", fdata, "-w", yaml, "-q")
                 for form, path in enumerate((fdata, yaml)):
                     self.assertGreater(len(forms[form]), 20)
                     names, samples = self.judge(fixture.input, path)

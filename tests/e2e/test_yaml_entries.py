@@ -44,13 +44,13 @@ class Entries(unittest.TestCase):
         binary.chmod(0o755)
         return binary
 
-    def both(self, binary, profile):
-        """The functions of perf2bolt's YAML, and of battranslate's."""
+    def both(self, binary, profile, *options):
+        """The functions of perf2bolt's YAML, and of battranslate's; options are more of battranslate's."""
         (self.folder / "x.preagg").write_text(profile, encoding="ascii")
         bolt_profiles.perf2bolt(binary, "x.preagg", "their.fdata", "their.yaml",
                                 folder=self.folder)
         self.run_tool(BIN / "battranslate", binary, "-p", "x.preagg", "-o", "our.fdata",
-                      "-w", "our.yaml", "--parity")
+                      "-w", "our.yaml", *options)
         return (bolt_profiles.read_yaml(self.folder / "their.yaml")[1],
                 bolt_profiles.read_yaml(self.folder / "our.yaml")[1])
 
@@ -79,7 +79,7 @@ class BlocksOfOffsetZero(Entries):
         binary = self.change_note(fixture, change)
         start = int(address, 16)
         theirs, ours = self.both(binary, f"T {start + 1:x} {places[0]:x} {places[1]:x} 51\n"
-                                         f"T {start + 1:x} {start:x} {start:x} 90\n")
+                                         f"T {start + 1:x} {start:x} {start:x} 90\n", "--parity")
         self.assertEqual(theirs["main"].exec, 90)
         self.assertEqual(ours["main"].exec, 90)
         self.assertEqual(ours["main"].blocks, theirs["main"].blocks)
@@ -89,8 +89,8 @@ class BlocksThatBoltMade(Entries):
     """Promoted calls make blocks with the input offset of the call, and hash and index 0."""
 
     def test_calls_behind_one(self):
-        """perf2bolt counts a call after such a block for the function's first block; it belongs to the
-        input's block at that offset."""
+        """perf2bolt counts a call after such a block for the function's first block, and so do we with
+        --parity; it belongs to the input's block at that offset."""
         fixture = fixtures.get("small-fixed-nosplit-22")
         address = self.table_of(fixture, "main")
         calls = []
@@ -111,8 +111,11 @@ class BlocksThatBoltMade(Entries):
 
         binary = self.change_note(fixture, change)
         target, source, offset, block = calls
-        theirs, ours = self.both(binary, f"B {source:x} {int(target, 16):x} 7 0\n")
+        profile = f"B {source:x} {int(target, 16):x} 7 0\n"
+        theirs, ours = self.both(binary, profile, "--parity")
         self.assertEqual([call[0] for call in theirs["main"].blocks[0][3]], [0])
+        self.assertEqual(ours["main"].blocks, theirs["main"].blocks)
+        _, ours = self.both(binary, profile)
         self.assertEqual(ours["main"].blocks[block["index"]][0], int(block["hash"], 16))
         self.assertEqual([call[0] for call in ours["main"].blocks[block["index"]][3]],
                          [offset - block["input"]])
@@ -138,7 +141,7 @@ class FunctionsWithoutTable(Entries):
         for i, name in enumerate(["collatz_triple", "collatz_half"]):
             inside = symbols[name] + 4
             lines.append(f"T {caller + 4:x} {inside:x} {inside:x} {13 + i}\n")
-        theirs, ours = self.both(binary, "".join(lines))
+        theirs, ours = self.both(binary, "".join(lines), "--parity")
         calls = [call for block in theirs["main"].blocks.values() for call in block[3]]
         self.assertEqual(sorted(call[2] for call in calls), [0, 0, 1, 1, 2], calls)
         self.assertEqual(ours["main"].blocks, theirs["main"].blocks)
