@@ -23,6 +23,15 @@ SHT_NULL, SHT_PROGBITS, SHT_SYMTAB, SHT_STRTAB, SHT_NOTE = 0, 1, 2, 3, 7
 SHN_XINDEX = 0xFFFF
 NOTE_NAME = ".note.bolt_bat"
 
+# Mangled names with most of what names have.
+NAMES = ["_ZNK5clang4Stmt8childrenEv", "_ZN12_GLOBAL__N_11C3runEPS0_RKS0_OS0_", "_ZL6staticPKc",
+         "_ZStlsISt11char_traitsIcEERSt13basic_ostreamIcT_ES5_c", "_ZN1aaSERKS_",
+         "_ZN1aI1bILi5ELj6ELl7ELm8ELx9ELy10ELb1ELb0ELin3EEE1fEv", "_Z3allIJiRfOdEEvDpOT_",
+         "_ZN4llvm12function_refIFbPKcRiEE4callEOS2_", "_ZZN1a1bEvENKUlvE_clEv",
+         "_ZN1acvT_IiEEv", "_Z1fM1aFvvE", "_ZNK1aR3getEv", "_ZN1aB5cxx11Ev",
+         "_Z1fIXadL_Z1gvEEEvv", "_Z1fDv4_f", "_ZN1aIXsrS0_1bEE1cEv", "_ZTV1a", "_ZN1a1bEv.cold",
+         "_Z1fI1x1pIS0_S0_ES1_IS2_S2_ES1_IS3_S3_EEDpS4_i"]
+
 
 def section(name, kind, content=b"", **fields):
     return {"name": name, "kind": kind, "content": content, **fields}
@@ -299,7 +308,7 @@ def main():
     data, batdump, out = Path(sys.argv[1]), sys.argv[2], Path(sys.argv[3])
     for target in ("decode", "round_trip", "builder", "elf", "functions", "json", "preagg",
                    "fdata", "perf_data", "perf_script", "debuginfo", "stacks", "original", "yaml",
-                   "sample_profile", "several"):
+                   "sample_profile", "several", "demangle"):
         (out / target).mkdir(parents=True, exist_ok=True)
     good = sorted((data / "good").glob("*.note"))
     legacy = sorted((data / "legacy").glob("*.note"))
@@ -325,6 +334,8 @@ def main():
         (out / "sample_profile" / name).write_bytes(content)
     for name, content in yaml_seeds((data / "options" / "small-23.yaml").read_text("ascii")).items():
         (out / "yaml" / name).write_bytes(content)
+    for name in NAMES:
+        (out / "demangle" / name).write_bytes(name[2:].encode("ascii"))
     for name, content in several_seeds(data).items():
         (out / "several" / name).write_bytes(content)
     for path in (data / "perf").glob("*.data"):

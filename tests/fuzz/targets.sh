@@ -20,6 +20,7 @@ original     4096
 yaml         16384
 sample_profile 16384
 several      16384
+demangle     1022
 '
 
 # The names of all targets.

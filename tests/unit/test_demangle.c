@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include <cmocka.h>
+#include <libiberty/demangle.h>
 
 #include "tools/common/demangle.h"
 #include "tools/common/demangle_short.h"
@@ -74,18 +75,90 @@ static const char *const other_names[] = {
     "_Z1fIXadL_Z1gvEEEvv",
     "_Z1fDv4_f",
     "_ZN1aIXsrS0_1bEE1cEv",
+    "_Z5a> >bi",
 };
 
 /* demangle() and libiberty agree about a name. */
 static void compare(const char *name)
 {
     char *plain = demangle(name);
-    char *expected = strncmp(name, "_Z", 2) == 0 ? demangle_by_libiberty(name) : plain;
+    char *expected = strncmp(name, "_Z", 2) == 0 ? demangle_whole(name) : plain;
     if (!plain != !expected || (plain && strcmp(plain, expected) != 0))
         fail_msg("\"%s\" becomes \"%s\", with libiberty \"%s\"", name, plain ? plain : "(NULL)",
                  expected ? expected : "(NULL)");
     if (expected != plain)
         free(expected);
+    free(plain);
+}
+
+/* The limits change nothing of usual names. */
+static void test_within_the_limits(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof(other_names) / sizeof(other_names[0]); i++) {
+        const char *name = other_names[i];
+        if (strncmp(name, "_Z", 2) != 0 && strncmp(name, "_R", 2) != 0)
+            continue;
+        char *plain = demangle_by_libiberty(name, true);
+        char *expected = cplus_demangle(name, DMGL_AUTO | DMGL_PARAMS | DMGL_ANSI);
+        if (!plain != !expected || (plain && strcmp(plain, expected) != 0))
+            fail_msg("\"%s\" becomes \"%s\", without limits \"%s\"", name, plain ? plain : "(NULL)",
+                     expected ? expected : "(NULL)");
+        free(plain);
+        free(expected);
+    }
+}
+
+/* Append "S_", "S0_" and so on. */
+static void add_reference(char *name, unsigned number)
+{
+    static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    char *at = name + strlen(name);
+    *at++ = 'S';
+    if (number > 36)
+        *at++ = digits[(number - 1) / 36];
+    if (number > 0)
+        *at++ = digits[(number - 1) % 36];
+    memcpy(at, "_", 2);
+}
+
+/* Template arguments: a class, and templates of which each has the one before twice. */
+static void add_doubles(char *name, unsigned first, unsigned count)
+{
+    strcat(name, "1x1pI");
+    add_reference(name, first);
+    add_reference(name, first);
+    strcat(name, "E");
+    for (unsigned i = 0; i < count; i++) {
+        add_reference(name, first + 1);
+        strcat(name, "I");
+        add_reference(name, first + 2 + i);
+        add_reference(name, first + 2 + i);
+        strcat(name, "E");
+    }
+}
+
+/* Without limits, printing or searching these would take years. */
+static void test_endless(void **state)
+{
+    (void)state;
+    char printed[1024] = "_Z1f";
+    add_doubles(printed, 0, 60);
+    assert_null(demangle(printed));
+    char searched[1024] = "_Z1fI";
+    add_doubles(searched, 1, 60);
+    strcat(searched, "EDp");
+    add_reference(searched, 63);
+    strcat(searched, "i");
+    assert_null(demangle(searched));
+    char few[1024] = "_Z1fI";
+    add_doubles(few, 1, 2);
+    strcat(few, "EDp");
+    add_reference(few, 5);
+    strcat(few, "i");
+    char *plain = demangle(few);
+    assert_non_null(plain);
+    assert_non_null(strstr(plain, "p<p<x, x>, p<x, x>>"));
     free(plain);
 }
 
@@ -179,10 +252,9 @@ static void test_damaged(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_texts),
-        cmocka_unit_test(test_is_short),
-        cmocka_unit_test(test_long),
-        cmocka_unit_test(test_damaged),
+        cmocka_unit_test(test_texts),   cmocka_unit_test(test_within_the_limits),
+        cmocka_unit_test(test_endless), cmocka_unit_test(test_is_short),
+        cmocka_unit_test(test_long),    cmocka_unit_test(test_damaged),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

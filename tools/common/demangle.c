@@ -2,7 +2,6 @@
 #include "demangle.h"
 #include "demangle_short.h"
 
-#include <libiberty/demangle.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -52,10 +51,9 @@ static bool ends_as_rust(const char *name)
     return length >= sizeof(last) - 1 && memcmp(name + length - (sizeof(last) - 1), last, 3) == 0;
 }
 
-char *demangle_by_libiberty(const char *name)
+char *demangle_whole(const char *name)
 {
-    const int style = can_be_rust(name) ? DMGL_AUTO : DMGL_GNU_V3;
-    char *plain = cplus_demangle(name, style | DMGL_PARAMS | DMGL_ANSI);
+    char *plain = demangle_by_libiberty(name, can_be_rust(name));
     if (plain)
         close_brackets(plain);
     return plain;
@@ -64,11 +62,10 @@ char *demangle_by_libiberty(const char *name)
 char *demangle(const char *name)
 {
     /* Without these prefixes libiberty would take names of C for mangled ones. */
-    if (strncmp(name, "_Z", 2) != 0 && strncmp(name, "_R", 2) != 0 && strncmp(name, "_D", 2) != 0 &&
-        strncmp(name, "___Z", 4) != 0)
+    if (strncmp(name, "_Z", 2) != 0 && strncmp(name, "_R", 2) != 0 && strncmp(name, "___Z", 4) != 0)
         return NULL;
     char *plain = ends_as_rust(name) ? NULL : demangle_short(name);
-    return plain ? plain : demangle_by_libiberty(name);
+    return plain ? plain : demangle_whole(name);
 }
 
 /* --- The cache ------------------------------------------------------------------------------ */

@@ -794,6 +794,9 @@ char *demangle_short(const char *mangled)
     const size_t length = strlen(mangled);
     if (length < 3 || length > MANGLED_MAX || memcmp(mangled, "_Z", 2) != 0)
         return NULL;
+    /* demangle_whole() would change a blank that is in the name itself. */
+    if (memchr(mangled, ' ', length))
+        return NULL;
     struct name name;
     name.at = mangled + 2;
     name.end = mangled + length;
