@@ -12,6 +12,7 @@
 #include "binary/functions/fragment_name.h"
 #include "markers.h"
 #include "spec/binary_search.h"
+#include "support/hash_seed.h"
 
 #define NAMES_MIN 16u
 
@@ -50,6 +51,7 @@ struct fragment {
 struct split {
     struct parent *parents; /* hash table with linear probing */
     uint32_t capacity;      /* a power of two */
+    uint64_t seed;          /* so that a file cannot be made to collide */
     struct fragment *fragments;
     uint32_t fragment_count;
     struct candidate *candidates; /* ascending by parent, then by order */
@@ -62,8 +64,7 @@ struct split {
 static uint32_t find_slot(const struct split *split, const char *name, size_t size)
 {
     uint32_t mask = split->capacity - 1;
-    /* The table's address differs from run to run, so a file cannot be made to collide. */
-    uint32_t slot = (uint32_t)XXH3_64bits_withSeed(name, size, (uintptr_t)split->parents) & mask;
+    uint32_t slot = (uint32_t)XXH3_64bits_withSeed(name, size, split->seed) & mask;
     while (split->parents[slot].name && (split->parents[slot].name_size != size ||
                                          memcmp(split->parents[slot].name, name, size) != 0))
         slot = (slot + 1) & mask;
@@ -105,6 +106,7 @@ static enum bat_code allocate(struct split *split, const struct symbol_table *ta
     if (count >= UINT32_MAX / 4)
         return bat_fail(error, BAT_ERR_ELF, "too many fragments in the symbol table: %" PRIu64,
                         count);
+    split->seed = bat_hash_seed();
     split->capacity = NAMES_MIN;
     while (split->capacity < 2 * count)
         split->capacity *= 2;

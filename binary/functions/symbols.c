@@ -10,6 +10,7 @@
 #include "fragment_name.h"
 #include "spec/binary_search.h"
 #include "spec/large_memory.h"
+#include "support/hash_seed.h"
 #include "symbol_table.h"
 
 /* An offset that no FILE symbol's name has: offset 0 is the empty name. */
@@ -198,7 +199,7 @@ static enum bat_code read_symbols(const struct symbol_table *table, struct draft
     symbols->count = 0;
     symbols->sections = table->sections;
     symbols->strings = table->strings;
-    symbols->seed = (uint64_t)(uintptr_t)symbols->all;
+    symbols->seed = bat_hash_seed();
     enum bat_code code = make_symbols(table, symbols, error);
     if (code)
         return code;

@@ -8,7 +8,8 @@
 #
 # BIN_DIR has the fuzz targets and batdump. WORK_DIR keeps the corpora, and the inputs on which a target
 # failed: WORK_DIR/TARGET-crash-... The exit status is 1 if there was one. With 0 seconds only the
-# regressions run.
+# regressions run. With a number in FUZZ_SEED the first inputs are the same each time, and later ones alike, as long
+# as the target is the same; without it they are new ones.
 set -u
 
 if [ $# -lt 3 ]; then

@@ -30,7 +30,7 @@ if [ -d "$regressions" ]; then
 fi
 if [ "$seconds" -gt 0 ]; then
     # shellcheck disable=SC2086
-    "$bin/fuzz_$target" -max_total_time="$seconds" $limits \
+    "$bin/fuzz_$target" -max_total_time="$seconds" ${FUZZ_SEED:+-seed=$FUZZ_SEED} $limits \
         -artifact_prefix="$work/$target-" -print_final_stats=1 -dict="$here/$target.dict" \
         "$corpus" "$work/seeds/$target" >"$work/$target.log" 2>&1 || fail
     line="$line $(sed -n 's/^stat::number_of_executed_units: */inputs tried: /p' "$work/$target.log")"
