@@ -104,7 +104,7 @@ class HostileNames(unittest.TestCase):
         temporary = tempfile.TemporaryDirectory()
         cls.addClassCleanup(temporary.cleanup)
         cls.folder = pathlib.Path(temporary.name)
-        program = debug_programs.get("sqlite-fixed")
+        program = debug_programs.get("sqlite-profiling")
         bolted = program.bolted("profile2")
         cls.functions = chosen(bolted)
         assert len(cls.functions) >= 2 * len(HOSTILE), len(cls.functions)
@@ -118,7 +118,10 @@ class HostileNames(unittest.TestCase):
         cls.named = make(cls.folder / "named", is_hostile=True)
 
     def clean(self, data, what):
-        """There are no control characters, and the last line is complete."""
+        """There are no control characters, and the last line is complete. In YAML a tab at the beginning of a
+        quoted name stays, because LLVM's writer does not escape it."""
+        if what[1] == "out.yaml":
+            data = re.sub(rb"^(  - name: +')\t(\w+'$)", rb"\1\2", data, flags=re.M)
         self.assertEqual(controls(data), [], what)
         if data:
             self.assertEqual(data[-1:], b"\n", what)
@@ -198,8 +201,10 @@ class HostileNames(unittest.TestCase):
         self.assertEqual(twice.read_bytes(), expected)
 
     def test_yaml(self):
-        self.both("battranslate", lambda f: [
+        output = self.both("battranslate", lambda f: [
             f.bolted, "-p", f.profile, "-w", f.folder / "out.yaml"], ["out.yaml"])
+        self.assertIn(b"  - name:            '\t", output["out.yaml"])
+        self.assertIn(rb'  - name:            "\e[31m', output["out.yaml"])
 
     def bolt(self, files, profile):
         """llvm-bolt-22's answer to a profile of the input: the functions with a profile, or its error."""
@@ -290,7 +295,7 @@ class HostilePaths(unittest.TestCase):
 
     def test_events(self):
         """Names of events in perf.data."""
-        binary = debug_programs.get("sqlite-fixed")
+        binary = debug_programs.get("sqlite-profiling")
         bolted = binary.bolted("profile2")
         source, target = (address for address, _ in chosen(bolted)[:2])
         name = b"cyc\x1b[1m\n: '\xc2\x9b\x9bles"
@@ -324,7 +329,7 @@ class HostilePaths(unittest.TestCase):
         self.assertIn(rb"""
   profile-events:  "cyc\e[1m\n: '\x9B\\x9bles"
 """, written["yaml"])
-        done = subprocess.run(["llvm-bolt-22", debug_programs.get("sqlite-fixed").input, "-data",
+        done = subprocess.run(["llvm-bolt-22", debug_programs.get("sqlite-profiling").input, "-data",
                                out["yaml"], "-o", self.folder / "again"], stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, check=False, text=True)
         self.assertEqual(done.returncode, 0, done.stdout)
