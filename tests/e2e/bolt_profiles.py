@@ -108,6 +108,14 @@ def reference(fixture):
 
 # --- fdata -------------------------------------------------------------------------------------
 
+@functools.lru_cache(maxsize=1 << 18)
+def _record(line):
+    """(record without counts, counts) of a line. Kept, because the compared files have the same lines."""
+    fields = re.split(r"(?<!\\) ", line) if "\\" in line else line.split(" ")
+    ends = 6 if len(fields) > 4 else 3
+    return tuple(fields[:ends]), tuple(map(int, fields[ends:]))
+
+
 def read_fdata(path):
     """(set of header lines, {record: [mispredictions, count]}) of an fdata file.
 
@@ -119,12 +127,10 @@ def read_fdata(path):
             if line == "boltedcollection" or line.startswith("no_lbr"):
                 headers.add(line)
                 continue
-            fields = re.split(r"(?<!\\) ", line) if "\\" in line else line.split(" ")
-            ends = 6 if len(fields) > 4 else 3
-            key = tuple(fields[:ends])
+            key, counts = _record(line)
             if key in records:
                 raise ValueError(f"{path}: {line}: a record that occurs twice")
-            records[key] = tuple(int(f) for f in fields[ends:])
+            records[key] = counts
     return headers, records
 
 
@@ -149,7 +155,7 @@ def _fields(text):
 
 def _list(text, name):
     """The { ... } of a list, each as a dictionary."""
-    match = LISTS[name].search(text)
+    match = LISTS[name].search(text) if name in text else None
     return map(_fields, ENTRY.findall(match.group(1))) if match else ()
 
 
@@ -167,6 +173,32 @@ def _block(text, names):
     return (_number(fields, "hash"), _number(fields, "exec"), tuple(succ), tuple(calls))
 
 
+class _Names(dict):
+    """{fid: name} of a file's functions, equal for files that give the same."""
+
+    def __hash__(self):
+        return self._hash
+
+    def __init__(self, pairs):
+        super().__init__(pairs)
+        self._hash = hash(tuple(self.items()))
+
+
+@functools.lru_cache(maxsize=1 << 16)
+def _function(text, names):
+    """A function's Function. Kept, because most functions of the compared files are the same text."""
+    head, *blocks = text.split("\n      - bid:")
+    fields = _fields(head.split("\n", 1)[1])
+    body = {int(b.split(None, 1)[0], 0): _block(b, names) for b in blocks}
+    return Function(_number(fields, "hash"), _number(fields, "exec"), _number(fields, "nblocks"), body)
+
+
+@functools.lru_cache(maxsize=1 << 16)
+def _name_and_fid(text):
+    head = text.partition("\n      - bid:")[0]
+    return _name(head), _fields(head.split("\n", 1)[1]).get("fid")
+
+
 def read_yaml(path):
     """(header text, {name: Function}) of a YAML profile; callees by name, None where unknown.
 
@@ -175,13 +207,10 @@ def read_yaml(path):
     with open(path, encoding="utf-8") as file:
         header, _, rest = file.read().partition("\nfunctions:")
     parts = re.split(r"\n  - name:", rest)[1:]
-    parts = [part.split("\n      - bid:") for part in parts]
-    heads = [(_name(head), _fields(head.split("\n", 1)[1])) for head, *_ in parts]
-    names = {fields.get("fid"): name for name, fields in heads}
-    names["0"] = None
+    heads = [_name_and_fid(part) for part in parts]
+    names = _Names([(fid, name) for name, fid in heads] + [("0", None)])
     functions = {}
-    for (name, fields), (_, *blocks) in zip(heads, parts):
-        body = {int(b.split(None, 1)[0], 0): _block(b, names) for b in blocks}
-        functions[name] = Function(_number(fields, "hash"), _number(fields, "exec"),
-                                   _number(fields, "nblocks"), body)
+    for (name, _), part in zip(heads, parts):
+        function = _function(part, names)
+        functions[name] = function._replace(blocks=dict(function.blocks))
     return header, functions

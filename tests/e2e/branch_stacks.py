@@ -14,6 +14,7 @@ import array
 import collections
 import functools
 import inspect
+import itertools
 import json
 
 import elffile
@@ -76,6 +77,18 @@ def execute(binary, command):
     return log.paths.branches, qemu_trace.load_bias(elf, binary, log), output.decode()
 
 
+class Answers(dict):
+    """A function's results, by its argument; each is computed when it is first asked for."""
+
+    def __init__(self, function):
+        super().__init__()
+        self._function = function
+
+    def __missing__(self, argument):
+        answer = self[argument] = self._function(argument)
+        return answer
+
+
 class Recording:
     """All taken branches of one execution of a binary."""
 
@@ -86,7 +99,10 @@ class Recording:
         self.bias = json.loads((folder / "bias").read_text(encoding="ascii"))
         ranges = self.elf.executable_ranges()
         self._ranges = ranges
-        self._inside = {}        # address -> the answer of inside(), which is asked millions of times
+        # By address, the answers of questions that are asked millions of times.
+        self._inside = {}
+        self._own = Answers(self.own)
+        self._moved = {}         # by base, the answers of moved()
 
     def inside(self, address):
         """True for an address of the binary's own code."""
@@ -100,18 +116,28 @@ class Recording:
         moved = address - self.bias
         return moved if self.inside(moved) else address
 
+    def moved(self, base):
+        """By the file's address, the address in a process that has the binary at `base`."""
+        if base not in self._moved:
+            self._moved[base] = Answers(lambda address: address + base if self.inside(address) else address)
+        return self._moved[base]
+
     def __len__(self):
         return len(self.branches) // 3
 
     def samples(self, depth=32, every=97, first=0, count=None):
         """Samples of `depth` branches each, one after every `every` branches."""
-        own = functools.lru_cache(maxsize=None)(self.own)
-        for i, last in enumerate(range(first + depth, len(self), every)):
-            if i == count:
-                return
-            words = self.branches[3 * (last - depth):3 * last]
-            pairs = [(own(a), own(b)) for a, b in zip(words[0::3], words[1::3])]
-            yield Sample(own(words[-1]), pairs[::-1])
+        return iter(self._cut(depth, every, first, count))
+
+    @functools.lru_cache(maxsize=16)
+    def _cut(self, depth, every, first, count):
+        """These samples. Kept, because many scenes have the same ones."""
+        own, samples = self._own, []
+        for last in itertools.islice(range(first + depth, len(self), every), count):
+            words = [own[word] for word in self.branches[3 * (last - depth):3 * last]]
+            pairs = list(zip(words[0::3], words[1::3]))
+            samples.append(Sample(words[-1], pairs[::-1]))
+        return samples
 
 
 def make_recording(fixture, folder):

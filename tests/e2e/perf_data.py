@@ -17,6 +17,7 @@ are little-endian. Everything that has a time gets the next one unless a time is
 
 import ctypes
 import ctypes.util
+import functools
 import struct
 
 # perf_event_attr.type, and configurations of it
@@ -135,7 +136,7 @@ class Event:
 
     def sample(self, values):
         """A sample's body. values: see Session.sample()."""
-        return b"".join(write(self, values) for bit, write in SAMPLE_FIELDS if self.has(bit))
+        return b"".join([write(self, values) for write in sample_writers(self.sample_type)])
 
 
 def u64(name):
@@ -210,6 +211,13 @@ SAMPLE_FIELDS = [
     (TRANSACTION, u64("transaction")), (REGS_INTR, _registers("regs_intr")),
     (PHYS_ADDR, u64("phys_addr")), (CGROUP, u64("cgroup")), (DATA_PAGE_SIZE, u64("page_size")),
     (CODE_PAGE_SIZE, u64("page_size")), (AUX, _aux)]
+
+
+@functools.lru_cache(maxsize=None)
+def sample_writers(sample_type):
+    """The writers of a sample's fields, in order."""
+    return [write for bit, write in SAMPLE_FIELDS if sample_type & bit]
+
 
 SAMPLE_DEFAULTS = {
     "ip": 0, "pid": 0, "tid": 0, "time": 0, "addr": 0, "id": 0, "cpu": 0, "zero": 0, "period": 1,

@@ -63,8 +63,10 @@ class Truth:
         if self._has_32:
             entries = entries[2:]
         end = BR_ONLY
+        traces = self.traces
         for branch, target, flags in entries:
-            self.traces[branch, target, end] += 1
+            trace = branch, target, end
+            traces[trace] = traces.get(trace, 0) + 1
             if flags & MISPREDICTED:
                 self.mispredicted[branch, target] += 1
             end = branch
@@ -117,7 +119,7 @@ class Scene:
 
     def moved(self, process, address):
         """The process's address for an address of the binary."""
-        return address + process.base if self.recording.inside(address) else address
+        return self.recording.moved(process.base)[address]
 
     def entries(self, sample):
         """A stack with flags: every seventh branch is mispredicted."""
@@ -136,7 +138,8 @@ class Scene:
         options.setdefault("ip", self.moved(process, sample.ip))
         moved = entries
         if process.base:
-            moved = [(self.moved(process, b), self.moved(process, t), f) for b, t, f in entries]
+            place = self.recording.moved(process.base)
+            moved = [(place[b], place[t], f) for b, t, f in entries]
         self.session.sample(pid=process.pid, tid=tid or process.pid, branches=moved, **options)
 
     def run(self, process, depth=16, *, every=None, first=0, count=None, **options):
