@@ -76,6 +76,7 @@ static const char *const other_names[] = {
     "_Z1fDv4_f",
     "_ZN1aIXsrS0_1bEE1cEv",
     "_Z5a> >bi",
+    "_Z3allIJiRf1&OdEEvDpOT_",
 };
 
 /* demangle() and libiberty agree about a name. */

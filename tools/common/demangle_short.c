@@ -794,8 +794,8 @@ char *demangle_short(const char *mangled)
     const size_t length = strlen(mangled);
     if (length < 3 || length > MANGLED_MAX || memcmp(mangled, "_Z", 2) != 0)
         return NULL;
-    /* demangle_whole() would change a blank that is in the name itself. */
-    if (memchr(mangled, ' ', length))
+    /* Signs in the names themselves would be taken for those of types. */
+    if (strpbrk(mangled, " &*<>(),[]"))
         return NULL;
     struct name name;
     name.at = mangled + 2;
