@@ -3,11 +3,8 @@
 
 #include <stdint.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 
 #include "large_memory.h"
-
-#define HUGE_PAGE ((size_t)2 << 20)
 
 void *bat_array_new(size_t count, size_t size)
 {
@@ -21,13 +18,7 @@ void *bat_array_grow(void *array, size_t count, size_t size)
     if (size != 0 && count > SIZE_MAX / size)
         return NULL;
     size_t bytes = count * size;
-    array = realloc(array, bytes > 0 ? bytes : 1);
-    if (array && bytes >= 2 * HUGE_PAGE) {
-        size_t before = (size_t)(-(uintptr_t)array & (HUGE_PAGE - 1));
-        /* Advice only: if the system refuses, small pages are used. */
-        madvise((char *)array + before, bytes - before, MADV_HUGEPAGE);
-    }
-    return array;
+    return bat_large(realloc(array, bytes > 0 ? bytes : 1), bytes);
 }
 
 void *bat_array_shrink(void *array, size_t count, size_t size)

@@ -139,6 +139,17 @@ static void add_doubles(char *name, unsigned first, unsigned count)
     }
 }
 
+/* What demangle() makes of a name in which libiberty searches the last of those for packs. */
+static char *demangle_searched(unsigned count)
+{
+    char name[1024] = "_Z1fI";
+    add_doubles(name, 1, count);
+    strcat(name, "EDp");
+    add_reference(name, 3 + count);
+    strcat(name, "i");
+    return demangle(name);
+}
+
 /* Without limits, printing or searching these would take years. */
 static void test_endless(void **state)
 {
@@ -146,18 +157,8 @@ static void test_endless(void **state)
     char printed[1024] = "_Z1f";
     add_doubles(printed, 0, 60);
     assert_null(demangle(printed));
-    char searched[1024] = "_Z1fI";
-    add_doubles(searched, 1, 60);
-    strcat(searched, "EDp");
-    add_reference(searched, 63);
-    strcat(searched, "i");
-    assert_null(demangle(searched));
-    char few[1024] = "_Z1fI";
-    add_doubles(few, 1, 2);
-    strcat(few, "EDp");
-    add_reference(few, 5);
-    strcat(few, "i");
-    char *plain = demangle(few);
+    assert_null(demangle_searched(60));
+    char *plain = demangle_searched(2);
     assert_non_null(plain);
     assert_non_null(strstr(plain, "p<p<x, x>, p<x, x>>"));
     free(plain);
