@@ -75,6 +75,14 @@ static const char *const other_names[] = {
     "_Z1fIXadL_Z1gvEEEvv",
     "_Z1fDv4_f",
     "_ZN1aIXsrS0_1bEE1cEv",
+    "_Z1fIiEN1aIXsr1bIT_EE1vEvE1tES2_",
+    "_Z1fIiEN1aIXsr1bIT_E1vEvE1tES2_",
+    "_Z1fIJEEN1aIXsr3stdE1bIDpT_EEE1tES3_",
+    "_Z1fIJifEEN1aIXsr3std1bIDpT_EE1vEE1tEflS3_",
+    "_Z1fIJbbEEN1aIXfraaT_EE1tEv",
+    "_Z1fIJbbEEN1aIXfLplLi1ET_EE1tEv",
+    "_Z1fIJilEEN1aIXsZT_EE1tEDpOT_",
+    "_Z1fIJilEEDTcl1gspclsr3stdE4moveIT_Efp_EEEDpS1_",
     "_Z5a> >bi",
     "_Z3allIJiRf1&OdEEvDpOT_",
 };
@@ -139,14 +147,16 @@ static void add_doubles(char *name, unsigned first, unsigned count)
     }
 }
 
-/* What demangle() makes of a name in which libiberty searches the last of those for packs. */
-static char *demangle_searched(unsigned count)
+/* What demangle() makes of a name in which libiberty searches the last of those for packs, and
+ * which ends in more parameters. */
+static char *demangle_searched(unsigned count, const char *more)
 {
     char name[1024] = "_Z1fI";
     add_doubles(name, 1, count);
     strcat(name, "EDp");
     add_reference(name, 3 + count);
     strcat(name, "i");
+    strcat(name, more);
     return demangle(name);
 }
 
@@ -157,11 +167,14 @@ static void test_endless(void **state)
     char printed[1024] = "_Z1f";
     add_doubles(printed, 0, 60);
     assert_null(demangle(printed));
-    assert_null(demangle_searched(60));
-    char *plain = demangle_searched(2);
-    assert_non_null(plain);
-    assert_non_null(strstr(plain, "p<p<x, x>, p<x, x>>"));
-    free(plain);
+    static const char *const ends[] = {"", "N1aIXsr1bIT_EE1vEE1tE", "N1aIXsr1b1vEE1tE"};
+    for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+        assert_null(demangle_searched(60, ends[i]));
+        char *plain = demangle_searched(2, ends[i]);
+        assert_non_null(plain);
+        assert_non_null(strstr(plain, "p<p<x, x>, p<x, x>>"));
+        free(plain);
+    }
 }
 
 static void test_texts(void **state)
