@@ -51,6 +51,22 @@ static const char *const short_names[] = {
     "_ZN1aclIJS_S_EEEvDpT_",
     "_ZN1aIJifEEC2Ev",
     "_Z1fPvPKvPPKPvRPS_",
+    "_ZZ4mainE1x",
+    "_ZZ4mainE1x_0",
+    "_ZZ4mainE1x__12_",
+    "_ZZN1a1bEvENKUlvE_clEv",
+    "_ZZN1aC1EiENKUlS_PKcE0_clEv",
+    "_ZZNK1a1bIiEEvT_ENKUlRKiE_clERKc",
+    "_ZZZ1fvENKUlvE_clEvENKUlvE0_clEv",
+    "_Z1fIZ4mainE3$_0EvT_",
+    "_Z1fIZ1gIiJjEEP1aIT_EvEUliE1_EvRKT_",
+    "_Z4callIZN1a3runIbEES_T_PS1_EUlS_E_ZN1a4stopEvE3endEvRKT0_",
+    "_ZZ1fIiET_S0_EN5local3runEv",
+    "_ZN1aB5cxx11Ev",
+    "_ZN1aB5cxx11C1Ev",
+    "_ZNK1a4nameB5cxx11B2v2IiEEvT_",
+    "_ZN1aIDnE1fEDsDi",
+    "_Z1fIiEDaT_",
 };
 
 /* Names that libiberty demangles, or does not. */
@@ -59,8 +75,24 @@ static const char *const other_names[] = {
     "_Z",
     "main",
     "_ZN1a1bEv.cold",
-    "_ZZ4mainE1x",
-    "_ZZN1a1bEvENKUlvE_clEv",
+    "_ZZ4mainE1x_",
+    "_ZZ4mainEs",
+    "_ZZ4mainEs_0",
+    "_ZZ1fiEd_NKUlvE_clEv",
+    "_ZZ1fIiEvT_ENKUlS0_E_clES0_",
+    "_Z1fIZ1gIiJjEEP1aIT_EvEUliE1_EvRKT_PS4_",
+    "_ZZ1fIiEvT_ENKUlT_E_clIiEEDaS1_",
+    "_ZN1a3varMUlvE_clEv",
+    "_Z1fIZ1gvEUlFvvEE1_EvRKT_",
+    "_Z1fIZ1gvEUlPKcE_EvRKT_S0_",
+    "_Z1fIJZ1gvEUlPKcE_iEEvDpRKT_",
+    "_ZZN1a1bESsvENKD2UlvE_clEv",
+    "_ZZ1gvENKUlZ1fIiEvT_EUliE_E_clEv",
+    "_ZgtIS_EbT_S0_",
+    "_ZZ1fvENUlvE_E_0cv",
+    "_ZN1aUt_C1Ev",
+    "_ZZ1fvE3s_1__123",
+    "_Z1fIZ1gIiET_S1_EUlvE_EvS3_S4_T_",
     "_ZTV1a",
     "_ZN1acvT_IiEEv",
     "_Z1fPFivE",
@@ -70,7 +102,6 @@ static const char *const other_names[] = {
     "_ZNK1aR3getEv",
     "_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE",
     "_RNvC6_123foo3bar",
-    "_ZN1aB5cxx11Ev",
     "_ZNSsC1Ev",
     "_Z1fIXadL_Z1gvEEEvv",
     "_Z1fDv4_f",
@@ -230,9 +261,10 @@ static size_t next_number(uint64_t *seed, size_t limit)
 static void damage(char name[NAME_SIZE], uint64_t *seed)
 {
     static const char codes[] = "_ZNKISEJTLRPOFCDijvbcxyzt0123456789alspwhdefgos.BUV";
-    static const char *const parts[] = {"S_", "S0_", "T_",  "DpT_", "DpOT_", "IiE",  "JE",
-                                        "St", "Ss",  "NS_", "1b",   "KS_",   "Lb1E", "FvvE",
-                                        "eq", "gt",  "ls",  "C1",   "D2",    "RT_",  "OT_"};
+    static const char *const parts[] = {
+        "S_",  "S0_",   "T_",      "DpT_",  "DpOT_",      "IiE", "JE", "St", "Ss", "NS_",
+        "1b",  "KS_",   "Lb1E",    "FvvE",  "eq",         "gt",  "ls", "C1", "D2", "RT_",
+        "OT_", "UlvE_", "UlS_E0_", "Z1fvE", "Z1fIiEvT_E", "B1x", "Dn", "E_0"};
     const char *part = parts[next_number(seed, sizeof(parts) / sizeof(parts[0]))];
     const size_t length = strlen(name);
     char *at = name + 2 + next_number(seed, length - 2);

@@ -27,6 +27,9 @@ static uint64_t limit_of(size_t length)
 /* libiberty's limit: longer names would take too much of the stack. */
 #define LENGTH_MAX 1024u
 
+/* With so many references to parts, each of the two before it, there are a thousand parts. */
+#define REFERENCES_FEW 16u
+
 /* --- Text ----------------------------------------------------------------------------------- */
 
 /* Text that libiberty prints. It can be stopped only by a jump, and holds no memory then. */
@@ -93,15 +96,26 @@ static const struct {
 static const char empty_pack[] = "JE";
 static const char one_type[] = "Dn";
 
-/* The length of the name's code at `at`; 0 if it is none of the i-th ones. */
+/* True for an operator of a fold of two values. "fL0p_" is a parameter, and "fLb0E" and "fLin1E"
+ * are a type and a value. */
+static bool is_operator(const char *at)
+{
+    if (!islower((unsigned char)at[0]))
+        return false;
+    if (isdigit((unsigned char)at[1]))
+        return at[0] == 'v';
+    return isalpha((unsigned char)at[1]) && (at[1] != 'n' || at[0] == 'a');
+}
+
+/* The length of the name's code at `at`; 0 if it is not the i-th one. */
 static size_t code_length(const char *at, size_t i)
 {
     if (memcmp(at, codes[i].searched, 2) != 0)
         return 0;
     if (*at != 'f')
         return 2;
-    if (isupper((unsigned char)at[1])) /* of two values; "fL0p_" is a parameter, "Lb0E" a value */
-        return islower((unsigned char)at[2]) && isalpha((unsigned char)at[3]) ? 2 : 0;
+    if (isupper((unsigned char)at[1]))
+        return is_operator(at + 2) ? 2 : 0;
     /* With its operator, or with the two types after float and long. */
     return islower((unsigned char)at[2]) && islower((unsigned char)at[3]) ? 4 : 2;
 }
@@ -126,10 +140,24 @@ static bool replace_packs(char *name)
     return is_searched;
 }
 
-/* True if libiberty is not going to search parts of parts without an end: it prints them all in
- * the name with other codes, and stops at the limit. */
+/* The number of S_, S0_ and so on, or more: what is in identifiers counts as well. */
+static unsigned count_references(const char *name)
+{
+    unsigned count = 0;
+    for (const char *at = strchr(name, 'S'); at; at = strchr(at + 1, 'S'))
+        count += at[1] == '_' || isdigit((unsigned char)at[1]) || isupper((unsigned char)at[1]);
+    return count;
+}
+
+/*
+ * True if libiberty is not going to search parts of parts without an end. With few references,
+ * parts cannot be many. Otherwise it prints them all in the name with other codes, and stops at the
+ * limit.
+ */
 static bool is_soon_searched(const char *name, size_t length, struct plain_text *plain)
 {
+    if (count_references(name) <= REFERENCES_FEW)
+        return true;
     char other[LENGTH_MAX + 1];
     memcpy(other, name, length + 1);
     const bool is_fine = !replace_packs(other) || print_cplus(plain, other);

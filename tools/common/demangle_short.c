@@ -2,14 +2,15 @@
 /*
  * Names of the Itanium C++ ABI, section 5.1. Everything is written to one text, and what a
  * substitution or a template parameter stands for is a part of the text that was written before.
- * Where libiberty's text depends on more than that (declarators of pointers to functions, names
- * local to functions, expressions, ...), these functions return false.
+ * Where libiberty's text depends on more than that (declarators of pointers to functions,
+ * expressions, ...), these functions return false.
  */
 #include "demangle_short.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,12 +18,16 @@
 #define MANGLED_MAX 1000u
 #define TEXT_MAX 8192u
 #define PARTS_MAX 128u
+#define OWN_MAX 32u /* a function's template arguments */
 #define DEPTH_MAX 32u
 
 /* A part of the text. */
 struct part {
     uint32_t start;
     uint32_t end;
+    uint32_t scope;    /* of the template parameters in it; 0: it has none */
+    bool has_lambda;   /* one with a constant type, of which libiberty writes "const" once less if
+                          it follows, too */
     bool is_function;  /* a type of functions: a pointer to it is written around it */
     bool is_pack;      /* written once for each of a pack's elements */
     bool is_modified;  /* not a class or namespace: nothing can be in it */
@@ -41,12 +46,18 @@ struct name {
     const char *at;
     const char *end;
     unsigned depth;
-    uint32_t used; /* of text */
+    uint32_t used;          /* of text */
+    uint32_t limit;         /* of text: behind it are results of functions, which are not printed */
+    uint32_t parameter_end; /* no text behind it is that of a template parameter */
+    uint32_t lambda_end;    /* no text behind it is that of such a lambda */
+    uint32_t scope;         /* the function whose name or types are read, from 1 */
+    uint32_t scope_count;
     unsigned substitution_count;
     unsigned argument_count;
     unsigned element_count;
     struct part last_source;  /* the last identifier: constructors have it */
-    bool has_signature_types; /* template parameters are allowed */
+    bool has_signature_types; /* template parameters are allowed, but in lambdas */
+    bool is_in_lambda;        /* in its types, where they are written in another way */
     struct part substitutions[PARTS_MAX];
     struct argument arguments[PARTS_MAX];
     struct part elements[PARTS_MAX];
@@ -62,6 +73,8 @@ struct ending {
 };
 
 static bool read_type(struct name *name, struct part *type);
+static bool read_parameters(struct name *name);
+static bool read_encoding(struct name *name);
 
 /* --- Reading and writing -------------------------------------------------------------------- */
 
@@ -94,7 +107,7 @@ static bool is_digit(char c)
 
 static bool put(struct name *name, const char *text, size_t length)
 {
-    if (length > TEXT_MAX - name->used)
+    if (length > name->limit - name->used)
         return false;
     memcpy(name->text + name->used, text, length);
     name->used += (uint32_t)length;
@@ -121,7 +134,12 @@ static bool ends_in(const struct name *name, uint32_t start, const char *suffix)
 
 static struct part part_from(const struct name *name, uint32_t start)
 {
-    return (struct part){.start = start, .end = name->used};
+    return (struct part){
+        .start = start,
+        .end = name->used,
+        .scope = name->parameter_end > start ? name->scope : 0,
+        .has_lambda = name->lambda_end > start,
+    };
 }
 
 static bool add_substitution(struct name *name, struct part part)
@@ -201,6 +219,52 @@ static bool read_structor(struct name *name, struct ending *ending)
     return (!is_destructor || put_string(name, "~")) && put_part(name, &name->last_source);
 }
 
+/* The number of a lambda among those with the same types in a function, behind its types. */
+static bool read_lambda_number(struct name *name)
+{
+    char text[16];
+    unsigned number = 1;
+    const bool is_first = skip(name, '_');
+    if (!is_first) {
+        size_t value = 0;
+        while (is_digit(peek(name)) && value < 10000)
+            value = value * 10 + (size_t)(*name->at++ - '0');
+        number = (unsigned)value + 2;
+    }
+    const bool is_numbered = is_first || (is_digit(name->at[-1]) && skip(name, '_'));
+    return is_numbered && put(name, text, (size_t)snprintf(text, sizeof(text), "#%u}", number));
+}
+
+/* A function without a name. */
+static bool read_lambda(struct name *name)
+{
+    const bool has_signature_types = name->has_signature_types;
+    const bool is_in_lambda = name->is_in_lambda;
+    const uint32_t start = name->used;
+    name->at += 2;
+    name->has_signature_types = false;
+    name->is_in_lambda = true;
+    const bool is_read = put_string(name, "{lambda") && read_parameters(name) && skip(name, 'E') &&
+                         read_lambda_number(name);
+    name->has_signature_types = has_signature_types;
+    name->is_in_lambda = is_in_lambda;
+    name->last_source = (struct part){.end = 0};
+    if (memmem(name->text + start, name->used - start, "const", 5))
+        name->lambda_end = name->used;
+    return is_read;
+}
+
+/* Tags behind an identifier, which are no part of a constructor's name. */
+static bool read_tags(struct name *name)
+{
+    const struct part last_source = name->last_source;
+    bool is_read = true;
+    while (is_read && skip(name, 'B'))
+        is_read = put_string(name, "[abi:") && read_source_name(name) && put_string(name, "]");
+    name->last_source = last_source;
+    return is_read;
+}
+
 /* The next part of a qualified name, without template arguments. */
 static bool read_unqualified(struct name *name, bool is_own, struct ending *ending)
 {
@@ -214,6 +278,8 @@ static bool read_unqualified(struct name *name, bool is_own, struct ending *endi
     } else if (first == 'L' && is_digit(peek_next(name))) {
         name->at++;
         is_read = read_source_name(name) && peek(name) != '_';
+    } else if (first == 'U' && peek_next(name) == 'l') {
+        is_read = read_lambda(name);
     } else if (!is_own) {
         is_read = false;
     } else if (first == 'C' || first == 'D') {
@@ -221,7 +287,8 @@ static bool read_unqualified(struct name *name, bool is_own, struct ending *endi
     } else {
         is_read = ending->is_operator = read_operator(name);
     }
-    return is_read && peek(name) != 'B'; /* a tag */
+    /* libiberty takes a template of constructors with a tag for one of other functions. */
+    return is_read && !(ending->is_structor && peek(name) == 'B') && read_tags(name);
 }
 
 /* --- Templates ------------------------------------------------------------------------------ */
@@ -333,10 +400,10 @@ static bool read_list(struct name *name, struct argument *pack)
 static bool read_own_list(struct name *name, bool keep)
 {
     uint32_t used = name->used;
-    struct argument own[PARTS_MAX / 4];
+    struct argument own[OWN_MAX];
     unsigned count = 0;
     for (; !skip(name, 'E'); count++) {
-        if (count == PARTS_MAX / 4 || (count != 0 && !put_string(name, ", ")))
+        if (count == OWN_MAX || (count != 0 && !put_string(name, ", ")))
             return false;
         const uint32_t start = name->used;
         if (!read_argument(name, &own[count]))
@@ -366,7 +433,8 @@ static bool read_template(struct name *name, bool keep)
     const bool is_read = keep ? read_own_list(name, true) : read_list(name, NULL);
     name->depth--;
     name->last_source = last_source;
-    return is_read && put_string(name, ">");
+    /* demangle_whole() has a blank between such brackets. */
+    return is_read && !ends_in(name, 0, "operator>") && put_string(name, ">");
 }
 
 /* --- Names ---------------------------------------------------------------------------------- */
@@ -404,7 +472,14 @@ static bool read_numbered(struct name *name, struct part *found)
     if (!read_sequence(name, 36, &number) || number >= name->substitution_count)
         return false;
     *found = name->substitutions[number];
-    return !found->is_pack && put_part(name, found);
+    if (found->is_pack || (found->is_function && name->is_in_lambda) || !put_part(name, found))
+        return false;
+    if (found->has_lambda)
+        name->lambda_end = name->used;
+    if (found->scope == 0)
+        return true;
+    name->parameter_end = name->used;
+    return found->scope == name->scope && !name->is_in_lambda;
 }
 
 /* A name of the standard library. Constructors would have its long form. */
@@ -468,6 +543,61 @@ static bool read_nested(struct name *name, bool is_own, struct ending *ending)
     return read_prefix(name, name->used, is_own, ending);
 }
 
+static bool read_name(struct name *name, bool is_own, struct ending *ending, bool *is_standard);
+
+/* What distinguishes a name from others of one function. It is not written. */
+static bool read_discriminator(struct name *name)
+{
+    if (!skip(name, '_'))
+        return true;
+    const bool is_long = skip(name, '_');
+    size_t number;
+    const char *start = name->at;
+    if (!is_digit(peek(name)))
+        return false;
+    for (number = 0; is_digit(peek(name)) && number < 10000; name->at++)
+        number = number * 10 + (size_t)(*name->at - '0');
+    return name->at - start < 5 && (!is_long || number < 10 || skip(name, '_'));
+}
+
+/* The function that a name is local to, with its own template parameters. */
+static bool read_scope(struct name *name)
+{
+    struct argument arguments[OWN_MAX];
+    const unsigned argument_count = name->argument_count;
+    const uint32_t scope = name->scope;
+    const bool has_signature_types = name->has_signature_types;
+    memcpy(arguments, name->arguments, argument_count * sizeof(arguments[0]));
+    name->scope = ++name->scope_count;
+    name->has_signature_types = false;
+    const bool is_read = read_encoding(name);
+    memcpy(name->arguments, arguments, argument_count * sizeof(arguments[0]));
+    name->argument_count = argument_count;
+    name->scope = scope;
+    name->has_signature_types = has_signature_types;
+    return is_read;
+}
+
+/* A name in a function, behind "Z". */
+static bool read_local(struct name *name, bool is_own, struct ending *ending)
+{
+    if (name->depth == DEPTH_MAX)
+        return false;
+    name->depth++;
+    const bool is_read = read_scope(name);
+    name->depth--;
+    name->last_source = (struct part){.end = 0};
+    const char first = peek(name);
+    const bool is_lambda = first == 'U' || (first == 'N' && peek_next(name) == 'U');
+    /* String literals and what is in default arguments are written in other ways. */
+    if (!is_read || !put_string(name, "::") || first == 's' || first == 'd' || first == 'S' ||
+        first == 'Z')
+        return false;
+    bool is_standard;
+    return read_name(name, is_own, ending, &is_standard) &&
+           (is_lambda ? peek(name) != '_' : read_discriminator(name));
+}
+
 /* Any name but a substitution by number. *is_standard: it is one that needs no new substitution. */
 static bool read_name(struct name *name, bool is_own, struct ending *ending, bool *is_standard)
 {
@@ -475,6 +605,10 @@ static bool read_name(struct name *name, bool is_own, struct ending *ending, boo
     *is_standard = false;
     if (skip(name, 'N'))
         return read_nested(name, is_own, ending);
+    if (skip(name, 'Z'))
+        return read_local(name, is_own, ending);
+    if (peek(name) == 'U')
+        return read_unqualified(name, is_own, ending);
     const uint32_t start = name->used;
     bool can_substitute = true;
     if (peek(name) == 'S') {
@@ -581,8 +715,9 @@ static bool read_function_type(struct name *name, struct part *type)
 {
     struct part result;
     const uint32_t start = name->used;
-    if (peek(name) == 'Y' || !read_type(name, &result) || result.is_function ||
-        !put_string(name, " ") || !read_parameters(name) || !skip(name, 'E'))
+    /* libiberty writes what is behind a lambda, such as "&", into a function among its types. */
+    if (name->is_in_lambda || peek(name) == 'Y' || !read_type(name, &result) ||
+        result.is_function || !put_string(name, " ") || !read_parameters(name) || !skip(name, 'E'))
         return false;
     *type = part_from(name, start);
     type->is_function = true;
@@ -618,6 +753,8 @@ static bool read_modified(struct name *name, struct part *type)
     bool is_put = true;
     if (modifier == 'P')
         is_put = put_string(name, "*");
+    else if (modifier == 'K' && name->lambda_end > start)
+        return false;
     else if (modifier == 'K')
         is_put = ends_in(name, start, " const") || put_string(name, " const");
     else
@@ -627,17 +764,29 @@ static bool read_modified(struct name *name, struct part *type)
     return is_put && add_substitution(name, *type);
 }
 
+/* True where parameters of the function's template can be read. */
+static bool has_parameters(const struct name *name)
+{
+    return name->has_signature_types && !name->is_in_lambda;
+}
+
 /* A parameter of the function's template, behind "T". */
 static bool read_parameter(struct name *name, struct part *type)
 {
     unsigned number;
-    if (!name->has_signature_types || !read_sequence(name, 10, &number) ||
+    if (!has_parameters(name) || !read_sequence(name, 10, &number) ||
         number >= name->argument_count || name->arguments[number].is_pack || peek(name) == 'I')
         return false;
     *type = name->arguments[number].part;
     type->is_modified = true;
     type->is_parameter = true;
-    return add_substitution(name, *type) && put_part(name, type);
+    type->scope = name->scope;
+    if (!add_substitution(name, *type) || !put_part(name, type))
+        return false;
+    name->parameter_end = name->used;
+    if (type->has_lambda)
+        name->lambda_end = name->used;
+    return true;
 }
 
 /* "T_", "OT_" and the like for each element of a pack, behind "Dp". */
@@ -653,14 +802,15 @@ static bool read_expansion(struct name *name, struct part *type)
             return false;
         modifiers[count] = *name->at++;
     }
-    if (!skip(name, 'T') || !name->has_signature_types || !read_sequence(name, 10, &number) ||
+    if (!skip(name, 'T') || !has_parameters(name) || !read_sequence(name, 10, &number) ||
         number >= name->argument_count || !name->arguments[number].is_pack || peek(name) == 'I')
         return false;
     const struct argument *pack = &name->arguments[number];
     for (uint32_t i = 0; i < pack->element_count; i++) {
         const struct part *element = &name->elements[pack->first_element + i];
         const uint32_t element_start = name->used + (i != 0 ? 2 : 0);
-        if (element->is_function || (i != 0 && !put_string(name, ", ")) || !put_part(name, element))
+        if (element->is_function || element->has_lambda || (i != 0 && !put_string(name, ", ")) ||
+            !put_part(name, element))
             return false;
         for (unsigned m = count; m-- > 0;) {
             const char modifier = modifiers[m];
@@ -707,6 +857,24 @@ static bool read_class(struct name *name, struct part *type)
     return is_standard || add_substitution(name, *type);
 }
 
+/* A type of the language that is no builtin one of C. */
+static bool read_special(struct name *name, struct part *type)
+{
+    static const char *const texts[] = {"aauto",     "cdecltype(auto)", "ichar32_t",
+                                        "schar16_t", "uchar8_t",        "ndecltype(nullptr)"};
+    const uint32_t start = name->used;
+    const char code = peek_next(name);
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+        if (texts[i][0] == code) {
+            name->at += 2;
+            const bool is_put = put_string(name, texts[i] + 1);
+            *type = part_from(name, start);
+            type->is_modified = true;
+            return is_put;
+        }
+    return false;
+}
+
 static bool read_any_type(struct name *name, struct part *type)
 {
     const uint32_t start = name->used;
@@ -732,11 +900,12 @@ static bool read_any_type(struct name *name, struct part *type)
         return read_parameter(name, type);
     case 'D':
         if (peek_next(name) != 'p')
-            return false;
+            return read_special(name, type);
         name->at += 2;
         return read_expansion(name, type);
     default:
-        return (is_digit(first) || first == 'N' || first == 'S') && read_class(name, type);
+        return (is_digit(first) || first == 'N' || first == 'S' || first == 'Z') &&
+               read_class(name, type);
     }
 }
 
@@ -751,6 +920,57 @@ static bool read_type(struct name *name, struct part *type)
 }
 
 /* --- Functions ------------------------------------------------------------------------------ */
+
+static void move_part(struct part *part, uint32_t start, uint32_t shift)
+{
+    if (part->start < start)
+        return;
+    part->start += shift;
+    part->end += shift;
+}
+
+/* Keep what was written from start on for substitutions, but do not print it. */
+static bool hide(struct name *name, uint32_t start, unsigned substitution, unsigned element)
+{
+    const uint32_t size = name->used - start;
+    if (size > name->limit - name->used)
+        return false;
+    name->limit -= size;
+    memcpy(name->text + name->limit, name->text + start, size);
+    for (unsigned i = substitution; i < name->substitution_count; i++)
+        move_part(&name->substitutions[i], start, name->limit - start);
+    for (unsigned i = element; i < name->element_count; i++)
+        move_part(&name->elements[i], start, name->limit - start);
+    name->used = start;
+    if (name->parameter_end > start)
+        name->parameter_end = start;
+    if (name->lambda_end > start)
+        name->lambda_end = start;
+    return true;
+}
+
+/* A function that a name is local to, up to "E". Its result is not written. */
+static bool read_encoding(struct name *name)
+{
+    struct ending ending;
+    bool is_standard;
+    if (!read_name(name, true, &ending, &is_standard))
+        return false;
+    if (peek(name) == 'E')
+        return !ending.is_const && skip(name, 'E');
+    name->has_signature_types = ending.is_template;
+    if (ending.is_template && !ending.is_structor) {
+        const uint32_t start = name->used;
+        const unsigned substitution = name->substitution_count;
+        const unsigned element = name->element_count;
+        struct part type;
+        if (!read_type(name, &type) || type.is_function || type.is_pack ||
+            !hide(name, start, substitution, element))
+            return false;
+    }
+    return read_parameters(name) && skip(name, 'E') &&
+           (!ending.is_const || put_string(name, " const"));
+}
 
 /* The parts of a text in the order in which they are written. */
 struct function {
@@ -802,11 +1022,17 @@ char *demangle_short(const char *mangled)
     name.end = mangled + length;
     name.depth = 0;
     name.used = 0;
+    name.limit = TEXT_MAX;
+    name.parameter_end = 0;
+    name.lambda_end = 0;
+    name.scope = 1;
+    name.scope_count = 1;
     name.substitution_count = 0;
     name.argument_count = 0;
     name.element_count = 0;
     name.last_source = (struct part){.end = 0};
     name.has_signature_types = false;
+    name.is_in_lambda = false;
     struct function function;
     if (!read_function(&name, &function))
         return NULL;
