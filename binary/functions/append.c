@@ -251,31 +251,36 @@ static enum bat_code collect_fdes(const struct bat_elf *elf, struct bat_sort_key
     }
 }
 
-/* Of several FDEs at one address the first with a size counts, else the first. */
-static void take_fdes(struct draft *draft, const struct bat_sort_key *sorted, size_t count)
+/* Write FDEs over their sorted keys. Of several FDEs at one address the first with a size counts,
+ * else the first. */
+static void take_fdes(struct draft *draft, struct bat_sort_key *sorted, size_t count)
 {
+    _Static_assert(sizeof(struct draft_fde) == sizeof(*sorted), "an FDE takes its key's place");
+    draft->fdes = (struct draft_fde *)sorted;
     draft->fde_count = 0;
     for (size_t i = 0; i < count; i++) {
+        const struct bat_sort_key key = sorted[i];
         struct draft_fde *last = draft->fde_count ? &draft->fdes[draft->fde_count - 1] : NULL;
-        if (!last || last->address != sorted[i].key)
+        if (!last || last->address != key.key)
             draft->fdes[draft->fde_count++] =
-                (struct draft_fde){.address = sorted[i].key, .size = sorted[i].value};
+                (struct draft_fde){.address = key.key, .size = key.value};
         else if (last->size == 0)
-            last->size = sorted[i].value;
+            last->size = key.value;
     }
 }
 
+/* Takes keys, also after a failure. */
 static enum bat_code sort_fdes(struct draft *draft, struct bat_sort_key *keys, size_t count,
                                struct bat_error *error)
 {
     struct bat_sort_key *spare = bat_large_array(count + 1, sizeof(*spare));
-    draft->fdes = bat_large_array(count + 1, sizeof(*draft->fdes));
-    if (!spare || !draft->fdes) {
-        free(spare);
+    if (!spare) {
+        free(keys);
         return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %zu FDEs", count);
     }
-    take_fdes(draft, bat_sort_keys(keys, spare, count), count);
-    free(spare);
+    struct bat_sort_key *sorted = bat_sort_keys(keys, spare, count);
+    free(sorted == keys ? spare : keys);
+    take_fdes(draft, sorted, count);
     return BAT_OK;
 }
 
@@ -289,7 +294,7 @@ enum bat_code draft_read_fdes(struct draft *draft, struct bat_error *error)
         bat_elf_release(draft->elf, bat_elf_section_bytes(draft->elf, frames, &(uint64_t){0}),
                         frames->size);
     if (!code)
-        code = sort_fdes(draft, keys, count, error);
+        return sort_fdes(draft, keys, count, error);
     free(keys);
     return code;
 }

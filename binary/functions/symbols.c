@@ -52,15 +52,12 @@ static bool begins_with_underscores(const char *name)
     return name[0] == '_' && name[1] == '_';
 }
 
-static bool counts(const struct symbol_table *table, uint32_t index, const Elf64_Sym *symbol,
-                   const struct bat_section **in)
+/* True for names that are no function's or object's. */
+static bool is_mark(const struct symbol_table *table, const Elf64_Sym *symbol, const char *name)
 {
-    if (symbol->st_value == 0 || !symbol_section(table, index, symbol, in))
-        return false;
-    const char *name = table->strings + symbol->st_name;
-    bool is_hot_marker = begins_with_underscores(name) &&
-                         (strcmp(name, "__hot_start") == 0 || strcmp(name, "__hot_end") == 0);
-    return !is_hot_marker && !is_marker(table, symbol, name);
+    return is_marker(table, symbol, name) ||
+           (begins_with_underscores(name) &&
+            (strcmp(name, "__hot_start") == 0 || strcmp(name, "__hot_end") == 0));
 }
 
 /* --- One symbol --------------------------------------------------------------------------- */
@@ -80,8 +77,7 @@ static bool is_reserved(const char *name)
            (strcmp(name + 16, "start") == 0 || strcmp(name + 16, "end") == 0);
 }
 
-/* Everything about a name is found here, in one pass in the file's order: later accesses would be
- * scattered. */
+/* Everything about a name is found here, while its bytes are near. */
 static enum bat_code describe_name(struct draft_symbols *symbols, struct draft_symbol *symbol,
                                    struct bat_error *error)
 {
@@ -101,34 +97,60 @@ static enum bat_code describe_name(struct draft_symbols *symbols, struct draft_s
     return BAT_OK;
 }
 
-static enum bat_code make_symbol(const struct symbol_table *table, const Elf64_Sym *from,
-                                 uint32_t file, const struct bat_section *in,
+/* Add the symbol with that index; file is as in struct draft_symbol. */
+static enum bat_code make_symbol(const struct symbol_table *table, uint32_t index, uint32_t file,
                                  struct draft_symbols *symbols, struct bat_error *error)
 {
+    const Elf64_Sym from = symbol_table_at(table, index);
+    const char *name = table->strings + from.st_name;
+    if (is_mark(table, &from, name))
+        return BAT_OK;
+    const struct bat_section *in = symbol_table_section(table, index, &from);
     struct draft_symbol *symbol = &symbols->all[symbols->count++];
     *symbol = (struct draft_symbol){
-        .address = from->st_value,
-        .size = from->st_size,
-        .name = table->strings + from->st_name,
+        .address = from.st_value,
+        .size = from.st_size,
+        .name = name,
         .in = in ? in->index : 0,
-        .type = ELF64_ST_TYPE(from->st_info),
-        .binding = ELF64_ST_BIND(from->st_info),
+        .type = ELF64_ST_TYPE(from.st_info),
+        .binding = ELF64_ST_BIND(from.st_info),
     };
     if (symbol->type == STT_SECTION && !*symbol->name && in)
         symbol->name = in->name;
-    if (symbol->binding == STB_LOCAL && draft_is_function(symbol) && *symbol->name &&
-        file != NO_FILE)
+    if (symbol->binding == STB_LOCAL && draft_is_function(symbol) && *symbol->name)
         symbol->file = file;
     return describe_name(symbols, symbol, error);
 }
 
-/* All symbols that count, in the table's order. */
-static enum bat_code make_symbols(const struct symbol_table *table, struct draft_symbols *symbols,
+/* --- Sorting ------------------------------------------------------------------------------ */
+
+/* At one address, function symbols come first, section symbols last. */
+static unsigned rank(const Elf64_Sym *symbol)
+{
+    const unsigned type = ELF64_ST_TYPE(symbol->st_info);
+    if (type == STT_FUNC || type == STT_GNU_IFUNC)
+        return 0;
+    return type == STT_SECTION ? 2 : 1;
+}
+
+/* A symbol's index in the table, and its draft_symbol's file, as one value of a sort key. */
+static uint64_t value_of(uint32_t index, uint32_t file)
+{
+    return (uint64_t)file << 32 | index;
+}
+
+/* The keys of all symbols that may count, by rank, in the table's order. Before the symbols are
+ * sorted, only the table is read: in its order most are elsewhere in the result. */
+static enum bat_code collect_keys(const struct symbol_table *table, struct bat_sort_key *keys,
+                                  struct bat_sort_key *spare, uint32_t *count,
                                   struct bat_error *error)
 {
     uint32_t file = NO_FILE;
+    uint32_t functions = 0;
+    uint32_t others = 0;              /* from the start of spare */
+    uint32_t sections = table->count; /* from the end of spare, the last one first */
     for (uint32_t i = 1; i < table->count; i++) {
-        Elf64_Sym symbol = symbol_table_at(table, i);
+        const Elf64_Sym symbol = symbol_table_at(table, i);
         if (symbol.st_name >= table->strings_size)
             return bat_fail(error, BAT_ERR_ELF,
                             "the name of symbol %" PRIu32 " is at offset %" PRIu32
@@ -139,79 +161,73 @@ static enum bat_code make_symbols(const struct symbol_table *table, struct draft
             continue;
         }
         const struct bat_section *in;
-        if (!counts(table, i, &symbol, &in))
+        if (symbol.st_value == 0 || !symbol_section(table, i, &symbol, &in))
             continue;
-        enum bat_code code = make_symbol(table, &symbol, file, in, symbols, error);
-        if (code)
-            return code;
+        const unsigned its_rank = rank(&symbol);
+        struct bat_sort_key *key = its_rank == 0   ? &keys[functions++]
+                                   : its_rank == 1 ? &spare[others++]
+                                                   : &spare[--sections];
+        *key = (struct bat_sort_key){.key = symbol.st_value, .value = value_of(i, file)};
     }
+    *count = functions;
+    for (uint32_t i = 0; i < others; i++)
+        keys[(*count)++] = spare[i];
+    for (uint32_t i = table->count; i > sections; i--)
+        keys[(*count)++] = spare[i - 1];
     return BAT_OK;
-}
-
-/* --- Sorting ------------------------------------------------------------------------------ */
-
-#define RANKS 3u
-
-/* At one address, function symbols come first, section symbols last. */
-static unsigned rank(const struct draft_symbol *symbol)
-{
-    if (draft_is_function(symbol))
-        return 0;
-    return symbol->type == STT_SECTION ? 2 : 1;
 }
 
 /* How many symbols ahead the prefetch is. */
 #define FETCH_AHEAD 12u
 
-/* The symbols, sorted; keys must have space for twice their number. NULL if out of memory. */
-static struct draft_symbol *sort_symbols(const struct draft_symbols *symbols,
-                                         struct bat_sort_key *keys)
+/* Fetch a symbol of the table, and the name of one that was fetched before. */
+static void fetch(const struct symbol_table *table, const struct bat_sort_key *order, uint32_t i,
+                  uint32_t count)
 {
-    const uint32_t count = symbols->count;
-    uint32_t to[RANKS + 1] = {0}; /* where the next symbol of each rank goes */
-    for (uint32_t i = 0; i < count; i++)
-        to[rank(&symbols->all[i]) + 1]++;
-    for (unsigned i = 1; i < RANKS; i++)
-        to[i] += to[i - 1];
-    for (uint32_t i = 0; i < count; i++)
-        keys[to[rank(&symbols->all[i])]++] =
-            (struct bat_sort_key){.key = symbols->all[i].address, .value = i};
-    const struct bat_sort_key *order = bat_sort_keys(keys, keys + count, count);
-    struct draft_symbol *sorted = bat_large_array((size_t)count + 1, sizeof(*sorted));
-    for (uint32_t i = 0; sorted && i < count; i++) {
-        if (i + FETCH_AHEAD < count) {
-            const char *next = (const char *)&symbols->all[order[i + FETCH_AHEAD].value];
-            __builtin_prefetch(next);
-            __builtin_prefetch(next + sizeof(*sorted) - 1);
-        }
-        sorted[i] = symbols->all[order[i].value];
+    if (i + 2 * FETCH_AHEAD < count) {
+        const uint32_t index = (uint32_t)order[i + 2 * FETCH_AHEAD].value;
+        __builtin_prefetch(table->symbols + (size_t)index * sizeof(Elf64_Sym));
     }
-    return sorted;
+    if (i + FETCH_AHEAD < count) {
+        const Elf64_Sym next = symbol_table_at(table, (uint32_t)order[i + FETCH_AHEAD].value);
+        __builtin_prefetch(table->strings + next.st_name);
+    }
+}
+
+/* Make the symbols; keys must have space for twice the table's number. */
+static enum bat_code make_symbols(const struct symbol_table *table, struct bat_sort_key *keys,
+                                  struct draft_symbols *symbols, struct bat_error *error)
+{
+    uint32_t count = 0;
+    enum bat_code code = collect_keys(table, keys, keys + table->count, &count, error);
+    if (code)
+        return code;
+    const struct bat_sort_key *order = bat_sort_keys(keys, keys + table->count, count);
+    symbols->all = bat_large_array((size_t)count + 1, sizeof(*symbols->all));
+    if (!symbols->all)
+        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %" PRIu32 " symbols", count);
+    for (uint32_t i = 0; i < count && !code; i++) {
+        fetch(table, order, i, count);
+        code = make_symbol(table, (uint32_t)order[i].value, (uint32_t)(order[i].value >> 32),
+                           symbols, error);
+    }
+    return code;
 }
 
 static enum bat_code read_symbols(const struct symbol_table *table, struct draft_symbols *symbols,
                                   struct bat_error *error)
 {
-    symbols->all = bat_large_array((size_t)table->count + 1, sizeof(*symbols->all));
-    if (!symbols->all)
-        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %" PRIu32 " symbols",
-                        table->count);
     symbols->count = 0;
     symbols->sections = table->sections;
     symbols->strings = table->strings;
     symbols->seed = bat_hash_seed();
-    enum bat_code code = make_symbols(table, symbols, error);
-    if (code)
-        return code;
-    struct bat_sort_key *keys = bat_large_array(2 * ((size_t)symbols->count + 1), sizeof(*keys));
-    struct draft_symbol *sorted = keys ? sort_symbols(symbols, keys) : NULL;
-    free(keys);
-    if (!sorted)
+    struct bat_sort_key *keys = bat_large_array(2 * ((size_t)table->count + 1), sizeof(*keys));
+    if (!keys)
         return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %" PRIu32 " symbols",
-                        symbols->count);
-    free(symbols->all);
-    symbols->all = sorted;
-    return BAT_OK;
+                        table->count);
+    enum bat_code code = make_symbols(table, keys, symbols, error);
+    free(keys);
+    return code;
 }
 
 enum bat_code draft_symbols_read(const struct bat_elf *elf, struct draft_symbols *symbols,
