@@ -51,6 +51,13 @@ struct elf_strings elf_strings(const struct bat_elf *elf, const struct bat_secti
 /* The string at offset, or NULL if the table has no terminated string there. */
 const char *elf_string(const struct elf_strings *strings, uint64_t offset);
 
+/*
+ * The error's code after a failure of libelf: BAT_ERR_MEMORY if memory was missing, BAT_ERR_ELF for
+ * all else. libelf's own numbers are not public; the C library's errno, which is to be 0 before
+ * libelf is called, is.
+ */
+enum bat_code elf_libelf_code(void);
+
 /* Fill sections, section_count and names_index; checks every extent and name. */
 enum bat_code elf_read_sections(struct bat_elf *elf, struct bat_error *error);
 

@@ -2,6 +2,7 @@
 #include "elf_file.h"
 #include "file_state.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -26,7 +27,8 @@ static enum bat_code map_file(struct bat_elf *elf, struct bat_error *error)
         return bat_fail(error, BAT_ERR_NOT_ELF, "is empty: not an ELF file");
     void *mapped = mmap(NULL, (size_t)elf->size, PROT_READ, MAP_PRIVATE, elf->file, 0);
     if (mapped == MAP_FAILED)
-        return bat_fail(error, BAT_ERR_IO, "cannot be mapped: %m");
+        return bat_fail(error, errno == ENOMEM ? BAT_ERR_MEMORY : BAT_ERR_IO,
+                        "cannot be mapped: %m");
     elf->bytes = mapped;
     return BAT_OK;
 }
@@ -58,6 +60,11 @@ static enum bat_code check_ident(const struct bat_elf *elf, struct bat_error *er
                         "truncated: %" PRIu64 " bytes, less than the 64 of an ELF header",
                         elf->size);
     return BAT_OK;
+}
+
+enum bat_code elf_libelf_code(void)
+{
+    return errno == ENOMEM ? BAT_ERR_MEMORY : BAT_ERR_ELF;
 }
 
 static enum bat_code check_machine(const struct bat_elf *elf, struct bat_error *error)
@@ -163,7 +170,7 @@ static enum bat_code read_segments(struct bat_elf *elf, struct bat_error *error)
         return BAT_OK;
     size_t count = 0;
     if (elf_getphdrnum(elf->libelf, &count) != 0)
-        return bat_fail(error, BAT_ERR_ELF, "program headers: %s", elf_errmsg(-1));
+        return bat_fail(error, elf_libelf_code(), "program headers: %s", elf_errmsg(-1));
     if (count == 0)
         return BAT_OK;
     elf->segments = calloc(count, sizeof(*elf->segments));
@@ -171,7 +178,7 @@ static enum bat_code read_segments(struct bat_elf *elf, struct bat_error *error)
         return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %zu program headers", count);
     for (size_t i = 0; i < count; i++) {
         if (!gelf_getphdr(elf->libelf, (int)i, &elf->segments[i]))
-            return bat_fail(error, BAT_ERR_ELF, "program header %zu: %s", i, elf_errmsg(-1));
+            return bat_fail(error, elf_libelf_code(), "program header %zu: %s", i, elf_errmsg(-1));
     }
     elf->segment_count = count;
     return read_loads(elf, error);
@@ -187,11 +194,12 @@ static enum bat_code read_headers(struct bat_elf *elf, struct bat_error *error)
     if (code != BAT_OK)
         return code;
 
+    errno = 0;
     elf_version(EV_CURRENT);
     /* Without elf_update(), libelf does not write to the memory that it gets. */
     elf->libelf = elf_memory((char *)elf->bytes, (size_t)elf->size);
     if (!elf->libelf || !gelf_getehdr(elf->libelf, &elf->header))
-        return bat_fail(error, BAT_ERR_ELF, "ELF header: %s", elf_errmsg(-1));
+        return bat_fail(error, elf_libelf_code(), "ELF header: %s", elf_errmsg(-1));
     code = check_machine(elf, error);
     if (code == BAT_OK)
         code = read_segments(elf, error);

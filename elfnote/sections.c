@@ -40,7 +40,7 @@ static enum bat_code read_section(struct bat_elf *elf, size_t index, struct bat_
 {
     GElf_Shdr header;
     if (!gelf_getshdr(elf_getscn(elf->libelf, index), &header))
-        return bat_fail(error, BAT_ERR_ELF, "section header %zu: %s", index, elf_errmsg(-1));
+        return bat_fail(error, elf_libelf_code(), "section header %zu: %s", index, elf_errmsg(-1));
     struct bat_section *section = &elf->sections[index];
     *section = (struct bat_section){
         .name = "",
@@ -63,7 +63,7 @@ static enum bat_code read_section(struct bat_elf *elf, size_t index, struct bat_
 static enum bat_code find_names(struct bat_elf *elf, struct bat_error *error)
 {
     if (elf_getshdrstrndx(elf->libelf, &elf->names_index) != 0)
-        return bat_fail(error, BAT_ERR_ELF, "section name table: %s", elf_errmsg(-1));
+        return bat_fail(error, elf_libelf_code(), "section name table: %s", elf_errmsg(-1));
     if (elf->names_index == SHN_UNDEF)
         return BAT_OK;
     if (elf->names_index >= elf->section_count)
@@ -87,7 +87,7 @@ static enum bat_code name_sections(struct bat_elf *elf, struct bat_error *error)
     for (size_t i = 0; i < elf->section_count; i++) {
         GElf_Shdr header;
         if (!gelf_getshdr(elf_getscn(elf->libelf, i), &header))
-            return bat_fail(error, BAT_ERR_ELF, "section header %zu: %s", i, elf_errmsg(-1));
+            return bat_fail(error, elf_libelf_code(), "section header %zu: %s", i, elf_errmsg(-1));
         if (header.sh_name == 0)
             continue;
         elf->sections[i].name = elf_string(&names, header.sh_name);
@@ -106,7 +106,7 @@ enum bat_code elf_read_sections(struct bat_elf *elf, struct bat_error *error)
         return BAT_OK;
     size_t count = 0;
     if (elf_getshdrnum(elf->libelf, &count) != 0)
-        return bat_fail(error, BAT_ERR_ELF, "section headers: %s", elf_errmsg(-1));
+        return bat_fail(error, elf_libelf_code(), "section headers: %s", elf_errmsg(-1));
     if (count == 0)
         return BAT_OK;
     elf->sections = calloc(count, sizeof(*elf->sections));

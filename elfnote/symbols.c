@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "elf_file.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,7 +56,7 @@ static enum bat_code open_indices(struct symbol_reader *reader, struct bat_error
             continue;
         reader->indices = section_data(reader->elf, section);
         if (!reader->indices)
-            return bat_fail_at(error, BAT_ERR_ELF, BAT_PLACE_FILE, section->offset,
+            return bat_fail_at(error, elf_libelf_code(), BAT_PLACE_FILE, section->offset,
                                "section indices of the %s: %s", table_name(reader->section),
                                elf_errmsg(-1));
         return BAT_OK;
@@ -82,10 +83,11 @@ static enum bat_code open_table(struct symbol_reader *reader, struct bat_error *
                            what, section->link);
     reader->names = elf_strings(reader->elf, &reader->elf->sections[section->link]);
     reader->count = (size_t)(section->size / sizeof(Elf64_Sym));
+    errno = 0;
     reader->symbols = section_data(reader->elf, section);
     if (!reader->symbols)
-        return bat_fail_at(error, BAT_ERR_ELF, BAT_PLACE_FILE, section->offset, "%s: %s", what,
-                           elf_errmsg(-1));
+        return bat_fail_at(error, elf_libelf_code(), BAT_PLACE_FILE, section->offset, "%s: %s",
+                           what, elf_errmsg(-1));
     return open_indices(reader, error);
 }
 
@@ -124,7 +126,7 @@ static enum bat_code read_symbol(struct symbol_reader *reader, size_t position,
     GElf_Word extended = 0;
     *kept = false;
     if (!gelf_getsymshndx(reader->symbols, reader->indices, (int)position, &raw, &extended))
-        return bat_fail(error, BAT_ERR_ELF, "%s: symbol %zu: %s", table_name(reader->section),
+        return bat_fail(error, elf_libelf_code(), "%s: symbol %zu: %s", table_name(reader->section),
                         position, elf_errmsg(-1));
     const char *name = raw.st_name == 0 ? "" : elf_string(&reader->names, raw.st_name);
     if (!name)

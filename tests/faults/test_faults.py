@@ -31,7 +31,10 @@ import tempfile
 import unittest
 
 import debug_programs
+import elffile
 import fixtures
+import perf_data
+import perf_scenes
 import toolbox
 
 LIBRARY = os.environ.get("FAULTS_LIBRARY")
@@ -39,8 +42,8 @@ LIBRARY = os.environ.get("FAULTS_LIBRARY")
 # No check for leaks: the leak sanitizer does not work under strace.
 SANITIZER = {"ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"}
 
-# The most faults of one kind in one scenario.
-MOST = 40
+# The most faults of one kind in one scenario. FAULTS_MOST=100000 makes all of them.
+MOST = int(os.environ.get("FAULTS_MOST", "40"))
 
 # The errors of each system call. Calls that only release something are not among them.
 ERRORS = {
@@ -226,6 +229,42 @@ def addresses(bolted):
     return [int(t["address"], 16) for t in tables if t["kind"] == "hot"]
 
 
+def record(binary, path, places):
+    """perf.data of a process that has the binary at that path, with samples at those places."""
+    elf = elffile.Elf(binary)
+    session = perf_data.Session([perf_scenes.cycles()])
+    session.comm(100, 100, "app", exec=True)
+    for address, length, offset in perf_scenes.mappings(elf):
+        session.mmap2(100, 100, address, length, offset, str(path))
+    for place, other in zip(places, places[1:]):
+        session.sample(ip=place, pid=100, branches=[(place, other, perf_data.PREDICTED)] * 2)
+    return session.file(build_ids=[(str(path), bytes.fromhex(elf.build_id()))])
+
+
+def mapped_scenarios(folder, program):
+    """Scenarios with --all: a binary with a folder of input binaries, one with its symbols in another file, and
+    one whose whole file is in a store."""
+    fixture = fixtures.get("small-fixed-profile2-22")
+    debug, stripped, shipped, store = (folder / name for name in ("app.debug", "stripped", "shipped", "store"))
+    for command in (["--only-keep-debug", program.input, debug],
+                    ["--strip-all", f"--add-gnu-debuglink={debug}", program.input, stripped]):
+        fixtures.run(["objcopy", *command], folder)
+    shutil.copy(fixture.bolted, shipped)
+    toolbox.fine("batinject", shipped, f"--store={store}")
+    functions = [s.address for s in elffile.Elf(program.input).symbols() if s.type == 2 and s.size != 0]
+    scenarios = []
+    for name, files, places, options in (
+            ("all", {"app": fixture.bolted, "input": fixture.input}, addresses(fixture.bolted), ["--originals=."]),
+            ("all-stripped", {"app": stripped, "app.debug": debug}, functions, []),
+            ("all-stored", {"app": shipped}, addresses(fixture.bolted), [f"--store={store}"])):
+        recording = folder / f"{name}.data"
+        recording.write_bytes(record(files["app"], folder / f"run-{name}" / "app", places))
+        scenarios.append(Scenario(name, "battranslate",
+                                  ["--all", "-p", "profile", "--output-dir=.", "--threads=2", "-q", *options],
+                                  {**files, "profile": recording}, ["app.fdata"]))
+    return scenarios
+
+
 def make_scenarios(folder):
     """All scenarios, in subfolders of this folder."""
     fixture = fixtures.get("small-fixed-profile2-22")
@@ -328,6 +367,7 @@ def make_scenarios(folder):
                  stdin=paths["stacks"], has_frames=True),
         Scenario("folded", "batsymbolize", ["-e", "app", "--original=input", "--folded"], debug,
                  stdin=paths["stacks"], has_frames=True),
+        *mapped_scenarios(folder, program),
     ]
 
 

@@ -29,14 +29,14 @@ static const char plain[] = "\033[0;37m";
 static const char *const colors[COLORS] = {plain,        plain,        "\033[0;36m",
                                            "\033[0;32m", "\033[0;33m", "\033[0;31m"};
 
-void heatmap_find_hot_text(struct bat_elf *elf, struct heatmap_view *view)
+enum bat_code heatmap_find_hot_text(struct bat_elf *elf, struct heatmap_view *view,
+                                    struct bat_error *error)
 {
     const struct bat_symbol *symbols;
     size_t count;
     uint64_t start = 0;
     uint64_t end = 0;
-    if (bat_elf_symbols(elf, false, &symbols, &count, NULL) != BAT_OK)
-        return;
+    enum bat_code code = bat_elf_symbols(elf, false, &symbols, &count, error);
     for (size_t i = 0; i < count; i++) {
         if (symbols[i].name && strcmp(symbols[i].name, "__hot_start") == 0)
             start = symbols[i].address;
@@ -47,6 +47,7 @@ void heatmap_find_hot_text(struct bat_elf *elf, struct heatmap_view *view)
         view->hot_start = start;
         view->hot_end = end;
     }
+    return code;
 }
 
 /* --- The map -------------------------------------------------------------------------------- */

@@ -29,7 +29,8 @@ struct heatmap_view {
 };
 
 /* Set hot_start and hot_end by the symbols that BOLT makes for them. */
-void heatmap_find_hot_text(struct bat_elf *elf, struct heatmap_view *view);
+enum bat_code heatmap_find_hot_text(struct bat_elf *elf, struct heatmap_view *view,
+                                    struct bat_error *error);
 
 enum bat_code heatmap_write_map(struct heatmap_view *view, struct bat_output *output,
                                 struct bat_error *error);

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "bat_profile.h"
+#include "optional_elf.h"
 #include "separate_symbols.h"
 
 void mapped_free(struct mapped *mapped)
@@ -32,29 +33,33 @@ static bool is_known(const struct mapped *mapped, const struct bat_mapped_file *
     return false;
 }
 
-static bool has_some_symbols(const char *path, const struct bat_elf *elf)
-{
-    if (has_symbols(elf))
-        return true;
-    struct bat_elf *symbols = separate_symbols_open(path, NULL);
-    bat_elf_close(symbols);
-    return symbols != NULL;
-}
-
-/* True if this machine has that file, with symbols. Other builds of it are left out. */
-static bool is_usable(const struct bat_mapped_file *file)
+/*
+ * *result is true if this machine has that file, with symbols. Other builds of it are left out.
+ * Fails if that cannot be found out.
+ */
+static enum bat_code is_usable(const struct bat_mapped_file *file, bool *result,
+                               struct bat_error *error)
 {
     struct bat_elf *elf;
-    if (file->path[0] != '/' || bat_elf_open(file->path, &elf, NULL) != BAT_OK)
-        return false;
+    *result = false;
+    if (file->path[0] != '/')
+        return BAT_OK;
+    enum bat_code code = optional_elf_open(file->path, &elf, error);
+    if (code != BAT_OK || !elf)
+        return code;
     size_t size;
     const uint8_t *build_id = bat_elf_build_id(elf, &size);
     /* A build-id whose size is not known is padded with zeros. */
     bool is_same = !build_id || file->build_id_size == 0 ||
                    (size <= file->build_id_size && memcmp(build_id, file->build_id, size) == 0);
-    bool is_fine = is_same && has_some_symbols(file->path, elf);
+    struct bat_elf *symbols = NULL;
+    *result = is_same && has_symbols(elf);
+    if (is_same && !*result)
+        code = separate_symbols_open(file->path, NULL, &symbols, error);
+    *result = *result || symbols;
+    bat_elf_close(symbols);
     bat_elf_close(elf);
-    return is_fine;
+    return code;
 }
 
 /* True if the file of that build-id, whatever its path, is there already. */
@@ -69,27 +74,44 @@ static bool is_known_build(const struct mapped *mapped, const struct bat_mapped_
     return false;
 }
 
-/* The file itself without its symbols, if it is on this machine; NULL if not. */
-static struct bat_elf *open_shipped(const struct bat_mapped_file *file)
+/* *elf is the file itself without its symbols, if it is on this machine; NULL if not. */
+static enum bat_code open_shipped(const struct bat_mapped_file *file, struct bat_elf **elf,
+                                  struct bat_error *error)
 {
-    struct bat_elf *elf;
-    if (bat_elf_open(file->path, &elf, NULL) != BAT_OK)
-        return NULL;
+    enum bat_code code = optional_elf_open(file->path, elf, error);
+    if (code != BAT_OK || !*elf)
+        return code;
     size_t size;
-    const uint8_t *build_id = bat_elf_build_id(elf, &size);
+    const uint8_t *build_id = bat_elf_build_id(*elf, &size);
     if (build_id && size <= file->build_id_size && memcmp(build_id, file->build_id, size) == 0)
-        return elf;
-    bat_elf_close(elf);
-    return NULL;
+        return BAT_OK;
+    bat_elf_close(*elf);
+    *elf = NULL;
+    return BAT_OK;
 }
 
-/* Find a file in the stores. A build-id whose size is not known is padded with zeros. */
-static bool find_stored(struct mapped *mapped, const struct bat_mapped_file *file,
-                        struct stored *stored)
+/* Returns true, as what is listed next may be read; mapped_find() fails at the end. */
+static bool report(struct mapped *mapped, const struct bat_mapped_file *file,
+                   const struct bat_error *error)
 {
-    struct bat_elf *shipped = open_shipped(file);
+    tool_report(file->path, error);
+    mapped->has_failed = true;
+    return true;
+}
+
+/*
+ * Find a file in the stores; stored->file is -1 if there is none. A build-id whose size is not
+ * known is padded with zeros.
+ */
+static enum bat_code find_stored(struct mapped *mapped, const struct bat_mapped_file *file,
+                                 struct stored *stored, struct bat_error *error)
+{
+    struct bat_elf *shipped;
     const size_t sizes[] = {file->build_id_size, 16, 8};
     *stored = stored_nothing();
+    enum bat_code code = open_shipped(file, &shipped, error);
+    if (code != BAT_OK)
+        return code;
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]) && stored->file < 0; i++) {
         bool is_padding = sizes[i] <= file->build_id_size;
         for (size_t k = sizes[i]; is_padding && k < file->build_id_size; k++)
@@ -98,7 +120,7 @@ static bool find_stored(struct mapped *mapped, const struct bat_mapped_file *fil
             mapped->has_failed = true;
     }
     bat_elf_close(shipped);
-    return stored->file >= 0;
+    return BAT_OK;
 }
 
 static bool add_item(struct mapped *mapped, const struct bat_mapped_file *file,
@@ -127,14 +149,20 @@ static bool add_item(struct mapped *mapped, const struct bat_mapped_file *file,
 static bool add_file(const struct bat_mapped_file *file, void *context)
 {
     struct mapped *mapped = context;
-    if (!is_known(mapped, file) && is_usable(file))
+    struct bat_error error;
+    bool usable = false;
+    if (!is_known(mapped, file) && is_usable(file, &usable, &error) != BAT_OK)
+        return report(mapped, file, &error);
+    if (usable)
         return add_item(mapped, file, stored_nothing());
     struct stored stored;
     bool may_be_stored = mapped->stores->count != 0 && file->build_id && file->build_id_size != 0 &&
                          file->build_id_size <= MAPPED_ID_MAX && file->path[0] == '/';
-    if (may_be_stored && !is_known_build(mapped, file) && find_stored(mapped, file, &stored))
-        return add_item(mapped, file, stored);
-    return true;
+    if (!may_be_stored || is_known_build(mapped, file))
+        return true;
+    if (find_stored(mapped, file, &stored, &error) != BAT_OK)
+        return report(mapped, file, &error);
+    return stored.file < 0 || add_item(mapped, file, stored);
 }
 
 enum tool_exit mapped_find(struct mapped *mapped, const struct translate_request *request)

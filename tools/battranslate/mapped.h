@@ -21,7 +21,7 @@ struct mapped {
     size_t count;
     size_t capacity;
     const struct stores *stores;
-    bool has_failed; /* a store's entry is damaged; that was printed */
+    bool has_failed; /* a file or a store's entry cannot be read; that was printed */
 };
 
 /*

@@ -10,9 +10,10 @@
 #include <sys/stat.h>
 
 #include "binary/original/original.h"
+#include "optional_elf.h"
 #include "separate_symbols.h"
 
-/* Folders in folders: links may form a circle. */
+/* Folders in folders. */
 #define DEPTH_MAX 16u
 
 struct file {
@@ -51,7 +52,20 @@ static bool has_code(const struct bat_elf *elf)
     return false;
 }
 
-/* Add an open file. False if there is no memory. */
+/* Returns false. */
+static bool fail(const char *path, const char *what, int error)
+{
+    tool_message(path, "%s: %s", what, strerror(error));
+    return false;
+}
+
+static bool no_memory(void)
+{
+    tool_message(NULL, "not enough memory for the list of input binaries");
+    return false;
+}
+
+/* Add an open file. As all that follow, false with a message on failure. */
 static bool add_elf(struct originals *originals, const char *path, const struct bat_elf *elf)
 {
     size_t size;
@@ -63,7 +77,7 @@ static bool add_elf(struct originals *originals, const char *path, const struct 
         size_t capacity = originals->capacity ? originals->capacity * 2 : 64;
         struct file *files = realloc(originals->files, capacity * sizeof(*files));
         if (!files)
-            return false;
+            return no_memory();
         originals->files = files;
         originals->capacity = capacity;
     }
@@ -74,7 +88,7 @@ static bool add_elf(struct originals *originals, const char *path, const struct 
                           .has_symbols = has_symbols(elf)};
     originals->count++;
     if (!file->path || !file->build_id)
-        return false;
+        return no_memory();
     memcpy(file->build_id, build_id, size);
     return true;
 }
@@ -82,29 +96,42 @@ static bool add_elf(struct originals *originals, const char *path, const struct 
 static bool add_file(struct originals *originals, const char *path)
 {
     struct bat_elf *elf;
-    if (bat_elf_open(path, &elf, NULL) != BAT_OK)
-        return true;
-    bool is_added = add_elf(originals, path, elf);
+    struct bat_error error;
+    if (optional_elf_open(path, &elf, &error) != BAT_OK) {
+        tool_report(path, &error);
+        return false;
+    }
+    bool is_added = !elf || add_elf(originals, path, elf);
     bat_elf_close(elf);
     return is_added;
 }
 
 static bool add_folder(struct originals *originals, const char *folder, unsigned depth);
 
+static bool add_path(struct originals *originals, const char *path, unsigned depth)
+{
+    struct stat status;
+    if (stat(path, &status) != 0)
+        return optional_is_missing(errno) || fail(path, "cannot be read", errno);
+    if (S_ISREG(status.st_mode))
+        return add_file(originals, path);
+    if (!S_ISDIR(status.st_mode) || depth == DEPTH_MAX)
+        return true;
+    /* Links to folders are not followed. */
+    if (lstat(path, &status) != 0)
+        return optional_is_missing(errno) || fail(path, "cannot be read", errno);
+    return !S_ISDIR(status.st_mode) || add_folder(originals, path, depth + 1);
+}
+
 static bool add_entry(struct originals *originals, const char *folder, const char *name,
                       unsigned depth)
 {
-    struct stat status;
     size_t size = strlen(folder) + strlen(name) + 2;
     char *path = malloc(size);
     if (!path)
-        return false;
+        return no_memory();
     snprintf(path, size, "%s/%s", folder, name);
-    bool is_fine = true;
-    if (stat(path, &status) == 0 && S_ISREG(status.st_mode))
-        is_fine = add_file(originals, path);
-    else if (lstat(path, &status) == 0 && S_ISDIR(status.st_mode) && depth < DEPTH_MAX)
-        is_fine = add_folder(originals, path, depth + 1);
+    bool is_fine = add_path(originals, path, depth);
     free(path);
     return is_fine;
 }
@@ -114,13 +141,14 @@ static int by_name(const struct dirent **left, const struct dirent **right)
     return strcmp((*left)->d_name, (*right)->d_name);
 }
 
-/* A folder below that cannot be read is left out. */
+/* A folder below that this user cannot read is left out. */
 static bool add_folder(struct originals *originals, const char *folder, unsigned depth)
 {
     struct dirent **entries;
     int count = scandir(folder, &entries, NULL, by_name);
     if (count < 0)
-        return depth != 0;
+        return (depth != 0 && optional_is_missing(errno)) ||
+               fail(folder, "cannot read the folder", errno);
     bool is_fine = true;
     for (int i = 0; i < count; i++) {
         const char *name = entries[i]->d_name;
@@ -135,10 +163,12 @@ static bool add_folder(struct originals *originals, const char *folder, unsigned
 struct originals *originals_open(const char *folder)
 {
     struct originals *originals = calloc(1, sizeof(*originals));
-    errno = ENOMEM;
-    if (originals && add_folder(originals, folder, 0))
+    if (!originals) {
+        no_memory();
+        return NULL;
+    }
+    if (add_folder(originals, folder, 0))
         return originals;
-    tool_message(folder, "cannot read the folder: %s", strerror(errno));
     originals_free(originals);
     return NULL;
 }

@@ -9,8 +9,8 @@
 struct originals;
 
 /*
- * List the ELF files with build-ids in a folder and those below it; files that BOLT wrote and files
- * without code are left out. NULL with a message on failure.
+ * List the ELF files with build-ids in a folder and those below it; files that BOLT wrote, files
+ * without code and what this user may not read are left out. NULL with a message on failure.
  */
 struct originals *originals_open(const char *folder);
 void originals_free(struct originals *originals);

@@ -4,6 +4,7 @@
 #include <elf.h>
 
 #include "bat_debuginfo.h"
+#include "optional_elf.h"
 
 bool has_symbols(const struct bat_elf *elf)
 {
@@ -15,18 +16,21 @@ bool has_symbols(const struct bat_elf *elf)
     return false;
 }
 
-struct bat_elf *separate_symbols_open(const char *path, const char *debug_file)
+enum bat_code separate_symbols_open(const char *path, const char *debug_file, struct bat_elf **elf,
+                                    struct bat_error *error)
 {
-    struct bat_elf *elf;
-    if (bat_elf_open(path, &elf, NULL) != BAT_OK)
-        return NULL;
-    bool is_stripped = !has_symbols(elf);
-    bat_elf_close(elf);
+    struct bat_elf *program;
+    enum bat_code code = optional_elf_open(path, &program, error);
+    bool is_stripped = program && !has_symbols(program);
+    bat_elf_close(program);
+    *elf = NULL;
+    if (code != BAT_OK || !is_stripped)
+        return code;
     struct bat_debuginfo *debuginfo;
-    if (!is_stripped || bat_debuginfo_open(path, debug_file, &debuginfo, NULL) != BAT_OK)
-        return NULL;
-    if (bat_elf_open(bat_debuginfo_path(debuginfo), &elf, NULL) != BAT_OK)
-        elf = NULL;
+    code = bat_debuginfo_open(path, debug_file, &debuginfo, error);
+    if (code != BAT_OK)
+        return code == BAT_ERR_MEMORY ? code : BAT_OK;
+    code = optional_elf_open(bat_debuginfo_path(debuginfo), elf, error);
     bat_debuginfo_close(debuginfo);
-    return elf;
+    return code;
 }

@@ -10,9 +10,10 @@ bool has_symbols(const struct bat_elf *elf);
 
 /*
  * If the program at path has no symbol table, open its debug file: debug_file or, if that is NULL,
- * the file that bat_debuginfo_open() finds. Returns NULL if the program has symbols or no file is
- * found. Close the result with bat_elf_close().
+ * the file that bat_debuginfo_open() finds. *elf, to be closed with bat_elf_close(), is NULL if the
+ * program has symbols or no file is found. Fails with BAT_ERR_MEMORY or BAT_ERR_IO.
  */
-struct bat_elf *separate_symbols_open(const char *path, const char *debug_file);
+enum bat_code separate_symbols_open(const char *path, const char *debug_file, struct bat_elf **elf,
+                                    struct bat_error *error);
 
 #endif

@@ -98,8 +98,10 @@ static enum tool_exit open_binary(struct work *work)
 static enum tool_exit open_symbols(struct work *work)
 {
     const char *path = work->arguments->symbols;
-    if (!path && work->arguments->is_one_of_several && !has_symbols(work->binary.elf))
-        work->symbols = separate_symbols_open(work->arguments->binary, NULL);
+    if (!path && work->arguments->is_one_of_several && !has_symbols(work->binary.elf) &&
+        separate_symbols_open(work->arguments->binary, NULL, &work->symbols, &work->error) !=
+            BAT_OK)
+        return fail(work, work->arguments->binary);
     if (!path)
         return TOOL_FINE;
     if (bat_elf_open(path, &work->symbols, &work->error) != BAT_OK)
@@ -126,7 +128,9 @@ static enum tool_exit open_original(struct work *work)
     const struct translate_request *arguments = work->arguments;
     if (!arguments->original)
         return TOOL_FINE;
-    work->original_symbols = separate_symbols_open(arguments->original, arguments->debug_file);
+    if (separate_symbols_open(arguments->original, arguments->debug_file, &work->original_symbols,
+                              &work->error) != BAT_OK)
+        return fail(work, arguments->original);
     const struct bat_original_options original_options = {.size = sizeof(original_options),
                                                           .output_symbols = work->symbols,
                                                           .input_symbols = work->original_symbols,

@@ -360,8 +360,14 @@ bool stores_find_whole(const struct stores *stores, const char *path, struct sto
 {
     *stored = stored_nothing();
     struct bat_elf *elf;
-    if (stores->count == 0 || strcmp(path, "-") == 0 || bat_elf_open(path, &elf, NULL) != BAT_OK)
+    struct bat_error error;
+    if (stores->count == 0 || strcmp(path, "-") == 0)
         return true;
+    enum bat_code code = bat_elf_open(path, &elf, &error);
+    if (code == BAT_ERR_MEMORY)
+        tool_report(path, &error);
+    if (code != BAT_OK)
+        return code != BAT_ERR_MEMORY;
     size_t size;
     const uint8_t *id = bat_elf_build_id(elf, &size);
     bool is_fine = !id || !store_is_shipped(elf) || stores_find(stores, id, size, elf, stored);

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Files that may be of use: those of a folder, or of a profile's mappings. */
+#ifndef BAT_TOOLS_BATTRANSLATE_OPTIONAL_ELF_H
+#define BAT_TOOLS_BATTRANSLATE_OPTIONAL_ELF_H
+
+#include "bat_elf.h"
+
+/*
+ * True if an error of the C library says that there is no such file, or none for this user. After
+ * others, which the next try may not have, a file cannot be left out.
+ */
+bool optional_is_missing(int error);
+
+/*
+ * Open path if it is an ELF file that bat_elf_open() knows; *elf, to be closed with
+ * bat_elf_close(), is NULL if it is something else or missing. Fails with BAT_ERR_MEMORY or
+ * BAT_ERR_IO.
+ */
+enum bat_code optional_elf_open(const char *path, struct bat_elf **elf, struct bat_error *error);
+
+#endif
