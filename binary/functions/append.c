@@ -17,17 +17,36 @@ enum bat_code draft_reserve(struct draft_functions *functions, uint64_t capacity
 {
     if (capacity <= functions->capacity)
         return BAT_OK;
-    struct draft_function *grown = NULL;
+    struct bat_function_symbol *all = NULL;
+    struct draft_naming *namings = NULL;
     if (capacity < BAT_NONE)
-        grown = bat_large_grow(functions->all, functions->count * sizeof(*grown),
-                               capacity * sizeof(*grown));
-    if (!grown) {
+        all = bat_large_grow(functions->all, functions->count * sizeof(*all),
+                             capacity * sizeof(*all));
+    if (all) {
+        functions->all = all;
+        namings = bat_large_grow(functions->namings, functions->count * sizeof(*namings),
+                                 capacity * sizeof(*namings));
+    }
+    if (!namings) {
         bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %" PRIu64 " functions", capacity);
         return BAT_ERR_MEMORY;
     }
-    functions->all = grown;
+    functions->namings = namings;
     functions->capacity = (uint32_t)capacity;
     return BAT_OK;
+}
+
+static void put(struct draft_functions *functions, uint32_t index,
+                const struct draft_function *function)
+{
+    functions->all[index] = function->code;
+    functions->namings[index] = function->naming;
+}
+
+static void move(struct draft_functions *functions, uint32_t to, uint32_t from)
+{
+    functions->all[to] = functions->all[from];
+    functions->namings[to] = functions->namings[from];
 }
 
 enum bat_code draft_append(struct draft_functions *functions, const struct draft_function *function,
@@ -38,19 +57,41 @@ enum bat_code draft_append(struct draft_functions *functions, const struct draft
         if (code)
             return code;
     }
-    functions->all[functions->count++] = *function;
+    put(functions, functions->count++, function);
     return BAT_OK;
 }
 
 /* --- PLT ---------------------------------------------------------------------------------- */
 
-/* The function that starts at address, or NULL. */
-static struct draft_function *function_at(const struct draft_functions *functions, uint64_t address)
+/* Functions of PLT sections, in no order. */
+struct plt_functions {
+    struct draft_function *all;
+    size_t count;
+    size_t capacity;
+};
+
+static enum bat_code add_plt_function(struct plt_functions *functions,
+                                      const struct draft_function *function,
+                                      struct bat_error *error)
+{
+    if (functions->count == functions->capacity) {
+        const size_t capacity = 2 * functions->capacity + 64;
+        struct draft_function *grown = realloc(functions->all, capacity * sizeof(*grown));
+        if (!grown)
+            return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %zu PLT entries",
+                            capacity);
+        functions->all = grown;
+        functions->capacity = capacity;
+    }
+    functions->all[functions->count++] = *function;
+    return BAT_OK;
+}
+
+/* The function that starts at address, or BAT_NONE. */
+static uint32_t function_at(const struct draft_functions *functions, uint64_t address)
 {
     uint32_t found = BAT_COUNT_BELOW(functions->all, functions->count, address, address);
-    return found < functions->count && functions->all[found].address == address
-               ? &functions->all[found]
-               : NULL;
+    return found < functions->count && functions->all[found].address == address ? found : BAT_NONE;
 }
 
 /*
@@ -83,78 +124,78 @@ static enum bat_code find_own_symbol(struct draft *draft, const struct bat_plt_e
  * function with a symbol.
  */
 static enum bat_code name_plt_entry(struct draft *draft, const struct bat_plt_entry *entry,
-                                    struct draft_function *function, bool *known,
+                                    struct draft_naming *naming, bool *known,
                                     struct bat_error *error)
 {
     uint32_t first = BAT_NONE;
     *known = true;
     if (!entry->symbol) {
-        const struct draft_function *resolver = function_at(&draft->functions, entry->target);
-        first = resolver ? resolver->first : BAT_NONE;
+        const uint32_t resolver = function_at(&draft->functions, entry->target);
+        first = resolver != BAT_NONE ? draft->functions.namings[resolver].first : BAT_NONE;
         *known = first != BAT_NONE;
     } else if (entry->target) {
         enum bat_code code = find_own_symbol(draft, entry, &first, error);
         if (code)
             return code;
     }
-    function->name = DRAFT_NAME_PLT;
-    function->text = entry->symbol;
-    function->symbol = first;
+    naming->name = first == BAT_NONE ? DRAFT_NAME_PLT_TEXT : DRAFT_NAME_PLT;
+    naming->symbol = first;
+    if (first == BAT_NONE && *known) {
+        naming->symbol = draft->text_count;
+        draft->texts[draft->text_count++] = entry->symbol;
+    }
     return BAT_OK;
 }
 
-static enum bat_code collect_plt_entries(struct draft *draft, struct draft_functions *found,
+static enum bat_code collect_plt_entries(struct draft *draft, struct plt_functions *found,
                                          struct bat_error *error)
 {
     struct bat_plt_entry *entries;
     size_t count;
     enum bat_code code = bat_plt_entries(draft->elf, &entries, &count, error);
+    if (!code && !(draft->texts = malloc((count + 1) * sizeof(*draft->texts))))
+        code = bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %zu PLT entries", count);
     for (size_t i = 0; i < count && !code; i++) {
-        struct draft_function *known_function = function_at(&draft->functions, entries[i].address);
-        if (known_function) {
-            known_function->flags |= BAT_FUNCTION_PLT;
+        const uint32_t known_function = function_at(&draft->functions, entries[i].address);
+        if (known_function != BAT_NONE) {
+            draft->functions.all[known_function].flags |= BAT_FUNCTION_PLT;
             continue;
         }
         struct draft_function function = {
-            .address = entries[i].address,
-            .in = entries[i].in,
-            .first = BAT_NONE,
-            .flags = BAT_FUNCTION_PLT | BAT_FUNCTION_LATE,
+            .code = {.address = entries[i].address, .flags = BAT_FUNCTION_PLT | BAT_FUNCTION_LATE},
+            .naming = {.in = entries[i].in->index, .first = BAT_NONE},
         };
         if (entries[i].address == entries[i].in->address)
-            function.flags |= BAT_FUNCTION_PLT_START;
+            function.code.flags |= BAT_FUNCTION_PLT_START;
         bool known;
-        code = name_plt_entry(draft, &entries[i], &function, &known, error);
+        code = name_plt_entry(draft, &entries[i], &function.naming, &known, error);
         if (!code && known)
-            code = draft_append(found, &function, error);
+            code = add_plt_function(found, &function, error);
     }
     free(entries);
     return code;
 }
 
 /* The start of each PLT section is a function, even if no entry is there. */
-static enum bat_code collect_plt_starts(struct draft *draft, struct draft_functions *found,
+static enum bat_code collect_plt_starts(struct draft *draft, struct plt_functions *found,
                                         struct bat_error *error)
 {
     for (size_t i = 0; i < draft->sections.count; i++) {
         const struct bat_section *section = draft->sections.all[i];
         if (!bat_plt_is_section(draft->elf, section) || section->size == 0)
             continue;
-        struct draft_function *known_function = function_at(&draft->functions, section->address);
-        if (known_function) {
-            known_function->flags |= BAT_FUNCTION_PLT;
+        const uint32_t known_function = function_at(&draft->functions, section->address);
+        if (known_function != BAT_NONE) {
+            draft->functions.all[known_function].flags |= BAT_FUNCTION_PLT;
             continue;
         }
         struct draft_function start = {
-            .address = section->address,
-            .in = section,
-            .text = section->name,
-            .first = BAT_NONE,
-            .flags = BAT_FUNCTION_PLT | BAT_FUNCTION_LATE | BAT_FUNCTION_PLT_START |
-                     BAT_FUNCTION_PLT_HEADER,
-            .name = DRAFT_NAME_PSEUDO,
+            .code = {.address = section->address,
+                     .flags = BAT_FUNCTION_PLT | BAT_FUNCTION_LATE | BAT_FUNCTION_PLT_START |
+                              BAT_FUNCTION_PLT_HEADER},
+            .naming = {.in = section->index, .first = BAT_NONE, .name = DRAFT_NAME_PSEUDO},
         };
-        enum bat_code code = draft_append(found, &start, error);
+        enum bat_code code = add_plt_function(found, &start, error);
         if (code)
             return code;
     }
@@ -166,44 +207,47 @@ static int by_address(const void *left, const void *right)
 {
     const struct draft_function *a = left;
     const struct draft_function *b = right;
-    if (a->address != b->address)
-        return a->address < b->address ? -1 : 1;
-    return (a->name > b->name) - (a->name < b->name);
+    if (a->code.address != b->code.address)
+        return a->code.address < b->code.address ? -1 : 1;
+    return (a->naming.name > b->naming.name) - (a->naming.name < b->naming.name);
 }
 
 /*
  * Merge more, which is sorted, into functions: from the end, so that no second array is needed. All
  * addresses differ.
  */
-static enum bat_code merge(struct draft_functions *functions, const struct draft_functions *more,
+static enum bat_code merge(struct draft_functions *functions, const struct plt_functions *more,
                            struct bat_error *error)
 {
     enum bat_code code = draft_reserve(functions, (uint64_t)functions->count + more->count, error);
     if (code)
         return code;
     uint32_t i = functions->count;
-    uint32_t j = more->count;
-    functions->count += more->count;
+    size_t j = more->count;
+    functions->count += (uint32_t)more->count;
     for (uint32_t to = functions->count; j > 0; to--) {
-        bool is_old = i > 0 && functions->all[i - 1].address > more->all[j - 1].address;
-        functions->all[to - 1] = is_old ? functions->all[--i] : more->all[--j];
+        bool is_old = i > 0 && functions->all[i - 1].address > more->all[j - 1].code.address;
+        if (is_old)
+            move(functions, to - 1, --i);
+        else
+            put(functions, to - 1, &more->all[--j]);
     }
     return BAT_OK;
 }
 
 /* Keep the first of several at the same address. */
-static void drop_repeated(struct draft_functions *functions)
+static void drop_repeated(struct plt_functions *functions)
 {
-    uint32_t kept = 0;
-    for (uint32_t i = 0; i < functions->count; i++)
-        if (kept == 0 || functions->all[kept - 1].address != functions->all[i].address)
+    size_t kept = 0;
+    for (size_t i = 0; i < functions->count; i++)
+        if (kept == 0 || functions->all[kept - 1].code.address != functions->all[i].code.address)
             functions->all[kept++] = functions->all[i];
     functions->count = kept;
 }
 
 enum bat_code draft_add_plt(struct draft *draft, struct bat_error *error)
 {
-    struct draft_functions found = {0};
+    struct plt_functions found = {0};
     enum bat_code code = collect_plt_entries(draft, &found, error);
     if (!code)
         code = collect_plt_starts(draft, &found, error);
@@ -319,7 +363,7 @@ static size_t find_new(const struct draft *draft, uint32_t *found)
         const struct draft_fde *fde = &draft->fdes[i];
         while (next < functions->count && functions->all[next].address <= fde->address)
             next++;
-        const struct draft_function *before = next ? &functions->all[next - 1] : NULL;
+        const struct bat_function_symbol *before = next ? &functions->all[next - 1] : NULL;
         bool is_known = last && (!before || last->address > before->address)
                             ? covers(last->address, last->size, fde)
                             : before && covers(before->address, before->size, fde);
@@ -334,12 +378,12 @@ static size_t find_new(const struct draft *draft, uint32_t *found)
 static struct draft_function function_of(const struct draft *draft, const struct draft_fde *fde)
 {
     return (struct draft_function){
-        .address = fde->address,
-        .size = fde->size,
-        .in = draft_section_at(draft, fde->address),
-        .first = BAT_NONE,
-        .flags = BAT_FUNCTION_FDE | BAT_FUNCTION_LATE,
-        .name = DRAFT_NAME_FDE,
+        .code = {.address = fde->address,
+                 .size = fde->size,
+                 .flags = BAT_FUNCTION_FDE | BAT_FUNCTION_LATE},
+        .naming = {.in = draft_section_at(draft, fde->address)->index,
+                   .first = BAT_NONE,
+                   .name = DRAFT_NAME_FDE},
     };
 }
 
@@ -357,9 +401,13 @@ static enum bat_code merge_new(struct draft *draft, const uint32_t *found, size_
     for (uint32_t to = functions->count; count > 0; to--) {
         const struct draft_fde *fde = &draft->fdes[found[count - 1]];
         bool is_old = i > 0 && functions->all[i - 1].address > fde->address;
-        functions->all[to - 1] = is_old ? functions->all[i - 1] : function_of(draft, fde);
-        i -= is_old;
-        count -= !is_old;
+        if (is_old) {
+            move(functions, to - 1, --i);
+        } else {
+            const struct draft_function function = function_of(draft, fde);
+            put(functions, to - 1, &function);
+            count--;
+        }
     }
     return BAT_OK;
 }

@@ -48,7 +48,9 @@ static void free_draft(struct draft *draft)
     loaded_sections_free(&draft->sections);
     free(draft->fdes);
     free(draft->functions.all);
+    free(draft->functions.namings);
     free(draft->entries.all);
+    free(draft->texts);
     free(draft);
 }
 
@@ -83,15 +85,14 @@ static enum bat_code number_symbols(struct draft *draft, const uint8_t *wanted,
         code =
             bat_fail(error, BAT_ERR_MEMORY, "not enough memory for the numbers of local symbols");
     for (uint32_t i = 0; i < draft->functions.count && !code; i++) {
-        const struct draft_function *function = &draft->functions.all[i];
+        const struct draft_naming *naming = &draft->functions.namings[i];
         if (wanted && !wanted[i])
             continue;
-        if (function->name == DRAFT_NAME_FILE)
-            symbols[1][counts[1]++] = function->symbol;
-        if (function->name == DRAFT_NAME_LOCAL ||
-            (function->name == DRAFT_NAME_PLT && function->symbol != BAT_NONE))
-            symbols[0][counts[0]++] = function->symbol;
-        has_nameless = has_nameless || function->name == DRAFT_NAME_ANONYMOUS;
+        if (naming->name == DRAFT_NAME_FILE)
+            symbols[1][counts[1]++] = naming->symbol;
+        if (naming->name == DRAFT_NAME_LOCAL || naming->name == DRAFT_NAME_PLT)
+            symbols[0][counts[0]++] = naming->symbol;
+        has_nameless = has_nameless || naming->name == DRAFT_NAME_ANONYMOUS;
     }
     if (has_nameless && !code)
         draft_symbols_number_nameless(&draft->symbols);
@@ -155,25 +156,20 @@ static enum bat_code find_functions(struct draft *draft, const struct bat_elf *s
     return code;
 }
 
-static enum bat_code fill_functions(struct bat_functions *functions, const struct draft *draft,
+/* Take the functions from the draft. */
+static enum bat_code take_functions(struct bat_functions *functions, struct draft *draft,
                                     struct bat_error *error)
 {
-    uint32_t count = draft->functions.count;
-    functions->all = bat_large_array((size_t)count + 1, sizeof(*functions->all));
+    const uint32_t count = draft->functions.count;
+    functions->all = draft->functions.all;
+    draft->functions.all = NULL;
     functions->spans = bat_large_array((size_t)count + 1, sizeof(*functions->spans));
     functions->padding = calloc((size_t)count + 1, sizeof(*functions->padding));
-    if (!functions->all || !functions->spans || !functions->padding)
+    if (!functions->spans || !functions->padding)
         return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for the table of functions");
-    for (uint32_t i = 0; i < count; i++) {
-        const struct draft_function *from = &draft->functions.all[i];
-        functions->spans[i] = (struct span){.start = from->address, .size = from->size};
-        functions->all[i] = (struct bat_function_symbol){
-            .address = from->address,
-            .size = from->size,
-            .extent = from->extent,
-            .flags = from->flags,
-        };
-    }
+    for (uint32_t i = 0; i < count; i++)
+        functions->spans[i] =
+            (struct span){.start = functions->all[i].address, .size = functions->all[i].size};
     functions->elf = draft->elf;
     functions->count = count;
     return BAT_OK;
@@ -302,10 +298,11 @@ enum bat_code bat_functions_create_unnamed(const struct bat_elf *elf, const stru
         return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for the table of functions");
     }
     draft->elf = elf;
+    draft->file_sections = bat_elf_sections(elf, &(size_t){0});
     result->draft = draft;
     enum bat_code code = find_functions(draft, symbols ? symbols : elf, threads, error);
     if (!code)
-        code = fill_functions(result, draft, error);
+        code = take_functions(result, draft, error);
     if (!code)
         code = fill_entry_points(result, draft, error);
     if (!code)
@@ -322,17 +319,17 @@ void bat_functions_take_first_names(struct bat_functions *functions)
 {
     struct draft *draft = functions->draft;
     for (uint32_t i = 0; draft && i < draft->functions.count; i++) {
-        struct draft_function *function = &draft->functions.all[i];
-        bool is_of_symbol = function->name == DRAFT_NAME_PLAIN ||
-                            function->name == DRAFT_NAME_LOCAL || function->name == DRAFT_NAME_FILE;
-        if (!is_of_symbol || function->first == BAT_NONE)
+        struct draft_naming *naming = &draft->functions.namings[i];
+        bool is_of_symbol = naming->name == DRAFT_NAME_PLAIN || naming->name == DRAFT_NAME_LOCAL ||
+                            naming->name == DRAFT_NAME_FILE;
+        if (!is_of_symbol || naming->first == BAT_NONE)
             continue;
-        const struct draft_symbol *symbol = &draft->symbols.all[function->first];
-        function->symbol = function->first;
+        const struct draft_symbol *symbol = &draft->symbols.all[naming->first];
+        naming->symbol = naming->first;
         if (symbol->length == 0)
-            function->name = DRAFT_NAME_ANONYMOUS;
+            naming->name = DRAFT_NAME_ANONYMOUS;
         else
-            function->name = symbol->binding == STB_LOCAL ? DRAFT_NAME_LOCAL : DRAFT_NAME_PLAIN;
+            naming->name = symbol->binding == STB_LOCAL ? DRAFT_NAME_LOCAL : DRAFT_NAME_PLAIN;
     }
 }
 

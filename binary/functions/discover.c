@@ -33,25 +33,30 @@ static bool is_in_code(const struct draft_symbols *symbols, const struct draft_s
     return !symbol->is_reserved;
 }
 
-bool draft_tolerates(const struct draft_function *function, const struct draft_symbol *symbol)
+bool draft_tolerates(const struct draft *draft, uint32_t function,
+                     const struct draft_symbol *symbol)
 {
-    if (!section_holds(function->in, symbol->address))
+    if (!section_holds(draft_section(draft, &draft->functions.namings[function]), symbol->address))
         return false;
-    if (symbol->size == 0 && draft_contains(function, symbol->address))
+    if (symbol->size == 0 && draft_contains(&draft->functions.all[function], symbol->address))
         return true;
     return symbol->type == STT_NOTYPE && symbol->binding == STB_LOCAL;
 }
 
 /* True if the symbol is not a function but belongs to the last one. */
-static bool belongs_to(struct draft_function *last, struct draft_symbol *symbol)
+static bool belongs_to_last(const struct draft *draft, struct draft_symbol *symbol)
 {
+    if (draft->functions.count == 0)
+        return false;
+    const uint32_t index = draft->functions.count - 1;
+    const struct bat_function_symbol *last = &draft->functions.all[index];
     bool is_inside = draft_contains(last, symbol->address);
     if (!draft_is_function(symbol) &&
-        (is_inside || (last->size == 0 && draft_tolerates(last, symbol))))
+        (is_inside || (last->size == 0 && draft_tolerates(draft, index, symbol))))
         return true;
     if (!is_inside || symbol->address == last->address)
         return false;
-    symbol->is_entry_point = !draft_tolerates(last, symbol);
+    symbol->is_entry_point = !draft_tolerates(draft, index, symbol);
     return true;
 }
 
@@ -59,24 +64,24 @@ static bool belongs_to(struct draft_function *last, struct draft_symbol *symbol)
  * Give the function the symbol's name if it has none (is_first), or if this is the first of its
  * names with two slashes.
  */
-static void offer_name(const struct draft_symbols *symbols, struct draft_function *function,
+static void offer_name(const struct draft_symbols *symbols, struct draft_naming *naming,
                        uint32_t index, bool is_first)
 {
     const struct draft_symbol *symbol = &symbols->all[index];
-    if (function->has_final_name)
+    if (naming->has_final_name)
         return;
     bool is_local = symbol->binding == STB_LOCAL;
     bool is_final = symbol->slashes + is_local >= 2;
     if (!is_first && !is_final && !symbol->file)
         return;
-    function->symbol = index;
-    function->has_final_name = is_final || symbol->file;
+    naming->symbol = index;
+    naming->has_final_name = is_final || symbol->file;
     if (!*symbol->name)
-        function->name = DRAFT_NAME_ANONYMOUS;
+        naming->name = DRAFT_NAME_ANONYMOUS;
     else if (!is_final && symbol->file)
-        function->name = DRAFT_NAME_FILE;
+        naming->name = DRAFT_NAME_FILE;
     else
-        function->name = is_local ? DRAFT_NAME_LOCAL : DRAFT_NAME_PLAIN;
+        naming->name = is_local ? DRAFT_NAME_LOCAL : DRAFT_NAME_PLAIN;
 }
 
 /* --- All symbols -------------------------------------------------------------------------- */
@@ -120,21 +125,19 @@ static enum bat_code add_symbol(struct draft *draft, uint32_t index, size_t *nex
         if (!in || in->size == 0)
             return BAT_OK;
         struct draft_function function = {
-            .address = symbol->address,
-            .in = in,
-            .first = index,
-            .flags = conflict ? BAT_FUNCTION_CONFLICT : 0,
+            .code = {.address = symbol->address, .flags = conflict ? BAT_FUNCTION_CONFLICT : 0},
+            .naming = {.in = in->index, .first = index},
         };
         enum bat_code code = draft_append(functions, &function, error);
         if (code)
             return code;
     }
-    struct draft_function *function = &functions->all[functions->count - 1];
+    struct bat_function_symbol *function = &functions->all[functions->count - 1];
     if (size > function->size)
         function->size = size;
     if (symbol->is_fragment)
         function->flags |= BAT_FUNCTION_FRAGMENT;
-    offer_name(&draft->symbols, function, index, is_first);
+    offer_name(&draft->symbols, &functions->namings[functions->count - 1], index, is_first);
     return BAT_OK;
 }
 
@@ -157,10 +160,9 @@ enum bat_code draft_discover(struct draft *draft, struct bat_error *error)
         return enough;
     for (uint32_t i = 0; i < draft->symbols.count; i++) {
         struct draft_symbol *symbol = &draft->symbols.all[i];
-        struct draft_functions *functions = &draft->functions;
         if (!is_in_code(&draft->symbols, symbol) || is_plt_symbol(draft, symbol))
             continue;
-        if (functions->count && belongs_to(&functions->all[functions->count - 1], symbol))
+        if (belongs_to_last(draft, symbol))
             continue;
         enum bat_code code = add_symbol(draft, i, &next_fde, error);
         if (code)

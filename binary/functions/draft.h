@@ -109,27 +109,31 @@ enum draft_name {
     DRAFT_NAME_FILE,      /* "f/file.c/N" */
     DRAFT_NAME_ANONYMOUS, /* "ANONYMOUS.N", from 0, of a symbol without name */
     DRAFT_NAME_PLT,       /* "f@PLT" or "f/N@PLT" */
+    DRAFT_NAME_PLT_TEXT,  /* "f@PLT", of a function that has no symbol here */
     DRAFT_NAME_PSEUDO,    /* "__BOLT_PSEUDO_.plt" */
     DRAFT_NAME_FDE,       /* "__BOLT_FDE_FUNCat..." */
 };
 
-struct draft_function {
-    uint64_t address;
-    uint64_t size;
-    uint64_t extent;
-    const struct bat_section *in; /* the section at its address */
-    const char *text;             /* PLT: the name before "@PLT", if symbol is BAT_NONE */
-    uint32_t symbol;              /* PLAIN to PLT: the symbol that the name is from; BAT_NONE for
-                                     a PLT entry named by text */
-    uint32_t first;               /* the first symbol at its address; BAT_NONE without symbols */
-    uint32_t flags;               /* enum bat_function_flag */
-    uint8_t name;                 /* enum draft_name */
-    bool has_final_name;          /* its name has two slashes, and no other replaces it */
+/* Where a function is, and what its name will be. */
+struct draft_naming {
+    uint32_t in;     /* the section at its address */
+    uint32_t symbol; /* PLAIN to PLT: the symbol that the name is from; PLT_TEXT: the name before
+                        "@PLT", in struct draft's texts */
+    uint32_t first;  /* the first symbol at its address; BAT_NONE without symbols */
+    uint8_t name;    /* enum draft_name */
+    bool has_final_name; /* its name has two slashes, and no other replaces it */
 };
 
-/* Functions, ascending by address, one for each address. */
+/* A function that is added to others. */
+struct draft_function {
+    struct bat_function_symbol code; /* without its name */
+    struct draft_naming naming;
+};
+
+/* Functions, ascending by address, one for each address: all[i] and namings[i] are one. */
 struct draft_functions {
-    struct draft_function *all;
+    struct bat_function_symbol *all;
+    struct draft_naming *namings;
     uint32_t count;
     uint32_t capacity;
 };
@@ -154,13 +158,22 @@ struct draft_fde {
 
 struct draft {
     const struct bat_elf *elf;
+    const struct bat_section *file_sections; /* by index */
     struct draft_symbols symbols;
     struct loaded_sections sections; /* empty ones as well */
     struct draft_fde *fdes;          /* ascending by address, one for each address */
     size_t fde_count;
     struct draft_functions functions;
     struct draft_entries entries; /* ascending by address */
+    const char **texts;           /* names of PLT entries, of the file */
+    uint32_t text_count;
 };
+
+static inline const struct bat_section *draft_section(const struct draft *draft,
+                                                      const struct draft_naming *naming)
+{
+    return &draft->file_sections[naming->in];
+}
 
 /* Find all functions: discover.c, append.c (PLT, FDEs), size.c. */
 enum bat_code draft_read_fdes(struct draft *draft, struct bat_error *error);
@@ -173,9 +186,10 @@ enum bat_code draft_set_sizes(struct draft *draft, struct bat_error *error);
 const struct bat_section *draft_section_at(const struct draft *draft, uint64_t address);
 
 /* True if a symbol may be inside the function without ending it. */
-bool draft_tolerates(const struct draft_function *function, const struct draft_symbol *symbol);
+bool draft_tolerates(const struct draft *draft, uint32_t function,
+                     const struct draft_symbol *symbol);
 
-static inline bool draft_contains(const struct draft_function *function, uint64_t address)
+static inline bool draft_contains(const struct bat_function_symbol *function, uint64_t address)
 {
     return address - function->address < function->size;
 }

@@ -21,25 +21,26 @@
 /* --- Sizes -------------------------------------------------------------------------------- */
 
 /* Bytes of the strings that a name is made of; *is_made is false if the file has the whole name. */
-static size_t string_size(const struct draft *draft, const struct draft_function *function,
+static size_t string_size(const struct draft *draft, const struct draft_naming *naming,
                           bool *is_made)
 {
     *is_made = true;
-    switch (function->name) {
+    switch (naming->name) {
     case DRAFT_NAME_PLAIN:
     case DRAFT_NAME_LOCAL:
     case DRAFT_NAME_FILE: {
-        const struct draft_symbol *symbol = &draft->symbols.all[function->symbol];
-        *is_made = function->name != DRAFT_NAME_PLAIN || symbol->is_private;
+        const struct draft_symbol *symbol = &draft->symbols.all[naming->symbol];
+        *is_made = naming->name != DRAFT_NAME_PLAIN || symbol->is_private;
         if (!*is_made)
             return 0;
-        return symbol->length + (function->name == DRAFT_NAME_FILE
+        return symbol->length + (naming->name == DRAFT_NAME_FILE
                                      ? strlen(draft_symbol_file(&draft->symbols, symbol))
                                      : 0);
     }
     case DRAFT_NAME_PLT:
-        return function->symbol == BAT_NONE ? strlen(function->text)
-                                            : draft->symbols.all[function->symbol].length;
+        return draft->symbols.all[naming->symbol].length;
+    case DRAFT_NAME_PLT_TEXT:
+        return strlen(draft->texts[naming->symbol]);
     case DRAFT_NAME_ANONYMOUS:
     case DRAFT_NAME_PSEUDO:
     case DRAFT_NAME_FDE:
@@ -61,7 +62,7 @@ static enum bat_code measure(struct draft *draft, const uint8_t *wanted, size_t 
         if (!is_wanted(wanted, i))
             continue;
         bool is_made;
-        size_t strings = string_size(draft, &draft->functions.all[i], &is_made);
+        size_t strings = string_size(draft, &draft->functions.namings[i], &is_made);
         enum bat_code code = draft_symbols_spend(&draft->symbols, strings, error);
         if (code)
             return code;
@@ -106,36 +107,37 @@ static char *put_number(char *at, uint32_t number)
     return put_digits(put_string(at, "/"), number, 10);
 }
 
-static char *put_name(const struct draft *draft, const struct draft_function *function, char *at)
+static char *put_name(const struct draft *draft, const struct draft_naming *naming,
+                      uint64_t address, char *at)
 {
     const struct draft_symbol *symbol;
-    switch (function->name) {
+    switch (naming->name) {
     case DRAFT_NAME_PLAIN:
     case DRAFT_NAME_LOCAL:
     case DRAFT_NAME_FILE:
-        symbol = &draft->symbols.all[function->symbol];
+        symbol = &draft->symbols.all[naming->symbol];
         at = put_symbol(at, symbol);
-        if (function->name == DRAFT_NAME_PLAIN)
+        if (naming->name == DRAFT_NAME_PLAIN)
             return at;
-        if (function->name == DRAFT_NAME_LOCAL)
+        if (naming->name == DRAFT_NAME_LOCAL)
             return put_number(at, symbol->number);
         at = put_string(put_string(at, "/"), draft_symbol_file(&draft->symbols, symbol));
         return put_number(at, symbol->file_number);
     case DRAFT_NAME_ANONYMOUS:
-        symbol = &draft->symbols.all[function->symbol];
+        symbol = &draft->symbols.all[naming->symbol];
         return put_digits(put_string(at, ANONYMOUS_PREFIX), symbol->number - 1, 10);
     case DRAFT_NAME_PLT:
-        if (function->symbol == BAT_NONE)
-            return put_string(put_string(at, function->text), PLT_SUFFIX);
-        symbol = &draft->symbols.all[function->symbol];
+        symbol = &draft->symbols.all[naming->symbol];
         at = put_symbol(at, symbol);
         if (symbol->number)
             at = put_number(at, symbol->number);
         return put_string(at, PLT_SUFFIX);
+    case DRAFT_NAME_PLT_TEXT:
+        return put_string(put_string(at, draft->texts[naming->symbol]), PLT_SUFFIX);
     case DRAFT_NAME_PSEUDO:
-        return put_string(put_string(at, PSEUDO_PREFIX), function->in->name);
+        return put_string(put_string(at, PSEUDO_PREFIX), draft_section(draft, naming)->name);
     case DRAFT_NAME_FDE:
-        return put_digits(put_string(at, FDE_PREFIX), function->address, 16);
+        return put_digits(put_string(at, FDE_PREFIX), address, 16);
     }
     return at;
 }
@@ -155,18 +157,18 @@ enum bat_code draft_write_names(struct draft *draft, const uint8_t *wanted,
                         "not enough memory for the names of %" PRIu32 " functions",
                         draft->functions.count);
     for (uint32_t i = 0; i < draft->functions.count; i++) {
-        const struct draft_function *function = &draft->functions.all[i];
+        const struct draft_naming *naming = &draft->functions.namings[i];
         if (!is_wanted(wanted, i))
             continue;
-        if (function->name == DRAFT_NAME_PLAIN) {
-            const struct draft_symbol *symbol = &draft->symbols.all[function->symbol];
+        if (naming->name == DRAFT_NAME_PLAIN) {
+            const struct draft_symbol *symbol = &draft->symbols.all[naming->symbol];
             if (!symbol->is_private) {
                 to[i].name = symbol->name;
                 continue;
             }
         }
         to[i].name = at;
-        at = put_name(draft, function, at) + 1;
+        at = put_name(draft, naming, to[i].address, at) + 1;
     }
     return BAT_OK;
 }

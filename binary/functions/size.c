@@ -37,7 +37,6 @@ static enum bat_code add_entry(struct draft_entries *entries, uint32_t function,
 static enum bat_code pass_symbols(struct draft *draft, uint32_t function, uint64_t limit,
                                   uint32_t *at, uint64_t *boundary, struct bat_error *error)
 {
-    const struct draft_function *owner = &draft->functions.all[function];
     bool is_open = true;
     for (; *at < draft->symbols.count; ++*at) {
         const struct draft_symbol *symbol = &draft->symbols.all[*at];
@@ -45,7 +44,7 @@ static enum bat_code pass_symbols(struct draft *draft, uint32_t function, uint64
             break;
         bool is_entry = symbol->is_entry_point;
         if (!is_entry && is_open) {
-            is_open = draft_tolerates(owner, symbol);
+            is_open = draft_tolerates(draft, function, symbol);
             if (!is_open)
                 *boundary = symbol->address;
             is_entry = is_open && !symbol->is_private;
@@ -60,9 +59,10 @@ static enum bat_code pass_symbols(struct draft *draft, uint32_t function, uint64
 }
 
 /* A function without size, or in conflict with an FDE, gets all bytes up to the boundary. */
-static void set_size(struct draft_function *function, uint64_t boundary)
+static void set_size(struct bat_function_symbol *function, const struct bat_section *in,
+                     uint64_t boundary)
 {
-    uint64_t section_end = function->in->address + function->in->size;
+    uint64_t section_end = in->address + in->size;
     uint64_t end = boundary < section_end ? boundary : section_end;
     function->extent = end > function->address ? end - function->address : 0;
     if (function->size > function->extent) {
@@ -79,7 +79,7 @@ enum bat_code draft_set_sizes(struct draft *draft, struct bat_error *error)
     struct draft_functions *functions = &draft->functions;
     uint32_t at = 0;
     for (uint32_t i = 0; i < functions->count; i++) {
-        struct draft_function *function = &functions->all[i];
+        struct bat_function_symbol *function = &functions->all[i];
         uint64_t limit = i + 1 < functions->count ? functions->all[i + 1].address : UINT64_MAX;
         while (at < draft->symbols.count && draft->symbols.all[at].address <= function->address)
             at++;
@@ -87,7 +87,7 @@ enum bat_code draft_set_sizes(struct draft *draft, struct bat_error *error)
         enum bat_code code = pass_symbols(draft, i, limit, &at, &boundary, error);
         if (code)
             return code;
-        set_size(function, boundary);
+        set_size(function, draft_section(draft, &functions->namings[i]), boundary);
     }
     return BAT_OK;
 }
