@@ -154,14 +154,13 @@ enum tool_exit heatmap_write(const struct heatmap_options *given, const struct b
     view.sections = sections;
     struct bat_error error;
     enum tool_exit status = TOOL_BAD;
-    if (heatmap_find_hot_text(symbols, &view, &error) != BAT_OK)
-        tool_report(NULL, &error);
-    else if (!sections || !heatmap_count(&buckets, profile, options.sizes[0], options.min_address,
-                                         options.max_address))
+    if (!sections || !heatmap_count(&buckets, profile, options.sizes[0], options.min_address,
+                                    options.max_address))
         tool_message(NULL, "not enough memory for the heat map");
     else if (buckets.count == 0)
         tool_message(NULL, "expected samples of the binary for the heat map, found none");
-    else if (write_all(&view, &options, outputs, output_count, &error) != BAT_OK)
+    else if (heatmap_find_hot_text(symbols, &view, &error) != BAT_OK ||
+             write_all(&view, &options, outputs, output_count, &error) != BAT_OK)
         tool_report(NULL, &error);
     else
         status = TOOL_FINE;
