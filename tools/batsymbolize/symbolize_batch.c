@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
+#include "spec/large_memory.h"
 #include "stacks/symbolizer.h"
 #include "support/parallel.h"
 
@@ -230,7 +231,7 @@ static const struct bat_sort_key *sort(struct text_batches *batches, const struc
 {
     if (batches->key_capacity < batch->count) {
         free(batches->keys);
-        batches->keys = malloc(2 * batch->count * sizeof(*batches->keys));
+        batches->keys = bat_large_array(2 * batch->count, sizeof(*batches->keys));
         batches->key_capacity = batches->keys ? batch->count : 0;
     }
     if (!batches->keys)
@@ -306,10 +307,11 @@ static void next_batch(struct symbolize_text *text)
 
 /* --- Questions ------------------------------------------------------------------------------ */
 
-static bool grow(struct batch *batch)
+/* Make room for a full batch of that size, which is larger than the batch's capacity. */
+static bool grow(struct batch *batch, size_t capacity)
 {
-    size_t capacity = batch->capacity ? 2 * batch->capacity : 1024;
-    struct batch_answer *answers = realloc(batch->answers, capacity * sizeof(*answers));
+    struct batch_answer *answers = bat_large_grow(batch->answers, batch->count * sizeof(*answers),
+                                                  capacity * sizeof(*answers));
     if (!answers)
         return false;
     batch->answers = answers;
@@ -323,7 +325,7 @@ bool batches_add(struct symbolize_text *text, uint64_t address)
     if (batches->batches[batches->filled].count >= batches->size)
         next_batch(text);
     struct batch *batch = &batches->batches[batches->filled];
-    if (batch->count == batch->capacity && !grow(batch))
+    if (batch->count == batch->capacity && !grow(batch, batches->size))
         return false;
     batch->answers[batch->count++] = (struct batch_answer){.address = address};
     return true;

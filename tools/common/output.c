@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "spec/array.h"
+#include "spec/large_memory.h"
 
 static struct output *begin(int file)
 {
@@ -50,7 +50,7 @@ static void move(struct output *output)
 {
     size_t size = output->memory_size + output->used;
     if (size > output->memory_capacity && output->error == 0) {
-        char *grown = bat_array_grow(output->memory, 2 * size, 1);
+        char *grown = bat_large_grow(output->memory, output->memory_size, 2 * size);
         if (grown) {
             output->memory = grown;
             output->memory_capacity = 2 * size;
