@@ -4,9 +4,12 @@
 #include <stdlib.h>
 
 static volatile unsigned long sink;
+static void *volatile frame;
 
 __attribute__((noinline)) static void work(unsigned long rounds)
 {
+    /* It has a frame of its own then: without one, a leaf's caller is missing in the chain. */
+    frame = __builtin_frame_address(0);
     for (unsigned long i = 0; i < rounds; i++)
         sink += i % 7 ? i : sink % 3;
 }
