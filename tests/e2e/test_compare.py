@@ -501,7 +501,8 @@ class Common(Folder):
                  "of the profiles before, found another"),
                 (text.replace(build, "'12'", 1), "expected the binary-build-id of the profiles before, found another"),
                 (text.replace("[ lbr ]", "[ sample ]", 1), "expected the profile-flags of the profiles before"),
-                (text[:first] + text[first:].replace("  - name:", f"  - name: {function}\n    hash: 0x0\n  - name:", 1),
+                (text[:first] + f"  - name: {function}\n    fid: 1\n    hash: 0x0\n    exec: 1\n    nblocks: 0\n"
+                 + text[first:],
                  f"expected each function once, found two of {function}"),
                 ("T 1 2 3 4\n", "expected YAML, as before, found another form")):
             self.assertNotEqual(other, text)

@@ -86,14 +86,50 @@ class Fdata(Links):
         self.same(self.write("a", "1 a\\ b 0 1 b 1f 3 5\n1 a\\ b 0 1 b 1f 4 1\n0 [unknown] 0 1 b 0 3 5\n"
                              "4 main 3 4 x 1f 7\n4 main 3 4 x 1f 8\n3 [unknown] 3 4 x 1f 8\n"
                              f"2 c 0 1 b 0 1 {(1 << 64) - 1}"))
-        self.same(self.write("b", "no_lbr cycles:u\n1 main 0 5\n1 main 0 7\n4 x 0 4 y 1f 2\n"))
+        self.same(self.write("b", "no_lbr\n1 main 0 5\n1 main 0 7\n4 x 0 4 y 1f 2\n"))
         # llvm-bolt reads the other order of the two first lines only.
         both = self.write("c", "boltedcollection\nno_lbr cycles:u\n1 main 0 5\n")
         theirs = self.merge(both, both, program="merge-fdata-22").stdout
         self.assertEqual(theirs, "boltedcollection\nno_lbr\n1 main 0 10\n")
-        ours = "no_lbr\nboltedcollection\n1 main 0 10\n"
+        ours = "no_lbr cycles:u\nboltedcollection\n1 main 0 10\n"
         self.assertEqual(self.merge(both, both).stdout, ours)
         self.assertEqual(self.merge(self.write("d", ours), both).stdout, ours.replace("10", "15"))
+
+    def test_as_newer_ones(self):
+        """What merge-fdata 23 and 24 take and 22 refuses or drops. The texts are what they print."""
+        one, basic = "1 a 0 1 b 0 3 5\n", "1 a 0 5\n"
+        bolted = "boltedcollection\n"
+        for texts, expected in (
+                ([one.replace("\n", "\r\n"), one], "1 a 0 1 b 0 6 10\n"),
+                ([f"\n{one}  \n\t\r\n{one.strip()}\t \n\n"], "1 a 0 1 b 0 6 10\n"),
+                ([bolted.replace("\n", " \r\n") + one, bolted], bolted + one),
+                ([""], ""), (["", one, "\n"], one), ([bolted, bolted], bolted),
+                ([f"no_lbr  c  a\n{basic}", f"no_lbr\n{basic}", f"no_lbr b a \r\n{basic}"],
+                 "no_lbr a b c\n1 a 0 15\n"),
+                ([f"no_lbr u:u,i\n{basic}"], f"no_lbr u:u,i\n{basic}")):
+            done = self.merge(*(self.write(f"{i}", text) for i, text in enumerate(texts)))
+            self.assertEqual((done.returncode, done.stdout), (0, expected), done.stderr)
+        for texts in (["", bolted + one], [bolted, one], [f"no_lbr a\n{basic}", ""]):
+            done = self.merge(*(self.write(f"{i}", text) for i, text in enumerate(texts)))
+            self.assertEqual((done.returncode, done.stdout), (1, ""))
+            self.assertRegex(done.stderr, r"^merge-fdata: \S+1: expected fdata \w+")
+
+    def test_spelling_of_options(self):
+        """One dash or two, values behind = or as the next argument, true and false."""
+        file = self.write("a.yaml", SMALL.read_bytes())
+        text = self.same(file)
+        out = self.folder / "out"
+        for options in (["--o", out], [f"--o={out}"], [f"-o={out}"], ["-o", out]):
+            for program in (None, "merge-fdata-22"):
+                done = self.merge(*options, file, program=program)
+                self.assertEqual((done.returncode, done.stdout, out.read_text("utf-8")),
+                                 (0, "", text), options)
+                out.unlink()
+        for option in ("-q", "--q", "-q=1", "--q=true", "-q=0", "--q=false", "-print=exec",
+                       "--print-options=0"):
+            self.assertEqual(self.same(option, file), "" if option.strip("-") in (
+                "q", "q=1", "q=true") else text, option)
+        self.assertIn("--q: expected 0 or 1", self.merge("-q=x", file).stderr)
 
     def test_folder(self):
         _, files = self.parts()
@@ -107,12 +143,13 @@ class Fdata(Links):
         good = self.write("good", "1 a 0 1 b 0 3 5\n")
         cases = [("1 a 0 1 b 0 3 x\n", ":1:16: expected a decimal count"),
                  ("1 a 0 1 b 0 x 5\n", ":1:14: expected decimal mispredictions"),
-                 ("1 a 0 1 b 0 3 5\n\n", ":2:1: expected a record"),
+                 ("1 a 0 1 b 0 3 5\n \n 1 a 0 1 b 0 3 5\n", ":3:1: expected a record"),
+                 ("\nboltedcollection\n1 a 0 1 b 0 3 5\n", ":2:1: expected a record"),
+                 ("no_lbr a\0b\n1 a 0 5\n", ":1:1: expected a line no_lbr without zero bytes"),
                  ("1 a 0 1 b 0 3 18446744073709551616\n", ":1:35: expected a decimal count"),
                  ("1 a 0 1 b 0 3 18446744073709551615\n", "less than 2\\^64"),
                  ("boltedcollection\n1 a 0 1 b 0 3 5\n", "expected fdata without boltedcollection"),
                  ("no_lbr\n1 a 0 5\n", "expected fdata of branches"),
-                 ("", ":1:1: expected records"), ("boltedcollection\n", ":2:1: expected records"),
                  ("1 a\0 0 1 b 0 3 5\n", ":1:1: expected a record of fdata without zero"),
                  ("---\nheader:\n", ":1:1: expected a record")]
         for text, message in cases:
@@ -243,6 +280,18 @@ class Yaml(Links):
                 self.assertEqual((done.returncode, done.stdout), (1, ""), members)
                 self.assertRegex(done.stderr, rf"a.yaml:16:\d+: expected {needed[0]}\b.* of each")
 
+    def test_layouts(self):
+        """Other indentation, and keys in another order, as other programs write YAML."""
+        text = SMALL.read_text("utf-8")
+        head, functions = re.split("(?<=\nfunctions:\n)", text)
+        for other in (re.sub("(?m)^  ", "", functions),
+                      re.sub("(?m)^  - ", "  -   ", re.sub("(?m)^    ", "      ", functions)),
+                      re.sub(r"- (bid: .*)\n        (insns: .*)", r"- \2\n        \1", functions)):
+            other = head + other
+            self.assertNotEqual(other, text)
+            self.assertEqual(self.same(self.write("a.yaml", other)),
+                             self.same(self.write("b.yaml", text)))
+
     def test_errors(self):
         text = SMALL.read_text("utf-8")
         good = self.write("good.yaml", text)
@@ -257,7 +306,9 @@ class Yaml(Links):
                  (text.replace("cnt: ", "cnt: x"), r":\d+:\d+: expected a number"),
                  (text.replace(" ]", ""), r":\d+:\d+: expected a comma or a closing bracket"),
                  (text.replace("exec: ", "exec: 18446744073709551615 #"), "less than 2\\^64"),
-                 (text.replace("name: ", "nam: "), "a name for each function"),
+                 (text.replace("dfs-order: ", "profile-version: 1 #"), ":9:3: expected each key once"),
+                 (text.replace("    fid: ", "    exec: 1\n    fid: "), ":16:5: expected each key once"),
+                 (text.replace("insns: ", "bid: "), "expected each key once, found bid"),
                  (re.sub(r"(hash: +)(0x\w+)", r"\1\2 [ 1 ]", text), r":\d+:\d+: expected the end of"),
                  (text.replace("fid: ", "fid:1 2"), "the end of the line"),
                  (text.replace("\n    fid:", "\nnothing\n    fid:", 1), ":13:1: expected the end of"),
@@ -270,6 +321,16 @@ class Yaml(Links):
             self.assertEqual(done.returncode, 1, message)
             self.assertRegex(done.stderr, f"merge-fdata: .*bad.yaml:? ?.*{message}")
             self.assertFalse((self.folder / "out").exists())
+        for key, of in (("binary-name", "the header"), ("profile-flags", "the header"),
+                        ("fid", "this function"), ("hash", "this function"),
+                        ("exec", "this function"), ("nblocks", "this function"),
+                        ("insns", "this block")):
+            self.write("bad.yaml", re.sub(rf"\n +{key}:.*", "", text, count=1))
+            self.assertIn(f"missing required key '{key}'",
+                          self.merge("bad.yaml", program="merge-fdata-22").stderr)
+            done = self.merge("bad.yaml")
+            self.assertEqual((done.returncode, done.stdout), (1, ""), key)
+            self.assertRegex(done.stderr, rf"bad.yaml:\d+:1: expected {of} to have the key {key}\b")
         for size in range(0, len(text), len(text) // 40):
             done = self.merge(self.write("cut.yaml", text[:size]))
             self.assertIn(done.returncode, (0, 1), size)

@@ -50,32 +50,38 @@ enum option_key {
 };
 
 /*
- * Convert perf2bolt's arguments to those of getopt. perf2bolt also takes "-o=FILE", which getopt
- * would read as a file "=FILE" or as the start of a long option: such an argument is split in two.
- * Its verbosity ("-v", "-v 1", "-v=1"), which argp would take for --version, is left out. Returns
- * the new arguments, which the caller frees, or NULL if there is no memory.
+ * Convert perf2bolt's arguments to those of getopt. perf2bolt also takes "-o=FILE", "--o=FILE" and
+ * "--o FILE", which getopt would read as a file "=FILE" or as the start of a long option: such an
+ * argument becomes "-o", and FILE the next one. Its verbosity ("-v", "-v 1", "-v=1"), which argp
+ * would take for --version, is left out. Returns the new arguments, which the caller frees, or NULL
+ * if there is no memory.
  */
 static char **split_arguments(int *argc, char **argv)
 {
+    static char letters[3][3] = {"-p", "-o", "-w"};
     char **split = calloc((size_t)*argc * 2 + 1, sizeof(*split));
     if (!split)
         return NULL;
     int count = 0;
     for (int i = 0; i < *argc; i++) {
-        const char *name = i > 0 && argv[i][0] == '-' ? argv[i] + 1 + (argv[i][1] == '-') : "";
-        if (name[0] == 'v' && (name[1] == '\0' || name[1] == '=')) {
-            const char *level = name[1] == '\0' && i + 1 < *argc ? argv[i + 1] : "";
-            bool has_level = level[0] && level[strspn(level, "0123456789")] == '\0';
-            i += has_level;
+        char *name = i > 0 && argv[i][0] == '-' ? argv[i] + 1 + (argv[i][1] == '-') : "";
+        bool has_value = name[0] && name[1] == '=';
+        bool is_letter = has_value || (name[0] && name[1] == '\0');
+        if (is_letter && name[0] == 'v') {
+            const char *level = has_value ? name + 2 : i + 1 < *argc ? argv[i + 1] : "";
+            bool is_level = level[0] && level[strspn(level, "0123456789")] == '\0';
+            if (has_value && !is_level)
+                split[count++] = argv[i];
+            i += is_level && !has_value;
             continue;
         }
-        if (!name[0] || !strchr("pow", name[0]) || name[1] != '=' || argv[i][1] == '-') {
-            split[count++] = argv[i];
-            continue;
-        }
-        static char options_alone[3][3] = {"-p", "-o", "-w"};
-        split[count++] = options_alone[name[0] == 'p' ? 0 : name[0] == 'o' ? 1 : 2];
-        split[count++] = argv[i] + 3;
+        int letter = 0;
+        while (letter < 3 && letters[letter][1] != name[0])
+            letter++;
+        bool is_split = is_letter && letter < 3;
+        split[count++] = is_split ? letters[letter] : argv[i];
+        if (is_split && has_value)
+            split[count++] = name + 2;
     }
     *argc = count;
     return split;

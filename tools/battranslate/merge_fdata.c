@@ -12,8 +12,9 @@
 
 #include "merge_lines.h"
 #include "merge_yaml.h"
+#include "perf2bolt_options.h"
 
-enum option_key { KEY_PRINT = 0x300, KEY_HELP, KEY_WITHOUT_EFFECT };
+enum option_key { KEY_PRINT = 0x300, KEY_HELP, KEY_PRINT_OPTIONS, KEY_PRINT_ALL_OPTIONS };
 
 struct request {
     const char *output; /* NULL: standard output */
@@ -195,15 +196,19 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
     struct request *request = state->input;
     switch (key) {
     case 'o':
-        request->output = argument + (argument[0] == '=');
+        request->output = argument;
         return 0;
     case 'q':
-        request->quiet = true;
+        request->quiet = perf2bolt_parse_bool("q", argument, state);
         return 0;
     case KEY_HELP:
         argp_state_help(state, state->out_stream, ARGP_HELP_STD_HELP);
         return 0;
-    case KEY_WITHOUT_EFFECT:
+    case KEY_PRINT_OPTIONS:
+        perf2bolt_parse_bool("print-options", argument, state);
+        return 0;
+    case KEY_PRINT_ALL_OPTIONS:
+        perf2bolt_parse_bool("print-all-options", argument, state);
         return 0;
     case KEY_PRINT:
         request->print = parse_print(argument, state);
@@ -225,14 +230,15 @@ enum tool_exit merge_fdata_main(int argc, char **argv)
     static const struct argp_option options[] = {
         {"print", KEY_PRINT, "none|exec|branches", 0,
          "Of YAML, print the functions by their executions or branches to standard error", 0},
-        {NULL, 'o', "FILE", 0, "Write the merged profile to FILE (default: standard output)", 0},
-        {NULL, 'q', NULL, 0, "Do not write merged YAML", 0},
+        {"o", 'o', "FILE", 0, "Write the merged profile to FILE (default: standard output)", 0},
+        {"q", 'q', "0|1", OPTION_ARG_OPTIONAL, "Do not write merged YAML", 0},
         {"h", KEY_HELP, NULL, OPTION_HIDDEN, NULL, 0},
         {"help-hidden", KEY_HELP, NULL, OPTION_HIDDEN, NULL, 0},
         {"help-list", KEY_HELP, NULL, OPTION_HIDDEN, NULL, 0},
         {"help-list-hidden", KEY_HELP, NULL, OPTION_HIDDEN, NULL, 0},
-        {"print-options", KEY_WITHOUT_EFFECT, NULL, OPTION_HIDDEN, NULL, 0},
-        {"print-all-options", KEY_WITHOUT_EFFECT, NULL, OPTION_HIDDEN, NULL, 0},
+        {"print-options", KEY_PRINT_OPTIONS, "0|1", OPTION_ARG_OPTIONAL | OPTION_HIDDEN, NULL, 0},
+        {"print-all-options", KEY_PRINT_ALL_OPTIONS, "0|1", OPTION_ARG_OPTIONAL | OPTION_HIDDEN,
+         NULL, 0},
         {0},
     };
     static const struct argp argp = {

@@ -26,6 +26,7 @@ void merged_lines_free(struct merged_lines *merged)
     bat_counts_free(&merged->samples.counts);
     bat_strings_free(&merged->memory.keys);
     bat_counts_free(&merged->memory.counts);
+    bat_strings_free(&merged->events);
 }
 
 /* --- Reading -------------------------------------------------------------------------------- */
@@ -108,18 +109,39 @@ static bool starts_with(const char *line, size_t size, const char *word)
     return size >= strlen(word) && memcmp(line, word, strlen(word)) == 0;
 }
 
+/* Add the events in what follows the word no_lbr. */
+static enum bat_code add_events(struct reading *reading, const char *words, size_t size)
+{
+    if (memchr(words, '\0', size))
+        return fail(reading, 0, "a line no_lbr without zero bytes");
+    enum bat_code code = BAT_OK;
+    for (size_t at = 0; at < size && code == BAT_OK;) {
+        const char *blank = memchr(words + at, ' ', size - at);
+        size_t length = blank ? (size_t)(blank - words) - at : size - at;
+        uint32_t number;
+        if (length != 0)
+            code = bat_strings_add(&reading->merged->events, words + at, length, &number);
+        at += length + 1;
+    }
+    return bat_counts_fail(reading->error, code, "the merged profile");
+}
+
 static enum bat_code read_line(struct reading *reading, const char *line, size_t size)
 {
+    static const char no_lbr[] = "no_lbr";
+    const size_t no_lbr_size = sizeof(no_lbr) - 1;
+    while (size > 0 && strchr(" \t\r", line[size - 1]) && line[size - 1])
+        size--;
     if (reading->in_head && starts_with(line, size, "boltedcollection")) {
         reading->is_bolted = true;
         return BAT_OK;
     }
-    if (reading->in_head && starts_with(line, size, "no_lbr")) {
+    if (reading->in_head && starts_with(line, size, no_lbr)) {
         reading->has_no_lbr = true;
-        return BAT_OK;
+        return add_events(reading, line + no_lbr_size, size - no_lbr_size);
     }
     enum bat_code code = reading->in_head ? check_head(reading) : BAT_OK;
-    return code == BAT_OK ? add_record(reading, line, size) : code;
+    return code == BAT_OK && size != 0 ? add_record(reading, line, size) : code;
 }
 
 static enum bat_code read_lines(struct reading *reading, int file)
@@ -140,8 +162,7 @@ static enum bat_code read_lines(struct reading *reading, int file)
         }
     }
     bat_input_close(&input);
-    return code == BAT_OK && reading->in_head ? fail(reading, 0, "records of fdata, found none")
-                                              : code;
+    return code == BAT_OK && reading->in_head ? check_head(reading) : code;
 }
 
 enum bat_code merged_lines_add(struct merged_lines *merged, const char *path,
@@ -195,6 +216,35 @@ static enum bat_code write_records(struct bat_text_writer *text,
     return BAT_OK;
 }
 
+static int by_text(const void *left_pointer, const void *right_pointer, void *strings)
+{
+    return strcmp(bat_strings_get(strings, *(const uint32_t *)left_pointer),
+                  bat_strings_get(strings, *(const uint32_t *)right_pointer));
+}
+
+static enum bat_code write_head(struct bat_text_writer *text, const struct merged_lines *merged)
+{
+    struct bat_strings events = merged->events;
+    uint32_t *order = malloc(((size_t)events.count + 1) * sizeof(*order));
+    if (!order)
+        return bat_fail(text->error, BAT_ERR_MEMORY,
+                        "not enough memory to write the merged profile");
+    for (uint32_t i = 0; i < events.count; i++)
+        order[i] = i;
+    if (events.count > 1)
+        qsort_r(order, events.count, sizeof(*order), by_text, &events);
+    /* llvm-bolt reads the two lines in this order only. */
+    bat_text_string(text, merged->has_no_lbr ? "no_lbr" : "");
+    for (uint32_t i = 0; i < events.count; i++) {
+        bat_text_string(text, " ");
+        bat_text_string(text, bat_strings_get(&events, order[i]));
+    }
+    bat_text_string(text, merged->has_no_lbr ? "\n" : "");
+    bat_text_string(text, merged->is_bolted ? "boltedcollection\n" : "");
+    free(order);
+    return BAT_OK;
+}
+
 enum bat_code merged_lines_write(const struct merged_lines *merged, struct bat_output *output,
                                  struct bat_error *error)
 {
@@ -202,10 +252,9 @@ enum bat_code merged_lines_write(const struct merged_lines *merged, struct bat_o
     enum bat_code code = bat_text_begin(&text, output, error);
     if (code != BAT_OK)
         return code;
-    /* llvm-bolt reads the two in this order only. */
-    bat_text_string(&text, merged->has_no_lbr ? "no_lbr\n" : "");
-    bat_text_string(&text, merged->is_bolted ? "boltedcollection\n" : "");
-    code = write_records(&text, &merged->samples, !merged->has_no_lbr);
+    code = write_head(&text, merged);
+    if (code == BAT_OK)
+        code = write_records(&text, &merged->samples, !merged->has_no_lbr);
     if (code == BAT_OK)
         code = write_records(&text, &merged->memory, false);
     return bat_text_finish(&text, code);

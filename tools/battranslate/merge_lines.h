@@ -16,6 +16,7 @@ struct merged_records {
 struct merged_lines {
     struct merged_records samples; /* branches, or basic samples */
     struct merged_records memory;  /* loads, which have no mispredictions */
+    struct bat_strings events;     /* that the lines no_lbr name */
     bool is_bolted;                /* the files have the line boltedcollection */
     bool has_no_lbr;               /* ... a line no_lbr */
     bool has_files;                /* the two above are known */
@@ -24,14 +25,15 @@ struct merged_lines {
 void merged_lines_free(struct merged_lines *merged);
 
 /*
- * Add the fdata at path. Errors in the text have line and column. Fails with BAT_ERR_SYNTAX,
- * BAT_ERR_IO, BAT_ERR_MEMORY, BAT_ERR_RANGE for sums of 2^64 and more, and BAT_ERR_MISMATCH for a
- * file with other header lines than the files before.
+ * Add the fdata at path, which may have no records. Errors in the text have line and column. Fails
+ * with BAT_ERR_SYNTAX, BAT_ERR_IO, BAT_ERR_MEMORY, BAT_ERR_RANGE for sums of 2^64 and more, and
+ * BAT_ERR_MISMATCH for a file with other header lines than the files before.
  */
 enum bat_code merged_lines_add(struct merged_lines *merged, const char *path,
                                struct bat_error *error);
 
-/* Write the lines in the order of merge-fdata 22. */
+/* Write the lines in the order of merge-fdata, and the events sorted, as it does since version 23.
+ */
 enum bat_code merged_lines_write(const struct merged_lines *merged, struct bat_output *output,
                                  struct bat_error *error);
 

@@ -10,6 +10,7 @@ enum option_key {
     KEY_HELP = 0x200,
     KEY_JOBS,
     KEY_JOBS_SHORT,
+    KEY_VERBOSITY,
     KEY_PID,
     KEY_MAX_SAMPLES,
     KEY_IMPUTE,
@@ -192,6 +193,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         return 0;
     case KEY_JOBS:
     case KEY_JOBS_SHORT:
+    case KEY_VERBOSITY:
         parse_number(name_of(key), argument, state);
         return 0;
     case KEY_PID:
@@ -256,6 +258,7 @@ static const struct argp_option options[] = {
      "List the sections in the heat map's legend", 5},
     {"perfdata-jobs", KEY_JOBS, "N", OPTION_HIDDEN, NULL, 2},
     {"pj", KEY_JOBS_SHORT, "N", OPTION_HIDDEN, NULL, 2},
+    {"v", KEY_VERBOSITY, "N", OPTION_HIDDEN, NULL, 2},
     WITHOUT_EFFECT(0, "aggregate-only"),
     WITHOUT_EFFECT(1, "bolt-info"),
     WITHOUT_EFFECT(2, "print-all-options"),

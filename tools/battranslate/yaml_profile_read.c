@@ -6,6 +6,18 @@
 
 #include "yaml_profile.h"
 
+/* The keys that a mapping has had. */
+struct seen {
+    uint64_t line; /* where the mapping begins */
+    uint32_t keys; /* bits by the numbers of key_set.names */
+};
+
+/* Where the items of a list have their parts: bytes from the start of the line. */
+struct item {
+    size_t dash;
+    size_t key; /* of all keys of the item */
+};
+
 /* The text ends with a zero byte, which is no part of it. */
 struct reader {
     const char *at;
@@ -13,15 +25,20 @@ struct reader {
     const char *line_start;
     uint64_t line;
     struct yaml_profile *profile;
-    size_t function_indent; /* of the functions' dashes; 0: not known yet */
-    size_t block_indent;
-    bool has_skipped; /* the last key is unknown: lines without one belong to it */
+    struct item function_item; /* the last one, of which profile has the number */
+    struct item block_item;
+    bool in_blocks; /* the function's last key is that of its blocks */
+    struct seen header;
+    struct seen function; /* the last one */
+    struct seen block;    /* the last one of the last function; line 0: it has none */
+    bool has_skipped;     /* the last key is unknown: lines without one belong to it */
     struct bat_error *error;
 };
 
 /* A line up to its value. */
 struct entry {
     size_t indent; /* of the dash, or else of the key */
+    size_t column; /* of the key */
     bool is_item;  /* has a dash */
     const char *key;
     size_t key_size;
@@ -353,16 +370,80 @@ static enum bat_code read_flags(struct reader *reader, uint32_t *flags)
     return BAT_OK;
 }
 
-/* --- Members -------------------------------------------------------------------------------- */
+/* --- Keys ----------------------------------------------------------------------------------- */
+
+/* The keys of one kind of mapping that LLVM knows; those that it must have come first. */
+struct key_set {
+    const char *what;
+    uint32_t required;
+    uint32_t count;
+    const char *names[8];
+};
+
+static const struct key_set header_keys = {"the header",
+                                           3,
+                                           8,
+                                           {"profile-version", "binary-name", "profile-flags",
+                                            "binary-build-id", "profile-origin", "profile-events",
+                                            "dfs-order", "hash-func"}};
+static const struct key_set function_keys = {
+    "this function", 5, 7, {"name", "fid", "hash", "exec", "nblocks", "extern", "blocks"}};
+static const struct key_set block_keys = {
+    "this block", 2, 7, {"bid", "insns", "hash", "exec", "events", "calls", "succ"}};
 
 static bool is_key(const struct entry *entry, const char *key)
 {
     return entry->key_size == strlen(key) && memcmp(entry->key, key, entry->key_size) == 0;
 }
 
+/* Note that a mapping has the key, which it may have once. */
+static enum bat_code see_key(struct reader *reader, struct seen *seen, const struct key_set *keys,
+                             const struct entry *entry)
+{
+    for (uint32_t i = 0; i < keys->count; i++) {
+        if (!is_key(entry, keys->names[i]))
+            continue;
+        if (seen->keys >> i & 1)
+            return bat_fail_text(reader->error, BAT_ERR_SYNTAX, reader->line,
+                                 (uint64_t)(entry->key - reader->line_start) + 1,
+                                 "expected each key once, found %s a second time", keys->names[i]);
+        seen->keys |= 1u << i;
+    }
+    return BAT_OK;
+}
+
+/* Check that a mapping had all keys that it must have. */
+static enum bat_code expect_keys(const struct reader *reader, const struct seen *seen,
+                                 const struct key_set *keys)
+{
+    for (uint32_t i = 0; seen->line != 0 && i < keys->required; i++)
+        if (!(seen->keys >> i & 1))
+            return bat_fail_text(reader->error, BAT_ERR_SYNTAX, seen->line, 1,
+                                 "expected %s to have the key %s, found none", keys->what,
+                                 keys->names[i]);
+    return BAT_OK;
+}
+
+/* Check the last block and the last function, which are complete. */
+static enum bat_code end_block(const struct reader *reader)
+{
+    return expect_keys(reader, &reader->block, &block_keys);
+}
+
+static enum bat_code end_function(const struct reader *reader)
+{
+    enum bat_code code = end_block(reader);
+    return code == BAT_OK ? expect_keys(reader, &reader->function, &function_keys) : code;
+}
+
+/* --- Members -------------------------------------------------------------------------------- */
+
 static enum bat_code read_header(struct reader *reader, const struct entry *entry)
 {
     struct yaml_profile *profile = reader->profile;
+    enum bat_code code = see_key(reader, &reader->header, &header_keys, entry);
+    if (code != BAT_OK)
+        return code;
     if (is_key(entry, "profile-version"))
         return read_number(reader, &profile->version);
     if (is_key(entry, "binary-name"))
@@ -390,12 +471,24 @@ static enum bat_code read_header(struct reader *reader, const struct entry *entr
     return skip_value(reader);
 }
 
+/* What follows the key of the blocks: their lines, or an empty list. */
+static enum bat_code read_blocks_start(struct reader *reader)
+{
+    skip_blanks(reader);
+    reader->in_blocks = !read_word(reader, "[]");
+    return BAT_OK;
+}
+
 static enum bat_code read_function(struct reader *reader, const struct entry *entry)
 {
     struct yaml_profile *profile = reader->profile;
-    if (profile->count == 0)
-        return fail(reader, "a dash at the first function");
     struct yaml_profile_function *function = &profile->functions[profile->count - 1];
+    enum bat_code code = see_key(reader, &reader->function, &function_keys, entry);
+    if (code != BAT_OK)
+        return code;
+    reader->in_blocks = is_key(entry, "blocks");
+    if (reader->in_blocks)
+        return read_blocks_start(reader);
     if (is_key(entry, "name"))
         return read_string(reader, &function->name);
     if (is_key(entry, "fid"))
@@ -415,9 +508,10 @@ static enum bat_code read_block(struct reader *reader, const struct entry *entry
 {
     struct yaml_profile *profile = reader->profile;
     struct yaml_profile_function *function = &profile->functions[profile->count - 1];
-    if (function->count == 0)
-        return fail(reader, "a dash at the first block");
     struct yaml_profile_block *block = &function->blocks[function->count - 1];
+    enum bat_code code = see_key(reader, &reader->block, &block_keys, entry);
+    if (code != BAT_OK)
+        return code;
     if (is_key(entry, "bid"))
         return read_number32(reader, &block->index);
     if (is_key(entry, "insns"))
@@ -438,13 +532,17 @@ static enum bat_code read_block(struct reader *reader, const struct entry *entry
 static enum bat_code add_function(struct reader *reader)
 {
     struct yaml_profile *profile = reader->profile;
+    enum bat_code code = end_function(reader);
+    if (code != BAT_OK)
+        return code;
     struct yaml_profile_function *grown =
         yaml_profile_grow(profile->functions, profile->count, &profile->capacity, sizeof(*grown));
     if (!grown)
         return fail_memory(reader);
     profile->functions = grown;
     grown[profile->count++] = (struct yaml_profile_function){0};
-    reader->block_indent = 0;
+    reader->block = (struct seen){0};
+    reader->function = (struct seen){.line = reader->line};
     return BAT_OK;
 }
 
@@ -452,36 +550,43 @@ static enum bat_code add_block(struct reader *reader)
 {
     struct yaml_profile *profile = reader->profile;
     struct yaml_profile_function *function = &profile->functions[profile->count - 1];
+    enum bat_code code = end_block(reader);
+    if (code != BAT_OK)
+        return code;
     struct yaml_profile_block *grown =
         yaml_profile_grow(function->blocks, function->count, &function->capacity, sizeof(*grown));
     if (!grown)
         return fail_memory(reader);
     function->blocks = grown;
     grown[function->count++] = (struct yaml_profile_block){0};
+    reader->block = (struct seen){.line = reader->line};
     return BAT_OK;
 }
 
 /* An entry below "functions:". Its indentation tells whose it is. */
 static enum bat_code read_below_functions(struct reader *reader, const struct entry *entry)
 {
+    struct yaml_profile *profile = reader->profile;
+    const struct item item = {entry->indent, entry->column};
     enum bat_code code = BAT_OK;
-    if (entry->is_item &&
-        (reader->function_indent == 0 || entry->indent == reader->function_indent)) {
-        reader->function_indent = entry->indent;
+    if (entry->is_item && (profile->count == 0 || entry->indent == reader->function_item.dash)) {
         code = add_function(reader);
+        reader->function_item = item;
         return code == BAT_OK ? read_function(reader, entry) : code;
     }
-    if (reader->function_indent == 0)
+    if (profile->count == 0)
         return fail(reader, "a dash at the first function");
-    if (!entry->is_item && entry->indent == reader->function_indent + 2)
+    if (!entry->is_item && entry->column == reader->function_item.key)
         return read_function(reader, entry);
-    if (entry->is_item && (reader->block_indent == 0 || entry->indent == reader->block_indent) &&
-        is_key(entry, "bid")) {
-        reader->block_indent = entry->indent;
+    bool has_block = profile->functions[profile->count - 1].count != 0;
+    if (entry->is_item && reader->in_blocks &&
+        (!has_block || entry->indent == reader->block_item.dash)) {
         code = add_block(reader);
+        reader->block_item = item;
         return code == BAT_OK ? read_block(reader, entry) : code;
     }
-    if (reader->block_indent != 0 && entry->indent == reader->block_indent + 2)
+    if (!entry->is_item && reader->in_blocks && has_block &&
+        entry->column == reader->block_item.key)
         return read_block(reader, entry);
     return skip_value(reader);
 }
@@ -498,6 +603,7 @@ static bool read_entry(struct reader *reader, struct entry *entry)
         reader->at += 1 + strspn(reader->at + 1, " ");
     }
     entry->key = reader->at;
+    entry->column = (size_t)(reader->at - reader->line_start);
     entry->key_size = strspn(reader->at, "abcdefghijklmnopqrstuvwxyz_-");
     if (entry->key_size == 0 || reader->at[entry->key_size] != ':')
         return false;
@@ -526,6 +632,8 @@ static enum bat_code read_lines(struct reader *reader)
                     : is_key(&entry, "functions") ? IN_FUNCTIONS
                                                   : ELSEWHERE;
             has_functions |= place == IN_FUNCTIONS;
+            if (place == IN_HEADER)
+                reader->header.line = reader->line;
         }
         reader->has_skipped = place == ELSEWHERE;
         if (!is_top && place == IN_HEADER)
@@ -538,9 +646,14 @@ static enum bat_code read_lines(struct reader *reader)
     return code == BAT_OK && !has_functions ? fail(reader, "the key functions, found none") : code;
 }
 
-/* Check that every function has a name, and give missing strings an empty text. */
+/* Check the keys of what was read last, and give missing strings an empty text. */
 static enum bat_code complete(struct reader *reader)
 {
+    enum bat_code code = expect_keys(reader, &reader->header, &header_keys);
+    if (code == BAT_OK)
+        code = end_function(reader);
+    if (code != BAT_OK)
+        return code;
     struct yaml_profile *profile = reader->profile;
     char **const strings[] = {&profile->binary, &profile->build_id, &profile->origin,
                               &profile->events};
@@ -550,9 +663,6 @@ static enum bat_code complete(struct reader *reader)
         if (!*strings[i])
             return fail_memory(reader);
     }
-    for (uint32_t i = 0; i < profile->count; i++)
-        if (!profile->functions[i].name)
-            return fail(reader, "a name for each function");
     return BAT_OK;
 }
 
