@@ -372,6 +372,16 @@ class Upgrade(Legacy):
         self.assertGreater(compared, 5)
         self.assertEqual(different, 0, compared)
 
+    def test_what_it_is_good_for(self):
+        """Upgraded notes are for fdata, and batinject, batdump and battranslate say so."""
+        fixture = fixtures.get("small-pie-profile2-16")
+        out = self.folder / "out"
+        said = toolbox.fine("batinject", fixture.bolted, "--upgrade", "-o", out)
+        self.assertIn("note upgraded to version 3 (for fdata: it has no hashes for YAML): ", said)
+        self.assertRegex(toolbox.fine("batdump", out),
+                         r"Format +version 3, upgraded from an older one: for fdata, as it has no hashes")
+        self.assertNotIn("BOLT 19", toolbox.fine("batdump", out))
+
     def test_nothing_to_upgrade(self):
         """A note of version 3 stays as it is."""
         fixture = fixtures.get("small-pie-profile2-22")

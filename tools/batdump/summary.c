@@ -74,7 +74,7 @@ static void print_hot_index(struct output *output, const struct bat_map *map)
 
 static void print_origin(struct output *output, const struct bat_binary *binary)
 {
-    print_text(output, "Format", note_version_text(binary->map->version));
+    print_text(output, "Format", note_version_text(binary->map));
     if (!bat_map_has_hashes(binary->map)) {
         print_text(output, "", "no hashes: profiles as fdata, not as YAML;");
         print_text(output, "", "batinject --upgrade makes it version 3");

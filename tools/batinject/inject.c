@@ -376,7 +376,7 @@ static const char *describe(const struct injection *injection)
     if (injection->request->action == INJECT_REPAIR)
         return "note repaired";
     if (injection->request->action == INJECT_UPGRADE)
-        return "note upgraded to version 3";
+        return "note upgraded to version 3 (for fdata: it has no hashes for YAML)";
     bool is_there = bat_elf_note(injection->elf, &note, &size, NULL, NULL) != BAT_ERR_NO_NOTE;
     return is_there ? "note replaced" : "note added";
 }

@@ -49,7 +49,7 @@ static void write_origin(const struct report *report, struct bat_text_writer *pa
     } else {
         html_term(page, "BOLT", info ? info : "not recorded (no .note.bolt_info)");
     }
-    html_term(page, "Note", note_version_text(report->binary.map->version));
+    html_term(page, "Note", note_version_text(report->binary.map));
     html_term(page, "Machine", note_machine_name(elf));
     size_t size;
     const uint8_t *build_id = bat_elf_build_id(elf, &size);

@@ -26,14 +26,16 @@ const char *note_share_label(enum bat_share share)
     return share_labels[share];
 }
 
-const char *note_version_text(enum bat_version version)
+const char *note_version_text(const struct bat_map *map)
 {
+    if (map->version == BAT_VERSION_3 && !bat_map_has_function_hashes(map))
+        return "version 3, upgraded from an older one: for fdata, as it has no hashes for YAML";
     static const char *const texts[] = {
         [BAT_VERSION_1] = "version 1, written by BOLT 17 or earlier",
         [BAT_VERSION_2] = "version 2, written by BOLT 18",
         [BAT_VERSION_3] = "version 3, written by BOLT 19 or later",
     };
-    return texts[version];
+    return texts[map->version];
 }
 
 const char *note_machine_name(const struct bat_elf *elf)

@@ -8,8 +8,8 @@
 /* A kind of field, in the plural, as a label. Static. */
 const char *note_share_label(enum bat_share share);
 
-/* Which BOLT writes notes of this version. Static. */
-const char *note_version_text(enum bat_version version);
+/* The version of a note, and which BOLT writes such notes. Static. */
+const char *note_version_text(const struct bat_map *map);
 
 /* The name of the machine that the file is for. Static. */
 const char *note_machine_name(const struct bat_elf *elf);
