@@ -111,8 +111,9 @@ class Notes(Legacy):
 
     def check_dump_as_bolt_16(self, fixture):
         theirs = fixtures.run(["llvm-bat-dump-16", "--dump-all", fixture.bolted], self.folder)
-        ours = toolbox.fine("batdump", "--dump-all", fixture.bolted)
-        self.assertEqual(ours.splitlines(), theirs.splitlines())
+        for option in ("--dump-all", "-dump-all=1"):
+            ours = toolbox.fine("batdump", option, fixture.bolted)
+            self.assertEqual(ours.splitlines(), theirs.splitlines())
 
     def test_translations_as_bolt_16(self):
         """Single addresses: a few in each of some tables."""

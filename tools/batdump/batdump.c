@@ -44,7 +44,8 @@ enum option_key {
 #define USUAL_LIMIT 10u
 
 static const struct argp_option argp_options[] = {
-    {"dump-all", OPTION_DUMP_ALL, NULL, 0, "Print every table in the text of llvm-bat-dump", 0},
+    {"dump-all", OPTION_DUMP_ALL, "0|1", OPTION_ARG_OPTIONAL,
+     "Print every table in the text of llvm-bat-dump", 0},
     {"function", OPTION_FUNCTION, "NAME|0xADDR", 0,
      "Print only the tables of this function and its fragments, with their names; repeatable", 0},
     {"translate", OPTION_TRANSLATE, "0xADDR[:1]", 0,
@@ -162,7 +163,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         parse_limit(options, argument, state);
         return 0;
     case OPTION_DUMP_ALL:
-        options->dump_all = true;
+        options->dump_all = tool_parse_bool("dump-all", argument, state);
         return 0;
     case OPTION_JSON:
         options->json = true;

@@ -181,7 +181,7 @@ static error_t parse_perf_option(int key, char *argument, struct argp_state *sta
     struct translate_request *arguments = state->input;
     switch (key) {
     case KEY_IGNORE_INTERRUPTS:
-        arguments->keep_interrupts = !perf2bolt_parse_bool("ignore-interrupt-lbr", argument, state);
+        arguments->keep_interrupts = !tool_parse_bool("ignore-interrupt-lbr", argument, state);
         return 0;
     case KEY_PERF_SCRIPT:
         arguments->by_perf_script = true;
@@ -190,13 +190,13 @@ static error_t parse_perf_option(int key, char *argument, struct argp_state *sta
         arguments->itrace = argument;
         return 0;
     case KEY_SPE:
-        arguments->arm_spe = perf2bolt_parse_bool("spe", argument, state);
+        arguments->arm_spe = tool_parse_bool("spe", argument, state);
         return 0;
     case KEY_PARSE_MEMORY:
-        arguments->drop_memory = !perf2bolt_parse_bool("parse-mem-profile", argument, state);
+        arguments->drop_memory = !tool_parse_bool("parse-mem-profile", argument, state);
         return 0;
     case KEY_FILTER_MEMORY:
-        arguments->keep_unknown_data = !perf2bolt_parse_bool("filter-mem-profile", argument, state);
+        arguments->keep_unknown_data = !tool_parse_bool("filter-mem-profile", argument, state);
         return 0;
     default:
         return parse_file_option(key, argument, state);
@@ -354,7 +354,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         arguments->format = parse_format(arguments, argument, state);
         return 0;
     case KEY_PREAGGREGATED:
-        perf2bolt_parse_bool("pa", argument, state);
+        tool_parse_bool("pa", argument, state);
         return 0;
     case KEY_PARITY:
         arguments->parity = true;
@@ -369,10 +369,10 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         arguments->once = true;
         return 0;
     case KEY_SAMPLES:
-        arguments->basic_samples = perf2bolt_parse_bool("basic-events", argument, state);
+        arguments->basic_samples = tool_parse_bool("basic-events", argument, state);
         return 0;
     case KEY_IGNORE_BUILD_ID:
-        arguments->ignore_build_id = perf2bolt_parse_bool("ignore-build-id", argument, state);
+        arguments->ignore_build_id = tool_parse_bool("ignore-build-id", argument, state);
         return 0;
     case 'q':
         arguments->quiet = true;

@@ -12,7 +12,6 @@
 
 #include "merge_lines.h"
 #include "merge_yaml.h"
-#include "perf2bolt_options.h"
 
 enum option_key { KEY_PRINT = 0x300, KEY_HELP, KEY_PRINT_OPTIONS, KEY_PRINT_ALL_OPTIONS };
 
@@ -199,16 +198,16 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         request->output = argument;
         return 0;
     case 'q':
-        request->quiet = perf2bolt_parse_bool("q", argument, state);
+        request->quiet = tool_parse_bool("q", argument, state);
         return 0;
     case KEY_HELP:
         argp_state_help(state, state->out_stream, ARGP_HELP_STD_HELP);
         return 0;
     case KEY_PRINT_OPTIONS:
-        perf2bolt_parse_bool("print-options", argument, state);
+        tool_parse_bool("print-options", argument, state);
         return 0;
     case KEY_PRINT_ALL_OPTIONS:
-        perf2bolt_parse_bool("print-all-options", argument, state);
+        tool_parse_bool("print-all-options", argument, state);
         return 0;
     case KEY_PRINT:
         request->print = parse_print(argument, state);

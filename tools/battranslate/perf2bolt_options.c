@@ -32,14 +32,6 @@ enum option_key {
 
 /* --- Values --------------------------------------------------------------------------------- */
 
-bool perf2bolt_parse_bool(const char *name, const char *text, struct argp_state *state)
-{
-    bool is_true = !text || strcmp(text, "1") == 0 || strcasecmp(text, "true") == 0;
-    if (!is_true && strcmp(text, "0") != 0 && strcasecmp(text, "false") != 0)
-        argp_error(state, "--%s: expected 0 or 1, found \"%s\"", name, text);
-    return is_true;
-}
-
 static uint64_t parse_number(const char *name, const char *text, struct argp_state *state)
 {
     char *end;
@@ -122,7 +114,7 @@ static error_t parse_density_option(int key, char *argument, struct argp_state *
     uint64_t number;
     switch (key) {
     case KEY_SHOW_DENSITY:
-        request->show_density = perf2bolt_parse_bool("show-density", argument, state);
+        request->show_density = tool_parse_bool("show-density", argument, state);
         return 0;
     case KEY_DENSITY_CUTOFF:
         number = parse_number("profile-density-cutoff-hot", argument, state);
@@ -173,7 +165,7 @@ static error_t parse_heatmap_option(int key, char *argument, struct argp_state *
         heatmap->max_address = parse_number("max-address", argument, state);
         return 0;
     case KEY_PRINT_MAPPINGS:
-        heatmap->prints_mappings = perf2bolt_parse_bool("print-mappings", argument, state);
+        heatmap->prints_mappings = tool_parse_bool("print-mappings", argument, state);
         return 0;
     default:
         return parse_density_option(key, argument, state);
@@ -184,7 +176,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
 {
     struct translate_request *request = state->input;
     if (key >= KEY_FLAG_WITHOUT_EFFECT && key < KEY_FLAG_WITHOUT_EFFECT + FLAGS_WITHOUT_EFFECT) {
-        perf2bolt_parse_bool(name_of(key), argument, state);
+        tool_parse_bool(name_of(key), argument, state);
         return 0;
     }
     switch (key) {
@@ -205,10 +197,10 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
             argp_error(state, "--max-samples: expected a number above 0, found \"%s\"", argument);
         return 0;
     case KEY_IMPUTE:
-        request->impute_runs = perf2bolt_parse_bool("impute-trace-fall-through", argument, state);
+        request->impute_runs = tool_parse_bool("impute-trace-fall-through", argument, state);
         return 0;
     case KEY_YAML_EXTERN:
-        request->yaml_extern = perf2bolt_parse_bool("yaml-extern", argument, state);
+        request->yaml_extern = tool_parse_bool("yaml-extern", argument, state);
         return 0;
     default:
         return parse_heatmap_option(key, argument, state);

@@ -11,9 +11,6 @@
 /* A child of battranslate's own parser. Its input is the struct translate_request. */
 extern const struct argp perf2bolt_argp;
 
-/* True or false as LLVM spells them; NULL, no value, is true. Exits for another text. */
-bool perf2bolt_parse_bool(const char *name, const char *text, struct argp_state *state);
-
 /*
  * Add the profile at path; if no file has that name and there are commas in it, the profiles that
  * they separate. path must outlive the request.

@@ -156,3 +156,11 @@ bool tool_parse_address(const char *text, uint64_t *address)
     *address = strtoull(digits, NULL, 16);
     return true;
 }
+
+bool tool_parse_bool(const char *name, const char *text, struct argp_state *state)
+{
+    bool is_true = !text || strcmp(text, "1") == 0 || strcasecmp(text, "true") == 0;
+    if (!is_true && strcmp(text, "0") != 0 && strcasecmp(text, "false") != 0)
+        argp_error(state, "--%s: expected 0 or 1, found \"%s\"", name, text);
+    return is_true;
+}

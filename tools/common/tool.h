@@ -25,6 +25,7 @@ void tool_begin(const char *name);
  */
 
 struct argp;
+struct argp_state;
 
 /* Calls argp_parse(), which exits on wrong usage. False, with a message, if it has no memory. */
 bool tool_parse(const struct argp *argp, int argc, char **argv, unsigned flags, void *input);
@@ -53,5 +54,8 @@ enum tool_exit tool_commit(const char *file, struct bat_output **outputs, size_t
 
 /* Parse "0x..." or plain hexadecimal digits as an address. False if text is anything else. */
 bool tool_parse_address(const char *text, uint64_t *address);
+
+/* True or false as LLVM spells them; NULL, no value, is true. Exits for another text. */
+bool tool_parse_bool(const char *name, const char *text, struct argp_state *state);
 
 #endif
