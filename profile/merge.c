@@ -158,6 +158,7 @@ struct profile_merge {
     struct bat_profile *profile;
     const struct bat_profile *from;
     uint32_t events, foreign_names, names; /* strings before */
+    bool names_events;                     /* before */
     uint32_t *foreign_numbers;
     uint32_t *numbers;
     struct table_merge tables[TABLE_COUNT];
@@ -169,6 +170,8 @@ static enum bat_code merge_names(struct profile_merge *merge)
     struct bat_profile *profile = merge->profile;
     const struct bat_profile *from = merge->from;
     merge->events = profile->events.count;
+    merge->names_events = profile->names_events;
+    profile->names_events = profile->names_events || from->names_events;
     merge->foreign_names = profile->foreign_names.count;
     merge->names = profile->fdata.names.count;
     enum bat_code code = merge_strings(&profile->events, &from->events);
@@ -183,6 +186,7 @@ static enum bat_code merge_names(struct profile_merge *merge)
 static void take_back_names(struct profile_merge *merge)
 {
     bat_strings_truncate(&merge->profile->events, merge->events);
+    merge->profile->names_events = merge->names_events;
     bat_strings_truncate(&merge->profile->foreign_names, merge->foreign_names);
     bat_strings_truncate(&merge->profile->fdata.names, merge->names);
 }

@@ -38,6 +38,7 @@ struct bat_profile {
     struct bat_counts returns;           /* addresses of branches that are returns by R records */
     struct bat_counts mem_samples;       /* address of a load, address that it read: count */
     struct bat_strings events;
+    bool names_events;                /* some of the events were named as such, not perf's own */
     struct bat_strings foreign_names; /* objects other than the binary that locations name */
     struct bat_counts foreign_counts; /* number in foreign_names: locations */
     struct bat_fdata fdata;

@@ -103,6 +103,7 @@ enum bat_code bat_profile_add_event(struct bat_profile *profile, const char *nam
     if (*name == '\0')
         return bat_fail(error, BAT_ERR_ARGUMENT, "expected the name of an event, found none");
     enum bat_code code = bat_strings_add(&profile->events, name, strlen(name), &ignored);
+    profile->names_events = profile->names_events || code == BAT_OK;
     return code == BAT_OK ? BAT_OK : fail_add(code, error);
 }
 

@@ -265,6 +265,7 @@ static enum bat_code read_event(struct bat_profile *profile, struct preagg_line 
         return code;
     uint32_t ignored;
     code = bat_strings_add(&profile->events, (const char *)start, size, &ignored);
+    profile->names_events = true;
     return code == BAT_OK ? BAT_OK : bat_lines_fail_add(line->lines, code);
 }
 

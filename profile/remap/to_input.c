@@ -114,6 +114,7 @@ static enum bat_code move_mem_samples(const struct input_move *move, struct bat_
 static enum bat_code copy_events(const struct bat_profile *profile, struct bat_profile *result)
 {
     enum bat_code code = BAT_OK;
+    result->names_events = profile->names_events;
     for (uint32_t i = 0; i < profile->events.count && code == BAT_OK; i++) {
         const char *event = bat_strings_get(&profile->events, i);
         uint32_t ignored;

@@ -405,8 +405,11 @@ static enum bat_code find_tables(struct bat_records *records)
     return BAT_OK;
 }
 
+/* perf2bolt does not ask perf for the names of events whose samples have branch stacks. */
 static enum bat_code copy_events(struct bat_records *records, const struct bat_profile *profile)
 {
+    if (records->is_parity && records->kind == BAT_PROFILE_BRANCHES && !profile->names_events)
+        return BAT_OK;
     struct bat_event *sorted;
     uint32_t count;
     enum bat_code code = bat_events_sort(&profile->events, &sorted, &count);

@@ -13,6 +13,7 @@ import unittest
 
 import bolt_profiles
 import fixtures
+import perf_scenes
 import toolbox
 
 DATA = pathlib.Path(__file__).resolve().parents[1] / "data"
@@ -78,6 +79,31 @@ class YamlText(unittest.TestCase):
                 expected = (DATA / "options" / f"small-{version}.yaml").read_text("utf-8")
                 self.assertEqual(expected.split("\n"), ours.split("\n"))
                 self.assertEqual("    extern: " in ours, version == 23)
+
+    def test_perf_data(self):
+        """Of perf.data with branch stacks, perf2bolt's YAML does not name the events."""
+        scene = perf_scenes.Scene(fixtures.get("small-pie-all-22"))
+        scene.run(scene.start(100))
+        binary = scene.fixture.bolted
+        with tempfile.TemporaryDirectory() as folder:
+            path, yaml = pathlib.Path(folder, "perf.data"), pathlib.Path(folder, "yaml")
+            path.write_bytes(scene.session.file(build_ids=scene.build_ids()))
+            fixtures.run(["perf2bolt-22", binary, "-p", path, "-o", "x", "-w", yaml], folder)
+            theirs = yaml.read_text("utf-8")
+            self.assertIn("\n  profile-events:  ''\n", theirs)
+            for options in ((), ("--perf-script",)):
+                toolbox.fine("battranslate", binary, "-p", path, "-w", yaml, "-q", "--parity", *options)
+                self.assertEqual(theirs.split("\n"), yaml.read_text("utf-8").split("\n"))
+            toolbox.fine("battranslate", binary, "-p", path, "-w", yaml, "-q")
+            self.assertIn("\n  profile-events:  'cycles:u'\n", yaml.read_text("utf-8"))
+            # Text names its events itself.
+            preagg = pathlib.Path(folder, "preagg")
+            toolbox.fine("battranslate", binary, "-p", path, "--format=preagg", "-o", preagg, "-q")
+            bolt_profiles.perf2bolt(binary, preagg, pathlib.Path(folder, "x"), yaml, folder=folder)
+            theirs = yaml.read_text("utf-8")
+            self.assertIn("\n  profile-events:  'cycles:u'\n", theirs)
+            toolbox.fine("battranslate", binary, "-p", preagg, "-w", yaml, "-q", "--parity")
+            self.assertEqual(theirs.split("\n"), yaml.read_text("utf-8").split("\n"))
 
     def test_basic_names(self):
         """Without --parity the spelling is the same."""
