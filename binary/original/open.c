@@ -74,6 +74,19 @@ bool bat_original_has_build_id(const uint8_t *output, size_t size, const uint8_t
     return true;
 }
 
+bool bat_original_shares_build_id(const uint8_t *left, size_t left_size, const uint8_t *right,
+                                  size_t right_size)
+{
+    if (left_size == 0 || left_size != right_size)
+        return false;
+    for (size_t i = 0; i < left_size; i++) {
+        unsigned flipped = (i == 0 ? 0x80u : 0u) | (i + 1 == left_size);
+        if (((left[i] ^ right[i]) & ~flipped) != 0)
+            return false;
+    }
+    return true;
+}
+
 /* *known is set if both files have a build-id. */
 static enum bat_code check_build_id(const struct bat_elf *elf, const struct bat_binary *binary,
                                     bool *known, struct bat_error *error)

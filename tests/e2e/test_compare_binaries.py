@@ -152,6 +152,18 @@ class Compare(unittest.TestCase):
         self.assertEqual({f["new"]["fragments"] for f in split.values()}, {0})
         self.assertEqual((found["appeared"]["count"], found["went"]["count"]), (0, 0))
 
+    def test_build_ids(self):
+        """BOLT 22 and 24 flip different bits of the input's build-id: one alone, or two."""
+        data = pathlib.Path(fixtures.get("small-fixed-profile2-22").bolted).read_bytes()
+        identity = bytes.fromhex(elffile.Elf(fixtures.get("small-fixed-profile2-22").bolted).build_id())
+        old, new = self.folder / "old", self.folder / "new"
+        old.write_bytes(data)
+        for at, bit, same in ((0, 0x80, True), (-1, 1, True), (0, 0x40, False), (-1, 2, False), (9, 1, False)):
+            other = bytearray(identity)
+            other[at] ^= bit
+            new.write_bytes(data.replace(identity, other))
+            self.assertEqual(self.compare(old, new)[1]["same_input"], same)
+
     def test_profiles(self):
         """One program and set of options, two profiles: of half the functions."""
         fixture = fixtures.get("small-fixed-profile2-22")

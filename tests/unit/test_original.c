@@ -343,7 +343,10 @@ static void test_build_id_of_one_byte(void **state)
         bool may_be = flipped == 0 || flipped == 1 || flipped == 0x81;
         assert_int_equal(bat_original_has_build_id(output, 1, input, 1), may_be);
         assert_false(bat_original_has_build_id(output, 1, input, 2));
+        assert_int_equal(bat_original_shares_build_id(output, 1, input, 1), (flipped & 0x7e) == 0);
     }
+    assert_false(bat_original_shares_build_id(output, 0, output, 0));
+    assert_false(bat_original_shares_build_id(output, 1, output, 2));
     assert_false(bat_original_has_build_id(output, 0, output, 0));
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "binary/names.h"
+#include "binary/original/original.h"
 #include "tool.h"
 
 static bool no_memory(void)
@@ -290,7 +291,7 @@ static void compare_notes(struct comparison *comparison)
     const uint8_t *old_id = bat_elf_build_id(old->elf, &sizes[0]);
     const uint8_t *new_id = bat_elf_build_id(new->elf, &sizes[1]);
     comparison->same_input =
-        old_id && new_id && sizes[0] == sizes[1] && memcmp(old_id, new_id, sizes[0]) == 0;
+        old_id && new_id && bat_original_shares_build_id(old_id, sizes[0], new_id, sizes[1]);
 }
 
 bool compare_binaries(const struct bat_binary *old_binary, const char *old_path,

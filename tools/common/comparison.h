@@ -59,7 +59,7 @@ struct comparison {
     uint32_t went;
     bool same_info;  /* the same text of BOLT: revision and command line */
     bool same_note;  /* the same bytes */
-    bool same_input; /* the same build-id; false if one has none */
+    bool same_input; /* by the build-ids; false if one has none */
 };
 
 /*
