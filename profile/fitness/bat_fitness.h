@@ -20,7 +20,7 @@ enum bat_fitness_measure {
     BAT_FITNESS_FLOW,       /* samples that come to a place and do not leave it, or the reverse */
     BAT_FITNESS_ENTRIES,    /* the same for the starts of functions */
     BAT_FITNESS_CALLS,      /* calls without returns, and returns without calls */
-    BAT_FITNESS_CONTINUITY, /* runs that no sampled way from the function's entry leads to */
+    BAT_FITNESS_CONTINUITY, /* runs to which samples came from no sampled place, and what follows */
     BAT_FITNESS_NEW_CODE,   /* samples in code of which the last build had no profile */
     BAT_FITNESS_MEASURES,   /* how many there are */
 };

@@ -3,6 +3,10 @@
  * Whether the runs of a function can be reached from its entries by what was sampled
  * (spec/fitness.md 3): along the runs themselves, along branches, and from a call to the code
  * behind it. BOLT calls what is not reached a CFG discontinuity.
+ *
+ * The loop of a function that was entered once, before anybody sampled it, is not reached either,
+ * and nothing is missing: all samples in it came from it. So what is not reached counts only behind
+ * runs to which more samples came than sampled code led there.
  */
 #include <stdlib.h>
 
@@ -15,8 +19,11 @@ struct run {
     uint64_t from;
     uint64_t to; /* the furthest end */
     uint64_t samples;
-    bool is_entry;   /* control comes here from outside of the function */
-    bool is_reached; /* ... or from one that is an entry */
+    uint64_t explained; /* samples that came here from a place that a run of the function holds */
+    bool is_entry;      /* control comes here from outside of the function */
+    bool is_reached;
+    bool is_behind_gap; /* reached from no entry, but from a run with samples that nothing explains
+                         */
 };
 
 /* Control goes from an address to another one of the same function. */
@@ -33,6 +40,7 @@ struct search {
     struct way *ways;
     uint32_t *next_way;
     uint32_t way_count;
+    uint64_t *ends;    /* for each run: the furthest end of the runs up to it */
     uint32_t *waiting; /* runs that were reached and not followed yet */
     uint32_t waiting_count;
 };
@@ -105,6 +113,47 @@ static void join_runs(struct search *search)
     search->run_count = kept;
 }
 
+/* The run that starts at an address, or NULL. */
+static struct run *run_at(const struct search *search, uint64_t address)
+{
+    uint32_t i = BAT_COUNT_BELOW(search->runs, search->run_count, from, address);
+    return i < search->run_count && search->runs[i].from == address ? &search->runs[i] : NULL;
+}
+
+/* True if a run holds the instruction at an address. No run ends in another function. */
+static bool is_run_through(const struct search *search, uint64_t address)
+{
+    uint32_t i = BAT_COUNT_BELOW(search->runs, search->run_count, from, address + 1);
+    return i != 0 && search->ends[i - 1] >= address;
+}
+
+/* True if a run holds a call directly before an address: a return to there was to be expected. */
+static bool is_call_run_through(const struct measuring *measuring, const struct search *search,
+                                uint64_t address)
+{
+    uint64_t call;
+    for (unsigned size = 0; (size = measuring_next_call(measuring, address, size, &call)) != 0;)
+        if (is_run_through(search, call))
+            return true;
+    return false;
+}
+
+/* Count the samples that came to each run from where the function was sampled. */
+static void explain(const struct measuring *measuring, struct search *search)
+{
+    struct bat_trace trace;
+    for (uint64_t i = 0; bat_profile_trace(measuring->profile, i, &trace); i++) {
+        struct run *run =
+            trace.branch == BAT_TRACE_FALLTHROUGH_ONLY ? NULL : run_at(search, trace.from);
+        if (!run)
+            continue;
+        bool is_explained = measuring_is_return(measuring, &trace)
+                                ? is_call_run_through(measuring, search, trace.from)
+                                : is_run_through(search, trace.branch);
+        run->explained += is_explained ? trace.count : 0;
+    }
+}
+
 static enum bat_code list(const struct measuring *measuring, struct search *search)
 {
     size_t traces = measuring->profile->traces.count;
@@ -113,8 +162,9 @@ static enum bat_code list(const struct measuring *measuring, struct search *sear
     search->next_run = malloc((traces + 1) * sizeof(*search->next_run));
     search->next_way = malloc((2 * traces + 1) * sizeof(*search->next_way));
     search->waiting = malloc((traces + 1) * sizeof(*search->waiting));
+    search->ends = malloc((traces + 1) * sizeof(*search->ends));
     if (!search->runs || !search->ways || !search->next_run || !search->next_way ||
-        !search->waiting)
+        !search->waiting || !search->ends)
         return bat_fail(measuring->error, BAT_ERR_MEMORY,
                         "not enough memory for the continuity of a profile");
     struct bat_trace trace;
@@ -125,6 +175,10 @@ static enum bat_code list(const struct measuring *measuring, struct search *sear
     qsort(search->runs, search->run_count, sizeof(*search->runs), by_address);
     qsort(search->ways, search->way_count, sizeof(*search->ways), by_address);
     join_runs(search);
+    uint64_t end = 0;
+    for (uint32_t i = 0; i < search->run_count; i++)
+        search->ends[i] = end = search->runs[i].to > end ? search->runs[i].to : end;
+    explain(measuring, search);
     for (uint32_t i = 0; i <= search->run_count; i++)
         search->next_run[i] = i;
     for (uint32_t i = 0; i <= search->way_count; i++)
@@ -144,11 +198,13 @@ static uint32_t next_unused(uint32_t *next, uint32_t i)
     return i;
 }
 
-static void reach(struct search *search, uint32_t run)
+/* Reach a run from an entry, or after all of those, from one behind a gap. */
+static void reach(struct search *search, uint32_t run, bool is_behind_gap)
 {
     if (search->runs[run].is_reached)
         return;
     search->runs[run].is_reached = true;
+    search->runs[run].is_behind_gap = is_behind_gap;
     search->next_run[run] = run + 1;
     search->waiting[search->waiting_count++] = run;
 }
@@ -160,7 +216,7 @@ static void follow(struct search *search, uint32_t reached)
     for (uint32_t i = next_unused(search->next_run, reached);
          i < search->run_count && search->runs[i].from <= run.to;
          i = next_unused(search->next_run, i))
-        reach(search, i);
+        reach(search, i, run.is_behind_gap);
     for (uint32_t i = next_unused(search->next_way,
                                   BAT_COUNT_BELOW(search->ways, search->way_count, from, run.from));
          i < search->way_count && search->ways[i].from <= run.to;
@@ -168,21 +224,32 @@ static void follow(struct search *search, uint32_t reached)
         search->next_way[i] = i + 1;
         uint32_t to = BAT_COUNT_BELOW(search->runs, search->run_count, from, search->ways[i].to);
         if (to < search->run_count && search->runs[to].from == search->ways[i].to)
-            reach(search, to);
+            reach(search, to, run.is_behind_gap);
     }
+}
+
+/* Follow all runs that wait. */
+static void follow_all(struct search *search)
+{
+    while (search->waiting_count != 0)
+        follow(search, search->waiting[--search->waiting_count]);
 }
 
 static void find(const struct measuring *measuring, struct search *search)
 {
     for (uint32_t i = 0; i < search->run_count; i++)
         if (search->runs[i].is_entry)
-            reach(search, i);
-    while (search->waiting_count != 0)
-        follow(search, search->waiting[--search->waiting_count]);
+            reach(search, i, false);
+    follow_all(search);
+    for (uint32_t i = 0; i < search->run_count; i++)
+        if (search->runs[i].samples > search->runs[i].explained &&
+            measuring_gap(search->runs[i].samples, search->runs[i].explained) != 0)
+            reach(search, i, true);
+    follow_all(search);
     for (uint32_t i = 0; i < search->run_count; i++) {
         const struct run *run = &search->runs[i];
         measuring_add(measuring, measuring_function(measuring, run->from), BAT_FITNESS_CONTINUITY,
-                      run->is_reached ? 0 : run->samples, run->samples);
+                      run->is_behind_gap ? run->samples : 0, run->samples);
     }
 }
 
@@ -197,5 +264,6 @@ enum bat_code measure_continuity(const struct measuring *measuring)
     free(search.next_run);
     free(search.next_way);
     free(search.waiting);
+    free(search.ends);
     return code;
 }

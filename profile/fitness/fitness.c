@@ -105,20 +105,47 @@ static int hottest_first(const void *left_pointer, const void *right_pointer)
     return (left->address > right->address) - (left->address < right->address);
 }
 
+/* --- Counts ---------------------------------------------------------------------------------- */
+
+static uint64_t square_root(uint64_t number)
+{
+    uint64_t root = 0;
+    for (uint64_t bit = (uint64_t)1 << 31; bit != 0; bit >>= 1)
+        if ((root | bit) * (root | bit) <= number)
+            root |= bit;
+    return root;
+}
+
+uint64_t measuring_gap(uint64_t left, uint64_t right)
+{
+    uint64_t gap = left > right ? left - right : right - left;
+    uint64_t chance = 3 * square_root(left + right);
+    return gap > chance ? gap - chance : 0;
+}
+
 /* --- Places in the code ---------------------------------------------------------------------- */
 
 /* The shortest and longest call: AArch64's has 4 bytes, RISC-V's at least 2. */
 #define CALL_MIN 2u
 #define CALL_MAX 9u
 
-bool measuring_is_behind_call(const struct measuring *measuring, uint64_t address)
+unsigned measuring_next_call(const struct measuring *measuring, uint64_t address, unsigned size,
+                             uint64_t *call)
 {
     struct bat_instruction instruction;
-    for (uint64_t size = CALL_MIN; size <= CALL_MAX && size < address; size++)
-        if (bat_original_decode(measuring->elf, address - size, &instruction) &&
+    for (size = size < CALL_MIN ? CALL_MIN : size + 1; size <= CALL_MAX && size < address; size++) {
+        *call = address - size;
+        if (bat_original_decode(measuring->elf, *call, &instruction) &&
             instruction.length == size && measuring_is_call(&instruction))
-            return true;
-    return false;
+            return size;
+    }
+    return 0;
+}
+
+bool measuring_is_behind_call(const struct measuring *measuring, uint64_t address)
+{
+    uint64_t call;
+    return measuring_next_call(measuring, address, 0, &call) != 0;
 }
 
 bool measuring_is_return(const struct measuring *measuring, const struct bat_trace *trace)

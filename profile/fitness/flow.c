@@ -15,26 +15,12 @@ struct flows {
     struct bat_counts returns; /* of a place: returns to it, 0 */
 };
 
-static uint64_t square_root(uint64_t number)
-{
-    uint64_t root = 0;
-    for (uint64_t bit = (uint64_t)1 << 31; bit != 0; bit >>= 1)
-        if ((root | bit) * (root | bit) <= number)
-            root |= bit;
-    return root;
-}
-
-/*
- * Add two counts of samples that should be equal. Counts of samples differ by chance: only what is
- * beyond three standard deviations is a gap.
- */
+/* Add two counts of samples that should be equal. */
 static void compare(const struct measuring *measuring, uint32_t function,
                     enum bat_fitness_measure measure, uint64_t left, uint64_t right)
 {
-    uint64_t larger = left > right ? left : right;
-    uint64_t gap = larger - (left > right ? right : left);
-    uint64_t chance = 3 * square_root(left + right);
-    measuring_add(measuring, function, measure, gap > chance ? gap - chance : 0, larger);
+    measuring_add(measuring, function, measure, measuring_gap(left, right),
+                  left > right ? left : right);
 }
 
 static enum bat_code add_trace(const struct measuring *measuring, struct flows *flows,

@@ -44,6 +44,19 @@ static inline bool measuring_is_call(const struct bat_instruction *instruction)
            instruction->kind == BAT_INSTRUCTION_INDIRECT_CALL;
 }
 
+/*
+ * By how much two counts of samples that should be equal differ. They do by chance: only what is
+ * beyond three standard deviations is a gap, else 0.
+ */
+uint64_t measuring_gap(uint64_t left, uint64_t right);
+
+/*
+ * Find a call, of more bytes than size, that ends directly before an address; there may be several
+ * if code can be read from any byte. Returns its size, or 0 if there is none.
+ */
+unsigned measuring_next_call(const struct measuring *measuring, uint64_t address, unsigned size,
+                             uint64_t *call);
+
 /* True if the instruction directly before an address is a call: a return may come here. */
 bool measuring_is_behind_call(const struct measuring *measuring, uint64_t address);
 

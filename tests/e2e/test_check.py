@@ -19,6 +19,7 @@ import unittest
 
 import bolt_judge
 import bolt_profiles
+import branch_stacks
 import elffile
 import fixtures
 import perf_scenes
@@ -63,6 +64,19 @@ class Folder(unittest.TestCase):
         return path
 
 
+def sampled_traces(fixture, every):
+    """Pre-aggregated text of branch stacks with 32 entries, one for each `every` branches."""
+    recording = branch_stacks.recording(fixture)
+    counts = collections.Counter()
+    for sample in recording.samples(depth=32, every=every):
+        places = [[f"{end:x}" if recording.inside(end) else f"X:{end:x}" for end in branch]
+                  for branch in sample.branches]
+        for (branch, start), (end, _) in zip(places[1:], places):
+            if not (branch[0] == "X" and start[0] == "X"):
+                counts[branch, start, end] += 1
+    return "".join(f"T {' '.join(trace)} {count}\n" for trace, count in sorted(counts.items()))
+
+
 def failed(results, severity=None):
     """The ids of the checks that failed."""
     return [r["id"] for r in results.values()
@@ -88,6 +102,15 @@ class Cases(Folder):
         found = self.check(fixture.bolted, bolt_profiles.reference(fixture).profile("T"))
         self.assertEqual(failed(found.results), ["density"])
         self.assertEqual(found.results["branches"]["value"], 0)
+
+    def test_right_sampled(self):
+        """Branch stacks of one in many branches: what was entered once, a main loop, is not held against it."""
+        for name, every in ((SMALL, 997), (SMALL, 9973), (NAME, 9973)):
+            fixture = fixtures.get(name)
+            profile = self.write("sampled", sampled_traces(fixture, every))
+            for options in ([], [f"--original={fixture.input}"]):
+                found = self.check(fixture.bolted, profile, *options)
+                self.assertEqual(failed(found.results), ["density"], (name, every))
 
     def test_other_build(self):
         """The program was compiled with another compiler option."""
@@ -506,18 +529,36 @@ def measure_continuity(code, traces):
         run[0] = max(run[0], end)
         run[1] += count
         run[2] |= start in code.starts or (home != function and not returns)
-    reached = {start for start, run in runs.items() if run[2]}
-    waiting = list(reached)
-    while waiting:
-        start = waiting.pop()
-        end = runs[start][0]
-        near = {s for s in runs if start <= s <= end} | {t for b, t in ways if start <= b <= end}
-        new = (near & runs.keys()) - reached
-        reached |= new
-        waiting += new
+
+    def sampled(address):
+        return any(start <= address <= run[0] for start, run in runs.items())
+
+    def follow(reached):
+        waiting = list(reached)
+        while waiting:
+            start = waiting.pop()
+            end = runs[start][0]
+            near = {s for s in runs if start <= s <= end} | {t for b, t in ways if start <= b <= end}
+            new = (near & runs.keys()) - reached
+            reached |= new
+            waiting += new
+        return reached
+
+    came = collections.Counter()        # from where a run of the function was
+    for branch, start, _, count in traces:
+        if start not in runs or branch is None:
+            continue
+        home = code.function(branch)
+        returns = code.is_return(branch) if home is not None else start in code.behind_calls
+        sources = [c for c in (start - size for size in range(2, 10))
+                   if code.is_call(c) and c + code.size[c] == start] if returns else [branch]
+        came[start] += count if any(map(sampled, sources)) else 0
+    reached = follow({start for start, run in runs.items() if run[2]})
+    behind_gaps = follow({start for start, run in runs.items() if start not in reached
+                          and run[1] > came[start] and gap(run[1], came[start])[0]} | reached) - reached
     result = collections.defaultdict(lambda: [0, 0])
     for start, (_, count, _) in runs.items():
-        result[code.function(start)][0] += 0 if start in reached else count
+        result[code.function(start)][0] += count if start in behind_gaps else 0
         result[code.function(start)][1] += count
     return result
 
