@@ -121,3 +121,39 @@ void measure_new_code(const struct measuring *measuring)
         measuring_add(measuring, function, BAT_FITNESS_NEW_CODE, is_part ? samples : 0, samples);
     }
 }
+
+/* --- Old code -------------------------------------------------------------------------------- */
+
+/* True if symbols name all functions that BOLT wrote: then it left symbols to all that it did not.
+ */
+static bool are_all_named(const struct measuring *measuring)
+{
+    const struct bat_map *map = measuring->map;
+    for (uint32_t i = 0; i < map->hot_count; i++) {
+        uint32_t symbol = bat_functions_at(measuring->functions, map->tables[i].address);
+        if (symbol != BAT_NONE && measuring->symbols[symbol].flags & BAT_FUNCTION_LATE)
+            return false;
+    }
+    return true;
+}
+
+/*
+ * BOLT keeps the code that it read, in .bolt.org.text, but the symbols of the functions that it
+ * moved go with them: of their old code only .eh_frame knows. It never runs.
+ */
+void measure_old_code(const struct measuring *measuring)
+{
+    const struct bat_section *old = bat_elf_section(measuring->elf, ".bolt.org.text");
+    if (!measuring->map || !old || !are_all_named(measuring))
+        return;
+    for (uint32_t i = 0; i < measuring->symbol_count; i++) {
+        const struct bat_function_symbol *symbol = &measuring->symbols[i];
+        uint32_t function = measuring->numbers[i];
+        if (function == BAT_NONE || symbol->flags & BAT_FUNCTION_PLT)
+            continue;
+        uint64_t samples = measuring->sampled[function].samples;
+        bool is_part =
+            symbol->flags & BAT_FUNCTION_FDE && symbol->address - old->address < old->size;
+        measuring_add(measuring, function, BAT_FITNESS_OLD_CODE, is_part ? samples : 0, samples);
+    }
+}

@@ -172,6 +172,7 @@ static enum bat_code measure(struct measuring *measuring, struct bat_functions *
     count_samples(measuring);
     measure_branches(measuring);
     measure_new_code(measuring);
+    measure_old_code(measuring);
     code = measure_flow(measuring);
     if (code == BAT_OK)
         code = measure_continuity(measuring);

@@ -80,8 +80,9 @@ static inline void measuring_add(const struct measuring *measuring, uint32_t fun
 /* BRANCHES and TARGETS of all traces. */
 void measure_branches(const struct measuring *measuring);
 
-/* NEW_CODE. */
+/* NEW_CODE and OLD_CODE. */
 void measure_new_code(const struct measuring *measuring);
+void measure_old_code(const struct measuring *measuring);
 
 /* FLOW, ENTRIES and CALLS. */
 enum bat_code measure_flow(const struct measuring *measuring);

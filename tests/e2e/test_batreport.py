@@ -291,7 +291,7 @@ class Verdict(Folder):
                 continue
             word = {"passed": "fine", "failed": check["severity"], "suppressed": "suppressed"}[check["status"]]
             limit = check.get("max", check.get("min"))
-            is_share = check["id"] not in ("read", "profiles", "samples", "density")
+            is_share = check["id"] not in ("read", "build-id", "profiles", "samples", "density")
             texts = [f"{100 * n:.1f}%" if is_share else f"{n:,.0f}" if n == int(n) else f"{n:.1f}"
                      for n in (check["value"], limit)]
             expected[check["id"]] = (word, word, texts[0], "least" if "min" in check else "most", texts[1])

@@ -77,6 +77,30 @@ def sampled_traces(fixture, every):
     return "".join(f"T {' '.join(trace)} {count}\n" for trace, count in sorted(counts.items()))
 
 
+def nowhere(binary, profile):
+    """The share of the traces of a profile with an address that is in no code of the binary."""
+    ranges = elffile.Elf(binary).executable_ranges()
+    part = whole = 0
+    for line in pathlib.Path(profile).read_text(encoding="utf-8").splitlines():
+        fields = line.split()
+        ends = [int(end, 16) for end in fields[1:4] if ":" not in end]
+        strange = [end for end in ends if not any(a <= end < b for a, b in ranges)]
+        part += int(fields[4]) if strange else 0
+        whole += int(fields[4]) if ends else 0
+    return part / whole
+
+
+def shares(lines):
+    """{function: share} of fdata's lines; local functions by name alone."""
+    result = collections.Counter()
+    for line in lines:
+        fields = line.split(" ")
+        if len(fields) == 8:
+            result[bolt_judge.LOCAL.sub("", fields[1])] += int(fields[7])
+    total = sum(result.values())
+    return collections.Counter({name: count / total for name, count in result.items()})
+
+
 def failed(results, severity=None):
     """The ids of the checks that failed."""
     return [r["id"] for r in results.values()
@@ -146,6 +170,84 @@ class Cases(Folder):
         found = self.check(fixture.bolted, profile, f"--original={fixture.input}")
         self.assertLessEqual(found.results["runs"]["value"], 1)
         self.assertGreater(found.results["runs"]["value"], 0.5)
+
+    def test_input_for_output(self):
+        """The profile is one of the input, the binary is BOLT's output of it; and the reverse."""
+        for name in (SMALL, NAME, "sqlite-pie-cdsplit-22", "sqlite-aarch64-passes-22"):
+            fixture = fixtures.get(name)
+            truth, profile = bolt_judge.truth(fixture).profile("T"), bolt_profiles.reference(fixture).profile("T")
+            for options in ([], [f"--original={fixture.input}"]):
+                found = self.check(fixture.bolted, truth, *options)
+                self.assertIn("old-code", failed(found.results, "error"), name)
+                self.assertGreater(found.results["old-code"]["value"], 0.5)
+                # It is code of the binary, only it does not run.
+                self.assertLess(found.results["branches"]["value"], 0.01)
+                right = self.check(fixture.bolted, profile, *options).results
+                self.assertEqual(right["old-code"]["value"], 0, name)
+                self.assertLess(right["nowhere"]["value"], 0.001, name)
+            found = self.check(fixture.input, profile)
+            self.assertIn("nowhere", failed(found.results, "error"))
+            self.assertAlmostEqual(found.results["nowhere"]["value"], nowhere(fixture.input, profile), places=8)
+            self.assertEqual(self.check(fixture.input, truth).results["nowhere"]["value"], 0)
+
+    def test_empty(self):
+        """Text without samples has a verdict, too."""
+        fixture = fixtures.get(SMALL)
+        for text in ("\n", "E cycles\n"):
+            for options in ([], [f"--original={fixture.input}"], ["--format=yaml"]):
+                found = self.check(fixture.bolted, self.write("none.preagg", text), *options)
+                self.assertEqual(failed(found.results), ["profiles", "samples"])
+
+    def test_baseline(self):
+        """A former profile tells that hosts are missing, and that they did something else."""
+        fixture = fixtures.get(SMALL)
+        profile = bolt_profiles.reference(fixture).profile("T")
+        four, truth = self.path / "four.fdata", self.path / "input.fdata"
+        toolbox.fine("battranslate", fixture.bolted, "-p", ",".join([str(profile)] * 4), "-q", "-o", four)
+        # Of a binary without a note, local functions have other names.
+        toolbox.fine("battranslate", fixture.input, "-p", bolt_judge.truth(fixture).profile("T"), "-q", "-o", truth)
+        lines = four.read_text(encoding="utf-8").splitlines(True)
+        share = shares(lines)
+        hottest = max((line.split(" ")[1] for line in lines if line[0] == "1"),
+                      key=lambda name: share[bolt_judge.LOCAL.sub("", name)])
+        part = self.write("part.fdata", "".join(line for line in lines if not line.startswith(f"1 {hottest} ")))
+        for baseline, count, errors in ((four, 4, []), (four, 2, ["baseline-samples"]), (truth, 1, []),
+                                        (truth, 3, []), (part, 4, [])):
+            found = self.check(fixture.bolted, *[profile] * count, f"--check-baseline={baseline}",
+                               "--check-limit=density=0").results
+            former = baseline.read_text(encoding="utf-8").splitlines(True)
+            sums = [sum(int(line.split(" ")[7]) for line in text if line.count(" ") == 7)
+                    for text in (lines, former)]
+            self.assertEqual(failed(found, "error"), errors)
+            self.assertAlmostEqual(found["baseline-samples"]["value"], sums[0] / 4 * count / sums[1], places=8)
+            both = shares(lines), shares(former)
+            overlap = sum(min(both[0][name], both[1][name]) for name in both[0])
+            self.assertAlmostEqual(found["baseline"]["value"], overlap, places=8)
+            self.assertEqual("baseline" in failed(found), overlap < 0.5)
+            self.assertGreater(overlap, 0.9 if baseline != part else 0)
+        self.assertLess(overlap, 0.9)
+        for bad, sentence in ((profile, "expected fdata of a former profile, found a pre-aggregated profile"),
+                              (self.path / "none", "No such file or directory"),
+                              (self.write("no.fdata", "boltedcollection\n"), "expected .*, found .*")):
+            done = toolbox.run("battranslate", fixture.bolted, "-p", profile, f"--check-baseline={bad}", "-o",
+                               self.path / "o")
+            self.assertEqual((done.returncode, done.stdout), (1, ""))
+            self.assertRegex(done.stderr, f"^battranslate: {re.escape(str(bad))}: {sentence}\n$")
+            self.assertFalse((self.path / "o").exists())
+        done = toolbox.run("battranslate", fixture.bolted, "-p", profile, f"--check-baseline={four}", "-o", four)
+        self.assertIn("the same file as the input", done.stderr)
+
+    def test_parts(self):
+        """--once knows how many hosts a sum holds, also of hosts without samples."""
+        fixture = fixtures.get(SMALL)
+        text = pathlib.Path(bolt_profiles.reference(fixture).profile("T")).read_text(encoding="utf-8")
+        hosts = [self.write(f"host{i}.preagg", text + "\n" * i) for i in range(3)]
+        total = self.path / "sum.preagg"
+        toolbox.fine("battranslate", fixture.bolted, "-p", ",".join(map(str, hosts)), "--once", "-q",
+                     "--format=preagg", "-o", total)
+        for options, count in (([], 1), (["--once"], 3)):
+            found = self.check(fixture.bolted, total, *options, "--check-limit=profiles=3").results
+            self.assertEqual((found["profiles"]["value"], "profiles" in failed(found)), (count, count < 3))
 
     def test_other_workload(self):
         """The last build's profile had nothing of the function that is hot now."""
@@ -236,6 +338,23 @@ class Cases(Folder):
             self.assertIn("expected", found.results["read"]["message"])
             self.assertEqual(found.results["branches"]["status"], "unknown")
 
+    def test_other_build_id(self):
+        """perf.data names the build-id of another build."""
+        fixture = fixtures.get(SMALL)
+        path, other = self.path / "perf.data", self.path / pathlib.Path(fixture.bolted).name
+        path.write_bytes(self.perf_data())
+        build_id = bytes.fromhex(elffile.Elf(fixture.bolted).build_id())
+        data = pathlib.Path(fixture.bolted).read_bytes()
+        self.assertEqual(data.count(build_id), 1)
+        other.write_bytes(data.replace(build_id, bytes(len(build_id))))
+        found = self.check(other, path)
+        self.assertEqual(failed(found.results), ["build-id"])
+        self.assertIn("found only other builds of it", found.results["build-id"]["message"])
+        self.assertEqual(failed(self.check(other, path, "--ignore-build-id").results, "error"), [])
+        cut = self.path / "cut.data"
+        cut.write_bytes(path.read_bytes()[:1000])
+        self.assertEqual(failed(self.check(other, cut, path, "--keep-going").results), ["read", "build-id"])
+
     def test_fdata(self):
         """A profile that was translated before: only what llvm-bolt will refuse is known."""
         fixture = fixtures.get(NAME)
@@ -317,7 +436,7 @@ class Outputs(Folder):
 class Reports(Folder):
     """The verdict in reports without --check: the checks whose numbers a report has anyway."""
 
-    CHECKS = ["branch-stacks", "outside", "kernel", "lost", "runs", "stale"]
+    CHECKS = ["branch-stacks", "outside", "nowhere", "kernel", "lost", "runs", "stale"]
 
     def compare(self, binary, *arguments):
         """The values and the verdict are those of --check; returns the line."""
@@ -334,7 +453,7 @@ class Reports(Folder):
         found = "".join(f", {c['id']} {100 * c['value']:.1f}%" for c in bad)[2:]
         sign = ": " if quick["verdict"] == "unfit" else ", with warnings: "
         self.assertEqual(line, f"the profile looks {quick['verdict']}{sign if found else ''}{found} "
-                               f"({len(expected)} of 17 checks; --check makes all)")
+                               f"({len(expected)} of 22 checks; --check makes all)")
         return quick["verdict"]
 
     def test_verdicts(self):
@@ -351,7 +470,7 @@ class Reports(Folder):
         fixture = fixtures.get(SMALL)
         profile = self.write("T", pathlib.Path(bolt_profiles.reference(fixture).profile("T")).read_text("ascii"))
         text = toolbox.fine("battranslate", f"{fixture.bolted}={self.path}/one", "-p", profile)
-        self.assertEqual(len(re.findall(r"^ *the profile looks fit \(\d of 17 checks", text, re.M)), 1)
+        self.assertEqual(len(re.findall(r"^ *the profile looks fit \(\d of 22 checks", text, re.M)), 1)
 
 
 class Suppressions(Folder):
@@ -396,6 +515,13 @@ class Suppressions(Folder):
         done = toolbox.run("battranslate", self.fixture.bolted, "-p", self.profile, "--check",
                            f"--check-suppress={path}")
         self.assertIn("\nunused suppression: flow nothing*\n", done.stdout)
+        # What is fine needs none, nor what the profile says nothing of.
+        report = self.suppress("kernel # unknown\nlost # unknown\nprofiles # fine\nnew-code *a* # fine\n"
+                               "stale nothing # none\nbranches # used\n").report
+        self.assertEqual(report["unused_suppressions"],
+                         [{"id": "kernel", "reason": "unknown"}, {"id": "lost", "reason": "unknown"},
+                          {"id": "profiles", "reason": "fine"},
+                          {"id": "stale", "pattern": "nothing", "reason": "none"}])
 
     def test_bad_files(self):
         for text, sentence in (

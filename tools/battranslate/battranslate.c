@@ -39,6 +39,7 @@ enum option_key {
     KEY_KEEP_GOING,
     KEY_ONCE,
     KEY_CHECK,
+    KEY_CHECK_BASELINE,
     KEY_CHECK_LIMIT,
     KEY_CHECK_STRICT,
     KEY_CHECK_SUPPRESS,
@@ -331,6 +332,9 @@ static error_t parse_check_option(int key, char *argument, struct argp_state *st
         if (!check_parse_limit(&arguments->check, argument, &expected))
             argp_error(state, "--check-limit: expected %s, found \"%s\"", expected, argument);
         break;
+    case KEY_CHECK_BASELINE:
+        arguments->check.baseline_path = argument;
+        break;
     case KEY_CHECK_STRICT:
         arguments->check.is_strict = true;
         break;
@@ -487,6 +491,8 @@ static const struct argp_option options[] = {
      "status "
      "is 1",
      6},
+    {"check-baseline", KEY_CHECK_BASELINE, "FDATA", 0,
+     "--check against a former profile: whether samples are missing, or are in other functions", 6},
     {"check-limit", KEY_CHECK_LIMIT, "ID=VALUE", 0,
      "--check with another limit for the check ID. May be given many times", 6},
     {"check-strict", KEY_CHECK_STRICT, NULL, 0, "--check: a profile with warnings is unfit, too",

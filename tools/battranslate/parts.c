@@ -265,6 +265,11 @@ void parts_free(struct parts *parts)
     *parts = (struct parts){0};
 }
 
+uint64_t parts_count(const struct parts *parts)
+{
+    return parts->counted.count;
+}
+
 enum tool_exit parts_status(const struct parts *parts)
 {
     for (size_t i = 0; i < parts->count; i++)

@@ -48,6 +48,9 @@ enum tool_exit parts_read(struct parts *parts, const struct translate_request *r
 
 void parts_free(struct parts *parts);
 
+/* --once: how many parts the profiles hold that were read. */
+uint64_t parts_count(const struct parts *parts);
+
 /* TOOL_PARTIAL if a profile was left out, else TOOL_FINE. */
 enum tool_exit parts_status(const struct parts *parts);
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "baseline.h"
 #include "compiler_profile.h"
 #include "elfnote/shipped.h"
 #include "separate_symbols.h"
@@ -155,12 +156,12 @@ static enum tool_exit check_symbols(struct work *work)
     return TOOL_BAD;
 }
 
-enum tool_exit work_make_profile(struct work *work, bool prepares)
+/* What profiles are read for. */
+static struct bat_profile_target target_of(const struct work *work)
 {
-    const struct translate_request *arguments = work->arguments;
     size_t size;
     struct bat_profile_target target = {.size = sizeof(target),
-                                        .ignore_build_id = arguments->ignore_build_id};
+                                        .ignore_build_id = work->arguments->ignore_build_id};
     target.build_id = bat_elf_build_id(work->binary.elf, &size);
     target.build_id_size = size;
     target.elf = work->binary.elf;
@@ -169,6 +170,13 @@ enum tool_exit work_make_profile(struct work *work, bool prepares)
                        bat_elf_note(work->binary.elf, &note, &size, NULL, NULL) == BAT_OK;
     target.base_address =
         report_is_relocatable(work->binary.elf) ? bat_elf_base_address(work->binary.elf) : 0;
+    return target;
+}
+
+enum tool_exit work_make_profile(struct work *work, bool prepares)
+{
+    const struct translate_request *arguments = work->arguments;
+    const struct bat_profile_target target = target_of(work);
     if (bat_profile_new(&target, &work->profile, &work->error) != BAT_OK)
         return fail(work, NULL);
     prepares = prepares && arguments->threads != 1;
@@ -208,23 +216,48 @@ struct reading {
     struct bat_read_options options;
 };
 
-/* With --check, perf.data without branch stacks is read as basic samples: the check says so. */
+/* Read a profile; as basic samples, if nothing else is there and --check is to say so. */
+static enum bat_code read_in_any_form(struct bat_profile *profile, const char *path,
+                                      const struct bat_read_options *options, bool has_check,
+                                      struct bat_error *error)
+{
+    enum bat_code code = bat_profile_read(profile, path, options, error);
+    if (code != BAT_ERR_MISMATCH || !has_check || options->basic_samples)
+        return code;
+    struct bat_read_options again = *options;
+    struct bat_error other;
+    again.basic_samples = true;
+    return bat_profile_read(profile, path, &again, &other) == BAT_OK ? BAT_OK : code;
+}
+
+/* True if a profile that could not be read can be if build-ids are ignored. */
+static bool is_of_other_build(const struct work *work, const char *path,
+                              const struct bat_read_options *options)
+{
+    struct bat_profile_target target = target_of(work);
+    struct bat_profile *profile;
+    struct bat_error error;
+    if (target.ignore_build_id)
+        return false;
+    target.ignore_build_id = true;
+    if (bat_profile_new(&target, &profile, &error) != BAT_OK)
+        return false;
+    bool is_read = read_in_any_form(profile, path, options, true, &error) == BAT_OK;
+    bat_profile_free(profile);
+    return is_read;
+}
+
 static enum bat_code read_profile(void *context, const char *path, struct bat_error *error)
 {
     const struct reading *reading = context;
     struct work *work = reading->work;
     bool has_check = work->arguments->check.is_wanted;
     uint64_t before = count_records(work->profile);
-    enum bat_code code = bat_profile_read(work->profile, path, &reading->options, error);
-    if (code == BAT_ERR_MISMATCH && has_check && !reading->options.basic_samples) {
-        struct bat_read_options again = reading->options;
-        struct bat_error other;
-        again.basic_samples = true;
-        if (bat_profile_read(work->profile, path, &again, &other) == BAT_OK)
-            code = BAT_OK;
-    }
+    enum bat_code code = read_in_any_form(work->profile, path, &reading->options, has_check, error);
     if (code != BAT_OK && has_check)
-        check_note_unreadable(&work->check, error);
+        check_note_unreadable(
+            &work->check,
+            code == BAT_ERR_MISMATCH && is_of_other_build(work, path, &reading->options), error);
     work->profiles_with_records += count_records(work->profile) > before;
     return code;
 }
@@ -267,7 +300,8 @@ static enum tool_exit translate(struct work *work)
                               &work->error) != BAT_OK)
         return fail(work, work->error.place == BAT_PLACE_SECTION ? path_of_note(work->arguments)
                                                                  : work->arguments->binary);
-    return report_check(work->arguments->binary, work->binary.elf, work->profile, work->records);
+    return report_check(work->arguments->binary, work->binary.elf, work->profile, work->records,
+                        work->arguments->check.is_wanted);
 }
 
 /* Print an error of an output. If it cannot be written, the message has the path already. */
@@ -305,9 +339,13 @@ static enum tool_exit write_outputs(struct work *work)
 /* All files that are read, and their number. The caller frees the array. */
 static const char **list_inputs(const struct translate_request *arguments, size_t *count)
 {
-    const char *const single[] = {arguments->binary,   arguments->symbols,
-                                  arguments->note,     arguments->debug_file,
-                                  arguments->original, arguments->check.suppressions_path};
+    const char *const single[] = {arguments->binary,
+                                  arguments->symbols,
+                                  arguments->note,
+                                  arguments->debug_file,
+                                  arguments->original,
+                                  arguments->check.suppressions_path,
+                                  arguments->check.baseline_path};
     const size_t singles = sizeof(single) / sizeof(single[0]);
     const char **inputs = malloc((arguments->profile_count + singles) * sizeof(*inputs));
     *count = 0;
@@ -450,23 +488,28 @@ static enum tool_exit check_fitness(struct work *work, const struct bat_profile 
     bool is_wanted = arguments->check.is_wanted;
     if (arguments->quiet && !is_wanted)
         return TOOL_FINE;
+    struct check_baseline baseline = {0};
+    const char *former = is_wanted ? arguments->check.baseline_path : NULL;
+    if (former && baseline_compare(former, work->records, &baseline) != TOOL_FINE)
+        return TOOL_BAD;
     struct bat_records *all_records = NULL;
     if (is_wanted && !to_input && !translate_for_density(work, &all_records))
         return fail(work, arguments->binary);
-    const struct check_subject subject = {.profile = work->profile,
-                                          .moved = moved,
-                                          .binary = &work->binary,
-                                          .symbols = work->symbols,
-                                          .records = work->records,
-                                          .all_records = all_records,
-                                          .to_input = to_input,
-                                          .judgement = judgements->has_fdata ? &judgements->fdata
-                                                                             : &judgements->yaml,
-                                          .is_yaml = !judgements->has_fdata,
-                                          .wants_samples = arguments->basic_samples,
-                                          .profiles = work->profiles_with_records,
-                                          .density_cutoff = arguments->density_cutoff,
-                                          .density_threshold = arguments->density_threshold};
+    const struct check_subject subject = {
+        .profile = work->profile,
+        .moved = moved,
+        .binary = &work->binary,
+        .symbols = work->symbols,
+        .records = work->records,
+        .all_records = all_records,
+        .to_input = to_input,
+        .judgement = judgements->has_fdata ? &judgements->fdata : &judgements->yaml,
+        .is_yaml = !judgements->has_fdata,
+        .wants_samples = arguments->basic_samples,
+        .profiles = arguments->once ? parts_count(work->parts) : work->profiles_with_records,
+        .density_cutoff = arguments->density_cutoff,
+        .density_threshold = arguments->density_threshold,
+        .baseline = former ? &baseline : NULL};
     enum tool_exit status = TOOL_FINE;
     if (is_wanted)
         status = check_judge(&work->check, &subject);
@@ -561,6 +604,8 @@ static enum tool_exit move_profile(struct work *work, struct bat_profile **input
         return fail(work, arguments->binary);
     /* perf2bolt writes empty fdata and YAML too; other profiles without records are of no use. */
     bool may_be_empty = arguments->format <= FORMAT_YAML;
+    if (may_be_empty && arguments->check.is_wanted && bat_profile_distinct(work->profile) == 0)
+        return TOOL_FINE; /* the checks will say so */
     enum tool_exit status = report_check_moved(arguments->binary, work->binary.elf, work->profile,
                                                counters, may_be_empty);
     if (status == TOOL_FINE)

@@ -59,12 +59,15 @@ static enum tool_exit warn_empty(const char *path, const struct bat_elf *elf,
 }
 
 enum tool_exit report_check(const char *path, const struct bat_elf *elf,
-                            const struct bat_profile *profile, const struct bat_records *records)
+                            const struct bat_profile *profile, const struct bat_records *records,
+                            bool has_check)
 {
     struct bat_translate_counters counters = bat_records_counters(records);
     struct bat_profile_counters read = bat_profile_counters(profile);
     if (counters.inside == 0 && bat_records_count(records) == 0) {
         uint64_t text = read.trace_records + read.sample_records + read.fdata_records;
+        if (text + read.perf_samples == 0 && has_check)
+            return TOOL_FINE;
         if (text + read.perf_samples == 0) {
             tool_message(path, "expected a profile with records, found none in it");
             return TOOL_BAD;

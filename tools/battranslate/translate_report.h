@@ -16,10 +16,12 @@ bool report_is_relocatable(const struct bat_elf *elf);
 
 /*
  * Warn if the profile does not seem to be the binary's, or has no sample of it. TOOL_BAD, with a
- * message, if the profile has no records of the wanted kind at all.
+ * message, if the profile has no records of the wanted kind at all; with has_check, one without any
+ * records is left to the checks.
  */
 enum tool_exit report_check(const char *path, const struct bat_elf *elf,
-                            const struct bat_profile *profile, const struct bat_records *records);
+                            const struct bat_profile *profile, const struct bat_records *records,
+                            bool has_check);
 
 /*
  * Check a profile that is written untranslated: TOOL_BAD, with a message, if there is nothing to

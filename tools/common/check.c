@@ -62,13 +62,13 @@ static void decide(struct check *check, enum check_number number)
     const struct check_kind *kind = &check_kinds[number];
     if (check->options->limits[number] >= 0)
         result->limit = check->options->limits[number];
-    const struct check_suppression *suppression = check_suppressed(&check->suppressions, number);
     if (result->status == CHECK_UNKNOWN)
         return;
     bool is_found =
         kind->is_minimum ? result->value < result->limit : result->value > result->limit;
     if (!is_found)
         return;
+    const struct check_suppression *suppression = check_suppressed(&check->suppressions, number);
     result->status = suppression ? CHECK_SUPPRESSED : CHECK_FAILED;
     result->reason = suppression ? suppression->reason : NULL;
     check->findings[kind->severity] += !suppression;
@@ -89,19 +89,30 @@ static void set_limits(struct check *check, double density_threshold)
     check->results[CHECK_DENSITY].limit = density_threshold;
 }
 
-void check_note_unreadable(struct check *check, const struct bat_error *error)
+void check_note_unreadable(struct check *check, bool is_other_build, const struct bat_error *error)
 {
-    check->unreadable_count++;
-    bat_error_text(error, check->unreadable, sizeof(check->unreadable));
+    struct check_unreadable *kind = is_other_build ? &check->other_builds : &check->unreadable;
+    kind->count++;
+    bat_error_text(error, kind->message, sizeof(kind->message));
+}
+
+static void set_read(struct check *check)
+{
+    set(check, CHECK_READ, (double)check->unreadable.count);
+    set(check, CHECK_BUILD_ID, (double)check->other_builds.count);
 }
 
 bool check_fail_reading(struct check *check)
 {
     set_limits(check, check_kinds[CHECK_DENSITY].limit);
-    set(check, CHECK_READ, (double)check->unreadable_count);
-    check->results[CHECK_READ].status = CHECK_FAILED;
-    check->findings[BAT_ERROR] = 1;
-    return check->unreadable_count != 0;
+    set_read(check);
+    static const enum check_number both[] = {CHECK_READ, CHECK_BUILD_ID};
+    for (size_t i = 0; i < sizeof(both) / sizeof(both[0]); i++)
+        if (check->results[both[i]].value > 0) {
+            check->results[both[i]].status = CHECK_FAILED;
+            check->findings[BAT_ERROR]++;
+        }
+    return check->findings[BAT_ERROR] != 0;
 }
 
 /* --- Functions ------------------------------------------------------------------------------- */
@@ -153,7 +164,7 @@ static const enum check_number check_of[BAT_FITNESS_MEASURES] = {
     [BAT_FITNESS_BRANCHES] = CHECK_BRANCHES, [BAT_FITNESS_TARGETS] = CHECK_TARGETS,
     [BAT_FITNESS_FLOW] = CHECK_FLOW,         [BAT_FITNESS_ENTRIES] = CHECK_ENTRIES,
     [BAT_FITNESS_CALLS] = CHECK_CALLS,       [BAT_FITNESS_CONTINUITY] = CHECK_CONTINUITY,
-    [BAT_FITNESS_NEW_CODE] = CHECK_NEW_CODE,
+    [BAT_FITNESS_NEW_CODE] = CHECK_NEW_CODE, [BAT_FITNESS_OLD_CODE] = CHECK_OLD_CODE,
 };
 
 /* Sum a measure over all functions. False if there is no memory. */
@@ -165,8 +176,8 @@ static bool sum_measure(struct check *check, const struct bat_fitness *fitness,
     const struct bat_fitness_function *function;
     for (uint64_t i = 0; (function = bat_fitness_get(fitness, i)) != NULL; i++) {
         const struct bat_fitness_share *share = &function->shares[measure];
-        if (share->whole == 0 ||
-            check_suppresses_function(&check->suppressions, number, function->name))
+        if (share->whole == 0 || check_suppresses_function(&check->suppressions, number,
+                                                           function->name, share->part != 0))
             continue;
         sum.part += share->part;
         sum.whole += share->whole;
@@ -225,7 +236,7 @@ static enum tool_exit judge_stale(struct check *check, const struct check_subjec
     uint64_t whole = subject->judgement->samples;
     struct bat_stale_function stale;
     for (uint64_t i = 0; bat_records_stale(subject->records, subject->is_yaml, i, &stale); i++) {
-        if (check_suppresses_function(&check->suppressions, CHECK_STALE, stale.name)) {
+        if (check_suppresses_function(&check->suppressions, CHECK_STALE, stale.name, true)) {
             part -= stale.samples;
             whole -= stale.samples;
             continue;
@@ -301,6 +312,46 @@ static void judge_stacks(struct check *check, const struct check_subject *subjec
         set(check, CHECK_STACKS, 0);
 }
 
+/* BOLT's outputs and their inputs are linked within so many bytes, other objects are far away. */
+#define NEIGHBOURHOOD ((uint64_t)1 << 31)
+
+enum place { PLACE_ELSEWHERE, PLACE_CODE, PLACE_NOWHERE };
+
+/* Where an address is. What the profile takes for another object has the address 0, or none. */
+static enum place place_of(const struct bat_elf *elf, uint64_t lowest, uint64_t address)
+{
+    if (address == 0 || address < lowest || address - lowest >= NEIGHBOURHOOD)
+        return PLACE_ELSEWHERE;
+    return bat_elf_is_executable(elf, address) ? PLACE_CODE : PLACE_NOWHERE;
+}
+
+/* Samples at addresses near the binary's code where it has none: they are of another program. */
+static void judge_nowhere(struct check *check, const struct check_subject *subject)
+{
+    const struct bat_elf *elf = subject->binary->elf;
+    uint64_t lowest = UINT64_MAX;
+    uint64_t counts[] = {[PLACE_ELSEWHERE] = 0, [PLACE_CODE] = 0, [PLACE_NOWHERE] = 0};
+    struct bat_segment segment;
+    for (size_t i = 0; elf && bat_elf_segment(elf, i, &segment); i++)
+        lowest = segment.address < lowest ? segment.address : lowest;
+    struct bat_trace trace;
+    for (uint64_t i = 0; bat_profile_trace(subject->profile, i, &trace); i++) {
+        const uint64_t ends[] = {trace.branch, trace.from, trace.to};
+        enum place worst = PLACE_ELSEWHERE;
+        for (size_t j = 0; j < sizeof(ends) / sizeof(ends[0]); j++) {
+            enum place place = place_of(elf, lowest, ends[j]);
+            worst = place > worst ? place : worst;
+        }
+        counts[worst] += trace.count;
+    }
+    uint64_t address;
+    uint64_t count;
+    for (uint64_t i = 0; bat_profile_sample(subject->profile, i, &address, &count); i++)
+        counts[place_of(elf, lowest, address)] += count;
+    set_share(check, CHECK_NOWHERE, counts[PLACE_NOWHERE],
+              counts[PLACE_CODE] + counts[PLACE_NOWHERE]);
+}
+
 /* What the counters of the reading and of the translation say. */
 static void judge_counters(struct check *check, const struct check_subject *subject)
 {
@@ -310,6 +361,7 @@ static void judge_counters(struct check *check, const struct check_subject *subj
     judge_stacks(check, subject);
     set_share(check, CHECK_OUTSIDE, moved ? moved->external : done.external,
               moved ? moved->samples : done.samples);
+    judge_nowhere(check, subject);
     set_share(check, CHECK_KERNEL, read.perf_kernel_branches, read.perf_branches);
     set_share(check, CHECK_LOST, read.perf_lost, read.perf_samples + read.perf_lost);
     if (moved)
@@ -335,12 +387,16 @@ enum tool_exit check_judge(struct check *check, const struct check_subject *subj
     enum tool_exit status = measure(check, subject, &samples);
     if (status != TOOL_FINE)
         return status;
-    set(check, CHECK_READ, (double)check->unreadable_count);
+    set_read(check);
     set(check, CHECK_PROFILES, (double)subject->profiles);
     judge_counters(check, subject);
     uint64_t records =
         bat_profile_counters(subject->profile).fdata_records ? sum_records(subject->records) : 0;
     set(check, CHECK_SAMPLES, (double)(samples > records ? samples : records));
+    if (subject->baseline) {
+        set_share(check, CHECK_BASELINE_SAMPLES, subject->baseline->own, subject->baseline->former);
+        set(check, CHECK_BASELINE, subject->baseline->functions);
+    }
     status = judge_stale(check, subject);
     if (status == TOOL_FINE && bat_profile_main_kind(subject->profile) == BAT_PROFILE_BRANCHES)
         status = judge_density(check, subject);

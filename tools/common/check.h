@@ -37,6 +37,12 @@ struct check_density {
     double density;
 };
 
+/* Profiles that could not be read. */
+struct check_unreadable {
+    uint64_t count;
+    char message[BAT_MESSAGE_SIZE + 64]; /* why the last of them could not be */
+};
+
 /* All results. */
 struct check {
     const struct check_options *options;
@@ -47,8 +53,15 @@ struct check {
     size_t density_count;
     uint64_t findings[3]; /* that are not suppressed, by enum bat_severity */
     bool is_fit;
-    uint64_t unreadable_count;
-    char unreadable[BAT_MESSAGE_SIZE + 64]; /* why a profile could not be read; "" if all were */
+    struct check_unreadable unreadable;
+    struct check_unreadable other_builds;
+};
+
+/* How a profile agrees with a former one. */
+struct check_baseline {
+    uint64_t own;     /* counts of the records */
+    uint64_t former;  /* of those of the former profile */
+    double functions; /* the overlap of the functions' shares */
 };
 
 /* What check_judge() judges. */
@@ -66,6 +79,7 @@ struct check_subject {
     uint64_t profiles;       /* with records */
     uint32_t density_cutoff; /* millionths */
     double density_threshold;
+    const struct check_baseline *baseline; /* NULL: none */
 };
 
 /* Read the suppressions. TOOL_BAD with a message. To be freed with check_free() in any case. */
@@ -77,13 +91,17 @@ enum tool_exit check_judge(struct check *check, const struct check_subject *subj
 
 /*
  * Make only the checks that need no more than the counters of the subject's profile, records,
- * to_input and judgement: the others are unknown. check need not have begun. Constant time.
+ * to_input and judgement, and `nowhere`: the others are unknown. check need not have begun. Linear
+ * in the profile's traces and samples.
  */
 void check_judge_counters(struct check *check, const struct check_options *options,
                           const struct check_subject *subject);
 
-/* A profile could not be read. Only the last such error is kept. */
-void check_note_unreadable(struct check *check, const struct bat_error *error);
+/*
+ * A profile could not be read, because it is of another build, or for another reason. Only the last
+ * such error is kept.
+ */
+void check_note_unreadable(struct check *check, bool is_other_build, const struct bat_error *error);
 
 /*
  * Nothing was judged: unfit if that is because a profile could not be read. Otherwise returns

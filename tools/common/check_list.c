@@ -12,12 +12,15 @@
 
 const struct check_kind check_kinds[CHECK_COUNT] = {
     [CHECK_READ] = {"read", BAT_ERROR, false, false, false, 0, "profiles that cannot be read"},
+    [CHECK_BUILD_ID] = {"build-id", BAT_ERROR, false, false, false, 0, "profiles of other builds"},
     [CHECK_PROFILES] = {"profiles", BAT_ERROR, false, true, false, 1, "profiles with records"},
     [CHECK_SAMPLES] = {"samples", BAT_ERROR, false, true, false, 1, "samples in the binary"},
     [CHECK_STACKS] = {"branch-stacks", BAT_ERROR, true, false, false, 0.5,
                       "samples without a branch stack"},
     [CHECK_OUTSIDE] = {"outside", BAT_ERROR, true, false, false, 0.9,
                        "samples outside of the binary"},
+    [CHECK_NOWHERE] = {"nowhere", BAT_ERROR, true, false, false, 0.1,
+                       "samples where the binary has no code"},
     [CHECK_KERNEL] = {"kernel", BAT_WARNING, true, false, false, 0.5,
                       "branches from or to the kernel"},
     [CHECK_LOST] = {"lost", BAT_WARNING, true, false, false, 0.05, "records lost while recording"},
@@ -41,6 +44,12 @@ const struct check_kind check_kinds[CHECK_COUNT] = {
                           "runs that the function's entry does not reach"},
     [CHECK_NEW_CODE] = {"new-code", BAT_WARNING, true, false, true, 0.1,
                         "samples in code that was cold in the last build"},
+    [CHECK_OLD_CODE] = {"old-code", BAT_ERROR, true, false, true, 0.1,
+                        "samples in the code of functions before BOLT moved them"},
+    [CHECK_BASELINE_SAMPLES] = {"baseline-samples", BAT_ERROR, true, true, false, 0.7,
+                                "samples, of as many as in the baseline"},
+    [CHECK_BASELINE] = {"baseline", BAT_WARNING, true, true, false, 0.5,
+                        "overlap of functions with the baseline"},
 };
 
 struct check_options check_options_new(void)
@@ -143,7 +152,7 @@ static enum tool_exit read_line(struct check_suppressions *suppressions, const c
     reason = strip(reason);
     size_t size = strcspn(id, " \t");
     enum check_number check = find_check(id, size);
-    if (check == CHECK_COUNT || check == CHECK_READ)
+    if (check == CHECK_COUNT || check == CHECK_READ || check == CHECK_BUILD_ID)
         return fail_line(path, number, "the id of a check (--list-checks)", id);
     char *pattern = strip(id + size);
     if (*reason == '\0')
@@ -205,7 +214,7 @@ const struct check_suppression *check_suppressed(struct check_suppressions *supp
 }
 
 bool check_suppresses_function(struct check_suppressions *suppressions, enum check_number check,
-                               const char *name)
+                               const char *name, bool is_part)
 {
     bool is_found = false;
     for (size_t i = 0; i < suppressions->count; i++) {
@@ -213,7 +222,8 @@ bool check_suppresses_function(struct check_suppressions *suppressions, enum che
         if (suppression->check != check || !suppression->pattern ||
             fnmatch(suppression->pattern, name, 0) != 0)
             continue;
-        suppression->is_used = is_found = true;
+        suppression->is_used |= is_part;
+        is_found = true;
     }
     return is_found;
 }

@@ -11,10 +11,12 @@
 
 enum check_number {
     CHECK_READ,
+    CHECK_BUILD_ID,
     CHECK_PROFILES,
     CHECK_SAMPLES,
     CHECK_STACKS,
     CHECK_OUTSIDE,
+    CHECK_NOWHERE,
     CHECK_KERNEL,
     CHECK_LOST,
     CHECK_BRANCHES,
@@ -27,6 +29,9 @@ enum check_number {
     CHECK_CALLS,
     CHECK_CONTINUITY,
     CHECK_NEW_CODE,
+    CHECK_OLD_CODE,
+    CHECK_BASELINE_SAMPLES, /* this one and the next need a baseline */
+    CHECK_BASELINE,
     CHECK_COUNT,
 };
 
@@ -49,6 +54,7 @@ struct check_options {
     bool is_strict;                /* warnings make a profile unfit, too */
     double limits[CHECK_COUNT];    /* negative: the default */
     const char *suppressions_path; /* or NULL */
+    const char *baseline_path;     /* fdata of a former profile; or NULL */
 };
 
 /* No check, with the default limits. */
@@ -90,8 +96,11 @@ void check_suppressions_free(struct check_suppressions *suppressions);
 const struct check_suppression *check_suppressed(struct check_suppressions *suppressions,
                                                  enum check_number check);
 
-/* True if a function does not count for a check; the suppression counts as used. */
+/*
+ * True if a function does not count for a check. The suppression counts as used if the function is
+ * a part of the finding.
+ */
 bool check_suppresses_function(struct check_suppressions *suppressions, enum check_number check,
-                               const char *name);
+                               const char *name, bool is_part);
 
 #endif

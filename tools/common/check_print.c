@@ -131,13 +131,35 @@ static void print_json_result(const struct check *check, struct output *output, 
         output_text(output, ",\"reason\":");
         output_json_string(output, result->reason);
     }
-    if (number == CHECK_READ && check->unreadable[0]) {
+    const struct check_unreadable *unreadable = number == CHECK_READ       ? &check->unreadable
+                                                : number == CHECK_BUILD_ID ? &check->other_builds
+                                                                           : NULL;
+    if (unreadable && unreadable->count != 0) {
         output_text(output, ",\"message\":");
-        output_json_string(output, check->unreadable);
+        output_json_string(output, unreadable->message);
     }
     if (kind->has_functions)
         print_json_functions(output, result);
     output_text(output, "}");
+}
+
+static void print_json_unused(const struct check *check, struct output *output)
+{
+    const char *comma = "";
+    for (size_t i = 0; i < check->suppressions.count; i++) {
+        const struct check_suppression *suppression = &check->suppressions.all[i];
+        if (suppression->is_used)
+            continue;
+        output_format(output, "%s{\"id\":\"%s\"", comma, check_kinds[suppression->check].id);
+        if (suppression->pattern) {
+            output_text(output, ",\"pattern\":");
+            output_json_string(output, suppression->pattern);
+        }
+        output_text(output, ",\"reason\":");
+        output_json_string(output, suppression->reason);
+        output_text(output, "}");
+        comma = ",";
+    }
 }
 
 static void print_json(const struct check *check, struct output *output)
@@ -149,7 +171,9 @@ static void print_json(const struct check *check, struct output *output)
                   check->findings[BAT_WARNING]);
     for (size_t i = 0; i < CHECK_COUNT; i++)
         print_json_result(check, output, i);
-    output_text(output, "\n],\"densities\":[");
+    output_text(output, "\n],\"unused_suppressions\":[");
+    print_json_unused(check, output);
+    output_text(output, "],\"densities\":[");
     for (size_t i = 0; i < check->density_count; i++) {
         output_text(output, i ? ",\n{\"name\":" : "\n{\"name\":");
         output_json_string(output, check->densities[i].name);
