@@ -194,6 +194,18 @@ class Comparisons(unittest.TestCase):
             part = page.text.split(f'id="functions?filter={kind}"')[1].split("<h3")[0]
             self.assertEqual(set(re.findall(r"<bdi>([^<]*)</bdi>", part.split("</section>")[0])), said[kind], kind)
 
+    def test_verdicts(self):
+        """The verdict on each profile is that of battranslate's report."""
+        old, new = (fixtures.get(name).bolted for name in ("sqlite-fixed-cpython-22", "sqlite-fixed-profile2-22"))
+        profile = bolt_profiles.reference(fixtures.get("sqlite-fixed-profile2-22")).profile("T")
+        page = self.make(old, new, "-p", profile, f"--old-profile={profile}")
+        for binary, side, verdict in ((old, "old", "unfit"), (new, "new", "fit")):
+            line = toolbox.fine("battranslate", binary, "-p", profile, "-o", self.folder / "o").splitlines()[-1]
+            looks = re.fullmatch(r"the profile looks (.*) \(\d+ of \d+ checks; --check makes all\)", line)[1]
+            self.assertRegex(looks, rf"^{verdict}\b")
+            self.assertIn(f"<dt>Verdict on it, {side}</dt><dd><bdi>{looks}</bdi></dd>", page.text)
+        self.assertNotIn("<dt>Verdict", self.make(old, new).text)
+
     def test_programs(self):
         """Two programs. Functions of one name are one."""
         old, new = (fixtures.get(f"{name}-fixed-profile2-22").bolted for name in ("small", "sqlite"))

@@ -465,6 +465,33 @@ class Reports(Folder):
         self.compare(fixture.bolted, "-p", bolt_profiles.reference(fixture).fdata("T"))
         self.compare(fixture.bolted, "-p", bolt_profiles.reference(fixture).profile("S"))
 
+    def test_other_forms(self):
+        """Reports of profiles that are not for BOLT have the checks of the recording."""
+        fixture = fixtures.get(SMALL)
+        right, bolted = bolt_judge.truth(fixture).profile("T"), bolt_profiles.reference(fixture).profile("T")
+        samples = bolt_profiles.reference(fixture).profile("S")
+        original = [f"--original={fixture.input}"]
+        viewers = ["pprof", "speedscope", "folded", "firefox"]
+        for binary, profile, options, forms in (
+                (fixture.input, right, [], ["preagg", "profgen", *viewers]),
+                (fixture.input, bolted, [], ["preagg"]),
+                (fixture.bolted, bolted, original, ["preagg", "profgen", *viewers]),
+                (fixture.bolted, samples, original, ["preagg", *viewers])):
+            whole = self.check(binary, profile, *options).results
+            for form in forms:
+                arguments = [binary, "-p", profile, *options, f"--format={form}", "-o", self.path / "o"]
+                quick = json.loads(toolbox.fine("battranslate", *arguments, "--report=json"))["quick_check"]
+                ids = [name for name in ("branch-stacks", "outside", "nowhere", "runs")
+                       if whole[name]["status"] != "unknown" and (options or name not in ("outside", "runs")) and
+                       (name != "branch-stacks" or form not in viewers)]
+                self.assertEqual(quick["checks"], [{key: whole[name][key] for key in ("id", "status", "value")}
+                                                   for name in ids], form)
+                bad = [name for name in ids if whole[name]["status"] == "failed"]
+                self.assertEqual(quick["verdict"], "unfit" if bad else "fit")
+                line = toolbox.fine("battranslate", *arguments).splitlines()[-1]
+                self.assertRegex(line, rf"^the profile looks {quick['verdict']}[ :].*\({len(ids)} of 22 checks; ")
+        self.assertEqual(bad, [])
+
     def test_several_binaries(self):
         """Each binary's report has its own verdict."""
         fixture = fixtures.get(SMALL)

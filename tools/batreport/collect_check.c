@@ -82,3 +82,16 @@ enum tool_exit report_collect_check(struct report *report)
     bat_records_free(all_records);
     return status == TOOL_FINE ? list_refusals(report) : status;
 }
+
+enum tool_exit report_collect_verdict(struct report *report)
+{
+    const struct check_subject subject = {.profile = report->profile,
+                                          .binary = &report->binary,
+                                          .records = report->records,
+                                          .to_input = report->is_moved ? &report->moved : NULL,
+                                          .judgement = &report->judgement,
+                                          .density_threshold = check_kinds[CHECK_DENSITY].limit};
+    if (report->has_profile)
+        check_judge_counters(&report->check, &report->request->check, &subject);
+    return TOOL_FINE;
+}

@@ -18,8 +18,8 @@ static void free_comparison(struct report_comparison *comparison)
 static enum tool_exit collect_side(struct report *report)
 {
     static enum tool_exit (*const steps[])(struct report *) = {
-        report_open_binaries, report_collect_code,  report_collect_profile,
-        report_collect_heat,  report_collect_pages,
+        report_open_binaries,   report_collect_code, report_collect_profile,
+        report_collect_verdict, report_collect_heat, report_collect_pages,
     };
     enum tool_exit status = TOOL_FINE;
     for (size_t i = 0; status == TOOL_FINE && i < sizeof(steps) / sizeof(steps[0]); i++)

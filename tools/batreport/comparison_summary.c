@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* The summary of the page about two binaries: what differs. */
 #include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 #include "comparison_report.h"
 #include "page.h"
@@ -23,11 +25,28 @@ static void write_bolt(const struct report *report, const char *const labels[2],
     }
 }
 
-static void write_profiles(const struct report *report, const char *label,
+static void write_verdict(const struct report *report, const char *label,
+                          struct bat_text_writer *page)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *file = open_memstream(&text, &size);
+    bool is_known = file && check_print_verdict(&report->check, file);
+    bool is_made = file && fclose(file) == 0;
+    if (is_made && is_known)
+        html_term(page, label, text);
+    else if (!is_made && page->code == BAT_OK)
+        page->code = bat_fail(page->error, BAT_ERR_MEMORY, "not enough memory");
+    free(text);
+}
+
+static void write_profiles(const struct report *report, const char *label, const char *verdict,
                            struct bat_text_writer *page)
 {
     for (size_t i = 0; i < report->request->profile_count; i++)
         html_term(page, label, report->request->profiles[i]);
+    if (report->has_profile)
+        write_verdict(report, verdict, page);
 }
 
 static void write_origin(const struct report_comparison *comparison, struct bat_text_writer *page)
@@ -39,8 +58,8 @@ static void write_origin(const struct report_comparison *comparison, struct bat_
     bat_text_string(page, "<dl class=\"origin\">\n");
     html_term(page, "Old", sides[OLD].request->binary);
     html_term(page, "New", sides[NEW].request->binary);
-    write_profiles(&sides[OLD], "Profile of old", page);
-    write_profiles(&sides[NEW], "Profile of new", page);
+    write_profiles(&sides[OLD], "Profile of old", "Verdict on it, old", page);
+    write_profiles(&sides[NEW], "Profile of new", "Verdict on it, new", page);
     html_term(page, "The same input",
               comparison->facts.same_input ? "yes, by the build-id" : "not by the build-id");
     if (comparison->facts.same_info) {

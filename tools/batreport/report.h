@@ -195,6 +195,9 @@ enum tool_exit report_open_binaries(struct report *report);
 enum tool_exit report_collect_code(struct report *report);
 enum tool_exit report_collect_profile(struct report *report);
 enum tool_exit report_collect_check(struct report *report);
+
+/* Only the verdict of the checks that cost nothing, of the profile if there is one. */
+enum tool_exit report_collect_verdict(struct report *report);
 enum tool_exit report_collect_heat(struct report *report);
 enum tool_exit report_collect_pages(struct report *report);
 enum tool_exit report_collect_lines(struct report *report);

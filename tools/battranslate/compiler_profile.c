@@ -65,8 +65,6 @@ static void print_report(const struct compiler_profile *wanted,
                     100.0 * (double)figure->value / (double)figure->whole);
         fputc('\n', wanted->report);
     }
-    if (wanted->json_report)
-        fputs("}\n", wanted->report);
 }
 
 /* Print an error. That of an output has its path already. */

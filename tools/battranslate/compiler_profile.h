@@ -18,8 +18,8 @@ struct compiler_profile {
     enum bat_profile_kind kind;
     bool by_addresses; /* write llvm-profgen's unsymbolized profile, not LLVM's sample profile */
     FILE *report;      /* NULL for none */
-    bool json_report;
-    unsigned threads; /* at most so many; 0: one for each processor */
+    bool json_report;  /* its object is not ended: members follow */
+    unsigned threads;  /* at most so many; 0: one for each processor */
 };
 
 /* Write the profile and the report. Prints errors to standard error. */

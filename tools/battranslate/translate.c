@@ -522,7 +522,7 @@ static enum tool_exit check_fitness(struct work *work, const struct bat_profile 
 /* The verdict follows. */
 static enum report_form report_form(const struct work *work)
 {
-    return work->arguments->json_report ? REPORT_JSON_OPEN : REPORT_TEXT;
+    return work->arguments->json_report ? REPORT_JSON : REPORT_TEXT;
 }
 
 /* End the report with the line that every report has. */
@@ -567,6 +567,22 @@ static enum tool_exit finish_check(struct work *work)
     return TOOL_BAD;
 }
 
+/* End the report of a profile that is not translated to records: fewer checks are made. */
+static void end_report(struct work *work, const struct bat_to_input_counters *to_input,
+                       bool wants_samples)
+{
+    const struct translate_request *arguments = work->arguments;
+    const struct check_subject subject = {.profile = work->profile,
+                                          .binary = &work->binary,
+                                          .to_input = to_input,
+                                          .wants_samples = wants_samples,
+                                          .density_threshold = arguments->density_threshold};
+    if (arguments->quiet)
+        return;
+    check_judge_counters(&work->check, &arguments->check, &subject);
+    print_check_line(work);
+}
+
 /* Write the samples untranslated. */
 static enum tool_exit finish_preagg(struct work *work)
 {
@@ -579,8 +595,8 @@ static enum tool_exit finish_preagg(struct work *work)
         bat_profile_write_preagg(work->profile, work->outputs[0], &work->error) != BAT_OK)
         return fail_output(work);
     if (!arguments->quiet)
-        report_print(report_file(work), arguments->json_report ? REPORT_JSON : REPORT_TEXT,
-                     work->profile, NULL, NULL);
+        report_print(report_file(work), report_form(work), work->profile, NULL, NULL);
+    end_report(work, NULL, arguments->basic_samples);
     return TOOL_FINE;
 }
 
@@ -627,7 +643,9 @@ static enum tool_exit finish_preagg_original(struct work *work)
         status = fail_output(work);
     bat_profile_free(input);
     if (status == TOOL_FINE && !arguments->quiet)
-        report_moved(report_file(work), arguments->json_report, work->original, &counters);
+        report_moved(report_file(work), report_form(work), work->original, &counters);
+    if (status == TOOL_FINE)
+        end_report(work, &counters, arguments->basic_samples);
     return status;
 }
 
@@ -702,6 +720,8 @@ static enum tool_exit finish_compiler(struct work *work)
         .threads = arguments->threads,
     };
     status = compiler_profile_write(&wanted);
+    if (status == TOOL_FINE)
+        end_report(work, wanted.moved, arguments->basic_samples);
     bat_profile_free(compiled.moved);
     return status;
 }
@@ -737,6 +757,8 @@ static enum tool_exit finish_viewer(struct work *work)
         .json_report = arguments->json_report,
     };
     status = viewer_profile_write(&wanted);
+    if (status == TOOL_FINE) /* viewers need no branch stacks */
+        end_report(work, compiled.moved ? &compiled.counters : NULL, true);
     bat_profile_free(compiled.moved);
     return status;
 }

@@ -293,8 +293,6 @@ static void print_figures(FILE *file, enum report_form form, const struct figure
     if (form != REPORT_TEXT) {
         for (size_t i = 0; i < count; i++)
             fprintf(file, "%s\"%s\":%" PRIu64, i ? "," : "{", figures[i].key, figures[i].value);
-        if (form == REPORT_JSON)
-            fputs("}\n", file);
         return;
     }
     for (size_t i = 0; i < count; i++) {
@@ -373,10 +371,10 @@ void report_print_moved(FILE *file, enum report_form form, const struct bat_prof
     print_figures(file, form, figures, count);
 }
 
-void report_moved(FILE *file, bool as_json, const struct bat_original *original,
+void report_moved(FILE *file, enum report_form form, const struct bat_original *original,
                   const struct bat_to_input_counters *counters)
 {
     struct figure figures[FIGURES_MOVED];
     size_t count = gather_moved(original, counters, figures);
-    print_figures(file, as_json ? REPORT_JSON : REPORT_TEXT, figures, count);
+    print_figures(file, form, figures, count);
 }

@@ -53,15 +53,14 @@ struct report_judgements {
 enum tool_exit report_judge(const char *path, struct bat_records *records, bool as_fdata,
                             bool as_yaml, struct report_judgements *judgements);
 
-/* Print the report of paired functions and moved samples: for people, or as one JSON object. */
-void report_moved(FILE *file, bool as_json, const struct bat_original *original,
-                  const struct bat_to_input_counters *counters);
-
 enum report_form {
-    REPORT_TEXT,      /* for people */
-    REPORT_JSON,      /* one JSON object */
-    REPORT_JSON_OPEN, /* the same without its end: members follow */
+    REPORT_TEXT, /* for people */
+    REPORT_JSON, /* a JSON object without its end: members follow */
 };
+
+/* Print the report of paired functions and moved samples. */
+void report_moved(FILE *file, enum report_form form, const struct bat_original *original,
+                  const struct bat_to_input_counters *counters);
 
 /*
  * Print the report at the end. records and judgements are NULL

@@ -159,8 +159,7 @@ static void print_report(const struct viewing *viewing, const char *unit)
 {
     FILE *report = viewing->wanted->report;
     if (viewing->wanted->json_report) {
-        fprintf(report,
-                "{\"%s\":%" PRIu64 ",\"outside\":%" PRIu64 ",\"without_lines\":%" PRIu64 "}\n",
+        fprintf(report, "{\"%s\":%" PRIu64 ",\"outside\":%" PRIu64 ",\"without_lines\":%" PRIu64,
                 unit, viewing->counted, viewing->outside, viewing->no_lines);
         return;
     }

@@ -21,8 +21,8 @@ struct viewer_profile {
     enum bat_profile_kind kind;
     enum viewer_format format;
     struct bat_output *output;
-    FILE *report; /* NULL for none */
-    bool json_report;
+    FILE *report;     /* NULL for none */
+    bool json_report; /* its object is not ended: members follow */
 };
 
 /*

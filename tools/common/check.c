@@ -356,7 +356,9 @@ static void judge_nowhere(struct check *check, const struct check_subject *subje
 static void judge_counters(struct check *check, const struct check_subject *subject)
 {
     const struct bat_profile_counters read = bat_profile_counters(subject->profile);
-    const struct bat_translate_counters done = bat_records_counters(subject->records);
+    struct bat_translate_counters done = {0};
+    if (subject->records)
+        done = bat_records_counters(subject->records);
     const struct bat_to_input_counters *moved = subject->to_input;
     judge_stacks(check, subject);
     set_share(check, CHECK_OUTSIDE, moved ? moved->external : done.external,
@@ -376,7 +378,9 @@ void check_judge_counters(struct check *check, const struct check_options *optio
     *check = (struct check){.options = options};
     set_limits(check, subject->density_threshold);
     judge_counters(check, subject);
-    set_share(check, CHECK_STALE, subject->judgement->stale_samples, subject->judgement->samples);
+    if (subject->judgement)
+        set_share(check, CHECK_STALE, subject->judgement->stale_samples,
+                  subject->judgement->samples);
     decide_all(check);
 }
 

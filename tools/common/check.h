@@ -91,8 +91,8 @@ enum tool_exit check_judge(struct check *check, const struct check_subject *subj
 
 /*
  * Make only the checks that need no more than the counters of the subject's profile, records,
- * to_input and judgement, and `nowhere`: the others are unknown. check need not have begun. Linear
- * in the profile's traces and samples.
+ * to_input and judgement, and `nowhere`: the others are unknown. records and judgement may be NULL.
+ * check need not have begun. Linear in the profile's traces and samples.
  */
 void check_judge_counters(struct check *check, const struct check_options *options,
                           const struct check_subject *subject);
@@ -117,11 +117,15 @@ enum tool_exit check_print(const struct check *check, FILE *file);
 enum tool_exit check_print_json(const struct check *check, FILE *file);
 
 /*
- * Print the verdict of check_judge_counters(): as a line for people, or as the JSON member
- * "quick_check":{...}.
+ * Print the verdict of check_judge_counters(): as a line for people, if any check was made, or as
+ * the JSON member "quick_check":{...}.
  */
 void check_print_line(const struct check *check, FILE *file);
 void check_print_line_json(const struct check *check, FILE *file);
+
+/* Print only "fit" or "unfit", and by which checks. False, with nothing printed, if none was made.
+ */
+bool check_print_verdict(const struct check *check, FILE *file);
 
 /* Say in a few words why llvm-bolt will refuse the profile of a function of the records. */
 void check_stale_reason(const struct bat_records *records, const struct bat_stale_function *stale,

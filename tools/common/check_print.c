@@ -193,9 +193,11 @@ static size_t count_made(const struct check *check)
     return made;
 }
 
-void check_print_line(const struct check *check, FILE *file)
+bool check_print_verdict(const struct check *check, FILE *file)
 {
-    fprintf(file, "the profile looks %s", check->is_fit ? "fit" : "unfit");
+    if (count_made(check) == 0)
+        return false;
+    fputs(check->is_fit ? "fit" : "unfit", file);
     const char *before = check->is_fit ? ", with warnings: " : ": ";
     for (size_t i = 0; i < CHECK_COUNT; i++) {
         const struct check_kind *kind = &check_kinds[i];
@@ -205,14 +207,23 @@ void check_print_line(const struct check *check, FILE *file)
                 check->results[i].value * (kind->is_share ? 100 : 1));
         before = ", ";
     }
+    return true;
+}
+
+void check_print_line(const struct check *check, FILE *file)
+{
+    if (count_made(check) == 0)
+        return;
+    fputs("the profile looks ", file);
+    check_print_verdict(check, file);
     fprintf(file, " (%zu of %u checks; --check makes all)\n", count_made(check),
             (unsigned)CHECK_COUNT);
 }
 
 void check_print_line_json(const struct check *check, FILE *file)
 {
-    fprintf(file, "\"quick_check\":{\"verdict\":\"%s\",\"checks\":[",
-            check->is_fit ? "fit" : "unfit");
+    const char *verdict = count_made(check) == 0 ? "unknown" : check->is_fit ? "fit" : "unfit";
+    fprintf(file, "\"quick_check\":{\"verdict\":\"%s\",\"checks\":[", verdict);
     const char *before = "";
     for (size_t i = 0; i < CHECK_COUNT; i++) {
         const struct check_result *result = &check->results[i];
