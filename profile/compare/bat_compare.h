@@ -27,6 +27,13 @@ BAT_API enum bat_code bat_overlaps_new(struct bat_overlaps **comparison, struct 
 /* NULL is allowed. */
 BAT_API void bat_overlaps_free(struct bat_overlaps *comparison);
 
+/*
+ * Take local functions by their names alone, without /N or /FILE/N behind them: whether they have
+ * the file depends on whether the binary that was sampled had a BAT note. Functions of one name
+ * count as one. To be called before the first profile.
+ */
+BAT_API void bat_overlaps_use_plain_names(struct bat_overlaps *comparison);
+
 /* Begin the next profile: the following records are its own. Fails with BAT_ERR_MEMORY. */
 BAT_API enum bat_code bat_overlaps_begin(struct bat_overlaps *comparison, struct bat_error *error);
 

@@ -35,6 +35,31 @@ void bat_overlaps_free(struct bat_overlaps *comparison)
     free(comparison);
 }
 
+void bat_overlaps_use_plain_names(struct bat_overlaps *comparison)
+{
+    comparison->has_plain_names = true;
+}
+
+/* The size of a name without /N or /FILE/N at its end. */
+static size_t plain_size(const char *name)
+{
+    size_t size = strlen(name);
+    size_t end = size;
+    while (end > 0 && name[end - 1] >= '0' && name[end - 1] <= '9')
+        end--;
+    if (end == size || end < 2 || name[end - 1] != '/')
+        return size;
+    size_t plain = --end;
+    while (end > 0 && name[end - 1] != '/')
+        end--;
+    return end > 1 && end < plain ? end - 1 : plain;
+}
+
+static size_t name_size(const struct bat_overlaps *comparison, const char *name)
+{
+    return comparison->has_plain_names ? plain_size(name) : strlen(name);
+}
+
 enum bat_code bat_overlaps_begin(struct bat_overlaps *comparison, struct bat_error *error)
 {
     struct compared *grown =
@@ -59,8 +84,8 @@ enum bat_code bat_overlaps_record(struct bat_overlaps *comparison, const char *f
         return bat_fail(error, BAT_ERR_RANGE,
                         "expected counts that add up to less than 2^63, found more");
     uint32_t numbers[2];
-    if (bat_strings_add(&comparison->functions, function, strlen(function), &numbers[0]) !=
-            BAT_OK ||
+    if (bat_strings_add(&comparison->functions, function, name_size(comparison, function),
+                        &numbers[0]) != BAT_OK ||
         bat_strings_add(&comparison->records, record, strlen(record), &numbers[1]) != BAT_OK)
         return fail_memory(error);
     const uint64_t key[2] = {numbers[0], numbers[1]};
@@ -95,14 +120,16 @@ struct bat_overlaps_size bat_overlaps_size(const struct bat_overlaps *comparison
 /* --- Profiles -------------------------------------------------------------------------------- */
 
 /* Text of a record of fdata: what its line has behind the source's name. */
-static char *fdata_text(const struct bat_fdata *fdata, const uint64_t *item, bool is_branch)
+static char *fdata_text(const struct bat_overlaps *comparison, const struct bat_fdata *fdata,
+                        const uint64_t *item, bool is_branch)
 {
     char *text = NULL;
     int size;
+    const char *target = is_branch ? bat_strings_get(&fdata->names, (uint32_t)item[2]) : "";
     if (is_branch)
-        size = asprintf(&text, "%u %" PRIx64 " %u %s %" PRIx64, (unsigned)(item[0] >> 32), item[1],
-                        (unsigned)(item[2] >> 32),
-                        bat_strings_get(&fdata->names, (uint32_t)item[2]), item[3]);
+        size = asprintf(&text, "%u %" PRIx64 " %u %.*s %" PRIx64, (unsigned)(item[0] >> 32),
+                        item[1], (unsigned)(item[2] >> 32), (int)name_size(comparison, target),
+                        target, item[3]);
     else
         size = asprintf(&text, "%u %" PRIx64, (unsigned)(item[0] >> 32), item[1]);
     return size < 0 ? NULL : text;
@@ -114,7 +141,7 @@ static enum bat_code add_fdata(struct bat_overlaps *comparison, const struct bat
     enum bat_code code = BAT_OK;
     for (uint32_t i = 0; i < counts->count && code == BAT_OK; i++) {
         const uint64_t *item = bat_counts_item(counts, i);
-        char *text = fdata_text(fdata, item, counts->words == 4);
+        char *text = fdata_text(comparison, fdata, item, counts->words == 4);
         code = text ? bat_overlaps_record(comparison,
                                           bat_strings_get(&fdata->names, (uint32_t)item[0]), text,
                                           item[counts->words], error)

@@ -20,6 +20,7 @@ struct bat_overlaps {
     struct bat_strings records;
     struct compared *all;
     uint32_t count;
+    bool has_plain_names;
     bool is_finished;
 };
 

@@ -120,6 +120,30 @@ class Forms(Folder):
                  self.write("b", "\n".join([lines[0], *other]) + "\n")]
         self.check(self.compare(*paths), *profiles)
 
+    def test_origins(self):
+        """Names of local functions depend on whether the binary had a note: then they are compared without."""
+        fixture = fixtures.get(NAME)
+        bolted = self.reference.fdata("T")
+        other = self.path / "input.fdata"
+        toolbox.fine("battranslate", fixture.input, "-p", bolt_judge.truth(fixture).profile("T"), "-q", "-o", other)
+        profiles = []
+        for path in (bolted, other):
+            records = collections.defaultdict(collections.Counter)
+            for line in pathlib.Path(path).read_text(encoding="utf-8").splitlines():
+                fields = line.split(" ")
+                if len(fields) == 8 and int(fields[7]):
+                    fields[1], fields[4] = (bolt_judge.LOCAL.sub("", fields[i]) for i in (1, 4))
+                    records[fields[1]][tuple(fields[:6])] += int(fields[7])
+            profiles.append(records)
+        done = toolbox.run("battranslate", "--compare", "--report=json", bolted, other)
+        self.assertEqual(done.returncode, 0)
+        self.assertRegex(done.stderr, "^battranslate: warning: some profiles are of BOLTed binaries and some are not: "
+                                      "local functions are compared by their names alone\n$")
+        found = json.loads(done.stdout)
+        self.check(found, *profiles)
+        self.assertGreater(found["function_overlap"], 0.95)
+        self.assertEqual(toolbox.run("battranslate", "--compare", other, other).stderr, "")
+
     def test_basic_samples(self):
         lines = pathlib.Path(self.reference.fdata("S")).read_text(encoding="utf-8").splitlines()
         head = [line for line in lines if line[0] not in "0123456789"]

@@ -59,8 +59,25 @@ static enum tool_exit read_all(struct comparing *comparing, struct bat_elf *elf)
     return TOOL_FINE;
 }
 
+/* True if some of the profiles are fdata of BOLTed binaries, and some are fdata of others. */
+static bool are_of_both(const struct comparing *comparing)
+{
+    bool seen[2] = {false, false};
+    for (uint32_t i = 0; i < comparing->count; i++) {
+        enum fdata_origin origin = compare_fdata_origin(comparing->paths[i]);
+        if (origin != FDATA_NONE)
+            seen[origin == FDATA_BOLTED] = true;
+    }
+    return seen[0] && seen[1];
+}
+
 static enum tool_exit read_profiles(struct comparing *comparing)
 {
+    if (are_of_both(comparing)) {
+        bat_overlaps_use_plain_names(comparing->comparison);
+        tool_message(NULL, "warning: some profiles are of BOLTed binaries and some are not: local "
+                           "functions are compared by their names alone");
+    }
     const char *path = comparing->request->symbols;
     struct bat_elf *elf = NULL;
     if (path && bat_elf_open(path, &elf, &comparing->error) != BAT_OK)

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "whole_file.h"
 #include "yaml_profile.h"
@@ -153,6 +154,28 @@ static const char *binary_form(const char *text, size_t size)
     if (size >= 8 && (memcmp(text, "PERFILE2", 8) == 0 || memcmp(text, "2ELIFREP", 8) == 0))
         return "perf.data: translate it first, or write --format=preagg";
     return NULL;
+}
+
+enum fdata_origin compare_fdata_origin(const char *path)
+{
+    char line[64];
+    struct stat status;
+    bool is_regular = stat(path, &status) == 0 && S_ISREG(status.st_mode);
+    FILE *file = is_regular ? fopen(path, "re") : NULL;
+    enum fdata_origin origin = FDATA_NONE;
+    /* The header, which may have two lines, and the first record, which begins with a number. */
+    for (unsigned i = 0; file && i < 3 && origin == FDATA_NONE && fgets(line, sizeof(line), file);
+         i++) {
+        if (strcmp(line, "boltedcollection\n") == 0)
+            origin = FDATA_BOLTED;
+        else if (line[0] >= '0' && line[0] <= '9')
+            origin = FDATA_UNBOLTED;
+        else if (strncmp(line, "no_lbr", 6) != 0)
+            break;
+    }
+    if (file)
+        fclose(file);
+    return origin;
 }
 
 enum bat_code compare_read(struct bat_overlaps *comparison, struct sample_places *places,

@@ -18,6 +18,15 @@ enum compared_form {
 /* A form in words, for messages. */
 const char *compared_form_name(enum compared_form form);
 
+enum fdata_origin {
+    FDATA_NONE,     /* the file is no fdata, or not a regular file, which could be read again */
+    FDATA_BOLTED,   /* its header says that the binary had a BAT note */
+    FDATA_UNBOLTED, /* it does not */
+};
+
+/* Look at the beginning of a file. One that cannot be read is none. */
+enum fdata_origin compare_fdata_origin(const char *path);
+
 struct sample_places;
 
 /*
