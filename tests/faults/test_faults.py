@@ -30,6 +30,7 @@ import subprocess
 import tempfile
 import unittest
 
+import bolt_profiles
 import debug_programs
 import elffile
 import fixtures
@@ -343,6 +344,13 @@ def make_scenarios(folder):
                                            "--threads=2"],
                  {"input": program.input, "profile": program.folder / "profile.pre",
                   "o": paths["old"]}, ["o"], has_frames=True),
+        Scenario("check", "battranslate",
+                 [*translate, "--check-suppress=known", "--check-baseline=first.fdata", "--check-limit=density=0",
+                  "--check-limit=baseline-samples=0", "-o", "o.fdata"],
+                 {**app, "profile": bolt_profiles.reference(fixture).profile("T"), "known": paths["known"],
+                  "first.fdata": fixture.fdata}, ["o.fdata"]),
+        Scenario("compare", "battranslate", ["--compare", "one.fdata", "two.fdata"],
+                 {"one.fdata": fixture.fdata, "two.fdata": bolt_profiles.reference(fixture).fdata("T")}, []),
         Scenario("heatmap", "battranslate",
                  [*translate, "-q", "-o", "o.fdata", "--heatmap=map", "--block-size=64,128"],
                  {**profile, "o.fdata": paths["old"], "map.csv": paths["old"]}, [*maps, "o.fdata"]),

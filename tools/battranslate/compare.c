@@ -59,25 +59,28 @@ static enum tool_exit read_all(struct comparing *comparing, struct bat_elf *elf)
     return TOOL_FINE;
 }
 
-/* True if some of the profiles are fdata of BOLTed binaries, and some are fdata of others. */
-static bool are_of_both(const struct comparing *comparing)
+/* Take names as plain if some of the profiles are fdata of BOLTed binaries, and some of others. */
+static enum tool_exit choose_names(struct comparing *comparing)
 {
-    bool seen[2] = {false, false};
+    bool seen[] = {[FDATA_NONE] = false, [FDATA_BOLTED] = false, [FDATA_UNBOLTED] = false};
     for (uint32_t i = 0; i < comparing->count; i++) {
-        enum fdata_origin origin = compare_fdata_origin(comparing->paths[i]);
-        if (origin != FDATA_NONE)
-            seen[origin == FDATA_BOLTED] = true;
+        enum fdata_origin origin;
+        if (compare_fdata_origin(comparing->paths[i], &origin, &comparing->error) != BAT_OK)
+            return fail(comparing, comparing->paths[i]);
+        seen[origin] = true;
     }
-    return seen[0] && seen[1];
+    if (!seen[FDATA_BOLTED] || !seen[FDATA_UNBOLTED])
+        return TOOL_FINE;
+    bat_overlaps_use_plain_names(comparing->comparison);
+    tool_message(NULL, "warning: some profiles are of BOLTed binaries and some are not: local "
+                       "functions are compared by their names alone");
+    return TOOL_FINE;
 }
 
 static enum tool_exit read_profiles(struct comparing *comparing)
 {
-    if (are_of_both(comparing)) {
-        bat_overlaps_use_plain_names(comparing->comparison);
-        tool_message(NULL, "warning: some profiles are of BOLTed binaries and some are not: local "
-                           "functions are compared by their names alone");
-    }
+    if (choose_names(comparing) != TOOL_FINE)
+        return TOOL_BAD;
     const char *path = comparing->request->symbols;
     struct bat_elf *elf = NULL;
     if (path && bat_elf_open(path, &elf, &comparing->error) != BAT_OK)

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "compare_read.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "whole_file.h"
 #include "yaml_profile.h"
@@ -156,26 +159,45 @@ static const char *binary_form(const char *text, size_t size)
     return NULL;
 }
 
-enum fdata_origin compare_fdata_origin(const char *path)
+/* A file's header, which may have two lines, and the first record, which begins with a number. */
+static enum fdata_origin origin_of(const char *text)
 {
-    char line[64];
-    struct stat status;
-    bool is_regular = stat(path, &status) == 0 && S_ISREG(status.st_mode);
-    FILE *file = is_regular ? fopen(path, "re") : NULL;
-    enum fdata_origin origin = FDATA_NONE;
-    /* The header, which may have two lines, and the first record, which begins with a number. */
-    for (unsigned i = 0; file && i < 3 && origin == FDATA_NONE && fgets(line, sizeof(line), file);
-         i++) {
-        if (strcmp(line, "boltedcollection\n") == 0)
-            origin = FDATA_BOLTED;
-        else if (line[0] >= '0' && line[0] <= '9')
-            origin = FDATA_UNBOLTED;
-        else if (strncmp(line, "no_lbr", 6) != 0)
+    for (unsigned lines = 0; lines < 3; lines++) {
+        size_t size = strcspn(text, "\n");
+        if (size == strlen("boltedcollection") && strncmp(text, "boltedcollection", size) == 0)
+            return FDATA_BOLTED;
+        if (text[0] >= '0' && text[0] <= '9')
+            return FDATA_UNBOLTED;
+        if (text[size] == '\0' || strncmp(text, "no_lbr", strlen("no_lbr")) != 0)
             break;
+        text += size + 1;
     }
-    if (file)
-        fclose(file);
-    return origin;
+    return FDATA_NONE;
+}
+
+enum bat_code compare_fdata_origin(const char *path, enum fdata_origin *origin,
+                                   struct bat_error *error)
+{
+    char text[256] = "";
+    struct stat status;
+    *origin = FDATA_NONE;
+    if (strcmp(path, "-") == 0)
+        return BAT_OK;
+    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    ssize_t got = file < 0 ? -1 : fstat(file, &status);
+    for (size_t size = 0; got >= 0 && S_ISREG(status.st_mode) && size < sizeof(text) - 1;) {
+        got = pread(file, text + size, sizeof(text) - 1 - size, (off_t)size);
+        if (got == 0)
+            break;
+        if (got < 0 && errno == EINTR)
+            got = 0;
+        size += got > 0 ? (size_t)got : 0;
+    }
+    enum bat_code code = got < 0 ? bat_fail(error, BAT_ERR_IO, "%s", strerror(errno)) : BAT_OK;
+    if (file >= 0)
+        close(file);
+    *origin = origin_of(text);
+    return code;
 }
 
 enum bat_code compare_read(struct bat_overlaps *comparison, struct sample_places *places,

@@ -24,8 +24,9 @@ enum fdata_origin {
     FDATA_UNBOLTED, /* it does not */
 };
 
-/* Look at the beginning of a file. One that cannot be read is none. */
-enum fdata_origin compare_fdata_origin(const char *path);
+/* Look at the beginning of a file. Fails with BAT_ERR_IO. */
+enum bat_code compare_fdata_origin(const char *path, enum fdata_origin *origin,
+                                   struct bat_error *error);
 
 struct sample_places;
 

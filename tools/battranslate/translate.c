@@ -926,28 +926,32 @@ static enum tool_exit run(struct work *work, struct parts *parts)
     return finish_check(work);
 }
 
-/* Print the report of the work, and of the profiles that were left out: for JSON as one object. */
-static enum tool_exit print_with_parts(const struct work *work, const char *report, size_t size)
+/*
+ * Print the report of the work, and of the profiles that were left out if that is wanted: for JSON
+ * as one object.
+ */
+static enum tool_exit print_all(const struct work *work, const char *report, size_t size)
 {
     struct output *out = output_begin(fileno(report_file(work)));
     if (!out)
         return TOOL_BAD;
+    bool has_parts = parts_are_reported(work->arguments);
     bool as_json = work->arguments->json_report;
     /* Without the newline and the brace that end the object. */
-    if (as_json && size > 2)
+    if (has_parts && as_json && size > 2)
         size -= 2;
     output_bytes(out, report, size);
-    if (as_json) {
+    if (has_parts && as_json) {
         parts_print_json(work->parts, out);
         output_text(out, "}\n");
-    } else {
+    } else if (has_parts) {
         parts_print_text(work->parts, out);
     }
     return output_end(out, TOOL_FINE);
 }
 
 /* run(), with the report in memory first. */
-static enum tool_exit run_with_parts(struct work *work, struct parts *parts)
+static enum tool_exit run_with_report(struct work *work, struct parts *parts)
 {
     char *report = NULL;
     size_t size = 0;
@@ -964,7 +968,7 @@ static enum tool_exit run_with_parts(struct work *work, struct parts *parts)
         status = TOOL_BAD;
     }
     if ((status == TOOL_FINE || work->arguments->check.is_wanted) && size != 0) {
-        enum tool_exit printed = print_with_parts(work, report, size);
+        enum tool_exit printed = print_all(work, report, size);
         status = status == TOOL_FINE ? printed : status;
     }
     free(report);
@@ -982,9 +986,9 @@ enum tool_exit translate_run(const struct translate_request *request)
     if (status == TOOL_FINE)
         status = check_outputs(&work);
     if (status == TOOL_FINE)
-        status = request->format == FORMAT_PERFSCRIPT ? run_perf_text(&work)
-                 : parts_are_reported(request)        ? run_with_parts(&work, &parts)
-                                                      : run(&work, &parts);
+        status = request->format == FORMAT_PERFSCRIPT             ? run_perf_text(&work)
+                 : !request->quiet || parts_are_reported(request) ? run_with_report(&work, &parts)
+                                                                  : run(&work, &parts);
     if (status == TOOL_FINE && request->heatmap.path)
         status = write_heatmap(&work);
     if (status == TOOL_FINE)

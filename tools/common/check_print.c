@@ -240,6 +240,24 @@ void check_print_line_json(const struct check *check, FILE *file)
 
 typedef void print_fn(const struct check *check, struct output *output);
 
+static enum tool_exit copy(int memory, FILE *file)
+{
+    char buffer[4096];
+    ssize_t size;
+    off_t at = 0;
+    while ((size = pread(memory, buffer, sizeof(buffer), at)) != 0) {
+        if (size < 0 && errno == EINTR)
+            continue;
+        if (size < 0) {
+            tool_message(NULL, "%s", strerror(errno));
+            return TOOL_BAD;
+        }
+        fwrite(buffer, 1, (size_t)size, file);
+        at += size;
+    }
+    return TOOL_FINE;
+}
+
 /* Print by way of a file in memory: the report may be kept in memory, too. */
 static enum tool_exit print_to(const struct check *check, FILE *file, print_fn *print)
 {
@@ -252,11 +270,8 @@ static enum tool_exit print_to(const struct check *check, FILE *file, print_fn *
         print(check, output);
         status = output_end(output, TOOL_FINE);
     }
-    char buffer[4096];
-    ssize_t size;
-    for (off_t at = 0;
-         status == TOOL_FINE && (size = pread(memory, buffer, sizeof(buffer), at)) > 0; at += size)
-        fwrite(buffer, 1, (size_t)size, file);
+    if (status == TOOL_FINE)
+        status = copy(memory, file);
     if (memory >= 0)
         close(memory);
     return status;
