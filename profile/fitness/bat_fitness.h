@@ -23,7 +23,8 @@ enum bat_fitness_measure {
     BAT_FITNESS_CONTINUITY, /* runs to which samples came from no sampled place, and what follows */
     BAT_FITNESS_NEW_CODE,   /* samples in code of which the last build had no profile */
     BAT_FITNESS_OLD_CODE,   /* samples in the code that BOLT read, of functions that it moved */
-    BAT_FITNESS_MEASURES,   /* how many there are */
+    BAT_FITNESS_INSTRUCTIONS, /* basic samples inside of an instruction, not at its start */
+    BAT_FITNESS_MEASURES,     /* how many there are */
 };
 
 /* Numbers of samples. */
@@ -47,7 +48,8 @@ struct bat_fitness;
  * Measure a profile of binary. symbols is an unstripped copy of the binary, or NULL for its own
  * symbols. records are those that the profile was translated to, from which the binary's note is
  * known if it was not decoded; or NULL. Without a note nothing is said of new and old code. fdata
- * records of the profile are not measured, and basic samples only for these two.
+ * records of the profile are not measured, and basic samples only for these two and their
+ * instructions.
  *
  * *fitness is to be freed with bat_fitness_free() before binary and symbols are closed; it is NULL
  * on failure: BAT_ERR_MEMORY, BAT_ERR_ARGUMENT for a raw note, or as bat_elf_symbols(). Time is

@@ -176,6 +176,8 @@ static enum bat_code measure(struct measuring *measuring, struct bat_functions *
     code = measure_flow(measuring);
     if (code == BAT_OK)
         code = measure_continuity(measuring);
+    if (code == BAT_OK)
+        code = measure_instructions(measuring);
     if (measuring->sampled_count > 1)
         qsort(measuring->sampled, measuring->sampled_count, sizeof(*measuring->sampled),
               hottest_first);

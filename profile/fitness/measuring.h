@@ -87,6 +87,9 @@ void measure_old_code(const struct measuring *measuring);
 /* FLOW, ENTRIES and CALLS. */
 enum bat_code measure_flow(const struct measuring *measuring);
 
+/* INSTRUCTIONS. */
+enum bat_code measure_instructions(const struct measuring *measuring);
+
 /* CONTINUITY. */
 enum bat_code measure_continuity(const struct measuring *measuring);
 

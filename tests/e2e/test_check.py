@@ -316,6 +316,30 @@ class Cases(Folder):
         self.assertEqual(found.results["density"]["status"], "unknown")
         self.assertEqual(self.check(fixture.bolted, profile, "--basic-events").status, 0)
 
+    def test_samples_of_other_build(self):
+        """Without branches, the addresses tell: most are inside of instructions."""
+        fixture = fixtures.get(SMALL)
+        other, profile = self.path / "other", self.path / "S.preagg"
+        subprocess.run(["gcc", "-O1", "-fno-pie", "-no-pie", "-Wl,-q", fixtures.SOURCES / "small.c",
+                        "-o", other], check=True)
+        command = fixtures.program_command(fixture.input_folder, fixture.input, ["2"])
+        qemu_trace.record(fixture.input, command, profile, "S", 7)
+        self.assertEqual(failed(self.check(fixture.input, profile, "--basic-events").results), [])
+        found = self.check(other, profile, "--basic-events").results["instructions"]
+        code, sums = Code(other), collections.defaultdict(lambda: [0, 0])
+        for line in profile.read_text(encoding="utf-8").splitlines():
+            address, count = int(line.split()[1], 16), int(line.split()[2])
+            function = code.function(address)
+            if function is not None:
+                sums[function][0] += 0 if address in code.size else count
+                sums[function][1] += count
+        parts, wholes = zip(*sums.values())
+        self.assertAlmostEqual(found["value"], sum(parts) / sum(wholes), places=8)
+        self.assertEqual(sorted((f["part"], f["whole"]) for f in found["functions"]),
+                         sorted((p, w) for p, w in sums.values() if p))
+        self.assertEqual(found["status"], "failed")
+        self.assertGreater(found["value"], 0.3)
+
     def perf_data(self, *flags):
         """perf.data of a small run with other flags than the usual ones."""
         event = perf_scenes.cycles(*flags)
@@ -453,7 +477,7 @@ class Reports(Folder):
         found = "".join(f", {c['id']} {100 * c['value']:.1f}%" for c in bad)[2:]
         sign = ": " if quick["verdict"] == "unfit" else ", with warnings: "
         self.assertEqual(line, f"the profile looks {quick['verdict']}{sign if found else ''}{found} "
-                               f"({len(expected)} of 22 checks; --check makes all)")
+                               f"({len(expected)} of 23 checks; --check makes all)")
         return quick["verdict"]
 
     def test_verdicts(self):
@@ -489,7 +513,7 @@ class Reports(Folder):
                 bad = [name for name in ids if whole[name]["status"] == "failed"]
                 self.assertEqual(quick["verdict"], "unfit" if bad else "fit")
                 line = toolbox.fine("battranslate", *arguments).splitlines()[-1]
-                self.assertRegex(line, rf"^the profile looks {quick['verdict']}[ :].*\({len(ids)} of 22 checks; ")
+                self.assertRegex(line, rf"^the profile looks {quick['verdict']}[ :].*\({len(ids)} of 23 checks; ")
         self.assertEqual(bad, [])
 
     def test_several_binaries(self):
@@ -497,7 +521,7 @@ class Reports(Folder):
         fixture = fixtures.get(SMALL)
         profile = self.write("T", pathlib.Path(bolt_profiles.reference(fixture).profile("T")).read_text("ascii"))
         text = toolbox.fine("battranslate", f"{fixture.bolted}={self.path}/one", "-p", profile)
-        self.assertEqual(len(re.findall(r"^ *the profile looks fit \(\d of 22 checks", text, re.M)), 1)
+        self.assertEqual(len(re.findall(r"^ *the profile looks fit \(\d of 23 checks", text, re.M)), 1)
 
 
 class Suppressions(Folder):

@@ -161,10 +161,15 @@ static void sort_functions(struct check *check)
 /* --- Measures of the profile ----------------------------------------------------------------- */
 
 static const enum check_number check_of[BAT_FITNESS_MEASURES] = {
-    [BAT_FITNESS_BRANCHES] = CHECK_BRANCHES, [BAT_FITNESS_TARGETS] = CHECK_TARGETS,
-    [BAT_FITNESS_FLOW] = CHECK_FLOW,         [BAT_FITNESS_ENTRIES] = CHECK_ENTRIES,
-    [BAT_FITNESS_CALLS] = CHECK_CALLS,       [BAT_FITNESS_CONTINUITY] = CHECK_CONTINUITY,
-    [BAT_FITNESS_NEW_CODE] = CHECK_NEW_CODE, [BAT_FITNESS_OLD_CODE] = CHECK_OLD_CODE,
+    [BAT_FITNESS_BRANCHES] = CHECK_BRANCHES,
+    [BAT_FITNESS_TARGETS] = CHECK_TARGETS,
+    [BAT_FITNESS_FLOW] = CHECK_FLOW,
+    [BAT_FITNESS_ENTRIES] = CHECK_ENTRIES,
+    [BAT_FITNESS_CALLS] = CHECK_CALLS,
+    [BAT_FITNESS_CONTINUITY] = CHECK_CONTINUITY,
+    [BAT_FITNESS_NEW_CODE] = CHECK_NEW_CODE,
+    [BAT_FITNESS_OLD_CODE] = CHECK_OLD_CODE,
+    [BAT_FITNESS_INSTRUCTIONS] = CHECK_INSTRUCTIONS,
 };
 
 /* Sum a measure over all functions. False if there is no memory. */

@@ -30,6 +30,9 @@ const struct check_kind check_kinds[CHECK_COUNT] = {
                        "branches that do not go there in the code"},
     [CHECK_RUNS] = {"runs", BAT_ERROR, true, false, false, 0.05,
                     "fall-throughs that are not one run of code"},
+    [CHECK_INSTRUCTIONS] = {"instructions", BAT_ERROR, true, false, true, 0.05,
+                            "basic samples inside of instructions"},
+
     [CHECK_STALE] = {"stale", BAT_ERROR, true, false, true, 0.1,
                      "samples that llvm-bolt will refuse"},
     [CHECK_DENSITY] = {"density", BAT_WARNING, false, true, false, 60,

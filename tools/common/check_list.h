@@ -22,6 +22,8 @@ enum check_number {
     CHECK_BRANCHES,
     CHECK_TARGETS,
     CHECK_RUNS,
+    CHECK_INSTRUCTIONS,
+
     CHECK_STALE,
     CHECK_DENSITY,
     CHECK_FLOW,
