@@ -510,6 +510,7 @@ struct bat_translate_counters {
     uint64_t memory_unknown; /* ... by the binary, from no data of it: left out */
 
     uint64_t elsewhere; /* of out_of_range: in other objects, as the profile says by address 0 */
+    uint64_t unread;    /* of invalid: in functions whose code is not followed, as by perf2bolt */
 };
 
 /*

@@ -203,6 +203,7 @@ static enum bat_code translate_by_code(struct translation *translation, uint32_t
     if (!bat_code_fallthroughs(blocks, trace->from - symbol->address, trace->to - symbol->address,
                                trace_source(symbol, trace, returned), &found)) {
         translation->records->counters.invalid += trace->count;
+        translation->records->counters.unread += blocks->count == 0 ? trace->count : 0;
         return BAT_OK;
     }
     for (uint32_t i = found.first; i < found.end && code == BAT_OK; i++)

@@ -87,6 +87,7 @@ static void add_counters(struct bat_translate_counters *sum,
     sum->invalid += part->invalid;
     sum->out_of_range += part->out_of_range;
     sum->elsewhere += part->elsewhere;
+    sum->unread += part->unread;
     sum->without_table += part->without_table;
     sum->within_blocks += part->within_blocks;
     sum->left_out += part->left_out;

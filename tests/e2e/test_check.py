@@ -284,6 +284,27 @@ class Cases(Folder):
         self.assertEqual(self.check(bolted, profile, "--check-strict", "--check-limit=density=0",
                                     "--check-limit=new-code=100%").status, 0)
 
+    def test_code_that_is_not_followed(self):
+        """perf2bolt follows no functions with .cold parts that BOLT has left in place: their runs are right."""
+        fixture = fixtures.get("sqlite-fixed-profile2-22")
+        parted = {f.name[:-len(".cold")] for f in elffile.Elf(fixture.input).functions() if f.name.endswith(".cold")}
+        lines = pathlib.Path(fixture.fdata).read_text(encoding="utf-8").splitlines(True)
+        part = self.write("part.fdata", "".join(
+            line for line in lines if not {bolt_judge.LOCAL.sub("", f) for f in line.split()} & parted))
+        bolted, profile = self.path / "bolted", self.path / "T.preagg"
+        fixtures.run(["llvm-bolt-22", fixture.input, "-o", bolted, "-data", part, "-enable-bat", "-lite",
+                      "-reorder-blocks=ext-tsp", "-reorder-functions=hfsort"], self.path)
+        command = fixtures.program_command(fixture.input_folder, bolted, ["1"])
+        qemu_trace.record(bolted, command, profile, "T")
+        log = fixtures.run(["perf2bolt-22", bolted, "-p", profile, "--pa", "-o", self.path / "o"], self.path)
+        mismatches = re.search(r"traces mismatching disassembled function contents: \d+ \(([\d.]+)%\)", log)
+        self.assertGreater(float(mismatches[1]), 10)
+        found = self.check(bolted, profile)
+        self.assertEqual(failed(found.results, "error"), [])
+        self.assertLess(found.results["runs"]["value"], 0.001)
+        done = toolbox.run("battranslate", bolted, "-p", profile, "-o", self.path / "o")
+        self.assertNotIn("do not fit", done.stderr)
+
     def test_missing_hosts(self):
         """Four hosts were sampled; two profiles arrived; then all, one of them empty."""
         fixture = fixtures.get(NAME)

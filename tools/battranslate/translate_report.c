@@ -81,7 +81,7 @@ enum tool_exit report_check(const char *path, const struct bat_elf *elf,
     }
     /* perf recorded all code of the processes, also that of libraries, which text has as 0. */
     uint64_t strange = read.perf_samples ? 0 : counters.out_of_range - counters.elsewhere;
-    uint64_t misfits = counters.invalid + strange;
+    uint64_t misfits = counters.invalid - counters.unread + strange;
     if (percent(misfits, counters.fallthroughs) <= MISMATCH_PERCENT)
         return TOOL_FINE;
     char ids[512];

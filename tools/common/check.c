@@ -374,7 +374,8 @@ static void judge_counters(struct check *check, const struct check_subject *subj
     if (moved)
         set_share(check, CHECK_RUNS, moved->misfits, moved->samples);
     else
-        set_share(check, CHECK_RUNS, done.invalid, done.fallthroughs - done.out_of_range);
+        set_share(check, CHECK_RUNS, done.invalid - done.unread,
+                  done.fallthroughs - done.out_of_range - done.unread);
 }
 
 void check_judge_counters(struct check *check, const struct check_options *options,
