@@ -174,7 +174,7 @@ BAT_API enum bat_code bat_profile_read_memory(struct bat_profile *profile, const
 struct bat_profiles_counters {
     size_t size; /* sizeof(struct bat_profiles_counters) */
 
-    uint64_t samples; /* of perf.data, or the counts of pre-aggregated records */
+    uint64_t samples; /* that perf took, or the counts of pre-aggregated records */
     uint64_t none;    /* ... with no address in any of the binaries */
     uint64_t *inside; /* ... with an address in each binary: one for each profile, or NULL */
 };
@@ -187,11 +187,11 @@ struct bat_profiles_counters {
  *
  * If there are several, a pre-aggregated profile must name each location's object
  * (build-id:offset), and fdata is an error (BAT_ERR_MISMATCH), because it does not name its binary.
- * The text of perf script is read once for each binary. A binary that no process in the file has
- * gets nothing, but at least one of them must have samples. counters, which may be NULL, are added
- * to. On failure all profiles are as they were before. Fails otherwise as bat_profile_read(), and
- * with BAT_ERR_ARGUMENT for counters without their size and for no profile. Time is linear in the
- * file and in the distinct records.
+ * A binary that no process in the file has gets nothing, but at least one of them must have
+ * samples. counters, which may be NULL, are added to. On failure all profiles are as they were
+ * before. Fails otherwise as bat_profile_read(), and with BAT_ERR_ARGUMENT for counters without
+ * their size and for no profile. Time is linear in the file and in the distinct records; in the
+ * text of perf script also in the binaries that a sample's process has.
  */
 BAT_API enum bat_code bat_profiles_read(struct bat_profile *const *profiles, size_t count,
                                         const char *path, const struct bat_read_options *options,

@@ -364,6 +364,27 @@ struct bat_shared_profile *bat_shared_profile_new(void)
     return NULL;
 }
 
+void bat_shared_profiles_free(struct bat_shared_profile **shared, uint32_t count)
+{
+    for (uint32_t i = 0; shared && i < count; i++)
+        bat_shared_profile_free(shared[i]);
+    free(shared);
+}
+
+struct bat_shared_profile **bat_shared_profiles_new(uint32_t count)
+{
+    struct bat_shared_profile **shared =
+        calloc((size_t)count + 1, sizeof(struct bat_shared_profile *));
+    for (uint32_t i = 0; shared && i < count; i++) {
+        shared[i] = bat_shared_profile_new();
+        if (shared[i])
+            continue;
+        bat_shared_profiles_free(shared, i);
+        return NULL;
+    }
+    return shared;
+}
+
 void bat_profile_share(struct bat_profile *part, struct bat_shared_profile *shared)
 {
     part->traces.shared = shared->traces;

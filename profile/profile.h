@@ -104,6 +104,10 @@ struct bat_shared_profile;
 struct bat_shared_profile *bat_shared_profile_new(void);
 void bat_shared_profile_free(struct bat_shared_profile *shared);
 
+/* The same for count binaries. NULL may be freed. */
+struct bat_shared_profile **bat_shared_profiles_new(uint32_t count);
+void bat_shared_profiles_free(struct bat_shared_profile **shared, uint32_t count);
+
 /* Let the tables of an empty part move their items to shared at BAT_SHARED_LIMIT items. */
 void bat_profile_share(struct bat_profile *part, struct bat_shared_profile *shared);
 

@@ -476,22 +476,6 @@ static enum bat_code gather(struct bat_profile *const *profiles, struct stretch 
     return code;
 }
 
-/* The tables that several threads share, for each binary. NULL if there is no memory. */
-static struct bat_shared_profile **new_shared(uint32_t count)
-{
-    struct bat_shared_profile **shared = calloc(count, sizeof(struct bat_shared_profile *));
-    for (uint32_t i = 0; shared && i < count; i++) {
-        shared[i] = bat_shared_profile_new();
-        if (shared[i])
-            continue;
-        while (i-- > 0)
-            bat_shared_profile_free(shared[i]);
-        free(shared);
-        return NULL;
-    }
-    return shared;
-}
-
 static enum bat_code collect(struct perf_session *session, struct bat_profile *const *profiles,
                              struct bat_shared_profile **shared, struct stretch *stretches,
                              unsigned count, struct bat_error *error)
@@ -531,7 +515,8 @@ enum bat_code perf_session_collect(struct perf_session *session,
 {
     unsigned count = count_stretches(session);
     struct stretch *stretches = calloc(count, sizeof(*stretches));
-    struct bat_shared_profile **shared = count > 1 ? new_shared(session->binary_count) : NULL;
+    struct bat_shared_profile **shared =
+        count > 1 ? bat_shared_profiles_new(session->binary_count) : NULL;
     enum bat_code code = BAT_OK;
     if (!stretches || (count > 1 && !shared))
         code = bat_fail(error, BAT_ERR_MEMORY, "not enough memory to read the profile");
@@ -540,9 +525,7 @@ enum bat_code perf_session_collect(struct perf_session *session,
     for (unsigned i = 0; stretches && i < count; i++)
         if (stretches[i].session)
             end_stretch(&stretches[i]);
-    for (uint32_t i = 0; shared && i < session->binary_count; i++)
-        bat_shared_profile_free(shared[i]);
-    free(shared);
+    bat_shared_profiles_free(shared, session->binary_count);
     free(stretches);
     return code;
 }

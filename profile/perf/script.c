@@ -14,11 +14,14 @@ struct script {
     uint64_t size;
     const struct bat_read_options *options;
     struct perf_script_sections sections;
-    struct perf_binary binary;
+    struct perf_binary *binaries;
+    uint32_t binary_count;
     struct perf_processes processes;
     uint64_t lost;
     bool lacks_processes; /* samples have no process ids */
-    struct perf_span only_span;
+    /* ... then where all processes have each binary; without biases if none has it */
+    struct perf_span *only_spans;
+    struct perf_shares *shares;
 };
 
 /* --- Blocks of lines ----------------------------------------------------------------------- */
@@ -161,14 +164,15 @@ static enum bat_code survey(struct script *script, struct bat_error *error)
 
 /* --- The second pass: samples --------------------------------------------------------------- */
 
-/* A stretch of the file, and the profile that it is read into. */
+/* A stretch of the file, and the profiles that it is read into, one for each binary. */
 struct stretch {
     const struct script *script;
     uint64_t offset;
     uint64_t stop;
-    struct bat_profile *profile;
+    struct bat_profile **profiles;
     struct perf_script_reader reader;
-    uint64_t lines; /* read */
+    uint64_t bytes; /* read */
+    uint64_t lines;
     enum bat_code code;
     struct bat_error error;
 };
@@ -202,7 +206,6 @@ static void *run_stretch(void *context)
 {
     struct stretch *stretch = context;
     const struct bat_read_options *options = stretch->script->options;
-    struct bat_profile *profile = stretch->profile;
     struct bat_input input;
     struct block block = {.size = 1};
     enum bat_code code = bat_input_open(&input, stretch->script->file, false, stretch->offset,
@@ -212,22 +215,56 @@ static void *run_stretch(void *context)
         if (code != BAT_OK || block.size == 0)
             break;
         code = read_block(stretch, &block);
-        profile->counters.bytes += block.size - input.supplied_newline;
+        stretch->bytes += block.size - input.supplied_newline;
         if (options->progress)
             options->progress(block.size - input.supplied_newline, options->progress_context);
     }
     bat_input_close(&input);
-    profile->counters.lines += stretch->lines;
     stretch->code = code;
     return NULL;
 }
 
+/* Make the profiles of a stretch. shared is NULL or has one for each binary. */
+static bool begin_stretch(struct stretch *stretch, struct bat_profile *const *profiles,
+                          struct bat_shared_profile *const *shared)
+{
+    const struct script *script = stretch->script;
+    stretch->profiles = calloc((size_t)script->binary_count + 1, sizeof(struct bat_profile *));
+    if (!stretch->profiles)
+        return false;
+    for (uint32_t i = 0; i < script->binary_count; i++) {
+        stretch->profiles[i] = bat_profile_new_part(profiles[i]);
+        if (!stretch->profiles[i])
+            return false;
+        if (shared)
+            bat_profile_share(stretch->profiles[i], shared[i]);
+    }
+    struct perf_script_reader *reader = &stretch->reader;
+    if (!perf_script_reader_init(reader, stretch->profiles, &script->processes, script->options))
+        return false;
+    reader->lacks_processes = script->lacks_processes;
+    for (uint32_t i = 0; i < script->binary_count && script->lacks_processes; i++)
+        if (script->only_spans[i].bias_count != 0)
+            reader->parts[i].span = &script->only_spans[i];
+    return true;
+}
+
+static void end_stretch(struct stretch *stretch)
+{
+    perf_script_reader_free(&stretch->reader);
+    for (uint32_t i = 0; stretch->profiles && i < stretch->script->binary_count; i++)
+        bat_profile_free(stretch->profiles[i]);
+    free(stretch->profiles);
+    stretch->profiles = NULL;
+}
+
 /* --- Joining the stretches ------------------------------------------------------------------ */
 
-/* Add a stretch to profile. lines and has_full_stack are those of the stretches before. */
-static enum bat_code gather_stretch(struct bat_profile *profile, struct stretch *stretch,
-                                    uint64_t lines, bool has_full_stack, struct bat_error *error)
+/* Add a stretch to profiles. lines and has_full_stack are those of the stretches before. */
+static enum bat_code gather_stretch(struct bat_profile *const *profiles, struct stretch *stretch,
+                                    uint64_t lines, bool *has_full_stack, struct bat_error *error)
 {
+    const struct script *script = stretch->script;
     if (stretch->code != BAT_OK) {
         if (stretch->error.place == BAT_PLACE_TEXT)
             stretch->error.line += lines;
@@ -235,78 +272,96 @@ static enum bat_code gather_stretch(struct bat_profile *profile, struct stretch 
             *error = stretch->error;
         return stretch->code;
     }
-    enum bat_code code = perf_script_reader_finish(&stretch->reader, has_full_stack, error);
-    if (code == BAT_OK)
-        code = bat_profile_take(profile, stretch->profile, error);
-    perf_script_reader_free(&stretch->reader);
-    bat_profile_free(stretch->profile);
-    stretch->profile = NULL;
+    enum bat_code code =
+        perf_script_reader_finish(&stretch->reader, has_full_stack, script->shares, error);
+    for (uint32_t i = 0; i < script->binary_count && code == BAT_OK; i++) {
+        stretch->profiles[i]->counters.bytes += stretch->bytes;
+        stretch->profiles[i]->counters.lines += stretch->lines;
+        code = bat_profile_take(profiles[i], stretch->profiles[i], error);
+    }
+    end_stretch(stretch);
     return code;
 }
 
-static enum bat_code gather_stretches(struct bat_profile *profile, struct stretch *stretches,
-                                      unsigned count, struct bat_error *error)
+static enum bat_code gather_stretches(struct bat_profile *const *profiles,
+                                      struct stretch *stretches, unsigned count,
+                                      struct bat_error *error)
 {
     uint64_t lines = 0;
-    bool has_full_stack = false;
+    bool *has_full_stack =
+        calloc((size_t)stretches[0].script->binary_count + 1, sizeof(*has_full_stack));
+    if (!has_full_stack)
+        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory to read the profile");
     enum bat_code code = BAT_OK;
     for (unsigned i = 0; i < count && code == BAT_OK; i++) {
-        code = gather_stretch(profile, &stretches[i], lines, has_full_stack, error);
+        code = gather_stretch(profiles, &stretches[i], lines, has_full_stack, error);
         lines += stretches[i].lines;
-        has_full_stack = has_full_stack || stretches[i].reader.newest.has_full_stack;
     }
+    free(has_full_stack);
     return code;
 }
 
-static enum bat_code read_samples(const struct script *script, struct bat_profile *profile,
+static enum bat_code read_stretches(const struct script *script,
+                                    struct bat_profile *const *profiles,
+                                    struct bat_shared_profile **shared, struct stretch *stretches,
+                                    unsigned count, struct bat_error *error)
+{
+    for (unsigned i = 0; i < count; i++) {
+        struct stretch *stretch = &stretches[i];
+        stretch->script = script;
+        stretch->offset = script->size / count * i;
+        stretch->stop = i + 1 < count ? script->size / count * (i + 1) : UINT64_MAX;
+        if (!begin_stretch(stretch, profiles, shared))
+            return bat_fail(error, BAT_ERR_MEMORY, "not enough memory to read the profile");
+    }
+    bat_parts_run(run_stretch, stretches, sizeof(stretches[0]), count);
+    enum bat_code code = gather_stretches(profiles, stretches, count, error);
+    for (uint32_t i = 0; shared && i < script->binary_count && code == BAT_OK; i++)
+        code = bat_profile_take_shared(profiles[i], shared[i], error);
+    return code;
+}
+
+static enum bat_code read_samples(const struct script *script, struct bat_profile *const *profiles,
                                   struct bat_error *error)
 {
     bool reads_all = perf_samples_max(script->options) == UINT64_MAX;
     unsigned count = reads_all ? bat_parts_count(script->options->threads, script->size) : 1;
     struct stretch *stretches = calloc(count, sizeof(*stretches));
-    struct bat_shared_profile *shared = count > 1 ? bat_shared_profile_new() : NULL;
-    enum bat_code code = stretches && (count == 1 || shared) ? BAT_OK : BAT_ERR_MEMORY;
-    for (unsigned i = 0; i < count && code == BAT_OK; i++) {
-        struct stretch *stretch = &stretches[i];
-        stretch->script = script;
-        stretch->offset = script->size / count * i;
-        stretch->stop = i + 1 < count ? script->size / count * (i + 1) : UINT64_MAX;
-        stretch->profile = bat_profile_new_part(profile);
-        code = stretch->profile ? BAT_OK : BAT_ERR_MEMORY;
-        if (code == BAT_OK && shared)
-            bat_profile_share(stretch->profile, shared);
-        perf_script_reader_init(&stretch->reader, stretch->profile, &script->processes,
-                                script->options);
-        stretch->reader.only_span = script->lacks_processes ? &script->only_span : NULL;
-    }
-    if (code == BAT_OK) {
-        bat_parts_run(run_stretch, stretches, sizeof(stretches[0]), count);
-        code = gather_stretches(profile, stretches, count, error);
-        if (code == BAT_OK && shared)
-            code = bat_profile_take_shared(profile, shared, error);
-    } else {
-        bat_fail(error, code, "not enough memory to read the profile");
-    }
-    for (unsigned i = 0; stretches && i < count; i++) {
-        perf_script_reader_free(&stretches[i].reader);
-        bat_profile_free(stretches[i].profile);
-    }
-    bat_shared_profile_free(shared);
+    struct bat_shared_profile **shared =
+        count > 1 ? bat_shared_profiles_new(script->binary_count) : NULL;
+    enum bat_code code;
+    if (!stretches || (count > 1 && !shared))
+        code = bat_fail(error, BAT_ERR_MEMORY, "not enough memory to read the profile");
+    else
+        code = read_stretches(script, profiles, shared, stretches, count, error);
+    for (unsigned i = 0; stretches && i < count; i++)
+        if (stretches[i].script)
+            end_stretch(&stretches[i]);
+    bat_shared_profiles_free(shared, script->binary_count);
     free(stretches);
     return code;
 }
 
 /* --- The whole text ------------------------------------------------------------------------- */
 
-enum bat_code perf_script_check(const struct bat_profile *profile, const struct perf_binary *binary,
+enum bat_code perf_script_check(struct bat_profile *const *profiles,
+                                const struct perf_binary *binaries, uint32_t count,
                                 const struct bat_read_options *options, struct bat_error *error)
 {
-    const struct bat_profile_counters *counters = &profile->counters;
-    uint64_t own = counters->perf_samples - counters->perf_foreign_samples;
-    bool has_records = counters->trace_records != 0 || counters->sample_records != 0 ||
-                       profile->mem_samples.count != 0;
-    /* Entries that were left out are branch stacks too. */
-    if (own == 0 || has_records || counters->perf_branches != 0)
+    uint64_t own = 0;
+    const struct perf_binary *binary = NULL;
+    for (uint32_t i = 0; i < count; i++) {
+        const struct bat_profile_counters *counters = &profiles[i]->counters;
+        /* Entries that were left out are branch stacks too. */
+        if (counters->trace_records != 0 || counters->sample_records != 0 ||
+            counters->perf_branches != 0 || profiles[i]->mem_samples.count != 0)
+            return BAT_OK;
+        if (binary || counters->perf_samples == counters->perf_foreign_samples)
+            continue;
+        own = counters->perf_samples - counters->perf_foreign_samples;
+        binary = &binaries[i];
+    }
+    if (!binary)
         return BAT_OK;
     return bat_fail(error, BAT_ERR_MISMATCH,
                     "expected %s, found none in %" PRIu64 " samples of %.64s",
@@ -315,52 +370,62 @@ enum bat_code perf_script_check(const struct bat_profile *profile, const struct 
                     own, binary->name);
 }
 
-/* Find where all processes have the binary: samples without process ids may be of any. */
-static enum bat_code find_only_span(struct script *script, struct bat_error *error)
+/* Find where all processes have a binary: samples without process ids may be of any. */
+static enum bat_code find_only_span(struct script *script, uint32_t binary, struct bat_error *error)
 {
     static const struct perf_moment end = {UINT64_MAX, UINT64_MAX};
     const struct perf_processes *processes = &script->processes;
+    struct perf_span *only = &script->only_spans[binary];
     bool is_found = false;
     for (uint32_t i = 0; i < processes->table.count; i++) {
         uint32_t process = (uint32_t)bat_counts_item(&processes->table, i)[0];
-        const struct perf_span *span = perf_processes_find(processes, 0, process, end);
+        const struct perf_span *span = perf_processes_find(processes, binary, process, end);
         if (!span)
             continue;
-        if (is_found && (span->bias_count != script->only_span.bias_count ||
-                         memcmp(span->biases, script->only_span.biases,
-                                span->bias_count * sizeof(*span->biases)) != 0))
+        if (is_found &&
+            (span->bias_count != only->bias_count ||
+             memcmp(span->biases, only->biases, span->bias_count * sizeof(*span->biases)) != 0))
             return bat_fail(error, BAT_ERR_MISMATCH,
                             "expected samples with process ids (perf script --show-mmap-events "
                             "-F pid,brstack), found samples without, and %.64s mapped at several "
                             "places",
-                            script->binary.name);
-        script->only_span = *span;
+                            script->binaries[binary].name);
+        *only = *span;
         is_found = true;
     }
     return BAT_OK;
 }
 
-/* Find where processes have the binary. */
-static enum bat_code place_binary(struct script *script, struct bat_error *error)
+/* Samples have neither process ids nor mappings: binaries are where they were linked. */
+static enum bat_code place_fixed(struct script *script, struct bat_error *error)
+{
+    for (uint32_t i = 0; i < script->binary_count; i++) {
+        script->only_spans[i] = (struct perf_span){.bias_count = 1};
+        if (!script->binaries[i].is_fixed)
+            return bat_fail(error, BAT_ERR_MISMATCH,
+                            "expected the mappings of %.64s, which is position-independent (perf "
+                            "script --show-mmap-events), found samples without mappings and "
+                            "process ids",
+                            script->binaries[i].name);
+    }
+    return BAT_OK;
+}
+
+/* Find where processes have the binaries. */
+static enum bat_code place_binaries(struct script *script, struct bat_error *error)
 {
     const struct bat_read_options *options = script->options;
     bool wants_some = options->has_process || options->process_count != 0;
-    if (script->lacks_processes && script->processes.event_count == 0 && !wants_some) {
-        script->only_span = (struct perf_span){.bias_count = 1};
-        if (script->binary.is_fixed)
-            return BAT_OK;
-        return bat_fail(error, BAT_ERR_MISMATCH,
-                        "expected the mappings of %.64s, which is position-independent (perf "
-                        "script --show-mmap-events), found samples without mappings and process "
-                        "ids",
-                        script->binary.name);
-    }
+    if (script->lacks_processes && script->processes.event_count == 0 && !wants_some)
+        return place_fixed(script, error);
     /* Samples have no time, so the times of mappings are of no use. */
     enum bat_code code = perf_processes_finish(&script->processes, false, options, error);
-    return code == BAT_OK && script->lacks_processes ? find_only_span(script, error) : code;
+    for (uint32_t i = 0; i < script->binary_count && script->lacks_processes && code == BAT_OK; i++)
+        code = find_only_span(script, i, error);
+    return code;
 }
 
-static enum bat_code read_script(struct script *script, struct bat_profile *profile,
+static enum bat_code read_script(struct script *script, struct bat_profile *const *profiles,
                                  struct bat_error *error)
 {
     enum bat_code code =
@@ -368,31 +433,58 @@ static enum bat_code read_script(struct script *script, struct bat_profile *prof
     if (code == BAT_OK)
         code = survey(script, error);
     if (code == BAT_OK)
-        code = place_binary(script, error);
+        code = place_binaries(script, error);
     if (code == BAT_OK)
-        code = read_samples(script, profile, error);
+        code = read_samples(script, profiles, error);
     if (code != BAT_OK)
         return code;
-    profile->counters.perf_lost += script->lost;
-    profile->counters.perf_processes += perf_processes_count(&script->processes, 0);
-    return perf_script_check(profile, &script->binary, script->options, error);
+    for (uint32_t i = 0; i < script->binary_count; i++) {
+        profiles[i]->counters.perf_lost += script->lost;
+        profiles[i]->counters.perf_processes += perf_processes_count(&script->processes, i);
+    }
+    return perf_script_check(profiles, script->binaries, script->binary_count, script->options,
+                             error);
+}
+
+enum bat_code perf_script_read_several(struct bat_profile *const *profiles, uint32_t count,
+                                       int file, uint64_t size,
+                                       const struct bat_read_options *options,
+                                       struct perf_shares *shares, struct bat_error *error)
+{
+    struct perf_binary *binaries = calloc((size_t)count + 1, sizeof(*binaries));
+    struct perf_span *only_spans = calloc((size_t)count + 1, sizeof(*only_spans));
+    struct script script = {.file = file,
+                            .size = size,
+                            .options = options,
+                            .binaries = binaries,
+                            .binary_count = count,
+                            .only_spans = only_spans,
+                            .shares = shares};
+    enum bat_code code = BAT_OK;
+    if (!binaries || !only_spans)
+        code = bat_fail(error, BAT_ERR_MEMORY, "not enough memory to read the profile");
+    for (uint32_t i = 0; i < count && code == BAT_OK; i++)
+        code = perf_binary_init(&binaries[i], profiles[i], error);
+    perf_processes_init(&script.processes, binaries, count);
+    if (code == BAT_OK)
+        code = read_script(&script, profiles, error);
+    perf_processes_free(&script.processes);
+    free(binaries);
+    free(only_spans);
+    return code;
 }
 
 enum bat_code perf_script_read_file(struct bat_profile *profile, int file, uint64_t size,
                                     const struct bat_read_options *options, struct bat_error *error)
 {
-    struct script script = {.file = file, .size = size, .options = options};
-    enum bat_code code = perf_binary_init(&script.binary, profile, error);
-    if (code != BAT_OK)
-        return code;
     struct bat_profile *part = bat_profile_new_part(profile);
     if (!part)
         return bat_fail(error, BAT_ERR_MEMORY, "not enough memory to read the profile");
-    perf_processes_init(&script.processes, &script.binary, 1);
-    code = read_script(&script, part, error);
+    uint64_t inside = 0;
+    struct perf_shares shares = {.inside = &inside};
+    enum bat_code code = perf_script_read_several(&part, 1, file, size, options, &shares, error);
     if (code == BAT_OK)
         code = bat_profile_take(profile, part, error);
-    perf_processes_free(&script.processes);
     bat_profile_free(part);
     return code;
 }

@@ -8,6 +8,7 @@
 #ifndef BAT_PROFILE_PERF_SCRIPT_H
 #define BAT_PROFILE_PERF_SCRIPT_H
 
+#include "perf_data.h"
 #include "processes.h"
 #include "profile/profile.h"
 
@@ -84,14 +85,33 @@ enum bat_code perf_script_read_file(struct bat_profile *profile, int file, uint6
                                     struct bat_error *error);
 
 /*
+ * Read it once for several binaries, into a profile each, which are empty and on failure may only
+ * be freed. Fails with BAT_ERR_MISMATCH if no process has any of them. What was read is added to
+ * shares.
+ */
+enum bat_code perf_script_read_several(struct bat_profile *const *profiles, uint32_t count,
+                                       int file, uint64_t size,
+                                       const struct bat_read_options *options,
+                                       struct perf_shares *shares, struct bat_error *error);
+
+/*
  * Let perf print the perf.data at path, and read its output: only perf can decode trace data.
  * Fails with BAT_ERR_IO and the beginning of perf's standard error if perf fails.
  */
 enum bat_code perf_script_run(struct bat_profile *profile, const char *path,
                               const struct bat_read_options *options, struct bat_error *error);
 
-/* Fail with BAT_ERR_MISMATCH if profile, read from a whole text, has samples but no records. */
-enum bat_code perf_script_check(const struct bat_profile *profile, const struct perf_binary *binary,
+/* Run it once for several binaries, as perf_script_read_several(). */
+enum bat_code perf_script_run_several(struct bat_profile *const *profiles, uint32_t count,
+                                      const char *path, const struct bat_read_options *options,
+                                      struct perf_shares *shares, struct bat_error *error);
+
+/*
+ * Fail with BAT_ERR_MISMATCH if the profiles of binaries, read from a whole text, have samples but
+ * no records.
+ */
+enum bat_code perf_script_check(struct bat_profile *const *profiles,
+                                const struct perf_binary *binaries, uint32_t count,
                                 const struct bat_read_options *options, struct bat_error *error);
 
 /* --- Records (script_records.c) ------------------------------------------------------ */
@@ -128,32 +148,76 @@ struct perf_script_newest {
     bool has_full_stack; /* a sample of 32 entries was met */
 };
 
-struct perf_script_reader {
-    struct bat_profile *profile;
-    const struct perf_processes *processes;
-    const struct bat_read_options *options;
-    const struct perf_span *only_span; /* of all samples, if they have no process ids; or NULL */
-    struct perf_script_newest newest;
-    struct perf_script_branch *stack; /* of the current sample, the newest entry first */
-    uint32_t stack_count;
-    uint32_t stack_capacity;
-    uint64_t samples_left; /* that may be read */
-    uint32_t last_process; /* what was last looked up */
-    const struct perf_span *last_span;
-    bool has_last;
+/* Counts of equal traces or samples. */
+struct perf_script_tally {
+    uint64_t count;
+    uint64_t mispredictions;
 };
 
-void perf_script_reader_init(struct perf_script_reader *reader, struct bat_profile *profile,
+/* What a binary sees of code elsewhere: an end that is not known, or one. And basic samples. */
+enum perf_script_outside {
+    PERF_SCRIPT_WITHOUT_END,
+    PERF_SCRIPT_WITH_END,
+    PERF_SCRIPT_BASIC,
+    PERF_SCRIPT_OUTSIDE_KINDS
+};
+
+/* The state of reading samples for one binary. */
+struct perf_script_part {
+    struct bat_profile *profile;
+    const struct perf_binary *binary;
+    const struct perf_span *span; /* of the current process; NULL if that has not the binary */
+    struct perf_script_newest newest;
+    struct perf_script_tally outside[PERF_SCRIPT_OUTSIDE_KINDS];
+    uint64_t samples; /* of processes that have it */
+    uint64_t inside;  /* samples that lie in it, without those in `undecided` */
+};
+
+/* A sample lies in so many binaries by its newest two entries at most: two branches have four ends.
+ */
+#define PERF_SCRIPT_UNDECIDED_MAX 4u
+
+struct perf_script_reader {
+    struct perf_script_part *parts; /* of each binary */
+    uint32_t part_count;
+    const struct perf_processes *processes;
+    const struct bat_read_options *options;
+    bool keeps_kernel;                /* for some binary */
+    bool lacks_processes;             /* the spans of all parts are set once */
+    struct perf_script_branch *stack; /* of the current sample, the newest entry first */
+    struct perf_script_branch *own;   /* the same as a binary has it */
+    uint32_t stack_count;
+    uint32_t own_count;
+    uint32_t stack_capacity; /* of both */
+    uint32_t left_out;       /* entries of the kernel that are not in the stack */
+    uint64_t samples_left;   /* that may be read */
+    uint64_t samples;        /* that were read */
+    uint64_t none;           /* ... and lie in no binary, without those in `undecided` */
+    /*
+     * Samples that lie in some binaries only by newest entries that may be left out: the numbers of
+     * these binaries plus 1, and the second counter counts those that lie in another binary.
+     */
+    struct bat_counts undecided;
+    uint32_t last_process; /* what was last looked up */
+    uint32_t member_count; /* parts with a span */
+    bool has_last;
+    char last_event[64]; /* whose name all parts with a span have */
+    size_t last_event_size;
+};
+
+/* For these profiles, one for each binary of processes. False if there is no memory. */
+bool perf_script_reader_init(struct perf_script_reader *reader, struct bat_profile *const *profiles,
                              const struct perf_processes *processes,
                              const struct bat_read_options *options);
 void perf_script_reader_free(struct perf_script_reader *reader);
 
 /*
- * Complete the profile after the last line. has_full_stack tells whether there is a sample of 32
- * entries before this reader's stretch.
+ * Complete the profiles after the last line. has_full_stack tells for each binary whether there is
+ * a sample of 32 entries before this reader's stretch, and is brought up to its end. What was read
+ * is added to shares.
  */
-enum bat_code perf_script_reader_finish(struct perf_script_reader *reader, bool has_full_stack,
-                                        struct bat_error *error);
+enum bat_code perf_script_reader_finish(struct perf_script_reader *reader, bool *has_full_stack,
+                                        struct perf_shares *shares, struct bat_error *error);
 
 /*
  * Read the line and move its `at` behind the newline. Lines of perf script's default output are

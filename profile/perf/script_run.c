@@ -13,10 +13,13 @@
 struct run {
     const char *path; /* of perf.data */
     const struct bat_read_options *options;
-    struct perf_binary binary;
+    struct perf_binary *binaries;
+    uint32_t binary_count;
     struct perf_processes processes;
     struct perf_script_reader reader;
-    struct bat_profile *profile;
+    struct perf_shares *shares;
+    uint64_t bytes; /* of perf's output */
+    uint64_t lines;
     uint64_t lost;
     struct bat_error *error;
 };
@@ -76,12 +79,12 @@ static enum bat_code read_output(struct run *run, const struct perf_child *proce
             .at = text, .end = text + size, .line = line, .error = run->error};
         code = do_lines(run, &lines, do_line);
         line = lines.line;
-        run->profile->counters.bytes += size;
+        run->bytes += size;
         if (run->options->progress)
             run->options->progress(size, run->options->progress_context);
     }
     bat_input_close(&input);
-    run->profile->counters.lines += line - 1;
+    run->lines += line - 1;
     return code;
 }
 
@@ -157,40 +160,86 @@ static enum bat_code read_samples(struct run *run)
     return code;
 }
 
-static enum bat_code run_all(struct run *run)
+/* SPE's branches are those of AArch64. */
+static enum bat_code check_machines(const struct run *run)
 {
-    if (run->options->arm_spe && bat_elf_machine(run->binary.elf) != EM_AARCH64)
-        return bat_fail(run->error, BAT_ERR_MISMATCH,
-                        "expected a binary for AArch64, which alone has SPE, found one for another "
-                        "machine");
-    enum bat_code code = read_processes(run);
+    for (uint32_t i = 0; i < run->binary_count; i++)
+        if (run->options->arm_spe && bat_elf_machine(run->binaries[i].elf) != EM_AARCH64)
+            return bat_fail(run->error, BAT_ERR_MISMATCH,
+                            "expected a binary for AArch64, which alone has SPE, found one for "
+                            "another machine");
+    return BAT_OK;
+}
+
+static enum bat_code finish(struct run *run)
+{
+    bool *has_full_stack = calloc((size_t)run->binary_count + 1, sizeof(*has_full_stack));
+    if (!has_full_stack)
+        return bat_fail(run->error, BAT_ERR_MEMORY, "not enough memory to read the profile");
+    enum bat_code code =
+        perf_script_reader_finish(&run->reader, has_full_stack, run->shares, run->error);
+    free(has_full_stack);
+    return code;
+}
+
+static enum bat_code run_all(struct run *run, struct bat_profile *const *profiles)
+{
+    enum bat_code code = check_machines(run);
+    if (code == BAT_OK)
+        code = read_processes(run);
     if (code == BAT_OK)
         code = read_samples(run);
     if (code == BAT_OK)
-        code = perf_script_reader_finish(&run->reader, false, run->error);
+        code = finish(run);
     if (code != BAT_OK)
         return code;
-    run->profile->counters.perf_lost += run->lost;
-    run->profile->counters.perf_processes += perf_processes_count(&run->processes, 0);
-    return perf_script_check(run->profile, &run->binary, run->options, run->error);
+    for (uint32_t i = 0; i < run->binary_count; i++) {
+        struct bat_profile_counters *counters = &profiles[i]->counters;
+        counters->bytes += run->bytes;
+        counters->lines += run->lines;
+        counters->perf_lost += run->lost;
+        counters->perf_processes += perf_processes_count(&run->processes, i);
+    }
+    return perf_script_check(profiles, run->binaries, run->binary_count, run->options, run->error);
+}
+
+enum bat_code perf_script_run_several(struct bat_profile *const *profiles, uint32_t count,
+                                      const char *path, const struct bat_read_options *options,
+                                      struct perf_shares *shares, struct bat_error *error)
+{
+    struct run run = {.path = path,
+                      .options = options,
+                      .binaries = calloc((size_t)count + 1, sizeof(*run.binaries)),
+                      .binary_count = count,
+                      .shares = shares,
+                      .error = error};
+    enum bat_code code = BAT_OK;
+    if (!run.binaries)
+        code = bat_fail(error, BAT_ERR_MEMORY, "not enough memory to read the profile");
+    for (uint32_t i = 0; i < count && code == BAT_OK; i++)
+        code = perf_binary_init(&run.binaries[i], profiles[i], error);
+    perf_processes_init(&run.processes, run.binaries, count);
+    if (code == BAT_OK && !perf_script_reader_init(&run.reader, profiles, &run.processes, options))
+        code = bat_fail(error, BAT_ERR_MEMORY, "not enough memory to read the profile");
+    if (code == BAT_OK)
+        code = run_all(&run, profiles);
+    perf_script_reader_free(&run.reader);
+    perf_processes_free(&run.processes);
+    free(run.binaries);
+    return code;
 }
 
 enum bat_code perf_script_run(struct bat_profile *profile, const char *path,
                               const struct bat_read_options *options, struct bat_error *error)
 {
-    struct run run = {
-        .path = path, .options = options, .profile = bat_profile_new_part(profile), .error = error};
-    if (!run.profile)
+    struct bat_profile *part = bat_profile_new_part(profile);
+    if (!part)
         return bat_fail(error, BAT_ERR_MEMORY, "not enough memory to read the profile");
-    enum bat_code code = perf_binary_init(&run.binary, profile, error);
-    perf_processes_init(&run.processes, &run.binary, 1);
-    perf_script_reader_init(&run.reader, run.profile, &run.processes, options);
+    uint64_t inside = 0;
+    struct perf_shares shares = {.inside = &inside};
+    enum bat_code code = perf_script_run_several(&part, 1, path, options, &shares, error);
     if (code == BAT_OK)
-        code = run_all(&run);
-    if (code == BAT_OK)
-        code = bat_profile_take(profile, run.profile, error);
-    perf_script_reader_free(&run.reader);
-    perf_processes_free(&run.processes);
-    bat_profile_free(run.profile);
+        code = bat_profile_take(profile, part, error);
+    bat_profile_free(part);
     return code;
 }

@@ -28,32 +28,72 @@ static enum bat_code fail_add(const struct perf_script_line *line, enum bat_code
     return code == BAT_OK ? BAT_OK : bat_lines_fail_add(line->lines, code);
 }
 
-void perf_script_reader_init(struct perf_script_reader *reader, struct bat_profile *profile,
+/* --- The reader ----------------------------------------------------------------------------- */
+
+bool perf_script_reader_init(struct perf_script_reader *reader, struct bat_profile *const *profiles,
                              const struct perf_processes *processes,
                              const struct bat_read_options *options)
 {
-    *reader = (struct perf_script_reader){
-        .profile = profile,
-        .processes = processes,
-        .options = options,
-        .samples_left = perf_samples_max(options),
-        .newest = {.kept = bat_counts_new(3), .dropped = bat_counts_new(3)}};
+    const uint32_t count = processes->binary_count;
+    *reader =
+        (struct perf_script_reader){.parts = calloc((size_t)count + 1, sizeof(*reader->parts)),
+                                    .processes = processes,
+                                    .options = options,
+                                    .keeps_kernel = options->keep_kernel_branches,
+                                    .samples_left = perf_samples_max(options),
+                                    .undecided = bat_counts_new(PERF_SCRIPT_UNDECIDED_MAX)};
+    if (!reader->parts)
+        return false;
+    reader->part_count = count;
+    for (uint32_t i = 0; i < count; i++) {
+        struct perf_script_part *part = &reader->parts[i];
+        part->profile = profiles[i];
+        part->binary = &processes->binaries[i];
+        part->newest.kept = bat_counts_new(3);
+        part->newest.dropped = bat_counts_new(3);
+        reader->keeps_kernel |= part->binary->is_kernel;
+    }
+    return true;
 }
 
 void perf_script_reader_free(struct perf_script_reader *reader)
 {
-    bat_counts_free(&reader->newest.kept);
-    bat_counts_free(&reader->newest.dropped);
+    for (uint32_t i = 0; i < reader->part_count; i++) {
+        bat_counts_free(&reader->parts[i].newest.kept);
+        bat_counts_free(&reader->parts[i].newest.dropped);
+    }
+    bat_counts_free(&reader->undecided);
+    free(reader->parts);
     free(reader->stack);
-    reader->stack = NULL;
+    free(reader->own);
+    *reader = (struct perf_script_reader){.parts = NULL};
 }
 
-enum bat_code perf_script_reader_finish(struct perf_script_reader *reader, bool has_full_stack,
-                                        struct bat_error *error)
+/* Add what lies outside of a binary, which was only counted. */
+static enum bat_code add_outside(struct perf_script_part *part)
 {
-    struct bat_profile *profile = reader->profile;
-    const struct perf_script_newest *newest = &reader->newest;
+    struct bat_profile *profile = part->profile;
+    enum bat_code code = BAT_OK;
+    for (unsigned i = 0; i < PERF_SCRIPT_OUTSIDE_KINDS && code == BAT_OK; i++) {
+        const struct perf_script_tally *tally = &part->outside[i];
+        const uint64_t key[3] = {BAT_ADDRESS_EXTERNAL, BAT_ADDRESS_EXTERNAL,
+                                 i == PERF_SCRIPT_WITH_END ? BAT_ADDRESS_EXTERNAL
+                                                           : BAT_TRACE_BRANCH_ONLY};
+        if (tally->count != 0)
+            code = bat_counts_add(i == PERF_SCRIPT_BASIC ? &profile->samples : &profile->traces,
+                                  key, tally->count, tally->mispredictions);
+    }
+    return code;
+}
+
+static enum bat_code finish_part(const struct perf_script_reader *reader,
+                                 struct perf_script_part *part, bool has_full_stack)
+{
+    struct bat_profile *profile = part->profile;
+    const struct perf_script_newest *newest = &part->newest;
     enum bat_code code = bat_counts_flush(&profile->traces, &profile->trace_batch);
+    if (code == BAT_OK)
+        code = add_outside(part);
     if (code == BAT_OK)
         code =
             bat_counts_merge(&profile->traces, has_full_stack ? &newest->dropped : &newest->kept);
@@ -61,42 +101,107 @@ enum bat_code perf_script_reader_finish(struct perf_script_reader *reader, bool 
         profile->counters.perf_dropped += newest->dropped_entries;
         profile->counters.trace_records -= newest->dropped_entries;
     }
-    return bat_counts_fail(error, code, "the profile");
+    profile->counters.perf_samples += reader->samples;
+    profile->counters.perf_foreign_samples += reader->samples - part->samples;
+    return code;
 }
 
-/* The last span of a process, as samples have no time; NULL if it does not have the binary. */
-static const struct perf_span *find_span(struct perf_script_reader *reader, uint32_t process)
+/* Add the samples of which it is known only now in which binaries they lie. */
+static void decide(const struct perf_script_reader *reader, const bool *has_full_stack,
+                   struct perf_shares *shares)
+{
+    for (uint32_t i = 0; i < reader->undecided.count; i++) {
+        const uint64_t *item = bat_counts_item(&reader->undecided, i);
+        const uint64_t count = item[PERF_SCRIPT_UNDECIDED_MAX];
+        bool is_inside = false;
+        for (uint32_t k = 0; k < PERF_SCRIPT_UNDECIDED_MAX; k++) {
+            if (item[k] == 0 || has_full_stack[item[k] - 1])
+                continue;
+            shares->inside[item[k] - 1] += count;
+            is_inside = true;
+        }
+        if (!is_inside)
+            shares->none += count - item[PERF_SCRIPT_UNDECIDED_MAX + 1];
+    }
+}
+
+enum bat_code perf_script_reader_finish(struct perf_script_reader *reader, bool *has_full_stack,
+                                        struct perf_shares *shares, struct bat_error *error)
+{
+    enum bat_code code = BAT_OK;
+    for (uint32_t i = 0; i < reader->part_count && code == BAT_OK; i++)
+        code = finish_part(reader, &reader->parts[i], has_full_stack[i]);
+    if (code != BAT_OK)
+        return bat_counts_fail(error, code, "the profile");
+    shares->samples += reader->samples;
+    shares->none += reader->none;
+    decide(reader, has_full_stack, shares);
+    for (uint32_t i = 0; i < reader->part_count; i++) {
+        shares->inside[i] += reader->parts[i].inside;
+        has_full_stack[i] |= reader->parts[i].newest.has_full_stack;
+    }
+    return BAT_OK;
+}
+
+/* Set the spans of all parts: the last of the process, as samples have no time. */
+static void find_spans(struct perf_script_reader *reader, uint32_t process)
 {
     static const struct perf_moment end = {UINT64_MAX, UINT64_MAX};
-    if (!reader->has_last || reader->last_process != process) {
-        reader->last_span = perf_processes_find(reader->processes, 0, process, end);
-        reader->last_process = process;
-        reader->has_last = true;
+    if (reader->lacks_processes || (reader->has_last && reader->last_process == process))
+        return;
+    reader->member_count = 0;
+    for (uint32_t i = 0; i < reader->part_count; i++) {
+        reader->parts[i].span = perf_processes_find(reader->processes, i, process, end);
+        reader->member_count += reader->parts[i].span != NULL;
     }
-    return reader->last_span;
+    reader->last_process = process;
+    reader->last_event_size = 0;
+    reader->has_last = true;
 }
 
-static inline uint64_t own_address(const struct perf_script_reader *reader,
-                                   const struct perf_span *span, uint64_t address)
+static inline uint64_t own_address(const struct perf_script_part *part, uint64_t address)
 {
-    return perf_own_address(reader->processes->binaries, span, address);
+    return perf_own_address(part->binary, part->span, address);
+}
+
+static inline bool is_inside(uint64_t own)
+{
+    return own != BAT_ADDRESS_EXTERNAL && own != UINT64_MAX;
 }
 
 /* --- Branch stacks: reading ---------------------------------------------------------------- */
+
+static enum bat_code grow_stack(struct perf_script_reader *reader,
+                                const struct perf_script_line *line)
+{
+    uint32_t capacity = reader->stack_capacity ? reader->stack_capacity * 2 : 64;
+    struct perf_script_branch *stack = realloc(reader->stack, capacity * sizeof(*stack));
+    if (stack)
+        reader->stack = stack;
+    struct perf_script_branch *own = realloc(reader->own, capacity * sizeof(*own));
+    if (own)
+        reader->own = own;
+    if (!stack || !own)
+        return bat_lines_fail_add(line->lines, BAT_ERR_MEMORY);
+    reader->stack_capacity = capacity;
+    return BAT_OK;
+}
 
 static enum bat_code push(struct perf_script_reader *reader, const struct perf_script_line *line,
                           struct perf_script_branch branch)
 {
     if (reader->stack_count == reader->stack_capacity) {
-        uint32_t capacity = reader->stack_capacity ? reader->stack_capacity * 2 : 64;
-        struct perf_script_branch *stack = realloc(reader->stack, capacity * sizeof(*stack));
-        if (!stack)
-            return bat_lines_fail_add(line->lines, BAT_ERR_MEMORY);
-        reader->stack = stack;
-        reader->stack_capacity = capacity;
+        enum bat_code code = grow_stack(reader, line);
+        if (code != BAT_OK)
+            return code;
     }
     reader->stack[reader->stack_count++] = branch;
     return BAT_OK;
+}
+
+static inline bool is_of_kernel(const struct perf_script_branch *branch)
+{
+    return branch->from >= PERF_KERNEL_ADDRESS || branch->to >= PERF_KERNEL_ADDRESS;
 }
 
 /* Read "0x401000/". */
@@ -144,10 +249,8 @@ static inline enum bat_code read_branch(struct perf_script_reader *reader,
         line->at++;
     if ((size_t)(line->at - rest) < REST_MIN)
         return fail(line, rest, "the rest of a branch stack's entry (like -/-/0)");
-    if (!reader->options->keep_kernel_branches && !reader->processes->binaries->is_kernel &&
-        (branch.from >= PERF_KERNEL_ADDRESS || branch.to >= PERF_KERNEL_ADDRESS)) {
-        reader->profile->counters.perf_branches++;
-        reader->profile->counters.perf_kernel_branches++;
+    if (!reader->keeps_kernel && is_of_kernel(&branch)) {
+        reader->left_out++;
         return BAT_OK;
     }
     return push(reader, line, branch);
@@ -155,90 +258,171 @@ static inline enum bat_code read_branch(struct perf_script_reader *reader,
 
 /* --- Branch stacks: traces ----------------------------------------------------------------- */
 
-/*
- * The trace of entry i of the stack: its branch, and the fall-through up to the branch of the next
- * newer entry, if there is one.
- */
-static void make_trace(const struct perf_script_reader *reader, const struct perf_span *span,
-                       uint32_t i, bool has_newer, uint64_t *trace)
+/* Which entries of a stack have an end in the binary. */
+struct ends {
+    bool newest; /* one of the newest NEWEST_DROPPED */
+    bool others;
+};
+
+/* Set reader->own to the stack as a binary has it. */
+static struct ends make_own_stack(struct perf_script_reader *reader,
+                                  const struct perf_script_part *part)
 {
-    trace[0] = own_address(reader, span, reader->stack[i].from);
-    trace[1] = own_address(reader, span, reader->stack[i].to);
-    trace[2] =
-        has_newer ? own_address(reader, span, reader->stack[i - 1].from) : BAT_TRACE_BRANCH_ONLY;
+    struct ends inside = {.newest = false};
+    bool drops_kernel =
+        reader->keeps_kernel && !reader->options->keep_kernel_branches && !part->binary->is_kernel;
+    reader->own_count = 0;
+    for (uint32_t i = 0; i < reader->stack_count; i++) {
+        const struct perf_script_branch *branch = &reader->stack[i];
+        if (drops_kernel && is_of_kernel(branch))
+            continue;
+        struct perf_script_branch *own = &reader->own[reader->own_count];
+        *own = (struct perf_script_branch){.from = own_address(part, branch->from),
+                                           .to = own_address(part, branch->to),
+                                           .is_mispredicted = branch->is_mispredicted};
+        bool *is_inside_too = reader->own_count < NEWEST_DROPPED ? &inside.newest : &inside.others;
+        *is_inside_too = *is_inside_too || is_inside(own->from) || is_inside(own->to);
+        reader->own_count++;
+    }
+    return inside;
 }
 
-static enum bat_code add_trace_to(struct perf_script_reader *reader, const struct perf_span *span,
-                                  uint32_t i, bool has_newer, struct bat_counts *counts)
+/*
+ * The trace of entry i of the binary's stack: its branch, and the fall-through up to the branch of
+ * the next newer entry, if there is one.
+ */
+static inline void make_trace(const struct perf_script_reader *reader, uint32_t i, bool has_newer,
+                              uint64_t *trace)
+{
+    trace[0] = reader->own[i].from;
+    trace[1] = reader->own[i].to;
+    trace[2] = has_newer ? reader->own[i - 1].from : BAT_TRACE_BRANCH_ONLY;
+}
+
+static enum bat_code add_trace_to(struct perf_script_reader *reader, uint32_t i, bool has_newer,
+                                  struct bat_counts *counts)
 {
     uint64_t trace[3];
-    make_trace(reader, span, i, has_newer, trace);
-    return bat_counts_add(counts, trace, 1, reader->stack[i].is_mispredicted);
+    make_trace(reader, i, has_newer, trace);
+    return bat_counts_add(counts, trace, 1, reader->own[i].is_mispredicted);
 }
 
 /* Add all entries from `first`, the newest that is used, to the oldest. */
-static enum bat_code add_traces(struct perf_script_reader *reader, const struct perf_span *span,
+static enum bat_code add_traces(struct perf_script_reader *reader, struct perf_script_part *part,
                                 uint32_t first, bool first_has_newer)
 {
-    struct bat_profile *profile = reader->profile;
+    struct bat_profile *profile = part->profile;
     enum bat_code code = BAT_OK;
-    for (uint32_t i = first; i < reader->stack_count && code == BAT_OK; i++) {
+    for (uint32_t i = first; i < reader->own_count && code == BAT_OK; i++) {
         uint64_t trace[3];
-        make_trace(reader, span, i, i != first || first_has_newer, trace);
-        code = bat_counts_add_later(&profile->traces, &profile->trace_batch, trace, 1,
-                                    reader->stack[i].is_mispredicted);
+        bool has_newer = i != first || first_has_newer;
+        make_trace(reader, i, has_newer, trace);
+        bool is_mispredicted = reader->own[i].is_mispredicted;
+        if (trace[0] == BAT_ADDRESS_EXTERNAL && trace[1] == BAT_ADDRESS_EXTERNAL &&
+            (!has_newer || trace[2] == BAT_ADDRESS_EXTERNAL)) {
+            struct perf_script_tally *tally =
+                &part->outside[has_newer ? PERF_SCRIPT_WITH_END : PERF_SCRIPT_WITHOUT_END];
+            tally->count++;
+            tally->mispredictions += is_mispredicted;
+            continue;
+        }
+        code = bat_counts_add_three_later(&profile->traces, &profile->trace_batch, trace, 1,
+                                          is_mispredicted);
     }
     return code;
 }
 
 /* Keep the three newest entries, whose traces depend on earlier stretches of the text. */
-static enum bat_code put_off_newest(struct perf_script_reader *reader, const struct perf_span *span)
+static enum bat_code put_off_newest(struct perf_script_reader *reader,
+                                    struct perf_script_part *part)
 {
-    struct perf_script_newest *newest = &reader->newest;
+    struct perf_script_newest *newest = &part->newest;
     enum bat_code code = BAT_OK;
-    for (uint32_t i = 0; i < reader->stack_count && i <= NEWEST_DROPPED && code == BAT_OK; i++) {
-        code = add_trace_to(reader, span, i, i != 0, &newest->kept);
+    for (uint32_t i = 0; i < reader->own_count && i <= NEWEST_DROPPED && code == BAT_OK; i++) {
+        code = add_trace_to(reader, i, i != 0, &newest->kept);
         if (i < NEWEST_DROPPED)
             newest->dropped_entries++;
         else if (code == BAT_OK)
-            code = add_trace_to(reader, span, i, false, &newest->dropped);
+            code = add_trace_to(reader, i, false, &newest->dropped);
     }
     return code;
 }
 
-static enum bat_code add_stack(struct perf_script_reader *reader, const struct perf_span *span)
+/* In which binaries a sample lies. */
+struct sample_place {
+    bool is_inside;
+    uint64_t undecided[PERF_SCRIPT_UNDECIDED_MAX];
+    uint32_t undecided_count;
+};
+
+/* The sample lies in the binary if one of the used entries has an end there. */
+static void place_sample(struct perf_script_reader *reader, struct perf_script_part *part,
+                         struct ends inside, struct sample_place *place)
 {
-    struct perf_script_newest *newest = &reader->newest;
-    reader->profile->counters.perf_branches += reader->stack_count;
-    reader->profile->counters.trace_records += reader->stack_count;
-    if (!reader->processes->binaries->doubles_entry)
-        return add_traces(reader, span, 0, false);
-    if (reader->stack_count == FULL_STACK)
-        newest->has_full_stack = true;
-    if (newest->has_full_stack) {
-        uint32_t dropped =
-            reader->stack_count < NEWEST_DROPPED ? reader->stack_count : NEWEST_DROPPED;
-        reader->profile->counters.perf_dropped += dropped;
-        reader->profile->counters.trace_records -= dropped;
-        return add_traces(reader, span, NEWEST_DROPPED, false);
+    const bool doubles = part->binary->doubles_entry;
+    if (inside.others || (inside.newest && !doubles)) {
+        part->inside++;
+        place->is_inside = true;
+    } else if (inside.newest && !part->newest.has_full_stack &&
+               place->undecided_count < PERF_SCRIPT_UNDECIDED_MAX) {
+        place->undecided[place->undecided_count++] = (uint64_t)(part - reader->parts) + 1;
     }
-    enum bat_code code = put_off_newest(reader, span);
-    return code == BAT_OK ? add_traces(reader, span, NEWEST_DROPPED + 1, true) : code;
 }
 
-static enum bat_code read_stack(struct perf_script_reader *reader, struct perf_script_line *line,
-                                const struct perf_span *span)
+static enum bat_code count_place(struct perf_script_reader *reader,
+                                 const struct sample_place *place)
 {
+    if (place->undecided_count != 0)
+        return bat_counts_add(&reader->undecided, place->undecided, 1, place->is_inside);
+    reader->none += !place->is_inside;
+    return BAT_OK;
+}
+
+/* Add the stack to the profile of a binary that the process has. */
+static enum bat_code add_stack(struct perf_script_reader *reader, struct perf_script_part *part,
+                               struct sample_place *place)
+{
+    struct perf_script_newest *newest = &part->newest;
+    struct bat_profile_counters *counters = &part->profile->counters;
+    struct ends inside = make_own_stack(reader, part);
+    const uint32_t count = reader->own_count;
+    part->samples++;
+    counters->perf_branches += reader->stack_count + reader->left_out;
+    counters->perf_kernel_branches += reader->stack_count + reader->left_out - count;
+    counters->trace_records += count;
+    if (count == 0)
+        counters->perf_plain_samples++;
+    if (part->binary->doubles_entry && count == FULL_STACK)
+        newest->has_full_stack = true;
+    place_sample(reader, part, inside, place);
+    if (!part->binary->doubles_entry)
+        return add_traces(reader, part, 0, false);
+    if (newest->has_full_stack) {
+        uint32_t dropped = count < NEWEST_DROPPED ? count : NEWEST_DROPPED;
+        counters->perf_dropped += dropped;
+        counters->trace_records -= dropped;
+        return add_traces(reader, part, NEWEST_DROPPED, false);
+    }
+    enum bat_code code = put_off_newest(reader, part);
+    return code == BAT_OK ? add_traces(reader, part, NEWEST_DROPPED + 1, true) : code;
+}
+
+static enum bat_code read_stack(struct perf_script_reader *reader, struct perf_script_line *line)
+{
+    struct sample_place place = {.is_inside = false};
     reader->stack_count = 0;
+    reader->left_out = 0;
     while (*line->at != '\n') {
         enum bat_code code = read_branch(reader, line);
         if (code != BAT_OK)
             return code;
         line->at = bat_skip_blanks(line->at);
     }
-    if (reader->stack_count == 0)
-        reader->profile->counters.perf_plain_samples++;
-    return fail_add(line, add_stack(reader, span));
+    enum bat_code code = BAT_OK;
+    for (uint32_t i = 0; i < reader->part_count && code == BAT_OK; i++)
+        if (reader->parts[i].span)
+            code = add_stack(reader, &reader->parts[i], &place);
+    return fail_add(line, code == BAT_OK ? count_place(reader, &place) : code);
 }
 
 /* --- Samples of an event ------------------------------------------------------------------- */
@@ -248,42 +432,76 @@ struct event_name {
     size_t size;
 };
 
+/* Add the name of an event to the profiles of the process's binaries. */
+static enum bat_code add_event(struct perf_script_reader *reader, struct event_name event)
+{
+    const char *name = (const char *)event.text;
+    if (event.size == reader->last_event_size && memcmp(name, reader->last_event, event.size) == 0)
+        return BAT_OK;
+    enum bat_code code = BAT_OK;
+    for (uint32_t i = 0; i < reader->part_count && code == BAT_OK; i++) {
+        uint32_t ignored;
+        if (reader->parts[i].span)
+            code = bat_strings_add(&reader->parts[i].profile->events, name, event.size, &ignored);
+    }
+    if (code == BAT_OK && event.size <= sizeof(reader->last_event)) {
+        memcpy(reader->last_event, name, event.size);
+        reader->last_event_size = event.size;
+    }
+    return code;
+}
+
+static enum bat_code add_address(struct perf_script_part *part, uint64_t address,
+                                 struct sample_place *place)
+{
+    const uint64_t key = own_address(part, address);
+    part->samples++;
+    part->profile->counters.perf_plain_samples++;
+    part->profile->counters.sample_records++;
+    if (is_inside(key)) {
+        part->inside++;
+        place->is_inside = true;
+    }
+    if (key != BAT_ADDRESS_EXTERNAL)
+        return bat_counts_add(&part->profile->samples, &key, 1, 0);
+    part->outside[PERF_SCRIPT_BASIC].count++;
+    return BAT_OK;
+}
+
 /* "pid event: ip". */
 static enum bat_code add_basic_sample(struct perf_script_reader *reader,
-                                      const struct perf_script_line *line,
-                                      const struct perf_span *span, struct event_name event,
+                                      const struct perf_script_line *line, struct event_name event,
                                       uint64_t address)
 {
-    struct bat_profile *profile = reader->profile;
-    profile->counters.perf_samples++;
-    if (!span) {
-        profile->counters.perf_foreign_samples++;
-        return BAT_OK;
-    }
-    profile->counters.perf_plain_samples++;
-    profile->counters.sample_records++;
-    const uint64_t key = own_address(reader, span, address);
-    uint32_t ignored;
-    enum bat_code code = bat_counts_add(&profile->samples, &key, 1, 0);
-    if (code == BAT_OK)
-        code = bat_strings_add(&profile->events, (const char *)event.text, event.size, &ignored);
-    return fail_add(line, code);
+    struct sample_place place = {.is_inside = false};
+    reader->samples++;
+    enum bat_code code = add_event(reader, event);
+    for (uint32_t i = 0; i < reader->part_count && code == BAT_OK; i++)
+        if (reader->parts[i].span)
+            code = add_address(&reader->parts[i], address, &place);
+    return fail_add(line, code == BAT_OK ? count_place(reader, &place) : code);
 }
 
 /* "pid event: addr ip": used if the event samples loads. */
 static enum bat_code add_memory_sample(struct perf_script_reader *reader,
-                                       const struct perf_script_line *line,
-                                       const struct perf_span *span, struct event_name event,
+                                       const struct perf_script_line *line, struct event_name event,
                                        uint64_t data_address, uint64_t address)
 {
     static const char loads[] = "mem-loads";
     if (!memmem(event.text, event.size, loads, sizeof(loads) - 1))
         return BAT_OK;
-    uint64_t data = own_address(reader, span, data_address);
-    /* An address outside the binary stays the process's. */
-    const uint64_t key[2] = {own_address(reader, span, address),
-                             data == BAT_ADDRESS_EXTERNAL ? data_address : data};
-    return fail_add(line, bat_counts_add(&reader->profile->mem_samples, key, 1, 0));
+    enum bat_code code = BAT_OK;
+    for (uint32_t i = 0; i < reader->part_count && code == BAT_OK; i++) {
+        const struct perf_script_part *part = &reader->parts[i];
+        if (!part->span)
+            continue;
+        uint64_t data = own_address(part, data_address);
+        /* An address outside the binary stays the process's. */
+        const uint64_t key[2] = {own_address(part, address),
+                                 data == BAT_ADDRESS_EXTERNAL ? data_address : data};
+        code = bat_counts_add(&part->profile->mem_samples, key, 1, 0);
+    }
+    return fail_add(line, code);
 }
 
 /* Read the next field as a hexadecimal number, and the blanks behind it. */
@@ -298,20 +516,19 @@ static bool read_field(struct perf_script_line *line, uint64_t *value)
 
 /* Read the addresses behind the event's name. */
 static enum bat_code read_addresses(struct perf_script_reader *reader,
-                                    struct perf_script_line *line, const struct perf_span *span,
-                                    struct event_name event)
+                                    struct perf_script_line *line, struct event_name event)
 {
     uint64_t first;
     uint64_t second;
     if (!read_field(line, &first))
         return fail(line, line->at, "a hexadecimal address");
     if (*line->at == '\n')
-        return add_basic_sample(reader, line, span, event, first);
+        return add_basic_sample(reader, line, event, first);
     if (!read_field(line, &second))
         return fail(line, line->at, "a hexadecimal address, or the end of the line");
     if (*line->at != '\n')
         return fail(line, line->at, "the end of the line");
-    return span ? add_memory_sample(reader, line, span, event, first, second) : BAT_OK;
+    return add_memory_sample(reader, line, event, first, second);
 }
 
 /* --- Lines --------------------------------------------------------------------------------- */
@@ -367,7 +584,7 @@ static bool count_stack(struct perf_script_reader *reader, struct perf_script_li
         return false;
     }
     reader->samples_left--;
-    reader->profile->counters.perf_samples++;
+    reader->samples++;
     return true;
 }
 
@@ -385,14 +602,14 @@ static enum bat_code read_fields(struct perf_script_reader *reader, struct perf_
         line->at = newline;
         return BAT_OK;
     }
-    const struct perf_span *span = find_span(reader, process);
+    find_spans(reader, process);
     if (event.size != 0)
-        return read_addresses(reader, line, span, event);
+        return read_addresses(reader, line, event);
     if (!count_stack(reader, line))
         return BAT_OK;
-    if (span)
-        return read_stack(reader, line, span);
-    reader->profile->counters.perf_foreign_samples++;
+    if (reader->member_count != 0)
+        return read_stack(reader, line);
+    reader->none++;
     line->at = rawmemchr(line->at, '\n');
     return BAT_OK;
 }
@@ -441,7 +658,7 @@ static enum bat_code read_without_process(struct perf_script_reader *reader,
         line->at = rawmemchr(line->at, '\n');
         return BAT_OK;
     }
-    return count_stack(reader, line) ? read_stack(reader, line, reader->only_span) : BAT_OK;
+    return count_stack(reader, line) ? read_stack(reader, line) : BAT_OK;
 }
 
 enum bat_code perf_script_read_sample(struct perf_script_reader *reader,
@@ -449,7 +666,7 @@ enum bat_code perf_script_read_sample(struct perf_script_reader *reader,
 {
     uint32_t process;
     enum bat_code code = BAT_OK;
-    if (reader->only_span)
+    if (reader->lacks_processes)
         code = read_without_process(reader, line);
     else if (read_process(line, &process))
         code = read_fields(reader, line, process);

@@ -33,52 +33,37 @@ static enum bat_code no_memory(struct bat_error *error)
 
 /* --- Each form ------------------------------------------------------------------------------ */
 
-static enum bat_code read_perf_data(const struct reading *reading)
+/* Set the counters to the shares. */
+static void set_counters(const struct reading *reading, const struct perf_shares *shares)
 {
+    reading->counters->samples = shares->samples;
+    reading->counters->none = shares->none;
+    for (size_t i = 0; i < reading->count; i++)
+        reading->counters->inside[i] = shares->inside[i];
+}
+
+/* Who reads what perf recorded. */
+enum perf_reader { READ_PERF_DATA, READ_SCRIPT, RUN_PERF };
+
+static enum bat_code read_perf(const struct reading *reading, enum perf_reader reader)
+{
+    const uint32_t count = (uint32_t)reading->count;
     struct perf_shares shares = {.inside = calloc(reading->count, sizeof(*shares.inside))};
     if (!shares.inside)
         return no_memory(reading->error);
-    enum bat_code code =
-        perf_data_read_several(reading->parts, (uint32_t)reading->count, reading->file,
-                               reading->options, &shares, reading->error);
-    reading->counters->samples = shares.samples;
-    reading->counters->none = shares.none;
-    for (size_t i = 0; i < reading->count; i++)
-        reading->counters->inside[i] = shares.inside[i];
+    enum bat_code code;
+    if (reader == RUN_PERF)
+        code = perf_script_run_several(reading->parts, count, reading->path, reading->options,
+                                       &shares, reading->error);
+    else if (reader == READ_SCRIPT)
+        code = perf_script_read_several(reading->parts, count, reading->file, reading->size,
+                                        reading->options, &shares, reading->error);
+    else
+        code = perf_data_read_several(reading->parts, count, reading->file, reading->options,
+                                      &shares, reading->error);
+    set_counters(reading, &shares);
     free(shares.inside);
     return code;
-}
-
-/*
- * Read the output of perf script once for each binary. One that no process has is no error if
- * another has samples.
- */
-static enum bat_code read_script(const struct reading *reading, bool runs_perf)
-{
-    bool is_read = false;
-    struct bat_error first = {.code = BAT_OK};
-    for (size_t i = 0; i < reading->count; i++) {
-        struct bat_error error;
-        struct bat_profile *part = reading->parts[i];
-        enum bat_code code = runs_perf
-                                 ? perf_script_run(part, reading->path, reading->options, &error)
-                                 : perf_script_read_file(part, reading->file, reading->size,
-                                                         reading->options, &error);
-        if (first.code == BAT_OK && code != BAT_OK)
-            first = error;
-        if (code != BAT_OK && code != BAT_ERR_MISMATCH)
-            break;
-        is_read |= code == BAT_OK;
-        const struct bat_profile_counters *counters = &part->counters;
-        if (counters->perf_samples > reading->counters->samples)
-            reading->counters->samples = counters->perf_samples;
-        reading->counters->inside[i] = counters->perf_samples - counters->perf_foreign_samples;
-    }
-    if (first.code == BAT_OK || (first.code == BAT_ERR_MISMATCH && is_read))
-        return BAT_OK;
-    if (reading->error)
-        *reading->error = first;
-    return first.code;
 }
 
 static enum bat_code read_preaggregated(const struct reading *reading)
@@ -134,7 +119,7 @@ static enum bat_code read_text(const struct reading *reading)
     if (code != BAT_OK)
         return code;
     if (is_script)
-        return read_script(reading, false);
+        return read_perf(reading, READ_SCRIPT);
     if (reading->count == 1)
         return read_single(reading);
     if (reader == bat_fdata_read)
@@ -165,8 +150,8 @@ static enum bat_code read_regular(const struct reading *reading)
     if (!perf_data_is(head, head_size))
         return read_text(reading);
     if (runs_perf(options))
-        return read_script(reading, true);
-    return read_perf_data(reading);
+        return read_perf(reading, RUN_PERF);
+    return read_perf(reading, READ_PERF_DATA);
 }
 
 /* Keep what is no regular file, or already read in part, in a temporary file: it is read twice. */
@@ -177,8 +162,8 @@ static enum bat_code read_descriptor(struct reading *reading)
         return bat_fail(reading->error, BAT_ERR_IO, "%s", strerror(errno));
     if (S_ISDIR(status.st_mode))
         return runs_perf(reading->options) && strcmp(reading->path, "-") != 0
-                   ? read_script(reading, true)
-                   : read_perf_data(reading);
+                   ? read_perf(reading, RUN_PERF)
+                   : read_perf(reading, READ_PERF_DATA);
     reading->size = (uint64_t)status.st_size;
     if (S_ISREG(status.st_mode) && lseek(reading->file, 0, SEEK_CUR) == 0)
         return read_regular(reading);

@@ -380,6 +380,99 @@ class OnePass(unittest.TestCase):
              "-F", "pid,brstack"], capture_output=True, check=True).stdout
         self.check(mix, self.file(text, "perf.script"), forms=("fdata",))
 
+    def shares(self, mix, profile, *options, **settings):
+        """What a report says of samples: of all, in none of the binaries, in each."""
+        report = json.loads(toolbox.fine(
+            "battranslate", *self.paths(mix), "-p", profile, f"--output-dir={self.folder / 'out'}",
+            "--report=json", *options, **settings))
+        return [report["samples"], report["none"], *(b["samples"] for b in report["binaries"])]
+
+    def script(self, profile, *options, fields="pid,brstack", name="perf.script"):
+        """perf's text of a file."""
+        text = subprocess.run(["perf", "script", "-f", "-i", profile, "--show-mmap-events", "-F",
+                               fields, *options], capture_output=True, check=True).stdout
+        return self.file(text, name)
+
+    def test_perf_script_report(self):
+        """Samples of the text are counted in each binary and in none, as those of perf.data are."""
+        mix = Mix(self.folder, ("libx.so", "libplain.so", "app"))
+        process = mix.start(100)
+        at = {n: mix.scenes[n].elf.executable_ranges()[0][0] + b for n, b in process[1].items()}
+        stacks = [["app"], ["app", "libx.so"], ["libx.so", "libx.so"], [], ["elsewhere"],
+                  ["app", "elsewhere"]]
+        at["elsewhere"] = 0x10000000000
+        for stack in stacks:
+            mix.session.sample(ip=at[(stack + ["libplain.so"])[0]], pid=100,
+                               branches=[(at[n], at[n], 2) for n in stack])
+        mix.scenes["app"].other_program(200)
+        profile = self.file(mix.session.file(build_ids=mix.build_ids()))
+        text = self.script(profile)
+        # In the order of BINARIES: app, libx.so, libplain.so.
+        self.assertEqual(self.shares(mix, text), [11, 7, 3, 2, 0])
+        self.assertEqual(self.shares(mix, profile, "--perf-script"), [11, 7, 3, 2, 0])
+        basic = self.script(profile, fields="pid,event,ip", name="basic")
+        self.assertEqual(self.shares(mix, basic, "-ba"), [11, 6, 3, 1, 1])
+
+    def test_perf_script_newest_entries(self):
+        """Samples that lie in a binary by entries that may be recorded twice: as in perf.data."""
+        mix = Mix(self.folder, ("libx.so", "libplain.so", "app"))
+        process = mix.start(100)
+        at = {n: mix.scenes[n].elf.executable_ranges()[0][0] + b for n, b in process[1].items()}
+        at["elsewhere"] = 0x10000000000
+        entries = {n: (a, a, 2) for n, a in at.items()}
+        few = [["app"], ["app", "libx.so", "elsewhere"], ["libx.so", "app", "libplain.so"],
+               ["libplain.so"], ["elsewhere", "libx.so"]]
+        samples = [[entries[n] for n in stack] for stack in few] * 60
+        full = [entries["app"], entries["libx.so"]] + [entries["elsewhere"]] * 30
+        # The first full stack is at the beginning, in between, at the end, or there is none.
+        for place in (0, 2, len(samples) // 2 + 1, len(samples), None):
+            session = mix.session
+            before = list(session.records)
+            stacks = samples if place is None else samples[:place] + [full] + samples[place:]
+            for stack in stacks:
+                session.sample(ip=0, pid=100, branches=stack)
+            profile = self.file(session.file(build_ids=mix.build_ids()))
+            session.records = before
+            # Long lines without samples make the text large enough for three threads.
+            text = self.script(profile)
+            comment = b"\n#" + b"x" * ((25 << 20) // len(samples)) + b"\n"
+            text.write_bytes(text.read_bytes().replace(b"\n", comment))
+            expected = self.shares(mix, profile, "--format=preagg")
+            self.assertEqual(expected[0], len(stacks))
+            # The text of stacks does not name events.
+            profiles = {n: (self.folder / "out" / f"{n}.preagg").read_bytes().replace(
+                b"E cycles:u\n", b"") for n in mix.scenes}
+            for threads in (1, 2, 3):
+                with self.subTest(place=place, threads=threads):
+                    self.assertEqual(self.shares(mix, text, f"--threads={threads}",
+                                                 "--format=preagg"), expected)
+                    for name, known in profiles.items():
+                        self.assertEqual((self.folder / "out" / f"{name}.preagg").read_bytes(),
+                                         known, name)
+
+    def test_perf_is_run_once(self):
+        """--perf-script runs perf as often for several binaries as for one."""
+        mix, profile = self.recording()
+        tools = self.folder / "tools"
+        tools.mkdir()
+        log = self.folder / "log"
+        perf = tools / "perf"
+        perf.write_text(f'#!/bin/sh\necho "$*" >> "{log}"\nexec "{shutil.which("perf")}" "$@"\n',
+                        encoding="ascii")
+        perf.chmod(0o755)
+        environment = dict(os.environ, PATH=f"{tools}:{os.environ['PATH']}")
+        out = self.folder / "out"
+        toolbox.fine("battranslate", self.folder / "app", "-p", profile, "-o", self.folder / "one",
+                     "--perf-script", env=environment)
+        once = log.read_text(encoding="utf-8")
+        log.unlink()
+        toolbox.fine("battranslate", *self.paths(mix), "-p", profile, f"--output-dir={out}",
+                     "--perf-script", env=environment)
+        self.assertEqual(log.read_text(encoding="utf-8"), once)
+        for name in mix.scenes:
+            self.assertEqual(self.single(self.folder / name, profile, "--perf-script"),
+                             (out / f"{name}.fdata").read_bytes(), name)
+
     # --- Input binaries ---------------------------------------------------------------------------
 
     def test_originals(self):
