@@ -350,6 +350,9 @@ enum bat_code perf_script_check(struct bat_profile *const *profiles,
 {
     uint64_t own = 0;
     const struct perf_binary *binary = NULL;
+    /* An older perf prints nothing of SPE's trace. */
+    if (options->arm_spe && profiles[0]->counters.perf_samples == 0)
+        binary = &binaries[0];
     for (uint32_t i = 0; i < count; i++) {
         const struct bat_profile_counters *counters = &profiles[i]->counters;
         /* Entries that were left out are branch stacks too. */
@@ -363,11 +366,14 @@ enum bat_code perf_script_check(struct bat_profile *const *profiles,
     }
     if (!binary)
         return BAT_OK;
+    const char *wanted = "branch stacks (perf script -F pid,brstack)";
+    if (options->arm_spe)
+        wanted = "branch stacks, made of the trace of SPE by perf 6.15 or later";
+    else if (options->basic_samples)
+        wanted = "addresses (perf script -F pid,event,ip)";
     return bat_fail(error, BAT_ERR_MISMATCH,
-                    "expected %s, found none in %" PRIu64 " samples of %.64s",
-                    options->basic_samples ? "addresses (perf script -F pid,event,ip)"
-                                           : "branch stacks (perf script -F pid,brstack)",
-                    own, binary->name);
+                    "expected %s, found none in %" PRIu64 " samples of %.64s", wanted, own,
+                    binary->name);
 }
 
 /* Find where all processes have a binary: samples without process ids may be of any. */

@@ -138,7 +138,10 @@ static enum bat_code read_stacks(struct run *run, const char *itrace)
         return bat_fail(run->error, BAT_ERR_MEMORY, "not enough memory to run perf");
     snprintf(option, size, "--itrace=%s", itrace);
     const char *const stacks[] = {"script", "-F", "pid,brstack", option, NULL};
-    enum bat_code code = run_perf(run, stacks, "perf script -F pid,brstack --itrace", do_sample);
+    const char *what = run->options->arm_spe
+                           ? "perf script -F pid,brstack --itrace=bl, which needs perf 6.15,"
+                           : "perf script -F pid,brstack --itrace";
+    enum bat_code code = run_perf(run, stacks, what, do_sample);
     free(option);
     return code;
 }

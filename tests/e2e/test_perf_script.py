@@ -404,11 +404,11 @@ class Run(PerfScript):
             self.assertEqual(done.returncode, 2)
             self.assertIn("expected one file of perf.data", done.stderr)
 
-    def fails(self, message, path, *options, **more):
+    def fails(self, message, path, *options, binary=None, **more):
         """battranslate fails with this sentence and leaves no file."""
         out = self.folder / "failed"
-        done = toolbox.run("battranslate", fixtures.get(FIXED).bolted, "-p", path, "-o", out,
-                           *options, **more)
+        done = toolbox.run("battranslate", binary or fixtures.get(FIXED).bolted, "-p", path, "-o",
+                           out, *options, **more)
         self.assertEqual(done.returncode, 1, done.stderr)
         self.assertIn(message, done.stderr)
         self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
@@ -422,6 +422,19 @@ class Run(PerfScript):
     def test_spe_is_of_aarch64(self):
         _, path = self.scene(FIXED)
         self.fails("expected a binary for AArch64", path, "--spe")
+
+    def test_perf_is_too_old_for_spe(self):
+        """perf before 6.15 fails, or prints no branch stacks, or nothing: each error names 6.15."""
+        _, path = self.scene("small-aarch64-profile2-22")
+        text = Text(path)
+        binary = fixtures.get("small-aarch64-profile2-22").bolted
+        old = "Samples for 'arm_spe_0/x/' event do not have BRSTACK attribute set."
+        for parts, message in (({"fail": old}, f"needs perf 6.15, failed with exit status 7: {old}"),
+                               ({"main": "  100 \n" * 3}, "of SPE by perf 6.15 or later"),
+                               ({"main": ""}, "of SPE by perf 6.15 or later")):
+            fake = FakePerf(self.folder, mmap=text.mmap, task=text.task, **parts)
+            with self.subTest(message):
+                self.fails(message, fake.data, "--spe", binary=binary, env=fake.path)
 
     def test_perf_complains(self):
         _, path = self.scene(FIXED)
