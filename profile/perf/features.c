@@ -9,7 +9,8 @@
 #define BUILD_ID_SIZE_AT 32u
 #define BUILD_ID_NAME_AT 36u
 
-/* The only version of perf's folders. */
+/* The versions of perf's folders: all records are in "data", or in files of their own. */
+#define FOLDER_OF_ONE_FILE 0u
 #define FOLDER_VERSION 1u
 
 static enum bat_code no_memory(struct bat_error *error)
@@ -127,16 +128,34 @@ static enum bat_code read_descriptions(struct perf_session *session, const uint8
                        size);
 }
 
+/* What "data" of a folder says of it. */
+static enum bat_code check_folder(const struct perf_session *session, const uint8_t *bytes,
+                                  size_t size, uint64_t offset, struct bat_error *error)
+{
+    if (size == 8 && perf_u64(bytes) == FOLDER_OF_ONE_FILE)
+        return BAT_OK;
+    if (session->pieces.count == 0)
+        return bat_fail_at(error, BAT_ERR_UNSUPPORTED, BAT_PLACE_FILE, offset,
+                           "expected a file with all records, found one of several in a folder: "
+                           "give the folder");
+    if (size != 8 || perf_u64(bytes) != FOLDER_VERSION)
+        return bat_fail_at(error, BAT_ERR_UNSUPPORTED, BAT_PLACE_FILE, offset,
+                           "expected a folder of version %u, found another version",
+                           FOLDER_VERSION);
+    if (session->pieces.count == 1)
+        return bat_fail(error, BAT_ERR_UNSUPPORTED,
+                        "expected data.0 and so on in the folder, found none");
+    return BAT_OK;
+}
+
 enum bat_code perf_session_feature(struct perf_session *session, uint64_t feature,
                                    const uint8_t *bytes, size_t size, uint64_t offset,
                                    struct bat_error *error)
 {
     if (feature == FEATURE_BUILD_ID)
         return read_build_ids(session, bytes, size, offset, error);
-    if (feature == FEATURE_FOLDER && (size != 8 || perf_u64(bytes) != FOLDER_VERSION))
-        return bat_fail_at(error, BAT_ERR_UNSUPPORTED, BAT_PLACE_FILE, offset,
-                           "expected a folder of version %u, found another version",
-                           FOLDER_VERSION);
+    if (feature == FEATURE_FOLDER)
+        return check_folder(session, bytes, size, offset, error);
     if (feature == FEATURE_EVENT_DESC)
         return read_descriptions(session, bytes, size, offset, error);
     return BAT_OK;

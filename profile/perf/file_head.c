@@ -129,10 +129,6 @@ static enum bat_code read_feature(struct perf_session *session, unsigned feature
                                   struct section section, uint64_t at, struct bat_error *error)
 {
     enum bat_code code = check_section(session, section, at, "a feature", error);
-    if (code == BAT_OK && feature == FEATURE_FOLDER && session->pieces.count == 0)
-        return bat_fail_at(error, BAT_ERR_UNSUPPORTED, BAT_PLACE_FILE, at,
-                           "expected a file with all records, found one of several in a folder: "
-                           "give the folder");
     if (code != BAT_OK ||
         (feature != FEATURE_BUILD_ID && feature != FEATURE_EVENT_DESC && feature != FEATURE_FOLDER))
         return code;

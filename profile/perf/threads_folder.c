@@ -13,14 +13,14 @@
 
 #define FIRST "data"
 
-/* The number of "data.N"; false for any other name. */
+/* The number of "data.N", which perf writes without leading zeros; false for any other name. */
 static bool parse_number(const char *name, unsigned long *number)
 {
     static const char prefix[] = FIRST ".";
     if (strncmp(name, prefix, sizeof(prefix) - 1) != 0)
         return false;
     const char *digits = name + sizeof(prefix) - 1;
-    if (!*digits || digits[strspn(digits, "0123456789")])
+    if (!*digits || digits[strspn(digits, "0123456789")] || (digits[0] == '0' && digits[1]))
         return false;
     *number = strtoul(digits, NULL, 10);
     return true;
@@ -64,6 +64,25 @@ static enum bat_code open_piece(int folder, const char *name, struct perf_pieces
     return BAT_OK;
 }
 
+/* perf numbers the files from 0 on. Without one of them samples would be missing. */
+static enum bat_code check_numbers(struct dirent *const *entries, int count,
+                                   struct bat_error *error)
+{
+    for (int i = 0; i < count; i++) {
+        unsigned long number = 0;
+        parse_number(entries[i]->d_name, &number);
+        if (number == (unsigned long)i)
+            continue;
+        unsigned long last = 0;
+        parse_number(entries[count - 1]->d_name, &last);
+        return bat_fail(error, BAT_ERR_UNSUPPORTED,
+                        "expected the files " FIRST ".0 to " FIRST
+                        ".%lu in the folder, found no " FIRST ".%d",
+                        last, i);
+    }
+    return BAT_OK;
+}
+
 enum bat_code perf_folder_open(int folder, struct perf_pieces *pieces, struct bat_error *error)
 {
     struct dirent **entries = NULL;
@@ -74,6 +93,8 @@ enum bat_code perf_folder_open(int folder, struct perf_pieces *pieces, struct ba
     enum bat_code code =
         pieces->items ? open_piece(folder, FIRST, pieces, error)
                       : bat_fail(error, BAT_ERR_MEMORY, "not enough memory to read the profile");
+    if (code == BAT_OK)
+        code = check_numbers(entries, count, error);
     for (int i = 0; i < count; i++) {
         if (code == BAT_OK)
             code = open_piece(folder, entries[i]->d_name, pieces, error);

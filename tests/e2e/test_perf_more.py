@@ -254,6 +254,19 @@ idle:   nop; nop; jmp 2f; nop
             self.assertEqual((out / "bolted.fdata").read_text(encoding="utf-8"),
                              self.translate(scene.fixture.bolted, folder)[0])
 
+    def test_folder_of_one_file(self):
+        """perf record --kcore makes a folder whose "data" has all samples; older perfs number such 0."""
+        scene = self.folder_scene()
+        folder = self.folder / "kcore"
+        (folder / "kcore_dir").mkdir(parents=True)
+        for version in (None, 0):
+            features = scene.session.features(build_ids=scene.build_ids())
+            if version is not None:
+                features[24] = struct.pack("<Q", version)
+            (folder / "data").write_bytes(scene.session.file(features=features))
+            self.check(scene, folder)
+            self.check(scene, folder / "data")
+
     def test_large_folder(self):
         """Several threads read the compressed files of a folder, each its own."""
         scene = self.folder_scene()
@@ -346,6 +359,17 @@ idle:   nop; nop; jmp 2f; nop
         (folder / "data.3").mkdir()
         self.refused('"data.3", which is none', binary, folder)
         (folder / "data.3").rmdir()
+        for i in (0, 1):
+            (folder / f"data.{i}").rename(self.folder / "away")
+            self.refused(f"expected the files data.0 to data.2 in the folder, found no data.{i}",
+                         binary, folder)
+            (self.folder / "away").rename(folder / f"data.{i}")
+        alone = self.folder / "alone"
+        alone.mkdir()
+        (alone / "data").write_bytes((folder / "data").read_bytes())
+        self.refused("expected data.0 and so on in the folder, found none", binary, alone)
+        # A file that somebody else put there.
+        (folder / "data.01").write_bytes(b"")
         self.check(scene, folder)
         self.split(self.folder_scene(), 3, version=2)
         self.refused("version", binary, folder)

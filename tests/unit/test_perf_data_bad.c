@@ -136,7 +136,7 @@ static void test_folders(void **state)
     bits = (bits & ~(UINT64_C(1) << last)) | UINT64_C(1) << 24;
     memcpy(bytes.bytes + 72, &bits, 8);
     const uint64_t at = features + 16 * ((uint64_t)__builtin_popcountll(bits) - 1);
-    assert_refused(&bytes, NULL, BAT_ERR_UNSUPPORTED, at,
+    assert_refused(&bytes, NULL, BAT_ERR_UNSUPPORTED, perf_u64(bytes.bytes + at),
                    "expected a file with all records, found one of several in a folder");
     drop(&bytes);
     struct bat_elf *elf = open_binary();
