@@ -373,7 +373,7 @@ class PerfBad(unittest.TestCase):
         done, output = self.translate(bad.session.file(build_ids=bad.build_ids()), "-q")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("warning: the profile is empty: expected samples in functions of the binary, "
-                      "found none of 5", done.stderr)
+                      "found none of 5\n", done.stderr)
         self.assertEqual(output.read_text(encoding="ascii"), "boltedcollection\n")
 
     def test_no_branch_stacks(self):

@@ -211,6 +211,12 @@ idle:   nop; nop; jmp 2f; nop
         self.assertEqual((self.folder / "p").read_bytes(), (self.folder / "out.fdata").read_bytes())
         self.assertEqual((self.folder / "both" / "vmlinux.fdata").read_text(encoding="ascii"),
                          self.translate(path, profile)[0])
+        # The same of perf's text, where the program alone leaves out the kernel's branches.
+        toolbox.fine("battranslate", path, f"{scene.fixture.bolted}={self.folder / 't'}", "-p",
+                     profile, "--perf-script", f"--output-dir={self.folder / 'text'}")
+        self.assertEqual((self.folder / "t").read_bytes(), (self.folder / "p").read_bytes())
+        self.assertEqual((self.folder / "text" / "vmlinux.fdata").read_bytes(),
+                         (self.folder / "both" / "vmlinux.fdata").read_bytes())
 
     # --- Folders ----------------------------------------------------------------------------------
 

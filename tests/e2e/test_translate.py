@@ -330,6 +330,10 @@ class OtherObjects(TranslateTest):
         self.assertRegex(done.stderr, "warning: the profile is empty: .* found none of \\d+: the "
                                       f"binary's build-id is {own}, most other locations are of "
                                       f"{foreign}\n$")
+        outside = self.write("outside.preagg", f"T {own}:1 {own}:2 {own}:3 5\n")
+        done = battranslate(self.fixture.bolted, "-p", outside, "-o", empty, "-q")
+        self.assertRegex(done.stderr, "warning: the profile is empty: .* found none of 5: the "
+                                      f"binary's build-id is {own}, the profile names no other\n$")
         expected = self.translate("-p", self.reference.profile("T"), "--parity")
         self.assertEqual(expected, self.translate("-p", profile, "--ignore-build-id", "--parity"))
         # perf2bolt takes them as the binary's own.

@@ -42,19 +42,21 @@ static void describe_ids(const struct bat_elf *elf, const struct bat_profile *pr
         snprintf(buffer, size, "the binary's build-id is %s, most other locations are of %s", own,
                  foreign);
     else
-        snprintf(buffer, size, "the binary's build-id is %s, the profile names none", own);
+        snprintf(buffer, size, "the binary's build-id is %s, the profile names no other", own);
 }
 
 /* An empty profile, of an idle service for example, is no error, as in perf2bolt. */
 static enum tool_exit warn_empty(const char *path, const struct bat_elf *elf,
                                  const struct bat_profile *profile, uint64_t samples)
 {
-    char ids[512];
-    describe_ids(elf, profile, ids, sizeof(ids));
+    char ids[512] = "";
+    /* perf's processes have the binary; text may be of any. */
+    if (bat_profile_counters(profile).perf_samples == 0)
+        describe_ids(elf, profile, ids, sizeof(ids));
     tool_message(path,
                  "warning: the profile is empty: expected samples in functions of the binary, "
-                 "found none of %" PRIu64 ": %s",
-                 samples, ids);
+                 "found none of %" PRIu64 "%s%s",
+                 samples, *ids ? ": " : "", ids);
     return TOOL_FINE;
 }
 
