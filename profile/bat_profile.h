@@ -209,10 +209,10 @@ struct bat_mapped_file {
 typedef bool bat_mapped_file_fn(const struct bat_mapped_file *file, void *context);
 
 /*
- * List the files whose code processes had mapped, by a perf.data file: each path and build-id once.
- * Without samples being read, this is a first reading of the file. Fails with BAT_ERR_UNSUPPORTED
- * for other forms of profiles and for what can be read only once, with BAT_ERR_MEMORY if found()
- * returns false, and as bat_profile_read().
+ * List the files whose code processes had mapped, by perf.data or the text of perf script: each
+ * path and build-id once. Without samples being read, this is a first reading of the file. Fails
+ * with BAT_ERR_UNSUPPORTED for other forms of profiles and for what can be read only once, with
+ * BAT_ERR_MEMORY if found() returns false, and as bat_profile_read().
  */
 BAT_API enum bat_code bat_mapped_files(const char *path, bat_mapped_file_fn *found, void *context,
                                        struct bat_error *error);

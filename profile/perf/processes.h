@@ -104,6 +104,11 @@ enum bat_code perf_processes_fork(struct perf_processes *processes, uint32_t pro
 enum bat_code perf_processes_exec(struct perf_processes *processes, uint32_t process,
                                   struct perf_moment moment);
 
+/* List the files that were mapped, as bat_mapped_files() does. */
+enum bat_code perf_processes_list_files(const struct perf_processes *processes,
+                                        bat_mapped_file_fn *found, void *context,
+                                        struct bat_error *error);
+
 /* --- The result ---------------------------------------------------------------------------- */
 
 /*

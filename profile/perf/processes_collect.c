@@ -184,3 +184,25 @@ enum bat_code perf_processes_exec(struct perf_processes *processes, uint32_t pro
     return add_event(processes, (struct perf_event){
                                     .kind = PERF_EVENT_EXEC, .process = process, .moment = moment});
 }
+
+enum bat_code perf_processes_list_files(const struct perf_processes *processes,
+                                        bat_mapped_file_fn *found, void *context,
+                                        struct bat_error *error)
+{
+    for (uint32_t i = 0; i < processes->files.count; i++) {
+        const uint64_t *key = bat_counts_item(&processes->files, i);
+        const struct perf_object *object = &processes->objects[key[0]];
+        struct bat_mapped_file file = {.path = bat_strings_get(&processes->names, (uint32_t)key[0]),
+                                       .build_id = object->build_id,
+                                       .build_id_size = object->build_id_size};
+        uint32_t own_size;
+        memcpy(&own_size, (const uint8_t *)(key + 1) + PERF_BUILD_ID_SIZE, sizeof(own_size));
+        if (own_size != 0) {
+            file.build_id = (const uint8_t *)(key + 1);
+            file.build_id_size = own_size;
+        }
+        if (!found(&file, context))
+            return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for the mapped files");
+    }
+    return BAT_OK;
+}

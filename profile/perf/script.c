@@ -494,3 +494,18 @@ enum bat_code perf_script_read_file(struct bat_profile *profile, int file, uint6
     bat_profile_free(part);
     return code;
 }
+
+enum bat_code perf_script_list_files(int file, uint64_t size, bat_mapped_file_fn *found,
+                                     void *context, struct bat_error *error)
+{
+    static const struct bat_read_options options = {.size = sizeof(options)};
+    struct script script = {.file = file, .size = size, .options = &options};
+    perf_processes_init(&script.processes, NULL, 0);
+    enum bat_code code = perf_script_find_sections(file, size, &script.sections, error);
+    if (code == BAT_OK)
+        code = survey(&script, error);
+    if (code == BAT_OK)
+        code = perf_processes_list_files(&script.processes, found, context, error);
+    perf_processes_free(&script.processes);
+    return code;
+}

@@ -106,6 +106,10 @@ enum bat_code perf_script_run_several(struct bat_profile *const *profiles, uint3
                                       const char *path, const struct bat_read_options *options,
                                       struct perf_shares *shares, struct bat_error *error);
 
+/* List the files that processes had mapped, by the text in a regular file. */
+enum bat_code perf_script_list_files(int file, uint64_t size, bat_mapped_file_fn *found,
+                                     void *context, struct bat_error *error);
+
 /*
  * Fail with BAT_ERR_MISMATCH if the profiles of binaries, read from a whole text, have samples but
  * no records.

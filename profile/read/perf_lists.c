@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* What a perf.data file lists without becoming a profile: mapped files, call chains. */
+/* What a file of perf lists without becoming a profile: mapped files, call chains. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -7,43 +7,80 @@
 #include <unistd.h>
 
 #include "profile/perf/perf_data.h"
+#include "profile/perf/script.h"
 #include "read_profile.h"
 #include "spec/options.h"
 
-/* Open a file or folder of perf record, which can be read twice. The caller closes *file. */
-static enum bat_code open_perf_data(const char *path, int *file, struct bat_error *error)
+/* Open a file or folder that can be read twice. The caller closes *file, unless this fails. */
+static enum bat_code open_profile(const char *path, int *file, struct stat *status,
+                                  struct bat_error *error)
 {
     *file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    struct stat status;
-    if (*file < 0 || fstat(*file, &status) != 0) {
-        int reason = errno;
-        if (*file >= 0)
-            close(*file);
-        return bat_fail(error, BAT_ERR_IO, "%s", strerror(reason));
-    }
-    if (S_ISDIR(status.st_mode))
+    if (*file >= 0 && fstat(*file, status) == 0)
         return BAT_OK;
+    int reason = errno;
+    if (*file >= 0)
+        close(*file);
+    return bat_fail(error, BAT_ERR_IO, "%s", strerror(reason));
+}
+
+/* *result is true for perf.data, and for a folder, which is opened as one of perf record. */
+static enum bat_code is_perf_data(int file, const struct stat *status, bool *result,
+                                  struct bat_error *error)
+{
     uint8_t head[PERF_DATA_MAGIC_SIZE];
     size_t head_size = 0;
     enum bat_code code = BAT_OK;
-    if (S_ISREG(status.st_mode))
-        code = bat_form_read_head(*file, false, head, &head_size, error);
-    if (code == BAT_OK && !perf_data_is(head, head_size))
-        code =
-            bat_fail(error, BAT_ERR_UNSUPPORTED, "expected a perf.data file, found something else");
-    if (code != BAT_OK)
-        close(*file);
+    if (S_ISREG(status->st_mode))
+        code = bat_form_read_head(file, false, head, &head_size, error);
+    *result = S_ISDIR(status->st_mode) || perf_data_is(head, head_size);
     return code;
+}
+
+/* *result is true for the text of perf script. Text of no known form is no error here. */
+static enum bat_code is_script(int file, const struct stat *status, bool *result,
+                               struct bat_error *error)
+{
+    reader_fn *reader = NULL;
+    struct bat_error own = {.code = BAT_OK};
+    *result = false;
+    if (!S_ISREG(status->st_mode) || status->st_size == 0)
+        return BAT_OK;
+    enum bat_code code = bat_form_probe(file, &reader, result, &own);
+    if (code != BAT_ERR_MEMORY && code != BAT_ERR_IO)
+        return BAT_OK;
+    if (error)
+        *error = own;
+    return code;
+}
+
+static enum bat_code list_mapped(int file, const struct stat *status, bat_mapped_file_fn *found,
+                                 void *context, struct bat_error *error)
+{
+    bool is_data;
+    bool is_text;
+    enum bat_code code = is_perf_data(file, status, &is_data, error);
+    if (code == BAT_OK && is_data)
+        return perf_data_list_files(file, found, context, error);
+    if (code == BAT_OK)
+        code = is_script(file, status, &is_text, error);
+    if (code != BAT_OK)
+        return code;
+    if (is_text)
+        return perf_script_list_files(file, (uint64_t)status->st_size, found, context, error);
+    return bat_fail(error, BAT_ERR_UNSUPPORTED,
+                    "expected perf.data or the text of perf script, found something else");
 }
 
 enum bat_code bat_mapped_files(const char *path, bat_mapped_file_fn *found, void *context,
                                struct bat_error *error)
 {
     int file;
-    enum bat_code code = open_perf_data(path, &file, error);
+    struct stat status;
+    enum bat_code code = open_profile(path, &file, &status, error);
     if (code != BAT_OK)
         return code;
-    code = perf_data_list_files(file, found, context, error);
+    code = list_mapped(file, &status, found, context, error);
     close(file);
     return code;
 }
@@ -56,11 +93,17 @@ enum bat_code bat_profile_call_chains(const struct bat_profile *profile, const c
     struct bat_read_options own;
     enum bat_code code = bat_options_copy(&own, sizeof(own), options, "bat_read_options", error);
     int file;
+    struct stat status;
     if (code == BAT_OK)
-        code = open_perf_data(path, &file, error);
+        code = open_profile(path, &file, &status, error);
     if (code != BAT_OK)
         return code;
-    code = perf_data_list_chains(profile, file, &own, found, context, error);
+    bool is_data;
+    code = is_perf_data(file, &status, &is_data, error);
+    if (code == BAT_OK)
+        code = is_data ? perf_data_list_chains(profile, file, &own, found, context, error)
+                       : bat_fail(error, BAT_ERR_UNSUPPORTED,
+                                  "expected a perf.data file, found something else");
     close(file);
     return code;
 }

@@ -518,6 +518,31 @@ class OnePass(unittest.TestCase):
             self.assertEqual(self.single(self.folder / name, profile),
                              (out / f"{name}.fdata").read_bytes(), name)
 
+    def test_all_of_text(self):
+        """--all of perf's text, plain and in sections: the binaries and profiles of perf.data."""
+        mix = Mix(self.folder)
+        mix.run(mix.start(100))
+        mix.scenes["app"].other_program(200)
+        profile = self.file(mix.session.file(build_ids=mix.build_ids()))
+        sections = self.folder / "sections"
+        toolbox.fine("battranslate", self.folder / "app", "-p", profile, "-o", sections,
+                     "--format=perfscript")
+        out = self.folder / "out"
+        found = list(mix.scenes)
+        for text in (self.script(profile), sections):
+            toolbox.fine("battranslate", "--all", "-p", text, f"--output-dir={out}")
+            self.assertEqual(sorted(p.name for p in out.iterdir()),
+                             sorted(f"{n}.fdata" for n in found))
+            for name in found:
+                self.assertEqual(self.single(self.folder / name, profile),
+                                 (out / f"{name}.fdata").read_bytes(), name)
+            shutil.rmtree(out)
+            # The build-id in the list of the second text is not that of this file.
+            shutil.copy(mix.scenes["libz.so"].fixture.bolted, self.folder / "liby.so")
+            found = [n for n in found if n != "liby.so"]
+        self.refused("expected perf.data or the text of perf script, found something else", "--all",
+                     "-p", self.file(b"T 1 2 3 4\n", "text"), f"--output-dir={out}")
+
     # --- The report -------------------------------------------------------------------------------
 
     def test_report(self):
