@@ -2,6 +2,7 @@
 #include "output.h"
 
 #include "high_descriptor.h"
+#include "zeros.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -280,6 +281,28 @@ enum bat_code bat_output_write(struct bat_output *output, const void *bytes, siz
         replacement_write(&output->replacement, bytes, size, output->offset, error);
     output->offset += size;
     return code;
+}
+
+enum bat_code output_write_sparse(struct bat_output *output, const void *bytes, size_t size,
+                                  struct bat_error *error)
+{
+    const uint8_t *from = bytes;
+    if (output->take || output->is_stream)
+        return bat_output_write(output, bytes, size, error);
+    enum bat_code code = BAT_OK;
+    size_t start = 0; /* of the bytes that are to be written */
+    for (size_t at = 0; at < size && code == BAT_OK;) {
+        size_t block = BAT_HOLE_BLOCK - (size_t)((output->offset + at - start) % BAT_HOLE_BLOCK);
+        if (block > size - at)
+            block = size - at;
+        if (bat_is_zeros(from + at, block)) {
+            code = bat_output_write(output, from + start, at - start, error);
+            output->offset += block;
+            start = at + block;
+        }
+        at += block;
+    }
+    return code == BAT_OK ? bat_output_write(output, from + start, size - start, error) : code;
 }
 
 /* --- The end --------------------------------------------------------------------------------- */

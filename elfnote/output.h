@@ -23,4 +23,11 @@ struct bat_output {
 enum bat_code output_begin_file(const char *path, const struct bat_elf *source,
                                 struct bat_output **output, struct bat_error *error);
 
+/*
+ * bat_output_write(), but blocks of zeros become holes of a file. The last bytes of the output must
+ * not be zeros.
+ */
+enum bat_code output_write_sparse(struct bat_output *output, const void *bytes, size_t size,
+                                  struct bat_error *error);
+
 #endif

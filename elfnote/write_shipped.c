@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "elf_file.h"
+#include "output.h"
 
 /* The section header table is put at a multiple of this. */
 #define TABLE_ALIGNMENT 8u
@@ -169,7 +170,7 @@ static enum bat_code write_bytes(struct shipping *shipping, const void *bytes, u
     if (size == 0)
         return BAT_OK;
     shipping->written += size;
-    return bat_output_write(shipping->output, bytes, (size_t)size, shipping->error);
+    return output_write_sparse(shipping->output, bytes, (size_t)size, shipping->error);
 }
 
 static enum bat_code write_zeros(struct shipping *shipping, uint64_t size)
