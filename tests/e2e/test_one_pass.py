@@ -567,7 +567,7 @@ class OnePass(unittest.TestCase):
         text = toolbox.fine("battranslate", *self.paths(mix), "-p", profile,
                             f"--output-dir={self.folder / 'out'}")
         self.assertRegex(text, r"in none of the binaries +7\n")
-        self.assertRegex(text, r"(?m)app -> .*/out/app.fdata\nsamples in it +3\n")
+        self.assertRegex(text, r"(?m)app -> .*/out/app.fdata\nbuild-id [0-9a-f]{40}\nsamples in it +3\n")
 
     # --- Refused ----------------------------------------------------------------------------------
 

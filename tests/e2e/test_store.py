@@ -3,8 +3,11 @@
 """Stores (spec/store.md): batinject --store leaves what is loaded byte for byte and takes out the rest;
 with the store every tool prints and writes of the shipped binary what it does of the whole one."""
 
+import hashlib
+import json
 import os
 import pathlib
+import resource
 import shutil
 import struct
 import subprocess
@@ -57,6 +60,10 @@ class StoreTest(unittest.TestCase):
     def ship(self, *options):
         """Store self.app and ship it in place."""
         return toolbox.fine("batinject", self.app, f"--store={self.store}", *options)
+
+    def packed(self, path):
+        """A file's bytes as zstd packs them."""
+        return subprocess.run(["zstd", "-cq", path], check=True, stdout=subprocess.PIPE).stdout
 
     def entry(self):
         """The only entry of the store."""
@@ -132,6 +139,24 @@ class Shipped(StoreTest):
         self.assertEqual(shipped[len(data) - 8:len(data)], b"behind!!")
         self.assertEqual(shipped[debug.offset:debug.offset + debug.size], bytes(debug.size))
         self.assertEqual(subprocess.run([self.app], check=False).returncode, 0)
+
+    def test_holes(self):
+        """What BOLT leaves as holes takes no place on the disk afterwards either."""
+        probe = self.folder / "probe"
+        with open(probe, "wb") as file:
+            file.truncate(1 << 20)
+        if probe.stat().st_blocks * 512 >= 1 << 20:
+            self.skipTest("this file system has no holes")
+        fixture = self.put("small-pie-all-22")
+        data = self.app.read_bytes()
+        blocks = [data[i:i + 4096] for i in range(0, len(data), 4096)]
+        used = 4096 * sum(block.strip(b"\0") != b"" for block in blocks)
+        self.assertLess(used, len(data) // 8)
+        # Neither of a copy without holes, as packages unpack it.
+        self.app.write_bytes(data)
+        self.ship()
+        self.assertLess(self.app.stat().st_blocks * 512, used + (64 << 10))
+        self.assertTrue(loaded(self.app) == loaded(fixture.bolted))
 
     def test_attributes_and_output(self):
         self.put(NAMES[0])
@@ -258,6 +283,93 @@ class WithStore(StoreTest):
         self.assertGreater(min(map(len, expected.values())), 200)
 
 
+    def test_layout_of_debuginfod(self):
+        """BUILDID/executable, as its clients keep what they got, and as its paths are by HTTP."""
+        self.put(NAMES[0])
+        expected = toolbox.fine("batdump", self.app)
+        whole, build_id = self.app.read_bytes(), elffile.Elf(self.app).build_id()
+        self.ship()
+        cache = self.folder / "cache"
+        entry = cache / build_id / "executable"
+        entry.parent.mkdir(parents=True)
+        entry.write_bytes(whole)
+        self.assertEqual(toolbox.fine("batdump", self.app, f"--store={cache}"), expected)
+        # Another file of this build-id is passed over, what no server had is not there.
+        entry.write_bytes(self.app.read_bytes().replace(b"SQLite format 3", b"SQLite format 4"))
+        self.assertIn("which loads other bytes", toolbox.run("batdump", self.app, f"--store={cache}").stderr)
+        entry.write_bytes(b"")
+        entry.chmod(0)
+        self.assertEqual(toolbox.fine("batdump", self.app, f"--store={cache}", f"--store={self.store}"), expected)
+        entry.write_bytes(whole[:5000])
+        done = toolbox.run("batdump", self.app, f"--store={cache}")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn(str(entry), done.stderr)
+
+    def many(self, count):
+        """A recording of so many builds of a program, each with the samples of its own, and a store that
+        has them. Returns the recording, the build-ids and what a translation of each must give."""
+        fixture = fixtures.get("small-pie-all-22")
+        data = pathlib.Path(fixture.bolted).read_bytes()
+        scene = perf_scenes.Scene(fixture)
+        self.assertEqual(data.count(scene.build_id), 1)
+        inside = [s for s in scene.recording.samples(16, 397, 0, None) if scene.recording.inside(s.ip)]
+        builds, expected = [], {}
+        for i in range(count):
+            build = hashlib.sha1(str(i).encode()).digest()
+            # A program that has the name which the second build's output would get.
+            path = "/nowhere/app-2" if i == count - 1 else "/nowhere/app"
+            builds.append((path, build))
+            entry = self.store / ".build-id" / build.hex()[:2] / build.hex()[2:]
+            entry.parent.mkdir(parents=True, exist_ok=True)
+            entry.write_bytes(data.replace(scene.build_id, build))
+            process = perf_scenes.Process(100 + i, scene.base(i % 4))
+            scene.session.comm(process.pid, process.pid, "app", exec=True)
+            for address, length, offset in perf_scenes.mappings(scene.elf):
+                scene.session.mmap2(process.pid, process.pid, address + process.base, length, offset, path,
+                                    build_id=build)
+            for sample in inside[i % 5:i % 5 + 3]:
+                scene.sample(process, sample)
+            alone = perf_scenes.Scene(fixture)
+            other = alone.start(1)
+            for sample in inside[i % 5:i % 5 + 3]:
+                alone.sample(other, sample)
+            if i < 5:
+                one, out = self.folder / "one", self.folder / "one.fdata"
+                one.write_bytes(alone.session.file(build_ids=alone.build_ids()))
+                toolbox.fine("battranslate", fixture.bolted, "-p", one, "-o", out, "-q")
+                expected[i] = out.read_bytes()
+        recording = self.folder / "data"
+        recording.write_bytes(scene.session.file())
+        return recording, [build.hex() for _, build in builds], [expected[i % 5] for i in range(count)]
+
+    def test_more_builds_than_open_files(self):
+        """All builds are open at once: as many as the system allows, not only as its usual limit does."""
+        count = 30
+        recording, builds, expected = self.many(count)
+        out = self.folder / "out"
+        command = ["battranslate", "--all", "-p", recording, f"--output-dir={out}", f"--store={self.store}"]
+        hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+
+        def limit(most):
+            return lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (24, most))
+
+        report = json.loads(toolbox.fine(*command, "--report=json", preexec_fn=limit(hard)))["binaries"]
+        names = ["app"] + [f"app-{i}" for i in range(3, count + 1)] + ["app-2"]
+        self.assertEqual([(b["build_id"], b["output"]) for b in report],
+                         [(build, f"{out}/{name}.fdata") for build, name in zip(builds, names)])
+        for name, profile in zip(names, expected):
+            self.assertTrue((out / f"{name}.fdata").read_bytes() == profile, name)
+        self.assertEqual(len(set(expected)), 5)
+        text = toolbox.fine(*command, preexec_fn=limit(hard))
+        self.assertIn(f"/nowhere/app-2 -> {out}/app-2.fdata\nbuild-id {builds[-1]}\n", text)
+        # What cannot be done at all is said once.
+        shutil.rmtree(out)
+        done = toolbox.run(*command, "--threads=1", preexec_fn=limit(24))
+        self.assertEqual((done.returncode, done.stderr.count("\n")), (1, 1), done.stderr)
+        self.assertIn("Too many open files", done.stderr)
+        self.assertFalse(out.exists())
+
+
 class Writers(StoreTest):
     """Entries come whole or not at all, from any number of writers."""
 
@@ -271,6 +383,46 @@ class Writers(StoreTest):
         self.assertIn("in the store already", self.ship())
         self.assertTrue(self.app.read_bytes() == shipped)
         self.assertEqual(self.entry().stat().st_mtime_ns, entry)
+
+    def test_shipped_already_but_lost(self):
+        """A shipped file's entry that is damaged, or another file's, is said to be so."""
+        self.put(NAMES[0])
+        self.ship()
+        shipped, entry = self.app.read_bytes(), self.entry()
+        good = entry.read_bytes()
+        for bad, message in ((good[:-1], "expected a whole frame of zstd"),
+                             (self.packed(fixtures.get(NAMES[1]).bolted), "build-id")):
+            entry.write_bytes(bad)
+            done = toolbox.run("batinject", self.app, f"--store={self.store}")
+            self.assertEqual((done.returncode, done.stdout), (1, ""))
+            self.assertIn(message, done.stderr)
+            self.assertTrue(self.app.read_bytes() == shipped)
+        entry.write_bytes(good)
+        self.assertIn("shipped already", self.ship())
+
+    def test_order_on_the_disk(self):
+        """The file is shipped after the entry, and each folder that leads to it, is on the disk."""
+        self.put(NAMES[0])
+        log = self.folder / "log"
+        # The leak sanitizer does not work under strace.
+        environment = {**os.environ, "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"}
+        subprocess.run(["strace", "-y", "-o", log, "-e", "trace=fsync,link,rename,renameat2",
+                        toolbox.BIN / "batinject", "-q", self.app, f"--store={self.store}"], check=True, env=environment)
+        calls = log.read_text(encoding="utf-8").splitlines()
+        entry = self.entry()
+        linked = next(i for i, call in enumerate(calls) if call.startswith("link(") and f'{entry}")' in call)
+        placed = next(i for i, call in enumerate(calls) if "rename" in call and f'{self.app}"' in call)
+        self.assertTrue(any("fsync" in call and f"{entry}." in call for call in calls[:linked]))
+        for folder in (entry.parent, entry.parent.parent, self.store, self.folder):
+            self.assertTrue(any("fsync" in call and f"<{folder}>" in call for call in calls[linked:placed]),
+                            (folder, calls))
+
+    def test_file_that_ends_in_zeros(self):
+        self.put(NAMES[0])
+        with open(self.app, "ab") as file:
+            file.write(bytes(100001))
+        self.ship("-o", self.folder / "shipped")
+        self.assertIn("in the store already", self.ship())
 
     def test_many_at_once(self):
         names = (NAMES[0], NAMES[2], NAMES[3])

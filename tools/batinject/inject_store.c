@@ -16,6 +16,17 @@ static bool report(const char *file, const struct bat_error *error)
     return false;
 }
 
+/* True if the store has the file that this one was shipped from, undamaged. */
+static bool is_whole_in(const char *folder, const struct bat_elf *elf, const uint8_t *id,
+                        size_t size)
+{
+    const struct stores stores = {.folders = {folder}, .count = 1};
+    struct stored stored;
+    bool is_fine = stores_find(&stores, id, size, elf, &stored);
+    stored_close(&stored);
+    return is_fine;
+}
+
 /* True if nothing is to be stored: that was done before. */
 static bool check_shipped(const struct inject_request *request, const struct bat_elf *elf,
                           bool *is_done)
@@ -26,7 +37,7 @@ static bool check_shipped(const struct inject_request *request, const struct bat
     size_t size;
     const uint8_t *id = bat_elf_build_id(elf, &size);
     if (id && store_has(request->argument, id, size))
-        return true;
+        return is_whole_in(request->argument, elf, id, size);
     tool_message(request->file,
                  "expected a file with a BAT note or symbols to store, found neither");
     return false;

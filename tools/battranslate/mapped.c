@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "mapped.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -16,22 +18,62 @@ void mapped_free(struct mapped *mapped)
         stored_close(&mapped->items[i].stored);
     }
     free(mapped->items);
+    bat_strings_free(&mapped->paths);
+    bat_strings_free(&mapped->files);
+    bat_strings_free(&mapped->builds);
     *mapped = (struct mapped){0};
+}
+
+/* --- What is there already ------------------------------------------------------------------ */
+
+/* A key of a set of items; its size is 0 if an item has none. */
+struct key {
+    char text[2 * MAPPED_ID_MAX + 1];
+    size_t size;
+};
+
+/* Of a file on this machine. */
+static struct key file_key(const char *path)
+{
+    struct key key = {.size = 0};
+    struct stat status;
+    if (stat(path, &status) == 0)
+        key.size = (size_t)snprintf(key.text, sizeof(key.text), "%" PRIxMAX ":%" PRIxMAX,
+                                    (uintmax_t)status.st_dev, (uintmax_t)status.st_ino);
+    return key;
+}
+
+static struct key build_key(const struct bat_mapped_file *file)
+{
+    struct key key = {.size = 0};
+    if (!file->build_id || file->build_id_size > MAPPED_ID_MAX)
+        return key;
+    for (size_t i = 0; i < file->build_id_size; i++)
+        snprintf(key.text + 2 * i, 3, "%02x", file->build_id[i]);
+    key.size = 2 * file->build_id_size;
+    return key;
+}
+
+static bool has_key(const struct bat_strings *keys, const struct key *key)
+{
+    return key->size != 0 && bat_strings_find(keys, key->text, key->size) != BAT_NONE;
+}
+
+static bool add_key(struct bat_strings *keys, const struct key *key)
+{
+    uint32_t number;
+    return key->size == 0 || bat_strings_add(keys, key->text, key->size, &number) == BAT_OK;
 }
 
 /* True if that path, or the same file under another one, is there already. */
 static bool is_known(const struct mapped *mapped, const struct bat_mapped_file *file)
 {
-    for (size_t i = 0; i < mapped->count; i++) {
-        struct stat known;
-        struct stat status;
-        if (strcmp(mapped->items[i].path, file->path) == 0 ||
-            (stat(mapped->items[i].path, &known) == 0 && stat(file->path, &status) == 0 &&
-             known.st_dev == status.st_dev && known.st_ino == status.st_ino))
-            return true;
-    }
-    return false;
+    struct key key = file_key(file->path);
+    return bat_strings_find(&mapped->paths, file->path, strlen(file->path)) != BAT_NONE ||
+           has_key(&mapped->files, &key);
 }
+
+/* --- Finding -------------------------------------------------------------------------------- */
 
 /*
  * *result is true if this machine has that file, with symbols. Other builds of it are left out.
@@ -65,13 +107,8 @@ static enum bat_code is_usable(const struct bat_mapped_file *file, bool *result,
 /* True if the file of that build-id, whatever its path, is there already. */
 static bool is_known_build(const struct mapped *mapped, const struct bat_mapped_file *file)
 {
-    for (size_t i = 0; i < mapped->count; i++) {
-        const struct mapped_item *item = &mapped->items[i];
-        if (item->build_id_size == file->build_id_size &&
-            memcmp(item->build_id, file->build_id, file->build_id_size) == 0)
-            return true;
-    }
-    return false;
+    struct key key = build_key(file);
+    return has_key(&mapped->builds, &key);
 }
 
 /* *elf is the file itself without its symbols, if it is on this machine; NULL if not. */
@@ -116,8 +153,10 @@ static enum bat_code find_stored(struct mapped *mapped, const struct bat_mapped_
         bool is_padding = sizes[i] <= file->build_id_size;
         for (size_t k = sizes[i]; is_padding && k < file->build_id_size; k++)
             is_padding = file->build_id[k] == 0;
-        if (is_padding && !stores_find(mapped->stores, file->build_id, sizes[i], shipped, stored))
+        if (is_padding && !stores_find(mapped->stores, file->build_id, sizes[i], shipped, stored)) {
             mapped->has_failed = true;
+            mapped->has_stopped |= stored->is_system_full;
+        }
     }
     bat_elf_close(shipped);
     return BAT_OK;
@@ -138,12 +177,13 @@ static bool add_item(struct mapped *mapped, const struct bat_mapped_file *file,
     }
     struct mapped_item *item = &mapped->items[mapped->count];
     *item = (struct mapped_item){.path = strdup(file->path), .stored = stored};
-    if (file->build_id && file->build_id_size <= MAPPED_ID_MAX) {
-        memcpy(item->build_id, file->build_id, file->build_id_size);
-        item->build_id_size = file->build_id_size;
-    }
     mapped->count++;
-    return item->path != NULL;
+    struct key at = file_key(file->path);
+    struct key build = build_key(file);
+    uint32_t number;
+    return item->path &&
+           bat_strings_add(&mapped->paths, file->path, strlen(file->path), &number) == BAT_OK &&
+           add_key(&mapped->files, &at) && add_key(&mapped->builds, &build);
 }
 
 static bool add_file(const struct bat_mapped_file *file, void *context)
@@ -162,7 +202,7 @@ static bool add_file(const struct bat_mapped_file *file, void *context)
         return true;
     if (find_stored(mapped, file, &stored, &error) != BAT_OK)
         return report(mapped, file, &error);
-    return stored.file < 0 || add_item(mapped, file, stored);
+    return !mapped->has_stopped && (stored.file < 0 || add_item(mapped, file, stored));
 }
 
 enum tool_exit mapped_find(struct mapped *mapped, const struct translate_request *request)
@@ -176,6 +216,8 @@ enum tool_exit mapped_find(struct mapped *mapped, const struct translate_request
             return TOOL_BAD;
         }
         if (bat_mapped_files(request->profiles[i], add_file, mapped, &error) != BAT_OK) {
+            if (mapped->has_stopped)
+                return TOOL_BAD;
             /* What is wrong with it is said when it is read. */
             if (request->keep_going && error.code != BAT_ERR_MEMORY)
                 continue;

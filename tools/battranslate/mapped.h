@@ -4,6 +4,7 @@
 #define BAT_TOOLS_BATTRANSLATE_MAPPED_H
 
 #include "request.h"
+#include "support/string_table.h"
 #include "tools/common/tool.h"
 
 /* Bytes of a build-id that are remembered; longer ones are not looked up in a store. */
@@ -11,8 +12,6 @@
 
 struct mapped_item {
     char *path;
-    uint8_t build_id[MAPPED_ID_MAX]; /* as the profile has it */
-    size_t build_id_size;
     struct stored stored; /* its bytes, if it is not on this machine but in a store */
 };
 
@@ -20,8 +19,12 @@ struct mapped {
     struct mapped_item *items;
     size_t count;
     size_t capacity;
+    struct bat_strings paths;  /* of the items */
+    struct bat_strings files;  /* devices and inodes of those that are on this machine */
+    struct bat_strings builds; /* build-ids, as the profiles have them */
     const struct stores *stores;
-    bool has_failed; /* a file or a store's entry cannot be read; that was printed */
+    bool has_failed;  /* a file or a store's entry cannot be read; that was printed */
+    bool has_stopped; /* that would happen to all others, too: memory, files or the disk are full */
 };
 
 /*

@@ -7,6 +7,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "originals.h"
@@ -166,14 +167,28 @@ struct steps {
     struct targets *targets;
     step_fn *step;
     atomic_size_t next;
+    atomic_bool has_stopped;
 };
+
+/* True if a step failed for a reason that all others would have, too. */
+static bool is_system_full(const struct target *target)
+{
+    enum bat_code code = target->work.error.code;
+    return target->status == TOOL_BAD && (code == BAT_ERR_IO || code == BAT_ERR_MEMORY);
+}
 
 static void *run_steps(void *context)
 {
     struct steps *steps = context;
-    for (size_t i = atomic_fetch_add(&steps->next, 1); i < steps->targets->count;
-         i = atomic_fetch_add(&steps->next, 1))
-        steps->targets->items[i].status = steps->step(&steps->targets->items[i]);
+    while (!atomic_load(&steps->has_stopped)) {
+        size_t i = atomic_fetch_add(&steps->next, 1);
+        if (i >= steps->targets->count)
+            break;
+        struct target *target = &steps->targets->items[i];
+        target->status = steps->step(target);
+        if (is_system_full(target))
+            atomic_store(&steps->has_stopped, true);
+    }
     return NULL;
 }
 
@@ -320,6 +335,20 @@ static void print_figure(struct output *out, const char *label, uint64_t value)
     output_format(out, "%-36s %14" PRIu64 "\n", label, value);
 }
 
+/* Binaries of one path, which --all finds in recordings of many hosts, differ in this only. */
+static void print_build_id(struct output *out, const struct target *target, const char *before,
+                           const char *after)
+{
+    size_t size;
+    const uint8_t *id = bat_elf_build_id(target->work.binary.elf, &size);
+    if (!id)
+        return;
+    output_text(out, before);
+    for (size_t i = 0; i < size; i++)
+        output_format(out, "%02x", id[i]);
+    output_text(out, after);
+}
+
 static void print_text(struct output *out, const struct several *several)
 {
     print_figure(out, "samples", several->counters.samples);
@@ -337,6 +366,7 @@ static void print_text(struct output *out, const struct several *several)
             output_escaped(out, target->output);
         }
         output_text(out, "\n");
+        print_build_id(out, target, "build-id ", "\n");
         print_figure(out, "samples in it", target->inside);
         output_bytes(out, target->report ? target->report : "", target->report_size);
     }
@@ -357,6 +387,7 @@ static void print_json(struct output *out, const struct several *several)
         output_text(out, is_first ? "\n{\"binary\":" : ",\n{\"binary\":");
         is_first = false;
         output_json_string(out, target->binary);
+        print_build_id(out, target, ",\"build_id\":\"", "\"");
         if (target->output) {
             output_text(out, ",\"output\":");
             output_json_string(out, target->output);
@@ -431,9 +462,20 @@ static enum tool_exit translate_targets(struct several *several)
     return status == TOOL_FINE ? commit_outputs(several) : status;
 }
 
+/* A few files are open for each binary, and --all may find thousands. */
+static void allow_more_files(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == limit.rlim_max)
+        return;
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 enum tool_exit several_run(const struct translate_request *request)
 {
     struct several several = {.request = request};
+    allow_more_files();
     enum tool_exit status = targets_make(&several.targets, request);
     if (status == TOOL_FINE)
         status = translate_targets(&several);

@@ -2,6 +2,8 @@
 #include "targets.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -120,37 +122,77 @@ static int compare_outputs(const void *left, const void *right)
     return strcmp((*one)->output, (*other)->output);
 }
 
+/* The outputs of a target get another name in the folder. */
+static enum tool_exit rename_outputs(struct target *target, const char *folder, const char *name)
+{
+    bool has_yaml = target->yaml != NULL;
+    free(target->output);
+    free(target->yaml);
+    target->output = path_in(folder, name, extension_of(target->request.format));
+    target->yaml = has_yaml ? path_in(folder, name, extension_of(FORMAT_YAML)) : NULL;
+    target->request.output = target->output;
+    target->request.yaml = target->yaml;
+    return target->output && (target->yaml || !has_yaml) ? TOOL_FINE : no_memory();
+}
+
+static enum tool_exit add_name(struct bat_strings *names, const char *name, uint32_t *number)
+{
+    return bat_strings_add(names, name, strlen(name), number) == BAT_OK ? TOOL_FINE : no_memory();
+}
+
+/* "BASE-NUMBER" with the next number whose name is not taken; NULL if there is no memory. */
+static char *next_name(const struct bat_strings *names, const char *base, uint32_t *number)
+{
+    for (;;) {
+        char *name;
+        if (asprintf(&name, "%s-%" PRIu32, base, ++*number) < 0)
+            return NULL;
+        if (bat_strings_find(names, name, strlen(name)) == BAT_NONE)
+            return name;
+        free(name);
+    }
+}
+
+/*
+ * Rename the outputs of all but the first target of each name. names has the names of all targets,
+ * numbers a zero for each of them.
+ */
+static enum tool_exit number_repeated(const struct targets *targets, const char *folder,
+                                      struct bat_strings *names, uint32_t *numbers)
+{
+    enum tool_exit status = TOOL_FINE;
+    for (size_t i = 0; i < targets->count && status == TOOL_FINE; i++) {
+        struct target *target = &targets->items[i];
+        const char *base = base_name(target->binary);
+        uint32_t *number = &numbers[bat_strings_find(names, base, strlen(base))];
+        uint32_t added;
+        if (*number == 0 || !target->output) {
+            *number = 1;
+            continue;
+        }
+        char *name = next_name(names, base, number);
+        status = name ? add_name(names, name, &added) : no_memory();
+        if (status == TOOL_FINE)
+            status = rename_outputs(target, folder, name);
+        free(name);
+    }
+    return status;
+}
+
 /* For --all: number the outputs of files of one name, NAME-2.EXTENSION and so on. */
 static enum tool_exit number_outputs(const struct targets *targets, const char *folder)
 {
-    for (size_t i = 0; i < targets->count; i++) {
-        struct target *target = &targets->items[i];
-        size_t number = 1;
-        if (!target->binary || !target->output)
-            continue;
-        for (size_t k = 0; k < i; k++) {
-            const char *other = targets->items[k].binary;
-            number += other && strcmp(base_name(other), base_name(target->binary)) == 0;
-        }
-        if (number == 1)
-            continue;
-        size_t size = strlen(target->binary) + 24;
-        char *name = malloc(size);
-        if (!name)
-            return no_memory();
-        snprintf(name, size, "%s-%zu", base_name(target->binary), number);
-        free(target->output);
-        target->output = path_in(folder, name, extension_of(target->request.format));
-        bool has_yaml = target->yaml != NULL;
-        free(target->yaml);
-        target->yaml = has_yaml ? path_in(folder, name, extension_of(FORMAT_YAML)) : NULL;
-        free(name);
-        if (!target->output || (has_yaml && !target->yaml))
-            return no_memory();
-        target->request.output = target->output;
-        target->request.yaml = target->yaml;
-    }
-    return TOOL_FINE;
+    struct bat_strings names = {0};
+    uint32_t *numbers = calloc(targets->count + 1, sizeof(*numbers));
+    enum tool_exit status = numbers ? TOOL_FINE : no_memory();
+    uint32_t added;
+    for (size_t i = 0; i < targets->count && status == TOOL_FINE; i++)
+        status = add_name(&names, base_name(targets->items[i].binary), &added);
+    if (status == TOOL_FINE)
+        status = number_repeated(targets, folder, &names, numbers);
+    bat_strings_free(&names);
+    free(numbers);
+    return status;
 }
 
 static enum tool_exit check_outputs(const struct targets *targets)

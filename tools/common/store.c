@@ -14,6 +14,7 @@
 #include <zstd.h>
 
 #include "elfnote/high_descriptor.h"
+#include "elfnote/zeros.h"
 #include "support/temporary.h"
 
 /* Build-ids of this many bytes have entries; the first byte is the folder's name. */
@@ -38,8 +39,16 @@ static uint64_t unpacked_limit(uint64_t packed_size)
     return packed_size * RATIO_MAX > UNPACKED_MIN ? packed_size * RATIO_MAX : UNPACKED_MIN;
 }
 
-/* "FOLDER/.build-id/ab/cdef...SUFFIX", to be freed; NULL without memory or for another size. */
-static char *entry_path(const char *folder, const uint8_t *id, size_t size, const char *suffix)
+/* Where a store may have an entry, in the order in which they are looked at. */
+enum layout {
+    LAYOUT_PACKED,     /* FOLDER/.build-id/ab/cdef....zst, which store_put() writes */
+    LAYOUT_PLAIN,      /* FOLDER/.build-id/ab/cdef..., as gdb looks for executables */
+    LAYOUT_DEBUGINFOD, /* FOLDER/abcdef.../executable: its clients' cache, and its paths by HTTP */
+    LAYOUTS
+};
+
+/* The path of an entry, to be freed; NULL without memory or for a build-id of another size. */
+static char *entry_path(const char *folder, const uint8_t *id, size_t size, enum layout layout)
 {
     char hex[2 * ID_MAX + 1];
     char *path = NULL;
@@ -47,9 +56,11 @@ static char *entry_path(const char *folder, const uint8_t *id, size_t size, cons
         return NULL;
     for (size_t i = 0; i < size; i++)
         snprintf(hex + 2 * i, 3, "%02x", id[i]);
-    if (asprintf(&path, "%s/.build-id/%.2s/%s%s", folder, hex, hex + 2, suffix) < 0)
-        return NULL;
-    return path;
+    int length = layout == LAYOUT_DEBUGINFOD
+                     ? asprintf(&path, "%s/%s/executable", folder, hex)
+                     : asprintf(&path, "%s/.build-id/%.2s/%s%s", folder, hex, hex + 2,
+                                layout == LAYOUT_PACKED ? ".zst" : "");
+    return length < 0 ? NULL : path;
 }
 
 /* --- The folders ---------------------------------------------------------------------------- */
@@ -130,6 +141,36 @@ static enum bat_code check_header(const struct unpacking *u, size_t size, struct
     return fail_too_large(told, u->limit, error);
 }
 
+static enum bat_code write_at(int file, uint64_t offset, const char *bytes, size_t size,
+                              struct bat_error *error)
+{
+    if (size == 0)
+        return BAT_OK;
+    if (lseek(file, (off_t)offset, SEEK_SET) < 0)
+        return bat_fail(error, BAT_ERR_IO, "writing to a temporary file: %s", strerror(errno));
+    return bat_temporary_write(file, bytes, size, error);
+}
+
+/* Append unpacked bytes. Blocks of zeros become holes: BOLT leaves megabytes of them. */
+static enum bat_code append(struct unpacking *u, const char *bytes, size_t size,
+                            struct bat_error *error)
+{
+    enum bat_code code = BAT_OK;
+    size_t start = 0; /* of the bytes that are to be written */
+    for (size_t at = 0; at < size && code == BAT_OK;) {
+        size_t block = size - at < BAT_HOLE_BLOCK ? size - at : BAT_HOLE_BLOCK;
+        if (bat_is_zeros(bytes + at, block)) {
+            code = write_at(u->file, u->written + start, bytes + start, at - start, error);
+            start = at + block;
+        }
+        at += block;
+    }
+    if (code == BAT_OK)
+        code = write_at(u->file, u->written + start, bytes + start, size - start, error);
+    u->written += size;
+    return code;
+}
+
 static enum bat_code unpack_some(struct unpacking *u, ZSTD_inBuffer *input, struct bat_error *error)
 {
     ZSTD_outBuffer output = {.dst = u->out, .size = ZSTD_DStreamOutSize()};
@@ -141,8 +182,7 @@ static enum bat_code unpack_some(struct unpacking *u, ZSTD_inBuffer *input, stru
                         ZSTD_getErrorName(u->wanted));
     if (output.pos > u->limit - u->written)
         return fail_too_large(u->limit, u->limit, error);
-    u->written += output.pos;
-    return output.pos != 0 ? bat_temporary_write(u->file, u->out, output.pos, error) : BAT_OK;
+    return append(u, u->out, output.pos, error);
 }
 
 static enum bat_code unpack_all(struct unpacking *u, int packed, struct bat_error *error)
@@ -169,6 +209,9 @@ static enum bat_code unpack_all(struct unpacking *u, int packed, struct bat_erro
     }
     if (code == BAT_OK && u->wanted != 0)
         code = bat_fail(error, BAT_ERR_TRUNCATED, "expected a whole frame of zstd, found a part");
+    /* The file may end in a hole. */
+    if (code == BAT_OK && ftruncate(u->file, (off_t)u->written) != 0)
+        code = bat_fail(error, BAT_ERR_IO, "writing to a temporary file: %s", strerror(errno));
     return code;
 }
 
@@ -285,46 +328,61 @@ static enum bat_code read_packed(int packed, struct stored *stored, struct bat_e
 }
 
 /*
- * Look in one store, for an entry packed or not. False, with a message, if it is damaged. An entry
- * that is another file than the shipped one was is not taken; *is_other gets true then.
+ * Open an entry; -1 with errno if that fails. debuginfod's clients remember what no server has by
+ * an empty file that nobody may read.
+ */
+static int open_entry(const char *path, enum layout layout)
+{
+    struct stat status;
+    if (layout == LAYOUT_DEBUGINFOD && stat(path, &status) == 0 && status.st_size == 0) {
+        errno = ENOENT;
+        return -1;
+    }
+    return bat_high_descriptor(open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+}
+
+/* Read the entry that file is open for. *is_other as for check_entry(). */
+static enum bat_code read_entry(int file, enum layout layout, const uint8_t *id, size_t size,
+                                const struct bat_elf *shipped, struct stored *stored,
+                                bool *is_other, struct bat_error *error)
+{
+    enum bat_code code = BAT_OK;
+    if (layout == LAYOUT_PACKED) {
+        code = read_packed(file, stored, error);
+        close(file);
+    } else {
+        stored->file = file;
+    }
+    set_path(stored);
+    return code == BAT_OK ? check_entry(stored, id, size, shipped, is_other, error) : code;
+}
+
+/*
+ * Look in one store. False, with a message, if an entry is damaged. An entry that is another file
+ * than the shipped one was is not taken; *is_other gets true then.
  */
 static bool find_in(const char *folder, const uint8_t *id, size_t size,
                     const struct bat_elf *shipped, struct stored *stored, bool *is_other)
 {
-    static const char *const suffixes[] = {".zst", ""};
-    bool is_fine = true;
-    for (size_t i = 0; i < 2 && stored->file < 0 && is_fine; i++) {
-        char *path = entry_path(folder, id, size, suffixes[i]);
-        int file = path ? bat_high_descriptor(open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)) : -1;
+    enum bat_code code = BAT_OK;
+    for (enum layout i = 0; i < LAYOUTS && stored->file < 0 && code == BAT_OK; i++) {
+        char *path = entry_path(folder, id, size, i);
+        int file = path ? open_entry(path, i) : -1;
         struct bat_error error = {0};
-        if (file >= 0) {
-            enum bat_code code = BAT_OK;
-            bool is_another = false;
-            if (*suffixes[i]) {
-                code = read_packed(file, stored, &error);
-                close(file);
-            } else {
-                stored->file = file;
-            }
-            set_path(stored);
-            if (code == BAT_OK)
-                code = check_entry(stored, id, size, shipped, &is_another, &error);
-            is_fine = code == BAT_OK;
-            if (is_another) {
-                stored_close(stored);
-                *is_other = true;
-            }
-        } else if (path && errno != ENOENT) {
-            bat_fail(&error, BAT_ERR_IO, "%s", strerror(errno));
-            is_fine = false;
-        }
-        if (!is_fine) {
+        bool is_another = false;
+        if (file >= 0)
+            code = read_entry(file, i, id, size, shipped, stored, &is_another, &error);
+        else if (path && errno != ENOENT)
+            code = bat_fail(&error, BAT_ERR_IO, "%s", strerror(errno));
+        if (code != BAT_OK)
             tool_report(path, &error);
+        if (code != BAT_OK || is_another)
             stored_close(stored);
-        }
+        *is_other |= is_another;
         free(path);
     }
-    return is_fine;
+    stored->is_system_full = code == BAT_ERR_MEMORY || code == BAT_ERR_IO;
+    return code == BAT_OK;
 }
 
 bool stores_find(const struct stores *stores, const uint8_t *build_id, size_t size,
@@ -379,7 +437,7 @@ bool stores_find_whole(const struct stores *stores, const char *path, struct sto
 
 bool store_has(const char *folder, const uint8_t *build_id, size_t size)
 {
-    char *packed = entry_path(folder, build_id, size, ".zst");
+    char *packed = entry_path(folder, build_id, size, LAYOUT_PACKED);
     bool is_there = packed && access(packed, F_OK) == 0;
     free(packed);
     return is_there;
@@ -511,17 +569,38 @@ static int open_temporary(const char *path, char **temporary)
     return bat_high_descriptor(open(*temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
 }
 
-/* Make a folder's new entry last. */
-static void sync_folder(const char *path)
+/* False, with a message, if the disk fails. File systems that cannot do this for folders need not.
+ */
+static bool sync_folder(const char *path)
 {
-    const char *slash = strrchr(path, '/');
-    char *folder = slash ? strndup(path, (size_t)(slash - path)) : NULL;
-    int file = folder ? open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-    if (file >= 0) {
-        fsync(file);
+    int file = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    bool is_fine = file < 0 || fsync(file) == 0 || (errno != EIO && errno != ENOSPC);
+    if (!is_fine)
+        report_errno(path, "cannot be written");
+    if (file >= 0)
         close(file);
+    return is_fine;
+}
+
+/*
+ * Make an entry last, and the folders above it, which this process or another one has just made:
+ * the shipped file must not be all that is left after a loss of power.
+ */
+static bool sync_folders(const char *folder, const char *entry)
+{
+    char *path = strdup(entry);
+    char *parent = NULL;
+    bool is_fine = path && asprintf(&parent, "%s/..", folder) >= 0;
+    if (!is_fine)
+        tool_message(NULL, "not enough memory");
+    while (is_fine && strlen(path) > strlen(folder)) {
+        *strrchr(path, '/') = '\0';
+        is_fine = sync_folder(path);
     }
-    free(folder);
+    is_fine = is_fine && sync_folder(parent);
+    free(parent);
+    free(path);
+    return is_fine;
 }
 
 /* No reader would take an entry beyond the limit. */
@@ -565,8 +644,6 @@ static enum store_result write_entry(const char *folder, const struct bat_elf *e
         is_fine ? put_in_place(folder, elf, temporary, path, force) : STORE_FAILED;
     unlink(temporary);
     free(temporary);
-    if (result == STORE_PUT)
-        sync_folder(path);
     return result;
 }
 
@@ -581,7 +658,7 @@ enum store_result store_put(const char *folder, const struct bat_elf *elf, bool 
                      ID_MIN, ID_MAX, id ? "another" : "none");
         return STORE_FAILED;
     }
-    char *path = entry_path(folder, id, size, ".zst");
+    char *path = entry_path(folder, id, size, LAYOUT_PACKED);
     if (!path) {
         tool_message(NULL, "not enough memory");
         return STORE_FAILED;
@@ -591,6 +668,9 @@ enum store_result store_put(const char *folder, const struct bat_elf *elf, bool 
         result = compare_entry(folder, elf, path);
     else if (make_folders(folder, path))
         result = write_entry(folder, elf, path, force);
+    /* Another process may have just put an entry that is there already. */
+    if (result != STORE_FAILED && !sync_folders(folder, path))
+        result = STORE_FAILED;
     free(path);
     return result;
 }

@@ -30,8 +30,9 @@ void stores_free(struct stores *stores);
 
 /* A binary in a store. */
 struct stored {
-    int file;      /* its bytes, open for reading; -1: none was found */
-    char path[64]; /* by which this process can open it while file is open */
+    int file;            /* its bytes, open for reading; -1: none was found */
+    char path[64];       /* by which this process can open it while file is open */
+    bool is_system_full; /* an entry could not be read for lack of memory, files or disk */
 };
 
 /* Nothing found. */
