@@ -6,7 +6,8 @@
 #
 # -s  how long perf records; the default is 20
 # -w  wait a random time first, at most so many seconds; the default is 0
-# -k  the most that the recording may have; perf is ended when it has more. The default is 262144 KiB
+# -k  the most that the recording may have, give or take what perf writes at once; when it has more, perf ends, and what it has
+#     recorded is used. The default is 262144 KiB
 # -m  the most that OUTBOX may have. The oldest texts are removed, so that a host that cannot send keeps its disk.
 #     The default is 65536 KiB
 #
@@ -15,7 +16,7 @@
 # has some of these, stays in a folder that only this user can read, and is removed.
 #
 # In the environment: PERF, BATTRANSLATE, PERF_EVENT (cycles:u), PERF_FREQUENCY (99) and HOST (uname -n).
-# One collect.sh runs at a time for an OUTBOX. Exit status: 0, also if no BINARY ran; 1 if nothing can be recorded; 2 wrong
+# One collect.sh runs at a time for an OUTBOX, which flock(1) sees to. Exit status: 0, also if no BINARY ran; 1 if nothing can be recorded; 2 wrong
 # usage.
 set -u
 LC_ALL=C
@@ -58,49 +59,55 @@ case $host in
 esac
 mkdir -p "$outbox" || exit 1
 
-# A folder of a collect.sh that was killed is the reason to go on, not to stop.
-lock=$outbox/.collecting
-if ! mkdir "$lock" 2>/dev/null; then
-    if kill -0 "$(cat "$lock/pid" 2>/dev/null)" 2>/dev/null; then
-        fail "$lock: another collect.sh is running"
-    fi
-    rm -rf "$lock"
-    mkdir "$lock" || exit 1
-fi
-perf_pid=
+# The lock ends with the last process that has it, however that ends, also perf's if this one is killed. What a killed
+# one left is removed.
+exec 9<"$outbox" || exit 1
+flock -n 9 || fail "$outbox: another collect.sh is running"
+folder=$outbox/.collecting
+rm -rf "$folder"
+mkdir "$folder" || exit 1
+child=
 clean() {
-    [ -z "$perf_pid" ] || kill "$perf_pid" 2>/dev/null
-    rm -rf "$lock"
+    [ -z "$child" ] || kill "$child" 2>/dev/null
+    rm -rf "$folder"
 }
 trap clean EXIT
 trap 'exit 1' HUP INT TERM
-echo $$ >"$lock/pid"
+
+# A signal ends `wait`, but not a program in the foreground.
+status_of() {
+    child=$!
+    status=0
+    wait "$child" 2>/dev/null || status=$?
+    child=
+}
 
 if [ "$wait" -gt 0 ]; then
-    sleep "$(awk -v n="$wait" -v s="$(od -An -N4 -tu4 /dev/urandom)" 'BEGIN { print int(s % (n + 1)) }')"
+    sleep "$(awk -v n="$wait" -v s="$(od -An -N4 -tu4 /dev/urandom)" 'BEGIN { print int(s % (n + 1)) }')" 9<&- &
+    status_of
 fi
 began=$(date -u +%Y%m%dT%H%M%SZ)
-data=$lock/perf.data
+data=$folder/perf.data
 "${PERF:-perf}" record -q -a -e "${PERF_EVENT:-cycles:u}" -F "${PERF_FREQUENCY:-99}" -j any,u -o "$data" \
-    --max-size="${recording_limit}K" -- sleep "$seconds" >"$lock/messages" 2>&1 &
-perf_pid=$!
-wait_status=0
-wait "$perf_pid" || wait_status=$?
-perf_pid=
-[ $wait_status -eq 0 ] && [ -s "$data" ] ||
-    fail "perf record: exit status $wait_status: $(tail -n 1 "$lock/messages")"
+    --max-size="${recording_limit}K" -- sleep "$seconds" >"$folder/messages" 2>&1 &
+status_of
+# At the size limit perf finishes the recording, and then ends itself by SIGTERM.
+if [ $status -eq 143 ] && grep -q 'perf size limit reached' "$folder/messages"; then
+    status=0
+fi
+[ $status -eq 0 ] && [ -s "$data" ] || fail "perf record: exit status $status: $(tail -n 1 "$folder/messages")"
 
 for binary; do
-    text=$lock/text
+    text=$folder/text
     if ! "${BATTRANSLATE:-battranslate}" "$binary" -p "$data" --once --format=preagg -o "$text" --threads=1 -q \
-        2>"$lock/messages"; then
+        2>"$folder/messages"; then
         # It did not run while perf recorded, or as another build.
-        grep -q ': expected a process that has ' "$lock/messages" || tail -n 1 "$lock/messages" >&2
+        grep -q ': expected a process that has ' "$folder/messages" || tail -n 1 "$folder/messages" >&2
         continue
     fi
     id=$("${PERF:-perf}" buildid-list -i "$binary") && [ -n "$id" ] || continue
     name=$id.$host.$began.preagg.zst
-    zstd -q -f -T1 "$text" -o "$lock/$name" && mv "$lock/$name" "$outbox/$name" || exit 1
+    zstd -q -f -T1 "$text" -o "$folder/$name" && mv "$folder/$name" "$outbox/$name" || exit 1
 done
 
 # Names sort by binary first, so the oldest are found by their time.

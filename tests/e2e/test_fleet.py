@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The recipes of fleet/: what their jobs make together is what battranslate makes of all recordings at once."""
 
+import fcntl
 import gzip
 import os
 import pathlib
@@ -9,6 +10,7 @@ import random
 import resource
 import subprocess
 import tempfile
+import time
 import unittest
 
 import debug_programs
@@ -351,15 +353,71 @@ class Collect(FleetTest):
         self.perf_does('head -c 3000 "$RECORDING" >"$out"')
         self.assertIn("battranslate: ", self.collect().stderr)
         self.assertEqual(self.names(), [])
-        (self.outbox / ".collecting").mkdir()
-        (self.outbox / ".collecting" / "pid").write_text(str(os.getpid()))
-        self.assertIn("another collect.sh is running", self.collect(status=1).stderr)
-        (self.outbox / ".collecting" / "pid").write_text("999999999")
         self.perf_does('cp "$RECORDING" "$out"')
+        lock = os.open(self.outbox, os.O_RDONLY)
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        self.assertIn("another collect.sh is running", self.collect(status=1).stderr)
+        os.close(lock)
+        # The host lost its power: now another process has the number of the collect.sh that ran then.
+        left = self.outbox / ".collecting"
+        left.mkdir()
+        (left / "pid").write_text(str(os.getpid()))
+        (left / "perf.data").write_bytes(b"secret")
         self.collect()
         self.assertEqual(len(self.names()), 1)
         self.collect(HOST="a/b", status=1)
         self.sh("host/collect.sh", status=2)
+
+    def test_size_limit(self):
+        """At --max-size perf 6.1 completes the recording and ends itself by SIGTERM: that recording is used. Other
+        signals are failures."""
+        says = "echo '[ perf record: perf size limit reached (60 KB), stopping session ]' >&2; "
+        self.perf_does('cp "$RECORDING" "$out"; ' + says + "kill $$")
+        self.assertEqual(self.collect().stderr, "")
+        self.assertEqual(len(self.names()), 1)
+        self.perf_does('cp "$RECORDING" "$out"; kill $$')
+        self.assertIn("exit status 143", self.collect(status=1).stderr)
+        self.perf_does('cp "$RECORDING" "$out"; ' + says + "kill -9 $$")
+        self.assertIn("exit status 137", self.collect(status=1).stderr)
+
+    def test_ended_while_it_records(self):
+        """A signal ends it at once, and perf."""
+        started = self.folder / "started"
+        self.perf_does(f'echo >"{started}"; exec sleep 100')
+        with subprocess.Popen(["sh", FLEET / "host/collect.sh", "-o", self.outbox, self.fixture.bolted],
+                              env={**self.environment, "PERF": str(self.perf), "HOST": "host-1"},
+                              stderr=subprocess.PIPE) as running:
+            while not started.exists() and running.poll() is None:
+                time.sleep(0.01)
+            running.terminate()
+            self.assertEqual((running.wait(60), running.stderr.read()), (1, b""))
+        self.assertEqual(self.names(), [])
+
+    def test_shipped_binary(self):
+        """A host has no note and no symbols; its text is the same."""
+        self.collect()
+        (name,) = self.names()
+        text = (self.outbox / name).read_bytes()
+        (self.outbox / name).unlink()
+        app, store = self.folder / "app", self.folder / "store"
+        toolbox.fine("batinject", self.fixture.bolted, f"--store={store}", "-o", app)
+        scene = perf_scenes.Scene(self.fixture, file_name=str(app))
+        scene.run(scene.start(100), 16)
+        recording = self.folder / "recording"
+        recording.write_bytes(scene.session.file(build_ids=scene.build_ids()))
+        self.collect(binaries=[app], RECORDING=str(recording))
+        (name,) = self.names()
+        unpacked = subprocess.run(["zstd", "-dc", self.outbox / name], check=True, stdout=subprocess.PIPE).stdout
+        whole = subprocess.run(["zstd", "-dc"], input=text, check=True, stdout=subprocess.PIPE).stdout
+        self.assertEqual(unpacked.splitlines()[1:], whole.splitlines()[1:])
+        self.assertNotEqual(unpacked, whole)    # the digests of two recordings
+        # With the store alone it becomes what the recording becomes of the whole binary.
+        host = self.folder / "host.preagg"
+        host.write_bytes(unpacked)
+        out, expected = self.folder / "out", self.folder / "expected"
+        toolbox.fine("battranslate", app, "-p", host, "-o", out, "-q", f"--store={store}")
+        toolbox.fine("battranslate", self.fixture.bolted, "-p", self.recordings[0], "-o", expected, "-q")
+        self.assertTrue(out.read_bytes() == expected.read_bytes())
 
 
 class Pprof(FleetTest):
