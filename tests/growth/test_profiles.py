@@ -4,7 +4,9 @@
 
 import pathlib
 import struct
+import subprocess
 import sys
+import tempfile
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
@@ -138,6 +140,37 @@ class PerfData(Profiles):
 
     def test_shared_ids(self):
         self.assert_profile_linear(write_shared_ids, 1000, status=1)
+
+
+# --- Many binaries -------------------------------------------------------------------------------
+
+
+class Binaries(growth.Growth):
+    """All files that a recording names."""
+
+    @classmethod
+    def setUpClass(cls):
+        with tempfile.TemporaryDirectory() as name:
+            program = pathlib.Path(name) / "program"
+            subprocess.run(["gcc", "-xc", "-", "-static", "-nostdlib", f"-Wl,--build-id=0x{bytes(20).hex()[:-2]}ff",
+                            "-Wl,-z,noseparate-code", "-o", program], input=b"void _start(void) {}", check=True)
+            cls.data = program.read_bytes()
+
+    def record(self, folder, count):
+        """So many builds of a program, all mapped, and none with samples."""
+        session = perf_data.Session([perf_data.Event("cycles:u", perf_data.IP | perf_data.TID | perf_data.TIME)])
+        old = bytes(19) + b"\xff"
+        self.assertEqual(self.data.count(old), 1)
+        for i in range(count):
+            build = struct.pack("<QQI", i + 1, 1, 1)
+            path = folder / f"program{i}"
+            path.write_bytes(self.data.replace(old, build))
+            session.mmap2(100 + i, 100 + i, 0x400000, 0x1000, 0, str(path), build_id=build)
+        (folder / "data").write_bytes(session.file())
+
+    def test_all(self):
+        self.assert_linear(self.record, lambda folder: [
+            "battranslate", "--all", "-p", folder / "data", f"--output-dir={folder / 'out'}", "--threads=1", "-q"], 250, 0)
 
 
 if __name__ == "__main__":
