@@ -21,6 +21,7 @@ struct preagg_writer {
     bool is_one_of_several; /* write its build-id with each address, and only records with one */
     char build_id[2 * BUILD_ID_MAX + 2]; /* in hexadecimal, with a colon */
     size_t build_id_size;                /* characters of it */
+    uint64_t sum;                        /* of all counts that were written */
 };
 
 /* --- Order -------------------------------------------------------------------------------- */
@@ -80,6 +81,21 @@ static char *put_count(char *at, uint64_t count)
 {
     *at++ = ' ';
     return bat_put_decimal(at, count);
+}
+
+/*
+ * Add a count to the sum of what is written. A text of several binaries has a record for each
+ * binary that it reaches, so its sum can be larger than that of what was read, and too large to be
+ * read.
+ */
+static enum bat_code add_written(struct preagg_writer *writer, uint64_t count)
+{
+    if (count > BAT_COUNT_MAX - writer->sum)
+        return bat_fail(writer->text.error, BAT_ERR_RANGE,
+                        "expected counts that add up to less than 2^63 over all binaries, found "
+                        "more");
+    writer->sum += count;
+    return BAT_OK;
 }
 
 static void write_branch(struct preagg_writer *writer, const uint64_t *trace, uint64_t count,
@@ -162,6 +178,9 @@ static enum bat_code write_group(struct preagg_writer *writer, const struct bat_
                             "expected mispredictions that add up to less than 2^63 for each "
                             "branch, found more");
         mispredictions += trace[4];
+        enum bat_code code = add_written(writer, trace[3]);
+        if (code != BAT_OK)
+            return code;
         if (trace[2] == BAT_TRACE_BRANCH_ONLY)
             branch_only = trace;
         else
@@ -207,10 +226,14 @@ static enum bat_code write_samples(struct preagg_writer *writer)
     if (!order)
         return bat_fail(writer->text.error, BAT_ERR_MEMORY,
                         "not enough memory to write the profile");
+    enum bat_code code = BAT_OK;
     for (uint32_t i = 0; i < samples->count; i++) {
         const uint64_t *item = bat_counts_item(samples, order[i]);
         if (writer->is_one_of_several && !is_in_binary(item[0]))
             continue;
+        code = add_written(writer, item[1]);
+        if (code != BAT_OK)
+            break;
         char *at = bat_text_room(&writer->text, LINE_MAX_SIZE + 3 * writer->build_id_size);
         *at++ = 'S';
         at = put_address(writer, at, item[0]);
@@ -219,7 +242,7 @@ static enum bat_code write_samples(struct preagg_writer *writer)
         bat_text_end(&writer->text, at);
     }
     free(order);
-    return BAT_OK;
+    return code;
 }
 
 /* Events come in the order of their names, each once: not in the order of the profile's parts. */

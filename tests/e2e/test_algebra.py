@@ -199,6 +199,26 @@ class Overflow(AlgebraTest):
         self.check([f"T 1 2 3 1 {LIMIT - 2}", "B 1 2 1 1", "T 1 2 4 1 1"],
                    "mispredictions that add up to less than 2^63")
 
+    def test_several_binaries(self):
+        """A trace that reaches two binaries has a record for each. What is written can be read, or is not written."""
+        binaries = [fixtures.get(name).bolted for name in (FIXED, PIE)]
+        one, two = (elffile.Elf(binary).build_id() for binary in binaries)
+        for kind in ("T {0}:10 {1}:10 {1}:20 {2}\n", "B {0}:10 {1}:10 {2}\n"):
+            half = self.path(kind.format(one, two, (1 << 62) - 1))
+            text = self.sum(binaries, [half])
+            self.assertEqual(self.sum(binaries, [text]).read_bytes(), text.read_bytes())
+            # The text of each binary by itself has the record once.
+            large = self.path(kind.format(one, two, 1 << 62))
+            for binary in binaries:
+                self.assertEqual(self.sum([binary], [large]).read_text("ascii").split()[-1 if kind[0] == "T" else -2],
+                                 str(1 << 62))
+            for parts in ([large], [half, half], [text, half], [text, self.path(f"B {one}:1 {one}:2 2\n")]):
+                done, _ = self.run_sum(binaries, parts, status=1)
+                self.assertIn("add up to less than 2^63", done.stderr)
+        samples = [self.path(f"S {one}:10 {1 << 62}\n"), self.path(f"S {two}:10 {1 << 62}\n")]
+        done, _ = self.run_sum(binaries, samples, status=1)
+        self.assertIn("add up to less than 2^63", done.stderr)
+
 
 class KeepGoing(AlgebraTest):
     """A bad part is left out whole."""
@@ -328,6 +348,20 @@ class Once(AlgebraTest):
         expected = self.once(self.parts[:2]).read_bytes()
         given = [damaged, *self.parts[:2]]
         self.assertEqual(self.once(given, "--keep-going", status=3).read_bytes(), expected)
+
+    def test_parts_without_records(self):
+        """Hosts that were idle change no count. By themselves they are a sum that has their digests."""
+        idle = [self.path("\n"), self.path("E cycles:u\n"), self.path("E cycles:u\n\n")]
+        total = self.once(idle)
+        self.assertEqual([line[0] for line in total.read_text("ascii").splitlines()], ["D"] * 3 + ["E"])
+        expected = self.once([*idle, *self.parts]).read_bytes()
+        self.assertEqual(self.once([idle[0], *self.parts[1:], total, self.once([self.parts[0]])]).read_bytes(),
+                         expected)
+        plain = self.sum(self.binary, self.parts)
+        self.assertEqual(self.sum(self.binary, [idle[0], *self.parts]).read_bytes(), plain.read_bytes())
+        self.assertEqual(self.sum(self.binary, [idle[1], *self.parts]).read_text("ascii"),
+                         "E cycles:u\n" + plain.read_text("ascii"))
+        self.run_sum(self.binary, idle, status=1)
 
     def test_standard_input_and_pipes(self):
         expected = self.once(self.parts[:2]).read_bytes()
