@@ -133,6 +133,8 @@ MailProg=/bin/true
         result = {}
         for line in (self.ask("scontrol", "-o", "show", "job") or "").splitlines():
             fields = dict(re.findall(r"(\w+)=(\S*)", line))
+            if "JobId" not in fields:       # "No jobs in the system"
+                continue
             name = fields["JobId"]
             if fields.get("ArrayTaskId", "").isdigit():
                 name = f"{fields['ArrayJobId']}_{fields['ArrayTaskId']}"

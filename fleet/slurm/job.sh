@@ -56,7 +56,6 @@ combine)
     each "$1" combine "$3"
     ;;
 products)
-    shift
     # All sums once more: those that are up to date cost little.
     levels "$work" | sed 1d | while read -r level nodes; do
         number=1

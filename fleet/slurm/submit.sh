@@ -55,16 +55,18 @@ submit() { # name sbatch-option... -- argument...
         "$here/job.sh" "$steps" "$work" "$@"
 }
 
-# A step waits until all of the step before ended, however they did: the last job does again what failed for good.
+# A step waits until all of the step before ended, however they did: the last job does again what failed for good. If it cannot
+# be settled which shards count, or too few do, Slurm cancels all that would follow.
 job=$(submit shards "--array=1-$(((shards + chunk - 1) / chunk))" -- shards "$chunk") || exit 1
 job=$(submit settle "--dependency=afterany:$job" -- settle "$percent") || exit 1
-after=afterok:$job
+settled=afterok:$job
+after=$settled
 echo "$tree" | sed 1d | {
     while read -r level nodes; do
         chunk=$(((nodes + 999) / 1000))
         job=$(submit "level$level" "--array=1-$(((nodes + chunk - 1) / chunk))" "--dependency=$after" \
             -- combine "$chunk" "$level" "$nodes") || exit 1
-        after=afterany:$job
+        after=$settled,afterany:$job
     done
-    submit products "--dependency=$after" -- products "$percent" "$@"
+    submit products "--dependency=$after" -- products "$@"
 }

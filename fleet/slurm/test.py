@@ -11,14 +11,17 @@ loopback interface, with all their files in a temporary folder, and ends them. W
   - a task is killed: it has failed for good, and the jobs behind it make its texts;
   - the controller is killed and has lost its last seconds: Slurm holds jobs, which `release.sh` releases;
   - a node dies with its tasks, and the other one can start no more: their tasks are requeued;
-  - all jobs are cancelled. They are submitted again, and what is there is not made again.
+  - all jobs are cancelled. They are submitted again, and what is there is not made again;
+  - everything is killed at once, also munged, and started again; the run is submitted while jobs of the one before are left.
 
-Then the sum of all shards must be the text that one battranslate makes of all recordings, and the profiles those of that
-text, byte for byte, and the accounts must have the bytes that are in the files. Shards wait, so that there is a middle in
-which all this happens.
+Then the sum of all shards must be the text that one battranslate makes of all recordings, and the profiles and the verdict those
+of that text, byte for byte, and the accounts must have the bytes that are in the files. Shards wait, so that there is a middle
+in which all this happens. A second work folder has a shard that fails each time, and then too many bad recordings: no profile may
+be made of it.
 """
 
 import collections
+import json
 import os
 import pathlib
 import signal
@@ -33,6 +36,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 CHUNK = 2               # shards of a task
 UNLUCKY = 9             # the shard that fails once, and so
 UNLUCKY_TASK = (UNLUCKY - 1) // CHUNK + 1
+SECOND = range(120 // CHUNK + 1, 190 // CHUNK + 1)      # tasks that wait for the second act, and those for the third
+THIRD = range(190 // CHUNK + 1, 200 // CHUNK + 1)
 
 # battranslate, but slower, with one write that fails. Some shards take 3 s in the first act, others wait for the next.
 WRAPPER = """#!/bin/sh
@@ -40,6 +45,13 @@ case "$*" in
 *--once*{unlucky}.preagg\\ *)
     if mkdir "{folder}/failed" 2>/dev/null; then
         echo "battranslate: {unlucky}.preagg: No space left on device" >&2
+        exit 1
+    fi ;;
+esac
+case "$*" in
+*--once*"{folder}"/refused/0/000003.preagg\\ *)
+    if [ ! -e "{folder}/mended" ]; then
+        echo "battranslate: refused/0/000003.preagg: No space left on device" >&2
         exit 1
     fi ;;
 esac
@@ -74,6 +86,16 @@ def expect(condition, text):
 def products(folder):
     """{name: bytes}."""
     return {p.name: p.read_bytes() for p in sorted(folder.iterdir()) if p.suffix != ".json"}
+
+
+def number_of(task):
+    """Of array_task, or 0 of a job that is no array."""
+    return int(task.partition("_")[2] or 0)
+
+
+def judgement(report):
+    """What --check says in a report."""
+    return json.loads(report)["check"]
 
 
 class Drill:
@@ -135,11 +157,17 @@ class Drill:
         lines = self.cluster.ask("squeue", "-h", "-r", "-t", "R", "-n", "batkit-shards", "-o", "%i %A", *where)
         return dict(line.split() for line in (lines or "").splitlines())
 
-    def tasks_of_both_nodes(self):
-        """Those of the first, if both have some. It takes a while: the controller has also forgotten which tasks ended, and
-        keeps their processors for them until their node reports."""
-        self.administer()
-        return self.running(NODES[1]) and self.running(NODES[0])
+    def wait_on_both_nodes(self, numbers):
+        """Until tasks with these numbers wait on both nodes, and return those of the first. It takes a while: a controller that
+        was killed has also forgotten which tasks ended, and keeps their processors for them until their node reports."""
+
+        def waiting():
+            self.administer()
+            tasks = [{task for task in self.running(node) if number_of(task) in numbers and self.pid_of(task)}
+                     for node in NODES]
+            return all(tasks) and tasks[0]
+
+        return wait_for("tasks on both nodes", waiting)
 
     def pid_of(self, task):
         """The script of a task."""
@@ -165,7 +193,7 @@ class Drill:
         def kill():
             for task in self.running():
                 pid = self.pid_of(task)
-                if pid and not task.endswith(f"_{UNLUCKY_TASK}"):
+                if pid and number_of(task) != UNLUCKY_TASK:
                     os.kill(pid, signal.SIGKILL)
                     return task
             return None
@@ -179,13 +207,20 @@ class Drill:
         self.say(f"task {task} has failed; Slurm has requeued task {unlucky}, whose shard {UNLUCKY} failed")
         return unlucky
 
+    def wait_for_saved_jobs(self):
+        """Until the controller has saved its state, so that the jobs of now are not lost. Returns the file. It saves only what has
+        changed."""
+        state, now = self.folder / "state" / "job_state", time.time()
+        self.cluster.ask("scontrol", "update", f"JobId={self.cluster.queue()[0][1]}", "Comment=seen")
+        wait_for("a saved state", lambda: state.stat().st_mtime > now)
+        return state
+
     def kill_the_controller(self):
         """It saves its state every five seconds, and loses what came after. It does not know the jobs that began then,
         may start them again under the same numbers while they run, and when a node refuses that, drains the node and
         holds the jobs. Somebody must resume and release."""
         self.wait_for_texts(8)
-        state, slow, now = self.folder / "state" / "job_state", self.folder / "slow", time.time()
-        wait_for("a saved state, so that the jobs are not lost", lambda: state.stat().st_mtime > now)
+        state, slow = self.wait_for_saved_jobs(), self.folder / "slow"
         wait_for("a task that the saved state does not have",
                  lambda: state.stat().st_mtime_ns < slow.stat().st_mtime_ns)
         self.cluster.kill("slurmctld")
@@ -205,8 +240,7 @@ class Drill:
     def lose_both_nodes(self):
         """All that runs on the first node ends at once. The second can no longer store the scripts of its jobs, so that
         it starts none. Both are mended. Returns the tasks of each that were requeued."""
-        self.wait_for_texts(40)
-        tasks = wait_for("tasks on both nodes", self.tasks_of_both_nodes)
+        tasks = self.wait_on_both_nodes(SECOND)
         spool = self.folder / f"spool-{NODES[1]}"
         spool.rename(self.folder / "spool-away")
         spool.write_text("a file where a folder was\n", encoding="ascii")
@@ -217,11 +251,11 @@ class Drill:
         wait_for("the controller to notice",
                  lambda: self.cluster.node_states().get(NODES[0], "").startswith("down"))
         after = self.cluster.jobs()
-        requeued = {task for task in after if task in before and after[task][1] > before[task][1]}
-        dead = requeued & set(tasks)
+        requeued = {task for task in after if after[task][1] > before.get(task, (None, 0))[1]}
+        dead = requeued & tasks
         self.say(f"{NODES[0]} is down: Slurm has requeued {len(dead)} of its tasks, and {len(requeued - dead)} that "
                  f"{NODES[1]} could not start; {len(self.texts())} texts done")
-        expect(dead, f"tasks of {NODES[0]} to be requeued")
+        expect(dead == tasks, f"all tasks of {NODES[0]} to be requeued, {tasks}, found {dead}")
         expect(requeued - dead, f"tasks of {NODES[1]} to be requeued")
         self.cluster.start(NODES[0])
         self.cluster.kill(NODES[1], signal.SIGTERM)
@@ -254,6 +288,28 @@ class Drill:
         expect(len(texts) < len(self.recordings), "a run that is not done yet")
         return texts
 
+    def lose_power(self):
+        """All daemons and all that runs end at once, and start again. Slurm does not know all that ran, so the run is submitted
+        once more, while jobs of the one before are still there."""
+        self.wait_on_both_nodes(THIRD)
+        self.wait_for_saved_jobs()
+        for node in NODES:
+            self.cluster.die(node)
+        for name in ("slurmctld", "munged"):
+            self.cluster.kill(name)
+        texts = self.texts()
+        self.say(f"killed everything, munged too, with {len(texts)} texts done")
+        (self.folder / "third").touch()
+        time.sleep(1)
+        expect(self.texts() == texts, "nobody to be left who makes texts")
+        for name in ("munged", "slurmctld", *NODES):
+            self.cluster.start(name)
+        wait_for("the controller", lambda: self.cluster.queue() is not None)
+        known = self.cluster.queue()
+        self.sh("slurm/submit.sh", "-c", CHUNK, self.work)
+        self.say(f"submitted once more: {len(known)} jobs of before are still there")
+        expect(known, "jobs that Slurm still knows")
+
     def wait_for_the_end(self):
         """Until no job is left."""
 
@@ -279,10 +335,10 @@ class Drill:
         unlucky = self.kill_a_task()
         self.kill_the_controller()
         requeued = self.lose_both_nodes()
-        before = self.stop_all({unlucky} | requeued | self.released)
-        (self.folder / "third").touch()
+        before = self.stop_all({task for task in {unlucky} | requeued | self.released if number_of(task) not in THIRD})
         self.sh("slurm/submit.sh", "-c", CHUNK, self.work)
         self.say("submitted again")
+        self.lose_power()
         self.wait_for_the_end()
         states = collections.Counter(job[0] for job in self.cluster.jobs().values())
         self.say(f"jobs by state: {dict(states)}")
@@ -291,21 +347,67 @@ class Drill:
         expect(all(after[number] == made for number, made in before.items()),
                "the texts of the cancelled run not to be made again")
         self.say(f"{len(before)} of {len(after)} texts were there before, and were not made again")
+        self.refuse()
+
+    # --- Verdicts ----------------------------------------------------------------------------
+
+    def ends(self, *options):
+        """Submit the second folder, and wait for the end. {name of job: [(state, restarts)]}."""
+        known = self.cluster.jobs()
+        self.sh("slurm/submit.sh", "-c", 2, *options, self.second, "--check-limit=density=0")
+        wait_for("the jobs' end", lambda: self.cluster.queue() == [], 300)
+        ended = collections.defaultdict(list)
+        for job, (state, restarts, name) in self.cluster.jobs().items():
+            if job not in known:
+                ended[name.removeprefix("batkit-")].append((state, restarts))
+        return {name: sorted(states) for name, states in ended.items()}
+
+    def refuse(self):
+        """A work folder from which no profile may be made: a shard that fails each time, then too many bad recordings."""
+        bad = self.folder / "bad.perf.data"
+        bad.write_bytes(self.recordings[7].read_bytes()[:-5000])
+        self.second = self.folder / "refused"
+        self.sh("steps/plan.sh", "-w", self.second, "-f", 2, "-b", self.hosts / "bolted", *self.recordings[:7], bad)
+        nothing = {"level1": [("CANCELLED", 0)], "level2": [("CANCELLED", 0)], "level3": [("CANCELLED", 0)],
+                   "products": [("CANCELLED", 0)]}
+        shards = [("COMPLETED", 0)] * 4
+        ended = self.ends("-x", 20)
+        expect(ended == {"shards": [("COMPLETED", 0)] * 3 + [("FAILED", 3)], "settle": [("FAILED", 3)], **nothing},
+               f"three requeues, then no profile, found {ended}")
+        self.say("a shard that fails each time: its task was requeued three times, so was the one that settles; no profile")
+        (self.folder / "mended").touch()
+        ended = self.ends()
+        expect(ended == {"shards": shards, "settle": [("FAILED", 0)], **nothing},
+               f"no profile of too many bad recordings, found {ended}")
+        expect(not list((self.second / "products").iterdir()), "no profile of too many bad recordings")
+        self.say("1 of 8 recordings is bad, more than 1%: no profile")
+        ended = self.ends("-x", 20)
+        expect({state for states in ended.values() for state in states} == {("COMPLETED", 0)},
+               f"all jobs to end well, found {ended}")
+        whole = self.folder / "seven.fdata"
+        subprocess.run([self.tools / "battranslate", self.hosts / "bolted", "-q", "-o", whole,
+                        *(a for path in self.recordings[:7] for a in ("-p", path))], check=True)
+        expect((self.second / "products" / "bolted.fdata").read_bytes() == whole.read_bytes(),
+               "the profile of the other seven")
+        self.say("with -x 20: the profile of the other 7, same bytes as on one machine")
 
     def compare(self):
         """The same bytes as on one machine."""
         whole = self.folder / "whole"
         whole.mkdir()
         total = self.folder / "total.preagg"
-        tool = [self.tools / "battranslate", self.hosts / "bolted", "-q"]
-        subprocess.run([*tool, *(a for path in self.recordings for a in ("-p", path)), "--once",
+        tool = [self.tools / "battranslate", self.hosts / "bolted"]
+        subprocess.run([*tool, "-q", *(a for path in self.recordings for a in ("-p", path)), "--once",
                         "--format=preagg", "-o", total], check=True)
         top = max(int(p.name) for p in self.work.iterdir() if p.name.isdigit())
         expect((self.work / str(top) / "000001.preagg").read_bytes() == total.read_bytes(),
                "the sum of all shards to be that of one machine")
         tool += [f"--original={self.hosts / 'input'}", "-p", total]
-        subprocess.run([*tool, "-o", whole / "bolted.fdata", "-w", whole / "bolted.yaml"], check=True)
-        subprocess.run([*tool, "--format=autofdo", "-o", whole / "bolted.prof"], check=True)
+        report = subprocess.run([*tool, "-o", whole / "bolted.fdata", "-w", whole / "bolted.yaml", "--check",
+                                 "--report=json"], check=True, text=True, stdout=subprocess.PIPE).stdout
+        expected, found = (judgement(text) for text in (report, (self.work / "products/bolted.json").read_text("utf-8")))
+        expect(found == expected and found["verdict"] == "fit", f"the same verdict, fit, found {found['verdict']}")
+        subprocess.run([*tool, "-q", "--format=autofdo", "-o", whole / "bolted.prof"], check=True)
         made, expected = products(self.work / "products"), products(whole)
         differ = [name for name in {**made, **expected} if made.get(name) != expected.get(name)]
         expect(not differ, f"the same profiles as on one machine, found others: {differ}")

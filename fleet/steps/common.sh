@@ -9,7 +9,7 @@
 #   1/N.preagg    the sum of the N-th `fanin` texts of folder 0, and so on in 2/, 3/
 #   accounts/     a line for each job, see account()
 #   products/     the profiles, and the report
-#   settled       what settle.sh counted
+#   settled       what settle.sh counted; is not there if too few shards count
 #   totals        bytes, seconds and memory of each level (accounts.sh), when the profiles were made
 #
 # A work folder is for one binary; for several there is a folder for each, with the same recordings. A step can be
@@ -21,6 +21,7 @@ export LC_ALL
 battranslate=${BATTRANSLATE:-battranslate}
 threads=${BATKIT_THREADS:-1}
 tab=$(printf '\t')
+own=$(uname -n).$$.new  # the ending of this process's unfinished files: hosts have processes of the same number
 
 # The path of the binary, or of the binary that BOLT read (empty if it is not known). $1: the work folder.
 binary_of() {
@@ -71,8 +72,8 @@ bytes_of() {
 
 # Write standard input to a file, whole or not at all.
 replace() {
-    cat >"$1.$$.new" && mv -f "$1.$$.new" "$1" || {
-        rm -f "$1.$$.new"
+    cat >"$1.$own" && mv -f "$1.$own" "$1" || {
+        rm -f "$1.$own"
         return 1
     }
 }

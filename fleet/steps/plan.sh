@@ -69,9 +69,9 @@ else
     while IFS= read -r recording; do
         absolute "$recording" || exit 1
     done
-fi >"$work/recordings.$$" || exit 1
-cat "$work/recordings" "$work/recordings.$$" | awk '!seen[$0]++' | replace "$work/recordings" || exit 1
-rm -f "$work/recordings.$$"
+fi >"$work/recordings.$own.more" || exit 1
+cat "$work/recordings" "$work/recordings.$own.more" | awk '!seen[$0]++' | replace "$work/recordings" || exit 1
+rm -f "$work/recordings.$own.more"
 [ -s "$work/recordings" ] || fail "expected at least one recording, found none"
 levels "$work" | while read -r level nodes; do
     mkdir -p "$work/$level" || exit 1

@@ -16,7 +16,8 @@ top=$(levels "$work" | tail -n 1)
 top=${top% *}
 sum=$(node "$work" "$top" 1).preagg
 [ -s "$sum" ] || fail "$sum: expected the sum of all shards, found nothing"
-# The sum is of all shards that count, and not one of an earlier time.
+# The sum is of all shards that count, and not one of an earlier time. There are enough of them: settle.sh said so.
+[ -s "$work/settled" ] || fail "$work/settled: expected what settle.sh counted, found nothing"
 want=$(sed -n 's/^shards .*, counted \([0-9]*\),.*/\1/p' "$work/settled")
 found=$(parts_of "$sum" | wc -l)
 [ "$found" -ge "${want:-1}" ] || fail "$sum: expected at least $want parts, found $found"
@@ -27,10 +28,10 @@ name=$(basename "$binary")
 out=$work/products/$name
 rm -f "$out.fdata" "$out.yaml" "$out.prof" "$out.json"
 measure "$battranslate" "$binary" ${input:+"--original=$input"} -p "$sum" -o "$out.fdata" \
-    -w "$out.yaml" --check --report=json --threads="$threads" "$@" >"$out.json.new"
+    -w "$out.yaml" --check --report=json --threads="$threads" "$@" >"$out.json.$own"
 status=$?
-mv -f "$out.json.new" "$out.json"
-verdict=$(sed -n 's/.*"verdict":"\([a-z]*\)".*/\1/p' "$out.json")
+verdict=$(sed -n 's/.*"verdict":"\([a-z]*\)".*/\1/p' "$out.json.$own")
+mv -f "$out.json.$own" "$out.json"
 if [ $status -ne 0 ]; then
     echo "$name: ${verdict:-no verdict}, no profile"
     exit 1

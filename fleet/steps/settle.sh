@@ -9,8 +9,9 @@ set -u
 [ $# -ge 1 ] && [ $# -le 2 ] || usage "WORK [PERCENT]"
 work=$1
 limit=${2:-1}
-find "$work/0" -name '*.again' -exec rm -f {} + || exit 1
-awk -v work="$work" -v limit="$limit" '
+repeating=$work/repeating.$own      # the names of all that repeat another
+: >"$repeating" || exit 1
+awk -v work="$work" -v limit="$limit" -v repeating="$repeating" '
     function stop(text) { print "settle.sh: " text | "cat >&2"; failed = 1; exit 1 }
     {
         name = sprintf("%s/0/%06d", work, NR)
@@ -37,8 +38,15 @@ awk -v work="$work" -v limit="$limit" '
         if (parts == 0)
             stop(name ".preagg: expected the digests of its parts, found none")
         if (known == parts) {
-            print first >(name ".again")
+            print name ".again" >repeating
+            # One that is right stays: jobs that add up may be reading it.
+            found = ""
+            while ((getline line <(name ".again")) > 0) found = line
             close(name ".again")
+            if (found != first) {
+                print first >(name ".again")
+                close(name ".again")
+            }
             again++
             next
         }
@@ -55,8 +63,17 @@ awk -v work="$work" -v limit="$limit" '
             stop("expected at least one shard that counts, found none: see " work "/0")
         if (bad * 100 > limit * NR)
             stop(bad " of " NR " shards are left out, more than " limit "%: see " work "/0/*.bad")
-    }' "$work/recordings" >"$work/settled.$$"
+    }' "$work/recordings" >"$work/settled.$own"
 status=$?
-cat "$work/settled.$$"
-mv -f "$work/settled.$$" "$work/settled"
+cat "$work/settled.$own"
+find "$work/0" -name '*.again' | grep -vxF -f "$repeating" | while IFS= read -r mark; do
+    rm -f "$mark"
+done
+if [ $status -eq 0 ]; then
+    mv -f "$work/settled.$own" "$work/settled"
+else
+    # products.sh makes no profile without it.
+    rm -f "$work/settled.$own" "$work/settled"
+fi
+rm -f "$repeating"
 exit $status
