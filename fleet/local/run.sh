@@ -8,8 +8,9 @@
 # OPTION  options of battranslate for the last step
 # PARALLEL_OPTIONS in the environment are more options of parallel, such as --sshlogin
 #
-# Run it again to go on where it stopped: WORK/0.joblog says which shards are done. A folder that fails does not stop
-# the others. Exit status: 0; 1 if a step failed or a profile is unfit; 3 if shards were left out.
+# Run it again to go on where it stopped: WORK/0.joblog says which shards are done, if their texts are there and the
+# recordings have not been replaced. A folder that fails does not stop the others. Exit status: 0; 1 if a step failed or a
+# profile is unfit; 3 if shards were left out.
 set -u
 steps=$(cd "$(dirname "$0")/../steps" && pwd) || exit 1
 . "$steps/common.sh"
@@ -23,12 +24,28 @@ in_parallel() {
     parallel --will-cite -q -j "$jobs" ${PARALLEL_OPTIONS-} "$@"
 }
 
+# Takes the shards out of the joblog that must be tried again: their text is gone or was never made, or the recording is another.
+forget() { # work
+    [ -s "$1/0.joblog" ] || return 0
+    awk -v work="$1" '{ printf "%d\t%s/0/%06d\t%s\n", NR, work, NR, $0 }' "$1/recordings" |
+        while IFS=$tab read -r number name recording; do
+            made=$name.preagg
+            [ -s "$made" ] || made=$name.absent
+            # shellcheck disable=SC3013 # in dash, bash and busybox, and in POSIX since 2024
+            [ -s "$made" ] && [ ! "$recording" -nt "$made" ] || echo "$number"
+        done >"$1/0.joblog.$own.again" || return 1
+    awk 'FILENAME != ARGV[2] { again[$1]; next } FNR == 1 || !($1 in again)' "$1/0.joblog.$own.again" "$1/0.joblog" |
+        replace "$1/0.joblog" || return 1
+    rm -f "$1/0.joblog.$own.again"
+}
+
 # The steps of one folder.
 run() { # work option...
     work=$(cd "$1" && pwd) || return 1
     shift
     tree=$(levels "$work")
     # The joblog is of numbers of shards, which stay theirs. Bad shards are tried again.
+    forget "$work" || return 1
     seq "$(echo "$tree" | sed -n 's/^0 //p')" |
         in_parallel --joblog "$work/0.joblog" --resume-failed "$steps/shard.sh" "$work" {}
     "$steps/settle.sh" "$work" "$percent" || return 1

@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# A recording to its text, which is small and needs no note and no symbols.
+# A recording to its text, which is small and needs no note and no symbols. Recordings whose names end with .zst or .gz
+# are unpacked into a temporary file.
 #
 #   shard.sh WORK NUMBER
 set -u
@@ -17,17 +18,42 @@ if [ -s "$out.preagg" ] && [ -z "$(find "$recording" -prune -newer "$out.preagg"
     exit
 fi
 
+# The recording is bad, as $messages says.
+leave_out() {
+    replace "$out.bad" <"$messages" || exit 1
+    rm -f "$out.preagg" "$out.absent"
+    echo "shard.sh: $recording: left out: $(head -n 1 "$messages")" >&2
+    exit 3
+}
+
 binary=$(binary_of "$work")
-messages=$(mktemp) || exit 1
-trap 'rm -f "$messages"' EXIT
-if measure "$battranslate" "$binary" -p "$recording" --once --format=preagg -o "$out.preagg" \
+temporary=$(mktemp -d) || exit 1
+trap 'rm -rf "$temporary"' EXIT
+messages=$temporary/messages
+plain=$recording
+case $recording in
+*.zst) unpack=zstd ;;
+*.gz) unpack=gzip ;;
+*) unpack= ;;
+esac
+if [ -n "$unpack" ]; then
+    command -v "$unpack" >/dev/null || fail "$recording: expected the program $unpack, found none"
+    plain=$temporary/$(basename "${recording%.*}")
+    if ! "$unpack" -dcq -- "$recording" >"$plain" 2>"$messages"; then
+        # If it can be unpacked, there was no room.
+        "$unpack" -tq -- "$recording" 2>/dev/null || leave_out
+        cat "$messages" >&2
+        exit 1
+    fi
+fi
+if measure "$battranslate" "$binary" -p "$plain" --once --format=preagg -o "$out.preagg" \
     --threads="$threads" -q 2>"$messages"; then
     rm -f "$out.bad" "$out.absent"
     account "$work" shard 0 "$number" "$(bytes_of "$recording")" "$(bytes_of "$out.preagg")"
     exit
 fi
 # Is it the recording? If not, the job may succeed another time.
-if "$battranslate" "$binary" -p "$recording" --format=preagg -o /dev/null --threads="$threads" -q 2>/dev/null; then
+if "$battranslate" "$binary" -p "$plain" --format=preagg -o /dev/null --threads="$threads" -q 2>/dev/null; then
     cat "$messages" >&2
     exit 1
 fi
@@ -36,7 +62,4 @@ if grep -q ': expected a process that has ' "$messages"; then
     replace "$out.absent" <"$messages" && rm -f "$out.bad" "$out.preagg"
     exit
 fi
-replace "$out.bad" <"$messages" || exit 1
-rm -f "$out.preagg" "$out.absent"
-echo "shard.sh: $recording: left out: $(head -n 1 "$messages")" >&2
-exit 3
+leave_out

@@ -7,7 +7,9 @@ import gzip
 import os
 import pathlib
 import random
+import re
 import resource
+import signal
 import subprocess
 import tempfile
 import time
@@ -136,6 +138,18 @@ class Local(FleetTest):
         self.plan([*self.recordings[1:5], again, again, self.recordings[5]])
         self.assertIn("counted 6, left out 0, absent 0, repeated 1", self.run_all().stdout)
         self.assertEqual(self.products(), self.on_one_machine(self.recordings))
+        # Jobs that add up meanwhile always see which one repeats another.
+        (mark,) = self.work.glob("0/*.again")
+        before = mark.stat()
+        self.sh("steps/settle.sh", self.work)
+        self.assertEqual((before.st_ino, before.st_mtime_ns), (mark.stat().st_ino, mark.stat().st_mtime_ns))
+        # It repeats none when it is another recording.
+        scene = perf_scenes.Scene(self.fixture)
+        scene.run(scene.start(300), 16, first=7)
+        again.write_bytes(scene.session.file(build_ids=scene.build_ids()))
+        self.assertIn("counted 7, left out 0, absent 0, repeated 0", self.run_all().stdout)
+        self.assertEqual(list(self.work.glob("0/*.again")), [])
+        self.assertEqual(self.products(), self.on_one_machine([*self.recordings, again]))
 
     def test_parts_of_a_sum(self):
         """A sum and one of its parts and another one cannot both count; that is said."""
@@ -154,11 +168,42 @@ class Local(FleetTest):
         done = self.run_all(status=1)
         self.assertIn("1 of 6 shards are left out, more than 1%", done.stderr)
         self.assertEqual(self.products(), {})
+        # Also not by whoever starts the steps behind the verdict by hand.
+        self.sh("steps/combine.sh", self.work, 1, 1)
+        done = self.sh("steps/products.sh", self.work, status=1)
+        self.assertIn("settled: expected what settle.sh counted, found nothing", done.stderr)
+        self.assertEqual(self.products(), {})
         self.run_all("-x", 20, status=3)
         self.assertEqual(self.products(), self.on_one_machine(self.recordings[1:]))
         bad.write_bytes(self.recordings[0].read_bytes())
         self.run_all()
         self.assertEqual(self.products(), self.on_one_machine(self.recordings))
+
+    def test_packed_recordings(self):
+        """As collect.sh leaves them, or packed perf.data; what is damaged is left out, and what was unpacked counts once."""
+        text = self.folder / "host 0.preagg"
+        toolbox.fine("battranslate", self.fixture.bolted, "-p", self.recordings[0], "--once", "--format=preagg",
+                     "-o", text, "-q")
+        packed = [self.folder / name for name in ("host 0.preagg.zst", "host 1.data.gz", "host 2.data.zst", "bad.zst", "bad.gz",
+                                                  "missing.gz")]
+        for source, target in zip([text, self.recordings[1], self.recordings[2]], packed):
+            done = subprocess.run(["gzip" if target.suffix == ".gz" else "zstd", "-cq", source], check=True,
+                                  stdout=subprocess.PIPE)
+            target.write_bytes(done.stdout)
+        packed[3].write_bytes(packed[2].read_bytes()[:-100])
+        packed[4].write_bytes(text.read_bytes())
+        packed[5].write_bytes(b"")
+        self.plan([*packed, *self.recordings[:2]], "-b", self.fixture.bolted)
+        packed[5].unlink()
+        printed = self.run_all("-x", 50, status=3).stdout
+        self.assertIn("shards 8, counted 3, left out 3, absent 0, repeated 2\n", printed)
+        self.assertEqual(self.products(), self.on_one_machine(self.recordings[:3]))
+        for number in (4, 5, 6):
+            reason = (self.work / f"0/{number:06}.bad").read_text("utf-8")
+            self.assertIn(packed[number - 1].name, reason)
+            self.assertNotIn("battranslate", reason)
+        # What this machine cannot unpack is no fault of the recording.
+        self.sh("steps/shard.sh", self.work, 4, status=1, env={"TMPDIR": str(self.folder / "none")})
 
     def test_interrupted(self):
         """Outputs that are missing are made, and no sum is made of a part of what counts."""
@@ -196,6 +241,54 @@ class Local(FleetTest):
         self.assertIn("bolted: unfit, no profile\n", done.stdout)
         self.assertEqual(self.products(), {})
         self.assertIn('"verdict":"unfit"', (self.work / "products/bolted.json").read_text("utf-8"))
+
+    def test_killed(self):
+        """All processes are killed in the middle. What the joblog says is not done again, but for a text that got lost."""
+        self.plan(self.recordings, "-f", 3, "-b", self.fixture.bolted)
+        waiting = self.folder / "waiting"
+        wrapper = self.folder / "battranslate"
+        wrapper.write_text(f'#!/bin/sh\necho "$*" >>"{self.folder}/calls"\ncase "$*" in\n'
+                           f'*000004.preagg*) [ -e "{waiting}" ] || {{ : >"{waiting}"; sleep 100; }} ;;\nesac\n'
+                           f'exec "{toolbox.BIN}/battranslate" "$@"\n', encoding="ascii")
+        wrapper.chmod(0o755)
+        environment = {"BATTRANSLATE": str(wrapper)}
+        with subprocess.Popen(["sh", FLEET / "local/run.sh", "-j", "1", self.work], start_new_session=True,
+                              env={**self.environment, **environment}, stdout=subprocess.DEVNULL) as run:
+            while not waiting.exists():
+                self.assertIsNone(run.poll())
+            for entry in pathlib.Path("/proc").glob("[0-9]*"):
+                try:
+                    if os.getsid(int(entry.name)) == run.pid:
+                        os.kill(int(entry.name), signal.SIGKILL)
+                except ProcessLookupError:
+                    pass
+        lines = (self.work / "0.joblog").read_text("ascii").splitlines()
+        self.assertEqual([line.split("\t")[0] for line in lines], ["Seq", "1", "2", "3"])
+        (self.work / "0/000002.preagg").unlink()
+        (self.folder / "calls").unlink()
+        self.sh("local/run.sh", "-j", 1, self.work, env=environment)
+        self.assertEqual(self.products(), self.on_one_machine(self.recordings))
+        made = re.findall(r"/0/0+(\d+)\.preagg --", (self.folder / "calls").read_text("utf-8"))
+        self.assertEqual(made, ["2", "4", "5", "6"])
+
+    def test_two_at_once(self):
+        """Two hosts make the profiles at once: one begins and ends while the other runs."""
+        self.plan(self.recordings[:2], "-b", self.fixture.bolted)
+        self.run_all()
+        report = (self.work / "products/bolted.json").read_bytes()
+        other = self.folder / "battranslate"
+        other.write_text(f"""#!/bin/sh
+if mkdir "{self.folder}/begun" 2>/dev/null; then
+    BATTRANSLATE= sh "{FLEET}/steps/products.sh" "{self.work}" >/dev/null || exit 1
+fi
+exec battranslate "$@"
+""", encoding="ascii")
+        other.chmod(0o755)
+        done = self.sh("steps/products.sh", self.work, env={"BATTRANSLATE": str(other)})
+        self.assertEqual(done.stderr, "")
+        self.assertEqual((self.work / "products/bolted.json").read_bytes(), report)
+        self.assertEqual(self.products(), self.on_one_machine(self.recordings[:2]))
+        self.assertEqual(len(list((self.work / "products").iterdir())), 3)
 
     def test_several_binaries(self):
         """A folder for each binary. A host that does not run it is not left out."""
