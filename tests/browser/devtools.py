@@ -84,7 +84,8 @@ class Browser:
         self.folder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
         self.process = subprocess.Popen(
             [program, "--headless=new", "--remote-debugging-port=0", f"--user-data-dir={self.folder.name}",
-             "--no-first-run", "--disable-gpu", "--disable-background-networking", "--disable-extensions",
+             "--no-first-run", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
+             "--disable-sync", "--disable-quic", "--disable-extensions",
              *(["--no-sandbox"] if os.geteuid() == 0 else []), "about:blank"],
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         self.number = 0

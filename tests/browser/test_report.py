@@ -46,6 +46,56 @@ COLORS = f"""(() => {{
 }})()"""
 
 
+# Notes each text that a canvas is given, with its contrast to the pixels below, as WCAG 2 defines it: the middle of
+# five places of the text, because a line may be at one of them.
+WATCH_TEXTS = """
+(() => {
+  const part = (value) => (value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4);
+  const light = (color) => 0.2126 * part(color[0] / 255) + 0.7152 * part(color[1] / 255) + 0.0722 * part(color[2] / 255);
+  const contrast = (a, b) => (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+  const dot = new OffscreenCanvas(1, 1).getContext('2d', {willReadFrequently: true});
+  const colorOf = (style) => {
+    dot.fillStyle = style;
+    dot.fillRect(0, 0, 1, 1);
+    return dot.getImageData(0, 0, 1, 1).data;
+  };
+  const back = () => colorOf(getComputedStyle(document.documentElement).backgroundColor);
+  const {getContext} = HTMLCanvasElement.prototype;
+  HTMLCanvasElement.prototype.getContext = function (kind, options) {
+    return getContext.call(this, kind, {...options, willReadFrequently: true});
+  };
+  window.canvasTexts = [];
+  const {fillText} = CanvasRenderingContext2D.prototype;
+  CanvasRenderingContext2D.prototype.fillText = function (text, x, y, ...more) {
+    const {a: scale} = this.getTransform(), wide = Math.min(this.measureText(text).width, more[0] ?? Infinity);
+    const up = this.textBaseline === 'middle' ? 0 : 4;
+    const found = [0.1, 0.3, 0.5, 0.7, 0.9].map((at) => {
+      const pixel = this.getImageData((x + at * wide) * scale, (y - up) * scale, 1, 1).data;
+      return contrast(light(pixel[3] ? pixel : back()), light(colorOf(this.fillStyle)));
+    }).sort((a, b) => a - b);
+    canvasTexts.push({text, contrast: found[2], end: x + wide, width: this.canvas.width / scale});
+    fillText.call(this, text, x, y, ...more);
+  };
+})();
+"""
+
+# The contrast of the texts in the blocks' rows, the smallest first: each on its row's bar, and beside it.
+BLOCK_CONTRASTS = """(() => {
+  const part = (value) => (value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4);
+  const light = (color) => 0.2126 * part(color[0] / 255) + 0.7152 * part(color[1] / 255) + 0.0722 * part(color[2] / 255);
+  const numbers = (text) => text.match(/[0-9.]+/g).map(Number);
+  return [...document.querySelectorAll('.block')].flatMap((row) => {
+    const bar = getComputedStyle(row.querySelector('.bar')), opacity = Number(bar.opacity);
+    const panel = numbers(getComputedStyle(row).backgroundColor), over = numbers(bar.backgroundColor);
+    const mixed = panel.map((value, i) => value + (over[i] - value) * opacity);
+    return [...row.querySelectorAll('span:not(.bar)')].flatMap((span) => [panel, mixed].map((back) => {
+      const [a, b] = [light(numbers(getComputedStyle(span).color)), light(back)];
+      return (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
+    }));
+  }).sort((a, b) => a - b)[0];
+})()"""
+
+
 def make_large(folder):
     """The page of the large program."""
     large = pathlib.Path(LARGE)
@@ -252,6 +302,8 @@ class Report(unittest.TestCase):
         self.browser.key("Enter")
         self.browser.wait("!document.getElementById('function').hidden && " + READY)
         self.assertEqual(self.text("#function h2"), name)
+        # The map, which notes where it is a while after a key, does not note it any more.
+        self.assertIn("f=0x", self.settled("f="))
         self.browser.run("history.back()")
         self.browser.wait("!document.getElementById('map').hidden")
 
@@ -269,6 +321,199 @@ class Report(unittest.TestCase):
         self.browser.wait(f"document.querySelector('#function h2').innerText !== {title!r} && " + READY)
         self.go("#f=0x1")
         self.assertIn("There is no function at 0x1.", self.text())
+
+    def test_function_by_keyboard(self):
+        """A list of blocks is one stop for Tab; arrows go up and down in it, and to a block's other place."""
+        for page in ("sqlite", "options"):
+            with self.subTest(page):
+                self.open(page)
+                function = self.browser.run("document.querySelector('.static a').hash")
+                if page == "options":
+                    self.open(page, "#functions?q=sqlite3VdbeExec&filter=split")
+                    function = self.browser.run("document.querySelector('.body .row a').hash")
+                self.go(function)
+                self.browser.wait("document.querySelectorAll('.blocks.output .block').length > 100")
+                self.assertEqual(self.browser.run("[...document.querySelectorAll('.blocks *')].filter((e) => e.tabIndex === 0)"
+                                                  ".map((e) => e.id)"), ["in-0", "out-0"])
+                self.browser.run("document.getElementById('in-0').focus()")
+                here = "document.activeElement.id"
+                for key, place in (("ArrowDown", "in-1"), ("ArrowDown", "in-2"), ("ArrowUp", "in-1"), ("ArrowRight", "out-1"),
+                                   ("ArrowLeft", "in-1"), ("Home", "in-0"), ("ArrowUp", "in-0")):
+                    self.browser.key(key)
+                    self.assertEqual(self.browser.run(here), place, key)
+                self.browser.key("End")
+                count = self.browser.run("document.querySelectorAll('.blocks.input .block').length")
+                self.assertEqual(self.browser.run(here), f"in-{count - 1}")
+                self.browser.key("Tab")
+                self.assertEqual(self.browser.run(here), "out-1")
+
+    def test_branches_on_both_sides(self):
+        """Taken branches are drawn in both orders: in the input's, all that the output's rows say, joined by their blocks."""
+        self.open("sqlite")
+        self.go(self.browser.run("document.querySelector('.static a').hash"))
+        self.browser.wait("document.querySelectorAll('.arcs.output .arc').length > 100")
+        place = "(id) => Number(document.getElementById(id).querySelector('.from').innerText.match(/0x([0-9a-f]+)/)[1].replace(/^/, '0x'))"
+        output = self.browser.run("(() => { const place = " + place + "; return [...document.querySelectorAll('.arcs.output .arc')]"
+                                  ".map((a) => [place('out-' + a.dataset.from), place('out-' + a.dataset.to)]); })()")
+        starts = self.browser.run("[...document.querySelectorAll('.blocks.input .at')].map((a) => parseInt(a.innerText.slice(1), 16))")
+        shown = self.browser.run("[...document.querySelectorAll('.arcs.input .arc')].map((a) => [a.dataset.inFrom, a.dataset.inTo])")
+        self.assertEqual(sorted([starts[int(a)], starts[int(b)]] for a, b in shown), sorted(map(list, {tuple(e) for e in output})))
+
+    def test_phone(self):
+        """At a phone's width the table gives names a line of their own, and a function's page shows both orders."""
+        for page in ("sqlite", "refused", "options"):
+            with self.subTest(page):
+                self.browser.screen(390)
+                self.open(page, "#functions")
+                self.browser.wait("document.querySelectorAll('.body .row').length > 5")
+                for row in self.browser.run("""[...document.querySelectorAll('.body .row, .row.head')].map((row) => {
+                    const cells = [...row.children].map((c) => [c.className, c.getBoundingClientRect()]).filter(([, box]) => box.width);
+                    return {tall: row.offsetHeight, cells: cells.map(([name, b]) => [name, b.left, b.right, b.top, b.bottom])}; })"""):
+                    name, *others = row["cells"]
+                    self.assertGreater(name[2] - name[1], 300)
+                    self.assertGreaterEqual(len(others), 2)
+                    for _, left, right, top, bottom in others:
+                        self.assertGreaterEqual(top, name[4] - 1)
+                        self.assertTrue(0 <= left < right <= 390 and bottom - name[3] <= row["tall"])
+                tops = self.browser.run("[...document.querySelectorAll('.body .row')].slice(0, 3).map((r) => r.getBoundingClientRect().top)")
+                self.assertEqual(tops[1] - tops[0], self.browser.run("document.querySelector('.body .row').offsetHeight"))
+                self.browser.run("document.querySelector('.table').focus()")
+                for _ in range(40):
+                    self.browser.key("ArrowDown")
+                seen = self.browser.run("(() => { const a = document.querySelector('.row.active').getBoundingClientRect(),"
+                                        "t = document.querySelector('.table').getBoundingClientRect();"
+                                        "return [t.top, a.top, a.bottom, t.bottom]; })()")
+                self.assertEqual(seen, sorted(seen))
+                self.browser.key("Enter")
+                self.browser.wait("!document.getElementById('function').hidden && " + READY)
+                for side in ("input", "output"):
+                    self.assertGreater(self.browser.run(f"document.querySelector('.blocks.{side}').getBoundingClientRect().width"), 120)
+                cut = self.browser.run("[...document.querySelectorAll('.piece > :not(.more), .block .at')]"
+                                       ".filter((e) => e.scrollWidth > e.clientWidth + 1 || e.getBoundingClientRect().right >"
+                                       " e.parentElement.getBoundingClientRect().right).map((e) => e.innerText)")
+                self.assertEqual(cut, [])
+
+    def test_contrast(self):
+        """Text can be read on what is behind it (4.5 to 1, WCAG 2's AA): in canvases and on the bars of blocks."""
+        added = self.browser.call("Page.addScriptToEvaluateOnNewDocument", source=WATCH_TEXTS)["identifier"]
+        self.addCleanup(lambda: self.browser.call("Page.removeScriptToEvaluateOnNewDocument", identifier=added))
+        for page, states in (("sqlite", ("#map", "function", "here")), ("options", ("#map", "here")), ("hostile", ("#stacks", "#map", "here"))):
+            self.open(page)
+            function = self.browser.run("document.querySelector('.static a').hash")
+            for state in states:
+                for dark in (False, True):
+                    with self.subTest(page, state=state, dark=dark):
+                        self.browser.screen(1400, dark=dark)
+                        self.open(page, {"function": function, "here": "#map?s=" + function[3:]}.get(state, state))
+                        if state == "function":
+                            self.browser.wait("document.querySelectorAll('.block').length > 100")
+                            self.assertGreaterEqual(self.browser.run(BLOCK_CONTRASTS), 4.5)
+                            continue
+                        self.browser.wait("canvasTexts.length > 3")
+                        self.browser.run("new Promise((done) => setTimeout(done, 200))")
+                        texts = self.browser.run("canvasTexts")
+                        self.assertEqual([t for t in texts if t["contrast"] < 4.5], [])
+                        self.assertEqual([t for t in texts if t["end"] > t["width"]], [])
+
+    def test_labels_are_whole(self):
+        """A name that has no room ends with a sign for that."""
+        added = self.browser.call("Page.addScriptToEvaluateOnNewDocument", source=WATCH_TEXTS)["identifier"]
+        self.addCleanup(lambda: self.browser.call("Page.removeScriptToEvaluateOnNewDocument", identifier=added))
+        self.browser.screen(390)
+        self.open("hostile", "#stacks")
+        self.browser.wait("canvasTexts.length > 3")
+        texts = self.browser.run("canvasTexts.map((t) => t.text)")
+        self.assertTrue(any(text.endswith("…") for text in texts), texts)
+        self.assertFalse(any(text.startswith("aaaaa") and not text.endswith("…") for text in texts), texts)
+        page = report_page.Page(self.pages["sqlite"])
+        names = {f.name.decode() for f in page.functions}
+        self.open("sqlite", "#map")
+        self.browser.screen(1400)
+        self.browser.wait("canvasTexts.some((t) => t.text.startsWith('sqlite3V'))")
+        cut = [text for text in self.browser.run("canvasTexts.map((t) => t.text)") if text.startswith("sqlite3V")]
+        self.assertTrue(all(text in names or text.endswith("…") for text in cut), cut)
+
+    def test_titles_and_focus(self):
+        """Each view has a title of its own; after a link, what is read next is the new view; back shows the same rows."""
+        self.open("sqlite", "#functions")
+        self.browser.wait("document.querySelectorAll('.body .row').length > 5")
+        title = self.browser.run("document.title")
+        self.assertTrue(title.startswith("Functions"), title)
+        self.browser.run("document.querySelector('.table').focus()")
+        for _ in range(60):
+            self.browser.key("ArrowDown")
+        scrolled = self.browser.run("document.querySelector('.table').scrollTop")
+        self.browser.key("Enter")
+        self.browser.wait("!document.getElementById('function').hidden && " + READY)
+        name = self.text("#function h2")
+        self.browser.wait("document.activeElement === document.querySelector('#function h2')")
+        self.assertTrue(self.browser.run("document.title").startswith(name))
+        self.browser.run("scrollTo(0, 700); new Promise((done) => setTimeout(done, 100))")
+        self.browser.run("[...document.querySelectorAll('#function .card a')].find((a) => a.hash !== location.hash).click()")
+        self.browser.wait(f"document.querySelector('#function h2').innerText !== {name!r} && scrollY === 0 && " + READY)
+        self.assertNotEqual(self.browser.run("document.title").split(" – ")[0], name)
+        self.browser.run("history.back()")
+        self.browser.wait(f"document.querySelector('#function h2').innerText === {name!r} && scrollY === 700 && " + READY)
+        self.browser.run("history.back()")
+        self.browser.wait("!document.getElementById('functions').hidden && " + READY)
+        self.assertEqual(self.browser.run("document.title"), title)
+        self.assertEqual(self.browser.run("document.querySelector('.table').scrollTop"), scrolled)
+
+    def test_addresses(self):
+        """The address says what is open, however it was opened; each step into the call chains can be taken back."""
+        self.open("sqlite", "#functions?q=vdbe&filter=all&sort=name")
+        rows = self.rows()
+        for other in ("#summary", "#functions"):
+            self.go(other)
+        self.assertEqual(self.rows(), rows)
+        address = self.browser.run("location.hash")
+        self.open("sqlite", address)
+        self.assertEqual(self.rows(), rows)
+        self.open("sqlite", "#map?a=1000-50000")
+        for other in ("#summary", "#map"):
+            self.go(other)
+        self.assertEqual(self.browser.run("location.hash"), "#map?a=1000-50000")
+        self.open("hostile", "#stacks")
+        self.browser.wait(COLORS + " > 5")
+        self.browser.run(f"{CANVAS}.focus()")
+        addresses = [self.browser.run("location.hash")]
+        for _ in range(2):
+            self.browser.key("ArrowDown")
+            self.browser.key("Enter")
+            self.browser.wait(f"location.hash !== {addresses[-1]!r}")
+            addresses.append(self.browser.run("location.hash"))
+        path = self.text("#stacks .path")
+        self.browser.run("history.back()")
+        self.browser.wait(f"location.hash === {addresses[1]!r}")
+        self.browser.wait(f"document.querySelector('#stacks .path').innerText !== {path!r}")
+        self.browser.run("(() => { const s = document.getElementById('stack-search'); s.value = 'f1';"
+                         "s.dispatchEvent(new Event('input')); })()")
+        self.browser.wait("location.hash.includes('q=f1')")
+        address = self.browser.run("location.hash")
+        self.browser.run("document.activeElement.blur(); new Promise((done) => setTimeout(done, 100))")
+        marked = self.browser.run(COLORS)
+        self.open("hostile", address)
+        self.assertEqual(self.browser.run("document.getElementById('stack-search').value"), "f1")
+        self.browser.wait(f"{COLORS} === {marked}")
+
+    def test_blocks_on_the_map_by_keyboard(self):
+        """Comma and full stop go from block to block, and say what the profile says of it."""
+        page = report_page.Page(self.pages["sqlite"])
+        number = max(range(len(page.functions)), key=lambda n: page.pieces[page.functions[n].main].samples)
+        piece = page.functions[number].main
+        blocks = page.blocks()[piece]
+        size = page.pieces[piece].size
+        ends = [*(b.output for b in blocks[1:]), size]
+        expected = [(b.output, end, b.count) for b, end in zip(blocks, ends) if b.output < end]
+        self.open("sqlite", f"#map?s={page.pieces[piece].address:#x}")
+        self.browser.run(f"{CANVAS}.focus()")
+        for key, index in ((".", 0), (".", 1), (".", 2), (",", 1)):
+            self.browser.key(key)
+            start, end, count = expected[index]
+            text = f"block +{start:#x} to +{end:#x}: ran {count:,} times"
+            self.browser.wait(f"document.querySelector('#map .said').innerText.includes({text!r})")
+            self.assertIn(f"{page.pieces[piece].address + start:#x}", self.text("#map .said"))
+        self.assertLess(self.browser.run("location.hash.includes('a=') && 1"), 2)
 
     def test_stacks(self):
         self.open("hostile", "#stacks")
@@ -454,8 +699,13 @@ class Report(unittest.TestCase):
             nodes = self.browser.call("Accessibility.getFullAXTree")["nodes"]
             for node in nodes:
                 role = node.get("role", {}).get("value")
+                if role in ("columnheader", "rowheader") and not node.get("ignored"):
+                    self.assertTrue(node["name"].get("value"), (name, state, node))
                 if not node.get("ignored") and role in ("button", "link", "textbox", "searchbox", "combobox", "application", "img"):
                     self.assertTrue(node["name"].get("value"), (name, state, node))
+            # Who says a button's label to a program that listens has to be understood.
+            self.assertEqual(self.browser.run("[...document.querySelectorAll('button[aria-label]')].filter((b) => /\\w/.test(b.innerText)"
+                                              "&& !b.ariaLabel.includes(b.innerText)).map((b) => b.innerText)"), [])
         for name in ("sqlite", "options"):
             self.open(name, "#functions")
             roles = [n["role"]["value"] for n in self.browser.call("Accessibility.getFullAXTree")["nodes"] if not n.get("ignored")]

@@ -73,13 +73,18 @@ static void write_origin(const struct report_comparison *comparison, struct bat_
 
 /* --- Figures of both -------------------------------------------------------------------------- */
 
+/* first is the first column's head; "" for none, as a head without text is nothing to a screen reader. */
 static void begin_pairs(struct bat_text_writer *page, const char *title, const char *first)
 {
     html_format(page,
-                "<div class=\"card scroll\"><h3>%s</h3>\n<table class=\"rows both\"><thead><tr>"
-                "<th scope=\"col\">%s</th><th scope=\"col\">old</th><th scope=\"col\">new</th>"
-                "<th scope=\"col\">change</th></tr></thead><tbody>\n",
-                title, first);
+                "<div class=\"card scroll\"><h3>%s</h3>\n<table class=\"rows both\"><thead><tr>",
+                title);
+    if (*first)
+        html_format(page, "<th scope=\"col\">%s</th>", first);
+    else
+        bat_text_string(page, "<td></td>");
+    bat_text_string(page, "<th scope=\"col\">old</th><th scope=\"col\">new</th>"
+                          "<th scope=\"col\">change</th></tr></thead><tbody>\n");
 }
 
 /* The cells behind a label. */

@@ -29,16 +29,58 @@ export function blockRows(code, piece, blocks) {
   return rows;
 }
 
-// A block in a list. source: [text, title], or nothing; heat: from 0 to 1.
+// The title of a part's blocks in a list: what it is and where, and more, for which a phone has no room.
+export function pieceRow(kind, text, more) {
+  return make("li", {class: "piece key-" + kind}, make("span", {}, text), make("span", {class: "more"}, more));
+}
+
+// A block in a list. label: [offset, where it comes from or ""]; source: [text, title], or nothing; heat: from 0 to 1.
 export function blockRow(id, label, size, count, heat, isCold, source) {
   const bar = make("span", {class: "bar", "aria-hidden": "true"});
   bar.style.width = 100 * heat + "%";
   bar.style.background = heatColor(heat);
-  return make("li", {id, class: "block" + (isCold ? " is-cold" : ""), tabindex: "0", title: source?.[1]},
-              bar, make("span", {class: "at"}, label), make("span", {class: "size"}, size),
+  return make("li", {id, class: "block" + (isCold ? " is-cold" : ""), tabindex: "-1", title: source?.[1]},
+              bar, make("span", {class: "at"}, label[0], make("span", {class: "from"}, label[1] && " ← " + label[1])), make("span", {class: "size"}, size),
               make("span", {class: "source"}, make("bdi", {}, source?.[0] ?? "")),
               make("span", {class: "count"}, numberText(count)));
 }
+
+// Each list of blocks in the grid is one stop for Tab. From there, up and down go from block to block, and left and
+// right to the block's place in the other list, which mark(block) has marked.
+export function walkBlocks(grid, mark) {
+  for (const list of grid.querySelectorAll(".blocks"))
+    list.querySelector(".block")?.setAttribute("tabindex", "0");
+  grid.addEventListener("mouseover", (event) => mark(event.target.closest?.(".block")));
+  grid.addEventListener("focusin", (event) => {
+    const block = event.target.closest?.(".block");
+    block?.parentElement.querySelector("[tabindex='0']")?.setAttribute("tabindex", "-1");
+    block?.setAttribute("tabindex", "0");
+    mark(block);
+  });
+  grid.addEventListener("keydown", (event) => {
+    const block = event.target.closest?.(".block");
+    const near = (next) => {
+      let other = block[next];
+      while (other && !other.classList.contains("block"))
+        other = other[next];
+      return other;
+    };
+    const inList = (side, which) => grid.querySelector(`.blocks.${side} ${which}`);
+    const ends = () => block.parentElement.querySelectorAll(".block");
+    const steps = {
+      ArrowDown: () => near("nextElementSibling"), ArrowUp: () => near("previousElementSibling"),
+      ArrowLeft: () => inList("input", ".marked"), ArrowRight: () => inList("output", ".marked"),
+      Home: () => ends()[0], End: () => [...ends()].pop(),
+    };
+    if (!block || !(event.key in steps) || event.ctrlKey || event.metaKey || event.altKey || event.shiftKey)
+      return;
+    event.preventDefault();
+    mark(block);
+    steps[event.key]()?.focus();
+  });
+}
+
+export const BLOCK_KEYS = "With the keyboard, up and down go from block to block, left and right to its other place. ";
 
 export function sideSvg(name, width, tall) {
   return makeSvg("svg", {class: name, preserveAspectRatio: "none", width, height: tall, viewBox: `0 0 ${width} ${tall}`,
@@ -52,5 +94,5 @@ export function linkPath(a, b, heat, left, right) {
 }
 
 export function outputLabel(row) {
-  return row.isWhole ? "whole, no blocks known" : `+${hexText(row.from)} ← +${hexText(row.input)}`;
+  return row.isWhole ? ["whole, no blocks known", ""] : [`+${hexText(row.from)}`, `+${hexText(row.input)}`];
 }

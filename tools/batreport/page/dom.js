@@ -78,9 +78,13 @@ export function openState() {
   return {...Object.fromEntries(new URLSearchParams(query ?? "")), view: view || "summary"};
 }
 
-// Say in the address what is open, without a new entry in the history.
+// Say in the address what is open, without a new entry in the history. A view that is no longer open has no say.
 export function noteState(view, values) {
+  if (openState().view !== view)
+    return;
   const query = new URLSearchParams(
     Object.entries(values).filter(([, value]) => value !== undefined && value !== "")).toString();
-  history.replaceState(null, "", "#" + view + (query && "?" + query));
+  const address = "#" + view + (query && "?" + query);
+  if (address !== location.hash)
+    history.replaceState(history.state, "", address);
 }

@@ -22,6 +22,23 @@ export function bytesText(value) {
   return (unit && value < 100 ? value.toFixed(1) : Math.round(value)) + " " + units[unit];
 }
 
+// A text for a canvas, cut with a sign of that if it is wider than room; "" if nothing of it fits.
+export function fitText(context, text, room) {
+  if (text.length < 300 && context.measureText(text).width <= room)
+    return text;
+  let low = 0, high = Math.min(text.length, 300);
+  while (low < high) {
+    const middle = (low + high + 1) >> 1;
+    if (context.measureText(text.slice(0, middle) + "…").width <= room)
+      low = middle;
+    else
+      high = middle - 1;
+  }
+  // Not between the halves of one character.
+  const cut = text.slice(0, low).replace(/[\ud800-\udbff]$/, "");
+  return cut && cut + "…";
+}
+
 export function hexText(value) {
   return "0x" + value.toString(16);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The page of one function: its blocks in the order of the input and of the output, and its branches.
-import { BLOCK_ROW, LINK_WIDTH, blockRow, blockRows, linkPath, outputLabel, piecesInOrder, sideSvg } from "./blocks.js";
+import { BLOCK_KEYS, BLOCK_ROW, LINK_WIDTH, blockRow, blockRows, linkPath, outputLabel, pieceRow, piecesInOrder, sideSvg, walkBlocks } from "./blocks.js";
 import { COLD, kindNames } from "./code.js";
 import { addressOf, code, functions, inputAddressOf, loadEdges, loadFiles, nameOf, pieceAt, pieces, piecesOf, profileName } from "./data.js";
 import { make, makeSvg, nameElement } from "./dom.js";
@@ -72,7 +72,9 @@ export class FunctionPage {
       }
     }
     this.inputs = [...inputs.values()].sort((a, b) => a.at - b.at);
+    this.inputOf = new Map();
     this.inputs.forEach((input, i) => {
+      input.rows.forEach((row) => this.inputOf.set(row, i));
       const next = this.inputs[i + 1];
       input.end = next ? next.at : functions.inputSize[number] || undefined;
     });
@@ -149,14 +151,14 @@ export class FunctionPage {
       const size = row.end === undefined ? "" : `${row.end - row.at} B`;
       const gone = row.rows.length ? "" : ", removed";
       const isCold = row.rows.length && row.rows.every((r) => pieces.kind[this.outputs[r].piece] === COLD);
-      input.append(this.makeRow("in-" + i, `+${hexText(row.at)}${gone}`, row.count, size, row.file, row.line, isCold));
+      input.append(this.makeRow("in-" + i, [`+${hexText(row.at)}${gone}`, ""], row.count, size, row.file, row.line, isCold));
     });
     let y = 0, last = -1;
     this.outputs.forEach((row, i) => {
       if (row.piece !== last) {
         const kind = pieces.kind[row.piece];
-        output.append(make("li", {class: "piece key-" + kind}, `${kindNames[kind]} at ${hexText(addressOf(row.piece))}, ` +
-          `${numberText(pieces.size[row.piece])} bytes, ${numberText(pieces.samples[row.piece])} samples`));
+        output.append(pieceRow(kind, `${kindNames[kind]} at ${hexText(addressOf(row.piece))}`,
+                               `, ${numberText(pieces.size[row.piece])} bytes, ${numberText(pieces.samples[row.piece])} samples`));
         y += BLOCK_ROW;
         last = row.piece;
       }
@@ -166,17 +168,19 @@ export class FunctionPage {
                                  pieces.kind[row.piece] === COLD));
     });
     const tall = Math.max(this.inputs.length * BLOCK_ROW, y);
-    const links = sideSvg("links", LINK_WIDTH, tall), arcs = sideSvg("arcs", ARC_WIDTH, tall);
+    const links = sideSvg("links", LINK_WIDTH, tall);
+    const arcs = ["input", "output"].map((side) => sideSvg("arcs " + side, ARC_WIDTH, tall));
     this.drawLinks(links, inputY, outputY);
-    this.drawArcs(arcs, outputY);
-    const mark = (event) => this.mark(event.target.closest?.(".block"));
-    const grid = make("div", {class: "sides", focusin: mark, mouseover: mark},
+    this.drawArcs(arcs[0], this.edgesOfInput(), inputY, true);
+    this.drawArcs(arcs[1], this.inside, outputY, false);
+    const grid = make("div", {class: "sides"}, make("div", {class: "middle"}, arcs[0]),
       make("div", {class: "side"}, make("h3", {}, "Input order"), input), make("div", {class: "middle"}, links),
-      make("div", {class: "side"}, make("h3", {}, "Output order"), output), make("div", {class: "middle"}, arcs));
+      make("div", {class: "side"}, make("h3", {}, "Output order"), output), make("div", {class: "middle"}, arcs[1]));
     this.grid = grid;
-    const isHeat = description.hasProfile ? "The number is how often the block ran; curves on the right are branches that were taken." : "";
+    walkBlocks(grid, (block) => this.mark(block));
+    const isHeat = description.hasProfile ? "The number is how often the block ran; curves at the sides are branches that were taken. " : "";
     return [make("h3", {}, "Blocks"), make("p", {class: "remark"},
-      "Offsets count from the start of the part; behind the arrow is the offset in the input function. " + isHeat), grid];
+      "Offsets count from the start of the part; behind the arrow is the offset in the input function. " + isHeat, make("span", {class: "keys"}, BLOCK_KEYS)), grid];
   }
 
   drawLinks(svg, inputY, outputY) {
@@ -187,18 +191,36 @@ export class FunctionPage {
     });
   }
 
-  drawArcs(svg, outputY) {
-    const most = this.inside.reduce((m, edge) => Math.max(m, edge.count), 0);
-    for (const edge of [...this.inside].reverse()) {
-      const a = outputY[edge.from], b = outputY[edge.to], heat = heatOf(edge.count, most);
-      const reach = Math.min(ARC_WIDTH - 8, 14 + Math.abs(a - b) / 5);
-      const d = edge.from === edge.to ? `M0 ${a - 5}C22 ${a - 9} 22 ${a + 9} 0 ${a + 5}` : `M0 ${a}C${reach * 1.3} ${a} ${reach * 1.3} ${b} 6 ${b}`;
-      const path = makeSvg("path", {d, class: "arc", stroke: heatColor(heat), "stroke-width": 0.8 + 2.4 * heat,
-                                    "data-from": edge.from, "data-to": edge.to},
-                           makeSvg("title", {}, `${this.rowText(edge.from)} to ${this.rowText(edge.to)}: ${numberText(edge.count)}`));
-      svg.append(path);
+  // The taken branches between the blocks of the input. One of its blocks may be in the output twice.
+  edgesOfInput() {
+    const edges = new Map();
+    for (const {from, to, count} of this.inside) {
+      const [a, b] = [this.inputOf.get(from), this.inputOf.get(to)];
+      if (a === undefined || b === undefined)
+        continue;
+      const edge = edges.get(a + "/" + b) ?? {from: a, to: b, count: 0};
+      edge.count += count;
+      edges.set(a + "/" + b, edge);
+    }
+    return [...edges.values()].sort((a, b) => b.count - a.count);
+  }
+
+  // Curves from heights to heights, out to the right, or to the left of the input.
+  drawArcs(svg, edges, heights, isInput) {
+    const most = edges.reduce((m, edge) => Math.max(m, edge.count), 0);
+    const x = (value) => (isInput ? ARC_WIDTH - value : value);
+    const [from, to] = isInput ? ["data-in-from", "data-in-to"] : ["data-from", "data-to"];
+    const text = (i) => (isInput ? `+${hexText(this.inputs[i].at)}` : this.rowText(i));
+    for (const edge of [...edges].reverse()) {
+      const a = heights[edge.from], b = heights[edge.to], heat = heatOf(edge.count, most);
+      const reach = Math.min(ARC_WIDTH - 8, 14 + Math.abs(a - b) / 5) * 1.3;
+      const d = edge.from === edge.to ? `M${x(0)} ${a - 5}C${x(22)} ${a - 9} ${x(22)} ${a + 9} ${x(0)} ${a + 5}`
+                                      : `M${x(0)} ${a}C${x(reach)} ${a} ${x(reach)} ${b} ${x(6)} ${b}`;
+      svg.append(makeSvg("path", {d, class: "arc", stroke: heatColor(heat), "stroke-width": 0.8 + 2.4 * heat,
+                                  [from]: edge.from, [to]: edge.to},
+                         makeSvg("title", {}, `${text(edge.from)} to ${text(edge.to)}: ${numberText(edge.count)}`)));
       if (edge.from !== edge.to)
-        svg.append(makeSvg("path", {d: `M0 ${b}l7 -3.5v7z`, fill: heatColor(heat), class: "arrow"}));
+        svg.append(makeSvg("path", {d: `M${x(0)} ${b}L${x(7)} ${b - 3.5}v7z`, fill: heatColor(heat), class: "arrow"}));
     }
   }
 
@@ -212,7 +234,7 @@ export class FunctionPage {
     const rows = side === "out" ? [Number(i)] : this.inputs[i].rows;
     const inputs = side === "in" ? [Number(i)] : this.inputs.flatMap((input, j) => (input.rows.includes(Number(i)) ? [j] : []));
     const select = [...rows.flatMap((r) => [`#out-${r}`, `[data-out="${r}"]`, `[data-from="${r}"]`, `[data-to="${r}"]`]),
-                    ...inputs.map((j) => `#in-${j}`)];
+                    ...inputs.flatMap((j) => [`#in-${j}`, `[data-in-from="${j}"]`, `[data-in-to="${j}"]`])];
     if (select.length)
       this.grid.querySelectorAll(select.join(",")).forEach((element) => element.classList.add("marked"));
   }

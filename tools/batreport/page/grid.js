@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A table of functions with search, sort and filter: only the rows in sight are elements.
 import { make, nameElement, noteState } from "./dom.js";
-import { numberText } from "./format.js";
-
-const TABLE_ROW = 30;
+import { numberText, visible } from "./format.js";
 
 // table: columns, each with id, label, text(i), order() and down; filters with id, label and fits(i);
 // count, how many functions there are; start, the state at first; nameFilter(text); href(i) of its page;
@@ -68,6 +66,13 @@ export class Grid {
     this.filter.value = this.state.filter;
     this.update();
     this.draw();
+    if (q === undefined && !filter && !sort)
+      noteState("functions", this.state);
+  }
+
+  // The height of a row, which has two lines on a phone.
+  get tall() {
+    return parseFloat(getComputedStyle(this.view).getPropertyValue("--row"));
   }
 
   update() {
@@ -83,7 +88,6 @@ export class Grid {
     this.rows = Uint32Array.from(rows).sort((a, b) => sign * order(a, b) || a - b);
     this.count.textContent = `${numberText(rows.length)} of ${numberText(count)} functions`;
     this.view.setAttribute("aria-rowcount", rows.length + 1);
-    this.body.style.height = rows.length * TABLE_ROW + "px";
     this.body.replaceChildren();
     this.head.childNodes.forEach((header, i) => {
       const isSorted = columns[i] === column;
@@ -91,35 +95,38 @@ export class Grid {
     });
   }
 
-  makeRow(at) {
+  makeRow(at, tall) {
     const number = this.rows[at];
     const row = make("div", {role: "row", class: "row", "aria-rowindex": at + 2});
     for (const column of this.table.columns) {
       const text = column.text(number);
       const link = column.id === "name" &&
-        make("a", {href: this.table.href(number), tabindex: "-1"}, nameElement(text));
+        make("a", {href: this.table.href(number), tabindex: "-1", title: visible(text)}, nameElement(text));
       row.append(make("div", {role: "gridcell", class: "cell " + column.id}, link || text));
     }
     row.classList.toggle("active", at === this.active);
-    row.style.transform = `translateY(${at * TABLE_ROW}px)`;
+    row.style.transform = `translateY(${at * tall}px)`;
     return row;
   }
 
   draw() {
     if (!this.view.clientHeight)
       return;
-    const first = Math.max(0, Math.floor(this.view.scrollTop / TABLE_ROW) - 4);
-    const end = Math.min(this.rows.length, first + Math.ceil(this.view.clientHeight / TABLE_ROW) + 8);
+    const {tall} = this, height = this.rows.length * tall + "px";
+    if (this.body.style.height !== height)
+      this.body.style.height = height;
+    const first = Math.max(0, Math.floor(this.view.scrollTop / tall) - 4);
+    const end = Math.min(this.rows.length, first + Math.ceil(this.view.clientHeight / tall) + 8);
     const rows = [];
     for (let i = first; i < end; i++)
-      rows.push(this.makeRow(i));
+      rows.push(this.makeRow(i, tall));
     this.body.replaceChildren(...rows);
   }
 
   press(event) {
     if (event.target !== this.view)
       return;
-    const page = Math.max(1, Math.floor(this.view.clientHeight / TABLE_ROW) - 2);
+    const row = this.tall, page = Math.max(1, Math.floor(this.view.clientHeight / row) - 2);
     const steps = {ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page,
                    Home: -this.rows.length, End: this.rows.length};
     if (event.key === "Enter" && this.rows.length)
@@ -128,7 +135,7 @@ export class Grid {
       return;
     event.preventDefault();
     this.active = Math.max(0, Math.min(this.rows.length - 1, this.active + steps[event.key]));
-    const top = this.active * TABLE_ROW, tall = this.view.clientHeight - 2 * TABLE_ROW;
+    const top = this.active * row, tall = this.view.clientHeight - this.head.offsetHeight - row;
     if (top < this.view.scrollTop)
       this.view.scrollTop = top;
     else if (top > this.view.scrollTop + tall)

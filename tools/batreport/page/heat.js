@@ -14,12 +14,22 @@ export function heatOf(value, most) {
   return value > 0 && most > 0 ? Math.log1p(value) / Math.log1p(most) : 0;
 }
 
-export function heatColor(heat) {
+function heatParts(heat) {
   const stops = darkness.matches ? dark : light;
   const at = Math.min(Math.max(heat, 0), 1) * (stops.length - 1);
   const i = Math.min(Math.floor(at), stops.length - 2), part = at - i;
-  const mixed = stops[i].map((value, j) => Math.round(value + (stops[i + 1][j] - value) * part));
-  return `rgb(${mixed.join(",")})`;
+  return stops[i].map((value, j) => Math.round(value + (stops[i + 1][j] - value) * part));
+}
+
+export function heatColor(heat) {
+  return `rgb(${heatParts(heat).join(",")})`;
+}
+
+// Black or white, whichever can be read better on a color of heat (WCAG 2's relative luminance).
+export function inkOnHeat(heat) {
+  const [red, green, blue] = heatParts(heat).map((value) =>
+    value <= 10 ? value / 3294.6 : ((value / 255 + 0.055) / 1.055) ** 2.4);
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.179 ? "#000000" : "#ffffff";
 }
 
 // Colors of the style sheet, until it changes.

@@ -2,11 +2,17 @@
 // The map: the code of two lanes to scale, one above the other, and lines between the places of one
 // function.
 import { make, makeCanvas, nameElement, noteState } from "./dom.js";
-import { bytesText, hexText, numberText } from "./format.js";
+import { bytesText, fitText, hexText, numberText } from "./format.js";
 import { heatColor, heatOf, onColorsChange, styleColor } from "./heat.js";
 
 export const HEAT = 84;
-const AXIS = 18, BAND = 20, JOINS = 150, ARCS = 60;
+const AXIS = 18, BAND = 20, ARCS = 60;
+
+// The lanes' distance, for the lines between them: less on a phone, and no more than the window has room for.
+const JOINS_LEAST = 150, JOINS_MOST = 300, WIDE = 736;
+
+// A block that was gone to with the keyboard is shown at least so wide, in pixels; else the lane shows eight times it.
+const BLOCK_WIDTH = 12;
 
 // Functions whose places are joined, at most.
 const JOINED = 250;
@@ -37,14 +43,15 @@ export class CodeMap {
     this.pointers = new Map();
     this.build(section);
     onColorsChange(() => this.ask());
+    addEventListener("resize", () => this.ask());
   }
 
   // --- Elements ----------------------------------------------------------------------------------
 
   build(section) {
-    const button = (text, label, act) =>
-      make("button", {type: "button", "aria-label": label, title: label, click: act}, text);
-    const zoomAll = (factor) => this.change(() => this.lanes.forEach((l) => l.zoom(factor, (l.from + l.to) / 2)));
+    const button = (text, title, act) =>
+      make("button", {type: "button", "aria-label": /\w/.test(text) ? undefined : title, title, click: act}, text);
+    const zoomAll = (factor) => this.change(() => this.lanes.forEach((l) => l.zoom(factor, this.selectedPosition(l))));
     const tools = make("div", {class: "tools"},
       button("+", "Zoom in", () => zoomAll(0.5)), button("−", "Zoom out", () => zoomAll(2)),
       button("Whole", "Show all code", () => this.change(() => this.lanes.forEach((l) => l.show(0, l.size)))),
@@ -55,7 +62,8 @@ export class CodeMap {
     const {canvas, ask} = makeCanvas(this.frame, () => this.height(), {
       tabindex: "0", role: "application", "aria-roledescription": "map",
       "aria-label": "Map of the code. Left and right go from function to function, up and down change between " +
-        `${this.code.names.join(" and ")}, ` + "plus and minus zoom, shift with left and right moves, home shows all, enter opens a function.",
+        `${this.code.names.join(" and ")}, ` + "comma and full stop go from block to block, plus and minus zoom, " +
+        "shift with left and right moves, home shows all, enter opens a function.",
       pointerdown: (e) => this.press(e), pointermove: (e) => this.move(e), pointerup: (e) => this.release(e),
       pointercancel: (e) => this.release(e), pointerleave: () => this.hover(null),
       wheel: (e) => this.wheel(e), dblclick: (e) => this.openAt(e), keydown: (e) => this.key(e)},
@@ -65,12 +73,17 @@ export class CodeMap {
     this.tip = make("div", {class: "tip", hidden: true});
     this.frame.append(this.tip);
     this.details = make("div", {class: "details", role: "status"});
+    this.said = make("p", {class: "said", role: "status"});
+    this.select(-1);
     const old = this.lanes.flatMap((lane) => lane.leftOut);
     const remark = old.length
       ? `Not drawn: ${old.map((s) => `${s.name}, ${bytesText(s.size)}`).join("; ")} of old code that BOLT left behind. ` : "";
-    section.append(tools, this.frame, this.details,
+    section.append(tools, this.frame, this.said, this.details,
       make("p", {class: "remark"}, remark + "Turn the wheel or pinch to zoom, drag to move; a click selects a function and " +
-           "joins its parts, a double click opens it. " + this.code.remark));
+           "joins its parts, a double click opens it. " + this.code.remark),
+      make("p", {class: "remark keys"}, "With the keyboard: left and right go from function to function, up and down to the other " +
+           "row; comma and full stop go from block to block; + and − zoom, shift with left and right moves, Home shows " +
+           "all, Enter opens the function."));
   }
 
   legend() {
@@ -78,15 +91,19 @@ export class CodeMap {
             ["gap", "padding and old code"], ...(this.code.legend ?? [])].map(([name, text]) => make("span", {}, make("span", {class: "key " + name}), text + " "));
   }
 
+  joins() {
+    return innerWidth < WIDE ? JOINS_LEAST : Math.min(JOINS_MOST, Math.max(JOINS_LEAST, innerHeight - 640));
+  }
+
   height() {
-    return this.before ? 2 * (AXIS + HEAT + BAND) + JOINS : AXIS + HEAT + BAND + ARCS;
+    return this.before ? 2 * (AXIS + HEAT + BAND) + this.joins() : AXIS + HEAT + BAND + ARCS;
   }
 
   // Where the band and the heat of a lane are; heat grows away from the joins.
   rows(lane) {
     if (lane === this.before)
       return {axis: 0, heat: AXIS, band: AXIS + HEAT, edge: AXIS + HEAT + BAND, grows: -1};
-    const top = this.before ? AXIS + HEAT + BAND + JOINS : ARCS;
+    const top = this.before ? AXIS + HEAT + BAND + this.joins() : ARCS;
     return {axis: top + BAND + HEAT, heat: top + BAND, band: top, edge: top, grows: 1};
   }
 
@@ -206,22 +223,25 @@ export class CodeMap {
         continue;
       context.fillStyle = line;
       context.fillRect(from, rows.band + 4, 1, BAND - 8);
-      if (to - from > 70) {
+      const at = Math.max(from, 0), room = Math.min(to, this.width) - at - 8;
+      const text = room > 60 ? fitText(context, `+${hexText(start)}  ${numberText(count)}×`, room) : "";
+      if (text) {
+        // Heat may be behind it.
+        const y = rows.grows < 0 ? rows.heat + 1 : rows.heat + HEAT - 15;
+        context.fillStyle = line;
+        context.fillRect(at + 2, y, context.measureText(text).width + 4, 14);
         context.fillStyle = ink;
-        const y = rows.grows < 0 ? rows.heat + 12 : rows.heat + HEAT - 4;
-        context.fillText(`+${hexText(start)}  ${numberText(count)}×`, Math.max(from, 0) + 4, y, to - Math.max(from, 0) - 6);
+        context.fillText(text, at + 4, y + 11);
       }
     }
     const left = Math.max(0, this.x(lane, lane.at[item]));
     const wide = Math.min(this.width, this.x(lane, lane.at[item] + lane.items.size(item))) - left;
     if (wide > 60) {
+      const text = fitText(context, this.code.nameOf(lane.items.functionOf(item)), wide - 8);
+      context.fillStyle = styleColor(kindColors[lane.kinds[item]]);
+      context.fillRect(left + 3, rows.band + 2, context.measureText(text).width + 4, BAND - 4);
       context.fillStyle = styleColor("on-kind");
-      context.save();
-      context.beginPath();
-      context.rect(left, rows.band, wide - 2, BAND);
-      context.clip();
-      context.fillText(this.code.nameOf(lane.items.functionOf(item)).slice(0, 200), left + 5, rows.band + 14);
-      context.restore();
+      context.fillText(text, left + 5, rows.band + 14);
     }
   }
 
@@ -246,7 +266,8 @@ export class CodeMap {
     context.font = "12px system-ui, sans-serif";
     context.textBaseline = "middle";
     const y = rows.axis + AXIS / 2;
-    const size = `${lane.title}: ${bytesText(lane.to - lane.from)} of ${bytesText(lane.size)}`;
+    const isAll = lane.to - lane.from >= lane.size;
+    const size = `${lane.title}: ${bytesText(lane.to - lane.from)}${isAll ? "" : ` of ${bytesText(lane.size)}`}`;
     const sizeWidth = context.measureText(size).width;
     context.fillStyle = styleColor("ink");
     context.fillText(size, width - sizeWidth - 2, y);
@@ -257,8 +278,11 @@ export class CodeMap {
         continue;
       const left = Math.max(0, from), room = Math.min(to, width - sizeWidth - 14) - left - 6;
       context.fillRect(left, rows.grows < 0 ? rows.heat : rows.band, 1, HEAT + BAND);
-      if (room > context.measureText(section.name).width)
-        context.fillText(section.name, left + 3, y);
+      // The address of the first byte in sight, if there is room for it.
+      const address = hexText(BigInt(section.address) + BigInt(Math.max(0, Math.round(lane.from - section.base))));
+      const text = [`${section.name} ${address}`, section.name].find((t) => context.measureText(t).width < room);
+      if (text)
+        context.fillText(text, left + 3, y);
     }
     context.textBaseline = "alphabetic";
   }
@@ -347,8 +371,14 @@ export class CodeMap {
         for (const item of lane.itemsOf(this.selected))
           mark(lane, item, accent, 2);
     }
-    if (document.activeElement === this.canvas)
-      mark(this.focused.lane, this.focused.item, styleColor("ink"), 3);
+    if (document.activeElement !== this.canvas)
+      return;
+    const {lane, item, block} = this.focused;
+    mark(lane, item, styleColor("ink"), 3);
+    if (block) {
+      const from = this.x(lane, lane.at[item] + block[0]), to = this.x(lane, lane.at[item] + block[1]), rows = this.rows(lane);
+      context.strokeRect(from, Math.min(rows.heat, rows.band) + 1, Math.max(2, to - from), HEAT + BAND - 2);
+    }
   }
 
   // --- Moving ------------------------------------------------------------------------------------
@@ -384,6 +414,8 @@ export class CodeMap {
     show(this.after, a);
     show(this.before, b);
     this.ask();
+    if (!a && !b && !s)
+      this.note();
   }
 
   center(number) {
@@ -490,6 +522,7 @@ export class CodeMap {
       ArrowDown: () => this.switchTo(this.after),
       "+": () => lane.zoom(0.5, this.focusPosition(middle)), "=": () => lane.zoom(0.5, this.focusPosition(middle)),
       "-": () => lane.zoom(2, this.focusPosition(middle)), Home: () => this.lanes.forEach((l) => l.show(0, l.size)),
+      ",": () => this.stepBlock(-1), ".": () => this.stepBlock(1),
       Enter: () => this.openFocused(),
     };
     if (!(event.key in acts) || event.ctrlKey || event.metaKey || event.altKey)
@@ -502,6 +535,43 @@ export class CodeMap {
     const {lane, item} = this.focused;
     const at = item >= 0 ? lane.at[item] + lane.items.size(item) / 2 : otherwise;
     return at >= lane.from && at <= lane.to ? at : otherwise;
+  }
+
+  // Where zooming keeps the lane: the middle of what is selected if that is in sight, else of all.
+  selectedPosition(lane) {
+    const item = this.selected < 0 ? -1 : this.code.mainItem(lane, this.selected);
+    const at = item < 0 ? -1 : lane.at[item] + lane.items.size(item) / 2;
+    return at >= lane.from && at <= lane.to ? at : (lane.from + lane.to) / 2;
+  }
+
+  // The next block of the item that has the focus, or of the selected function: in sight, and wide enough to be seen.
+  stepBlock(by) {
+    const {lane} = this.focused;
+    let {item, block} = this.focused;
+    if (item < 0 && this.selected >= 0)
+      item = this.code.mainItem(lane, this.selected);
+    if (item < 0)
+      return;
+    const blocks = lane.blocks(item, () => this.change(() => this.stepBlock(by)));
+    if (!blocks || !blocks.length)
+      return;
+    const now = block ? blocks.findIndex(([start]) => start === block[0]) : by > 0 ? -1 : blocks.length;
+    block = blocks[Math.min(blocks.length - 1, Math.max(0, now + by))];
+    this.focused = {lane, item, block};
+    const [from, to] = [lane.at[item] + block[0], lane.at[item] + block[1]];
+    if ((to - from) / (lane.to - lane.from) * this.width < BLOCK_WIDTH)
+      lane.show(from - 3.5 * (to - from), to + 3.5 * (to - from));
+    else if (from < lane.from || to > lane.to)
+      lane.pan((from + to) / 2 - (lane.from + lane.to) / 2);
+    const number = lane.items.functionOf(item);
+    if (number !== this.selected)
+      this.select(number);
+    this.said.textContent = `${hexText(this.code.addressOf(lane, item, block[0]))}, ${this.code.placeName(lane, item)}, ` +
+      this.blockText(block);
+  }
+
+  blockText([start, end, count]) {
+    return `block +${hexText(start)} to +${hexText(end)}: ran ${numberText(count)} times`;
   }
 
   // The next item that is at least a pixel wide, or has heat.
@@ -538,7 +608,9 @@ export class CodeMap {
 
   select(number) {
     this.selected = number;
-    this.details.replaceChildren(...(number < 0 ? [] : this.code.describe(number)));
+    this.said.textContent = "";
+    this.details.replaceChildren(...(number < 0 ? [make("p", {class: "remark"}, "No function is selected.")]
+                                                : this.code.describe(number)));
   }
 
   hover(place) {
@@ -557,7 +629,7 @@ export class CodeMap {
     const lines = [`${hexText(address)}, ${this.code.placeName(lane, item)} +${hexText(offset)}`,
                    `${numberText(this.code.samplesOf(lane, item))} samples, ${numberText(lane.items.size(item))} bytes`];
     if (block)
-      lines.push(`block +${hexText(block[0])} to +${hexText(block[1])}: ran ${numberText(block[2])} times`);
+      lines.push(this.blockText(block));
     this.tip.replaceChildren(make("strong", {}, nameElement(this.code.nameOf(number))), ...lines.map((line) => make("div", {}, line)));
     const left = Math.min(place.x + 14, this.width - this.tip.offsetWidth - 4);
     this.tip.style.left = Math.max(0, left) + "px";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The page of one function in both binaries: its sizes and places, and its blocks in the order of each.
-import { BLOCK_ROW, LINK_WIDTH, blockRow, blockRows, linkPath, outputLabel, piecesInOrder, sideSvg } from "./blocks.js";
+import { BLOCK_KEYS, BLOCK_ROW, LINK_WIDTH, blockRow, blockRows, linkPath, outputLabel, pieceRow, piecesInOrder, sideSvg, walkBlocks } from "./blocks.js";
 import { changeOf } from "./changes.js";
 import { COLD, kindNames } from "./code.js";
 import { make, nameElement } from "./dom.js";
@@ -57,7 +57,7 @@ export class PairPage {
       make("dl", {class: "origin"}, make("dt", {}, "What changed"), make("dd", {}, changeText(row)),
            make("dt", {}, "Map"), make("dd", {}, make("a", {href: "#map?s=" + keyOf(row)}, "show this function on the map"))),
       make("div", {class: "card scroll narrow"}, make("table", {class: "rows both"},
-        make("thead", {}, make("tr", {}, ["", "old", "new", "change"].map((head) => make("th", {scope: "col"}, head)))),
+        make("thead", {}, make("tr", {}, make("td", {}), ["old", "new", "change"].map((head) => make("th", {scope: "col"}, head)))),
         make("tbody", {},
           line("address", [address(0), address(1), ""]),
           number("bytes", (side) => valueOf(side, "bytes", row)),
@@ -75,8 +75,8 @@ export class PairPage {
     this.lists[side].forEach((block, i) => {
       if (block.piece !== last) {
         const kind = pieces.kind[block.piece];
-        list.append(make("li", {class: "piece key-" + kind}, `${kindNames[kind]} at ${hexText(sides[side].addressOf(block.piece))}, ` +
-          `${numberText(pieces.size[block.piece])} bytes`));
+        list.append(pieceRow(kind, `${kindNames[kind]} at ${hexText(sides[side].addressOf(block.piece))}`,
+                             `, ${numberText(pieces.size[block.piece])} bytes`));
         y += BLOCK_ROW;
         last = block.piece;
       }
@@ -109,16 +109,15 @@ export class PairPage {
     const svg = sideSvg("links", LINK_WIDTH, Math.max(made[0].tall, made[1].tall, 1));
     for (const [i, k] of this.links)
       svg.append(linkPath(made[0].heights[i], made[1].heights[k], heatOf(this.lists[1][k].count, this.most), i, k));
-    const mark = (event) => this.mark(event.target.closest?.(".block"));
     const lists = made.map(({list}, side) => make("div", {class: "side"},
       make("h3", {}, titles[side]), rows.of[side][row] < 0 ? make("p", {class: "remark"}, "not there") : list));
-    this.grid = make("div", {class: "sides pair", focusin: mark, mouseover: mark},
-                     lists[0], make("div", {class: "middle"}, svg), lists[1]);
+    this.grid = make("div", {class: "sides pair"}, lists[0], make("div", {class: "middle"}, svg), lists[1]);
+    walkBlocks(this.grid, (block) => this.mark(block));
     const isEdited = rows.flags[row] & COMPARED && rows.flags[row] & INPUT;
     return [make("h3", {class: "group"}, "Blocks"), make("p", {class: "remark"},
       "Offsets count from the start of the part; behind the arrow is the offset in the input function. " +
       (isEdited ? "The input has changed, so blocks cannot be joined." : "") +
-      (hasProfile ? " The number is how often the block ran." : "")), this.grid];
+      (hasProfile ? " The number is how often the block ran. " : " "), make("span", {class: "keys"}, BLOCK_KEYS)), this.grid];
   }
 
   // Mark a block and its places on the other side.

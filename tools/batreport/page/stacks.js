@@ -2,8 +2,8 @@
 // Call chains as an icicle: callers above, the functions that they call below.
 import { loadStacks } from "./data.js";
 import { make, makeCanvas, noteState } from "./dom.js";
-import { numberText, shareText, visible } from "./format.js";
-import { heatColor, heatOf, onColorsChange, styleColor } from "./heat.js";
+import { fitText, numberText, shareText, visible } from "./format.js";
+import { heatColor, heatOf, inkOnHeat, onColorsChange, styleColor } from "./heat.js";
 import { description } from "./packed.js";
 
 const FRAME_ROW = 20;
@@ -20,17 +20,17 @@ export class Stacks {
 
   build(section) {
     this.search = make("input", {type: "search", id: "stack-search", autocomplete: "off", spellcheck: "false",
-                                 input: () => this.find()});
+                                 input: () => this.mark()});
     this.path = make("p", {class: "path", role: "status"});
     this.frame = make("div", {class: "frame"});
     this.tip = make("div", {class: "tip", hidden: true});
-    section.append(make("div", {class: "tools"}, make("button", {type: "button", click: () => this.show(-1)}, "Whole"),
-                        make("label", {for: "stack-search"}, "Mark"), this.search), this.path, this.frame,
+    section.append(make("div", {class: "tools"}, make("button", {type: "button", click: () => this.go(-1)}, "Whole"),
+                        make("span", {class: "field"}, make("label", {for: "stack-search"}, "Mark"), this.search)), this.path, this.frame,
                    make("p", {class: "remark"}, "The width is the number of samples. A click shows a function and what it calls; " +
                         "with the keyboard, arrows go from function to function, enter shows one, escape goes back."));
   }
 
-  async open({n}) {
+  async open({n, q}) {
     if (!this.stacks) {
       this.stacks = await loadStacks();
       this.lay();
@@ -43,7 +43,15 @@ export class Stacks {
       this.ask = made.ask;
       this.frame.append(this.tip);
     }
-    this.show(n === undefined || !(n >= 0 && n < description.nodes) ? -1 : Number(n));
+    if (q !== undefined || n !== undefined || !this.search.value) {
+      this.search.value = q ?? "";
+      this.find();
+    }
+    this.top = n === undefined || !(n >= 0 && n < description.nodes) ? -1 : Number(n);
+    this.focus = Math.max(0, this.top);
+    this.say();
+    this.ask();
+    this.note();
   }
 
   // The start of each node, in samples, and where its descendants end. Nodes are in preorder.
@@ -101,13 +109,8 @@ export class Stacks {
         context.strokeRect(left + 1, y + 1, Math.max(1, right - left - 2), FRAME_ROW - 3);
       }
       if (right - left > 30) {
-        context.save();
-        context.beginPath();
-        context.rect(left, y, right - left - 2, FRAME_ROW);
-        context.clip();
-        context.fillStyle = isFound ? back : styleColor("on-heat");
-        context.fillText(this.nameOf(i).slice(0, 300), left + 4, y + FRAME_ROW / 2);
-        context.restore();
+        context.fillStyle = isFound ? back : inkOnHeat(share);
+        context.fillText(fitText(context, this.nameOf(i), right - left - 8), left + 4, y + FRAME_ROW / 2);
       }
       this.boxes.push([i, left, right, y]);
       i++;
@@ -138,16 +141,22 @@ export class Stacks {
   click(event) {
     const {node} = this.at(event);
     if (node >= 0)
-      this.show(node);
+      this.go(node);
   }
 
-  // Show a node and what it calls in the whole width.
-  show(node) {
-    this.top = node;
-    this.focus = Math.max(0, node);
-    this.say();
-    this.ask();
-    noteState("stacks", {n: node < 0 ? undefined : node});
+  addressOf(node) {
+    const query = new URLSearchParams({...(node >= 0 && {n: node}), ...(this.search.value && {q: this.search.value})}).toString();
+    return "#stacks" + (query && "?" + query);
+  }
+
+  // Show a node and what it calls in the whole width: a step that the browser's Back takes back.
+  go(node) {
+    if (node !== this.top)
+      location.hash = this.addressOf(node);
+  }
+
+  note() {
+    noteState("stacks", {n: this.top < 0 ? undefined : this.top, q: this.search.value});
   }
 
   say() {
@@ -155,7 +164,7 @@ export class Stacks {
     for (let node = this.focus; node >= 0; node = this.parent[node])
       chain.unshift(node);
     this.path.replaceChildren(...chain.flatMap((node, i) =>
-      [i ? " › " : "", make("button", {type: "button", class: "link", click: () => this.show(node)}, make("bdi", {}, this.nameOf(node)))]),
+      [i ? " › " : "", make("button", {type: "button", class: "link", click: () => this.go(node)}, make("bdi", {}, this.nameOf(node)))]),
       `: ${this.countText(this.focus)}`);
   }
 
@@ -166,6 +175,12 @@ export class Stacks {
       if (frames.get(i).toLowerCase().includes(text))
         this.found.add(i);
     this.ask();
+  }
+
+  mark() {
+    this.find();
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.note(), 250);
   }
 
   key(event) {
@@ -182,9 +197,9 @@ export class Stacks {
       ArrowRight: () => sibling(1), ArrowLeft: () => sibling(-1),
     };
     if (event.key === "Enter") {
-      this.show(node);
+      this.go(node);
     } else if (event.key === "Escape") {
-      this.show(this.top < 0 ? -1 : this.parent[this.top]);
+      this.go(this.top < 0 ? -1 : this.parent[this.top]);
     } else if (event.key in next) {
       this.focus = next[event.key]();
       this.say();

@@ -3,7 +3,12 @@
 import { byId, make, openState } from "./dom.js";
 
 const views = {};
+const pageTitle = document.title;
 let loaded;
+
+// Where each entry of the history was scrolled to, by its number, which is its state.
+const scrolled = new Map();
+let entry = 0, lastView;
 
 function show(id) {
   for (const section of document.querySelectorAll("[data-view]"))
@@ -22,16 +27,38 @@ async function open(makers, load) {
   const section = byId(state.view);
   const id = section?.hasAttribute("data-view") ? state.view : "summary";
   show(id);
-  if (id === "summary" && !location.hash.includes("?"))
-    scrollTo(0, 0);
-  if (id === "summary")
-    return;
+  if (id === "summary") {
+    document.title = pageTitle;
+    return id;
+  }
   section.setAttribute("aria-busy", "true");
   await (loaded ??= load());
   views[id] ??= new makers[id](section);
   if (openState().view === id)
     await views[id].open(state);
   section.removeAttribute("aria-busy");
+  document.title = `${section.querySelector("h2").textContent} – ${pageTitle}`;
+  return id;
+}
+
+// What had the focus may be gone with its view; then what is read next is the new view.
+function moveFocus(id) {
+  const active = document.activeElement;
+  if (active && active !== document.body && active.checkVisibility())
+    return;
+  const title = byId(id).querySelector("h2");
+  title.tabIndex = -1;
+  title.focus({preventScroll: true});
+}
+
+// A new entry of the history begins at its top, unless it only shows more of the same view; an old one where it
+// was left.
+function noteEntry() {
+  const isNew = history.state === null;
+  entry = isNew ? Date.now() : history.state;
+  if (isNew)
+    history.replaceState(entry, "");
+  return isNew ? 0 : scrolled.get(entry);
 }
 
 function report(error) {
@@ -45,10 +72,15 @@ export function start(makers, load) {
   addEventListener("hashchange", () => {
     if (location.hash === "#main")
       return;
-    open(makers, load).then(() => {
-      if (!location.hash.includes("?"))
-        scrollTo(0, 0);
+    const wanted = noteEntry();
+    open(makers, load).then((id) => {
+      if (wanted !== undefined && (wanted > 0 || id === "function" || id !== lastView))
+        scrollTo(0, wanted);
+      lastView = id;
+      moveFocus(id);
     }).catch(report);
   });
-  open(makers, load).catch(report);
+  addEventListener("scroll", () => scrolled.set(entry, scrollY), {passive: true});
+  noteEntry();
+  open(makers, load).then((id) => (lastView = id)).catch(report);
 }
