@@ -84,7 +84,7 @@ BLOCK_CONTRASTS = """(() => {
   const part = (value) => (value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4);
   const light = (color) => 0.2126 * part(color[0] / 255) + 0.7152 * part(color[1] / 255) + 0.0722 * part(color[2] / 255);
   const numbers = (text) => text.match(/[0-9.]+/g).map(Number);
-  return [...document.querySelectorAll('.block')].flatMap((row) => {
+  return [...document.querySelectorAll('.block:not(:empty)')].flatMap((row) => {
     const bar = getComputedStyle(row.querySelector('.bar')), opacity = Number(bar.opacity);
     const panel = numbers(getComputedStyle(row).backgroundColor), over = numbers(bar.backgroundColor);
     const mixed = panel.map((value, i) => value + (over[i] - value) * opacity);
@@ -341,6 +341,7 @@ class Report(unittest.TestCase):
                                    ("ArrowLeft", "in-1"), ("Home", "in-0"), ("ArrowUp", "in-0")):
                     self.browser.key(key)
                     self.assertEqual(self.browser.run(here), place, key)
+                self.browser.wait("!document.querySelector('.block:empty')")
                 self.browser.key("End")
                 count = self.browser.run("document.querySelectorAll('.blocks.input .block').length")
                 self.assertEqual(self.browser.run(here), f"in-{count - 1}")
@@ -352,6 +353,17 @@ class Report(unittest.TestCase):
         self.open("sqlite")
         self.go(self.browser.run("document.querySelector('.static a').hash"))
         self.browser.wait("document.querySelectorAll('.arcs.output .arc').length > 100")
+        # Curves are drawn when they come near, and rows are filled at leisure.
+        near = self.browser.run("document.querySelectorAll('.arcs.output .arc').length")
+        self.browser.run("""(async () => {
+          for (let y = 0; y < document.documentElement.scrollHeight; y += 800) {
+            scrollTo(0, y);
+            await new Promise(requestAnimationFrame);
+            await new Promise(requestAnimationFrame);
+          }
+        })()""")
+        self.browser.wait("!document.querySelector('.block:empty')")
+        self.assertGreater(self.browser.run("document.querySelectorAll('.arcs.output .arc').length"), near)
         place = "(id) => Number(document.getElementById(id).querySelector('.from').innerText.match(/0x([0-9a-f]+)/)[1].replace(/^/, '0x'))"
         output = self.browser.run("(() => { const place = " + place + "; return [...document.querySelectorAll('.arcs.output .arc')]"
                                   ".map((a) => [place('out-' + a.dataset.from), place('out-' + a.dataset.to)]); })()")
@@ -388,6 +400,10 @@ class Report(unittest.TestCase):
                 self.browser.wait("!document.getElementById('function').hidden && " + READY)
                 for side in ("input", "output"):
                     self.assertGreater(self.browser.run(f"document.querySelector('.blocks.{side}').getBoundingClientRect().width"), 120)
+                # What has no room in a row is said of the one that was touched.
+                self.browser.run("document.querySelector('.blocks.output .block').focus()")
+                self.assertRegex(self.text("#function .touched"), r"^\+0x0 ← \+0x0, \d+ B, ran [\d,]+×$")
+                self.assertTrue(self.browser.run("document.querySelector('#function .touched').checkVisibility()"))
                 cut = self.browser.run("[...document.querySelectorAll('.piece > :not(.more), .block .at')]"
                                        ".filter((e) => e.scrollWidth > e.clientWidth + 1 || e.getBoundingClientRect().right >"
                                        " e.parentElement.getBoundingClientRect().right).map((e) => e.innerText)")
@@ -579,6 +595,19 @@ class Report(unittest.TestCase):
           });
         })()""")
         figures.append(f"a search in all names: {search:.0f} ms, of which 150 ms are a wait for more letters")
+        self.open("large", "#functions?filter=all&sort=blocks")
+        function = self.browser.run("document.querySelector('.body .row a').hash")
+        count = int(self.browser.run("document.querySelector('.body .row .blocks').innerText").replace(",", ""))
+        start = time.monotonic()
+        self.go(function)
+        figures.append(f"a function of {count:,} blocks: {time.monotonic() - start:.1f} s")
+        # Only what is near is there.
+        self.assertGreater(count, 2000)
+        self.assertLess(self.browser.run("document.querySelectorAll('.block:not(:empty)').length"), count / 4)
+        self.browser.run("document.getElementById('in-0').focus()")
+        self.browser.key("End")
+        self.assertRegex(self.browser.run("document.activeElement.innerText"), r"^\+0x[0-9a-f]+")
+        self.browser.wait("!document.activeElement.previousElementSibling.matches(':empty')")
         print("\n" + "\n".join(figures))
 
     def test_comparison(self):
@@ -706,6 +735,18 @@ class Report(unittest.TestCase):
             # Who says a button's label to a program that listens has to be understood.
             self.assertEqual(self.browser.run("[...document.querySelectorAll('button[aria-label]')].filter((b) => /\\w/.test(b.innerText)"
                                               "&& !b.ariaLabel.includes(b.innerText)).map((b) => b.innerText)"), [])
+        for name in ("sqlite", "options"):
+            self.open(name, self.views(name)[3])
+            self.assertEqual(self.browser.run("[...document.querySelectorAll('#function table, #function ol')].filter((e) => !e.ariaLabel).length"), 0)
+        # A link in a text is not told by its color alone, and a finger finds each button.
+        self.open("refused")
+        self.assertEqual(self.browser.run("[...document.querySelectorAll('p a')].filter((a) => a.checkVisibility()"
+                                          "&& !getComputedStyle(a).textDecorationLine.includes('underline')).map((a) => a.innerText)"), [])
+        self.browser.screen(390)
+        for name, state in (("options", "#functions"), ("sqlite", "#functions"), ("sqlite", "#map")):
+            self.open(name, state)
+            self.assertEqual(self.browser.run("[...document.querySelectorAll('button, select, input')].filter((b) => b.checkVisibility()"
+                                              "&& b.getBoundingClientRect().height < 24).map((b) => b.innerText)"), [])
         for name in ("sqlite", "options"):
             self.open(name, "#functions")
             roles = [n["role"]["value"] for n in self.browser.call("Accessibility.getFullAXTree")["nodes"] if not n.get("ignored")]

@@ -73,7 +73,7 @@ static void write_origin(const struct report_comparison *comparison, struct bat_
 
 /* --- Figures of both -------------------------------------------------------------------------- */
 
-/* first is the first column's head; "" for none, as a head without text is nothing to a screen reader. */
+/* first: the first column's head; "" for none, as a head without text says nothing. */
 static void begin_pairs(struct bat_text_writer *page, const char *title, const char *first)
 {
     html_format(page,

@@ -7,6 +7,9 @@ import { heatColor } from "./heat.js";
 
 export const BLOCK_ROW = 26, LINK_WIDTH = 90;
 
+// What is so near to what is in sight is shown, in pixels. FILLED: the rows of a function whose rows are all filled.
+const NEAR = 1000, FILLED = 4000;
+
 // The pieces of a function with their blocks, the main piece first: [piece, blocks].
 export async function piecesInOrder(code, number) {
   const list = [...code.piecesOf(number)], main = code.functions.main[number];
@@ -35,19 +38,82 @@ export function pieceRow(kind, text, more) {
 }
 
 // A block in a list. label: [offset, where it comes from or ""]; source: [text, title], or nothing; heat: from 0 to 1.
+// It is empty before its fill() is called.
 export function blockRow(id, label, size, count, heat, isCold, source) {
+  const row = make("li", {id, class: "block" + (isCold ? " is-cold" : ""), tabindex: "-1", title: source?.[1]});
+  row.fill = () => {
+    row.fill = undefined;
+    row.append(...blockCells(label, size, count, heat, source));
+  };
+  return row;
+}
+
+function blockCells(label, size, count, heat, source) {
   const bar = make("span", {class: "bar", "aria-hidden": "true"});
   bar.style.width = 100 * heat + "%";
   bar.style.background = heatColor(heat);
-  return make("li", {id, class: "block" + (isCold ? " is-cold" : ""), tabindex: "-1", title: source?.[1]},
-              bar, make("span", {class: "at"}, label[0], make("span", {class: "from"}, label[1] && " ← " + label[1])), make("span", {class: "size"}, size),
-              make("span", {class: "source"}, make("bdi", {}, source?.[0] ?? "")),
-              make("span", {class: "count"}, numberText(count)));
+  return [bar, make("span", {class: "at"}, label[0], make("span", {class: "from"}, label[1] && " ← " + label[1])),
+          make("span", {class: "size"}, size), make("span", {class: "source"}, make("bdi", {}, source?.[0] ?? "")),
+          make("span", {class: "count"}, numberText(count))];
+}
+
+// Fills rows and draws curves when they come near what is in sight, so that functions of thousands of blocks open at
+// once, too. lists: the heights of the rows' middles in each list of the grid; drawings: [svg, curves], each curve
+// {low, high, draw()}; drawn() is called when there is more.
+export function showNear(grid, lists, drawings, drawn) {
+  const rows = [...grid.querySelectorAll(".blocks")].flatMap((list, side) =>
+    [...list.querySelectorAll(".block")].map((row, i) => [row, lists[side][i]]));
+  const left = drawings.map(([svg, curves]) => [svg, curves]);
+  let isAsked = false, next = 0;
+  const show = (from, to) => {
+    for (const [row, height] of rows)
+      if (height >= from && height <= to)
+        row.fill?.();
+    for (const drawing of left) {
+      const [svg, curves] = drawing;
+      svg.append(...curves.filter(({low, high}) => high >= from && low <= to).flatMap(({draw}) => draw()));
+      drawing[1] = curves.filter(({low, high}) => high < from || low > to);
+    }
+    drawn();
+  };
+  const look = () => {
+    isAsked = false;
+    const from = -grid.getBoundingClientRect().top - NEAR;
+    show(from, from + innerHeight + 2 * NEAR);
+  };
+  const ask = () => {
+    if (!grid.isConnected) {
+      removeEventListener("scroll", ask);
+      removeEventListener("resize", ask);
+      removeEventListener("beforeprint", all);
+    } else if (!isAsked) {
+      isAsked = true;
+      requestAnimationFrame(look);
+    }
+  };
+  const all = () => grid.isConnected && show(-Infinity, Infinity);
+  // The rest, if it is not too much, so that the browser can search in it.
+  const rest = (time) => {
+    const least = next + 100;
+    for (; grid.isConnected && next < rows.length && (next < least || time.timeRemaining() > 2); next++)
+      rows[next][0].fill?.();
+    if (grid.isConnected && next < rows.length)
+      requestIdleCallback(rest, {timeout: 100});
+  };
+  addEventListener("scroll", ask, {passive: true});
+  addEventListener("resize", ask);
+  addEventListener("beforeprint", all);
+  look();
+  requestAnimationFrame(ask);
+  if (rows.length <= FILLED)
+    requestIdleCallback(rest, {timeout: 100});
 }
 
 // Each list of blocks in the grid is one stop for Tab. From there, up and down go from block to block, and left and
-// right to the block's place in the other list, which mark(block) has marked.
+// right to the block's place in the other list, which mark(block) has marked. Returns an element that says all of the
+// block that has the focus: a phone has no room for that in its row.
 export function walkBlocks(grid, mark) {
+  const touched = make("p", {class: "touched", "aria-hidden": "true"});
   for (const list of grid.querySelectorAll(".blocks"))
     list.querySelector(".block")?.setAttribute("tabindex", "0");
   grid.addEventListener("mouseover", (event) => mark(event.target.closest?.(".block")));
@@ -56,6 +122,10 @@ export function walkBlocks(grid, mark) {
     block?.parentElement.querySelector("[tabindex='0']")?.setAttribute("tabindex", "-1");
     block?.setAttribute("tabindex", "0");
     mark(block);
+    if (block) {
+      const [at, size, source, count] = [...block.querySelectorAll(":scope > span:not(.bar)")].map((cell) => cell.textContent);
+      touched.textContent = [at, size, block.title && source, `ran ${count}×`].filter(Boolean).join(", ");
+    }
   });
   grid.addEventListener("keydown", (event) => {
     const block = event.target.closest?.(".block");
@@ -76,8 +146,11 @@ export function walkBlocks(grid, mark) {
       return;
     event.preventDefault();
     mark(block);
-    steps[event.key]()?.focus();
+    const other = steps[event.key]();
+    other?.fill?.();
+    other?.focus();
   });
+  return touched;
 }
 
 export const BLOCK_KEYS = "With the keyboard, up and down go from block to block, left and right to its other place. ";
@@ -85,6 +158,11 @@ export const BLOCK_KEYS = "With the keyboard, up and down go from block to block
 export function sideSvg(name, width, tall) {
   return makeSvg("svg", {class: name, preserveAspectRatio: "none", width, height: tall, viewBox: `0 0 ${width} ${tall}`,
                          "aria-hidden": "true"});
+}
+
+// What showNear() draws if something between two heights is in sight.
+export function curve(a, b, draw) {
+  return {low: Math.min(a, b), high: Math.max(a, b), draw};
 }
 
 // A curve from height a on the left to height b on the right.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The page of one function: its blocks in the order of the input and of the output, and its branches.
-import { BLOCK_KEYS, BLOCK_ROW, LINK_WIDTH, blockRow, blockRows, linkPath, outputLabel, pieceRow, piecesInOrder, sideSvg, walkBlocks } from "./blocks.js";
+import { BLOCK_KEYS, BLOCK_ROW, LINK_WIDTH, blockRow, blockRows, curve, linkPath, outputLabel, pieceRow, piecesInOrder, showNear, sideSvg, walkBlocks } from "./blocks.js";
 import { COLD, kindNames } from "./code.js";
 import { addressOf, code, functions, inputAddressOf, loadEdges, loadFiles, nameOf, pieceAt, pieces, piecesOf, profileName } from "./data.js";
 import { make, makeSvg, nameElement } from "./dom.js";
@@ -144,7 +144,8 @@ export class FunctionPage {
   }
 
   makeBlocks(number) {
-    const input = make("ol", {class: "blocks input"}), output = make("ol", {class: "blocks output"});
+    const input = make("ol", {class: "blocks input", "aria-label": "Input order"});
+    const output = make("ol", {class: "blocks output", "aria-label": "Output order"});
     const inputY = [], outputY = [];
     this.inputs.forEach((row, i) => {
       inputY.push(i * BLOCK_ROW + BLOCK_ROW / 2);
@@ -170,25 +171,22 @@ export class FunctionPage {
     const tall = Math.max(this.inputs.length * BLOCK_ROW, y);
     const links = sideSvg("links", LINK_WIDTH, tall);
     const arcs = ["input", "output"].map((side) => sideSvg("arcs " + side, ARC_WIDTH, tall));
-    this.drawLinks(links, inputY, outputY);
-    this.drawArcs(arcs[0], this.edgesOfInput(), inputY, true);
-    this.drawArcs(arcs[1], this.inside, outputY, false);
     const grid = make("div", {class: "sides"}, make("div", {class: "middle"}, arcs[0]),
       make("div", {class: "side"}, make("h3", {}, "Input order"), input), make("div", {class: "middle"}, links),
       make("div", {class: "side"}, make("h3", {}, "Output order"), output), make("div", {class: "middle"}, arcs[1]));
     this.grid = grid;
-    walkBlocks(grid, (block) => this.mark(block));
+    const touched = walkBlocks(grid, (block) => this.mark(block));
+    const drawings = [[links, this.linkCurves(inputY, outputY)], [arcs[0], this.arcCurves(this.edgesOfInput(), inputY, true)],
+                      [arcs[1], this.arcCurves(this.inside, outputY, false)]];
+    showNear(grid, [inputY, outputY], drawings, () => this.showMark());
     const isHeat = description.hasProfile ? "The number is how often the block ran; curves at the sides are branches that were taken. " : "";
     return [make("h3", {}, "Blocks"), make("p", {class: "remark"},
-      "Offsets count from the start of the part; behind the arrow is the offset in the input function. " + isHeat, make("span", {class: "keys"}, BLOCK_KEYS)), grid];
+      "Offsets count from the start of the part; behind the arrow is the offset in the input function. " + isHeat, make("span", {class: "keys"}, BLOCK_KEYS)), grid, touched];
   }
 
-  drawLinks(svg, inputY, outputY) {
-    this.inputs.forEach((input, i) => {
-      for (const row of input.rows) {
-        svg.append(linkPath(inputY[i], outputY[row], heatOf(this.outputs[row].count, this.most), i, row));
-      }
-    });
+  linkCurves(inputY, outputY) {
+    return this.inputs.flatMap((input, i) => input.rows.map((row) =>
+      curve(inputY[i], outputY[row], () => [linkPath(inputY[i], outputY[row], heatOf(this.outputs[row].count, this.most), i, row)])));
   }
 
   // The taken branches between the blocks of the input. One of its blocks may be in the output twice.
@@ -206,22 +204,22 @@ export class FunctionPage {
   }
 
   // Curves from heights to heights, out to the right, or to the left of the input.
-  drawArcs(svg, edges, heights, isInput) {
+  arcCurves(edges, heights, isInput) {
     const most = edges.reduce((m, edge) => Math.max(m, edge.count), 0);
     const x = (value) => (isInput ? ARC_WIDTH - value : value);
     const [from, to] = isInput ? ["data-in-from", "data-in-to"] : ["data-from", "data-to"];
     const text = (i) => (isInput ? `+${hexText(this.inputs[i].at)}` : this.rowText(i));
-    for (const edge of [...edges].reverse()) {
+    return [...edges].reverse().map((edge) => curve(heights[edge.from], heights[edge.to], () => {
       const a = heights[edge.from], b = heights[edge.to], heat = heatOf(edge.count, most);
       const reach = Math.min(ARC_WIDTH - 8, 14 + Math.abs(a - b) / 5) * 1.3;
       const d = edge.from === edge.to ? `M${x(0)} ${a - 5}C${x(22)} ${a - 9} ${x(22)} ${a + 9} ${x(0)} ${a + 5}`
                                       : `M${x(0)} ${a}C${x(reach)} ${a} ${x(reach)} ${b} ${x(6)} ${b}`;
-      svg.append(makeSvg("path", {d, class: "arc", stroke: heatColor(heat), "stroke-width": 0.8 + 2.4 * heat,
-                                  [from]: edge.from, [to]: edge.to},
-                         makeSvg("title", {}, `${text(edge.from)} to ${text(edge.to)}: ${numberText(edge.count)}`)));
-      if (edge.from !== edge.to)
-        svg.append(makeSvg("path", {d: `M${x(0)} ${b}L${x(7)} ${b - 3.5}v7z`, fill: heatColor(heat), class: "arrow"}));
-    }
+      const path = makeSvg("path", {d, class: "arc", stroke: heatColor(heat), "stroke-width": 0.8 + 2.4 * heat,
+                                    [from]: edge.from, [to]: edge.to},
+                           makeSvg("title", {}, `${text(edge.from)} to ${text(edge.to)}: ${numberText(edge.count)}`));
+      return edge.from === edge.to
+        ? [path] : [path, makeSvg("path", {d: `M${x(0)} ${b}L${x(7)} ${b - 3.5}v7z`, fill: heatColor(heat), class: "arrow"})];
+    }));
   }
 
   // Mark what belongs to a block: its other places and its branches.
@@ -230,6 +228,13 @@ export class FunctionPage {
       return;
     this.marked = block;
     this.grid.querySelectorAll(".marked").forEach((element) => element.classList.remove("marked"));
+    this.showMark();
+  }
+
+  showMark() {
+    const block = this.marked;
+    if (!block?.isConnected || !this.grid.contains(block))
+      return;
     const [side, i] = block.id.split("-");
     const rows = side === "out" ? [Number(i)] : this.inputs[i].rows;
     const inputs = side === "in" ? [Number(i)] : this.inputs.flatMap((input, j) => (input.rows.includes(Number(i)) ? [j] : []));
@@ -254,7 +259,7 @@ export class FunctionPage {
         more.remove();
       }}, `${numberText(rows.length - ROWS_SHOWN)} more`);
     return make("div", {class: "card"}, make("h3", {}, title),
-      make("table", {class: "rows"}, make("thead", {}, make("tr", {}, heads.map((head) => make("th", {scope: "col"}, head)))), body),
+      make("table", {class: "rows", "aria-label": title}, make("thead", {}, make("tr", {}, heads.map((head) => make("th", {scope: "col"}, head)))), body),
       more || null);
   }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The page of one function in both binaries: its sizes and places, and its blocks in the order of each.
-import { BLOCK_KEYS, BLOCK_ROW, LINK_WIDTH, blockRow, blockRows, linkPath, outputLabel, pieceRow, piecesInOrder, sideSvg, walkBlocks } from "./blocks.js";
+import { BLOCK_KEYS, BLOCK_ROW, LINK_WIDTH, blockRow, blockRows, curve, linkPath, outputLabel, pieceRow, piecesInOrder, showNear, sideSvg, walkBlocks } from "./blocks.js";
 import { changeOf } from "./changes.js";
 import { COLD, kindNames } from "./code.js";
 import { make, nameElement } from "./dom.js";
@@ -56,7 +56,7 @@ export class PairPage {
     return make("div", {},
       make("dl", {class: "origin"}, make("dt", {}, "What changed"), make("dd", {}, changeText(row)),
            make("dt", {}, "Map"), make("dd", {}, make("a", {href: "#map?s=" + keyOf(row)}, "show this function on the map"))),
-      make("div", {class: "card scroll narrow"}, make("table", {class: "rows both"},
+      make("div", {class: "card scroll narrow"}, make("table", {class: "rows both", "aria-label": "Figures of both"},
         make("thead", {}, make("tr", {}, make("td", {}), ["old", "new", "change"].map((head) => make("th", {scope: "col"}, head)))),
         make("tbody", {},
           line("address", [address(0), address(1), ""]),
@@ -70,7 +70,7 @@ export class PairPage {
   // --- Blocks ------------------------------------------------------------------------------------
 
   makeList(side) {
-    const list = make("ol", {class: "blocks " + (side ? "output" : "input")}), heights = [], {pieces} = sides[side];
+    const list = make("ol", {class: "blocks " + (side ? "output" : "input"), "aria-label": `Blocks, ${titles[side].toLowerCase()}`}), heights = [], {pieces} = sides[side];
     let y = 0, last = -1;
     this.lists[side].forEach((block, i) => {
       if (block.piece !== last) {
@@ -107,17 +107,22 @@ export class PairPage {
     const made = [this.makeList(0), this.makeList(1)];
     this.links = this.findLinks(row);
     const svg = sideSvg("links", LINK_WIDTH, Math.max(made[0].tall, made[1].tall, 1));
-    for (const [i, k] of this.links)
-      svg.append(linkPath(made[0].heights[i], made[1].heights[k], heatOf(this.lists[1][k].count, this.most), i, k));
+    const curves = this.links.map(([i, k]) => {
+      const [a, b] = [made[0].heights[i], made[1].heights[k]];
+      return curve(a, b, () => [linkPath(a, b, heatOf(this.lists[1][k].count, this.most), i, k)]);
+    });
     const lists = made.map(({list}, side) => make("div", {class: "side"},
       make("h3", {}, titles[side]), rows.of[side][row] < 0 ? make("p", {class: "remark"}, "not there") : list));
     this.grid = make("div", {class: "sides pair"}, lists[0], make("div", {class: "middle"}, svg), lists[1]);
-    walkBlocks(this.grid, (block) => this.mark(block));
+    const touched = walkBlocks(this.grid, (block) => this.mark(block));
+    // A side without the function has no list.
+    showNear(this.grid, made.filter((unused, side) => rows.of[side][row] >= 0).map(({heights}) => heights), [[svg, curves]],
+             () => this.showMark());
     const isEdited = rows.flags[row] & COMPARED && rows.flags[row] & INPUT;
     return [make("h3", {class: "group"}, "Blocks"), make("p", {class: "remark"},
       "Offsets count from the start of the part; behind the arrow is the offset in the input function. " +
       (isEdited ? "The input has changed, so blocks cannot be joined." : "") +
-      (hasProfile ? " The number is how often the block ran. " : " "), make("span", {class: "keys"}, BLOCK_KEYS)), this.grid];
+      (hasProfile ? " The number is how often the block ran. " : " "), make("span", {class: "keys"}, BLOCK_KEYS)), this.grid, touched];
   }
 
   // Mark a block and its places on the other side.
@@ -126,6 +131,13 @@ export class PairPage {
       return;
     this.marked = block;
     this.grid.querySelectorAll(".marked").forEach((element) => element.classList.remove("marked"));
+    this.showMark();
+  }
+
+  showMark() {
+    const block = this.marked;
+    if (!block?.isConnected || !this.grid.contains(block))
+      return;
     const [side, text] = block.id.split("-"), number = Number(text), at = side === "in" ? 0 : 1;
     const linked = this.links.filter((link) => link[at] === number);
     const select = ["#" + block.id, ...linked.flatMap(([i, k]) =>
