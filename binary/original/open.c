@@ -166,12 +166,9 @@ static void find_tables(struct bat_original *original)
     }
 }
 
-/*
- * What is read of the two files, at the same time: functions and symbols of one, the note, or what
- * the caller wants of the input.
- */
+/* What is read of the two files, at the same time: functions and symbols of one, or the note. */
 struct reading {
-    const struct bat_elf *elf; /* NULL: decode the note, or do what is beside */
+    const struct bat_elf *elf; /* NULL: decode the note */
     const struct bat_elf *symbols;
     struct bat_binary *binary;
     unsigned threads;
@@ -179,8 +176,6 @@ struct reading {
     struct bat_functions *functions;
     struct bat_symbol_side *side;
     struct bat_sparse_map *sparse; /* decode into this one; NULL: into binary */
-    const struct bat_original_beside *beside;
-    struct bat_elf *input; /* for that */
     enum bat_code code;
     struct bat_error error;
 };
@@ -234,8 +229,6 @@ static void read_one(struct reading *reading)
             reading->code = name_functions(reading);
         if (reading->code == BAT_OK)
             bat_symbol_side_read(reading->side);
-    } else if (reading->beside) {
-        reading->beside->run(reading->beside->context, reading->input);
     } else {
         reading->code = decode_note(reading);
     }
@@ -249,15 +242,13 @@ static void read_some(void *context, size_t first, size_t end, unsigned thread)
         read_one(&readings[i]);
 }
 
-/* The readings. The one that takes longest comes first, the one that may be missing last. */
-enum { OUTPUT, INPUT, NOTE, BESIDE, READINGS };
+/* The readings. The one that takes longest comes first. */
+enum { OUTPUT, INPUT, NOTE, READINGS };
 
 static enum bat_code find_functions(struct bat_original *original, bool no_names,
-                                    const struct bat_original_beside *beside,
                                     struct bat_error *error)
 {
     const unsigned threads = original->threads;
-    const unsigned count = beside ? READINGS : BESIDE;
     struct reading readings[READINGS] = {
         [INPUT] = {.elf = original->elf,
                    .symbols = original->input_symbols,
@@ -271,9 +262,8 @@ static enum bat_code find_functions(struct bat_original *original, bool no_names
                     .no_names = no_names},
         [NOTE] = {.binary = original->binary,
                   .sparse = original->only_look_ups ? &original->sparse : NULL},
-        [BESIDE] = {.beside = beside, .input = original->elf},
     };
-    bat_parallel_run(count, 1, bat_parallel_threads(threads, count), read_some, readings);
+    bat_parallel_run(READINGS, 1, bat_parallel_threads(threads, READINGS), read_some, readings);
     original->output_functions = readings[OUTPUT].functions;
     original->input_functions = readings[INPUT].functions;
     for (unsigned i = READINGS; i-- > 0;) {
@@ -300,6 +290,46 @@ static enum bat_code find_functions(struct bat_original *original, bool no_names
     return BAT_OK;
 }
 
+/* What is done when the files are read, at the same time. */
+struct pairing_step {
+    struct bat_original *original;
+    struct bat_misfits *misfits;
+    const struct bat_original_beside *beside;
+    enum bat_code code;
+    struct bat_error error;
+};
+
+enum { PAIR, BESIDE, STEPS };
+
+static void pair_some(void *context, size_t first, size_t end, unsigned thread)
+{
+    (void)thread;
+    struct pairing_step *step = context;
+    for (size_t i = first; i < end; i++)
+        if (i == PAIR)
+            step->code = bat_original_pair_functions(step->original, step->misfits, &step->error);
+        else
+            step->beside->run(step->beside->context, step->original->elf);
+}
+
+static enum bat_code read_and_pair(struct bat_original *original, bool no_names,
+                                   const struct bat_original_beside *beside,
+                                   struct bat_misfits *misfits, struct bat_error *error)
+{
+    const unsigned steps = beside ? STEPS : BESIDE;
+    struct pairing_step step = {.original = original, .misfits = misfits, .beside = beside};
+    enum bat_code code = find_functions(original, no_names, error);
+    if (code != BAT_OK) {
+        if (beside)
+            beside->run(beside->context, original->elf);
+        return code;
+    }
+    bat_parallel_run(steps, 1, bat_parallel_threads(original->threads, steps), pair_some, &step);
+    if (step.code != BAT_OK && error)
+        *error = step.error;
+    return step.code;
+}
+
 enum bat_code bat_original_pair(struct bat_elf *elf, struct bat_binary *binary,
                                 const struct bat_original_options *options, bool only_look_ups,
                                 const struct bat_original_beside *beside,
@@ -319,9 +349,7 @@ enum bat_code bat_original_pair(struct bat_elf *elf, struct bat_binary *binary,
     made->input_symbols = options && options->input_symbols ? options->input_symbols : elf;
     made->output_side.elf = made->output_symbols;
     made->input_side.elf = made->input_symbols;
-    enum bat_code code = find_functions(made, options && options->no_names, beside, error);
-    if (code == BAT_OK)
-        code = bat_original_pair_functions(made, misfits, error);
+    enum bat_code code = read_and_pair(made, options && options->no_names, beside, misfits, error);
     bat_symbol_side_free(&made->output_side);
     bat_symbol_side_free(&made->input_side);
     if (code != BAT_OK) {

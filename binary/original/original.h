@@ -111,7 +111,7 @@ bool bat_original_shares_build_id(const uint8_t *left, size_t left_size, const u
  * bat_original_open() for the translation of addresses from the output to the input alone: that
  * takes less time and memory. The note's entries are decoded where they are asked for, and binary
  * gets no map. The counter folded stays 0. beside is work with the input binary that is done
- * while functions are read, in another thread if options allow it.
+ * while functions are paired, in another thread if options allow it.
  */
 struct bat_original_beside {
     void (*run)(void *context, struct bat_elf *input);

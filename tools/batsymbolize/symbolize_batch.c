@@ -26,6 +26,9 @@
 #define THREAD_MIN ((size_t)1 << 12)
 #define STRETCH ((size_t)1 << 9)
 
+/* The last batch is this part of the questions that are left: no one works while it is printed. */
+#define LAST_PART 4u
+
 /* So many answers ahead, memory is fetched that they need. */
 #define AHEAD 8u
 
@@ -34,6 +37,8 @@ struct batch {
     struct batch_answer *answers;
     size_t count;
     size_t capacity;
+    struct bat_sort_key *keys; /* of the answers, and as much space to sort them */
+    size_t key_capacity;
     const char *texts[BAT_PARALLEL_MAX]; /* of each worker; NULL: it has made none */
 };
 
@@ -66,8 +71,6 @@ struct text_batches {
     unsigned filled; /* questions go to batches[filled]; the other one is in the job */
     struct job job;
     size_t size; /* of the batch that is filled: then it is full */
-    struct bat_sort_key *keys;
-    size_t key_capacity;
     struct batch_worker workers[BAT_PARALLEL_MAX];
     unsigned threads;
     uint64_t made_count; /* questions whose texts were made, in all batches */
@@ -139,9 +142,10 @@ void batches_free(struct text_batches *batches)
         return;
     for (unsigned i = 0; i < BAT_PARALLEL_MAX; i++)
         free_worker(&batches->workers[i]);
-    free(batches->batches[0].answers);
-    free(batches->batches[1].answers);
-    free(batches->keys);
+    for (unsigned i = 0; i < 2; i++) {
+        free(batches->batches[i].answers);
+        free(batches->batches[i].keys);
+    }
     pthread_mutex_destroy(&batches->job.lock);
     free(batches);
 }
@@ -227,18 +231,18 @@ static void *work(void *context)
 }
 
 /* The batch's questions by ascending address; NULL if there is no memory. */
-static const struct bat_sort_key *sort(struct text_batches *batches, const struct batch *batch)
+static const struct bat_sort_key *sort(struct batch *batch)
 {
-    if (batches->key_capacity < batch->count) {
-        free(batches->keys);
-        batches->keys = bat_large_array(2 * batch->count, sizeof(*batches->keys));
-        batches->key_capacity = batches->keys ? batch->count : 0;
+    if (batch->key_capacity < batch->count) {
+        free(batch->keys);
+        batch->keys = bat_large_array(2 * batch->count, sizeof(*batch->keys));
+        batch->key_capacity = batch->keys ? batch->count : 0;
     }
-    if (!batches->keys)
+    if (!batch->keys)
         return NULL;
     for (size_t i = 0; i < batch->count; i++)
-        batches->keys[i] = (struct bat_sort_key){batch->answers[i].address, i};
-    return bat_sort_keys(batches->keys, batches->keys + batch->count, batch->count);
+        batch->keys[i] = (struct bat_sort_key){batch->answers[i].address, i};
+    return bat_sort_keys(batch->keys, batch->keys + batch->count, batch->count);
 }
 
 /* Let the other workers make the texts of the filled batch. */
@@ -296,8 +300,9 @@ static void next_batch(struct symbolize_text *text)
     struct text_batches *batches = text->batches;
     struct batch *batch = &batches->batches[batches->filled];
     struct batch *before = &batches->batches[!batches->filled];
+    /* Other workers still have the batch before. */
+    const struct bat_sort_key *sorted = batch->count > FEW ? sort(batch) : NULL;
     finish_job(batches);
-    const struct bat_sort_key *sorted = batch->count > FEW ? sort(batches, batch) : NULL;
     memset(batch->texts, 0, sizeof(batch->texts));
     if (sorted)
         start_job(text, sorted);
@@ -331,9 +336,27 @@ bool batches_add(struct symbolize_text *text, uint64_t address)
     return true;
 }
 
+/* Leave only a part of the questions in the filled batch, and let the others be looked up. */
+static void begin_last(struct symbolize_text *text)
+{
+    struct text_batches *batches = text->batches;
+    struct batch *batch = &batches->batches[batches->filled];
+    struct batch *last = &batches->batches[!batches->filled];
+    const size_t count = batch->count / LAST_PART;
+    if (count < THREAD_MIN || last->capacity < count)
+        return;
+    batch->count -= count;
+    next_batch(text);
+    for (size_t i = 0; i < count; i++)
+        last->answers[i] =
+            (struct batch_answer){.address = batch->answers[batch->count + i].address};
+    last->count = count;
+}
+
 void batches_answer(struct symbolize_text *text)
 {
     struct text_batches *batches = text->batches;
+    begin_last(text);
     if (batches->batches[batches->filled].count != 0)
         next_batch(text);
     finish_job(batches);

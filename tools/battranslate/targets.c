@@ -253,7 +253,7 @@ enum tool_exit targets_make(struct targets *targets, const struct translate_requ
         status =
             add_target(targets, request, request->all ? mapped.items[i].path : request->binaries[i],
                        request->all ? &mapped.items[i].stored : NULL);
-    if (status == TOOL_FINE && request->all)
+    if (status == TOOL_FINE && request->all && count != 0)
         status = number_outputs(targets, request->output_folder);
     if (status == TOOL_FINE)
         status = check_outputs(targets);
