@@ -5,6 +5,7 @@ sums that this file makes of their records; many profiles against medians of pyt
 
 import collections
 import json
+import os
 import pathlib
 import random
 import re
@@ -143,6 +144,26 @@ class Forms(Folder):
         self.check(found, *profiles)
         self.assertGreater(found["function_overlap"], 0.95)
         self.assertEqual(toolbox.run("battranslate", "--compare", other, other).stderr, "")
+
+    def test_pipes(self):
+        """A named pipe is opened once: its writer would end if it lost its reader."""
+        whole = self.reference.fdata("T")
+        pipe, log = self.path / "pipe", self.path / "log"
+        os.mkfifo(pipe)
+        options = os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"
+        with subprocess.Popen(["sh", "-c", 'exec cat "$1" >"$2"', "sh", whole, pipe]) as writer:
+            try:
+                done = subprocess.run(["strace", "-o", log, "-e", "trace=openat", toolbox.BIN / "battranslate",
+                                       "--compare", "--report=json", pipe, whole], check=True, text=True,
+                                      stdout=subprocess.PIPE, env=os.environ | {"ASAN_OPTIONS": options})
+                self.assertEqual(writer.wait(10), 0)
+            finally:
+                writer.kill()
+        self.assertEqual(log.read_text(encoding="utf-8").count(f'"{pipe}"'), 1)
+        found = json.loads(done.stdout)
+        numbers = [{key: value for key, value in profile.items() if key != "file"} for profile in found["profiles"]]
+        self.assertEqual(found["overlap"], 1)
+        self.assertEqual(numbers[0], numbers[1])
 
     def test_basic_samples(self):
         lines = pathlib.Path(self.reference.fdata("S")).read_text(encoding="utf-8").splitlines()

@@ -183,14 +183,17 @@ enum bat_code compare_fdata_origin(const char *path, enum fdata_origin *origin,
     *origin = FDATA_NONE;
     if (strcmp(path, "-") == 0)
         return BAT_OK;
+    if (stat(path, &status) != 0)
+        return bat_fail(error, BAT_ERR_IO, "%s", strerror(errno));
+    /* A pipe's writer would lose its reader when this one closes. */
+    if (!S_ISREG(status.st_mode))
+        return BAT_OK;
     int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    ssize_t got = file < 0 ? -1 : fstat(file, &status);
-    for (size_t size = 0; got >= 0 && S_ISREG(status.st_mode) && size < sizeof(text) - 1;) {
-        got = pread(file, text + size, sizeof(text) - 1 - size, (off_t)size);
-        if (got == 0)
-            break;
-        if (got < 0 && errno == EINTR)
-            got = 0;
+    ssize_t got = file < 0 ? -1 : 1;
+    for (size_t size = 0; got > 0 && size < sizeof(text) - 1;) {
+        do
+            got = pread(file, text + size, sizeof(text) - 1 - size, (off_t)size);
+        while (got < 0 && errno == EINTR);
         size += got > 0 ? (size_t)got : 0;
     }
     enum bat_code code = got < 0 ? bat_fail(error, BAT_ERR_IO, "%s", strerror(errno)) : BAT_OK;
