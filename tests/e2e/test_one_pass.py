@@ -380,6 +380,21 @@ class OnePass(unittest.TestCase):
              "-F", "pid,brstack"], capture_output=True, check=True).stdout
         self.check(mix, self.file(text, "perf.script"), forms=("fdata",))
 
+    def few_samples(self):
+        """A mix, its profile of few samples and five of another program, and the binaries in their stacks."""
+        mix = Mix(self.folder, ("libx.so", "libplain.so", "app"))
+        process = mix.start(100)
+        at = {n: mix.scenes[n].elf.executable_ranges()[0][0] + b for n, b in process[1].items()}
+        at["elsewhere"] = 0x10000000000
+        # 16 entries at most: nothing is left out.
+        stacks = [["app"], ["app", "libx.so"], ["libx.so", "libx.so"], [], ["elsewhere"],
+                  ["app", "elsewhere"]]
+        for stack in stacks:
+            mix.session.sample(ip=at[(stack + ["libplain.so"])[0]], pid=100,
+                               branches=[(at[n], at[n], 2) for n in stack])
+        mix.scenes["app"].other_program(200)
+        return mix, self.file(mix.session.file(build_ids=mix.build_ids())), stacks
+
     def shares(self, mix, profile, *options, **settings):
         """What a report says of samples: of all, in none of the binaries, in each."""
         report = json.loads(toolbox.fine(
@@ -395,17 +410,7 @@ class OnePass(unittest.TestCase):
 
     def test_perf_script_report(self):
         """Samples of the text are counted in each binary and in none, as those of perf.data are."""
-        mix = Mix(self.folder, ("libx.so", "libplain.so", "app"))
-        process = mix.start(100)
-        at = {n: mix.scenes[n].elf.executable_ranges()[0][0] + b for n, b in process[1].items()}
-        stacks = [["app"], ["app", "libx.so"], ["libx.so", "libx.so"], [], ["elsewhere"],
-                  ["app", "elsewhere"]]
-        at["elsewhere"] = 0x10000000000
-        for stack in stacks:
-            mix.session.sample(ip=at[(stack + ["libplain.so"])[0]], pid=100,
-                               branches=[(at[n], at[n], 2) for n in stack])
-        mix.scenes["app"].other_program(200)
-        profile = self.file(mix.session.file(build_ids=mix.build_ids()))
+        mix, profile, _ = self.few_samples()
         text = self.script(profile)
         # In the order of BINARIES: app, libx.so, libplain.so.
         self.assertEqual(self.shares(mix, text), [11, 7, 3, 2, 0])
@@ -547,17 +552,7 @@ class OnePass(unittest.TestCase):
 
     def test_report(self):
         """Samples of each binary and of none, counted here by the stacks."""
-        mix = Mix(self.folder, ("libx.so", "libplain.so", "app"))
-        process = mix.start(100)
-        at = {n: mix.scenes[n].elf.executable_ranges()[0][0] + b for n, b in process[1].items()}
-        # 16 entries at most: nothing is left out.
-        stacks = [["app"], ["app", "libx.so"], ["libx.so", "libx.so"], [], ["elsewhere"],
-                  ["app", "elsewhere"]]
-        at["elsewhere"] = 0x10000000000
-        for stack in stacks:
-            mix.session.sample(ip=0, pid=100, branches=[(at[n], at[n], 2) for n in stack])
-        mix.scenes["app"].other_program(200)
-        profile = self.file(mix.session.file(build_ids=mix.build_ids()))
+        mix, profile, stacks = self.few_samples()
         report = json.loads(toolbox.fine("battranslate", *self.paths(mix), "-p", profile,
                                          f"--output-dir={self.folder / 'out'}", "--report=json"))
         self.assertEqual(report["samples"], len(stacks) + 5)
