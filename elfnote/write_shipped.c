@@ -284,9 +284,11 @@ static enum bat_code write_sections(struct shipping *shipping)
         code = write_bytes(shipping, shipping->names, shipping->names_size);
     if (code == BAT_OK)
         code = write_zeros(shipping, -shipping->written & (TABLE_ALIGNMENT - 1));
-    return code == BAT_OK ? write_bytes(shipping, shipping->headers,
-                                        shipping->count * sizeof(*shipping->headers))
-                          : code;
+    /* They end with zeros, which would be missing as a hole at the file's end. */
+    return code == BAT_OK
+               ? bat_output_write(shipping->output, shipping->headers,
+                                  shipping->count * sizeof(*shipping->headers), shipping->error)
+               : code;
 }
 
 /* The ELF header, which is written first: the table comes where write_sections() will put it. */

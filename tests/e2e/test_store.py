@@ -158,6 +158,22 @@ class Shipped(StoreTest):
         self.assertLess(self.app.stat().st_blocks * 512, used + (64 << 10))
         self.assertTrue(loaded(self.app) == loaded(fixture.bolted))
 
+    def test_last_bytes(self):
+        """The section headers end with 8 zeros, which are in the file also if nothing else is in its last block."""
+        fixture = fixtures.get("small-pie-all-22")
+        comment = self.folder / "comment"
+        comment.write_bytes(b"x")
+        for _ in range(2):
+            subprocess.run(["objcopy", "--update-section", f".comment={comment}", fixture.bolted, self.app],
+                           check=True, stderr=subprocess.DEVNULL)
+            self.ship("--force")
+            with open(self.app, "rb") as file:
+                header = file.read(64)
+            end = struct.unpack_from("<Q", header, 40)[0] + 64 * struct.unpack_from("<H", header, 60)[0]
+            self.assertEqual(self.app.stat().st_size, end)
+            comment.write_bytes(b"x" * (1 + (8 - end) % 4096))
+        self.assertEqual(end % 4096, 8)
+
     def test_attributes_and_output(self):
         self.put(NAMES[0])
         os.chmod(self.app, 0o751)
