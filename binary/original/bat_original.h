@@ -31,9 +31,9 @@ struct bat_original_options {
  * not yet; errors in the note have BAT_PLACE_SECTION. options may be NULL. binary and the files in
  * options must outlive *original. The caller closes *original with bat_original_close().
  *
- * Global functions are paired by name; local functions with the same name and file by their order
- * in the symbol tables, which BOLT keeps; PLT entries, and code without a symbol, by their names in
- * profiles.
+ * Global functions are paired by name; local functions with the same name and file, then those with
+ * the same name that are left, by their order in the symbol tables, which BOLT keeps; PLT entries,
+ * and code without a symbol, by their names in profiles.
  *
  * Fails with BAT_ERR_MISMATCH if the file is not what BOLT read; the message says what does not
  * fit: another ELF type or machine, a file that BOLT wrote, a build-id that is not binary's with

@@ -176,11 +176,8 @@ static size_t end_of_group(const struct bat_symbol_side *side, size_t first)
 
 static bool same_key(const struct bat_symbol *left, const struct bat_symbol *right)
 {
-    if (strcmp(left->name, right->name) != 0 ||
-        (left->binding == STB_LOCAL) != (right->binding == STB_LOCAL))
-        return false;
-    return left->binding != STB_LOCAL ||
-           strcmp(left->file ? left->file : "", right->file ? right->file : "") == 0;
+    return strcmp(left->name, right->name) == 0 &&
+           (left->binding == STB_LOCAL) == (right->binding == STB_LOCAL);
 }
 
 /*
@@ -225,11 +222,10 @@ static void pair_group(const struct bat_sort_key *output, size_t count,
         partners[output[i].value] = (uint32_t)input[i].value;
 }
 
-/* Set the partner of each of the output's symbols: the number of an input symbol, or BAT_NONE. */
+/* Set the partner of each of the output's symbols that has one: the number of an input symbol. */
 static void find_partners(const struct bat_symbol_side *output, const struct bat_symbol_side *input,
                           uint32_t *partners)
 {
-    memset(partners, 0xff, output->symbol_count * sizeof(*partners));
     size_t first = 0;
     size_t input_first = 0;
     while (first < output->count && input_first < input->count) {
@@ -245,8 +241,62 @@ static void find_partners(const struct bat_symbol_side *output, const struct bat
     }
 }
 
+/* Set a bit for each of a side's local symbols that can be paired; *marked is to be freed. */
+static bool mark_locals(const struct bat_symbol_side *side, uint8_t **marked)
+{
+    *marked = calloc(side->symbol_count / 8 + 1, 1);
+    for (size_t i = 0; *marked && i < side->count; i++) {
+        const uint64_t at = side->keyed[i].value;
+        if (side->symbols[at].binding == STB_LOCAL)
+            (*marked)[at / 8] |= (uint8_t)(1u << at % 8);
+    }
+    return *marked != NULL;
+}
+
+/* The marked symbols of a side, sorted by the hash of their names alone, then by index. */
+static bool sort_marked(const struct bat_symbol_side *side, const uint8_t *marked,
+                        struct bat_symbol_side *locals)
+{
+    locals->keyed = malloc((side->count + 1) * sizeof(*locals->keyed));
+    for (size_t i = 0; locals->keyed && i < side->symbol_count; i++) {
+        const char *name = side->symbols[i].name;
+        if (marked[i / 8] >> i % 8 & 1)
+            locals->keyed[locals->count++] =
+                (struct bat_sort_key){XXH3_64bits(name, strlen(name)), i};
+    }
+    return locals->keyed && sort_keys(&locals->keyed, locals->count);
+}
+
 /*
- * Add the pairs whose keys are the same, not only their hashes. In the file's order names are read
+ * Find partners for local symbols that have none by name and file: one of the files may have lost
+ * its FILE symbols, or some of them, so that those after them seem to be of another file.
+ */
+static bool find_local_partners(const struct bat_symbol_side *output,
+                                const struct bat_symbol_side *input, uint32_t *partners)
+{
+    uint8_t *marked[2] = {NULL, NULL};
+    struct bat_symbol_side locals[2] = {{0}};
+    bool has_memory = mark_locals(output, &marked[0]) && mark_locals(input, &marked[1]);
+    for (size_t i = 0; has_memory && i < output->symbol_count; i++) {
+        const uint32_t partner = partners[i];
+        if (partner == BAT_NONE)
+            continue;
+        marked[0][i / 8] &= (uint8_t) ~(1u << i % 8);
+        marked[1][partner / 8] &= (uint8_t) ~(1u << partner % 8);
+    }
+    has_memory = has_memory && sort_marked(output, marked[0], &locals[0]) &&
+                 sort_marked(input, marked[1], &locals[1]);
+    if (has_memory)
+        find_partners(&locals[0], &locals[1], partners);
+    for (int i = 0; i < 2; i++) {
+        free(marked[i]);
+        bat_symbol_side_free(&locals[i]);
+    }
+    return has_memory;
+}
+
+/*
+ * Add the pairs whose names are the same, not only their hashes. In the file's order names are read
  * one after the other; in the order of hashes each would be anywhere in memory.
  */
 static void add_pairs(const struct bat_symbol_side *output, const struct bat_symbol_side *input,
@@ -259,7 +309,7 @@ static void add_pairs(const struct bat_symbol_side *output, const struct bat_sym
         const struct bat_symbol *from = &input->symbols[partners[i]];
         if (same_key(to, from))
             pairs->all[pairs->count++] =
-                (struct bat_symbol_pair){to->address, from->address, rank_of(to)};
+                (struct bat_symbol_pair){to->address, from->address, rank_of(from)};
     }
 }
 
@@ -269,11 +319,16 @@ static enum bat_code pair_sides(const struct bat_symbol_side *output,
 {
     pairs->all = malloc((output->count + 1) * sizeof(*pairs->all));
     uint32_t *partners = malloc((output->symbol_count + 1) * sizeof(*partners));
-    if (pairs->all && partners) {
+    bool has_memory = pairs->all && partners;
+    if (has_memory) {
+        memset(partners, 0xff, output->symbol_count * sizeof(*partners));
         find_partners(output, input, partners);
-        add_pairs(output, input, partners, pairs);
+        has_memory = find_local_partners(output, input, partners);
     }
-    const bool has_memory = pairs->all && partners && sort_pairs(pairs);
+    if (has_memory) {
+        add_pairs(output, input, partners, pairs);
+        has_memory = sort_pairs(pairs);
+    }
     free(partners);
     return has_memory ? BAT_OK
                       : bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %zu symbols",

@@ -306,6 +306,47 @@ class Validate(Folder):
         self.assertEqual(code, 1)
 
 
+# --- Lost FILE symbols ----------------------------------------------------------------------------
+
+
+def forget_files(path, copy, names=None):
+    """A copy of an ELF file whose FILE symbols (those of names) are of another kind; how many."""
+    elf = elffile.Elf(path)
+    data = bytearray(pathlib.Path(path).read_bytes())
+    table = next(s for s in elf.sections if s.type == elffile.SHT_SYMTAB)
+    forgotten = 0
+    for number, symbol in enumerate(elf.symbols()):
+        if symbol.type == elffile.STT_FILE and (names is None or symbol.name in names):
+            data[table.offset + 24 * number + 4] = 0  # a local symbol without a type
+            forgotten += 1
+    copy.write_bytes(data)
+    return forgotten
+
+
+class LostFiles(Folder):
+    """One of the files has no FILE symbols, or not all: local functions pair by their names alone."""
+
+    def moved(self, name, bolted, original):
+        """The profile of the fixture's run, moved to the input binary."""
+        output = self.folder / "moved"
+        toolbox.fine("battranslate", bolted, f"--original={original}", "-p",
+                     bolt_profiles.reference(fixtures.get(name)).profile("T"), "--format=preagg",
+                     "-o", output, "-q")
+        return output.read_bytes()
+
+    def test_either_file(self):
+        for name, names in [("sqlite-fixed-profile2-22", None), ("samename-pie-icf-22", None),
+                            ("sqlite-pie-all-22", ["sqlite3.c"])]:
+            fixture = fixtures.get(name)
+            wanted = self.moved(name, fixture.bolted, fixture.input)
+            lost = [self.folder / "bolted", self.folder / "input"]
+            for path, copy in zip((fixture.bolted, fixture.input), lost):
+                self.assertGreater(forget_files(path, copy, names), 0)
+            for bolted, original in [(fixture.bolted, lost[1]), (lost[0], fixture.input), lost]:
+                with self.subTest(name, bolted=bolted, original=original):
+                    self.assertEqual(wanted, self.moved(name, bolted, original))
+
+
 # --- Files that are not the input ---------------------------------------------------------------
 
 
