@@ -5,15 +5,16 @@
 #include <elfutils/libdwfl.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "bat_elf.h"
 #include "debuginfo.h"
-
-#define OPEN_FLAGS (O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
+#include "elfnote/regular_file.h"
 
 /* The program whose debug information is wanted. */
 struct program {
@@ -26,12 +27,19 @@ struct program {
 
 /* --- Candidates ----------------------------------------------------------------------------- */
 
+/* True if the path is of what elfutils would open, but must not: a FIFO, a device. */
+static bool is_stream(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode);
+}
+
 /* Keep the file if it has DWARF with at least one unit. */
 static enum bat_code open_candidate(struct bat_debuginfo *debuginfo, const char *path, int file,
                                     struct bat_error *error)
 {
     if (file < 0)
-        return bat_fail(error, BAT_ERR_IO, "cannot be opened: %m");
+        return bat_regular_fail(error);
     enum bat_code code = debug_image_map(&debuginfo->image, path, file, 0, error);
     if (code == BAT_OK)
         code = debug_image_begin(&debuginfo->image, false, error);
@@ -70,7 +78,7 @@ static enum bat_code use_given_file(struct bat_debuginfo *debuginfo, const struc
     if (code != BAT_OK)
         return code;
     bat_elf_close(elf);
-    code = open_candidate(debuginfo, path, open(path, OPEN_FLAGS), error);
+    code = open_candidate(debuginfo, path, bat_regular_open(AT_FDCWD, path), error);
     if (code == BAT_ERR_NO_DEBUG)
         return bat_fail(error, BAT_ERR_NO_DEBUG,
                         "expected DWARF debug information, found none: the program has to be "
@@ -122,7 +130,7 @@ static void ask_libdwfl(const struct program *program, char *folders, struct sep
                                       .section_address = dwfl_offline_section_address,
                                       .debuginfo_path = &folders};
     char *path = realpath(program->path, NULL);
-    int file = path ? open(path, OPEN_FLAGS) : -1;
+    int file = path ? bat_regular_open(AT_FDCWD, path) : -1;
     Dwfl *libdwfl = file >= 0 ? dwfl_begin(&callbacks) : NULL;
     Dwfl_Module *module = libdwfl ? dwfl_report_elf(libdwfl, path, path, file, 0, true) : NULL;
     void **context;
@@ -138,18 +146,6 @@ static void ask_libdwfl(const struct program *program, char *folders, struct sep
     free(path);
 }
 
-/* Search as elfutils and gdb do: by build-id, by .gnu_debuglink, from debuginfod. */
-static struct separate find_separate(const struct program *program)
-{
-    struct separate separate = {.file = -1};
-    char *folders;
-    if (asprintf(&folders, ":.debug:%s:/usr/lib/debug", program->folder) < 0)
-        return separate;
-    ask_libdwfl(program, folders, &separate);
-    free(folders);
-    return separate;
-}
-
 /* The name that .gnu_debuglink has, or NULL. */
 static const char *read_link(const struct program *program)
 {
@@ -157,6 +153,33 @@ static const char *read_link(const struct program *program)
     uint64_t size = 0;
     const uint8_t *bytes = section ? bat_elf_section_bytes(program->elf, section, &size) : NULL;
     return bytes && memchr(bytes, 0, size) && bytes[0] ? (const char *)bytes : NULL;
+}
+
+/* True if the file that .gnu_debuglink names is a stream in one of the folders for it. */
+static bool links_to_stream(const struct program *program)
+{
+    const char *const formats[] = {"%s/%s", "%s/.debug/%s", "/usr/lib/debug%s/%s"};
+    const char *name = read_link(program);
+    bool found = false;
+    for (size_t i = 0; name && i < sizeof(formats) / sizeof(formats[0]) && !found; i++) {
+        char path[PATH_MAX];
+        int size = snprintf(path, sizeof(path), formats[i], program->folder, name);
+        found = size >= 0 && (size_t)size < sizeof(path) && is_stream(path);
+    }
+    return found;
+}
+
+/* Search as elfutils and gdb do: by build-id, by .gnu_debuglink, from debuginfod. */
+static struct separate find_separate(const struct program *program)
+{
+    struct separate separate = {.file = -1};
+    char *folders;
+    if (links_to_stream(program) ||
+        asprintf(&folders, ":.debug:%s:/usr/lib/debug", program->folder) < 0)
+        return separate;
+    ask_libdwfl(program, folders, &separate);
+    free(folders);
+    return separate;
 }
 
 /* Fail for a program whose debug information was found nowhere. */
@@ -197,7 +220,7 @@ static enum bat_code use_separate_file(struct bat_debuginfo *debuginfo,
 static bool try_alternate(struct bat_debuginfo *debuginfo, const char *path, const void *id,
                           size_t size)
 {
-    int file = open(path, OPEN_FLAGS);
+    int file = bat_regular_open(AT_FDCWD, path);
     struct debug_image *alternate = &debuginfo->alternate;
     if (file < 0 || debug_image_map(alternate, path, file, 0, NULL) != BAT_OK)
         return false;
@@ -237,7 +260,9 @@ static void find_alternate(struct bat_debuginfo *debuginfo)
     hex(id, (size_t)size, text, sizeof(text));
     if (asprintf(&path, "/usr/lib/debug/.build-id/%.2s/%s.debug", text, text + 2) < 0)
         return;
-    try_alternate(debuginfo, path, id, (size_t)size);
+    /* libdw would open an absolute path when it needs it. The name is in memory of the image. */
+    if (!try_alternate(debuginfo, path, id, (size_t)size) && is_stream(name))
+        *(char *)name = '\0';
     free(path);
 }
 
@@ -307,7 +332,7 @@ static enum bat_code open_dwarf(struct bat_debuginfo *debuginfo, const struct pr
     if (debug_file)
         return use_given_file(debuginfo, program, debug_file, error);
     enum bat_code code =
-        open_candidate(debuginfo, program->path, open(program->path, OPEN_FLAGS), error);
+        open_candidate(debuginfo, program->path, bat_regular_open(AT_FDCWD, program->path), error);
     return code == BAT_ERR_NO_DEBUG ? use_separate_file(debuginfo, program, error) : code;
 }
 

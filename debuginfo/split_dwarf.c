@@ -13,12 +13,13 @@
 #include <unistd.h>
 
 #include "debuginfo.h"
+#include "elfnote/regular_file.h"
 #include "spec/binary_search.h"
 
 /* Map a .dwo file or package. NULL if there is none that can be read. */
 static struct split_file *open_file(struct bat_debuginfo *debuginfo, const char *path, size_t head)
 {
-    int file = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    int file = bat_regular_open(AT_FDCWD, path);
     if (file < 0)
         return NULL;
     struct split_file *split = calloc(1, sizeof(*split));
@@ -297,7 +298,7 @@ static enum bat_code map_for_slices(struct split_package *package, const char *p
     size_t head = package->index.units * sizeof(struct slice);
     size_t units = package->index.units;
     debug_image_close(&package->file->image);
-    int file = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    int file = bat_regular_open(AT_FDCWD, path);
     if (file < 0)
         return BAT_ERR_IO;
     enum bat_code code = debug_image_map(&package->file->image, path, file, head, NULL);

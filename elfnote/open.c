@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "elf_file.h"
 #include "file_state.h"
+#include "regular_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,9 +20,10 @@ static enum bat_code map_file(struct bat_elf *elf, struct bat_error *error)
 {
     if (fstat(elf->file, &elf->status) != 0)
         return bat_fail(error, BAT_ERR_IO, "cannot be read: %m");
-    if (!S_ISREG(elf->status.st_mode))
-        return bat_fail(error, BAT_ERR_IO, "is %s, not a regular file",
-                        S_ISDIR(elf->status.st_mode) ? "a directory" : "a pipe or a device");
+    if (!S_ISREG(elf->status.st_mode)) {
+        errno = S_ISDIR(elf->status.st_mode) ? EISDIR : ENXIO;
+        return bat_regular_fail(error);
+    }
     elf->size = (uint64_t)elf->status.st_size;
     if (elf->size == 0)
         return bat_fail(error, BAT_ERR_NOT_ELF, "is empty: not an ELF file");
@@ -239,11 +241,8 @@ enum bat_code bat_elf_open_file(int file, const char *path, struct bat_elf **elf
 enum bat_code bat_elf_open(const char *path, struct bat_elf **elf, struct bat_error *error)
 {
     *elf = NULL;
-    /* O_NONBLOCK: a FIFO is refused; opening it must not wait for a writer. */
-    int file = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-    if (file < 0)
-        return bat_fail(error, BAT_ERR_IO, "cannot be opened: %m");
-    return bat_elf_open_file(file, path, elf, error);
+    int file = bat_regular_open(AT_FDCWD, path);
+    return file < 0 ? bat_regular_fail(error) : bat_elf_open_file(file, path, elf, error);
 }
 
 enum bat_code bat_elf_check_unchanged(const struct bat_elf *elf, struct bat_error *error)

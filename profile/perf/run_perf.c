@@ -198,6 +198,11 @@ void perf_child_end(struct perf_child *process, int *status)
 enum bat_code perf_child_fail(const struct perf_child *process, int status, struct bat_error *error)
 {
     const char *complaint = process->complaint_size ? process->complaint : "it does not say why";
+    if (status == -1)
+        return bat_fail(error, BAT_ERR_IO,
+                        "%s: expected its exit status, found that this program ignores its "
+                        "children (SIGCHLD)",
+                        process->what);
     if (WIFEXITED(status))
         return bat_fail(error, BAT_ERR_IO, "%s failed with exit status %d: %s", process->what,
                         WEXITSTATUS(status), complaint);

@@ -3,12 +3,12 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "elfnote/regular_file.h"
 #include "spec/binary_search.h"
 
 #define FIRST "data"
@@ -45,21 +45,21 @@ static enum bat_code open_piece(int folder, const char *name, struct perf_pieces
                                 struct bat_error *error)
 {
     struct stat status;
-    int file = openat(folder, name, O_RDONLY | O_CLOEXEC);
+    int file = bat_regular_open(folder, name);
     if (file < 0 && errno == ENOENT)
         return bat_fail(error, BAT_ERR_UNSUPPORTED,
                         "expected a file, or a folder that perf record --threads made, found a "
                         "folder without \"%s\"",
+                        name);
+    if (file < 0 && (errno == EISDIR || errno == ENXIO))
+        return bat_fail(error, BAT_ERR_UNSUPPORTED,
+                        "expected regular files in the folder, found \"%.32s\", which is none",
                         name);
     if (file < 0)
         return bat_fail(error, BAT_ERR_IO, "%.32s: %s", name, strerror(errno));
     pieces->items[pieces->count++] = (struct perf_piece){.file = file};
     if (fstat(file, &status) != 0)
         return bat_fail(error, BAT_ERR_IO, "%.32s: %s", name, strerror(errno));
-    if (!S_ISREG(status.st_mode))
-        return bat_fail(error, BAT_ERR_UNSUPPORTED,
-                        "expected regular files in the folder, found \"%.32s\", which is none",
-                        name);
     pieces->items[pieces->count - 1].size = (uint64_t)status.st_size;
     return BAT_OK;
 }

@@ -3,13 +3,13 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <xxhash.h>
 
+#include "elfnote/regular_file.h"
 #include "profile/line_blocks.h"
 #include "profile/text_fields.h"
 #include "read_profile.h"
@@ -48,20 +48,21 @@ static enum bat_code hash_file(XXH3_state_t *state, int file, struct bat_error *
 static enum bat_code hash_entry(XXH3_state_t *state, int folder, const char *name,
                                 struct bat_error *error)
 {
-    int file = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    int file = bat_regular_open(folder, name);
     struct stat status;
-    if (file < 0)
-        return bat_fail(error, BAT_ERR_IO, "%s: %s", name, strerror(errno));
+    if (file < 0 && (errno == EISDIR || errno == ENXIO))
+        return BAT_OK;
     enum bat_code code = BAT_OK;
-    if (fstat(file, &status) != 0) {
+    if (file < 0 || fstat(file, &status) != 0) {
         code = bat_fail(error, BAT_ERR_IO, "%s: %s", name, strerror(errno));
-    } else if (S_ISREG(status.st_mode)) {
+    } else {
         uint64_t size = htole64((uint64_t)status.st_size);
         XXH3_128bits_update(state, name, strlen(name) + 1);
         XXH3_128bits_update(state, &size, sizeof(size));
         code = hash_file(state, file, error);
     }
-    close(file);
+    if (file >= 0)
+        close(file);
     return code;
 }
 

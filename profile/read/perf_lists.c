@@ -6,21 +6,31 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "elfnote/regular_file.h"
 #include "profile/perf/perf_data.h"
 #include "profile/perf/script.h"
 #include "read_profile.h"
 #include "spec/options.h"
 
-/* Open a file or folder that can be read twice. The caller closes *file, unless this fails. */
+/*
+ * Open a file or folder, which can be read twice as no stream can. The caller closes *file, unless
+ * this fails.
+ */
 static enum bat_code open_profile(const char *path, int *file, struct stat *status,
                                   struct bat_error *error)
 {
-    *file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    *file = bat_regular_open(AT_FDCWD, path);
+    if (*file < 0 && errno == EISDIR)
+        *file = open(path, O_RDONLY | O_CLOEXEC | O_DIRECTORY);
     if (*file >= 0 && fstat(*file, status) == 0)
         return BAT_OK;
     int reason = errno;
     if (*file >= 0)
         close(*file);
+    if (reason == ENXIO)
+        return bat_fail(error, BAT_ERR_UNSUPPORTED,
+                        "expected a file or folder, which can be read twice, found a pipe or a "
+                        "device");
     return bat_fail(error, BAT_ERR_IO, "%s", strerror(reason));
 }
 

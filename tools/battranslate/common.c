@@ -5,11 +5,11 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "bat_compare.h"
 #include "common_yaml.h"
+#include "elfnote/regular_file.h"
 #include "whole_file.h"
 
 static enum tool_exit fail(const char *path, const struct bat_error *error)
@@ -92,8 +92,7 @@ static bool is_yaml(const char *text, size_t size)
 static bool is_yaml_file(const char *path)
 {
     char start[4];
-    struct stat status;
-    int file = stat(path, &status) == 0 && S_ISREG(status.st_mode) ? open(path, O_RDONLY) : -1;
+    int file = bat_regular_open(AT_FDCWD, path);
     ssize_t size = file >= 0 ? read(file, start, sizeof(start)) : -1;
     if (file >= 0)
         close(file);

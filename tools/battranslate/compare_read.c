@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include "elfnote/regular_file.h"
 #include "whole_file.h"
 #include "yaml_profile.h"
 
@@ -179,16 +179,12 @@ enum bat_code compare_fdata_origin(const char *path, enum fdata_origin *origin,
                                    struct bat_error *error)
 {
     char text[256] = "";
-    struct stat status;
     *origin = FDATA_NONE;
     if (strcmp(path, "-") == 0)
         return BAT_OK;
-    if (stat(path, &status) != 0)
-        return bat_fail(error, BAT_ERR_IO, "%s", strerror(errno));
-    /* A pipe's writer would lose its reader when this one closes. */
-    if (!S_ISREG(status.st_mode))
+    int file = bat_regular_open(AT_FDCWD, path);
+    if (file < 0 && (errno == EISDIR || errno == ENXIO))
         return BAT_OK;
-    int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     ssize_t got = file < 0 ? -1 : 1;
     for (size_t size = 0; got > 0 && size < sizeof(text) - 1;) {
         do

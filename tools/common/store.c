@@ -14,6 +14,7 @@
 #include <zstd.h>
 
 #include "elfnote/high_descriptor.h"
+#include "elfnote/regular_file.h"
 #include "elfnote/zeros.h"
 #include "support/temporary.h"
 
@@ -338,7 +339,7 @@ static int open_entry(const char *path, enum layout layout)
         errno = ENOENT;
         return -1;
     }
-    return bat_high_descriptor(open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    return bat_regular_open(AT_FDCWD, path);
 }
 
 /* Read the entry that file is open for. *is_other as for check_entry(). */
@@ -373,7 +374,7 @@ static bool find_in(const char *folder, const uint8_t *id, size_t size,
         if (file >= 0)
             code = read_entry(file, i, id, size, shipped, stored, &is_another, &error);
         else if (path && errno != ENOENT)
-            code = bat_fail(&error, BAT_ERR_IO, "%s", strerror(errno));
+            code = bat_regular_fail(&error);
         if (code != BAT_OK)
             tool_report(path, &error);
         if (code != BAT_OK || is_another)

@@ -52,6 +52,8 @@ void tool_begin(const char *name)
     signal(SIGPIPE, SIG_IGN);
     /* A limit on the size of files becomes an error like a full disk. */
     signal(SIGXFSZ, SIG_IGN);
+    /* If it is ignored, as the caller may have left it, the exit status of perf gets lost. */
+    signal(SIGCHLD, SIG_DFL);
 }
 
 bool tool_parse(const struct argp *argp, int argc, char **argv, unsigned flags, void *input)
