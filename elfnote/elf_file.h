@@ -62,6 +62,12 @@ enum bat_code elf_libelf_code(void);
 enum bat_code elf_read_sections(struct bat_elf *elf, struct bat_error *error);
 
 /*
+ * Set the number of section headers, and the index of the names among them. What does not fit in
+ * the ELF header is in the first section header.
+ */
+void elf_set_numbers(Elf64_Ehdr *header, Elf64_Shdr *first, size_t count, size_t names_index);
+
+/*
  * True if a section header or a symbol refers to the section with that index, or if a damaged
  * symbol table may do so.
  */

@@ -122,6 +122,26 @@ enum bat_code elf_read_sections(struct bat_elf *elf, struct bat_error *error)
     return code == BAT_OK ? name_sections(elf, error) : code;
 }
 
+void elf_set_numbers(Elf64_Ehdr *header, Elf64_Shdr *first, size_t count, size_t names_index)
+{
+    if (count >= SHN_LORESERVE) {
+        first->sh_size = count;
+        header->e_shnum = 0;
+    } else {
+        if (header->e_shnum == 0)
+            first->sh_size = 0;
+        header->e_shnum = (uint16_t)count;
+    }
+    if (names_index >= SHN_LORESERVE) {
+        first->sh_link = (uint32_t)names_index;
+        header->e_shstrndx = SHN_XINDEX;
+    } else {
+        if (header->e_shstrndx == SHN_XINDEX)
+            first->sh_link = 0;
+        header->e_shstrndx = (uint16_t)names_index;
+    }
+}
+
 const struct bat_section *bat_elf_sections(const struct bat_elf *elf, size_t *count)
 {
     *count = elf->section_count;

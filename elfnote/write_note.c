@@ -307,28 +307,11 @@ static enum bat_code plan(struct edit *edit, struct bat_error *error)
     return BAT_OK;
 }
 
-/* Numbers that do not fit in the ELF header are stored in section header 0. */
 static Elf64_Ehdr make_elf_header(struct edit *edit)
 {
     Elf64_Ehdr header;
     memcpy(&header, edit->elf->bytes, sizeof(header));
-    Elf64_Shdr *first = &edit->headers[0];
-    if (edit->header_count >= SHN_LORESERVE) {
-        first->sh_size = edit->header_count;
-        header.e_shnum = 0;
-    } else {
-        if (header.e_shnum == 0)
-            first->sh_size = 0;
-        header.e_shnum = (uint16_t)edit->header_count;
-    }
-    if (edit->names_index >= SHN_LORESERVE) {
-        first->sh_link = (uint32_t)edit->names_index;
-        header.e_shstrndx = SHN_XINDEX;
-    } else {
-        if (header.e_shstrndx == SHN_XINDEX)
-            first->sh_link = 0;
-        header.e_shstrndx = (uint16_t)edit->names_index;
-    }
+    elf_set_numbers(&header, &edit->headers[0], edit->header_count, edit->names_index);
     header.e_shoff = edit->layout.pieces[LAYOUT_TABLE].offset;
     return header;
 }

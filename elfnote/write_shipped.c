@@ -7,14 +7,23 @@
 
 #include "elf_file.h"
 #include "output.h"
+#include "spec/binary_search.h"
 
 /* The section header table is put at a multiple of this. */
 #define TABLE_ALIGNMENT 8u
 
-/* Bytes of the file: [start, end). */
+/* Bytes of the file or of its section names, and where the new one has them. */
 struct extent {
     uint64_t start;
     uint64_t end;
+    uint64_t alignment; /* of both places: a power of 2 */
+    uint64_t to;
+};
+
+/* Sorted, and without a byte in two of them, once join() was called. */
+struct extents {
+    struct extent *all;
+    size_t count;
 };
 
 struct shipping {
@@ -26,11 +35,74 @@ struct shipping {
     uint32_t dropped_note;
     uint32_t count; /* of section headers */
     Elf64_Shdr *headers;
-    char *names;
-    size_t names_size;
-    struct extent *holes; /* bytes of dropped sections, before `loaded` */
-    size_t hole_count;
+    struct extents mapped;  /* stay as they are */
+    struct extents dropped; /* become zeros where they are not mapped */
+    struct extents moved;   /* sections that are kept, behind what is mapped */
+    struct extents names;   /* of the kept sections */
 };
+
+/* --- Extents -------------------------------------------------------------------------------- */
+
+/* Add bytes of the file, cut at its end. There is room for all extents. */
+static void add(struct extents *extents, const struct bat_elf *elf, uint64_t offset, uint64_t size,
+                uint64_t alignment)
+{
+    if (offset >= elf->size || size == 0)
+        return;
+    uint64_t most = elf->size - offset;
+    extents->all[extents->count++] =
+        (struct extent){offset, offset + (size < most ? size : most), alignment, 0};
+}
+
+static int compare_extents(const void *left, const void *right)
+{
+    const struct extent *one = left;
+    const struct extent *other = right;
+    return (one->start > other->start) - (one->start < other->start);
+}
+
+static void sort(struct extents *extents)
+{
+    if (extents->count > 1)
+        qsort(extents->all, extents->count, sizeof(*extents->all), compare_extents);
+}
+
+/* Sort extents, and make one of those that overlap or touch: each byte is copied once. */
+static void join(struct extents *extents)
+{
+    struct extent *last = extents->all;
+    sort(extents);
+    for (size_t i = 1; i < extents->count; i++) {
+        const struct extent *next = &extents->all[i];
+        if (next->start > last->end) {
+            *++last = *next;
+            continue;
+        }
+        last->end = next->end > last->end ? next->end : last->end;
+        last->alignment = next->alignment > last->alignment ? next->alignment : last->alignment;
+    }
+    if (extents->count != 0)
+        extents->count = (size_t)(last - extents->all) + 1;
+}
+
+/* Give sorted extents their new places, from `end` on. Returns the end of the last one. */
+static uint64_t place(struct extents *extents, uint64_t end)
+{
+    for (size_t i = 0; i < extents->count; i++) {
+        struct extent *extent = &extents->all[i];
+        extent->to = end + ((extent->start - end) & (extent->alignment - 1));
+        end = extent->to + (extent->end - extent->start);
+    }
+    return end;
+}
+
+/* The new place of a byte that is in one of the extents. */
+static uint64_t new_place(const struct extents *extents, uint64_t old)
+{
+    const struct extent *in =
+        &extents->all[BAT_COUNT_UP_TO(extents->all, extents->count, start, old) - 1];
+    return in->to + (old - in->start);
+}
 
 /* --- What stays ----------------------------------------------------------------------------- */
 
@@ -50,117 +122,117 @@ static bool has_bytes(const struct bat_section *section)
     return section->type != SHT_NOBITS && section->type != SHT_NULL && section->size != 0;
 }
 
-/* Move the end of what is mapped behind an extent. */
-static void reach(struct shipping *shipping, uint64_t offset, uint64_t size)
+/* True for a kept section whose bytes move. */
+static bool is_moved(const struct shipping *shipping, const struct bat_section *section)
 {
-    const uint64_t file_size = shipping->elf->size;
-    if (offset > file_size || size > file_size - offset)
-        size = offset > file_size ? 0 : file_size - offset;
-    if (size != 0 && offset + size > shipping->loaded)
-        shipping->loaded = offset + size;
+    return has_bytes(section) && !(section->flags & SHF_ALLOC) &&
+           section->index != shipping->elf->names_index && is_kept(shipping, section);
 }
 
-static void find_loaded(struct shipping *shipping)
+static uint32_t name_of(const struct bat_elf *elf, const struct bat_section *section)
+{
+    const struct bat_section *names = &elf->sections[elf->names_index];
+    return *section->name
+               ? (uint32_t)((const uint8_t *)section->name - (elf->bytes + names->offset))
+               : 0;
+}
+
+static void collect_section(struct shipping *shipping, const struct bat_section *section)
 {
     const struct bat_elf *elf = shipping->elf;
-    reach(shipping, 0, sizeof(Elf64_Ehdr));
-    reach(shipping, elf->header.e_phoff, elf->segment_count * sizeof(Elf64_Phdr));
+    const uint64_t alignment = section->alignment;
+    const bool is_usual = alignment <= 64 && (alignment & (alignment - 1)) == 0;
+    if (has_bytes(section))
+        add(section->flags & SHF_ALLOC ? &shipping->mapped : &shipping->dropped, elf,
+            section->offset, section->size, 1);
+    if (is_moved(shipping, section))
+        add(&shipping->moved, elf, section->offset, section->size,
+            is_usual && alignment ? alignment : 1);
+    if (!is_kept(shipping, section))
+        return;
+    shipping->count = section->index + 1;
+    if (*section->name)
+        shipping->names.all[shipping->names.count++] =
+            (struct extent){.start = name_of(elf, section), .alignment = 1};
+}
+
+/* A name may be the end of another one, or that of many sections. */
+static void join_names(struct shipping *shipping)
+{
+    struct extents *names = &shipping->names;
+    const struct bat_elf *elf = shipping->elf;
+    const char *text = (const char *)elf->bytes + elf->sections[elf->names_index].offset;
+    size_t joined = 0;
+    uint64_t end = 0;
+    sort(names);
+    for (size_t i = 0; i < names->count; i++) {
+        const uint64_t start = names->all[i].start;
+        if (start < end)
+            continue;
+        end = start + strlen(text + start) + 1;
+        names->all[joined++] = (struct extent){start, end, 1, 0};
+    }
+    names->count = joined;
+}
+
+static enum bat_code collect(struct shipping *shipping)
+{
+    const struct bat_elf *elf = shipping->elf;
+    struct extents *const all[] = {&shipping->mapped, &shipping->dropped, &shipping->moved,
+                                   &shipping->names};
+    const size_t most = elf->section_count + elf->segment_count + 2;
+    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
+        all[i]->all = calloc(most, sizeof(*all[i]->all));
+        if (!all[i]->all)
+            return bat_fail(shipping->error, BAT_ERR_MEMORY, "not enough memory to write the file");
+    }
+    add(&shipping->mapped, elf, 0, sizeof(Elf64_Ehdr), 1);
+    add(&shipping->mapped, elf, elf->header.e_phoff, elf->segment_count * sizeof(Elf64_Phdr), 1);
     for (size_t i = 0; i < elf->segment_count; i++)
         if (elf->segments[i].p_type != PT_NULL)
-            reach(shipping, elf->segments[i].p_offset, elf->segments[i].p_filesz);
-    for (size_t i = 0; i < elf->section_count; i++)
-        if ((elf->sections[i].flags & SHF_ALLOC) && has_bytes(&elf->sections[i]))
-            reach(shipping, elf->sections[i].offset, elf->sections[i].size);
-}
-
-/* --- Holes ---------------------------------------------------------------------------------- */
-
-static int compare_extents(const void *left, const void *right)
-{
-    const struct extent *one = left;
-    const struct extent *other = right;
-    return (one->start > other->start) - (one->start < other->start);
-}
-
-/* All that must stay, sorted by its start. To be freed; NULL if there is no memory. */
-static struct extent *list_protected(const struct shipping *shipping, size_t *count)
-{
-    const struct bat_elf *elf = shipping->elf;
-    struct extent *all = calloc(elf->segment_count + elf->section_count + 2, sizeof(*all));
-    *count = 0;
-    if (!all)
-        return NULL;
-    all[(*count)++] = (struct extent){0, sizeof(Elf64_Ehdr)};
-    all[(*count)++] = (struct extent){
-        elf->header.e_phoff, elf->header.e_phoff + elf->segment_count * sizeof(Elf64_Phdr)};
-    for (size_t i = 0; i < elf->segment_count; i++) {
-        const GElf_Phdr *segment = &elf->segments[i];
-        if (segment->p_type != PT_NULL && segment->p_filesz <= UINT64_MAX - segment->p_offset)
-            all[(*count)++] =
-                (struct extent){segment->p_offset, segment->p_offset + segment->p_filesz};
-    }
-    for (size_t i = 0; i < elf->section_count; i++) {
-        const struct bat_section *section = &elf->sections[i];
-        if (has_bytes(section) && (section->flags & SHF_ALLOC))
-            all[(*count)++] = (struct extent){section->offset, section->offset + section->size};
-    }
-    qsort(all, *count, sizeof(*all), compare_extents);
-    return all;
-}
-
-static enum bat_code add_hole(struct shipping *shipping, uint64_t start, uint64_t end)
-{
-    if (end > shipping->loaded)
-        end = shipping->loaded;
-    if (start >= end)
-        return BAT_OK;
-    struct extent *holes =
-        realloc(shipping->holes, (shipping->hole_count + 1) * sizeof(*shipping->holes));
-    if (!holes)
-        return bat_fail(shipping->error, BAT_ERR_MEMORY, "not enough memory to write the file");
-    shipping->holes = holes;
-    holes[shipping->hole_count++] = (struct extent){start, end};
+            add(&shipping->mapped, elf, elf->segments[i].p_offset, elf->segments[i].p_filesz, 1);
+    add(&shipping->dropped, elf, elf->header.e_shoff, elf->section_count * sizeof(Elf64_Shdr), 1);
+    for (size_t i = 1; i < elf->section_count; i++)
+        collect_section(shipping, &elf->sections[i]);
+    join(&shipping->mapped);
+    join(&shipping->dropped);
+    join(&shipping->moved);
+    join_names(shipping);
+    shipping->loaded = shipping->mapped.all[shipping->mapped.count - 1].end;
     return BAT_OK;
 }
 
-/* Add the bytes of [start, end) that are not protected. */
-static enum bat_code add_unprotected(struct shipping *shipping, const struct extent *all,
-                                     size_t count, uint64_t start, uint64_t end)
-{
-    enum bat_code code = BAT_OK;
-    for (size_t i = 0; i < count && start < end && code == BAT_OK; i++) {
-        if (all[i].end <= start || all[i].start >= all[i].end)
-            continue;
-        if (all[i].start >= end)
-            break;
-        code = add_hole(shipping, start, all[i].start);
-        start = all[i].end;
-    }
-    return code == BAT_OK && start < end ? add_hole(shipping, start, end) : code;
-}
+/* --- Section headers ------------------------------------------------------------------------ */
 
-/* Sections that are left out, or written again behind everything, must not stay between others. */
-static enum bat_code find_holes(struct shipping *shipping)
+static enum bat_code make_headers(struct shipping *shipping)
 {
     const struct bat_elf *elf = shipping->elf;
-    size_t count;
-    struct extent *all = list_protected(shipping, &count);
-    if (!all)
+    const uint8_t *table = elf->bytes + elf->header.e_shoff;
+    shipping->headers = calloc(shipping->count, sizeof(*shipping->headers));
+    if (!shipping->headers)
         return bat_fail(shipping->error, BAT_ERR_MEMORY, "not enough memory to write the file");
-    enum bat_code code = BAT_OK;
-    for (size_t i = 0; i < elf->section_count && code == BAT_OK; i++) {
+    const uint64_t end = place(&shipping->moved, shipping->loaded);
+    const uint64_t names_size = place(&shipping->names, 1);
+    for (uint32_t i = 0; i < shipping->count; i++) {
         const struct bat_section *section = &elf->sections[i];
-        if (has_bytes(section) && !(section->flags & SHF_ALLOC))
-            code = add_unprotected(shipping, all, count, section->offset,
-                                   section->offset + section->size);
+        Elf64_Shdr *header = &shipping->headers[i];
+        if (i != 0 && !is_kept(shipping, section))
+            continue;
+        memcpy(header, table + (size_t)i * sizeof(*header), sizeof(*header));
+        if (i == 0)
+            continue;
+        header->sh_name =
+            *section->name ? (uint32_t)new_place(&shipping->names, name_of(elf, section)) : 0;
+        if (header->sh_link >= elf->section_count ||
+            !is_kept(shipping, &elf->sections[header->sh_link]))
+            header->sh_link = 0;
+        if (is_moved(shipping, section))
+            header->sh_offset = new_place(&shipping->moved, section->offset);
     }
-    if (code == BAT_OK)
-        code = add_unprotected(shipping, all, count, elf->header.e_shoff,
-                               elf->header.e_shoff + elf->section_count * sizeof(Elf64_Shdr));
-    free(all);
-    if (shipping->hole_count > 1)
-        qsort(shipping->holes, shipping->hole_count, sizeof(*shipping->holes), compare_extents);
-    return code;
+    Elf64_Shdr *names = &shipping->headers[elf->names_index];
+    names->sh_offset = end;
+    names->sh_size = names_size;
+    return BAT_OK;
 }
 
 /* --- Writing -------------------------------------------------------------------------------- */
@@ -173,19 +245,18 @@ static enum bat_code write_bytes(struct shipping *shipping, const void *bytes, u
     return output_write_sparse(shipping->output, bytes, (size_t)size, shipping->error);
 }
 
-static enum bat_code write_zeros(struct shipping *shipping, uint64_t size)
+static enum bat_code write_zeros_up_to(struct shipping *shipping, uint64_t end)
 {
     static const uint8_t zeros[4096];
     enum bat_code code = BAT_OK;
-    while (size != 0 && code == BAT_OK) {
-        uint64_t part = size < sizeof(zeros) ? size : sizeof(zeros);
-        code = write_bytes(shipping, zeros, part);
-        size -= part;
+    while (shipping->written < end && code == BAT_OK) {
+        uint64_t left = end - shipping->written;
+        code = write_bytes(shipping, zeros, left < sizeof(zeros) ? left : sizeof(zeros));
     }
     return code;
 }
 
-/* Write the file's bytes up to `end`. */
+/* Write the file's bytes up to `end`, at the places that they have in it. */
 static enum bat_code write_up_to(struct shipping *shipping, uint64_t end)
 {
     if (end <= shipping->written)
@@ -193,97 +264,61 @@ static enum bat_code write_up_to(struct shipping *shipping, uint64_t end)
     return write_bytes(shipping, shipping->elf->bytes + shipping->written, end - shipping->written);
 }
 
-/* The mapped part, behind the ELF header. */
+/*
+ * The mapped part, behind the ELF header. Sections that are left out, or written again behind
+ * everything, must not stay between others.
+ */
 static enum bat_code write_loaded(struct shipping *shipping)
 {
+    const struct extents *mapped = &shipping->mapped;
     enum bat_code code = BAT_OK;
-    for (size_t i = 0; i < shipping->hole_count && code == BAT_OK; i++) {
-        const struct extent *hole = &shipping->holes[i];
-        code = write_up_to(shipping, hole->start);
-        if (code == BAT_OK && hole->end > shipping->written)
-            code = write_zeros(shipping, hole->end - shipping->written);
+    size_t next = 0; /* the first mapped extent that ends behind what is written */
+    for (size_t i = 0; i < shipping->dropped.count && code == BAT_OK; i++) {
+        const struct extent *dropped = &shipping->dropped.all[i];
+        if (dropped->start >= shipping->loaded)
+            break;
+        code = write_up_to(shipping, dropped->start);
+        for (; code == BAT_OK && next < mapped->count && mapped->all[next].start < dropped->end;
+             next++) {
+            if (mapped->all[next].end <= shipping->written)
+                continue;
+            code = write_zeros_up_to(shipping, mapped->all[next].start);
+            if (code == BAT_OK)
+                code = write_up_to(shipping, mapped->all[next].end);
+        }
+        if (code == BAT_OK && next < mapped->count)
+            code = write_zeros_up_to(shipping, dropped->end);
     }
     return code == BAT_OK ? write_up_to(shipping, shipping->loaded) : code;
 }
 
-/* --- Sections ------------------------------------------------------------------------------- */
-
-/* Put a name into the new names; returns its offset. There is room for all names. */
-static uint32_t put_name(struct shipping *shipping, const char *name)
+/* Write extents of `bytes` to their new places, which are counted from start. */
+static enum bat_code write_extents(struct shipping *shipping, const struct extents *extents,
+                                   const uint8_t *bytes, uint64_t start)
 {
-    if (!*name)
-        return 0;
-    size_t size = strlen(name) + 1;
-    uint32_t offset = (uint32_t)shipping->names_size;
-    memcpy(shipping->names + offset, name, size);
-    shipping->names_size += size;
-    return offset;
-}
-
-static enum bat_code begin_headers(struct shipping *shipping)
-{
-    const struct bat_elf *elf = shipping->elf;
-    size_t names = 1;
-    for (size_t i = 0; i < elf->section_count; i++) {
-        if (!is_kept(shipping, &elf->sections[i]))
-            continue;
-        shipping->count = (uint32_t)i + 1;
-        names += strlen(elf->sections[i].name) + 1;
-    }
-    shipping->headers = calloc(shipping->count + (size_t)1, sizeof(*shipping->headers));
-    shipping->names = calloc(names, 1);
-    shipping->names_size = 1;
-    return shipping->headers && shipping->names
-               ? BAT_OK
-               : bat_fail(shipping->error, BAT_ERR_MEMORY, "not enough memory to write the file");
-}
-
-/* Where the kept sections are: those that are not loaded follow in their order. */
-static void place_sections(struct shipping *shipping)
-{
-    const struct bat_elf *elf = shipping->elf;
-    const uint8_t *table = elf->bytes + elf->header.e_shoff;
-    uint64_t end = shipping->loaded;
-    for (uint32_t i = 1; i < shipping->count; i++) {
-        const struct bat_section *section = &elf->sections[i];
-        Elf64_Shdr *header = &shipping->headers[i];
-        if (!is_kept(shipping, section))
-            continue;
-        memcpy(header, table + (size_t)i * sizeof(*header), sizeof(*header));
-        header->sh_name = put_name(shipping, section->name);
-        if (header->sh_link >= elf->section_count ||
-            !is_kept(shipping, &elf->sections[header->sh_link]))
-            header->sh_link = 0;
-        if ((section->flags & SHF_ALLOC) || i == elf->names_index || !has_bytes(section))
-            continue;
-        uint64_t alignment =
-            section->alignment > 1 && section->alignment <= 64 ? section->alignment : 1;
-        header->sh_offset = (end + alignment - 1) / alignment * alignment;
-        end = header->sh_offset + section->size;
-    }
-    Elf64_Shdr *names = &shipping->headers[elf->names_index];
-    names->sh_offset = end;
-    names->sh_size = shipping->names_size;
-}
-
-static enum bat_code write_sections(struct shipping *shipping)
-{
-    const struct bat_elf *elf = shipping->elf;
     enum bat_code code = BAT_OK;
-    for (uint32_t i = 1; i < shipping->count && code == BAT_OK; i++) {
-        const struct bat_section *section = &elf->sections[i];
-        const Elf64_Shdr *header = &shipping->headers[i];
-        if (header->sh_type == SHT_NULL || (section->flags & SHF_ALLOC) || i == elf->names_index ||
-            !has_bytes(section))
-            continue;
-        code = write_zeros(shipping, header->sh_offset - shipping->written);
+    for (size_t i = 0; i < extents->count && code == BAT_OK; i++) {
+        const struct extent *extent = &extents->all[i];
+        code = write_zeros_up_to(shipping, start + extent->to);
         if (code == BAT_OK)
-            code = write_bytes(shipping, elf->bytes + section->offset, section->size);
+            code = write_bytes(shipping, bytes + extent->start, extent->end - extent->start);
     }
+    return code;
+}
+
+/* All behind the ELF header, which says where the table of section headers will be. */
+static enum bat_code write_parts(struct shipping *shipping, const Elf64_Ehdr *header)
+{
+    const struct bat_elf *elf = shipping->elf;
+    const Elf64_Shdr *names = &shipping->headers[elf->names_index];
+    enum bat_code code = write_loaded(shipping);
     if (code == BAT_OK)
-        code = write_bytes(shipping, shipping->names, shipping->names_size);
+        code = write_extents(shipping, &shipping->moved, elf->bytes, 0);
     if (code == BAT_OK)
-        code = write_zeros(shipping, -shipping->written & (TABLE_ALIGNMENT - 1));
+        code = write_extents(shipping, &shipping->names,
+                             elf->bytes + elf->sections[elf->names_index].offset, names->sh_offset);
+    if (code == BAT_OK)
+        code = write_zeros_up_to(shipping, header->e_shoff);
     /* They end with zeros, which would be missing as a hole at the file's end. */
     return code == BAT_OK
                ? bat_output_write(shipping->output, shipping->headers,
@@ -291,16 +326,17 @@ static enum bat_code write_sections(struct shipping *shipping)
                : code;
 }
 
-/* The ELF header, which is written first: the table comes where write_sections() will put it. */
-static enum bat_code write_header(struct shipping *shipping)
+static enum bat_code write_file(struct shipping *shipping)
 {
     const struct bat_elf *elf = shipping->elf;
-    uint64_t end = shipping->headers[elf->names_index].sh_offset + shipping->names_size;
+    const Elf64_Shdr *names = &shipping->headers[elf->names_index];
     Elf64_Ehdr header;
     memcpy(&header, elf->bytes, sizeof(header));
-    header.e_shoff = (end + TABLE_ALIGNMENT - 1) & -(uint64_t)TABLE_ALIGNMENT;
-    header.e_shnum = (uint16_t)shipping->count;
-    return write_bytes(shipping, &header, sizeof(header));
+    header.e_shoff =
+        (names->sh_offset + names->sh_size + TABLE_ALIGNMENT - 1) & -(uint64_t)TABLE_ALIGNMENT;
+    elf_set_numbers(&header, shipping->headers, shipping->count, elf->names_index);
+    enum bat_code code = write_bytes(shipping, &header, sizeof(header));
+    return code == BAT_OK ? write_parts(shipping, &header) : code;
 }
 
 enum bat_code bat_elf_write_shipped(const struct bat_elf *elf, struct bat_output *output,
@@ -309,29 +345,21 @@ enum bat_code bat_elf_write_shipped(const struct bat_elf *elf, struct bat_output
     if (elf->section_count == 0 || elf->names_index == SHN_UNDEF)
         return bat_fail(error, BAT_ERR_UNSUPPORTED,
                         "expected section headers with names, found a file without");
-    if (elf->section_count >= SHN_LORESERVE)
-        return bat_fail(error, BAT_ERR_UNSUPPORTED, "expected fewer than %u sections, found %zu",
-                        (unsigned)SHN_LORESERVE, elf->section_count);
     struct shipping shipping = {.elf = elf, .output = output, .error = error};
     struct elf_note_place note = elf_find_note(elf);
     shipping.dropped_note = note.section ? note.section->index : BAT_NONE;
-    find_loaded(&shipping);
-    enum bat_code code = begin_headers(&shipping);
+    enum bat_code code = collect(&shipping);
     if (code == BAT_OK)
-        code = find_holes(&shipping);
-    if (code == BAT_OK) {
-        place_sections(&shipping);
-        code = write_header(&shipping);
-    }
+        code = make_headers(&shipping);
     if (code == BAT_OK)
-        code = write_loaded(&shipping);
-    if (code == BAT_OK)
-        code = write_sections(&shipping);
+        code = write_file(&shipping);
     if (code == BAT_OK)
         code = bat_elf_check_unchanged(elf, error);
     free(shipping.headers);
-    free(shipping.names);
-    free(shipping.holes);
+    free(shipping.mapped.all);
+    free(shipping.dropped.all);
+    free(shipping.moved.all);
+    free(shipping.names.all);
     return code;
 }
 

@@ -27,6 +27,24 @@ static bool is_whole_in(const char *folder, const struct bat_elf *elf, const uin
     return is_fine;
 }
 
+/* What a segment claims beyond the file's end would be other bytes in the shipped file. */
+static bool check_segments(const struct inject_request *request, const struct bat_elf *elf)
+{
+    uint64_t size;
+    struct bat_segment segment;
+    bat_elf_bytes(elf, &size);
+    for (size_t i = 0; bat_elf_segment(elf, i, &segment); i++) {
+        if (segment.offset <= size && segment.file_size <= size - segment.offset)
+            continue;
+        tool_message(request->file,
+                     "expected loaded segments inside the file of %" PRIu64
+                     " bytes, found one of %" PRIu64 " bytes at 0x%" PRIx64,
+                     size, segment.file_size, segment.offset);
+        return false;
+    }
+    return true;
+}
+
 /* True if nothing is to be stored: that was done before. */
 static bool check_shipped(const struct inject_request *request, const struct bat_elf *elf,
                           bool *is_done)
@@ -60,7 +78,7 @@ static bool store_and_ship(const struct inject_request *request, const struct ba
     struct bat_error error;
     struct bat_output *output;
     bool is_done;
-    if (!check_shipped(request, elf, &is_done))
+    if (!check_segments(request, elf) || !check_shipped(request, elf, &is_done))
         return false;
     if (is_done && !request->output) {
         if (!request->quiet)

@@ -275,10 +275,11 @@ static bool is_loaded_alike(const struct bat_elf *one, const struct bat_elf *oth
         const uint8_t *bytes = bat_elf_bytes(one, &size);
         uint64_t other_size;
         const uint8_t *other_bytes = bat_elf_bytes(other, &other_size);
-        uint64_t end = a.offset + a.file_size; /* both are inside their file: libelf's check */
         uint64_t start = a.offset;
-        if (end > size || end > other_size)
+        uint64_t most = size < other_size ? size : other_size;
+        if (start > most || a.file_size > most - start)
             return false;
+        uint64_t end = start + a.file_size;
         if (start == 0 && a.file_size >= sizeof(Elf64_Ehdr)) {
             if (!has_equal_header(bytes, other_bytes))
                 return false;
