@@ -230,7 +230,7 @@ static int by_value(const void *left, const void *right)
     return (a > b) - (a < b);
 }
 
-static void sort_and_unite(struct code_addresses *addresses)
+void code_addresses_sort(struct code_addresses *addresses)
 {
     uint32_t kept = 0;
     if (addresses->count > 1)
@@ -312,6 +312,6 @@ enum bat_code code_find_entries(struct bat_code_reader *reader, struct bat_error
             code = code_addresses_add(&reader->entries, searches[i].found.all[j], error);
         free(searches[i].found.all);
     }
-    sort_and_unite(&reader->entries);
+    code_addresses_sort(&reader->entries);
     return code;
 }

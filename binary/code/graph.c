@@ -234,6 +234,8 @@ enum bat_code bat_code_graph(const struct bat_code_reader *reader, uint32_t func
                              struct bat_code_graph *graph, struct bat_error *error)
 {
     *graph = (struct bat_code_graph){0};
+    const struct code_wanted *wanted = code_find_wanted(reader, function);
+    graph->is_left_alone = wanted && wanted->is_left_alone;
     struct code_sweep sweep;
     enum bat_code code = code_sweep_function(reader, function, &sweep, error);
     if (!code)

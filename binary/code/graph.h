@@ -30,8 +30,13 @@ struct bat_code_graph {
     uint32_t *body; /* for each block its start; for x86-64 behind no-operations at its start */
     struct bat_code_kept *kept; /* ascending */
     uint32_t kept_count;
-    /* llvm-bolt calls the function simple: it optimizes it, and checks and uses its profile. */
+    /* BOLT calls the function simple: it optimizes it, and checks and uses its profile. */
     bool is_simple;
+    /*
+     * But llvm-bolt leaves it alone, where perf2bolt does not: a jump table leads from one part of
+     * the function that this is a part of (f, f.cold) into another.
+     */
+    bool is_left_alone;
 };
 
 /*

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
  * Finds and reads the jump tables of x86-64. Without relocations, a table is what an indirect jump
- * refers to and what holds addresses inside the function. It ends at the first entry that is no
- * such address, at the function's next table, or with its section. Tables of AArch64 are not read,
- * because perf2bolt does not read them.
+ * refers to and what holds addresses inside the function, or in other parts of a split one. It ends
+ * at the first entry that is no such address, at the function's next table, or with its section.
+ * Tables of AArch64 are not read, because perf2bolt does not read them.
  */
 #include <elf.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "spec/binary_search.h"
 #include "sweep.h"
 
 #define RELATIVE_SIZE 4u
@@ -57,10 +58,12 @@ static bool is_table(const struct code_sweep *sweep, const struct code_table *ta
     uint64_t inside = 0;
     uint64_t special = 0;
     for (uint64_t i = 0; i<count && * steps> 0; i++, --*steps) {
-        uint64_t offset = entry_at(table, bytes, i) - sweep->function->address;
+        uint64_t address = entry_at(table, bytes, i);
+        uint64_t offset = address - sweep->function->address;
         if (offset == 0 || offset == sweep->size)
             special = 1;
-        else if (offset < sweep->size)
+        else if (offset < sweep->size ||
+                 code_is_in_other_part(sweep->reader, sweep->function, address))
             inside++;
         else
             return false;
@@ -98,32 +101,51 @@ struct table_walk {
     const uint8_t *bytes;
     uint64_t count;
     uint64_t next;
+    bool leaves; /* an entry was in another part of the function */
 };
 
 static struct table_walk walk_table(const struct code_sweep *sweep, const struct code_table *table)
 {
     uint64_t size;
     const uint8_t *bytes = table_bytes(sweep->reader, table->address, &size);
-    if (size > table->limit - table->address)
-        size = table->limit - table->address;
+    const struct code_addresses *others = &sweep->reader->part_tables;
+    uint32_t next = BAT_NUMBERS_BELOW(others->all, others->count, table->address + 1);
+    uint64_t limit = table->limit;
+    if (next < others->count && others->all[next] < limit)
+        limit = others->all[next];
+    if (size > limit - table->address)
+        size = limit - table->address;
     return (struct table_walk){.sweep = sweep,
                                .table = table,
                                .bytes = bytes,
                                .count = size / (table->is_relative ? RELATIVE_SIZE : ADDRESS_SIZE)};
 }
 
-/* The next target of the table, as an offset; false at the table's end. */
+/* The next target of the table in this part, as an offset; false at the table's end. */
 static bool next_entry(struct table_walk *walk, uint64_t *offset)
 {
     const struct code_sweep *sweep = walk->sweep;
     while (walk->next < walk->count) {
-        *offset = entry_at(walk->table, walk->bytes, walk->next++) - sweep->function->address;
+        uint64_t address = entry_at(walk->table, walk->bytes, walk->next++);
+        *offset = address - sweep->function->address;
         if (*offset < sweep->size)
-            return sweep->marks[*offset] & CODE_MARK_INSTRUCTION;
-        if (*offset != sweep->size)
+            return !sweep->marks || sweep->marks[*offset] & CODE_MARK_INSTRUCTION;
+        if (*offset == sweep->size)
+            continue;
+        if (!code_is_in_other_part(sweep->reader, sweep->function, address))
             return false;
+        walk->leaves = true;
     }
     return false;
+}
+
+bool code_table_leaves(const struct code_sweep *sweep, const struct code_table *table)
+{
+    struct table_walk walk = walk_table(sweep, table);
+    uint64_t offset;
+    while (!walk.leaves && next_entry(&walk, &offset)) {
+    }
+    return walk.leaves;
 }
 
 /* Mark all targets of a table; or clear CODE_MARK_TABLE there if not is_set. */
@@ -160,7 +182,7 @@ static void lead_jumps(struct code_sweep *sweep, uint32_t first, uint32_t end)
     }
 }
 
-void code_read_tables(struct code_sweep *sweep)
+void code_keep_tables(struct code_sweep *sweep)
 {
     /* Tables end soon; this limits the time for a malicious file. */
     uint64_t steps = 4096 + UINT64_C(8) * sweep->size;
@@ -171,7 +193,12 @@ void code_read_tables(struct code_sweep *sweep)
     sweep->table_count = kept;
     if (kept > 1)
         qsort(sweep->tables, kept, sizeof(*sweep->tables), by_address);
+}
 
+void code_read_tables(struct code_sweep *sweep)
+{
+    code_keep_tables(sweep);
+    uint32_t kept = sweep->table_count;
     uint32_t end;
     for (uint32_t first = 0; first < kept; first = end) {
         const struct code_table *table = &sweep->tables[first];

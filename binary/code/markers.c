@@ -134,10 +134,7 @@ enum bat_code code_read_symbols(struct bat_code_reader *reader, const struct bat
     /* An unreadable table counts as empty; bat_functions_create() has reported it. */
     struct symbol_table table;
     symbol_table_open(&table, symbols, SHT_SYMTAB, NULL);
-    /* From relocations BOLT knows how fragments refer to each other; without, it skips them. */
-    enum bat_code code = BAT_OK;
-    if (!bat_elf_section(reader->elf, ".rela.text"))
-        code = code_find_split(reader, &table, error);
+    enum bat_code code = code_find_split(reader, &table, error);
     if (reader->is_static)
         skip_init(reader, &table);
     if (!code && reader->machine == EM_AARCH64)

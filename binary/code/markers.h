@@ -10,7 +10,10 @@
 #include "binary/functions/symbol_table.h"
 #include "reader.h"
 
-/* Set is_split of wanted functions (split_functions.c). */
+/*
+ * Set is_split of wanted functions; in a binary with relocations whole_of of all functions
+ * (split_functions.c).
+ */
 enum bat_code code_find_split(struct bat_code_reader *reader, const struct symbol_table *table,
                               struct bat_error *error);
 

@@ -215,6 +215,8 @@ static enum bat_code fill(struct bat_code_reader *reader, const struct bat_elf *
         code = find_exception_tables(reader, error);
     if (!code)
         code = code_read_symbols(reader, symbols, error);
+    if (!code && reader->whole_of)
+        code = code_find_part_tables(reader, error);
     if (!code)
         code = code_find_entries(reader, error);
     return code;
@@ -256,5 +258,7 @@ void bat_code_close(struct bat_code_reader *reader)
     loaded_sections_free(&reader->sections);
     free(reader->markers);
     free(reader->entries.all);
+    free(reader->whole_of);
+    free(reader->part_tables.all);
     free(reader);
 }

@@ -15,7 +15,8 @@ struct code_wanted {
     uint64_t lsda; /* address of its exception table; 0 if there is none */
     uint32_t function;
     bool is_split;
-    bool is_skipped; /* BOLT skips it: _init of a static executable */
+    bool is_skipped;    /* BOLT skips it: _init of a static executable */
+    bool is_left_alone; /* as in struct bat_code_graph */
 };
 
 /* AArch64: where code ends and data starts, or the other way around. */
@@ -64,6 +65,10 @@ struct bat_code_reader {
     struct code_marker *markers;     /* ascending by address, no two at the same */
     uint32_t marker_count;
     struct code_addresses entries; /* where other functions enter wanted ones; ascending */
+    /* For each function: one of the functions that it was split into, the same for all of them; or
+     * BAT_NONE. NULL unless parts.c needs it. */
+    uint32_t *whole_of;
+    struct code_addresses part_tables; /* where jump tables of such functions start; ascending */
 };
 
 /* Append an address. */
@@ -94,6 +99,16 @@ uint64_t code_skip_data(const struct bat_code_reader *reader, uint64_t address, 
 /* Fill markers, is_split and is_skipped (markers.c). */
 enum bat_code code_read_symbols(struct bat_code_reader *reader, const struct bat_elf *symbols,
                                 struct bat_error *error);
+
+/* Fill part_tables, and is_left_alone of wanted functions (parts.c). */
+enum bat_code code_find_part_tables(struct bat_code_reader *reader, struct bat_error *error);
+
+/* True if an address is in another part of the split function that a function is a part of. */
+bool code_is_in_other_part(const struct bat_code_reader *reader,
+                           const struct bat_function_symbol *function, uint64_t address);
+
+/* Sort, and drop what is there twice. */
+void code_addresses_sort(struct code_addresses *addresses);
 
 /* Fill entries (entry_points.c). */
 enum bat_code code_find_entries(struct bat_code_reader *reader, struct bat_error *error);

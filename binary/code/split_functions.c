@@ -245,6 +245,51 @@ static void mark_split(struct bat_code_reader *reader, uint64_t address)
         wanted->is_split = true;
 }
 
+/* --- Parts of one function ---------------------------------------------------------------- */
+
+/* The function that stands for all that are known to be parts of the same. */
+static uint32_t whole_of(uint32_t *parents, uint32_t function)
+{
+    while (parents[function] != function)
+        function = parents[function] = parents[parents[function]];
+    return function;
+}
+
+static uint32_t function_at(const struct bat_code_reader *reader, uint64_t address)
+{
+    uint32_t function = bat_functions_find(reader->functions, address);
+    return function != BAT_NONE && reader->all[function].address == address ? function : BAT_NONE;
+}
+
+/* Make both functions parts of one. */
+static void unite(struct bat_code_reader *reader, uint64_t fragment, uint64_t parent)
+{
+    const uint32_t both[] = {function_at(reader, fragment), function_at(reader, parent)};
+    if (both[0] == BAT_NONE || both[1] == BAT_NONE)
+        return;
+    for (unsigned i = 0; i < 2; i++)
+        if (reader->whole_of[both[i]] == BAT_NONE)
+            reader->whole_of[both[i]] = both[i];
+    reader->whole_of[whole_of(reader->whole_of, both[0])] = whole_of(reader->whole_of, both[1]);
+}
+
+static enum bat_code unite_all(struct bat_code_reader *reader, const struct split *split,
+                               struct bat_error *error)
+{
+    reader->whole_of = malloc(((size_t)reader->function_count + 1) * sizeof(*reader->whole_of));
+    if (!reader->whole_of)
+        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %" PRIu32 " functions",
+                        reader->function_count);
+    for (uint32_t i = 0; i < reader->function_count; i++)
+        reader->whole_of[i] = BAT_NONE;
+    for (uint32_t i = 0; i < split->fragment_count; i++)
+        unite(reader, split->fragments[i].address, find_parent(split, &split->fragments[i]));
+    for (uint32_t i = 0; i < reader->function_count; i++)
+        if (reader->whole_of[i] != BAT_NONE)
+            reader->whole_of[i] = whole_of(reader->whole_of, i);
+    return BAT_OK;
+}
+
 enum bat_code code_find_split(struct bat_code_reader *reader, const struct symbol_table *table,
                               struct bat_error *error)
 {
@@ -255,10 +300,14 @@ enum bat_code code_find_split(struct bat_code_reader *reader, const struct symbo
         if (split.fragment_count > 0)
             code = read_candidates(&split, table, error);
     }
-    for (uint32_t i = 0; i < split.fragment_count && !code; i++) {
+    /* From relocations BOLT knows how fragments refer to each other; without, it skips them. */
+    bool has_relocations = bat_elf_section(reader->elf, ".rela.text");
+    for (uint32_t i = 0; i < split.fragment_count && !code && !has_relocations; i++) {
         mark_split(reader, split.fragments[i].address);
         mark_split(reader, find_parent(&split, &split.fragments[i]));
     }
+    if (!code && has_relocations && split.fragment_count > 0 && reader->machine == EM_X86_64)
+        code = unite_all(reader, &split, error);
     free(split.parents);
     free(split.fragments);
     free(split.candidates);

@@ -279,15 +279,9 @@ static bool has_aligned_labels(const struct code_sweep *sweep)
 
 static enum bat_code find_labels(struct code_sweep *sweep, uint64_t lsda, struct bat_error *error)
 {
-    enum bat_code code = decode(sweep, error);
-    if (!code && !sweep->obstacle && sweep->has_register_jump &&
-        sweep->reader->machine == EM_X86_64)
-        code = code_find_register_tables(sweep, error);
-    if (code || sweep->obstacle)
-        return code;
     mark_entries(sweep);
     code_read_tables(sweep);
-    code = read_exceptions(sweep, lsda, error);
+    enum bat_code code = read_exceptions(sweep, lsda, error);
     if (!sweep->obstacle && !has_aligned_labels(sweep))
         sweep->obstacle = BAT_CODE_MISALIGNED;
     if (!sweep->obstacle && sweep->count == 0)
@@ -295,22 +289,29 @@ static enum bat_code find_labels(struct code_sweep *sweep, uint64_t lsda, struct
     return code;
 }
 
-/* The obstacles for which perf2bolt does not even decode the function. */
-static enum bat_code_obstacle obstacle_before(const struct bat_code_reader *reader,
-                                              const struct code_wanted *wanted)
+enum bat_code code_sweep_begin(const struct bat_code_reader *reader, uint32_t function,
+                               struct code_sweep *sweep, struct bat_error *error)
 {
-    const struct bat_function_symbol *function = &reader->all[wanted->function];
-    if (wanted->is_split)
-        return BAT_CODE_SPLIT;
-    if (function->flags & (BAT_FUNCTION_CONFLICT | BAT_FUNCTION_PLT))
-        return BAT_CODE_CONFLICT;
-    if (wanted->is_skipped)
-        return BAT_CODE_SKIPPED;
-    uint64_t size = function->size;
-    const uint8_t *bytes = code_bytes(reader, function->address, &size);
-    if (!bytes || size == 0 || size != function->size || size >= CODE_OUTSIDE)
-        return BAT_CODE_UNDECODABLE;
-    return BAT_CODE_CLEAR;
+    *sweep = (struct code_sweep){.reader = reader, .function = &reader->all[function]};
+    uint64_t size = sweep->function->size;
+    if (sweep->function->flags & (BAT_FUNCTION_CONFLICT | BAT_FUNCTION_PLT))
+        sweep->obstacle = BAT_CODE_CONFLICT;
+    else
+        sweep->bytes = code_bytes(reader, sweep->function->address, &size);
+    if (!sweep->bytes || size == 0 || size != sweep->function->size || size >= CODE_OUTSIDE) {
+        if (!sweep->obstacle)
+            sweep->obstacle = BAT_CODE_UNDECODABLE;
+        return BAT_OK;
+    }
+    sweep->size = (uint32_t)size;
+    sweep->marks = calloc(sweep->size, 1);
+    if (!sweep->marks)
+        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %" PRIu32 " bytes of code",
+                        sweep->size);
+    enum bat_code code = decode(sweep, error);
+    if (!code && !sweep->obstacle && sweep->has_register_jump && reader->machine == EM_X86_64)
+        code = code_find_register_tables(sweep, error);
+    return code;
 }
 
 enum bat_code code_sweep_function(const struct bat_code_reader *reader, uint32_t function,
@@ -322,18 +323,14 @@ enum bat_code code_sweep_function(const struct bat_code_reader *reader, uint32_t
         return bat_fail(error, BAT_ERR_ARGUMENT,
                         "expected a function that bat_code_open() got, found function %" PRIu32,
                         function);
-    sweep->function = &reader->all[function];
-    sweep->obstacle = obstacle_before(reader, wanted);
+    /* BOLT does not even decode these. */
+    sweep->obstacle = wanted->is_split     ? BAT_CODE_SPLIT
+                      : wanted->is_skipped ? BAT_CODE_SKIPPED
+                                           : BAT_CODE_CLEAR;
     if (sweep->obstacle)
         return BAT_OK;
-    uint64_t size = sweep->function->size;
-    sweep->bytes = code_bytes(reader, sweep->function->address, &size);
-    sweep->size = (uint32_t)size;
-    sweep->marks = calloc(sweep->size, 1);
-    if (!sweep->marks)
-        return bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %" PRIu32 " bytes of code",
-                        sweep->size);
-    return find_labels(sweep, wanted->lsda, error);
+    enum bat_code code = code_sweep_begin(reader, function, sweep, error);
+    return code || sweep->obstacle ? code : find_labels(sweep, wanted->lsda, error);
 }
 
 void code_sweep_free(struct code_sweep *sweep)

@@ -74,8 +74,14 @@ enum bat_code code_add_table(struct code_sweep *sweep, const struct code_table *
 /* Add candidates for jumps that take their target from a register (registers.c). */
 enum bat_code code_find_register_tables(struct code_sweep *sweep, struct bat_error *error);
 
-/* Keep the candidates that are tables, and mark their targets as labels (jump_tables.c). */
+/* Keep the candidates that are tables, ascending (jump_tables.c). */
+void code_keep_tables(struct code_sweep *sweep);
+
+/* The same; and mark their targets as labels. */
 void code_read_tables(struct code_sweep *sweep);
+
+/* True if the table has an entry in another part of a split function. */
+bool code_table_leaves(const struct code_sweep *sweep, const struct code_table *table);
 
 /*
  * The targets of a table, as offsets in the table's order. *count is their number; at most capacity
@@ -87,7 +93,14 @@ void code_table_targets(const struct code_sweep *sweep, const struct code_table 
 /* Make a jump through a constant slot a direct one where BOLT does (jump_tables.c). */
 void code_read_slot(struct code_sweep *sweep, struct code_instruction *jump, uint64_t slot);
 
-/* Decode a function and find its labels. The caller frees *sweep with code_sweep_free(). */
+/*
+ * Decode a function that need not be wanted, and find candidates for its jump tables. The caller
+ * frees *sweep with code_sweep_free(), also after a failure.
+ */
+enum bat_code code_sweep_begin(const struct bat_code_reader *reader, uint32_t function,
+                               struct code_sweep *sweep, struct bat_error *error);
+
+/* The same for a wanted function, and find its labels. */
 enum bat_code code_sweep_function(const struct bat_code_reader *reader, uint32_t function,
                                   struct code_sweep *sweep, struct bat_error *error);
 void code_sweep_free(struct code_sweep *sweep);

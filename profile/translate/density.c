@@ -201,14 +201,15 @@ static uint32_t sort_by_density(struct sampled *sampled, uint32_t count)
 /* The density of the last function that is needed for this share of all branches. */
 static double density_of(const struct sampled *sampled, uint32_t kept, uint32_t cutoff)
 {
+    /* Functions of one instruction have no bytes that a trace could count: they say nothing. */
     uint64_t total = 0;
-    for (uint32_t i = 0; i < kept; i++)
+    for (uint32_t i = 0; i < kept && sampled[i].bytes != 0; i++)
         total += sampled[i].branches;
-    /* In single precision, as LLVM does it. */
-    const float enough = (float)total * (float)cutoff / 1000000;
+    /* In single precision, and then cut to a whole number, as LLVM does it. */
+    const uint64_t enough = (uint64_t)((float)total * (float)cutoff / 1000000);
     uint64_t sum = 0;
     double density = 0;
-    for (uint32_t i = 0; i < kept && (float)sum < enough; i++) {
+    for (uint32_t i = 0; i < kept && sum < enough; i++) {
         sum += sampled[i].branches;
         density = sampled[i].density;
     }

@@ -217,11 +217,10 @@ static enum bat_code judge_function(struct judging *judging, const struct judged
     struct verdicts verdicts;
     const struct bat_code_graph *graph;
     enum bat_code code = read_code(judging, function, &graph, &part->error);
-    if (!code && graph->is_simple)
-        code = judge_by_code(judged, graph, &verdicts, &part->error);
-    if (!code && graph->is_simple)
-        code = count_verdicts(part, judged->function, &verdicts, false);
-    return code;
+    if (code || !graph->is_simple || graph->is_left_alone)
+        return code;
+    code = judge_by_code(judged, graph, &verdicts, &part->error);
+    return code ? code : count_verdicts(part, judged->function, &verdicts, false);
 }
 
 static void judge_functions(void *context, size_t first, size_t end, unsigned thread)

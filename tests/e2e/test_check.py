@@ -454,6 +454,35 @@ class Outputs(Folder):
             value = density["density"]
         self.assertAlmostEqual(found.results["density"]["value"], value)
 
+    def test_density_without_bytes(self):
+        """Functions of one instruction, of which no trace has bytes, do not count: perf2bolt's numbers, also where
+        the share of the samples is no whole number."""
+        source = self.write("one.s", """
+            .globl _start, one, many
+            .type _start, @function; .type one, @function; .type many, @function; .type few, @function
+            _start: call one; jmp _start; .size _start, . - _start
+            one: jmp many; .size one, . - one
+            many: nop; nop; nop; dec %eax; jne many; ret; .size many, . - many
+            few: nop; dec %eax; jne few; ret; .size few, . - few
+            """)
+        binary, profile = self.path / "one", self.path / "one.preagg"
+        subprocess.run(["gcc", "-nostdlib", "-static", "-Wl,-q", source, "-o", binary], check=True)
+        at = {f.name: f.address for f in elffile.Elf(binary).functions()}
+        start, one, many, few = (at[name] for name in ("_start", "one", "many", "few"))
+        for one_count, few_count, cutoff in ((300, 1, 990000), (300, 40, 990000), (0, 1, 990000), (0, 2, 990000),
+                                             (7, 2, 980000), (300, 0, 1000000)):
+            traces = [(start, one, one, one_count), (one, many, many + 5, one_count), (many + 5, many, many + 5, 99),
+                      (few + 3, few, few + 3, few_count)]
+            profile.write_text("".join(f"T {a:x} {b:x} {c:x} {count}\n" for a, b, c, count in traces if count), "ascii")
+            options = ["--show-density", f"--profile-density-cutoff-hot={cutoff}"]
+            text = toolbox.fine("battranslate", binary, "-p", profile, "-o", self.path / "o", *options)
+            found = re.search(r"density of functions with [\d.]+% +([\d.]+)", text)[1]
+            self.assertGreater(float(found), 0)
+            if not toolbox.SANITIZED:
+                log = fixtures.run(["perf2bolt-22", binary, "-p", profile, "--pa", "-o", self.path / "o", *options],
+                                   self.path)
+                self.assertEqual(found, re.search(r"Functions with density >= ([\d.]+) ", log)[1])
+
     def test_list(self):
         """--list-checks has the checks of the report, with their severities."""
         fixture = fixtures.get(SMALL)

@@ -19,6 +19,7 @@ import bolt_judge
 import bolt_profiles
 import elffile
 import fixtures
+import qemu_trace
 import toolbox
 
 # perf2bolt's records lose 11% to 67% of the samples of these, and at least 5 functions of each of the
@@ -254,6 +255,59 @@ class OtherBuilds(Folder):
         self.assertGreater(share(found), 0.2)
         if not toolbox.SANITIZED:
             self.assertEqual(found, self.ask_bolt(other, self.fdata))
+
+
+# --- Split functions ------------------------------------------------------------------------------
+
+
+class SplitTables(Folder):
+    """llvm-bolt leaves functions alone of which one part has a jump table into another part."""
+
+    def compile(self, *flags):
+        """The program, and the profile of its run."""
+        binary, profile = self.path / "split", self.path / "T.preagg"
+        fixtures.run(["gcc", "-O2", *flags, "-no-pie", "-Wl,-q", fixtures.SOURCES / "split_tables.c", "-o", binary],
+                     self.path)
+        qemu_trace.record(binary, [binary, "100"], profile, "T")
+        return binary, profile
+
+    def test_left_alone(self):
+        """With tables of addresses and of distances: llvm-bolt's numbers, and the profile is fit."""
+        for flags in (["-fno-pie"], ["-fpie"]):
+            binary, profile = self.compile(*flags)
+            found = said(self.report(binary, profile))
+            if not toolbox.SANITIZED:
+                judgement = bolt_judge.attach(binary, self.fdata, "-v=1")
+                self.assertEqual(found["functions"], judgement.functions)
+                ignored = set(re.findall(r"^BOLT-WARNING: Ignoring ([\w.]+)", judgement.log, re.M))
+                self.assertEqual(ignored, {"into_cold", "into_cold.cold", "cold_into_hot", "cold_into_hot.cold"})
+            self.assertEqual(found["stale_functions"], 0)
+            toolbox.fine("battranslate", binary, "-p", profile, "--check", "--check-limit=density=0", "--check-strict")
+
+    def test_made_up(self):
+        """Wrong records of the functions that are left alone do not count, those of the others do."""
+        binary, _ = self.compile("-fno-pie")
+        functions = [graph for graph in graphs(binary) if "in" in graph.name]
+        for seed in range(4):
+            path = self.path / "made_up.fdata"
+            path.write_text("\n".join(made_up(functions, seed)) + "\n", encoding="ascii")
+            found = said(self.report(binary, path))
+            if not toolbox.SANITIZED:
+                self.assertEqual(found, self.ask_bolt(binary, self.fdata))
+            self.assertGreater(found["stale_functions"], 0)
+
+    def test_bolted(self):
+        """The same of a binary that BOLT wrote, with the input."""
+        binary, profile = self.compile("-fno-pie")
+        bolted, run = self.path / "bolted", self.path / "bolted.preagg"
+        self.report(binary, profile)
+        fixtures.run(["llvm-bolt-22", binary, "-o", bolted, "-data", self.fdata, "--enable-bat",
+                      "-reorder-blocks=ext-tsp", "-reorder-functions=cdsort"], self.path)
+        qemu_trace.record(bolted, [bolted, "100"], run, "T")
+        found = said(self.report(bolted, run, f"--original={binary}"))
+        if not toolbox.SANITIZED:
+            self.assertEqual(found["functions"], bolt_judge.attach(binary, self.fdata).functions)
+        self.assertEqual(found["stale_functions"], 0)
 
 
 # --- What else is reported ------------------------------------------------------------------------
