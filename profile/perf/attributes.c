@@ -138,12 +138,55 @@ static int sample_id_word(const struct perf_attribute *attribute)
     return __builtin_popcountll(type & (SAMPLE_IP | SAMPLE_TID | SAMPLE_TIME | SAMPLE_ADDR));
 }
 
-/* The number of bytes after the time at the end of a record that is not a sample. */
-static uint32_t trailer_size(const struct perf_attribute *attribute)
+/* The fields at the end of a record that is not a sample, in their order. */
+#define SIDE_FIELDS                                                                                \
+    ((uint64_t)(SAMPLE_TID | SAMPLE_TIME | SAMPLE_ID | SAMPLE_STREAM_ID | SAMPLE_CPU |             \
+                SAMPLE_IDENTIFIER))
+
+/* Those fields of an event's records, as bits. */
+static uint64_t side_fields(const struct perf_attribute *attribute)
 {
-    return 8 * (uint32_t)__builtin_popcountll(
-                   attribute->sample_type &
-                   (SAMPLE_ID | SAMPLE_STREAM_ID | SAMPLE_CPU | SAMPLE_IDENTIFIER));
+    return attribute->flags & FLAG_SAMPLE_ID_ALL ? attribute->sample_type & SIDE_FIELDS : 0;
+}
+
+/* The number of bytes after the time in such a record. */
+static uint32_t trailer_size(uint64_t fields)
+{
+    return 8 * (uint32_t)__builtin_popcountll(fields & ~(uint64_t)(SAMPLE_TID | SAMPLE_TIME));
+}
+
+/* How many bytes before the end of its records that are not samples an event's id is; 0: none. */
+static uint32_t side_id(const struct perf_attribute *attribute)
+{
+    uint64_t fields = side_fields(attribute);
+    if (fields & SAMPLE_IDENTIFIER)
+        return 8;
+    return fields & SAMPLE_ID ? trailer_size(fields) : 0;
+}
+
+/*
+ * Find how records that are not samples end. If the events differ in that, their ids must be in
+ * the same place; where some are elsewhere, times are of no use.
+ */
+static void find_side(struct perf_attributes *attributes)
+{
+    const struct perf_attribute *first = &attributes->items[0];
+    bool is_same = true;
+    bool has_id = true;
+    attributes->has_time = false;
+    attributes->side_id = side_id(first);
+    for (uint32_t i = 0; i < attributes->count; i++) {
+        const struct perf_attribute *other = &attributes->items[i];
+        attributes->has_time |= (side_fields(other) & SAMPLE_TIME) != 0;
+        is_same &= side_fields(other) == side_fields(first);
+        if (attributes->side_id == 0)
+            attributes->side_id = side_id(other);
+        has_id &= side_fields(other) == 0 || side_id(other) == attributes->side_id;
+    }
+    if (is_same)
+        attributes->side_id = 0;
+    else if (!has_id || attributes->side_id == 0)
+        attributes->has_time = false;
 }
 
 static bool have_same_layout(const struct perf_attribute *left, const struct perf_attribute *right)
@@ -153,19 +196,13 @@ static bool have_same_layout(const struct perf_attribute *left, const struct per
            left->regs_intr == right->regs_intr;
 }
 
-static bool has_time(const struct perf_attribute *attribute)
-{
-    return (attribute->sample_type & SAMPLE_TIME) && (attribute->flags & FLAG_SAMPLE_ID_ALL);
-}
-
 enum bat_code perf_attributes_finish(struct perf_attributes *attributes, struct bat_error *error)
 {
     if (attributes->count == 0)
         return bat_fail(error, BAT_ERR_SYNTAX, "expected events in perf.data, found none");
     const struct perf_attribute *first = &attributes->items[0];
     attributes->id_word = attributes->count == 1 ? PERF_ID_NONE : sample_id_word(first);
-    attributes->has_time = has_time(first);
-    attributes->trailer = trailer_size(first);
+    find_side(attributes);
     for (uint32_t i = 1; i < attributes->count; i++) {
         const struct perf_attribute *other = &attributes->items[i];
         bool can_assign = attributes->id_word == PERF_ID_NONE
@@ -176,9 +213,6 @@ enum bat_code perf_attributes_finish(struct perf_attributes *attributes, struct 
                             "expected events whose samples all have their ids at the same place, "
                             "found events 1 and %" PRIu32 " that differ",
                             i + 1);
-        /* Other records are not assigned to events, so they must all end in the same way. */
-        attributes->has_time =
-            attributes->has_time && has_time(other) && trailer_size(other) == attributes->trailer;
     }
     return BAT_OK;
 }
@@ -207,11 +241,25 @@ enum bat_code perf_attributes_of_sample(const struct perf_attributes *attributes
     return BAT_OK;
 }
 
-uint64_t perf_attributes_record_time(const struct perf_attributes *attributes,
-                                     const struct perf_record *record)
+void perf_attributes_record_time(const struct perf_attributes *attributes,
+                                 const struct perf_record *record, uint64_t *time)
 {
-    uint32_t from_end = attributes->trailer + 8;
-    if (!attributes->has_time || record->size < PERF_RECORD_HEADER_SIZE + from_end)
-        return 0;
-    return perf_u64(record->bytes + record->size - from_end);
+    const struct perf_attribute *attribute = &attributes->items[0];
+    const uint8_t *end = record->bytes + record->size;
+    const size_t size = record->size - PERF_RECORD_HEADER_SIZE;
+    if (attributes->side_id > size)
+        return;
+    if (attributes->side_id != 0) {
+        const uint64_t id = perf_u64(end - attributes->side_id);
+        const uint64_t *item = bat_counts_find(&attributes->ids, &id);
+        /* perf itself writes records whose fields are all 0. */
+        if (!item && id == 0)
+            *time = 0;
+        if (!item)
+            return;
+        attribute = &attributes->items[item[1] - 1];
+    }
+    uint64_t fields = side_fields(attribute);
+    if ((fields & SAMPLE_TIME) && trailer_size(fields) + 8 <= size)
+        *time = perf_u64(end - trailer_size(fields) - 8);
 }

@@ -32,9 +32,10 @@ struct perf_attributes {
     struct bat_counts ids; /* id: number of its attribute + 1 */
 
     /* Set by perf_attributes_finish() */
-    int id_word;      /* which 64-bit word of a sample's body is its id, or PERF_ID_NONE */
-    bool has_time;    /* every record has a time */
-    uint32_t trailer; /* bytes after the time at the end of records other than samples */
+    int id_word;   /* which 64-bit word of a sample's body is its id, or PERF_ID_NONE */
+    bool has_time; /* records have times, at least those of some event */
+    uint32_t
+        side_id; /* where records that are not samples have an id: bytes before the end; or 0 */
 };
 
 void perf_attributes_free(struct perf_attributes *attributes);
@@ -64,9 +65,12 @@ enum bat_code perf_attributes_of_sample(const struct perf_attributes *attributes
                                         const struct perf_attribute **attribute,
                                         struct bat_error *error);
 
-/* The time of a record that is not a sample, in nanoseconds; 0 if it has none. */
-uint64_t perf_attributes_record_time(const struct perf_attributes *attributes,
-                                     const struct perf_record *record);
+/*
+ * Find the time of a record that is not a sample, in nanoseconds: at its end, where its event has
+ * it. *time is unchanged if that event has none, or if the event is not known.
+ */
+void perf_attributes_record_time(const struct perf_attributes *attributes,
+                                 const struct perf_record *record, uint64_t *time);
 
 /*
  * Write the event's name as perf script prints it. If the file has no name, it is made from the

@@ -29,16 +29,26 @@ struct perf_object {
     uint32_t listed;       /* its last listed build-id: number in listings + 1, or 0 */
 };
 
-/* The most places where a process can have the binary at a time, if that is a shared library. */
-#define PERF_BIASES_MAX 4u
+/*
+ * The most windows that a process can have to the binary at a time: a shared library can be in
+ * several places, and what else is mapped over a part of one leaves two windows.
+ */
+#define PERF_WINDOWS_MAX 4u
 
-/* From a moment on, a process has a binary with these biases, the newest first, or not at all. */
+/* Addresses of a process that are a binary's; less the bias, they are the binary's own. */
+struct perf_window {
+    uint64_t low;
+    uint64_t high;
+    uint64_t bias;
+};
+
+/* From a moment on, a process has these windows to a binary, the newest first, or none. */
 struct perf_span {
     uint32_t process;
     uint32_t binary;
     struct perf_moment since;
-    uint32_t bias_count;
-    uint64_t biases[PERF_BIASES_MAX];
+    uint32_t window_count;
+    struct perf_window windows[PERF_WINDOWS_MAX];
 };
 
 /* What was found of a binary. */
@@ -152,10 +162,11 @@ const struct perf_span *perf_processes_find(const struct perf_processes *process
 static inline uint64_t perf_own_address(const struct perf_binary *binary,
                                         const struct perf_span *span, uint64_t address)
 {
-    uint64_t size = binary->high - binary->low;
-    for (uint32_t i = 0; i < span->bias_count; i++)
-        if (address - span->biases[i] - binary->low < size)
-            return address - span->biases[i];
+    for (uint32_t i = 0; i < span->window_count; i++) {
+        const struct perf_window *window = &span->windows[i];
+        if (address - window->low < window->high - window->low)
+            return address - window->bias;
+    }
     return !binary->is_fixed && address < binary->high ? UINT64_MAX : BAT_ADDRESS_EXTERNAL;
 }
 

@@ -137,6 +137,19 @@ static enum bat_code add_event(struct perf_processes *processes, struct perf_eve
     return BAT_OK;
 }
 
+/*
+ * True for memory without a file, and for what the kernel maps into every process. Such memory does
+ * not replace a file that was at its addresses: code may have been copied there (BOLT's --hugify).
+ */
+static bool is_memory(const char *path)
+{
+    static const char *const starts[] = {"[", "//", "/anon_hugepage", "/dev/zero", "/SYSV"};
+    for (size_t i = 0; i < sizeof(starts) / sizeof(starts[0]); i++)
+        if (strncmp(path, starts[i], strlen(starts[i])) == 0)
+            return true;
+    return path[0] == '\0';
+}
+
 enum bat_code perf_processes_map(struct perf_processes *processes,
                                  const struct perf_mapping *mapping)
 {
@@ -144,9 +157,7 @@ enum bat_code perf_processes_map(struct perf_processes *processes,
     const size_t kernel_size = sizeof(kernel) - 1;
     bool is_kernel =
         mapping->process == PERF_KERNEL_PROCESS && strncmp(mapping->path, kernel, kernel_size) == 0;
-    /* Skip memory without a file, and what the kernel maps into every process. */
-    if ((mapping->path[0] == '[' && !is_kernel) || strncmp(mapping->path, "//", 2) == 0 ||
-        !mapping->path[0])
+    if (!is_kernel && is_memory(mapping->path))
         return BAT_OK;
     struct perf_event event = {.kind = PERF_EVENT_MAP,
                                .process = mapping->process,

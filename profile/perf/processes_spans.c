@@ -7,14 +7,16 @@
 
 #include "processes_event.h"
 #include "spec/binary_search.h"
+#include "support/ranges.h"
 
 /* Where a process has a binary at the current moment of the replay. */
 struct state {
     uint32_t binary;
     uint32_t next; /* state of the same process: its number + 1, or 0 */
-    uint64_t biases[PERF_BIASES_MAX];
-    uint32_t bias_count;
-    bool is_forked; /* the biases are its parent's: it was copied */
+    uint32_t set;  /* of a process's first state: the windows of all, with the states' numbers */
+    uint32_t window_count;
+    struct perf_window windows[PERF_WINDOWS_MAX]; /* the newest first */
+    bool is_forked;                               /* they are its parent's: it was copied */
 };
 
 struct replay {
@@ -26,6 +28,10 @@ struct replay {
     struct state *states;
     uint32_t state_count;
     uint32_t state_capacity;
+    struct bat_ranges ranges;
+    uint32_t *overlapped; /* states, for one event */
+    size_t overlapped_capacity;
+    uint64_t *own; /* of each binary: the last event that maps its file, number + 1 */
     size_t span_capacity;
 };
 
@@ -34,7 +40,10 @@ static void replay_free(struct replay *replay)
     perf_owners_free(&replay->owners);
     bat_counts_free(&replay->first);
     bat_counts_free(&replay->numbers);
+    bat_ranges_free(&replay->ranges);
     free(replay->states);
+    free(replay->overlapped);
+    free(replay->own);
 }
 
 /* The number of a process's first state + 1, or 0. */
@@ -90,7 +99,7 @@ static struct state *get_state(struct replay *replay, uint32_t process, uint32_t
     return state;
 }
 
-/* Begin a span of the process, with the biases of its state. */
+/* Begin a span of the process, with the windows of its state. */
 static enum bat_code add_span(struct replay *replay, const struct perf_event *event,
                               const struct state *state)
 {
@@ -106,10 +115,115 @@ static enum bat_code add_span(struct replay *replay, const struct perf_event *ev
     struct perf_span *span = &processes->spans[processes->span_count++];
     *span = (struct perf_span){.process = event->process,
                                .binary = state->binary,
-                               .bias_count = state->bias_count,
+                               .window_count = state->window_count,
                                .since = event->moment};
-    memcpy(span->biases, state->biases, sizeof(span->biases));
+    memcpy(span->windows, state->windows, sizeof(span->windows));
     return BAT_OK;
+}
+
+/* --- Windows ------------------------------------------------------------------------------ */
+
+/* Give the process other windows to a binary, and begin a span. */
+static enum bat_code set_windows(struct replay *replay, const struct perf_event *event,
+                                 struct state *state, const struct perf_window *windows,
+                                 uint32_t count)
+{
+    const uint32_t number = (uint32_t)(state - replay->states);
+    uint32_t *set = &replay->states[first_state(replay, event->process) - 1].set;
+    for (uint32_t i = 0; i < state->window_count; i++)
+        bat_ranges_remove(&replay->ranges, set, state->windows[i].low, state->windows[i].high,
+                          number);
+    state->window_count = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        state->windows[state->window_count++] = windows[i];
+        if (bat_ranges_add(&replay->ranges, set, windows[i].low, windows[i].high, number) != BAT_OK)
+            return BAT_ERR_MEMORY;
+    }
+    return add_span(replay, event, state);
+}
+
+/* What is left of windows behind others; the oldest are dropped if there are too many. */
+struct windows {
+    struct perf_window items[PERF_WINDOWS_MAX];
+    uint32_t count;
+};
+
+static void keep_window(struct windows *windows, uint64_t low, uint64_t high, uint64_t bias)
+{
+    if (low < high && windows->count < PERF_WINDOWS_MAX)
+        windows->items[windows->count++] = (struct perf_window){low, high, bias};
+}
+
+/* The bias that a mapping of the binary's file has. False if it is of none of its code. */
+static bool find_bias(const struct perf_binary *binary, const struct perf_event *event,
+                      uint64_t *bias)
+{
+    return event->process == PERF_KERNEL_PROCESS
+               ? perf_binary_kernel_bias(binary, event->offset, event->is_stext, bias)
+               : perf_binary_bias(binary, event->address, event->length, event->offset, bias);
+}
+
+/*
+ * Take the addresses of a mapping from a binary that was there. A mapping of its own file does so
+ * only if that is its code in another place.
+ */
+static enum bat_code cover(struct replay *replay, const struct perf_event *event,
+                           struct state *state, bool is_own)
+{
+    const uint64_t end = event->address + event->length;
+    uint64_t bias = 0;
+    bool fits = is_own && find_bias(&replay->processes->binaries[state->binary], event, &bias);
+    struct windows left = {.count = 0};
+    bool is_covered = false;
+    for (uint32_t i = 0; i < state->window_count; i++) {
+        const struct perf_window *window = &state->windows[i];
+        bool keeps = window->low >= end || window->high <= event->address ||
+                     (is_own && (!fits || window->bias == bias));
+        is_covered |= !keeps;
+        keep_window(&left, window->low,
+                    keeps || window->high < event->address ? window->high : event->address,
+                    window->bias);
+        if (!keeps)
+            keep_window(&left, end, window->high, window->bias);
+    }
+    return is_covered ? set_windows(replay, event, state, left.items, left.count) : BAT_OK;
+}
+
+/* Find the states of the process with windows that a mapping overlaps. */
+static enum bat_code find_overlapped(struct replay *replay, const struct perf_event *event,
+                                     uint32_t set, size_t *count)
+{
+    for (;;) {
+        *count =
+            bat_ranges_find(&replay->ranges, set, event->address, event->address + event->length,
+                            replay->overlapped, replay->overlapped_capacity);
+        if (*count <= replay->overlapped_capacity)
+            return BAT_OK;
+        size_t capacity = *count * 2;
+        uint32_t *overlapped = realloc(replay->overlapped, capacity * sizeof(*overlapped));
+        if (!overlapped)
+            return BAT_ERR_MEMORY;
+        replay->overlapped = overlapped;
+        replay->overlapped_capacity = capacity;
+    }
+}
+
+/* Take the addresses of a mapping, whoever's it is, from what was there. */
+static enum bat_code cover_all(struct replay *replay, const struct perf_event *event)
+{
+    uint32_t first = first_state(replay, event->process);
+    size_t count = 0;
+    /* The kernel's are symbols, not memory. */
+    if (first == 0 || event->process == PERF_KERNEL_PROCESS ||
+        event->length > UINT64_MAX - event->address)
+        return BAT_OK;
+    enum bat_code code = find_overlapped(replay, event, replay->states[first - 1].set, &count);
+    const uint64_t stamp = (uint64_t)(event - replay->processes->events) + 1;
+    for (size_t i = 0; i < count && code == BAT_OK; i++) {
+        struct state *state = &replay->states[replay->overlapped[i]];
+        code = cover(replay, event, state, replay->own[state->binary] == stamp);
+    }
+    return code;
 }
 
 /* --- Events ------------------------------------------------------------------------------- */
@@ -121,10 +235,7 @@ static enum bat_code map_binary(struct replay *replay, const struct perf_event *
     struct perf_processes *processes = replay->processes;
     const struct perf_binary *binary = &processes->binaries[owner.binary];
     uint64_t bias;
-    bool fits = event->process == PERF_KERNEL_PROCESS
-                    ? perf_binary_kernel_bias(binary, event->offset, event->is_stext, &bias)
-                    : perf_binary_bias(binary, event->address, event->length, event->offset, &bias);
-    if (!fits)
+    if (!find_bias(binary, event, &bias))
         return BAT_OK;
     if (owner.is_other_build) {
         processes->found[owner.binary].has_other_build = true;
@@ -133,48 +244,62 @@ static enum bat_code map_binary(struct replay *replay, const struct perf_event *
     struct state *state = get_state(replay, event->process, owner.binary);
     if (!state)
         return BAT_ERR_MEMORY;
-    /* The newest bias comes first; the oldest is dropped if there are too many. */
+    /* A window that the mapping lies in, as far as it is the binary's, stays as it is. */
+    const uint64_t low = binary->low + bias;
+    const uint64_t high = binary->high + bias;
+    const uint64_t from = event->address > low ? event->address : low;
+    const uint64_t end =
+        event->address + event->length < high ? event->address + event->length : high;
     uint32_t at = 0;
-    while (at < state->bias_count && state->biases[at] != bias)
+    while (at < state->window_count &&
+           (state->windows[at].bias != bias ||
+            (event->process != PERF_KERNEL_PROCESS &&
+             (state->windows[at].low > from || state->windows[at].high < end))))
         at++;
-    bool is_known = at < state->bias_count;
+    bool is_known = at < state->window_count;
     if (is_known && at == 0 && !state->is_forked)
         return BAT_OK;
     state->is_forked = false;
-    if (!is_known && state->bias_count < PERF_BIASES_MAX)
-        state->bias_count++;
-    if (at == PERF_BIASES_MAX)
-        at--;
-    memmove(state->biases + 1, state->biases, at * sizeof(state->biases[0]));
-    state->biases[0] = bias;
-    return add_span(replay, event, state);
+    struct windows windows = {.count = 0};
+    if (is_known)
+        keep_window(&windows, state->windows[at].low, state->windows[at].high, bias);
+    else
+        keep_window(&windows, low, high, bias);
+    for (uint32_t i = 0; i < state->window_count; i++) {
+        const struct perf_window *window = &state->windows[i];
+        if (is_known ? i != at : window->bias != bias)
+            keep_window(&windows, window->low, window->high, window->bias);
+    }
+    return set_windows(replay, event, state, windows.items, windows.count);
 }
 
 static enum bat_code do_map(struct replay *replay, const struct perf_event *event)
 {
     const struct perf_owners *owners = &replay->owners;
-    enum bat_code code = BAT_OK;
-    for (uint32_t i = owners->starts[event->other];
-         i < owners->starts[event->other + 1] && code == BAT_OK; i++)
-        code = map_binary(replay, event, owners->list[i]);
+    const struct perf_owner *end = owners->list + owners->starts[event->other + 1];
+    for (const struct perf_owner *at = owners->list + owners->starts[event->other]; at < end; at++)
+        if (!at->is_other_build)
+            replay->own[at->binary] = (uint64_t)(event - replay->processes->events) + 1;
+    enum bat_code code = cover_all(replay, event);
+    for (const struct perf_owner *at = owners->list + owners->starts[event->other];
+         at < end && code == BAT_OK; at++)
+        code = map_binary(replay, event, *at);
     return code;
 }
 
-/* Copy the parent's state of a binary, which has places unless it is of a process without any. */
+/* Copy the parent's state of a binary, which has windows unless it is of a process without any. */
 static enum bat_code fork_binary(struct replay *replay, const struct perf_event *event,
                                  struct state copy)
 {
     const struct state *own = find_state(replay, event->process, copy.binary);
     /* Without times, a process's own mappings may come before its fork in the file. */
-    if (!replay->has_time && own && own->bias_count != 0)
+    if (!replay->has_time && own && own->window_count != 0)
         return BAT_OK;
-    copy.is_forked = true;
     struct state *state = get_state(replay, event->process, copy.binary);
     if (!state)
         return BAT_ERR_MEMORY;
-    copy.next = state->next;
-    *state = copy;
-    return add_span(replay, event, state);
+    state->is_forked = true;
+    return set_windows(replay, event, state, copy.windows, copy.window_count);
 }
 
 static enum bat_code do_fork(struct replay *replay, const struct perf_event *event)
@@ -185,12 +310,12 @@ static enum bat_code do_fork(struct replay *replay, const struct perf_event *eve
          next = replay->states[next - 1].next) {
         const struct state *own = &replay->states[next - 1];
         const struct state *parent = find_state(replay, event->other, own->binary);
-        if (own->bias_count != 0 && (!parent || parent->bias_count == 0))
+        if (own->window_count != 0 && (!parent || parent->window_count == 0))
             code = fork_binary(replay, event, (struct state){.binary = own->binary});
     }
     for (uint32_t next = first_state(replay, event->other); next != 0 && code == BAT_OK;
          next = replay->states[next - 1].next)
-        if (replay->states[next - 1].bias_count != 0)
+        if (replay->states[next - 1].window_count != 0)
             code = fork_binary(replay, event, replay->states[next - 1]);
     return code;
 }
@@ -202,11 +327,10 @@ static enum bat_code do_exec(struct replay *replay, const struct perf_event *eve
          next = replay->states[next - 1].next) {
         struct state *state = &replay->states[next - 1];
         /* Without times, the mappings may already be those of the new program. */
-        if (state->bias_count == 0 || (!replay->has_time && !state->is_forked))
+        if (state->window_count == 0 || (!replay->has_time && !state->is_forked))
             continue;
-        state->bias_count = 0;
         state->is_forked = false;
-        code = add_span(replay, event, state);
+        code = set_windows(replay, event, state, NULL, 0);
     }
     return code;
 }
@@ -293,7 +417,8 @@ enum bat_code perf_processes_order(struct perf_processes *processes, bool has_ti
                             .first = bat_counts_new(1),
                             .numbers = bat_counts_new(1)};
     processes->found = calloc((size_t)processes->binary_count + 1, sizeof(*processes->found));
-    enum bat_code code = processes->found ? BAT_OK : BAT_ERR_MEMORY;
+    replay.own = calloc((size_t)processes->binary_count + 1, sizeof(*replay.own));
+    enum bat_code code = processes->found && replay.own ? BAT_OK : BAT_ERR_MEMORY;
     if (code == BAT_OK)
         code = perf_owners_find(&replay.owners, processes);
     if (code == BAT_OK)
@@ -322,7 +447,7 @@ const struct perf_span *perf_spans_at(const struct perf_span *spans, size_t coun
     struct bat_search search = {.high = count};
     while (bat_search_next(&search))
         bat_search_go(&search, !perf_moment_before(moment, spans[search.middle].since));
-    bool is_found = search.low != 0 && spans[search.low - 1].bias_count != 0;
+    bool is_found = search.low != 0 && spans[search.low - 1].window_count != 0;
     return is_found ? &spans[search.low - 1] : NULL;
 }
 

@@ -163,7 +163,7 @@ enum bat_code perf_sample_parse(const struct perf_attributes *attributes,
                                 const struct perf_record *record, struct perf_sample *sample,
                                 struct bat_error *error)
 {
-    *sample = (struct perf_sample){.attribute = NULL};
+    *sample = (struct perf_sample){.time = UINT64_MAX};
     enum bat_code code = perf_attributes_of_sample(attributes, record, &sample->attribute, error);
     if (code != BAT_OK)
         return code;

@@ -19,8 +19,9 @@ struct perf_sample {
 };
 
 /*
- * Find the event and the fields of a sample; fields that it does not have are 0. Fails with
- * BAT_ERR_SYNTAX if a field is not inside the record.
+ * Find the event and the fields of a sample; fields that it does not have are 0. A time
+ * that it does not have is later than all others: the process is as its last records say. Fails
+ * with BAT_ERR_SYNTAX if a field is not inside the record.
  */
 enum bat_code perf_sample_parse(const struct perf_attributes *attributes,
                                 const struct perf_record *record, struct perf_sample *sample,

@@ -240,11 +240,12 @@ static enum bat_code add_memory_load(const struct stretch *stretch,
 {
     enum bat_code code = BAT_OK;
     for (uint32_t i = 0; i < view->member_count && code == BAT_OK; i++) {
-        const struct perf_member *member = &view->members[i];
+        struct perf_member *member = &view->members[i];
         uint64_t key[2] = {member_address(stretch, member, sample->ip),
                            member_address(stretch, member, sample->address)};
         if (!is_inside(key[0]))
             continue;
+        mark(stretch, member);
         if (key[1] == BAT_ADDRESS_EXTERNAL)
             key[1] = sample->address;
         code = bat_counts_add(&stretch->profiles[member->binary]->mem_samples, key, 1, 0);

@@ -19,7 +19,7 @@ struct script {
     struct perf_processes processes;
     uint64_t lost;
     bool lacks_processes; /* samples have no process ids */
-    /* ... then where all processes have each binary; without biases if none has it */
+    /* ... then where all processes have each binary; without windows if none has it */
     struct perf_span *only_spans;
     struct perf_shares *shares;
 };
@@ -244,7 +244,7 @@ static bool begin_stretch(struct stretch *stretch, struct bat_profile *const *pr
         return false;
     reader->lacks_processes = script->lacks_processes;
     for (uint32_t i = 0; i < script->binary_count && script->lacks_processes; i++)
-        if (script->only_spans[i].bias_count != 0)
+        if (script->only_spans[i].window_count != 0)
             reader->parts[i].span = &script->only_spans[i];
     return true;
 }
@@ -388,9 +388,9 @@ static enum bat_code find_only_span(struct script *script, uint32_t binary, stru
         const struct perf_span *span = perf_processes_find(processes, binary, process, end);
         if (!span)
             continue;
-        if (is_found &&
-            (span->bias_count != only->bias_count ||
-             memcmp(span->biases, only->biases, span->bias_count * sizeof(*span->biases)) != 0))
+        if (is_found && (span->window_count != only->window_count ||
+                         memcmp(span->windows, only->windows,
+                                span->window_count * sizeof(*span->windows)) != 0))
             return bat_fail(error, BAT_ERR_MISMATCH,
                             "expected samples with process ids (perf script --show-mmap-events "
                             "-F pid,brstack), found samples without, and %.64s mapped at several "
@@ -406,7 +406,8 @@ static enum bat_code find_only_span(struct script *script, uint32_t binary, stru
 static enum bat_code place_fixed(struct script *script, struct bat_error *error)
 {
     for (uint32_t i = 0; i < script->binary_count; i++) {
-        script->only_spans[i] = (struct perf_span){.bias_count = 1};
+        script->only_spans[i] = (struct perf_span){
+            .window_count = 1, .windows = {{script->binaries[i].low, script->binaries[i].high, 0}}};
         if (!script->binaries[i].is_fixed)
             return bat_fail(error, BAT_ERR_MISMATCH,
                             "expected the mappings of %.64s, which is position-independent (perf "

@@ -499,7 +499,8 @@ static enum bat_code add_memory_sample(struct perf_script_reader *reader,
         /* An address outside the binary stays the process's. */
         const uint64_t key[2] = {own_address(part, address),
                                  data == BAT_ADDRESS_EXTERNAL ? data_address : data};
-        code = bat_counts_add(&part->profile->mem_samples, key, 1, 0);
+        if (is_inside(key[0]))
+            code = bat_counts_add(&part->profile->mem_samples, key, 1, 0);
     }
     return fail_add(line, code);
 }

@@ -22,7 +22,8 @@ struct survey {
     struct perf_session *session;
     const struct perf_record *record;
     const uint8_t *body;
-    size_t size; /* of the body */
+    size_t size;   /* of the body */
+    uint64_t time; /* that the last record of a known time had, if that is no sample */
     struct bat_error *error;
 };
 
@@ -37,10 +38,10 @@ static enum bat_code too_short(const struct survey *survey, const char *what)
                        "expected %s, found a record of %u bytes", what, survey->record->size);
 }
 
+/* A record without a time has that of the one before. */
 static struct perf_moment moment_of(const struct survey *survey)
 {
-    const struct perf_attributes *attributes = &survey->session->attributes;
-    return (struct perf_moment){perf_attributes_record_time(attributes, survey->record),
+    return (struct perf_moment){survey->session->attributes.has_time ? survey->time : 0,
                                 survey->record->position};
 }
 
@@ -237,7 +238,7 @@ static enum bat_code survey_perf_record(const struct survey *survey)
     }
 }
 
-static enum bat_code survey_kernel_record(const struct survey *survey)
+static enum bat_code survey_kernel_record(struct survey *survey)
 {
     struct perf_session *session = survey->session;
     if (!session->is_finished) {
@@ -246,6 +247,8 @@ static enum bat_code survey_kernel_record(const struct survey *survey)
             return code;
         session->is_finished = true;
     }
+    if (survey->record->type != RECORD_SAMPLE)
+        perf_attributes_record_time(&session->attributes, survey->record, &survey->time);
     switch (survey->record->type) {
     case RECORD_SAMPLE:
         return survey_sample(survey);

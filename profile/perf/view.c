@@ -97,11 +97,13 @@ static enum bat_code add_member(struct perf_view *view, const struct perf_binary
     if (!binary->is_fixed && binary->high > view->unknown_below)
         view->unknown_below = binary->high;
     enum bat_code code = BAT_OK;
-    for (uint32_t i = 0; i < span->bias_count && code == BAT_OK; i++)
-        code = add_range(view, (struct perf_range){.low = binary->low + span->biases[i],
-                                                   .size = binary->high - binary->low,
-                                                   .bias = span->biases[i],
+    for (uint32_t i = 0; i < span->window_count && code == BAT_OK; i++) {
+        const struct perf_window *window = &span->windows[i];
+        code = add_range(view, (struct perf_range){.low = window->low,
+                                                   .size = window->high - window->low,
+                                                   .bias = window->bias,
                                                    .member = number});
+    }
     return code;
 }
 
@@ -149,7 +151,7 @@ static enum bat_code view_binary(struct perf_view *view, const struct perf_sessi
         return BAT_OK;
     const struct perf_span *span = &spans[search.low - 1];
     begin_at(view, span->since);
-    if (span->bias_count == 0)
+    if (span->window_count == 0)
         return BAT_OK;
     const struct perf_moment doubling = session->doubling_since[span->binary];
     bool is_doubled = !perf_moment_before(moment, doubling);

@@ -104,7 +104,7 @@ static uint64_t bias_at(const struct scene *scene, uint32_t process, uint64_t ti
 {
     const struct perf_span *span =
         perf_processes_find(&scene->processes, 0, process, (struct perf_moment){time, UINT64_MAX});
-    return span ? span->biases[0] : NOWHERE;
+    return span ? span->windows[0].bias : NOWHERE;
 }
 
 /* --- In time -----------------------------------------------------------------------------------
@@ -190,21 +190,21 @@ static void test_several_places(void **state)
     (void)state;
     struct scene scene = open_scene(false);
     start(&scene);
-    for (uint64_t i = 1; i <= PERF_BIASES_MAX + 2; i++)
+    for (uint64_t i = 1; i <= PERF_WINDOWS_MAX + 2; i++)
         map(&scene, 7, 100 * i, 0x10000000 * i);
     map(&scene, 7, 2000, 0x10000000 * UINT64_C(4));
     finish(&scene);
     const struct perf_span *span =
         perf_processes_find(&scene.processes, 0, 7, (struct perf_moment){200, UINT64_MAX});
-    assert_int_equal(span->bias_count, 2);
-    assert_int_equal(span->biases[0], 0x20000000);
-    assert_int_equal(span->biases[1], 0x10000000);
+    assert_int_equal(span->window_count, 2);
+    assert_int_equal(span->windows[0].bias, 0x20000000);
+    assert_int_equal(span->windows[1].bias, 0x10000000);
     span = perf_processes_find(&scene.processes, 0, 7, (struct perf_moment){3000, UINT64_MAX});
-    assert_int_equal(span->bias_count, PERF_BIASES_MAX);
-    assert_int_equal(span->biases[0], 0x40000000);
-    assert_int_equal(span->biases[1], 0x60000000);
-    assert_int_equal(span->biases[2], 0x50000000);
-    assert_int_equal(span->biases[3], 0x30000000);
+    assert_int_equal(span->window_count, PERF_WINDOWS_MAX);
+    assert_int_equal(span->windows[0].bias, 0x40000000);
+    assert_int_equal(span->windows[1].bias, 0x60000000);
+    assert_int_equal(span->windows[2].bias, 0x50000000);
+    assert_int_equal(span->windows[3].bias, 0x30000000);
 
     /* Where addresses belong. */
     const struct perf_binary *binary = &scene.binary;
@@ -237,7 +237,7 @@ static void test_without_times(void **state)
     assert_int_equal(perf_processes_finish(&scene.processes, false, NULL, &error), BAT_OK);
     const struct perf_moment first = {0, 0};
     assert_non_null(perf_processes_find(&scene.processes, 0, 7, first));
-    assert_int_equal(perf_processes_find(&scene.processes, 0, 8, first)->biases[0], 0x8000);
+    assert_int_equal(perf_processes_find(&scene.processes, 0, 8, first)->windows[0].bias, 0x8000);
     assert_int_equal(bias_at(&scene, 8, 0), 0x8000);
     assert_int_equal(bias_at(&scene, 9, 0), NOWHERE);
     close_scene(&scene);

@@ -305,17 +305,37 @@ static void test_time_of_other_records(void **state)
     struct perf_bytes bytes = {0};
     put_record(&bytes, RECORD_MMAP, 0, words, sizeof(words));
     struct perf_record record = record_of(&bytes);
-    assert_int_equal(perf_attributes_record_time(&attributes, &record), 777);
+    uint64_t time = 5;
+    perf_attributes_record_time(&attributes, &record, &time);
+    assert_int_equal(time, 777);
     record.size = 8 + 31;
-    assert_int_equal(perf_attributes_record_time(&attributes, &record), 0);
+    time = 5;
+    perf_attributes_record_time(&attributes, &record, &time);
+    assert_int_equal(time, 5);
     drop(&bytes);
     perf_attributes_free(&attributes);
 
-    /* No time if one event has none. */
-    const uint64_t mixed[] = {SAMPLE_IDENTIFIER | SAMPLE_TIME, SAMPLE_IDENTIFIER};
-    attributes = events(mixed, 2, 0, 0);
+    /* Of several events, the id says which one it is, and so where its time is, if it has one. */
+    const uint64_t mixed[] = {SAMPLE_IDENTIFIER | SAMPLE_TIME, SAMPLE_IDENTIFIER,
+                              SAMPLE_IDENTIFIER | SAMPLE_TIME | SAMPLE_CPU};
+    attributes = events(mixed, 3, 0, 0);
     assert_int_equal(perf_attributes_finish(&attributes, NULL), BAT_OK);
-    assert_false(attributes.has_time);
+    assert_true(attributes.has_time);
+    const uint64_t expected[] = {6, 5, 9};
+    for (size_t i = 0; i < 3; i++) {
+        const uint64_t *id = NULL;
+        for (uint32_t k = 0; k < attributes.ids.count && !id; k++)
+            if (bat_counts_item(&attributes.ids, k)[1] == i + 1)
+                id = bat_counts_item(&attributes.ids, k);
+        assert_non_null(id);
+        const uint64_t end[] = {9, 6, id[0]};
+        put_record(&bytes, RECORD_MMAP, 0, end, sizeof(end));
+        record = record_of(&bytes);
+        time = 5;
+        perf_attributes_record_time(&attributes, &record, &time);
+        assert_int_equal(time, expected[i]);
+        drop(&bytes);
+    }
     perf_attributes_free(&attributes);
 }
 

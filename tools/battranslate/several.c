@@ -286,7 +286,9 @@ static void leave_out_idle(struct several *several)
     for (size_t i = 0; i < several->targets.count; i++) {
         struct target *target = &several->targets.items[i];
         target->inside = several->counters.inside[i];
-        target->is_idle = several->request->all && target->inside == 0;
+        uint64_t ignored;
+        target->is_idle = several->request->all && target->inside == 0 &&
+                          !bat_profile_load(target->work.profile, 0, &ignored, &ignored, &ignored);
         if (target->is_idle)
             work_close(&target->work);
     }
