@@ -9,6 +9,7 @@ that nothing but O_PATH opened it.
 
 import os
 import pathlib
+import resource
 import shutil
 import signal
 import struct
@@ -153,6 +154,24 @@ class Named(Opened):
             self.assertTrue(lines)
             for line in lines:
                 self.assertTrue("O_PATH" in line or place.is_file(), line)
+
+    def test_many_modules(self):
+        """A query may name any number of files; those that cannot be open at once are named."""
+        program = compiled(self.folder)
+        symbols = subprocess.run(["nm", program], capture_output=True, check=True, text=True).stdout
+        address = next("0x" + line.split()[0] for line in symbols.splitlines() if line.endswith(" twice"))
+        places = [self.folder / f"program-{i}" for i in range(150)]
+        for place in places:
+            place.symlink_to(program)
+        queries = "".join(f"{place} {address}\n" for place in places * 2)
+        found = toolbox.fine("batsymbolize", "--output-style=GNU", "--no-inlines", input=queries)
+        self.assertEqual(found.count("program.c:1\n"), 2 * len(places))
+        done = toolbox.run("batsymbolize", "--output-style=GNU", input=queries,
+                           preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (90, 90)))
+        self.assertEqual(done.returncode, 1)
+        answered = done.stdout.count("program.c:1\n") // 2
+        self.assertGreater(answered, 10)
+        self.assertEqual(done.stderr.count("Too many open files"), len(places) - answered, done.stderr)
 
     def test_debug_link(self):
         """.gnu_debuglink, in each of the folders where it is looked for."""

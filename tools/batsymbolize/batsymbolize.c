@@ -484,6 +484,7 @@ static enum tool_exit run(const struct arguments *arguments)
     text.folded = is_folded ? bat_folded_new() : NULL;
     text.sampled = is_sampled ? sampled_stacks_new() : NULL;
     text.batches = batches_new(arguments->threads);
+    tool_allow_files();
     text.files = symbolize_files_open(&arguments->files);
     if (!printer.names || !text.batches || !printer.functions || !printer.files ||
         (is_folded && !text.folded) || (is_sampled && !text.sampled))

@@ -5,10 +5,8 @@
 #include <string.h>
 
 #include "stacks/symbolizer.h"
+#include "support/string_table.h"
 #include "tools/common/tool.h"
-
-/* This many files can be open at once; further ones are an error. */
-#define FILES_MAX 64u
 
 struct opened_file {
     char *path;
@@ -19,9 +17,11 @@ struct opened_file {
 struct symbolize_files {
     const struct symbolize_files_options *options;
     struct bat_symbolizer *given;
-    struct stored stored; /* the whole of given; open, because other threads open it again */
-    struct opened_file others[FILES_MAX];
+    struct stored stored;     /* the whole of given; open, because other threads open it again */
+    struct bat_strings names; /* of others, with their numbers */
+    struct opened_file *others;
     size_t count;
+    size_t capacity;
 };
 
 /* Open a file, or for a shipped one its whole by the shipped one's name. stored is the whole, which
@@ -70,6 +70,8 @@ void symbolize_files_close(struct symbolize_files *files)
         bat_symbolizer_close(files->others[i].symbolizer);
         free(files->others[i].path);
     }
+    free(files->others);
+    bat_strings_free(&files->names);
     bat_symbolizer_close(files->given);
     stored_close(&files->stored);
     free(files);
@@ -98,28 +100,42 @@ static void open_other(struct symbolize_files *files, struct opened_file *other)
     stored_close(&stored);
 }
 
+/* Add a file that is not open yet; NULL if there is no memory. */
+static struct opened_file *add_other(struct symbolize_files *files, struct bat_slice module)
+{
+    if (files->count == files->capacity) {
+        size_t capacity = files->capacity ? files->capacity * 2 : 8;
+        struct opened_file *others = realloc(files->others, capacity * sizeof(*others));
+        if (!others)
+            return NULL;
+        files->others = others;
+        files->capacity = capacity;
+    }
+    char *path = strndup(module.text, module.length);
+    uint32_t number;
+    if (!path || bat_strings_add(&files->names, module.text, module.length, &number) != BAT_OK) {
+        free(path);
+        return NULL;
+    }
+    files->others[files->count] = (struct opened_file){.path = path};
+    return &files->others[files->count++];
+}
+
 struct bat_symbolizer *symbolize_files_find(struct symbolize_files *files, struct bat_slice module,
                                             struct bat_error *error)
 {
     if (files->given && bat_symbolizer_is(files->given, module))
         return files->given;
-    for (size_t i = 0; i < files->count; i++) {
-        struct opened_file *other = &files->others[i];
-        if (strlen(other->path) != module.length ||
-            memcmp(other->path, module.text, module.length) != 0)
-            continue;
-        *error = other->error;
-        return other->symbolizer;
+    uint32_t number = bat_strings_find(&files->names, module.text, module.length);
+    struct opened_file *other = number == BAT_NONE ? NULL : &files->others[number];
+    if (!other) {
+        other = add_other(files, module);
+        if (!other) {
+            bat_fail(error, BAT_ERR_MEMORY, "not enough memory for the files that are named");
+            return NULL;
+        }
+        open_other(files, other);
     }
-    char *path = strndup(module.text, module.length);
-    if (!path || files->count == FILES_MAX) {
-        free(path);
-        bat_fail(error, BAT_ERR_MEMORY, "expected at most %u files, found more", FILES_MAX);
-        return NULL;
-    }
-    struct opened_file *other = &files->others[files->count++];
-    other->path = path;
-    open_other(files, other);
     *error = other->error;
     return other->symbolizer;
 }

@@ -7,7 +7,6 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "originals.h"
@@ -464,20 +463,10 @@ static enum tool_exit translate_targets(struct several *several)
     return status == TOOL_FINE ? commit_outputs(several) : status;
 }
 
-/* A few files are open for each binary, and --all may find thousands. */
-static void allow_more_files(void)
-{
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == limit.rlim_max)
-        return;
-    limit.rlim_cur = limit.rlim_max;
-    setrlimit(RLIMIT_NOFILE, &limit);
-}
-
 enum tool_exit several_run(const struct translate_request *request)
 {
     struct several several = {.request = request};
-    allow_more_files();
+    tool_allow_files();
     enum tool_exit status = targets_make(&several.targets, request);
     if (status == TOOL_FINE)
         status = translate_targets(&several);

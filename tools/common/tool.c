@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -54,6 +55,15 @@ void tool_begin(const char *name)
     signal(SIGXFSZ, SIG_IGN);
     /* If it is ignored, as the caller may have left it, the exit status of perf gets lost. */
     signal(SIGCHLD, SIG_DFL);
+}
+
+void tool_allow_files(void)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == limit.rlim_max)
+        return;
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &limit);
 }
 
 bool tool_parse(const struct argp *argp, int argc, char **argv, unsigned flags, void *input)

@@ -19,6 +19,9 @@ enum tool_exit {
  */
 void tool_begin(const char *name);
 
+/* Let this process open as many files as it may: a recording or a text can name thousands. */
+void tool_allow_files(void);
+
 /*
  * All functions below print control characters as "\x1b" (escape_controls.h): no name or path can
  * control a terminal or begin a line.
