@@ -142,7 +142,8 @@ class Recording:
     def is_fine(self, before, process):
         """No binary has more windows than are kept, nor a window that only its data have lost."""
         for binary in self.binaries:
-            if len(process.windows(binary)) > 4:
+            if any(len(Process(process.mappings[:n]).windows(binary)) > 4
+                   for n in range(len(before.mappings) + 1, len(process.mappings) + 1)):
                 return False
             code = [(a + bias, a + bias + n) for _, _, bias in before.windows(binary)
                     for a, n, _ in binary.mappings]
