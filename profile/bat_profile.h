@@ -61,14 +61,20 @@ struct bat_profile_counters {
     uint64_t fdata_records;     /* lines of fdata, but for its header */
     uint64_t foreign_locations; /* locations in another object */
 
-    /* perf.data */
+    /*
+     * perf.data, and the text of perf script. Samples are the foreign, plain, used and unread ones;
+     * entries are the kernel's, the dropped and the used ones. The reading fails if they are not.
+     */
     uint64_t perf_samples;         /* of all processes */
     uint64_t perf_foreign_samples; /* ... of processes that do not have the binary: not used */
     uint64_t perf_guest_samples;   /* ... in guests of virtual machines: among the foreign ones */
-    uint64_t perf_plain_samples;   /* ... used, without a branch stack */
+    uint64_t perf_plain_samples;   /* ... of others, without a branch stack */
+    uint64_t perf_used_samples;    /* ... with entries, or with an address if that is wanted */
+    uint64_t perf_unread_samples;  /* ... behind as many as options.samples_max says */
     uint64_t perf_branches;        /* entries of branch stacks */
     uint64_t perf_kernel_branches; /* ... from or to the kernel: left out */
     uint64_t perf_dropped;         /* ... the newest two, which may be doubled: left out */
+    uint64_t perf_used_branches;   /* ... that are traces of the profile */
     uint64_t perf_lost;            /* records and samples that perf reports as lost */
     uint64_t perf_unknown_records; /* of unknown types */
     uint64_t perf_processes;       /* that have the binary */

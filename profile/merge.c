@@ -143,6 +143,9 @@ void bat_profile_add_counters(struct bat_profile_counters *counters,
     counters->perf_foreign_samples += from->perf_foreign_samples;
     counters->perf_guest_samples += from->perf_guest_samples;
     counters->perf_plain_samples += from->perf_plain_samples;
+    counters->perf_used_samples += from->perf_used_samples;
+    counters->perf_unread_samples += from->perf_unread_samples;
+    counters->perf_used_branches += from->perf_used_branches;
     counters->perf_branches += from->perf_branches;
     counters->perf_kernel_branches += from->perf_kernel_branches;
     counters->perf_dropped += from->perf_dropped;

@@ -31,9 +31,9 @@ static enum bat_code check_result(const struct perf_session *session,
     const char *name = NULL;
     for (uint32_t i = 0; i < session->binary_count; i++) {
         const struct bat_profile_counters *counters = &parts[i]->counters;
-        uint64_t samples = counters->perf_samples - counters->perf_foreign_samples;
+        uint64_t samples = counters->perf_plain_samples + counters->perf_used_samples;
         if (samples != 0 && (session->options->basic_samples || parts[i]->mem_samples.count != 0 ||
-                             counters->perf_plain_samples < samples))
+                             counters->perf_used_samples != 0))
             return BAT_OK;
         if (samples > own)
             name = session->binaries[i].name;
@@ -90,13 +90,15 @@ static enum bat_code collect(struct perf_session *session, struct bat_profile *c
     for (uint32_t i = 0; i < session->binary_count; i++) {
         struct bat_profile_counters *counters = &parts[i]->counters;
         counters->perf_samples += session->counters.perf_samples;
+        counters->perf_unread_samples += session->counters.perf_samples - session->samples_read;
         counters->perf_guest_samples += session->counters.perf_guest_samples;
         counters->perf_lost += session->counters.perf_lost;
         counters->perf_unknown_records += session->counters.perf_unknown_records;
         counters->perf_processes += perf_processes_count(&session->processes, i);
         counters->bytes += session_bytes(session);
     }
-    return check_result(session, parts, error);
+    code = perf_check_sums(parts, session->binary_count, error);
+    return code == BAT_OK ? check_result(session, parts, error) : code;
 }
 
 static void free_session(struct perf_session *session)

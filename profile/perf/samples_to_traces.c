@@ -188,8 +188,9 @@ static enum bat_code add_branches(const struct stretch *stretch, const struct pe
     counters->perf_kernel_branches += left_out;
     counters->perf_dropped += dropped;
     counters->trace_records += seen - dropped;
-    if (seen == 0)
-        counters->perf_plain_samples++;
+    counters->perf_used_branches += seen - dropped;
+    counters->perf_plain_samples += seen == 0;
+    counters->perf_used_samples += seen != 0;
     return code;
 }
 
@@ -216,9 +217,12 @@ static enum bat_code add_address(const struct stretch *stretch, struct perf_memb
 static enum bat_code add_basic_sample(const struct stretch *stretch,
                                       const struct perf_sample *sample, struct perf_view *view)
 {
+    for (unsigned i = 0; i < PERF_GROUPS && sample->ip == 0; i++)
+        view->groups[i].counters.perf_plain_samples++;
     if (sample->ip == 0)
         return BAT_OK;
     for (unsigned i = 0; i < PERF_GROUPS; i++) {
+        view->groups[i].counters.perf_used_samples++;
         view->groups[i].counters.sample_records++;
         view->groups[i].all[PERF_BASIC].count++;
     }
@@ -463,7 +467,7 @@ static enum bat_code first_error(const struct stretch *stretches, unsigned count
 static enum bat_code gather(struct bat_profile *const *profiles, struct stretch *stretch,
                             struct bat_error *error)
 {
-    const struct perf_session *session = stretch->session;
+    struct perf_session *session = stretch->session;
     enum bat_code code = BAT_OK;
     for (uint32_t i = 0; i < session->binary_count && code == BAT_OK; i++) {
         code = bat_profile_take(profiles[i], stretch->profiles[i], error);
@@ -472,6 +476,7 @@ static enum bat_code gather(struct bat_profile *const *profiles, struct stretch 
         if (session->shares)
             session->shares->inside[i] += stretch->shares.inside[i];
     }
+    session->samples_read += stretch->samples;
     if (session->shares)
         session->shares->none += stretch->shares.none;
     return code;

@@ -350,6 +350,9 @@ enum bat_code perf_script_check(struct bat_profile *const *profiles,
 {
     uint64_t own = 0;
     const struct perf_binary *binary = NULL;
+    enum bat_code code = perf_check_sums(profiles, count, error);
+    if (code != BAT_OK)
+        return code;
     /* An older perf prints nothing of SPE's trace. */
     if (options->arm_spe && profiles[0]->counters.perf_samples == 0)
         binary = &binaries[0];

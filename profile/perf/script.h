@@ -196,6 +196,7 @@ struct perf_script_reader {
     uint32_t left_out;       /* entries of the kernel that are not in the stack */
     uint64_t samples_left;   /* that may be read */
     uint64_t samples;        /* that were read */
+    uint64_t unread;         /* others */
     uint64_t none;           /* ... and lie in no binary, without those in `undecided` */
     /*
      * Samples that lie in some binaries only by newest entries that may be left out: the numbers of

@@ -101,7 +101,9 @@ static enum bat_code finish_part(const struct perf_script_reader *reader,
         profile->counters.perf_dropped += newest->dropped_entries;
         profile->counters.trace_records -= newest->dropped_entries;
     }
-    profile->counters.perf_samples += reader->samples;
+    profile->counters.perf_used_branches = profile->counters.trace_records;
+    profile->counters.perf_samples += reader->samples + reader->unread;
+    profile->counters.perf_unread_samples += reader->unread;
     profile->counters.perf_foreign_samples += reader->samples - part->samples;
     return code;
 }
@@ -390,8 +392,8 @@ static enum bat_code add_stack(struct perf_script_reader *reader, struct perf_sc
     counters->perf_branches += reader->stack_count + reader->left_out;
     counters->perf_kernel_branches += reader->stack_count + reader->left_out - count;
     counters->trace_records += count;
-    if (count == 0)
-        counters->perf_plain_samples++;
+    counters->perf_plain_samples += count == 0;
+    counters->perf_used_samples += count != 0;
     if (part->binary->doubles_entry && count == FULL_STACK)
         newest->has_full_stack = true;
     place_sample(reader, part, inside, place);
@@ -456,7 +458,10 @@ static enum bat_code add_address(struct perf_script_part *part, uint64_t address
 {
     const uint64_t key = own_address(part, address);
     part->samples++;
-    part->profile->counters.perf_plain_samples++;
+    part->profile->counters.perf_plain_samples += address == 0;
+    if (address == 0)
+        return BAT_OK;
+    part->profile->counters.perf_used_samples++;
     part->profile->counters.sample_records++;
     if (is_inside(key)) {
         part->inside++;
@@ -581,6 +586,7 @@ static bool is_default_output(const struct perf_script_line *line, const uint8_t
 static bool count_stack(struct perf_script_reader *reader, struct perf_script_line *line)
 {
     if (reader->samples_left == 0) {
+        reader->unread++;
         line->at = rawmemchr(line->at, '\n');
         return false;
     }

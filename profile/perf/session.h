@@ -58,6 +58,7 @@ struct perf_session {
 
     /* Set by the collection */
     struct perf_shares *shares; /* or NULL */
+    uint64_t samples_read;
 };
 
 /*

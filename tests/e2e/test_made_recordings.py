@@ -214,23 +214,29 @@ class Recording:
         return self.session.pipe(ids) if self.random.random() < 0.3 else self.session.file(build_ids=ids)
 
     def profile(self, binary):
-        """The traces of a binary, the mispredictions of its branches, and how many samples it has."""
+        """The traces of a binary, the mispredictions of its branches, and the report's counters."""
         traces, missed = collections.Counter(), collections.Counter()
-        used = 0
+        counters = collections.Counter(dict.fromkeys((
+            "perf_foreign_samples", "perf_plain_samples", "perf_used_samples", "perf_unread_samples",
+            "perf_branches", "perf_kernel_branches", "perf_dropped", "perf_used_branches"), 0))
+        counters["perf_samples"] = len(self.samples)
         for pid, mappings, entries in self.samples:
             process = Process(self.processes[pid].mappings if mappings is None else mappings)
             if not process.windows(binary):
+                counters["perf_foreign_samples"] += 1
                 continue
-            used += 1
+            counters["perf_branches"] += len(entries)
+            users = [entry for entry in entries if max(entry[:2]) < KERNEL]
+            counters["perf_kernel_branches"] += len(entries) - len(users)
+            counters["perf_used_branches"] += len(users)
+            counters["perf_used_samples" if users else "perf_plain_samples"] += 1
             end = None
-            for source, target, flags in entries:
-                if source >= KERNEL or target >= KERNEL:
-                    continue
+            for source, target, flags in users:
                 source, target = process.own(binary, source), process.own(binary, target)
                 traces[source, target, None if end == UNKNOWN else end] += 1
                 missed[source, target] += flags == 1
                 end = source
-        return (traces, +missed), used
+        return (traces, +missed), dict(counters)
 
 
 def read_traces(text):
@@ -277,8 +283,8 @@ class MadeRecordings(unittest.TestCase):
             path = self.folder / "perf.data"
             path.write_bytes(recording.make(150))
             for binary in self.binaries:
-                expected, samples = recording.profile(binary)
-                used += samples
+                expected, counters = recording.profile(binary)
+                used += counters["perf_used_samples"]
                 if not expected[0]:
                     continue
                 out = self.folder / "out.preagg"
@@ -286,8 +292,7 @@ class MadeRecordings(unittest.TestCase):
                                                  "--format=preagg", "--report=json"))
                 what = f"seed {seed}, {binary.path}"
                 self.assertEqual(read_traces(out.read_text(encoding="ascii")), expected, what)
-                self.assertEqual(report["perf_samples"], len(recording.samples), what)
-                self.assertEqual(report["perf_samples"] - report["perf_foreign_samples"], samples, what)
+                self.assertEqual({key: report[key] for key in counters}, counters, what)
         self.assertGreater(used, 50 * len(SEEDS))
 
 

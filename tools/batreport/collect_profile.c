@@ -9,8 +9,8 @@
 static uint64_t count_records(const struct bat_profile *profile)
 {
     struct bat_profile_counters read = bat_profile_counters(profile);
-    return read.trace_records + read.sample_records + read.fdata_records + read.perf_samples -
-           read.perf_foreign_samples;
+    return read.trace_records + read.sample_records + read.fdata_records + read.perf_plain_samples +
+           read.perf_used_samples;
 }
 
 /*

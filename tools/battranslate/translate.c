@@ -206,8 +206,8 @@ struct bat_read_options work_read_options(const struct translate_request *argume
 static uint64_t count_records(const struct bat_profile *profile)
 {
     struct bat_profile_counters read = bat_profile_counters(profile);
-    return read.trace_records + read.sample_records + read.fdata_records + read.perf_samples -
-           read.perf_foreign_samples;
+    return read.trace_records + read.sample_records + read.fdata_records + read.perf_plain_samples +
+           read.perf_used_samples;
 }
 
 /* What a profile is read with. */

@@ -174,7 +174,7 @@ struct figure {
     uint64_t whole; /* of which value is a part; 0 for none */
 };
 
-#define FIGURES_MAX 32u
+#define FIGURES_MAX 36u
 
 /* Figures that are printed only for perf.data. */
 static size_t gather_perf(const struct bat_profile_counters *read, struct figure *figures)
@@ -186,11 +186,15 @@ static size_t gather_perf(const struct bat_profile_counters *read, struct figure
         {"perf_guest_samples", "of guests", read->perf_guest_samples, read->perf_samples},
         {"perf_plain_samples", "without a branch stack", read->perf_plain_samples,
          read->perf_samples},
+        {"perf_unread_samples", "behind the number that is wanted", read->perf_unread_samples,
+         read->perf_samples},
+        {"perf_used_samples", "used", read->perf_used_samples, read->perf_samples},
         {"perf_processes", "processes with the binary", read->perf_processes, 0},
         {"perf_branches", "entries of branch stacks", read->perf_branches, 0},
         {"perf_kernel_branches", "from or to the kernel", read->perf_kernel_branches,
          read->perf_branches},
         {"perf_dropped", "perhaps recorded twice", read->perf_dropped, read->perf_branches},
+        {"perf_used_branches", "used", read->perf_used_branches, read->perf_branches},
         {"perf_lost", "records lost while recording", read->perf_lost, 0},
         {"perf_unknown_records", "records of unknown kinds", read->perf_unknown_records, 0},
     };

@@ -306,7 +306,7 @@ static uint64_t sum_records(const struct bat_records *records)
 static void judge_stacks(struct check *check, const struct check_subject *subject)
 {
     const struct bat_profile_counters read = bat_profile_counters(subject->profile);
-    uint64_t used = read.perf_samples - read.perf_foreign_samples;
+    uint64_t used = read.perf_plain_samples + read.perf_used_samples;
     if (subject->wants_samples)
         return;
     if (bat_profile_main_kind(subject->profile) == BAT_PROFILE_SAMPLES)
