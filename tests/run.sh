@@ -1,14 +1,29 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Runs every test: builds with gcc and clang, with and without sanitizers; unit and end-to-end tests
-# on both; fuzzing for a short while; formatting and static checks; installation.
+# Runs the tests.
 #
-#   sh tests/run.sh
+#   sh tests/run.sh          what to run before a change is proposed: the release build with nearly all tests, on a
+#                            sample of the programs that BOLT made; unit tests with sanitizers; the format
+#   sh tests/run.sh --all    every test on every program, all of them with sanitizers, too; the thread sanitizer; clang's
+#                            build; fuzzing for a short while; static checks
 #
 # On a fresh Debian 12 it first installs the missing packages. If it cannot install them, it stops when CI=true
 # is in the environment; otherwise it goes on, and the steps that need them fail. Logs are kept in
 # build/logs. The last line reads "N passed, N failed", ctest's tests and the other steps together.
 set -u
+
+case ${1:-} in
+"") all=false ;;
+--all)
+    all=true
+    # Tests read it: all programs and all faults in place of a sample.
+    export BATKIT_ALL=1
+    ;;
+*)
+    echo "usage: sh tests/run.sh [--all]" >&2
+    exit 2
+    ;;
+esac
 
 root=$(cd "$(dirname "$0")/.." && pwd)
 cd "$root" || exit 1
@@ -124,18 +139,23 @@ fi
 summaries=
 step build-release build_preset release
 step build-sanitize build_preset sanitize
-step build-thread build_preset thread
-step build-fuzz build_fuzz
 step format check_format
-step tidy check_tidy
-step fixtures python3 tests/e2e/fixtures.py --all
-run_ctest release build
-run_ctest sanitize build-sanitize
-run_ctest thread build-thread --label-regex thread
-# With a seed, because the gate should fail for what has changed; run.sh without one looks for more.
-step fuzz env FUZZ_SEED=1 sh tests/fuzz/run.sh 5 "$fuzz/batkit/bin" "$fuzz/work"
-# The targets run without the source tree, with their own seeds.
-step oss-fuzz sh tests/fuzz/check_build.sh "$fuzz/out"
+if $all; then
+    step build-thread build_preset thread
+    step build-fuzz build_fuzz
+    step tidy check_tidy
+    step fixtures python3 tests/e2e/fixtures.py --all
+    run_ctest release build
+    run_ctest sanitize build-sanitize
+    run_ctest thread build-thread --label-regex thread
+    # With a seed, because the gate should fail for what has changed; tests/fuzz/run.sh without one looks for more.
+    step fuzz env FUZZ_SEED=1 sh tests/fuzz/run.sh 5 "$fuzz/batkit/bin" "$fuzz/work"
+    # The targets run without the source tree, with their own seeds.
+    step oss-fuzz sh tests/fuzz/check_build.sh "$fuzz/out"
+else
+    run_ctest release build --label-exclude long
+    run_ctest sanitize build-sanitize --tests-regex '^unit/'
+fi
 
 echo
 printf '%s' "$summaries"
