@@ -492,9 +492,10 @@ def get(name):
     return Fixture(name, before.folder(), after.folder())
 
 
-def names(program=None, target=None, variant=None, bolt=None):
-    """Names of the matching fixtures; each argument is one value, several, or None for all."""
-    return _names(MATRIX, program, target, variant, bolt)
+def names(program=None, target=None, variant=None, bolt=None, is_complete=IS_COMPLETE):
+    """Names of the matching fixtures; each argument is one value, several, or None for all. is_complete: not
+    only of those in the sample."""
+    return _names(MATRIX, program, target, variant, bolt, is_complete)
 
 
 def passes(program=None, target=None, variant=None, bolt=None):

@@ -49,7 +49,7 @@ def record_input(fixture, folder):
 @functools.lru_cache(maxsize=None)
 def input_profile(program, target):
     """The path of the profile of the input's run, one for all BOLTed variants of it."""
-    fixture = fixtures.get(fixtures.names(program, target)[0])
+    fixture = fixtures.get(fixtures.names(program, target, is_complete=True)[0])
     ingredients = [fixture.input_folder.name, inspect.getsource(record_input),
                    fixtures.recorder()]
     step = fixtures.Step("inputprofile", f"{program}-{target}", ingredients,
