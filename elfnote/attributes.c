@@ -15,25 +15,30 @@
 
 #define ACCESS_LIST "system.posix_acl_access"
 
-/* --- The model: an open file, or the target by its path ----------------------------------- */
+/* --- The model: an open file, or the existing file by a path ------------------------------- */
 
 static int model_stat(const struct replacement *replacement, struct stat *status)
 {
+    char path[REPLACEMENT_OPEN_PATH];
     return replacement->model >= 0 ? fstat(replacement->model, status)
-                                   : stat(replacement->target, status);
+                                   : stat(replacement_existing_path(replacement, path), status);
 }
 
 static ssize_t model_list(const struct replacement *replacement, char *names, size_t size)
 {
-    return replacement->model >= 0 ? flistxattr(replacement->model, names, size)
-                                   : listxattr(replacement->target, names, size);
+    char path[REPLACEMENT_OPEN_PATH];
+    return replacement->model >= 0
+               ? flistxattr(replacement->model, names, size)
+               : listxattr(replacement_existing_path(replacement, path), names, size);
 }
 
 static ssize_t model_get(const struct replacement *replacement, const char *name, void *value,
                          size_t size)
 {
-    return replacement->model >= 0 ? fgetxattr(replacement->model, name, value, size)
-                                   : getxattr(replacement->target, name, value, size);
+    char path[REPLACEMENT_OPEN_PATH];
+    return replacement->model >= 0
+               ? fgetxattr(replacement->model, name, value, size)
+               : getxattr(replacement_existing_path(replacement, path), name, value, size);
 }
 
 /* --- Extended attributes ------------------------------------------------------------------ */

@@ -76,9 +76,11 @@ BAT_API enum bat_code bat_output_write(struct bat_output *output, const void *by
 /*
  * Put all outputs in place: everything that is likely to fail is done for all of them first, then
  * they are renamed with signals blocked in this thread. If a rename fails, the renames before it
- * are undone. A file that replaces another is on the disk before the old one is removed; new files
- * do not wait for the disk. Fails with BAT_ERR_IO, also if an attribute of a replaced file (see
- * above) cannot be carried over; every file is then as it was. Frees the outputs in any case.
+ * are undone. Every file is on the disk before it gets its name, and the name is before this
+ * returns. A stream is closed; of standard output, a copy is. Fails with BAT_ERR_IO, also if an
+ * attribute of a replaced file (see above) cannot be carried over, or if another program has made
+ * or replaced a file since the output was begun; every file is then as it was. Should that be
+ * impossible, the message names the place of the old file. Frees the outputs in any case.
  */
 BAT_API enum bat_code bat_outputs_commit(struct bat_output **outputs, size_t count,
                                          struct bat_error *error);

@@ -2,6 +2,7 @@
 #include "output.h"
 
 #include "high_descriptor.h"
+#include "try_close.h"
 #include "zeros.h"
 
 #include <errno.h>
@@ -43,7 +44,17 @@ static struct bat_output *new_output(const char *path, struct bat_error *error)
     output->path = own_path;
     output->file = -1;
     output->replacement.file = -1;
+    output->replacement.existing_file = -1;
     return output;
+}
+
+/* True if the output replaces its source. */
+static bool is_in_place(const struct bat_output *output)
+{
+    const struct stat *source = &output->source->status;
+    const struct stat *existing = &output->replacement.existing;
+    return output->replacement.exists && source->st_dev == existing->st_dev &&
+           source->st_ino == existing->st_ino;
 }
 
 enum bat_code output_begin_file(const char *path, const struct bat_elf *source,
@@ -56,6 +67,9 @@ enum bat_code output_begin_file(const char *path, const struct bat_elf *source,
     made->source = source;
     enum bat_code code =
         replacement_begin(&made->replacement, made->path, source ? source->file : -1, error);
+    /* A link may lead to another file now. */
+    if (code == BAT_OK && source && strcmp(path, source->path) == 0 && !is_in_place(made))
+        code = replacement_fail_changed(&made->replacement, error);
     if (code == BAT_OK)
         *output = made;
     else
@@ -250,6 +264,14 @@ enum bat_code bat_outputs_check(struct bat_output *const *outputs, size_t count,
 
 /* --- Content --------------------------------------------------------------------------------- */
 
+/* The writer's error, or that of closing, where some file systems say that a quota is full. */
+static enum bat_code fail_stream(const struct bat_output *output, struct bat_error *error)
+{
+    return bat_output_is_standard(output)
+               ? bat_fail(error, BAT_ERR_IO, "standard output: %m")
+               : bat_fail(error, BAT_ERR_IO, "cannot write %s: %m", output->path);
+}
+
 static enum bat_code write_stream(struct bat_output *output, const char *bytes, size_t size,
                                   struct bat_error *error)
 {
@@ -259,9 +281,7 @@ static enum bat_code write_stream(struct bat_output *output, const char *bytes, 
             continue;
         /* Treat 0 as a failure too: retrying could loop for ever. */
         if (written <= 0)
-            return bat_output_is_standard(output)
-                       ? bat_fail(error, BAT_ERR_IO, "standard output: %m")
-                       : bat_fail(error, BAT_ERR_IO, "cannot write %s: %m", output->path);
+            return fail_stream(output, error);
         bytes += written;
         size -= (size_t)written;
     }
@@ -316,40 +336,49 @@ static enum bat_code check_source(const struct bat_output *output, struct bat_er
 {
     if (!output->source)
         return BAT_OK;
-    const struct stat *source = &output->source->status;
-    const struct stat *existing = &output->replacement.existing;
-    bool is_in_place = output->replacement.exists && source->st_dev == existing->st_dev &&
-                       source->st_ino == existing->st_ino;
-    if (is_in_place && flock(output->source->file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+    if (is_in_place(output) && flock(output->source->file, LOCK_EX | LOCK_NB) != 0 &&
+        errno == EWOULDBLOCK)
         return bat_fail(error, BAT_ERR_IO, "is locked: another program is changing it");
     return bat_elf_check_unchanged(output->source, error);
+}
+
+static enum bat_code end_stream(struct bat_output *output, struct bat_error *error)
+{
+    if (output->take)
+        return BAT_OK;
+    int result = output->closes_file ? close(output->file) : bat_try_close(output->file);
+    output->closes_file = false;
+    return result == 0 ? BAT_OK : fail_stream(output, error);
 }
 
 static enum bat_code prepare(struct bat_output *output, struct bat_error *error)
 {
     if (output->is_stream)
-        return BAT_OK;
+        return end_stream(output, error);
     enum bat_code code = replacement_prepare(&output->replacement, error);
     return code == BAT_OK ? check_source(output, error) : code;
 }
 
-/* The last output's old file is not kept: nothing can fail after it. */
+typedef enum bat_code step_fn(struct replacement *replacement, struct bat_error *error);
+
+/* One step after the other for all files; all are undone if one fails. */
 static enum bat_code place_all(struct bat_output **outputs, size_t count, struct bat_error *error)
 {
-    size_t last = 0;
+    static step_fn *const steps[] = {replacement_name, replacement_place, replacement_close};
+    const char *folder = "";
     enum bat_code code = BAT_OK;
-    for (size_t i = 0; i < count && code == BAT_OK; i++) {
-        if (outputs[i]->is_stream)
-            continue;
-        last = i;
-        code = replacement_name(&outputs[i]->replacement, error);
-    }
+    for (size_t step = 0; step < sizeof(steps) / sizeof(steps[0]); step++)
+        for (size_t i = 0; i < count && code == BAT_OK; i++)
+            if (!outputs[i]->is_stream)
+                code = steps[step](&outputs[i]->replacement, error);
     for (size_t i = 0; i < count && code == BAT_OK; i++)
-        if (!outputs[i]->is_stream)
-            code = replacement_place(&outputs[i]->replacement, i != last, error);
+        if (!outputs[i]->is_stream && strcmp(outputs[i]->replacement.folder, folder) != 0) {
+            code = replacement_write_folder(&outputs[i]->replacement, error);
+            folder = outputs[i]->replacement.folder;
+        }
     for (size_t i = count; i > 0 && code != BAT_OK; i--)
         if (!outputs[i - 1]->is_stream)
-            replacement_undo(&outputs[i - 1]->replacement);
+            replacement_undo(&outputs[i - 1]->replacement, error);
     return code;
 }
 

@@ -2,6 +2,7 @@
 #include "replace_file.h"
 
 #include "high_descriptor.h"
+#include "try_close.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -28,13 +29,28 @@ enum bat_code replacement_fail(const struct replacement *replacement, struct bat
     return BAT_ERR_IO;
 }
 
+enum bat_code replacement_fail_changed(const struct replacement *replacement,
+                                       struct bat_error *error)
+{
+    return bat_fail(error, BAT_ERR_IO,
+                    "cannot write %s: another program made or replaced it meanwhile",
+                    replacement->path);
+}
+
 /* --- Which file ----------------------------------------------------------------------------- */
+
+const char *replacement_existing_path(const struct replacement *replacement,
+                                      char path[REPLACEMENT_OPEN_PATH])
+{
+    snprintf(path, REPLACEMENT_OPEN_PATH, "/proc/self/fd/%d", replacement->existing_file);
+    return access(path, F_OK) == 0 ? path : replacement->target;
+}
 
 /* Refuse a file that a rename cannot replace now, not at the end of a long run. */
 static enum bat_code check_mount(const struct replacement *replacement, struct bat_error *error)
 {
     struct statx status;
-    if (statx(AT_FDCWD, replacement->target, 0, 0, &status) != 0)
+    if (statx(replacement->existing_file, "", AT_EMPTY_PATH, 0, &status) != 0)
         return BAT_OK;
     uint64_t known = status.stx_attributes & status.stx_attributes_mask;
     if ((known & STATX_ATTR_MOUNT_ROOT) != 0)
@@ -47,19 +63,26 @@ static enum bat_code check_mount(const struct replacement *replacement, struct b
 }
 
 /*
- * Check that an existing file can be replaced and that the caller may write to it. A read-only file
- * is refused although its folder would allow a rename.
+ * Look at the existing file: it must be one that can be replaced, and to which the caller may
+ * write. A read-only file is refused although its folder would allow a rename. The file stays open,
+ * so all that is asked is asked of this one, and no other can get its inode's number.
  */
-static enum bat_code check_existing(struct replacement *replacement, struct bat_error *error)
+static enum bat_code see_existing(struct replacement *replacement, struct bat_error *error)
 {
     struct stat *status = &replacement->existing;
-    if (stat(replacement->target, status) != 0)
+    char open_path[REPLACEMENT_OPEN_PATH];
+    replacement->existing_file =
+        bat_high_descriptor(open(replacement->target, O_PATH | O_NOFOLLOW | O_CLOEXEC));
+    if (replacement->existing_file < 0 || fstat(replacement->existing_file, status) != 0)
         return replacement_fail(replacement, error);
+    if (S_ISLNK(status->st_mode))
+        return replacement_fail_changed(replacement, error);
     if (!S_ISREG(status->st_mode))
         return bat_fail(error, BAT_ERR_IO, "cannot write %s: it is %s, not a regular file",
                         replacement->path,
                         S_ISDIR(status->st_mode) ? "a directory" : "a pipe or a device");
-    if (faccessat(AT_FDCWD, replacement->target, W_OK, AT_EACCESS) != 0)
+    if (faccessat(AT_FDCWD, replacement_existing_path(replacement, open_path), W_OK, AT_EACCESS) !=
+        0)
         return replacement_fail(replacement, error);
     replacement->exists = true;
     replacement->has_model = true;
@@ -100,7 +123,7 @@ static enum bat_code resolve(struct replacement *replacement, struct bat_error *
 {
     replacement->target = realpath(replacement->path, NULL);
     if (replacement->target) {
-        enum bat_code code = check_existing(replacement, error);
+        enum bat_code code = see_existing(replacement, error);
         if (code != BAT_OK)
             return code;
     } else if (errno != ENOENT) {
@@ -140,7 +163,7 @@ static int open_content(const char *path, int flags, mode_t mode)
 /* Give the new file, which is open and has no name, this name, through /proc. */
 static int link_open(const struct replacement *replacement, const char *name)
 {
-    char open_file[64];
+    char open_file[REPLACEMENT_OPEN_PATH];
     snprintf(open_file, sizeof(open_file), "/proc/self/fd/%d", replacement->file);
     return linkat(AT_FDCWD, open_file, AT_FDCWD, name, AT_SYMLINK_FOLLOW);
 }
@@ -189,8 +212,8 @@ static enum bat_code open_new(struct replacement *replacement, struct bat_error 
 enum bat_code replacement_begin(struct replacement *replacement, const char *path, int model,
                                 struct bat_error *error)
 {
-    *replacement =
-        (struct replacement){.path = path, .file = -1, .model = model, .has_model = model >= 0};
+    *replacement = (struct replacement){
+        .path = path, .file = -1, .model = model, .has_model = model >= 0, .existing_file = -1};
     enum bat_code code = resolve(replacement, error);
     if (code == BAT_OK)
         code = open_new(replacement, error);
@@ -263,8 +286,7 @@ static enum bat_code copy_data(struct replacement *replacement, int source, uint
             return copy_by_hand(replacement, source, from, size, to, error);
         /* The disk writes while the rest is copied, which shortens the wait in fsync(). Errors are
          * reported by fsync(). */
-        if (replacement->exists)
-            sync_file_range(replacement->file, (off_t)to, (off_t)copied, SYNC_FILE_RANGE_WRITE);
+        sync_file_range(replacement->file, (off_t)to, (off_t)copied, SYNC_FILE_RANGE_WRITE);
         from += (uint64_t)copied;
         to += (uint64_t)copied;
         size -= (uint64_t)copied;
@@ -306,6 +328,16 @@ enum bat_code replacement_resize(struct replacement *replacement, uint64_t size,
 
 /* --- The end -------------------------------------------------------------------------------- */
 
+/* Write a file or a folder to the disk. 0, or -1 with errno. Not all file systems write folders. */
+static int write_to_disk(int file)
+{
+    int result;
+    do
+        result = fsync(file);
+    while (result != 0 && errno == EINTR);
+    return result != 0 && errno != EINVAL && errno != EBADF ? -1 : 0;
+}
+
 enum bat_code replacement_prepare(struct replacement *replacement, struct bat_error *error)
 {
     if (replacement->has_model) {
@@ -313,10 +345,10 @@ enum bat_code replacement_prepare(struct replacement *replacement, struct bat_er
         if (code != BAT_OK)
             return code;
     }
-    if (!replacement->exists)
-        return BAT_OK;
-    /* A new file can be made again, so it does not wait for the disk; a replacement does. */
-    return fsync(replacement->file) == 0 ? BAT_OK : replacement_fail(replacement, error);
+    if (write_to_disk(replacement->file) != 0 || bat_try_close(replacement->file) != 0 ||
+        fstat(replacement->file, &replacement->made) != 0)
+        return replacement_fail(replacement, error);
+    return BAT_OK;
 }
 
 enum bat_code replacement_name(struct replacement *replacement, struct bat_error *error)
@@ -326,87 +358,174 @@ enum bat_code replacement_name(struct replacement *replacement, struct bat_error
     return replacement_make_named(replacement, 0, error);
 }
 
-/* Give the existing file a second name, so that it can be restored. */
-static void keep_old_file(struct replacement *replacement)
+/* True if path names this file. */
+static bool is_file(const char *path, const struct stat *file)
 {
-    char *name = make_name(replacement);
-    if (name && link(replacement->target, name) == 0)
-        replacement->old = name;
-    else
-        free(name);
+    struct stat found;
+    return lstat(path, &found) == 0 && found.st_dev == file->st_dev && found.st_ino == file->st_ino;
 }
 
-/* Rename the new file to target. With keep_old the existing file keeps a name. 0, or -1 with errno.
- */
-static int rename_new(struct replacement *replacement, bool keep_old)
+/* rename() that never replaces a file: errno is EEXIST then. 0, or -1 with errno. */
+static int rename_to_new(const char *from, const char *to)
 {
-    if (keep_old && renameat2(AT_FDCWD, replacement->temporary, AT_FDCWD, replacement->target,
-                              RENAME_EXCHANGE) == 0) {
-        replacement->old = replacement->temporary;
-        replacement->temporary = NULL;
+    struct stat found;
+    if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0)
+        return 0;
+    /* Not all file systems can do that, and some have no links. */
+    if (errno != EEXIST && link(from, to) == 0) {
+        unlink(from);
         return 0;
     }
-    /* Not all file systems can exchange, and the existing file may be gone. */
-    if (keep_old)
-        keep_old_file(replacement);
-    if (rename(replacement->temporary, replacement->target) != 0)
+    if (errno == EEXIST)
         return -1;
-    free(replacement->temporary);
-    replacement->temporary = NULL;
-    return 0;
+    if (lstat(to, &found) == 0) {
+        errno = EEXIST;
+        return -1;
+    }
+    return rename(from, to);
 }
 
-enum bat_code replacement_place(struct replacement *replacement, bool keep_old,
-                                struct bat_error *error)
+static int exchange(const char *one, const char *other)
+{
+    return renameat2(AT_FDCWD, one, AT_FDCWD, other, RENAME_EXCHANGE);
+}
+
+/* The result of a rename of the new file to target. */
+static int set_placed(struct replacement *replacement, int result)
+{
+    replacement->is_placed = result == 0;
+    if (result == 0) {
+        free(replacement->temporary);
+        replacement->temporary = NULL;
+    }
+    return result;
+}
+
+/* Put the new file at a path where there is none. 0, or -1 with errno. */
+static int place_new(struct replacement *replacement)
+{
+    return set_placed(replacement, rename_to_new(replacement->temporary, replacement->target));
+}
+
+/*
+ * Put the new file in the place of the existing one where files cannot be exchanged: the existing
+ * one gets a second name first, or, without links, another one. 0, or -1 with errno.
+ */
+static int place_over(struct replacement *replacement)
+{
+    char *name = make_name(replacement);
+    if (!name)
+        return -1;
+    bool is_linked = link(replacement->target, name) == 0;
+    if (!is_linked && rename_to_new(replacement->target, name) != 0) {
+        free(name);
+        /* The existing file may be gone. */
+        return errno == ENOENT ? place_new(replacement) : -1;
+    }
+    replacement->old = name;
+    if (!is_file(name, &replacement->existing)) {
+        errno = ESTALE;
+        return -1;
+    }
+    return is_linked ? set_placed(replacement, rename(replacement->temporary, replacement->target))
+                     : place_new(replacement);
+}
+
+/* Put the new file in the place of the existing one, which keeps a name. 0, or -1 with errno. */
+static int place_by_exchange(struct replacement *replacement)
+{
+    if (exchange(replacement->temporary, replacement->target) != 0)
+        return place_over(replacement);
+    replacement->old = replacement->temporary;
+    replacement->temporary = NULL;
+    replacement->is_placed = true;
+    errno = ESTALE;
+    return is_file(replacement->old, &replacement->existing) ? 0 : -1;
+}
+
+enum bat_code replacement_place(struct replacement *replacement, struct bat_error *error)
 {
     /* A new file without a name is linked to target directly: killed here, the program leaves no
      * temporary file. */
-    bool is_linked = !replacement->temporary && !replacement->exists &&
-                     link_open(replacement, replacement->target) == 0;
-    if (!is_linked && !replacement->temporary) {
+    if (!replacement->temporary) {
+        replacement->is_placed = link_open(replacement, replacement->target) == 0;
+        if (replacement->is_placed)
+            return BAT_OK;
+        if (errno == EEXIST)
+            return replacement_fail_changed(replacement, error);
         enum bat_code code = replacement_make_named(replacement, 0, error);
         if (code != BAT_OK)
             return code;
     }
-    if (!is_linked && rename_new(replacement, keep_old) != 0)
-        return replacement_fail(replacement, error);
-    replacement->is_placed = true;
-    return BAT_OK;
+    if ((replacement->exists ? place_by_exchange(replacement) : place_new(replacement)) == 0)
+        return BAT_OK;
+    return errno == EEXIST || errno == ESTALE ? replacement_fail_changed(replacement, error)
+                                              : replacement_fail(replacement, error);
 }
 
-/* True if target still names the new file. */
-static bool is_in_place(const struct replacement *replacement)
+enum bat_code replacement_close(struct replacement *replacement, struct bat_error *error)
 {
-    struct stat own;
-    struct stat now;
-    return fstat(replacement->file, &own) == 0 && lstat(replacement->target, &now) == 0 &&
-           own.st_dev == now.st_dev && own.st_ino == now.st_ino;
+    int file = replacement->file;
+    replacement->file = -1;
+    return close(file) == 0 ? BAT_OK : replacement_fail(replacement, error);
 }
 
-void replacement_undo(struct replacement *replacement)
+enum bat_code replacement_write_folder(struct replacement *replacement, struct bat_error *error)
 {
-    if (!replacement->is_placed || !is_in_place(replacement))
+    /* A folder that the caller may not read stays unwritten for now. */
+    int folder = open(replacement->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    bool is_written = folder < 0 ? errno == EACCES : write_to_disk(folder) == 0;
+    enum bat_code code = is_written ? BAT_OK : replacement_fail(replacement, error);
+    if (folder >= 0)
+        close(folder);
+    return code;
+}
+
+/* Give the existing file its path again. False if that fails. */
+static bool restore_old(const struct replacement *replacement)
+{
+    struct stat old;
+    if (!replacement->is_placed)
+        return (lstat(replacement->old, &old) == 0 && is_file(replacement->target, &old)) ||
+               rename_to_new(replacement->old, replacement->target) == 0;
+    if (exchange(replacement->old, replacement->target) != 0)
+        return is_file(replacement->target, &replacement->made) &&
+               rename(replacement->old, replacement->target) == 0;
+    if (is_file(replacement->old, &replacement->made))
+        return true;
+    /* Another program has replaced the new file: its file stays. */
+    exchange(replacement->old, replacement->target);
+    return false;
+}
+
+void replacement_undo(struct replacement *replacement, struct bat_error *error)
+{
+    if (!replacement->old && replacement->is_placed &&
+        is_file(replacement->target, &replacement->made))
+        unlink(replacement->target);
+    if (!replacement->old || restore_old(replacement))
         return;
-    if (!replacement->old) {
-        if (!replacement->exists)
-            unlink(replacement->target);
-    } else if (rename(replacement->old, replacement->target) == 0) {
-        free(replacement->old);
-        replacement->old = NULL;
-    }
+    struct bat_error first = error ? *error : (struct bat_error){0};
+    bat_fail(error, BAT_ERR_IO, "%s; the file that was there is now %s", first.message,
+             replacement->old);
+    free(replacement->old);
+    replacement->old = NULL;
 }
 
 void replacement_discard(struct replacement *replacement)
 {
+    /* Closed first: on NFS, what is removed while it is open gets another name. */
+    if (replacement->existing_file >= 0)
+        close(replacement->existing_file);
+    if (replacement->file >= 0)
+        close(replacement->file);
     if (replacement->temporary)
         unlink(replacement->temporary);
     if (replacement->old)
         unlink(replacement->old);
-    if (replacement->file >= 0)
-        close(replacement->file);
     free(replacement->temporary);
     free(replacement->old);
     free(replacement->folder);
     free(replacement->target);
-    *replacement = (struct replacement){.file = -1, .model = -1};
+    *replacement = (struct replacement){.file = -1, .model = -1, .existing_file = -1};
 }

@@ -20,7 +20,9 @@ struct replacement {
     int file;         /* the new file, or -1; never below 3 */
     bool exists;      /* target exists and will be replaced */
     bool is_placed;
-    struct stat existing; /* status of the existing file */
+    int existing_file;    /* the existing file, open by O_PATH, or -1 */
+    struct stat existing; /* its status at the beginning */
+    struct stat made;     /* status of the new file, from replacement_prepare() on */
     bool has_model;       /* the new file gets the attributes of a model */
     int model;            /* the model, open; -1: the model is target */
 };
@@ -49,19 +51,27 @@ enum bat_code replacement_copy(struct replacement *replacement, int source, uint
 enum bat_code replacement_resize(struct replacement *replacement, uint64_t size,
                                  struct bat_error *error);
 
-/* First step of a commit: set attributes, and, if a file is replaced, write all to the disk. */
+/* First step of a commit: set attributes, and write all to the disk. */
 enum bat_code replacement_prepare(struct replacement *replacement, struct bat_error *error);
 
 /* Second step: if a file is replaced, give the new one a temporary name in its folder. */
 enum bat_code replacement_name(struct replacement *replacement, struct bat_error *error);
 
 /*
- * Third step: put the new file in its place. With keep_old, replacement_undo() can restore the
- * existing file, and replacement_discard() removes it.
+ * Third step: put the new file in its place. The file that is replaced is the one that was there at
+ * the beginning: fails if another program has made or replaced it since.
  */
-enum bat_code replacement_place(struct replacement *replacement, bool keep_old,
-                                struct bat_error *error);
-void replacement_undo(struct replacement *replacement);
+enum bat_code replacement_place(struct replacement *replacement, struct bat_error *error);
+
+/* Last steps: close the new file; write the names in its folder to the disk. */
+enum bat_code replacement_close(struct replacement *replacement, struct bat_error *error);
+enum bat_code replacement_write_folder(struct replacement *replacement, struct bat_error *error);
+
+/*
+ * After a failure in any of the steps: restore what was there before. If that fails, the existing
+ * file keeps its temporary name, which is added to the message in error.
+ */
+void replacement_undo(struct replacement *replacement, struct bat_error *error);
 
 /* Close the file, remove it if it was not placed, remove the old file, and free all memory. */
 void replacement_discard(struct replacement *replacement);
@@ -75,6 +85,17 @@ enum bat_code replacement_make_named(struct replacement *replacement, mode_t mod
 
 /* Give the new file the model's owner, mode and extended attributes (attributes.c). */
 enum bat_code replacement_take_attributes(struct replacement *replacement, struct bat_error *error);
+
+/* The room for a path in /proc/self/fd. */
+#define REPLACEMENT_OPEN_PATH 32
+
+/* A path of the existing file: in /proc, through existing_file, or, without /proc, target. */
+const char *replacement_existing_path(const struct replacement *replacement,
+                                      char path[REPLACEMENT_OPEN_PATH]);
+
+/* Fails with BAT_ERR_IO: what is at path is not what was there at the beginning. */
+enum bat_code replacement_fail_changed(const struct replacement *replacement,
+                                       struct bat_error *error);
 
 /* Fails with BAT_ERR_IO and the reason in errno. */
 enum bat_code replacement_fail(const struct replacement *replacement, struct bat_error *error);

@@ -62,6 +62,7 @@ util-linux              unshare
 parallel                parallel
 time                    /usr/bin/time
 zsh                     zsh
+python3-fusepy          /usr/lib/python3/dist-packages/fusepy.py
 '
 
 case ${1:-test} in

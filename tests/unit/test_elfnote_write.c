@@ -925,11 +925,17 @@ static void test_changed_meanwhile(void **state)
         }
         struct loaded before = load(place.before);
         struct bat_output *output;
-        assert_int_equal(bat_elf_begin_output(elf, place.before, &output, &error), BAT_OK);
-        assert_int_equal(bat_elf_put_note(elf, note_b, sizeof(note_b), NULL, NULL, output, &error),
-                         BAT_ERR_IO);
-        bat_output_abandon(output);
-        assert_string_equal(error.message, "was changed by another program while it was copied");
+        enum bat_code code = bat_elf_begin_output(elf, place.before, &output, &error);
+        /* Another file at the path is noticed at once. */
+        assert_int_equal(code, how == 3 ? BAT_ERR_IO : BAT_OK);
+        if (code == BAT_OK) {
+            assert_int_equal(
+                bat_elf_put_note(elf, note_b, sizeof(note_b), NULL, NULL, output, &error),
+                BAT_ERR_IO);
+            bat_output_abandon(output);
+            assert_string_equal(error.message,
+                                "was changed by another program while it was copied");
+        }
         struct loaded after = load(place.before);
         assert_int_equal(after.size, before.size);
         assert_memory_equal(after.bytes, before.bytes, before.size);

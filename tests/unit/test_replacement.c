@@ -24,16 +24,43 @@
 #include "folder.h"
 #include "output_file.h"
 
-/* --- A file system that cannot let two files change places --------------------------------------
+/* --- File systems that lack some operations, or fail --------------------------------------------
  */
 
-static bool cannot_exchange;
+static bool cannot_exchange;   /* two files */
+static bool cannot_tell;       /* renameat2() knows no flags */
+static bool cannot_link;       /* but by a descriptor */
 static bool waits_for_signals; /* signals were blocked at the last exchange of names */
+static unsigned calls;         /* that may fail, up to now */
+static unsigned first_fault;   /* the number of the call that fails; 0: none */
+static unsigned last_fault;
+
+/* True, with errno, if this call fails. */
+static bool is_faulty(bool is_unknown)
+{
+    calls++;
+    if (calls >= first_fault && calls <= last_fault)
+        errno = EIO;
+    else if (is_unknown)
+        errno = EINVAL;
+    else
+        return false;
+    return true;
+}
 
 int __real_renameat2(int from_folder, const char *from, int to_folder, const char *to,
                      unsigned flags);
 int __wrap_renameat2(int from_folder, const char *from, int to_folder, const char *to,
                      unsigned flags);
+int __real_rename(const char *from, const char *to);
+int __wrap_rename(const char *from, const char *to);
+int __real_link(const char *from, const char *to);
+int __wrap_link(const char *from, const char *to);
+int __real_linkat(int from_folder, const char *from, int to_folder, const char *to, int flags);
+int __wrap_linkat(int from_folder, const char *from, int to_folder, const char *to, int flags);
+int __wrap_fsync(int file);
+int __real_close(int file);
+int __wrap_close(int file);
 
 int __wrap_renameat2(int from_folder, const char *from, int to_folder, const char *to,
                      unsigned flags)
@@ -41,10 +68,37 @@ int __wrap_renameat2(int from_folder, const char *from, int to_folder, const cha
     sigset_t blocked;
     pthread_sigmask(SIG_BLOCK, NULL, &blocked);
     waits_for_signals = sigismember(&blocked, SIGTERM) == 1 && sigismember(&blocked, SIGINT) == 1;
-    if (!cannot_exchange)
-        return __real_renameat2(from_folder, from, to_folder, to, flags);
-    errno = EINVAL;
-    return -1;
+    if (is_faulty(cannot_tell || (cannot_exchange && flags == RENAME_EXCHANGE)))
+        return -1;
+    return __real_renameat2(from_folder, from, to_folder, to, flags);
+}
+
+int __wrap_rename(const char *from, const char *to)
+{
+    return is_faulty(false) ? -1 : __real_rename(from, to);
+}
+
+int __wrap_link(const char *from, const char *to)
+{
+    return is_faulty(cannot_link) ? -1 : __real_link(from, to);
+}
+
+int __wrap_linkat(int from_folder, const char *from, int to_folder, const char *to, int flags)
+{
+    return is_faulty(false) ? -1 : __real_linkat(from_folder, from, to_folder, to, flags);
+}
+
+int __wrap_fsync(int file)
+{
+    (void)file; /* nothing here outlives a loss of power */
+    return is_faulty(false) ? -1 : 0;
+}
+
+/* Only what the library closes comes here. The descriptor is closed in any case, as by Linux. */
+int __wrap_close(int file)
+{
+    int result = __real_close(file);
+    return is_faulty(false) ? -1 : result;
 }
 
 /* --- A system without /proc, where a file cannot get a name later -------------------------------
@@ -109,7 +163,10 @@ static int remove_folder(void **state)
 {
     (void)state;
     cannot_exchange = false;
+    cannot_tell = false;
+    cannot_link = false;
     has_no_proc = false;
+    first_fault = 0;
     unlink(first);
     unlink(second);
     rmdir(second);
@@ -174,7 +231,8 @@ static void fail_second(bool has_first)
     assert_int_equal(mkdir(second, 0700), 0);
     assert_int_equal(bat_outputs_commit(outputs, 2, &error), BAT_ERR_IO);
     char message[128];
-    snprintf(message, sizeof(message), "cannot write %s: Is a directory", second);
+    snprintf(message, sizeof(message),
+             "cannot write %s: another program made or replaced it meanwhile", second);
     assert_string_equal(error.message, message);
     assert_int_equal(count_files(folder), has_first ? 2 : 1);
     if (has_first)
@@ -216,15 +274,222 @@ static void test_without_proc(void **state)
     assert_int_equal(count_files(folder), 1);
 }
 
+/* --- Failures -----------------------------------------------------------------------------------
+ */
+
+/* The file systems, by their number. */
+static bool set_file_system(unsigned number)
+{
+    static const struct {
+        bool has_no_proc;
+        bool cannot_exchange;
+        bool cannot_tell;
+        bool cannot_link;
+    } systems[] = {
+        {false, false, false, false}, {true, false, false, false}, {false, true, false, false},
+        {true, true, false, false},   {true, true, true, false},   {false, true, false, true},
+        {true, true, false, true},    {true, true, true, true},
+    };
+    if (number >= sizeof(systems) / sizeof(systems[0]))
+        return false;
+    has_no_proc = systems[number].has_no_proc;
+    cannot_exchange = systems[number].cannot_exchange;
+    cannot_tell = systems[number].cannot_tell;
+    cannot_link = systems[number].cannot_link;
+    return true;
+}
+
+/* True if the folder has a file with this content. */
+static bool has_content(const char *text)
+{
+    bool is_found = false;
+    DIR *directory = opendir(folder);
+    assert_non_null(directory);
+    for (struct dirent *entry; (entry = readdir(directory)) != NULL;) {
+        char path[512];
+        char found[64] = "";
+        snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name);
+        FILE *file = entry->d_name[0] == '.' && entry->d_name[1] != 'b' ? NULL : fopen(path, "re");
+        if (file) {
+            found[fread(found, 1, sizeof(found) - 1, file)] = 0;
+            fclose(file);
+        }
+        is_found |= strcmp(found, text) == 0;
+    }
+    closedir(directory);
+    return is_found;
+}
+
+static void empty_folder(void)
+{
+    DIR *directory = opendir(folder);
+    assert_non_null(directory);
+    for (struct dirent *entry; (entry = readdir(directory)) != NULL;) {
+        char path[512];
+        snprintf(path, sizeof(path), "%s/%s", folder, entry->d_name);
+        unlink(path);
+    }
+    closedir(directory);
+}
+
+/* Commit both outputs. The calls from begin to end fail; true if there were so many. */
+static bool commit_with_faults(unsigned there, unsigned begin, unsigned end, enum bat_code *code)
+{
+    struct bat_output *outputs[2];
+    struct bat_error error = {0};
+    if (there & 1)
+        save(first, "old first");
+    if (there & 2)
+        save(second, "old second");
+    begin_both(outputs);
+    calls = 0;
+    first_fault = begin;
+    last_fault = end;
+    *code = bat_outputs_commit(outputs, 2, &error);
+    first_fault = 0;
+    last_fault = 0;
+    /* A failure is told, and where an old file is now. */
+    assert_true((*code != BAT_OK) == (error.message[0] != 0));
+    return calls >= begin;
+}
+
+static void assert_both(const char *state, unsigned there)
+{
+    char text[64];
+    snprintf(text, sizeof(text), "%s first", state);
+    if (there & 1)
+        assert_content(first, text);
+    else
+        assert_int_equal(access(first, F_OK), -1);
+    snprintf(text, sizeof(text), "%s second", state);
+    if (there & 2)
+        assert_content(second, text);
+    else
+        assert_int_equal(access(second, F_OK), -1);
+}
+
+/* Each call fails in turn, on each file system: both files are new or both as before. */
+static void test_each_fault(void **state)
+{
+    (void)state;
+    unsigned faults = 0;
+    for (unsigned system = 0; set_file_system(system); system++)
+        for (unsigned there = 0; there < 4; there++) {
+            enum bat_code code = BAT_OK;
+            for (unsigned n = 1; commit_with_faults(there, n, n, &code); n++) {
+                faults++;
+                assert_both(code == BAT_OK ? "new" : "old", code == BAT_OK ? 3 : there);
+                empty_folder();
+            }
+            assert_int_equal(code, BAT_OK);
+            empty_folder();
+        }
+    assert_true(faults > 200);
+}
+
+/* Several calls fail, also those that take back: an old file may have another name, but is there.
+ */
+static void test_many_faults(void **state)
+{
+    (void)state;
+    for (unsigned system = 0; set_file_system(system); system++)
+        for (unsigned there = 0; there < 4; there++)
+            for (unsigned length = 2; length <= 32; length *= 2) {
+                enum bat_code code = BAT_OK;
+                for (unsigned n = 1; commit_with_faults(there, n, n + length - 1, &code); n++) {
+                    if (code == BAT_OK)
+                        assert_both("new", 3);
+                    assert_true(code == BAT_OK || !(there & 1) || has_content("old first"));
+                    assert_true(code == BAT_OK || !(there & 2) || has_content("old second"));
+                    empty_folder();
+                }
+                empty_folder();
+            }
+}
+
+/* --- Other programs -----------------------------------------------------------------------------
+ */
+
+static void fail_changed(struct bat_output *outputs[2])
+{
+    struct bat_error error;
+    char message[160];
+    snprintf(message, sizeof(message),
+             "cannot write %s: another program made or replaced it meanwhile", second);
+    assert_int_equal(bat_outputs_commit(outputs, 2, &error), BAT_ERR_IO);
+    assert_string_equal(error.message, message);
+}
+
+/* A file that another program makes meanwhile stays, and so does what was there before. */
+static void test_made_meanwhile(void **state)
+{
+    (void)state;
+    for (unsigned system = 0; set_file_system(system); system++) {
+        struct bat_output *outputs[2];
+        save(first, "old first");
+        begin_both(outputs);
+        save(second, "of another program");
+        fail_changed(outputs);
+        assert_content(first, "old first");
+        assert_content(second, "of another program");
+        assert_int_equal(count_files(folder), 2);
+        empty_folder();
+    }
+}
+
+/* A file that replaces the one that was looked at stays, too: by a rename, or made anew. */
+static void test_replaced_meanwhile(void **state)
+{
+    (void)state;
+    for (unsigned system = 0; set_file_system(system); system++)
+        for (int is_renamed = 0; is_renamed < 2; is_renamed++) {
+            struct bat_output *outputs[2];
+            char third[64];
+            set_path(third, "third");
+            save(second, "old second");
+            begin_both(outputs);
+            if (!is_renamed)
+                assert_int_equal(unlink(second), 0);
+            save(is_renamed ? third : second, "of another program");
+            if (is_renamed)
+                assert_int_equal(rename(third, second), 0);
+            fail_changed(outputs);
+            assert_content(second, "of another program");
+            assert_int_equal(count_files(folder), 1);
+            empty_folder();
+        }
+}
+
+/* A file that is gone is made anew. */
+static void test_removed_meanwhile(void **state)
+{
+    (void)state;
+    for (unsigned system = 0; set_file_system(system); system++) {
+        struct bat_output *outputs[2];
+        if (has_no_proc) /* its attributes cannot be read then */
+            continue;
+        save(first, "old first");
+        begin_both(outputs);
+        assert_int_equal(replacement_prepare(&outputs[0]->replacement, NULL), BAT_OK);
+        assert_int_equal(unlink(first), 0);
+        struct bat_error error = {0};
+        if (bat_outputs_commit(outputs, 2, &error) != BAT_OK)
+            fail_msg("%u: %s", system, error.message);
+        assert_both("new", 3);
+        assert_int_equal(count_files(folder), 2);
+        empty_folder();
+    }
+}
+
 /* A program that a signal ends during the renames would leave a temporary file. */
 static void test_signals_wait(void **state)
 {
     (void)state;
     struct bat_output *outputs[2];
     sigset_t blocked;
+    save(first, "old first");
     begin_both(outputs);
     waits_for_signals = false;
-    save(first, "old first");
     assert_int_equal(bat_outputs_commit(outputs, 2, NULL), BAT_OK);
     assert_true(waits_for_signals);
     pthread_sigmask(SIG_BLOCK, NULL, &blocked);
@@ -346,6 +611,42 @@ static void test_changed_before_commit(void **state)
     assert_content(first, "changed");
     assert_int_equal(count_files(folder), 1);
     bat_elf_close(elf);
+}
+
+/*
+ * A link is pointed at another file between the reading of the source and the look at the file that
+ * is to be replaced, and back before the commit.
+ */
+static void test_link_flipped(void **state)
+{
+    (void)state;
+    char path[64];
+    struct bat_output *output;
+    struct bat_error error;
+    struct bat_elf *elf = open_demo();
+    bat_elf_close(elf);
+    save(second, "another file");
+    set_path(path, "link");
+    assert_int_equal(symlink(first, path), 0);
+    assert_int_equal(bat_elf_open(path, &elf, NULL), BAT_OK);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(symlink(second, path), 0);
+    bool is_begun = bat_elf_begin_output(elf, path, &output, &error) == BAT_OK;
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(symlink(first, path), 0);
+    if (is_begun && bat_elf_leave_note(elf, output, NULL) == BAT_OK)
+        assert_int_equal(bat_outputs_commit(&output, 1, &error), BAT_OK);
+    assert_content(second, "another file");
+    assert_false(is_begun);
+    /* A flip after the beginning is noticed, or changes nothing. */
+    assert_int_equal(bat_elf_begin_output(elf, path, &output, &error), BAT_OK);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(symlink(second, path), 0);
+    assert_int_equal(bat_elf_leave_note(elf, output, NULL), BAT_ERR_IO);
+    bat_output_abandon(output);
+    assert_content(second, "another file");
+    bat_elf_close(elf);
+    assert_int_equal(unlink(path), 0);
 }
 
 /* Another program has locked the file for the same change. */
@@ -502,6 +803,11 @@ int main(void)
         IN_FOLDER(test_all_or_none),
         IN_FOLDER(test_taken_back),
         IN_FOLDER(test_taken_back_without_exchange),
+        IN_FOLDER(test_each_fault),
+        IN_FOLDER(test_many_faults),
+        IN_FOLDER(test_made_meanwhile),
+        IN_FOLDER(test_replaced_meanwhile),
+        IN_FOLDER(test_removed_meanwhile),
         IN_FOLDER(test_signals_wait),
         IN_FOLDER(test_without_proc),
         IN_FOLDER(test_abandoned),
@@ -509,6 +815,7 @@ int main(void)
         IN_FOLDER(test_private_until_the_end),
         IN_FOLDER(test_narrowed_meanwhile),
         IN_FOLDER(test_changed_before_commit),
+        IN_FOLDER(test_link_flipped),
         IN_FOLDER(test_locked),
         IN_FOLDER(test_callback),
         IN_FOLDER(test_many_outputs),

@@ -318,6 +318,7 @@ static enum tool_exit run_compare(const struct options *options)
     enum tool_exit status = (enum tool_exit)TROUBLE;
     uint32_t limit = options->has_limit ? options->limit : options->json ? 0 : USUAL_LIMIT;
     struct output *output = NULL;
+    tool_unwritten = status;
     if (compare_files(options->path, options->new_path, &options->stores, &comparison))
         output = output_begin(STDOUT_FILENO);
     if (output) {
@@ -355,5 +356,5 @@ int main(int argc, char **argv)
     free(options.to_input);
     free(options.to_output);
     stores_free(&options.stores);
-    return (int)tool_end(status);
+    return (int)status;
 }

@@ -165,6 +165,6 @@ int main(int argc, char **argv)
     if (!tool_parse(&argp, argc, argv, 0, &request))
         return TOOL_BAD;
     if (request.action == INJECT_STORE)
-        return (int)tool_end(inject_store(&request) ? TOOL_FINE : TOOL_BAD);
-    return (int)tool_end(inject_run(&request));
+        return inject_store(&request) ? TOOL_FINE : TOOL_BAD;
+    return (int)inject_run(&request);
 }

@@ -93,7 +93,7 @@ static error_t parse_check_option(int key, char *argument, struct argp_state *st
         break;
     case OPTION_LIST_CHECKS:
         check_print_list();
-        exit((int)tool_end(TOOL_FINE));
+        exit(TOOL_FINE);
     default:
         return ARGP_ERR_UNKNOWN;
     }
@@ -161,5 +161,5 @@ int main(int argc, char **argv)
     free(request.profiles);
     free(request.old_profiles);
     stores_free(&request.stores);
-    return (int)tool_end(status);
+    return (int)status;
 }

@@ -522,7 +522,7 @@ int main(int argc, char **argv)
     enum tool_exit status = TOOL_BAD;
     if (!symbolize_argv_make(&normal, argc, argv)) {
         tool_message(NULL, "not enough memory");
-        return (int)tool_end(TOOL_BAD);
+        return TOOL_BAD;
     }
     struct arguments arguments = {
         .files = {.binary = {.size = sizeof(arguments.files.binary), .demangle = demangle}},
@@ -547,5 +547,5 @@ int main(int argc, char **argv)
     free(arguments.addresses);
     stores_free(&arguments.files.stores);
     symbolize_argv_free(&normal);
-    return (int)tool_end(status);
+    return (int)status;
 }

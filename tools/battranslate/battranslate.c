@@ -399,7 +399,7 @@ static error_t parse_option(int key, char *argument, struct argp_state *state)
         return check_arguments(arguments, state);
     case KEY_LIST_CHECKS:
         check_print_list();
-        exit((int)tool_end(TOOL_FINE));
+        exit(TOOL_FINE);
     default:
         return parse_check_option(key, argument, state);
     }
@@ -582,7 +582,7 @@ int main(int argc, char **argv)
     bool is_perf2bolt = argc > 0 && is_called(argv[0], "perf2bolt");
     tool_begin(is_merge ? "merge-fdata" : is_perf2bolt ? "perf2bolt" : "battranslate");
     if (is_merge)
-        return (int)tool_end(merge_fdata_main(argc, argv));
+        return (int)merge_fdata_main(argc, argv);
     keep_memory();
     static const struct argp_child children[] = {{&perf2bolt_argp, 0, NULL, 0}, {0}};
     static const struct argp argp = {
@@ -622,5 +622,5 @@ int main(int argc, char **argv)
     stores_free(&arguments.stores);
     free(arguments.binaries);
     free(split);
-    return (int)tool_end(status);
+    return (int)status;
 }

@@ -357,5 +357,5 @@ int main(int argc, char **argv)
     }
     free(options.paths);
     stores_free(&options.stores);
-    return (int)tool_end(status);
+    return (int)status;
 }

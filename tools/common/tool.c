@@ -15,11 +15,14 @@
 
 #include <batkit/bat_version.h>
 
+#include "elfnote/try_close.h"
 #include "spec/escape_controls.h"
 #include "truncated.h"
 
 /* The longest message. A longer one, such as one with two paths of the largest size, is cut off. */
 #define LINE_SIZE 8192u
+
+enum tool_exit tool_unwritten = TOOL_BAD;
 
 static const char *tool_name = "batkit";
 static char version_text[64];
@@ -41,9 +44,36 @@ static void reserve_standard(void)
     }
 }
 
+/* Flush and check standard output. False, with a message at the first time, if not all was written.
+ */
+static bool flush_standard(void)
+{
+    static bool is_reported;
+    bool is_fine = ferror(stdout) == 0;
+    int reason = 0;
+    if (fflush(stdout) != 0 || bat_try_close(STDOUT_FILENO) != 0) {
+        is_fine = false;
+        reason = errno;
+    }
+    /* A closed pipe has no reader: no message, but no success either. */
+    if (!is_fine && reason != EPIPE && !is_reported)
+        fprintf(stderr, "%s: standard output: %s\n", tool_name,
+                reason ? strerror(reason) : "could not be written");
+    is_reported = !is_fine;
+    return is_fine;
+}
+
+/* The end of every program, also of one that argp ends after --help. */
+static void end_standard(void)
+{
+    if (!flush_standard())
+        _exit((int)tool_unwritten);
+}
+
 void tool_begin(const char *name)
 {
     reserve_standard();
+    atexit(end_standard);
     tool_name = name;
     snprintf(version_text, sizeof(version_text), "%s (batkit) %s", name, bat_version());
     argp_program_version = version_text;
@@ -124,29 +154,10 @@ void tool_report(const char *file, const struct bat_error *error)
         tool_message(file, "%s", text);
 }
 
-enum tool_exit tool_end(enum tool_exit status)
-{
-    static bool is_reported;
-    bool failed = ferror(stdout) != 0;
-    int reason = 0;
-    if (fflush(stdout) != 0) {
-        failed = true;
-        reason = errno;
-    }
-    if (!failed)
-        return status;
-    /* A closed pipe has no reader: no message, but no success either. */
-    if (reason != EPIPE && !is_reported)
-        fprintf(stderr, "%s: standard output: %s\n", tool_name,
-                reason ? strerror(reason) : "could not be written");
-    is_reported = true;
-    return TOOL_BAD;
-}
-
 enum tool_exit tool_commit(const char *file, struct bat_output **outputs, size_t count)
 {
     struct bat_error error;
-    if (tool_end(TOOL_FINE) != TOOL_FINE) {
+    if (!flush_standard()) {
         for (size_t i = 0; i < count; i++)
             bat_output_abandon(outputs[i]);
         return TOOL_BAD;

@@ -15,8 +15,11 @@ enum tool_exit {
 
 /*
  * Sets argp's version text and its exit status for wrong usage, and opens standard descriptors that
- * are closed, so that no other file gets one of them. Call this first in main().
+ * are closed, so that no other file gets one of them. Whatever ends the program, its status becomes
+ * tool_unwritten, with a message unless it is a closed pipe, if not all of standard output could be
+ * written. Call this first in main().
  */
+extern enum tool_exit tool_unwritten; /* TOOL_BAD if nobody changes it */
 void tool_begin(const char *name);
 
 /* Let this process open as many files as it may: a recording or a text can name thousands. */
@@ -43,15 +46,8 @@ void tool_message(const char *file, const char *format, ...) BAT_PRINTF(2, 3);
 void tool_print(const char *format, ...) BAT_PRINTF(1, 2);
 
 /*
- * Flush and check standard output. Returns status, or TOOL_BAD if not all output could be written
- * (disk full, closed pipe), with a message unless it is a closed pipe.
- */
-enum tool_exit tool_end(enum tool_exit status);
-
-/*
- * The last step that can fail: flush and check standard output as tool_end() does, then put all
- * outputs in place, or none. Frees them in any case. Prints errors with file, which may be NULL, in
- * front.
+ * The last step that can fail: flush and check standard output, then put all outputs in place, or
+ * none. Frees them in any case. Prints errors with file, which may be NULL, in front.
  */
 enum tool_exit tool_commit(const char *file, struct bat_output **outputs, size_t count);
 
