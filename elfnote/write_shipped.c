@@ -109,12 +109,12 @@ static uint64_t new_place(const struct extents *extents, uint64_t old)
 static bool is_kept(const struct shipping *shipping, const struct bat_section *section)
 {
     const struct bat_elf *elf = shipping->elf;
-    if (section->flags & SHF_ALLOC)
+    if (section->flags & SHF_ALLOC || section->index == elf->names_index)
         return true;
     if (section->index == shipping->dropped_note || strcmp(section->name, BAT_SECTION_NAME) == 0)
         return false;
-    return section->index == elf->names_index || section->type == SHT_NOTE ||
-           strcmp(section->name, ".comment") == 0 || strcmp(section->name, ".gnu_debuglink") == 0;
+    return section->type == SHT_NOTE || strcmp(section->name, ".comment") == 0 ||
+           strcmp(section->name, ".gnu_debuglink") == 0;
 }
 
 static bool has_bytes(const struct bat_section *section)
@@ -219,10 +219,11 @@ static enum bat_code make_headers(struct shipping *shipping)
         if (i != 0 && !is_kept(shipping, section))
             continue;
         memcpy(header, table + (size_t)i * sizeof(*header), sizeof(*header));
+        header->sh_name = i != 0 && *section->name
+                              ? (uint32_t)new_place(&shipping->names, name_of(elf, section))
+                              : 0;
         if (i == 0)
             continue;
-        header->sh_name =
-            *section->name ? (uint32_t)new_place(&shipping->names, name_of(elf, section)) : 0;
         if (header->sh_link >= elf->section_count ||
             !is_kept(shipping, &elf->sections[header->sh_link]))
             header->sh_link = 0;
@@ -230,6 +231,8 @@ static enum bat_code make_headers(struct shipping *shipping)
             header->sh_offset = new_place(&shipping->moved, section->offset);
     }
     Elf64_Shdr *names = &shipping->headers[elf->names_index];
+    /* A copy, which is not loaded. */
+    names->sh_flags &= ~(Elf64_Xword)SHF_ALLOC;
     names->sh_offset = end;
     names->sh_size = names_size;
     return BAT_OK;
