@@ -121,8 +121,12 @@ static void mark_granules(struct code_granules *granules,
 {
     uint64_t start = function->address - granules->start;
     uint64_t left = granules->size - start;
-    uint64_t end = start + (function->size < left ? function->size : left);
-    for (uint64_t granule = start >> granules->shift; granule << granules->shift < end; granule++)
+    uint64_t size = function->size < left ? function->size : left;
+    if (size == 0)
+        return;
+    /* The end may be that of all addresses. */
+    uint64_t last = (start + size - 1) >> granules->shift;
+    for (uint64_t granule = start >> granules->shift; granule <= last; granule++)
         granules->bits[granule / 8] |= (uint8_t)(1u << granule % 8);
 }
 
