@@ -43,6 +43,20 @@ char *fuzz_path(const char *name);
 /* Replace the file at path by these bytes. */
 void fuzz_write_file(const char *path, const void *bytes, size_t size);
 
+/* --- Files that end where they end ------------------------------------------------------------ */
+
+/*
+ * Bytes of mapped ELF files that no header names are poisoned from now on, or not: a program that
+ * reads them has left a section. Not for those who copy files.
+ */
+void fuzz_poison_gaps(bool poison);
+
+/*
+ * A copy of an ELF file in which each section that is whole has bytes behind the file, with gaps
+ * around it; segments stay where they are. To be freed.
+ */
+uint8_t *fuzz_spread(const uint8_t *data, size_t size, size_t *spread_size);
+
 /* --- Numbers from fuzzed bytes --------------------------------------------------------------- */
 
 struct fuzz_bytes {

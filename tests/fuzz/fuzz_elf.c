@@ -6,7 +6,6 @@
 #include <elf.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "bat_binary.h"
@@ -179,42 +178,6 @@ static void rewrite(const char *path, const uint8_t *data, size_t size)
     unlink(removed);
     free(written);
     free(removed);
-}
-
-/*
- * Reads after the end of a mapped file, in the rest of its last page, would not be noticed. So give
- * out copies on the heap, whose ends the address sanitizer checks.
- */
-void *__real_mmap(void *address, size_t size, int protection, int flags, int file, off_t offset);
-int __real_munmap(void *address, size_t size);
-void *__wrap_mmap(void *address, size_t size, int protection, int flags, int file, off_t offset);
-int __wrap_munmap(void *address, size_t size);
-
-static void *copies[16];
-
-void *__wrap_mmap(void *address, size_t size, int protection, int flags, int file, off_t offset)
-{
-    size_t i = 0;
-    while (i < sizeof(copies) / sizeof(copies[0]) && copies[i])
-        i++;
-    if (file < 0 || protection != PROT_READ || i == sizeof(copies) / sizeof(copies[0]))
-        return __real_mmap(address, size, protection, flags, file, offset);
-    copies[i] = malloc(size);
-    fuzz_expect(copies[i] && pread(file, copies[i], size, offset) == (ssize_t)size,
-                "a file can be read as far as it is mapped");
-    return copies[i];
-}
-
-int __wrap_munmap(void *address, size_t size)
-{
-    for (size_t i = 0; i < sizeof(copies) / sizeof(copies[0]); i++) {
-        if (copies[i] != address)
-            continue;
-        copies[i] = NULL;
-        free(address);
-        return 0;
-    }
-    return __real_munmap(address, size);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

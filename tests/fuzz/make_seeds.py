@@ -297,6 +297,62 @@ def original_seeds():
             bytes([3, 10, 0, 1, 40, 1, 20, 0, 1, 80, 0, 30, 0, 1, 7, 1]) + entries]
 
 
+def unwind_seeds():
+    """.eh_frame with two common entries and their FDEs; an exception table with two call sites."""
+    def entry(content):
+        content += bytes(-len(content) % 4)
+        return struct.pack("<I", len(content)) + content
+
+    def fde(at, rest):
+        return entry(struct.pack("<I", at + 4) + rest)
+
+    plain = entry(struct.pack("<IB", 0, 1) + b"zR\0\1\x78\x10\1\x1b\x0c\7\x08\x90\1")
+    frames = plain + fde(len(plain), struct.pack("<iIB", -0x3000, 16, 0))
+    thrower = entry(struct.pack("<IB", 0, 1) + b"zPLR\0\1\x78\x10\7\3" + bytes(4) + b"\x1b\x1b\x0c\7\x08")
+    throws = frames + thrower
+    # For a section at 0x404000: code at 0x401004, and the exception table at 0x404200.
+    at = len(throws) + 8
+    throws += fde(len(throws) - len(frames), struct.pack("<iIBi", 0x1004 - 0x4000 - at, 32, 4, 0x200 - at - 9))
+    table = bytes([0xff, 0xff, 1, 12, 0, 4, 0, 0, 4, 6, 10, 1, 10, 2, 0, 0, 1, 0])
+    words = bytes([0xff, 0x9b, 9, 0x0b, 13]) + struct.pack("<IIIB", 4, 8, 20, 1) + bytes(8)
+    return {"frames": frames, "throws": throws, "table": table, "words": words,
+            "wide": struct.pack("<IQ", 0xffffffff, 20) + struct.pack("<IB", 0, 1) + b"zR\0\1\x78\x10\1\0" + bytes(7)}
+
+
+def code_seeds():
+    """Machine, base, .eh_frame, exception table, functions, code (see fuzz_code.c)."""
+    x86 = bytes.fromhex("554889e583ff0074063c057702eb03e800000000ff1425001040000f1f4000c35dc3ff24c500005200cc"
+                        "f30f1efa6690e2fe67e3fe0f0bf4eafe48b80102030405060708")
+    arm = struct.pack("<12I", 0xa9bf7bfd, 0x34000040, 0x14000002, 0x97fffffe, 0xd503201f, 0x54000041, 0x37080020,
+                      0xd61f0200, 0xd65f03c0, 0x10000000, 0xd4200000, 0x00000000)
+    risc = bytes.fromhex("1141" "06e4" "63040500" "ef000000" "0100" "8280" "67800000" "02a0")
+    frames = unwind_seeds()["throws"]
+    for machine, code in ((0, x86), (2, arm), (3, risc)):
+        for base in (0, 255):
+            for functions in (b"\0\0", b"\2\x10\x08\xff", b"\5\x08\x08\x08\x08\x08"):
+                parts = bytes([machine, base, len(frames)]) + frames + bytes([18]) + unwind_seeds()["table"]
+                yield parts + functions.ljust(24, b"\0") + code
+
+
+def name_seeds():
+    """Symbols of pieces of names, of ends of names, and copies (see fuzz_names.c)."""
+    source = random.Random(2)
+    yield bytes([66, 1, 8, 0, 0, 0] * 4 + [66, 2, 8, 0, 0, 16, 0] * 4)
+    yield bytes([64, 1, 220, 255, 255, 0, 0, 200, 65] + [0, 0, 0, 4, 0, 200, 65] * 6)
+    yield bytes([66, 6, 11, 12, 14, 224, 90, 13, 13, 0, 0, 16] * 3)
+    yield bytes([72, 2, 8, 200, 255, 16, 0, 250, 17])
+    for _ in range(6):
+        yield bytes(source.randrange(256) for _ in range(200))
+
+
+def pair_seeds():
+    """Programs, what BOLT makes of them, and traces (see fuzz_pairs.c): any numbers are some."""
+    source = random.Random(3)
+    for _ in range(16):
+        yield bytes([source.choice((0, 0, 230)), source.choice((0, 0, 225))]) + bytes(
+            source.randrange(256) for _ in range(source.randrange(150, 500)))
+
+
 def pack(folder, archive):
     """A folder's files as a zip archive."""
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as packed:
@@ -308,7 +364,7 @@ def main():
     data, batdump, out = Path(sys.argv[1]), sys.argv[2], Path(sys.argv[3])
     for target in ("decode", "round_trip", "builder", "elf", "functions", "json", "preagg",
                    "fdata", "perf_data", "perf_script", "debuginfo", "stacks", "original", "yaml",
-                   "sample_profile", "several", "demangle"):
+                   "sample_profile", "several", "demangle", "store", "unwind", "code", "names", "pairs"):
         (out / target).mkdir(parents=True, exist_ok=True)
     good = sorted((data / "good").glob("*.note"))
     legacy = sorted((data / "legacy").glob("*.note"))
@@ -325,7 +381,13 @@ def main():
     (out / "fdata" / "samples").write_bytes(b"no_lbr cycles\n1 main 4 7\n1 a\\ b/c.c/1 0 1\n")
     (out / "json" / "extreme.json").write_bytes(extreme_json())
     for name, content in elf_seeds((data / "good" / "sketch.note").read_bytes()).items():
-        (out / "elf" / name).write_bytes(content)
+        for target in ("elf", "store"):
+            (out / target / name).write_bytes(content)
+    for name, content in unwind_seeds().items():
+        (out / "unwind" / name).write_bytes(content)
+    for target, seeds in (("code", code_seeds()), ("names", name_seeds()), ("pairs", pair_seeds())):
+        for number, content in enumerate(seeds):
+            (out / target / f"{target}-{number}").write_bytes(content)
     for name, content in perf_script_seeds((data / "demo" / "small.preagg").read_bytes()).items():
         (out / "perf_script" / name).write_bytes(content)
     for name, content in stack_seeds().items():

@@ -21,6 +21,11 @@ yaml         16384
 sample_profile 16384
 several      16384
 demangle     1022
+store        16384
+unwind       4096
+code         4096
+names        4096
+pairs        2048
 '
 
 # The names of all targets.
