@@ -163,6 +163,13 @@ struct debug_strings {
 const char *debug_read_string(const struct debug_strings *strings,
                               const Dwarf_Attribute *attribute);
 
+/*
+ * dwarf_formstring(), but NULL for a string that does not end in its section: libdw 0.188 returns
+ * these, too. split is the image of the .dwo file that the attribute may be of, or NULL.
+ */
+const char *debug_form_string(const struct bat_debuginfo *debuginfo,
+                              const struct debug_image *split, Dwarf_Attribute *attribute);
+
 /* --- Functions ------------------------------------------------------------------------------ */
 
 /* What DWARF says about a function, the same for all calls that were inlined. */

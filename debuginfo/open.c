@@ -121,11 +121,12 @@ static uint64_t number_of(Dwarf_Die *die, unsigned first, unsigned second)
     return 0;
 }
 
-static const char *string_of(Dwarf_Die *die, unsigned first, unsigned second)
+static const char *string_of(const struct bat_debuginfo *debuginfo, Dwarf_Die *die, unsigned first,
+                             unsigned second)
 {
     Dwarf_Attribute attribute;
     if (dwarf_attr(die, first, &attribute) || dwarf_attr(die, second, &attribute))
-        return dwarf_formstring(&attribute);
+        return debug_form_string(debuginfo, NULL, &attribute);
     return NULL;
 }
 
@@ -173,9 +174,9 @@ static bool add_unit(struct bat_debuginfo *debuginfo, size_t *capacity, Dwarf_Di
         dwarf_formudata(&offsets, &unit->strings.base) != 0)
         unit->strings.base = DEBUG_NO_OFFSETS;
     unit->place = entries_find(die);
-    unit->compile_folder = string_of(die, DW_AT_comp_dir, DW_AT_comp_dir);
+    unit->compile_folder = string_of(debuginfo, die, DW_AT_comp_dir, DW_AT_comp_dir);
     /* libdw takes a skeleton of DWARF 4 that has inlined calls for the unit of a .dwo file. */
-    unit->split_name = string_of(die, DW_AT_dwo_name, DW_AT_GNU_dwo_name);
+    unit->split_name = string_of(debuginfo, die, DW_AT_dwo_name, DW_AT_GNU_dwo_name);
     unit->is_split = unit->split_name || kind == DW_UT_skeleton;
     if (version < 5)
         unit->split_id = number_of(die, DW_AT_GNU_dwo_id, DW_AT_GNU_dwo_id);

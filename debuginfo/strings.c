@@ -48,3 +48,25 @@ const char *debug_read_string(const struct debug_strings *strings, const Dwarf_A
         return NULL;
     }
 }
+
+static bool holds(const struct line_bytes *section, const char *string)
+{
+    return (uintptr_t)string - (uintptr_t)section->bytes < section->size;
+}
+
+static bool has_string(const struct line_sections *sections, const char *string)
+{
+    return holds(&sections->strings, string) || holds(&sections->line_strings, string);
+}
+
+const char *debug_form_string(const struct bat_debuginfo *debuginfo,
+                              const struct debug_image *split, Dwarf_Attribute *attribute)
+{
+    const char *string = dwarf_formstring(attribute);
+    if (!string || attribute->form == DW_FORM_string ||
+        has_string(&debuginfo->image.lines, string) ||
+        has_string(&debuginfo->alternate.lines, string) ||
+        (split && has_string(&split->lines, string)))
+        return string;
+    return NULL;
+}

@@ -140,7 +140,8 @@ static uint32_t table_of(struct walk *walk, Dwarf_CU *cu)
         sections = &walk->split.image->lines;
     if (sections && dwarf_cu_die(cu, &die, NULL, NULL, NULL, NULL, NULL, NULL)) {
         Dwarf_Attribute attribute;
-        const char *folder = dwarf_formstring(dwarf_attr(&die, DW_AT_comp_dir, &attribute));
+        const char *folder = debug_form_string(debuginfo, walk->split.image,
+                                               dwarf_attr(&die, DW_AT_comp_dir, &attribute));
         table = debug_find_table(debuginfo, sections, &die, folder);
     }
     walk->other = cu;
@@ -214,7 +215,9 @@ static const char *string_of(struct walk *walk, Dwarf_Attribute *attribute)
         attribute->cu == walk->entries.unit ? debug_read_string(&walk->strings, attribute) : NULL;
     if (!string && walk->is_alone)
         give_up(walk);
-    return string || walk->is_alone ? string : dwarf_formstring(attribute);
+    return string || walk->is_alone
+               ? string
+               : debug_form_string(walk->debuginfo, walk->split.image, attribute);
 }
 
 static struct debug_name read_name(struct walk *walk, Dwarf_Die *die)
