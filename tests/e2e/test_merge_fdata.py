@@ -139,6 +139,31 @@ class Fdata(Links):
         self.assertEqual(sorted(self.merge(*files).stdout.splitlines()),
                          sorted(self.merge("in0").stdout.splitlines()))
 
+    def test_pipes(self):
+        """Pipes are read as files are, of either form, by merge-fdata and by --common."""
+        fdata = self.reference.fdata("T")
+        tool = BIN / "battranslate"
+        for files in ([fdata, fdata], [SMALL, SMALL]):
+            for command in ([self.folder / "merge-fdata", *files], [tool, "--common", *files, "-o", "-"]):
+                expected = subprocess.run(command, capture_output=True, check=False)
+                self.assertEqual(expected.returncode, 0, expected.stderr)
+                for piped in (files[:1], files):
+                    with self.subTest(command=command, piped=piped):
+                        self.assertEqual(self.by_pipes(command, piped), expected.stdout)
+
+    def by_pipes(self, command, files):
+        """What a command prints whose files, or the first of them, are given by pipes."""
+        cats = [subprocess.Popen(["cat", file], stdout=subprocess.PIPE) for file in files]
+        ends = [cat.stdout.fileno() for cat in cats]
+        left = [f"/dev/fd/{end}" for end in ends]
+        words = [left.pop(0) if word in files and left else word for word in command]
+        done = subprocess.run(words, capture_output=True, check=False, pass_fds=ends)
+        for cat in cats:
+            cat.stdout.close()
+            cat.wait()
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout
+
     def test_errors(self):
         good = self.write("good", "1 a 0 1 b 0 3 5\n")
         cases = [("1 a 0 1 b 0 3 x\n", ":1:16: expected a decimal count"),

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 #include "common.h"
 
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "bat_compare.h"
 #include "common_yaml.h"
-#include "elfnote/regular_file.h"
+#include "first_file.h"
 #include "whole_file.h"
 
 static enum tool_exit fail(const char *path, const struct bat_error *error)
@@ -29,12 +27,12 @@ static enum bat_code read_one(const char *path, struct bat_profile **profile,
 }
 
 /* Read the first profile, and keep of it what all others have. The caller frees *common. */
-static enum tool_exit find_common(const struct translate_request *request,
+static enum tool_exit find_common(const struct translate_request *request, const char *first,
                                   struct bat_profile **common)
 {
     struct bat_error error;
     const char *path = request->binaries[0];
-    if (read_one(path, common, &error) != BAT_OK)
+    if (read_one(first, common, &error) != BAT_OK)
         return fail(path, &error);
     for (size_t i = 1; i < request->binary_count; i++) {
         struct bat_profile *profile = NULL;
@@ -70,11 +68,11 @@ static enum tool_exit write_common(const struct translate_request *request,
     return report(request, bat_profile_distinct(common));
 }
 
-static enum tool_exit run_records(const struct translate_request *request,
+static enum tool_exit run_records(const struct translate_request *request, const char *first,
                                   struct bat_output *output)
 {
     struct bat_profile *common = NULL;
-    enum tool_exit status = find_common(request, &common);
+    enum tool_exit status = find_common(request, first, &common);
     if (status == TOOL_FINE)
         status = write_common(request, common, output);
     bat_profile_free(common);
@@ -86,17 +84,6 @@ static enum tool_exit run_records(const struct translate_request *request,
 static bool is_yaml(const char *text, size_t size)
 {
     return size >= 4 && memcmp(text, "---\n", 4) == 0;
-}
-
-/* True for a file that begins as YAML. Pipes can be read only once: they are not looked at. */
-static bool is_yaml_file(const char *path)
-{
-    char start[4];
-    int file = bat_regular_open(AT_FDCWD, path);
-    ssize_t size = file >= 0 ? read(file, start, sizeof(start)) : -1;
-    if (file >= 0)
-        close(file);
-    return size > 0 && is_yaml(start, (size_t)size);
 }
 
 /* Read a profile, sorted. *profile is to be freed in any case. */
@@ -114,11 +101,11 @@ static enum bat_code read_yaml(const char *path, struct yaml_profile *profile,
     return code == BAT_OK ? common_yaml_sort(profile, error) : code;
 }
 
-static enum tool_exit find_common_yaml(const struct translate_request *request,
+static enum tool_exit find_common_yaml(const struct translate_request *request, const char *first,
                                        struct yaml_profile *common)
 {
     struct bat_error error;
-    enum bat_code code = read_yaml(request->binaries[0], common, &error);
+    enum bat_code code = read_yaml(first, common, &error);
     if (code != BAT_OK)
         return fail(request->binaries[0], &error);
     for (size_t i = 1; i < request->binary_count; i++) {
@@ -133,11 +120,12 @@ static enum tool_exit find_common_yaml(const struct translate_request *request,
     return TOOL_FINE;
 }
 
-static enum tool_exit run_yaml(const struct translate_request *request, struct bat_output *output)
+static enum tool_exit run_yaml(const struct translate_request *request, const char *first,
+                               struct bat_output *output)
 {
     struct bat_error error;
     struct yaml_profile common = {0};
-    enum tool_exit status = find_common_yaml(request, &common);
+    enum tool_exit status = find_common_yaml(request, first, &common);
     uint64_t records = status == TOOL_FINE ? common_yaml_finish(&common) : 0;
     if (status == TOOL_FINE && yaml_profile_write(&common, output, &error) != BAT_OK)
         status = fail(request->output, &error);
@@ -153,12 +141,16 @@ enum tool_exit common_run(const struct translate_request *request)
     struct bat_output *output;
     if (bat_output_begin(request->output, &output, &error) != BAT_OK)
         return fail(NULL, &error);
-    enum tool_exit status = TOOL_FINE;
+    struct first_file first = {.copy = -1};
+    enum tool_exit status;
     if (bat_outputs_check(&output, 1, request->binaries, request->binary_count, &error) != BAT_OK)
         status = fail(NULL, &error);
-    if (status == TOOL_FINE)
-        status = is_yaml_file(request->binaries[0]) ? run_yaml(request, output)
-                                                    : run_records(request, output);
+    else if (first_file_open(request->binaries[0], &first, &error) != BAT_OK)
+        status = fail(request->binaries[0], &error);
+    else
+        status = first.is_yaml ? run_yaml(request, first.path, output)
+                               : run_records(request, first.path, output);
+    first_file_close(&first);
     if (status == TOOL_FINE)
         return tool_commit(NULL, &output, 1);
     bat_output_abandon(output);

@@ -2,14 +2,13 @@
 #include "merge_fdata.h"
 
 #include <argp.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <fts.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "first_file.h"
 #include "merge_lines.h"
 #include "merge_yaml.h"
 
@@ -94,25 +93,6 @@ static enum tool_exit list_files(struct request *request)
     return status;
 }
 
-/* True for a file that begins like YAML. */
-static bool is_yaml(const char *path)
-{
-    static const char expected[] = "---\n";
-    const size_t size = sizeof(expected) - 1;
-    char head[sizeof(expected)] = "";
-    size_t has = 0;
-    int file = open(path, O_RDONLY | O_CLOEXEC);
-    while (file >= 0 && has < size) {
-        ssize_t got = read(file, head + has, size - has);
-        if (got == 0 || (got < 0 && errno != EINTR))
-            break;
-        has += got > 0 ? (size_t)got : 0;
-    }
-    if (file >= 0)
-        close(file);
-    return has == size && memcmp(head, expected, size) == 0;
-}
-
 /* --- Merging -------------------------------------------------------------------------------- */
 
 static enum tool_exit fail(const char *path, const struct bat_error *error)
@@ -121,13 +101,14 @@ static enum tool_exit fail(const char *path, const struct bat_error *error)
     return TOOL_BAD;
 }
 
-static enum tool_exit merge_lines(const struct request *request, struct bat_output *output)
+static enum tool_exit merge_lines(const struct request *request, const struct first_file *first,
+                                  struct bat_output *output)
 {
     struct merged_lines merged = {0};
     struct bat_error error;
     enum tool_exit status = TOOL_FINE;
     for (size_t i = 0; i < request->file_count && status == TOOL_FINE; i++)
-        if (merged_lines_add(&merged, request->files[i], &error) != BAT_OK)
+        if (merged_lines_add(&merged, i == 0 ? first->path : request->files[i], &error) != BAT_OK)
             status = fail(request->files[i], &error);
     if (status == TOOL_FINE && merged_lines_write(&merged, output, &error) != BAT_OK)
         status = fail(NULL, &error);
@@ -137,7 +118,8 @@ static enum tool_exit merge_lines(const struct request *request, struct bat_outp
     return status;
 }
 
-static enum tool_exit merge_yaml(const struct request *request, struct bat_output *output)
+static enum tool_exit merge_yaml(const struct request *request, const struct first_file *first,
+                                 struct bat_output *output)
 {
     struct bat_error error;
     struct merged_yaml *merged = merged_yaml_new();
@@ -145,7 +127,8 @@ static enum tool_exit merge_yaml(const struct request *request, struct bat_outpu
     if (!merged)
         tool_message(NULL, "not enough memory");
     for (size_t i = 0; i < request->file_count && status == TOOL_FINE; i++)
-        if (merged_yaml_add(merged, request->files[i], &error) != BAT_OK)
+        if (merged_yaml_add(merged, request->files[i], i == 0 ? first->path : request->files[i],
+                            &error) != BAT_OK)
             status = fail(request->files[i], &error);
     if (status == TOOL_FINE && output && merged_yaml_write(merged, output, &error) != BAT_OK)
         status = fail(NULL, &error);
@@ -155,13 +138,12 @@ static enum tool_exit merge_yaml(const struct request *request, struct bat_outpu
     return status;
 }
 
-static enum tool_exit run(const struct request *request)
+static enum tool_exit merge(const struct request *request, const struct first_file *first)
 {
     struct bat_error error;
     struct bat_output *output = NULL;
-    bool as_yaml = is_yaml(request->files[0]);
     /* merge-fdata's -q is for YAML alone. */
-    if ((!request->quiet || !as_yaml) &&
+    if ((!request->quiet || !first->is_yaml) &&
         bat_output_begin(request->output ? request->output : "-", &output, &error) != BAT_OK)
         return fail(NULL, &error);
     if (output && bat_outputs_check(&output, 1, (const char *const *)request->files,
@@ -169,10 +151,22 @@ static enum tool_exit run(const struct request *request)
         bat_output_abandon(output);
         return fail(NULL, &error);
     }
-    enum tool_exit status = as_yaml ? merge_yaml(request, output) : merge_lines(request, output);
+    enum tool_exit status =
+        first->is_yaml ? merge_yaml(request, first, output) : merge_lines(request, first, output);
     if (status == TOOL_FINE && output)
         return tool_commit(NULL, &output, 1);
     bat_output_abandon(output);
+    return status;
+}
+
+static enum tool_exit run(const struct request *request)
+{
+    struct bat_error error;
+    struct first_file first;
+    if (first_file_open(request->files[0], &first, &error) != BAT_OK)
+        return fail(request->files[0], &error);
+    enum tool_exit status = merge(request, &first);
+    first_file_close(&first);
     return status;
 }
 

@@ -383,10 +383,11 @@ static enum bat_code add_profile(struct merged_yaml *merged, struct yaml_profile
     return code;
 }
 
-enum bat_code merged_yaml_add(struct merged_yaml *merged, const char *path, struct bat_error *error)
+enum bat_code merged_yaml_add(struct merged_yaml *merged, const char *name, const char *path,
+                              struct bat_error *error)
 {
     fputs("Merging data from ", stderr);
-    put_name(stderr, path);
+    put_name(stderr, name);
     fputs("...\n", stderr);
     char *text;
     size_t size;

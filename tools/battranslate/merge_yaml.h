@@ -17,11 +17,11 @@ struct merged_yaml *merged_yaml_new(void);
 void merged_yaml_free(struct merged_yaml *merged);
 
 /*
- * Add the YAML profile at path. Prints its name, and warnings, to standard error. Fails with
+ * Add the YAML profile at path. Prints name, and warnings, to standard error. Fails with
  * BAT_ERR_SYNTAX (line and column), BAT_ERR_IO, BAT_ERR_MEMORY, BAT_ERR_RANGE for sums of 2^64 and
  * more, and BAT_ERR_MISMATCH if it is not of the same binary as those before it.
  */
-enum bat_code merged_yaml_add(struct merged_yaml *merged, const char *path,
+enum bat_code merged_yaml_add(struct merged_yaml *merged, const char *name, const char *path,
                               struct bat_error *error);
 
 /* Write the merged profile, its functions by their numbers. */
