@@ -402,6 +402,33 @@ BAT_API void bat_profile_drop_memory(struct bat_profile *profile);
 
 /* --- Moved to the input binary ------------------------------------------------------------ */
 
+/*
+ * What became of one kind of counts (spec/profiles.md 8): in + made = out + joined + left_out +
+ * invalid + outside, modulo 2^64. Each number is counted where it arises, not computed from others:
+ * if they do not add up, counts were lost or counted twice.
+ */
+struct bat_balance {
+    uint64_t in;       /* in the profile that was given */
+    uint64_t made;     /* more of them, where the result has several for one */
+    uint64_t out;      /* in the result, summed up at its end */
+    uint64_t joined;   /* needed no count of their own, or became a part of another */
+    uint64_t left_out; /* not possible in the input's code, or not known there */
+    uint64_t invalid;  /* of runs: not one run of code */
+    uint64_t outside;  /* in no function of the binary, or in one whose input is not known */
+};
+
+/* in + made - out - ...: 0 if they add up. */
+BAT_API uint64_t bat_balance_missing(const struct bat_balance *balance);
+
+/* Balances of what profiles have. */
+struct bat_balances {
+    struct bat_balance branches;       /* counts of traces with a known branch */
+    struct bat_balance runs;           /* counts of traces with a fall-through */
+    struct bat_balance mispredictions; /* of branches */
+    struct bat_balance samples;        /* basic samples */
+    struct bat_balance loads;          /* memory samples */
+};
+
 /* Numbers of samples (sums of counts) by what became of them, for reports. */
 struct bat_to_input_counters {
     uint64_t samples;      /* traces and basic samples */
@@ -415,6 +442,7 @@ struct bat_to_input_counters {
     uint64_t unjoined;     /* runs whose other half was not sampled */
     uint64_t folded;       /* in the code of functions that BOLT folded into one */
     uint64_t folded_known; /* ... where a call, or a run before it, tells which of them ran */
+    struct bat_balances balances;
 };
 
 /*
@@ -517,6 +545,11 @@ struct bat_translate_counters {
 
     uint64_t elsewhere; /* of out_of_range: in other objects, as the profile says by address 0 */
     uint64_t unread;    /* of invalid: in functions whose code is not followed, as by perf2bolt */
+
+    /* Of traces that gave at least one record; within a block a trace needs none (joined). */
+    struct bat_balances balances;
+    struct bat_balance records; /* counts of all records: in the traces' and samples', made fdata's
+                                   and loads' */
 };
 
 /*

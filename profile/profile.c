@@ -94,6 +94,26 @@ uint64_t bat_profile_distinct(const struct bat_profile *profile)
            profile->fdata.branches.count + profile->fdata.samples.count;
 }
 
+struct bat_balances bat_profile_sums(const struct bat_profile *profile)
+{
+    struct bat_balances sums = {.loads.in = bat_profile_memory_samples(profile)};
+    for (uint32_t i = 0; i < profile->traces.count; i++) {
+        const uint64_t *trace = bat_counts_item(&profile->traces, i);
+        sums.branches.in += trace[0] < BAT_TRACE_EXTERNAL_RETURN ? trace[3] : 0;
+        sums.runs.in += trace[2] == BAT_TRACE_BRANCH_ONLY ? 0 : trace[3];
+        sums.mispredictions.in += trace[4];
+    }
+    for (uint32_t i = 0; i < profile->samples.count; i++)
+        sums.samples.in += bat_counts_item(&profile->samples, i)[1];
+    return sums;
+}
+
+uint64_t bat_balance_missing(const struct bat_balance *balance)
+{
+    return balance->in + balance->made - balance->out - balance->joined - balance->left_out -
+           balance->invalid - balance->outside;
+}
+
 uint64_t bat_profile_memory_samples(const struct bat_profile *profile)
 {
     uint64_t sum = 0;

@@ -115,6 +115,9 @@ void bat_profile_share(struct bat_profile *part, struct bat_shared_profile *shar
 enum bat_code bat_profile_take_shared(struct bat_profile *profile,
                                       struct bat_shared_profile *shared, struct bat_error *error);
 
+/* What a profile has, as balance.in of each kind. */
+struct bat_balances bat_profile_sums(const struct bat_profile *profile);
+
 void bat_profile_add_counters(struct bat_profile_counters *counters,
                               const struct bat_profile_counters *from);
 

@@ -78,6 +78,7 @@ static uint64_t end_of(struct input_joins *joins, const struct input_piece *piec
         piece->from == BAT_ADDRESS_EXTERNAL || piece->from <= piece->to)
         return piece->to;
     joins->counters->unfollowed += piece->count;
+    joins->counters->balances.runs.invalid += piece->count;
     return BAT_TRACE_BRANCH_ONLY;
 }
 
@@ -93,6 +94,10 @@ static enum bat_code emit(struct input_joins *joins, const struct input_piece *p
     bool is_outside = (!has_branch || piece->branch == BAT_ADDRESS_EXTERNAL) &&
                       piece->from == BAT_ADDRESS_EXTERNAL;
     const uint64_t key[3] = {piece->branch, piece->from, end_of(joins, piece)};
+    if (is_outside)
+        input_count_outside(&joins->counters->balances, piece);
+    else if (!has_branch && key[2] == BAT_TRACE_BRANCH_ONLY)
+        joins->counters->balances.mispredictions.left_out += piece->mispredictions;
     if (is_outside || (!has_branch && key[2] == BAT_TRACE_BRANCH_ONLY) || is_nothing(piece))
         return BAT_OK;
     return bat_counts_add(&joins->result->traces, key, piece->count, piece->mispredictions);
@@ -104,6 +109,7 @@ static enum bat_code emit_left(struct input_joins *joins, struct input_piece pie
     const struct input_join *join = &joins->all[piece.end_join];
     joins->counters->unjoined += piece.count;
     piece.to = piece.from <= join->last ? join->last : BAT_TRACE_BRANCH_ONLY;
+    joins->counters->balances.runs.joined += piece.to == BAT_TRACE_BRANCH_ONLY ? piece.count : 0;
     return emit(joins, &piece);
 }
 
@@ -112,7 +118,6 @@ static enum bat_code emit_right(struct input_joins *joins, struct input_piece pi
 {
     joins->counters->unjoined += piece.count;
     piece.branch = BAT_TRACE_FALLTHROUGH_ONLY;
-    piece.mispredictions = 0;
     return emit(joins, &piece);
 }
 
@@ -136,7 +141,9 @@ static struct input_piece take_both(struct input_piece *left, struct input_piece
     uint64_t count = left->count < right->count ? left->count : right->count;
     struct input_piece joined = *left;
     joined.count = count;
-    joined.mispredictions = left->mispredictions < count ? left->mispredictions : count;
+    /* A count may be less than its mispredictions: none of them is left behind. */
+    joined.mispredictions =
+        left->mispredictions < count || left->count == count ? left->mispredictions : count;
     joined.to = right->to;
     joined.end_join = right->end_join;
     left->count -= count;
@@ -172,7 +179,6 @@ static enum bat_code pass_on_right(struct input_joins *joins, struct input_piece
         return emit_right(joins, right);
     joins->counters->unjoined += right.count;
     right.branch = BAT_TRACE_FALLTHROUGH_ONLY;
-    right.mispredictions = 0;
     return pass_on(joins, &right, join);
 }
 
@@ -184,6 +190,7 @@ static enum bat_code finish_join(struct input_joins *joins, uint32_t number)
     enum bat_code code = BAT_OK;
     while (left != BAT_NONE && right != BAT_NONE && code == BAT_OK) {
         struct input_piece joined = take_both(&joins->pieces[left], &joins->pieces[right]);
+        joins->counters->balances.runs.joined += joined.count;
         if (joins->pieces[left].count == 0)
             left = joins->next[left];
         if (joins->pieces[right].count == 0)

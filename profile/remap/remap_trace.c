@@ -124,12 +124,21 @@ static void look_at_node(struct input_move *move, const struct input_node *node)
 
 /* --- Runs ------------------------------------------------------------------------------------- */
 
+/* Count a piece that the trace has besides its last one, and the branch that follows it. */
+static void count_made(struct input_move *move, const struct input_piece *piece, uint64_t branch)
+{
+    struct bat_balances *balances = &move->counters.balances;
+    balances->runs.made += piece->to == BAT_TRACE_BRANCH_ONLY ? 0 : piece->count;
+    balances->branches.made += branch < BAT_TRACE_EXTERNAL_RETURN ? piece->count : 0;
+}
+
 /* End the run at a jump of the input and start the next one behind it. */
 static enum bat_code cut(struct input_move *move, struct input_piece *piece,
                          const struct input_jump *jump)
 {
     struct input_piece ended = *piece;
     ended.to = piece->from == BAT_ADDRESS_EXTERNAL ? BAT_TRACE_BRANCH_ONLY : jump->from;
+    count_made(move, &ended, jump->from);
     enum bat_code code = input_joins_add(&move->joins, &ended);
     piece->branch = jump->from;
     piece->from = jump->to;
@@ -145,6 +154,7 @@ static enum bat_code lose_way(struct input_move *move, struct input_piece *piece
     struct input_piece ended = *piece;
     ended.to = last < piece->from ? piece->from : last;
     move->sights.is_cut = true;
+    count_made(move, &ended, BAT_TRACE_FALLTHROUGH_ONLY);
     enum bat_code code = input_joins_add(&move->joins, &ended);
     piece->branch = BAT_TRACE_FALLTHROUGH_ONLY;
     piece->from = goal;
@@ -219,18 +229,57 @@ enum bat_code input_move_source(struct input_move *move, uint64_t address, uint6
 
 /* --- The start of a trace --------------------------------------------------------------------- */
 
+/* Forget a piece's branch: only its run is in the input. *branches and *mispredictions count it. */
+static void drop_branch(struct input_piece *piece, uint64_t *branches, uint64_t *mispredictions)
+{
+    *branches += input_has_branch(piece) ? piece->count : 0;
+    *mispredictions += piece->mispredictions;
+    piece->branch = BAT_TRACE_FALLTHROUGH_ONLY;
+    piece->mispredictions = 0;
+}
+
+/* The branch before the run is not known: the code could not be followed. */
+static void lose_branch(struct input_move *move, struct input_piece *piece)
+{
+    struct bat_balances *balances = &move->counters.balances;
+    move->sights.is_unsourced = true;
+    drop_branch(piece, &balances->branches.left_out, &balances->mispredictions.left_out);
+}
+
+/*
+ * Start a piece with a branch that is a fall-through in the input. If it is the input's conditional
+ * branch, swapped, its mispredictions are those of the way where the input does not branch.
+ */
+static enum bat_code begin_joined(struct input_move *move, const struct spot *source,
+                                  struct input_piece *piece)
+{
+    const struct input_node *node = source->node;
+    struct bat_balances *balances = &move->counters.balances;
+    struct input_piece falls = {.branch = node->source,
+                                .from = node->taken.at,
+                                .to = BAT_TRACE_BRANCH_ONLY,
+                                .mispredictions = piece->mispredictions,
+                                .start_join = BAT_NONE,
+                                .end_join = BAT_NONE};
+    enum bat_code code = find_join(move, source, &piece->start_join);
+    if (node->kind == BAT_INSTRUCTION_CONDITIONAL && node->source != 0) {
+        piece->mispredictions = 0;
+        code = code == BAT_OK ? input_joins_add(&move->joins, &falls) : code;
+    }
+    drop_branch(piece, &balances->branches.joined, &balances->mispredictions.left_out);
+    return code;
+}
+
 /* Start a piece with a branch inside the function. */
 static enum bat_code begin_inside(struct input_move *move, const struct spot *source,
                                   const struct input_path *path, struct input_piece *piece)
 {
     if (!path->found) {
-        move->sights.is_unsourced = true;
-        piece->branch = BAT_TRACE_FALLTHROUGH_ONLY;
-        piece->mispredictions = 0;
+        lose_branch(move, piece);
         return BAT_OK;
     }
     if (path->jump_count == 0)
-        return find_join(move, source, &piece->start_join);
+        return begin_joined(move, source, piece);
     piece->branch = path->jumps[0].from;
     piece->from = path->jumps[0].to;
     enum bat_code code = BAT_OK;
@@ -241,7 +290,7 @@ static enum bat_code begin_inside(struct input_move *move, const struct spot *so
 
 /* Add the runs of the input between a conditional branch and the tail call that it leads to. */
 static enum bat_code begin_with_tail_call(struct input_move *move, const struct spot *source,
-                                          const struct input_piece *piece)
+                                          struct input_piece *piece)
 {
     const struct input_path *path = way_to_tail_call(source);
     if (!path || !path->found || path->jump_count == 0)
@@ -249,10 +298,12 @@ static enum bat_code begin_with_tail_call(struct input_move *move, const struct 
     struct input_piece before = *piece;
     before.branch = path->jumps[0].from;
     before.from = path->jumps[0].to;
+    piece->mispredictions = 0;
     enum bat_code code = BAT_OK;
     for (uint32_t i = 1; i < path->jump_count && code == BAT_OK; i++)
         code = cut(move, &before, &path->jumps[i]);
     before.to = source->node->tail_call;
+    count_made(move, &before, piece->branch);
     return code == BAT_OK ? input_joins_add(&move->joins, &before) : code;
 }
 
@@ -329,10 +380,7 @@ static enum bat_code begin(struct input_move *move, const struct input_piece *tr
     if (*has_from && path && source.node->target == trace->from)
         return begin_inside(move, &source, path, piece);
     if (has_source && !can_go(move, &source, piece->from)) {
-        /* The code could not be followed: the branch before the run is not known. */
-        move->sights.is_unsourced = true;
-        piece->branch = BAT_TRACE_FALLTHROUGH_ONLY;
-        piece->mispredictions = 0;
+        lose_branch(move, piece);
         return BAT_OK;
     }
     return has_source ? begin_with_tail_call(move, &source, piece) : BAT_OK;
@@ -398,6 +446,7 @@ static enum bat_code end_piece(struct input_move *move, const struct spot *to,
 static enum bat_code end_invalid(struct input_move *move, struct input_piece *piece)
 {
     move->sights.is_cut = true;
+    move->counters.balances.runs.invalid += piece->count;
     piece->to = BAT_TRACE_BRANCH_ONLY;
     return input_joins_add(&move->joins, piece);
 }
@@ -461,6 +510,8 @@ static enum bat_code finish(struct input_move *move, const struct input_piece *t
         piece->to = trace->to;
         return input_joins_add(&move->joins, piece);
     }
+    if (trace->to != BAT_TRACE_BRANCH_ONLY && !has_from)
+        move->counters.balances.runs.outside += piece->count;
     if (trace->to == BAT_TRACE_BRANCH_ONLY || !has_from)
         return end_alone(move, trace, from, has_from, way, piece);
     return go_on(move, trace->to, from, way, piece);
@@ -515,10 +566,10 @@ enum bat_code input_move_trace(struct input_move *move, const struct input_piece
     code = begin(move, &rest, &piece, &from, &has_from, &way);
     if (code != BAT_OK)
         return code;
-    bool has_branch =
-        piece.branch != BAT_ADDRESS_EXTERNAL && piece.branch < BAT_TRACE_EXTERNAL_RETURN;
+    bool has_branch = piece.branch != BAT_ADDRESS_EXTERNAL && input_has_branch(&piece);
     if (!has_from && !has_branch) {
         move->counters.external += rest.count;
+        input_count_outside(&move->counters.balances, &piece);
         return BAT_OK;
     }
     move->counters.moved += rest.count;

@@ -90,13 +90,14 @@ static enum bat_code move_samples(struct input_move *move, struct bat_profile *r
             code = bat_counts_add(&result->samples, &input, item[1], 0);
         } else {
             move->counters.external += item[1];
+            move->counters.balances.samples.outside += item[1];
         }
     }
     return code;
 }
 
 /* Only the address of the load is remapped: BOLT does not move data. */
-static enum bat_code move_mem_samples(const struct input_move *move, struct bat_profile *result)
+static enum bat_code move_mem_samples(struct input_move *move, struct bat_profile *result)
 {
     const struct bat_counts *samples = &move->profile->mem_samples;
     enum bat_code code = BAT_OK;
@@ -105,6 +106,8 @@ static enum bat_code move_mem_samples(const struct input_move *move, struct bat_
         uint64_t key[2] = {0, item[1]};
         if (bat_original_input_address_of_again(move->original, move->walks, item[0], &key[0]))
             code = bat_counts_add(&result->mem_samples, key, item[2], item[3]);
+        else
+            move->counters.balances.loads.outside += item[2];
     }
     return code;
 }
@@ -133,9 +136,21 @@ static struct bat_profile *new_result(const struct bat_elf *input)
     return result;
 }
 
+/* Sum up what is in the result. */
+static void weigh(const struct bat_profile *result, struct bat_balances *balances)
+{
+    const struct bat_balances sums = bat_profile_sums(result);
+    balances->branches.out = sums.branches.in;
+    balances->runs.out = sums.runs.in;
+    balances->mispredictions.out = sums.mispredictions.in;
+    balances->samples.out = sums.samples.in;
+    balances->loads.out = sums.loads.in;
+}
+
 static enum bat_code move_all(struct input_move *move, struct bat_profile *result)
 {
     enum bat_code code = copy_events(move->profile, result);
+    move->counters.balances = bat_profile_sums(move->profile);
     if (code == BAT_OK)
         code = move_traces(move);
     if (code == BAT_OK)
@@ -172,6 +187,7 @@ enum bat_code bat_profile_to_input(const struct bat_profile *profile, struct bat
         bat_profile_free(result);
         return bat_counts_fail(error, code, "the input binary's profile");
     }
+    weigh(result, &move.counters.balances);
     if (counters)
         *counters = move.counters;
     *input_profile = result;

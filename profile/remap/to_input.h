@@ -37,6 +37,22 @@ struct input_join {
     uint32_t first_right;
 };
 
+/* --- Balances ----------------------------------------------------------------------- */
+
+static inline bool input_has_branch(const struct input_piece *piece)
+{
+    return piece->branch < BAT_TRACE_EXTERNAL_RETURN;
+}
+
+/* Count a piece that is not in the result because no end of it is known in the input. */
+static inline void input_count_outside(struct bat_balances *balances,
+                                       const struct input_piece *piece)
+{
+    balances->branches.outside += input_has_branch(piece) ? piece->count : 0;
+    balances->runs.outside += piece->to == BAT_TRACE_BRANCH_ONLY ? 0 : piece->count;
+    balances->mispredictions.outside += piece->mispredictions;
+}
+
 struct input_joins {
     struct bat_profile *result;
     struct bat_to_input_counters *counters;

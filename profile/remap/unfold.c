@@ -87,16 +87,15 @@ static uint64_t share_of(uint64_t number, double share)
 
 /*
  * Divide a count by weights into whole parts. The rounding errors are carried to the next count of
- * the same body, so that many small counts divide as their sum would.
+ * the same body, so that many small counts divide as their sum would (unless carry is NULL).
  */
-static void divide_count(struct unfolding *unfolding, uint32_t body, uint64_t count)
+static void divide_count(struct unfolding *unfolding, uint32_t body, uint64_t count, double *carry)
 {
     const struct shares_body *columns = &unfolding->shares.bodies[body];
-    double *carry = &unfolding->shares.cells[columns->carry];
     uint64_t given = 0;
     double wanted = 0;
     for (uint32_t i = 0; i < columns->column_count; i++) {
-        double weight = unfolding->weights[i] + carry[i];
+        double weight = unfolding->weights[i] + (carry ? carry[i] : 0);
         wanted += weight;
         uint64_t sum = share_of(count, (wanted + 0.5) / (double)count);
         if (sum < given)
@@ -104,7 +103,8 @@ static void divide_count(struct unfolding *unfolding, uint32_t body, uint64_t co
         if (i + 1 == columns->column_count)
             sum = count;
         unfolding->parts[i] = sum - given;
-        carry[i] = weight - (double)unfolding->parts[i];
+        if (carry)
+            carry[i] = weight - (double)unfolding->parts[i];
         given = sum;
     }
 }
@@ -154,15 +154,15 @@ static enum bat_code find_ends(struct unfolding *unfolding, const struct shares_
     return BAT_OK;
 }
 
-/* Fill weights: how a trace divides among the columns of a body. */
+/* Fill weights: how a trace with that count divides among the columns of a body. */
 static void weigh_parts(struct unfolding *unfolding, const struct shares_trace *trace,
-                        uint32_t body)
+                        uint32_t body, uint64_t count)
 {
     const struct shares *shares = &unfolding->shares;
     uint32_t columns = shares->bodies[body].column_count;
     if (trace->way == SHARES_KNOWN) {
         for (uint32_t i = 0; i < columns; i++)
-            unfolding->weights[i] = (double)trace->count * shares_guess(shares, body, i);
+            unfolding->weights[i] = (double)count * shares_guess(shares, body, i);
         return;
     }
     bool by_site = trace->way == SHARES_CALLED || trace->way == SHARES_LEAVES;
@@ -171,9 +171,9 @@ static void weigh_parts(struct unfolding *unfolding, const struct shares_trace *
     for (uint32_t i = 0; i < columns; i++)
         sum += cells[i];
     for (uint32_t i = 0; i < columns; i++)
-        unfolding->weights[i] = sum > 0 ? cells[i] / sum * (double)trace->count : 0;
+        unfolding->weights[i] = sum > 0 ? cells[i] / sum * (double)count : 0;
     if (!(sum > 0))
-        unfolding->weights[SHARES_UNKNOWN] = (double)trace->count;
+        unfolding->weights[SHARES_UNKNOWN] = (double)count;
 }
 
 static enum bat_code give_parts(struct unfolding *unfolding, const struct shares_trace *trace)
@@ -181,15 +181,19 @@ static enum bat_code give_parts(struct unfolding *unfolding, const struct shares
     bool by_source = trace->way == SHARES_CALLED || trace->way == SHARES_LEAVES;
     uint32_t body = by_source ? trace->out_of : trace->into;
     uint32_t columns = unfolding->shares.bodies[body].column_count;
-    weigh_parts(unfolding, trace, body);
-    divide_count(unfolding, body, trace->count);
+    /* The mispredictions of a trace without a count divide as its count would. */
+    const bool is_counted = trace->count != 0;
+    uint64_t left = is_counted ? trace->count : trace->mispredictions;
+    double *carry = &unfolding->shares.cells[unfolding->shares.bodies[body].carry];
+    weigh_parts(unfolding, trace, body, left);
+    divide_count(unfolding, body, left, is_counted ? carry : NULL);
     enum bat_code code = BAT_OK;
-    uint64_t left = trace->count;
     uint64_t mispredictions = trace->mispredictions;
     for (uint32_t i = 0; i < columns && code == BAT_OK && left != 0; i++) {
-        struct part part = {.count = unfolding->parts[i]};
-        part.mispredictions = share_of(mispredictions, (double)part.count / (double)left);
-        left -= part.count;
+        const uint64_t count = unfolding->parts[i];
+        struct part part = {.count = is_counted ? count : 0};
+        part.mispredictions = share_of(mispredictions, (double)count / (double)left);
+        left -= count;
         mispredictions -= part.mispredictions;
         code = find_ends(unfolding, trace, i, &part);
         if (code == BAT_OK)

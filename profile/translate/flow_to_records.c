@@ -16,6 +16,13 @@ static enum bat_code flow_of(struct translation *translation, uint32_t function,
                             flow, translation->error);
 }
 
+/* Count what is no edge of the input, or not known as one. */
+static void leave_out(struct translation *translation, uint64_t count)
+{
+    translation->records->counters.left_out += count;
+    translation->outcome |= OUTCOME_LEFT_OUT;
+}
+
 /* The input block that holds an input offset. */
 static uint32_t block_of(const struct bat_output_flow *flow, uint64_t offset)
 {
@@ -102,6 +109,7 @@ static enum bat_code add_exchanged(struct translation *translation, const struct
                                    uint64_t mispredictions)
 {
     /* The edge from the first to the second block is counted when control leaves the second. */
+    translation->outcome |= OUTCOME_WITHIN;
     if (next == pair->second)
         return BAT_OK;
     const struct bat_block *blocks = at->flow->blocks;
@@ -119,7 +127,7 @@ static enum bat_code add_exchanged(struct translation *translation, const struct
                                                        mispredictions)
                               : code;
     default:
-        translation->records->counters.left_out += count;
+        leave_out(translation, count);
         return BAT_OK;
     }
 }
@@ -155,9 +163,11 @@ static enum bat_code add_edges(struct translation *translation, struct position 
 static void count_without_record(struct translation *translation, const struct position *at,
                                  bool is_within)
 {
-    struct bat_translate_counters *counters = &translation->records->counters;
-    if (at->is_innermost)
-        *(is_within ? &counters->within_blocks : &counters->left_out) += at->trace->count;
+    if (at->is_innermost && !is_within)
+        leave_out(translation, at->trace->count);
+    else if (at->is_innermost)
+        translation->records->counters.within_blocks += at->trace->count;
+    translation->outcome |= OUTCOME_WITHIN;
 }
 
 /*
@@ -355,6 +365,7 @@ static enum bat_code add_transfer(struct translation *translation, const struct 
     if (!is_found) {
         translation->records->counters.unknown_callers += trace->count;
         from = (struct place){.function = BAT_NONE};
+        translation->outcome |= OUTCOME_LEFT_OUT;
         if (to.function == BAT_NONE)
             return BAT_OK;
     }
@@ -396,7 +407,7 @@ enum bat_code translation_flow_branch(struct translation *translation, const str
     uint32_t target = bat_output_flow_at(flow, trace->from);
     if (source == BAT_NONE || target == BAT_NONE || kind == BAT_INSTRUCTION_OTHER ||
         flow->all[target].start != trace->from) {
-        translation->records->counters.left_out += trace->count;
+        leave_out(translation, trace->count);
         return BAT_OK;
     }
     struct position at = {.flow = flow,
@@ -422,6 +433,8 @@ enum bat_code translation_flow_run(struct translation *translation, uint32_t fun
                           .parent = translation_parent(translation, function),
                           .block = bat_output_flow_at(flow, from)};
     if (at.block == BAT_NONE)
+        leave_out(translation, trace->count);
+    if (at.block == BAT_NONE)
         return BAT_OK;
     at.owner = flow->all[at.block].owner;
     struct place_in_code place;
@@ -430,7 +443,7 @@ enum bat_code translation_flow_run(struct translation *translation, uint32_t fun
     for (uint32_t next = at.block + 1;
          next < flow->count && flow->all[next].start <= trace->to && code == BAT_OK; next++) {
         if (!flow->all[next - 1].falls_through) {
-            translation->records->counters.left_out += trace->count;
+            leave_out(translation, trace->count);
             return BAT_OK;
         }
         code = go_on(translation, &place, next, false, source_of(outermost, false), 0);

@@ -109,15 +109,20 @@ static enum bat_code translate_sample(struct memory_translation *translation,
     counters->memory_samples += count;
     uint32_t function;
     uint64_t key[4];
-    if (!translation->find_place(translation->context, sample[0], &function, &key[1]))
+    if (!translation->find_place(translation->context, sample[0], &function, &key[1])) {
+        counters->balances.loads.outside += count;
         return BAT_OK;
+    }
     key[0] = bat_fdata_word(BAT_KIND_MEMORY, function);
     bool is_known = find_data(translation, sample[1], key + 2);
     if (!is_known && !translation->keep_unknown) {
         counters->memory_unknown += count;
+        counters->balances.loads.left_out += count;
         return BAT_OK;
     }
     counters->memory_inside += count;
+    counters->balances.loads.out += count;
+    counters->records.in += count;
     enum bat_code code = bat_counts_add(&translation->records->branches, key, count, 0);
     return code == BAT_OK ? BAT_OK : fail_add(translation->error, code);
 }

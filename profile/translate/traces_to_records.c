@@ -82,6 +82,9 @@ enum bat_code translation_add(struct translation *translation, struct place from
         to.function == BAT_NONE ? unknown : bat_fdata_word(BAT_KIND_SYMBOL, to.function),
         to.offset,
     };
+    translation->outcome |=
+        mispredictions ? OUTCOME_RECORDED | OUTCOME_MISPREDICTED : OUTCOME_RECORDED;
+    translation->records->counters.records.in += count;
     enum bat_code code = bat_counts_add_later(&translation->records->branches, &translation->batch,
                                               key, count, mispredictions);
     return code == BAT_OK ? BAT_OK : fail_add(translation->error, code);
@@ -120,6 +123,7 @@ static enum bat_code translate_branch(struct translation *translation, const str
     struct place to = translation_place_in(translation, trace->in.from, trace->from, false);
     if (from.function == BAT_NONE && to.function == BAT_NONE) {
         counters->external += trace->count;
+        translation->outcome |= OUTCOME_OUTSIDE;
         return BAT_OK;
     }
     counters->inside += trace->count;
@@ -158,10 +162,12 @@ static enum bat_code translate_by_table(struct translation *translation, uint32_
     uint64_t from = trace->from - start;
     if (returned) {
         /* There is no call before a function's start. */
+        translation->outcome |= from == 0 ? OUTCOME_INVALID : 0;
         if (from == 0)
             return BAT_OK;
         from--;
     }
+    translation->outcome |= trace->from > trace->to ? OUTCOME_INVALID : OUTCOME_WITHIN;
     if (!translation->options.keep_all_records)
         return translation_flow_run(translation, function, start + from, trace);
     uint32_t parent = translation_parent(translation, function);
@@ -190,6 +196,7 @@ static enum bat_code translate_by_code(struct translation *translation, uint32_t
                                        const struct trace *trace, bool returned)
 {
     const struct bat_function_symbol *symbol = &translation->records->symbols[function];
+    translation->outcome |= OUTCOME_WITHIN;
     if (symbol->flags & BAT_FUNCTION_PLT)
         return BAT_OK;
     const struct bat_code_blocks *blocks;
@@ -202,6 +209,7 @@ static enum bat_code translate_by_code(struct translation *translation, uint32_t
     struct bat_code_fallthroughs found;
     if (!bat_code_fallthroughs(blocks, trace->from - symbol->address, trace->to - symbol->address,
                                trace_source(symbol, trace, returned), &found)) {
+        translation->outcome |= OUTCOME_INVALID;
         translation->records->counters.invalid += trace->count;
         translation->records->counters.unread += blocks->count == 0 ? trace->count : 0;
         return BAT_OK;
@@ -233,6 +241,7 @@ static enum bat_code translate_fallthrough(struct translation *translation,
     uint32_t function = fallthrough_function(trace, &is_invalid);
     counters->fallthroughs += trace->count;
     if (function == BAT_NONE) {
+        translation->outcome |= is_invalid ? OUTCOME_INVALID : OUTCOME_OUTSIDE;
         counters->invalid += is_invalid ? trace->count : 0;
         counters->out_of_range += is_invalid ? 0 : trace->count;
         counters->elsewhere += trace->from == 0 || trace->to == 0 ? trace->count : 0;
@@ -244,10 +253,39 @@ static enum bat_code translate_fallthrough(struct translation *translation,
     return translate_by_code(translation, function, trace, returned);
 }
 
+/* Add a count to a balance by what became of it; to none if nothing is known of that. */
+static void settle(struct bat_balance *balance, unsigned outcome, uint64_t count)
+{
+    if (outcome & OUTCOME_RECORDED)
+        balance->out += count;
+    else if (outcome & OUTCOME_INVALID)
+        balance->invalid += count;
+    else if (outcome & OUTCOME_OUTSIDE)
+        balance->outside += count;
+    else if (outcome & OUTCOME_LEFT_OUT)
+        balance->left_out += count;
+    else if (outcome & OUTCOME_WITHIN)
+        balance->joined += count;
+}
+
+/* Settle a trace's branch. Records need not have its mispredictions. */
+static void settle_branch(struct translation *translation, const struct trace *trace)
+{
+    struct bat_balances *balances = &translation->records->counters.balances;
+    unsigned outcome = translation->outcome;
+    if (trace->branch < BAT_TRACE_EXTERNAL_RETURN)
+        settle(&balances->branches, outcome, trace->count);
+    if (trace->branch >= BAT_TRACE_EXTERNAL_RETURN ||
+        (outcome & (OUTCOME_RECORDED | OUTCOME_MISPREDICTED)) == OUTCOME_RECORDED)
+        outcome = OUTCOME_LEFT_OUT;
+    settle(&balances->mispredictions, outcome, trace->mispredictions);
+}
+
 static enum bat_code translate_trace(struct translation *translation, const struct trace *trace)
 {
     struct bat_translate_counters *counters = &translation->records->counters;
     counters->samples += trace->count;
+    translation->outcome = 0;
     bool returned = is_return(translation, trace);
     bool has_branch = trace->branch < BAT_TRACE_EXTERNAL_RETURN;
     enum bat_code code = BAT_OK;
@@ -256,15 +294,21 @@ static enum bat_code translate_trace(struct translation *translation, const stru
         uint32_t function = trace->in.from;
         if (function == BAT_NONE) {
             counters->external += trace->count;
+            translation->outcome |= OUTCOME_OUTSIDE;
         } else {
             counters->inside += trace->count;
+            translation->outcome |= OUTCOME_WITHIN; /* the run stands for the return */
             translation_touch(translation, translation_parent(translation, function), trace->count);
         }
     } else {
         code = translate_branch(translation, trace);
     }
-    if (code == BAT_OK && trace->to != BAT_TRACE_BRANCH_ONLY)
-        code = translate_fallthrough(translation, trace, returned);
+    settle_branch(translation, trace);
+    if (code != BAT_OK || trace->to == BAT_TRACE_BRANCH_ONLY)
+        return code;
+    translation->outcome = 0;
+    code = translate_fallthrough(translation, trace, returned);
+    settle(&counters->balances.runs, translation->outcome, trace->count);
     return code;
 }
 
@@ -345,11 +389,14 @@ static enum bat_code translate_samples(struct translation *translation)
         const uint64_t *item = bat_counts_item(samples, i);
         struct place place = translation_place(translation, item[0], false);
         records->counters.samples += item[1];
+        settle(&records->counters.balances.samples,
+               place.function == BAT_NONE ? OUTCOME_OUTSIDE : OUTCOME_RECORDED, item[1]);
         if (place.function == BAT_NONE) {
             records->counters.external += item[1];
             continue;
         }
         records->counters.inside += item[1];
+        records->counters.records.in += item[1];
         translation_touch(translation, place.function, item[1]);
         const uint64_t key[2] = {bat_fdata_word(BAT_KIND_SYMBOL, place.function), place.offset};
         enum bat_code code = bat_counts_add(&records->samples, key, item[1], 0);
@@ -573,6 +620,39 @@ static enum bat_code fill_records(struct translation *translation, struct bat_el
     return code;
 }
 
+static uint64_t sum_of(const struct bat_counts *counts)
+{
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < counts->count; i++)
+        sum += bat_counts_item(counts, i)[counts->words];
+    return sum;
+}
+
+/* Sum up what is in the profile and in the records. One kind of samples makes all records. */
+static void weigh_records(struct translation *translation)
+{
+    struct bat_records *records = translation->records;
+    const struct bat_fdata *fdata = &translation->fdata_of->fdata;
+    const struct bat_balances sums = bat_profile_sums(translation->profile);
+    struct bat_balances *balances = &records->counters.balances;
+    balances->branches.in = sums.branches.in;
+    balances->runs.in = sums.runs.in;
+    balances->mispredictions.in = sums.mispredictions.in;
+    balances->samples.in = sums.samples.in;
+    balances->loads.in = sums.loads.in;
+    if (records->kind == BAT_PROFILE_BRANCHES) {
+        balances->samples.left_out = sums.samples.in;
+    } else {
+        balances->branches.left_out = sums.branches.in;
+        balances->runs.left_out = sums.runs.in;
+        balances->mispredictions.left_out = sums.mispredictions.in;
+        balances->loads.left_out = sums.loads.in;
+    }
+    records->counters.records.made +=
+        fdata->seen ? sum_of(&fdata->branches) + sum_of(&fdata->samples) : 0;
+    records->counters.records.out = sum_of(&records->branches) + sum_of(&records->samples);
+}
+
 /* Sort the records; add up those of all threads. */
 static enum bat_code sort_records(struct translation *translation)
 {
@@ -610,6 +690,8 @@ static enum bat_code translate_profile(struct translation *translation, struct b
     free(translation->keys);
     if (code == BAT_OK)
         code = sort_records(translation);
+    if (code == BAT_OK)
+        weigh_records(translation);
     for (unsigned i = 0; i < translation->other_count; i++)
         bat_counts_free(&translation->others[i]);
     free(translation->others);

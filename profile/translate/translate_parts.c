@@ -76,23 +76,15 @@ static void unite_functions(struct translation *whole, const struct part *part)
     }
 }
 
-static void add_counters(struct bat_translate_counters *sum,
-                         const struct bat_translate_counters *part)
+/* All counters are sums, but functions are counted by unite_functions(). */
+static void add_counters(struct bat_translate_counters *sum, struct bat_translate_counters *part)
 {
-    sum->samples += part->samples;
-    sum->inside += part->inside;
-    sum->external += part->external;
-    sum->returns += part->returns;
-    sum->fallthroughs += part->fallthroughs;
-    sum->invalid += part->invalid;
-    sum->out_of_range += part->out_of_range;
-    sum->elsewhere += part->elsewhere;
-    sum->unread += part->unread;
-    sum->without_table += part->without_table;
-    sum->within_blocks += part->within_blocks;
-    sum->left_out += part->left_out;
-    sum->inlined_calls += part->inlined_calls;
-    sum->unknown_callers += part->unknown_callers;
+    part->functions = 0;
+    part->functions_without_table = 0;
+    uint64_t *numbers = (uint64_t *)sum;
+    const uint64_t *added = (const uint64_t *)part;
+    for (size_t i = 0; i < sizeof(*sum) / sizeof(*numbers); i++)
+        numbers[i] += added[i];
 }
 
 static enum bat_code add_part(struct translation *whole, struct part *part)

@@ -18,6 +18,16 @@ struct trace_functions {
     uint32_t to;
 };
 
+/* What became of a branch or run, for the balances: the first one of these that holds. */
+enum outcome {
+    OUTCOME_RECORDED = 1,
+    OUTCOME_INVALID = 2,
+    OUTCOME_OUTSIDE = 4,
+    OUTCOME_LEFT_OUT = 8,
+    OUTCOME_WITHIN = 16,       /* needs no record */
+    OUTCOME_MISPREDICTED = 32, /* besides: a record has its mispredictions */
+};
+
 struct translation {
     const struct bat_profile *profile;
     const struct bat_profile *fdata_of;   /* its fdata records are added */
@@ -25,7 +35,8 @@ struct translation {
     struct bat_translate_options options;
     struct bat_records *records;
     struct bat_counts_batch batch; /* not yet in records->branches */
-    struct bat_counts *others;     /* more branches, which other threads have translated */
+    unsigned outcome;          /* bits of enum outcome: of the branch or run that is translated */
+    struct bat_counts *others; /* more branches, which other threads have translated */
     unsigned other_count;
     bool has_names;      /* of the functions */
     bool has_read_flows; /* bat_records_flow() only looks up what the traces need */

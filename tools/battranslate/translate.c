@@ -444,6 +444,7 @@ static void *run_judging(void *context)
 /* Write all outputs, and fill *judgements for the report, if there will be one. */
 static enum tool_exit write_and_judge(struct work *work, struct report_judgements *judgements)
 {
+    report_check_balances(work->arguments->binary, work->records);
     if (work->arguments->quiet && !work->arguments->check.is_wanted)
         return write_outputs(work);
     struct judging judging = {.work = work, .judgements = judgements};

@@ -60,6 +60,111 @@ static enum tool_exit warn_empty(const char *path, const struct bat_elf *elf,
     return TOOL_FINE;
 }
 
+/* --- Balances ----------------------------------------------------------------------------- */
+
+/* A named balance; printed if there is anything in it. */
+struct named_balance {
+    const char *name;
+    struct bat_balance balance;
+};
+
+#define BALANCES 6u
+
+/* Titles of balances. */
+#define MOVED "counts moved to the input binary:"
+#define TRANSLATED "counts translated to records:"
+
+/* All balances of one step. records may be NULL: the step has none. */
+static void name_balances(const struct bat_balances *balances, const struct bat_balance *records,
+                          struct named_balance named[BALANCES])
+{
+    const struct bat_balance none = {0};
+    const struct named_balance all[BALANCES] = {{"branches", balances->branches},
+                                                {"runs", balances->runs},
+                                                {"mispredictions", balances->mispredictions},
+                                                {"samples", balances->samples},
+                                                {"loads", balances->loads},
+                                                {"records", records ? *records : none}};
+    memcpy(named, all, sizeof(all));
+}
+
+/* Print a balance as an equation. Counts that are missing, or too many, are its last term. */
+static void print_equation(FILE *file, const struct named_balance *named)
+{
+    const struct bat_balance *balance = &named->balance;
+    const uint64_t missing = bat_balance_missing(balance);
+    const struct {
+        const char *label;
+        uint64_t count;
+    } terms[] = {{"joined", balance->joined},
+                 {"left out", balance->left_out},
+                 {"invalid", balance->invalid},
+                 {"outside", balance->outside},
+                 {"NOT ACCOUNTED FOR", missing <= INT64_MAX ? missing : 0}};
+    fprintf(file, "  %s: %" PRIu64, named->name, balance->in);
+    if (balance->made)
+        fprintf(file, " + %" PRIu64 " made", balance->made);
+    if (missing > INT64_MAX)
+        fprintf(file, " + %" PRIu64 " TOO MANY", 0 - missing);
+    fprintf(file, " = %" PRIu64 " out", balance->out);
+    for (size_t i = 0; i < sizeof(terms) / sizeof(terms[0]); i++)
+        if (terms[i].count)
+            fprintf(file, " + %" PRIu64 " %s", terms[i].count, terms[i].label);
+    fputc('\n', file);
+}
+
+/* Print what became of all counts in one step; key is for JSON, title for people. */
+static void print_balances(FILE *file, enum report_form form, const char *key, const char *title,
+                           const struct bat_balances *balances, const struct bat_balance *records)
+{
+    struct named_balance all[BALANCES];
+    name_balances(balances, records, all);
+    if (form == REPORT_TEXT)
+        fprintf(file, "%s\n", title);
+    else
+        fprintf(file, ",\"%s\":{", key);
+    for (size_t i = 0; i < BALANCES; i++) {
+        const struct bat_balance *balance = &all[i].balance;
+        bool is_empty = balance->in == 0 && balance->made == 0 && balance->out == 0;
+        if (form == REPORT_TEXT && !is_empty)
+            print_equation(file, &all[i]);
+        if (form == REPORT_TEXT)
+            continue;
+        fprintf(file,
+                "%s\"%s\":{\"in\":%" PRIu64 ",\"made\":%" PRIu64 ",\"out\":%" PRIu64
+                ",\"joined\":%" PRIu64 ",\"left_out\":%" PRIu64 ",\"invalid\":%" PRIu64
+                ",\"outside\":%" PRIu64 ",\"missing\":%" PRId64 "}",
+                i ? "," : "", all[i].name, balance->in, balance->made, balance->out,
+                balance->joined, balance->left_out, balance->invalid, balance->outside,
+                (int64_t)bat_balance_missing(balance));
+    }
+    if (form != REPORT_TEXT)
+        fputs("}", file);
+}
+
+/* Warn of counts that are not accounted for. */
+static void check_balances(const char *path, const char *step, const struct bat_balances *balances,
+                           const struct bat_balance *records)
+{
+    struct named_balance all[BALANCES];
+    name_balances(balances, records, all);
+    for (size_t i = 0; i < BALANCES; i++)
+        if (bat_balance_missing(&all[i].balance) != 0)
+            tool_message(path,
+                         "warning: counts of %s do not add up when the profile is %s: expected "
+                         "%" PRIu64 " to be accounted for, found %" PRId64 " less",
+                         all[i].name, step, all[i].balance.in + all[i].balance.made,
+                         (int64_t)bat_balance_missing(&all[i].balance));
+}
+
+void report_check_balances(const char *path, const struct bat_records *records)
+{
+    const struct bat_translate_counters done = bat_records_counters(records);
+    check_balances(path, "translated", &done.balances, &done.records);
+}
+
+/* --- Checks ------------------------------------------------------------------------------- */
+
 enum tool_exit report_check(const char *path, const struct bat_elf *elf,
                             const struct bat_profile *profile, const struct bat_records *records,
                             bool has_check)
@@ -118,6 +223,7 @@ enum tool_exit report_check_moved(const char *path, const struct bat_elf *elf,
 {
     if (report_check_samples(path, profile, false) != TOOL_FINE)
         return TOOL_BAD;
+    check_balances(path, "moved", &counters->balances, NULL);
     if (counters->samples != 0 && counters->moved == 0) {
         if (may_be_empty)
             return warn_empty(path, elf, profile, counters->samples);
@@ -345,6 +451,10 @@ void report_print(FILE *file, enum report_form form, const struct bat_profile *p
     if (judgements)
         count += gather_judgements(judgements, figures + count);
     print_figures(file, form, figures, count);
+    if (!records)
+        return;
+    const struct bat_translate_counters done = bat_records_counters(records);
+    print_balances(file, form, "balance", TRANSLATED, &done.balances, &done.records);
 }
 
 void report_density(FILE *file, uint32_t cutoff, double density, double threshold)
@@ -375,6 +485,8 @@ void report_print_moved(FILE *file, enum report_form form, const struct bat_prof
     count += gather_memory(&done, figures + count);
     count += gather_judgements(judgements, figures + count);
     print_figures(file, form, figures, count);
+    print_balances(file, form, "balance_moved", MOVED, &counters->balances, NULL);
+    print_balances(file, form, "balance", TRANSLATED, &done.balances, &done.records);
 }
 
 void report_moved(FILE *file, enum report_form form, const struct bat_original *original,
@@ -383,4 +495,5 @@ void report_moved(FILE *file, enum report_form form, const struct bat_original *
     struct figure figures[FIGURES_MOVED];
     size_t count = gather_moved(original, counters, figures);
     print_figures(file, form, figures, count);
+    print_balances(file, form, "balance_moved", MOVED, &counters->balances, NULL);
 }

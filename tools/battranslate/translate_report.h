@@ -23,6 +23,9 @@ enum tool_exit report_check(const char *path, const struct bat_elf *elf,
                             const struct bat_profile *profile, const struct bat_records *records,
                             bool has_check);
 
+/* Warn if counts of the profile were lost, or counted twice, in its translation. */
+void report_check_balances(const char *path, const struct bat_records *records);
+
 /*
  * Check a profile that is written untranslated: TOOL_BAD, with a message, if there is nothing to
  * write, unless it may be empty. Warns of samples that the output's format cannot have.
