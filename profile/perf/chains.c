@@ -71,7 +71,7 @@ static enum bat_code add_sample(struct chains *chains, const struct perf_record 
         return code;
     uint32_t process = session->binaries->is_kernel ? PERF_KERNEL_PROCESS : sample.process;
     const struct perf_span *span = perf_processes_find(
-        &session->processes, 0, process, perf_session_moment(session, record, sample.time));
+        &session->processes, 0, process, perf_session_moment(session, record, sample.time), NULL);
     if (!span)
         return BAT_OK;
     if (sample.chain_length > chains->capacity) {

@@ -43,7 +43,7 @@ static void use_sample(struct perf_session *session, const struct perf_sample *s
         end = first + BAT_COUNT_UP_TO(spans + first, count - first, binary, number);
         if (binary->doubles_entry && perf_moment_before(moment, session->doubling_since[number]) &&
             has_doubling_size(sample, perf_session_keeps_kernel(session, binary)) &&
-            perf_spans_at(spans + first, end - first, moment))
+            perf_spans_at(spans + first, end - first, moment, NULL))
             session->doubling_since[number] = moment;
     }
 }

@@ -144,16 +144,33 @@ uint32_t perf_processes_count(const struct perf_processes *processes, uint32_t b
 const struct perf_span *perf_processes_spans(const struct perf_processes *processes,
                                              uint32_t process, size_t *count);
 
+/* A stretch of time. */
+struct perf_period {
+    struct perf_moment since;
+    struct perf_moment until; /* not included */
+};
+
+static inline struct perf_period perf_always(void)
+{
+    return (struct perf_period){{0, 0}, {UINT64_MAX, UINT64_MAX}};
+}
+
+static inline bool perf_period_has(const struct perf_period *period, struct perf_moment moment)
+{
+    return !perf_moment_before(moment, period->since) && perf_moment_before(moment, period->until);
+}
+
 /*
  * Of spans of one process and one binary, the one at that moment; NULL if the process does not have
- * the binary then.
+ * the binary then. *period, around the moment, becomes as short as that holds for; or it is NULL.
  */
 const struct perf_span *perf_spans_at(const struct perf_span *spans, size_t count,
-                                      struct perf_moment moment);
+                                      struct perf_moment moment, struct perf_period *period);
 
-/* The span of a process and a binary at that moment; NULL as above. */
+/* The span of a process and a binary at that moment; the same. */
 const struct perf_span *perf_processes_find(const struct perf_processes *processes, uint32_t binary,
-                                            uint32_t process, struct perf_moment moment);
+                                            uint32_t process, struct perf_moment moment,
+                                            struct perf_period *period);
 
 /*
  * Convert an address in a process to the binary's; BAT_ADDRESS_EXTERNAL if it is outside. If it is

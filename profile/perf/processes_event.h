@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* The events of processes. Internal to processes_collect.c, owners.c and processes_spans.c. */
+/* The events of processes. Internal to what collects, orders and prints them. */
 #ifndef BAT_PROFILE_PERF_PROCESSES_EVENT_H
 #define BAT_PROFILE_PERF_PROCESSES_EVENT_H
 

@@ -441,18 +441,23 @@ const struct perf_span *perf_processes_spans(const struct perf_processes *proces
 }
 
 const struct perf_span *perf_spans_at(const struct perf_span *spans, size_t count,
-                                      struct perf_moment moment)
+                                      struct perf_moment moment, struct perf_period *period)
 {
     /* Find the last span that begins at the moment or before. */
     struct bat_search search = {.high = count};
     while (bat_search_next(&search))
         bat_search_go(&search, !perf_moment_before(moment, spans[search.middle].since));
-    bool is_found = search.low != 0 && spans[search.low - 1].window_count != 0;
-    return is_found ? &spans[search.low - 1] : NULL;
+    const struct perf_span *span = search.low != 0 ? &spans[search.low - 1] : NULL;
+    if (period && search.low < count && perf_moment_before(spans[search.low].since, period->until))
+        period->until = spans[search.low].since;
+    if (period && span && perf_moment_before(period->since, span->since))
+        period->since = span->since;
+    return span && span->window_count != 0 ? span : NULL;
 }
 
 const struct perf_span *perf_processes_find(const struct perf_processes *processes, uint32_t binary,
-                                            uint32_t process, struct perf_moment moment)
+                                            uint32_t process, struct perf_moment moment,
+                                            struct perf_period *period)
 {
     size_t count;
     if (processes->binaries[binary].is_kernel)
@@ -462,5 +467,5 @@ const struct perf_span *perf_processes_find(const struct perf_processes *process
         return NULL;
     size_t first = BAT_COUNT_BELOW(spans, count, binary, binary);
     size_t end = BAT_COUNT_UP_TO(spans, count, binary, binary);
-    return perf_spans_at(spans + first, end - first, moment);
+    return perf_spans_at(spans + first, end - first, moment, period);
 }

@@ -19,6 +19,11 @@ struct script {
     struct perf_processes processes;
     uint64_t lost;
     bool lacks_processes; /* samples have no process ids */
+    /* Of the first sample: */
+    bool has_sample;
+    bool is_behind_records;
+    bool has_time;
+    enum perf_script_order order;
     /* ... then where all processes have each binary; without windows if none has it */
     struct perf_span *only_spans;
     struct perf_shares *shares;
@@ -132,6 +137,20 @@ static enum bat_code survey_block(struct survey *survey, const struct block *blo
     return code;
 }
 
+/* Look for the first sample, which has times if others have, and whether records precede it. */
+static void find_sample(struct script *script, const struct block *block)
+{
+    const uint8_t *end = block->text + block->size;
+    for (const uint8_t *at = block->text, *newline; at < end && !script->has_sample;
+         at = newline + 1) {
+        newline = line_end(block, at);
+        if (memmem(at, (size_t)(newline - at), PERF_SCRIPT_RECORD, sizeof(PERF_SCRIPT_RECORD) - 1))
+            script->is_behind_records = true;
+        else
+            script->has_sample = perf_script_is_sample(at, &script->has_time);
+    }
+}
+
 /* True if samples have no process ids, by the first line of the first block that shows it. */
 static bool lacks_processes(const struct block *block)
 {
@@ -155,6 +174,8 @@ static enum bat_code survey(struct script *script, struct bat_error *error)
             code = survey_block(&survey, &block);
         if (code == BAT_OK && block.offset == 0 && block.size != 0)
             script->lacks_processes = lacks_processes(&block);
+        if (code == BAT_OK && !script->has_sample)
+            find_sample(script, &block);
         if (code == BAT_OK)
             survey.lines += count_newlines(block.text, block.text + block.size);
     }
@@ -193,6 +214,7 @@ static enum bat_code read_block(struct stretch *stretch, const struct block *blo
         struct perf_script_line line = {.lines = &lines, .start = lines.at, .at = lines.at};
         bool is_wanted = section && (section->content == PERF_SCRIPT_ANYTHING ||
                                      section->content == PERF_SCRIPT_SAMPLES);
+        stretch->reader.position = offset;
         if (is_wanted)
             code = perf_script_read_sample(&stretch->reader, &line);
         lines.at = is_wanted ? line.at : line_end(block, lines.at) + 1;
@@ -243,6 +265,7 @@ static bool begin_stretch(struct stretch *stretch, struct bat_profile *const *pr
     if (!perf_script_reader_init(reader, stretch->profiles, &script->processes, script->options))
         return false;
     reader->lacks_processes = script->lacks_processes;
+    reader->order = script->order;
     for (uint32_t i = 0; i < script->binary_count && script->lacks_processes; i++)
         if (script->only_spans[i].window_count != 0)
             reader->parts[i].span = &script->only_spans[i];
@@ -388,7 +411,7 @@ static enum bat_code find_only_span(struct script *script, uint32_t binary, stru
     bool is_found = false;
     for (uint32_t i = 0; i < processes->table.count; i++) {
         uint32_t process = (uint32_t)bat_counts_item(&processes->table, i)[0];
-        const struct perf_span *span = perf_processes_find(processes, binary, process, end);
+        const struct perf_span *span = perf_processes_find(processes, binary, process, end, NULL);
         if (!span)
             continue;
         if (is_found && (span->window_count != only->window_count ||
@@ -428,8 +451,14 @@ static enum bat_code place_binaries(struct script *script, struct bat_error *err
     bool wants_some = options->has_process || options->process_count != 0;
     if (script->lacks_processes && script->processes.event_count == 0 && !wants_some)
         return place_fixed(script, error);
-    /* Samples have no time, so the times of mappings are of no use. */
-    enum bat_code code = perf_processes_finish(&script->processes, false, options, error);
+    bool is_whole =
+        script->sections.count == 1 && script->sections.all[0].content == PERF_SCRIPT_ANYTHING;
+    if (perf_script_records_have_times(&script->processes))
+        script->order = script->has_time ? PERF_SCRIPT_BY_TIME : PERF_SCRIPT_LAST;
+    else if (is_whole && script->is_behind_records)
+        script->order = PERF_SCRIPT_BY_POSITION;
+    enum bat_code code = perf_processes_finish(&script->processes,
+                                               script->order != PERF_SCRIPT_LAST, options, error);
     for (uint32_t i = 0; i < script->binary_count && script->lacks_processes && code == BAT_OK; i++)
         code = find_only_span(script, i, error);
     return code;

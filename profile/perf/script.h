@@ -43,6 +43,22 @@ enum perf_script_form perf_script_form_of(const uint8_t *start);
     "a process id in front of a branch stack (perf script --show-mmap-events -F "                  \
     "pid,brstack)"
 
+/* When samples were taken. */
+enum perf_script_order {
+    PERF_SCRIPT_LAST,        /* after all records of their process: nothing is known */
+    PERF_SCRIPT_BY_TIME,     /* samples and records have times */
+    PERF_SCRIPT_BY_POSITION, /* neither has, but they stand in order */
+};
+
+/* Read the time of a sample or a record, "1234.567890:", in nanoseconds, and the blanks behind. */
+bool perf_script_read_time(struct perf_script_line *line, uint64_t *time);
+
+/* True if any record that was read has a time. */
+bool perf_script_records_have_times(const struct perf_processes *processes);
+
+/* True for a line with a sample of a process. *has_time says whether it has a time. */
+bool perf_script_is_sample(const uint8_t *start, bool *has_time);
+
 /* --- Sections (script_sections.c) ---------------------------------------------------- */
 
 /* The kinds of lines in a section. */
@@ -203,10 +219,12 @@ struct perf_script_reader {
      * these binaries plus 1, and the second counter counts those that lie in another binary.
      */
     struct bat_counts undecided;
-    uint32_t last_process; /* what was last looked up */
-    uint32_t member_count; /* parts with a span */
-    bool has_last;
-    char last_event[64]; /* whose name all parts with a span have */
+    enum perf_script_order order;
+    uint64_t position;        /* of the current sample, as those of records */
+    uint32_t last_process;    /* what was last looked up */
+    struct perf_period valid; /* ... and for how long; never at first */
+    uint32_t member_count;    /* parts with a span */
+    char last_event[64];      /* whose name all parts with a span have */
     size_t last_event_size;
 };
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "processes_event.h"
 #include "profile/text_fields.h"
 #include "script.h"
 
@@ -87,6 +88,22 @@ static bool parse_time(const uint8_t *at, uint64_t *time)
         fraction *= 10;
     *time = seconds * 1000000000u + fraction;
     return true;
+}
+
+bool perf_script_read_time(struct perf_script_line *line, uint64_t *time)
+{
+    if (!parse_time(line->at, time))
+        return false;
+    line->at = bat_skip_blanks((const uint8_t *)rawmemchr(line->at, ':') + 1);
+    return true;
+}
+
+bool perf_script_records_have_times(const struct perf_processes *processes)
+{
+    for (size_t i = 0; i < processes->event_count; i++)
+        if (processes->events[i].moment.time != 0)
+            return true;
+    return false;
 }
 
 /* The time before the record, "... 1234.567890: PERF_RECORD_"; false if there is none. */

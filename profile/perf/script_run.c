@@ -88,24 +88,26 @@ static enum bat_code read_output(struct run *run, const struct perf_child *proce
     return code;
 }
 
-/* perf's error if the samples of an event have no address that they accessed. */
-static const char no_addresses[] = "Cannot print 'addr' field";
+/* A run of perf. */
+struct command {
+    const char *const *arguments; /* -f -i FILE follow */
+    const char *what;
+    line_fn *do_line;
+    const char *pardoned; /* an error of perf's that is none here; or "" */
+};
 
-/*
- * Run perf with these arguments and then -f -i FILE. It is no error if samples have no address of
- * accessed data.
- */
-static enum bat_code run_perf(struct run *run, const char *const *arguments, const char *what,
-                              line_fn *do_line)
+/* Run perf. *is_pardoned says whether it failed with the error that is pardoned. */
+static enum bat_code run_perf(struct run *run, const struct command *command, bool *is_pardoned)
 {
     struct perf_child process;
-    enum bat_code code =
-        perf_child_start_on(&process, run->path, arguments, what, no_addresses, run->error);
+    enum bat_code code = perf_child_start_on(&process, run->path, command->arguments, command->what,
+                                             command->pardoned, run->error);
     if (code != BAT_OK)
         return code;
-    code = read_output(run, &process, do_line);
+    code = read_output(run, &process, command->do_line);
     int status;
     perf_child_end(&process, &status);
+    *is_pardoned = status != 0 && process.has_sought;
     if (code == BAT_OK && status != 0 && !process.has_sought)
         code = perf_child_fail(&process, status, run->error);
     return code;
@@ -113,35 +115,65 @@ static enum bat_code run_perf(struct run *run, const char *const *arguments, con
 
 /* --- The commands of perf ------------------------------------------------------------------- */
 
+/* perf's errors if the samples of an event have no such field, as a time; and for accessed data. */
+static const char no_field[] = "Cannot print '";
+static const char no_addresses[] = "Cannot print 'addr' field";
+
 static enum bat_code read_processes(struct run *run)
 {
     static const char *const list[] = {"buildid-list", NULL};
-    static const char *const events[] = {"script", "--show-mmap-events", "--show-task-events",
-                                         "--no-itrace", NULL};
-    enum bat_code code = run_perf(run, list, "perf buildid-list", do_build_id);
+    static const char *const events[] = {
+        "script", "--show-mmap-events", "--show-task-events", "--no-itrace", "--ns", NULL};
+    const struct command commands[] = {
+        {list, "perf buildid-list", do_build_id, no_addresses},
+        {events, "perf script --show-mmap-events", do_record, no_addresses}};
+    bool ignored;
+    enum bat_code code = BAT_OK;
+    for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]) && code == BAT_OK; i++)
+        code = run_perf(run, &commands[i], &ignored);
+    if (perf_script_records_have_times(&run->processes))
+        run->reader.order = PERF_SCRIPT_BY_TIME;
+    run->reader.position = UINT64_MAX; /* records of equal times were before */
     if (code == BAT_OK)
-        code = run_perf(run, events, "perf script --show-mmap-events", do_record);
-    if (code == BAT_OK)
-        code = perf_processes_finish(&run->processes, false, run->options, run->error);
+        code = perf_processes_finish(&run->processes, run->reader.order != PERF_SCRIPT_LAST,
+                                     run->options, run->error);
+    return code;
+}
+
+/* Read samples of these fields behind the process and, if all samples have it, the time. */
+static enum bat_code read_fields(struct run *run, const char *fields, const char *option,
+                                 const char *what)
+{
+    char with_time[64];
+    char without[64];
+    snprintf(with_time, sizeof(with_time), "pid,time,%s", fields);
+    snprintf(without, sizeof(without), "pid,%s", fields);
+    const char *timed[] = {"script", "-F", with_time, "--ns", option, NULL};
+    const char *plain[] = {"script", "-F", without, option, NULL};
+    bool is_pardoned = true;
+    const struct command first = {timed, what, do_sample, no_field};
+    enum bat_code code = BAT_OK;
+    if (run->reader.order == PERF_SCRIPT_BY_TIME)
+        code = run_perf(run, &first, &is_pardoned);
+    const struct command second = {plain, what, do_sample, no_addresses};
+    if (code == BAT_OK && is_pardoned)
+        code = run_perf(run, &second, &is_pardoned);
     return code;
 }
 
 static enum bat_code read_stacks(struct run *run, const char *itrace)
 {
-    if (!itrace) {
-        static const char *const stacks[] = {"script", "-F", "pid,brstack", NULL};
-        return run_perf(run, stacks, "perf script -F pid,brstack", do_sample);
-    }
+    if (!itrace)
+        return read_fields(run, "brstack", NULL, "perf script -F pid,brstack");
     size_t size = strlen(itrace) + sizeof("--itrace=");
     char *option = malloc(size);
     if (!option)
         return bat_fail(run->error, BAT_ERR_MEMORY, "not enough memory to run perf");
     snprintf(option, size, "--itrace=%s", itrace);
-    const char *const stacks[] = {"script", "-F", "pid,brstack", option, NULL};
     const char *what = run->options->arm_spe
                            ? "perf script -F pid,brstack --itrace=bl, which needs perf 6.15,"
                            : "perf script -F pid,brstack --itrace";
-    enum bat_code code = run_perf(run, stacks, what, do_sample);
+    enum bat_code code = read_fields(run, "brstack", option, what);
     free(option);
     return code;
 }
@@ -149,17 +181,15 @@ static enum bat_code read_stacks(struct run *run, const char *itrace)
 /* Trace data gives branches only, no memory samples. */
 static enum bat_code read_samples(struct run *run)
 {
-    static const char *const basic[] = {"script", "-F", "pid,event,ip", NULL};
-    static const char *const loads[] = {"script", "-F", "pid,event,addr,ip", NULL};
     const struct bat_read_options *options = run->options;
     const char *itrace = options->arm_spe ? "bl" : options->itrace;
     enum bat_code code;
     if (options->basic_samples && !options->arm_spe)
-        code = run_perf(run, basic, "perf script -F pid,event,ip", do_sample);
+        code = read_fields(run, "event,ip", NULL, "perf script -F pid,event,ip");
     else
         code = read_stacks(run, itrace);
     if (code == BAT_OK && !itrace)
-        code = run_perf(run, loads, "perf script -F pid,event,addr,ip", do_sample);
+        code = read_fields(run, "event,addr,ip", NULL, "perf script -F pid,event,addr,ip");
     return code;
 }
 

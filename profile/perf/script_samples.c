@@ -145,20 +145,22 @@ enum bat_code perf_script_reader_finish(struct perf_script_reader *reader, bool 
     return BAT_OK;
 }
 
-/* Set the spans of all parts: the last of the process, as samples have no time. */
-static void find_spans(struct perf_script_reader *reader, uint32_t process)
+/* Set the spans of all parts to those that the process has then. */
+static void find_spans(struct perf_script_reader *reader, uint32_t process,
+                       struct perf_moment moment)
 {
-    static const struct perf_moment end = {UINT64_MAX, UINT64_MAX};
-    if (reader->lacks_processes || (reader->has_last && reader->last_process == process))
+    if (reader->lacks_processes ||
+        (reader->last_process == process && perf_period_has(&reader->valid, moment)))
         return;
     reader->member_count = 0;
+    reader->valid = perf_always();
     for (uint32_t i = 0; i < reader->part_count; i++) {
-        reader->parts[i].span = perf_processes_find(reader->processes, i, process, end);
+        reader->parts[i].span =
+            perf_processes_find(reader->processes, i, process, moment, &reader->valid);
         reader->member_count += reader->parts[i].span != NULL;
     }
     reader->last_process = process;
     reader->last_event_size = 0;
-    reader->has_last = true;
 }
 
 static inline uint64_t own_address(const struct perf_script_part *part, uint64_t address)
@@ -555,13 +557,14 @@ static bool read_process(struct perf_script_line *line, uint32_t *process)
     return true;
 }
 
-/* Read a field that ends with a colon, and the blanks behind it. */
+/* Read a field that ends with a colon and is no record's, and the blanks behind it. */
 static bool read_event(struct perf_script_line *line, struct event_name *event)
 {
     const uint8_t *end = line->at;
     while (!bat_ends_field(*end) && *end != '\0')
         end++;
-    if (end == line->at || end[-1] != ':' || end - line->at < 2)
+    if (end == line->at || end[-1] != ':' || end - line->at < 2 ||
+        strncmp((const char *)line->at, PERF_SCRIPT_RECORD, sizeof(PERF_SCRIPT_RECORD) - 1) == 0)
         return false;
     *event = (struct event_name){line->at, (size_t)(end - line->at) - 1};
     line->at = bat_skip_blanks(end);
@@ -598,6 +601,13 @@ static bool count_stack(struct perf_script_reader *reader, struct perf_script_li
 static enum bat_code read_fields(struct perf_script_reader *reader, struct perf_script_line *line,
                                  uint32_t process)
 {
+    struct perf_moment moment = {UINT64_MAX, 0};
+    uint64_t time;
+    bool has_time = perf_script_read_time(line, &time);
+    if (reader->order == PERF_SCRIPT_BY_POSITION)
+        moment = (struct perf_moment){0, reader->position};
+    else if (reader->order == PERF_SCRIPT_BY_TIME && has_time)
+        moment = (struct perf_moment){time, reader->position};
     bool is_stack = line->at[0] == '0' && line->at[1] == 'x';
     bool is_empty = *line->at == '\n';
     struct event_name event = {0};
@@ -609,7 +619,7 @@ static enum bat_code read_fields(struct perf_script_reader *reader, struct perf_
         line->at = newline;
         return BAT_OK;
     }
-    find_spans(reader, process);
+    find_spans(reader, process, moment);
     if (event.size != 0)
         return read_addresses(reader, line, event);
     if (!count_stack(reader, line))
@@ -685,26 +695,31 @@ enum bat_code perf_script_read_sample(struct perf_script_reader *reader,
     return code;
 }
 
-bool perf_script_is_line(const uint8_t *start, const uint8_t *newline)
+bool perf_script_is_sample(const uint8_t *start, bool *has_time)
 {
     struct perf_script_line line = {.start = start, .at = start};
-    size_t size = (size_t)(newline - start);
-    if (size >= sizeof(PERF_SCRIPT_MAGIC) - 1 &&
-        memcmp(start, PERF_SCRIPT_MAGIC, sizeof(PERF_SCRIPT_MAGIC) - 1) == 0)
-        return true;
-    if (memmem(start, size, PERF_SCRIPT_RECORD, sizeof(PERF_SCRIPT_RECORD) - 1))
-        return true;
     uint32_t process;
-    if (!read_process(&line, &process))
-        return false;
     struct event_name event;
     uint64_t address;
+    if (!read_process(&line, &process))
+        return false;
+    *has_time = perf_script_read_time(&line, &address);
     if (*line.at == '\n')
         return true;
-    if (line.at[0] == '0' && line.at[1] == 'x') {
+    if (begins_stack(line.at)) {
         bool has_source = read_branch_end(&line, &address);
         return has_source && read_branch_end(&line, &address);
     }
     return read_event(&line, &event) && read_field(&line, &address) &&
            (*line.at == '\n' || (read_field(&line, &address) && *line.at == '\n'));
+}
+
+bool perf_script_is_line(const uint8_t *start, const uint8_t *newline)
+{
+    size_t size = (size_t)(newline - start);
+    bool has_time;
+    return (size >= sizeof(PERF_SCRIPT_MAGIC) - 1 &&
+            memcmp(start, PERF_SCRIPT_MAGIC, sizeof(PERF_SCRIPT_MAGIC) - 1) == 0) ||
+           memmem(start, size, PERF_SCRIPT_RECORD, sizeof(PERF_SCRIPT_RECORD) - 1) ||
+           perf_script_is_sample(start, &has_time);
 }

@@ -125,40 +125,20 @@ static void sort_ranges(struct perf_view *view)
     }
 }
 
-static void begin_at(struct perf_view *view, struct perf_moment moment)
-{
-    if (perf_moment_before(view->since, moment))
-        view->since = moment;
-}
-
-static void end_at(struct perf_view *view, struct perf_moment moment)
-{
-    if (perf_moment_before(moment, view->until))
-        view->until = moment;
-}
-
 /* Add a binary by its spans in the process, if it is there at the moment. */
 static enum bat_code view_binary(struct perf_view *view, const struct perf_session *session,
                                  const struct perf_span *spans, size_t count,
                                  struct perf_moment moment)
 {
-    struct bat_search search = {.high = count};
-    while (bat_search_next(&search))
-        bat_search_go(&search, !perf_moment_before(moment, spans[search.middle].since));
-    if (search.low < count)
-        end_at(view, spans[search.low].since);
-    if (search.low == 0)
-        return BAT_OK;
-    const struct perf_span *span = &spans[search.low - 1];
-    begin_at(view, span->since);
-    if (span->window_count == 0)
+    const struct perf_span *span = perf_spans_at(spans, count, moment, &view->period);
+    if (!span)
         return BAT_OK;
     const struct perf_moment doubling = session->doubling_since[span->binary];
     bool is_doubled = !perf_moment_before(moment, doubling);
-    if (is_doubled)
-        begin_at(view, doubling);
-    else
-        end_at(view, doubling);
+    if (is_doubled && perf_moment_before(view->period.since, doubling))
+        view->period.since = doubling;
+    if (!is_doubled && perf_moment_before(doubling, view->period.until))
+        view->period.until = doubling;
     const struct perf_binary *binary = &session->binaries[span->binary];
     uint32_t group = (is_doubled ? PERF_GROUP_DOUBLED : 0) |
                      (perf_session_keeps_kernel(session, binary) ? PERF_GROUP_KERNEL : 0);
@@ -185,7 +165,7 @@ static enum bat_code make_view(struct perf_view *view, const struct perf_session
 {
     *view = (struct perf_view){.is_used = true,
                                .process = process,
-                               .until = {UINT64_MAX, UINT64_MAX},
+                               .period = perf_always(),
                                .members = view->members,
                                .member_capacity = view->member_capacity,
                                .ranges = view->ranges,
@@ -204,8 +184,7 @@ struct perf_view *perf_views_get(struct perf_views *views, const struct perf_ses
 {
     struct perf_view *view = &views->views[process % PERF_VIEWS];
     *code = BAT_OK;
-    if (view->is_used && view->process == process && !perf_moment_before(moment, view->since) &&
-        perf_moment_before(moment, view->until))
+    if (view->is_used && view->process == process && perf_period_has(&view->period, moment))
         return view;
     if (view->is_used)
         *code = flush(view, profiles, shares);

@@ -55,8 +55,7 @@ struct perf_range {
 struct perf_view {
     bool is_used;
     uint32_t process;
-    struct perf_moment since; /* it is valid from here ... */
-    struct perf_moment until; /* ... up to but not including this */
+    struct perf_period period; /* that it is valid for */
     struct perf_member *members;
     uint32_t member_count;
     uint32_t member_capacity;

@@ -101,6 +101,7 @@ class Recording:
                        for i, t in enumerate(types)]
         self.session = perf_data.Session(self.events)
         self.processes = {}
+        self.is_packed = self.is_stream = False
         self.samples = []           # (process, its mappings then, None for the last ones; entries)
         self.pids = [self.random.randrange(100, 4000) for _ in range(5)]
         self.pids += [self.pids[0] + 256, self.pids[0] + 512]
@@ -208,10 +209,16 @@ class Recording:
         for i in range(len(records) - 1):
             j = min(i + self.random.randrange(1, 9), len(records) - 1)
             records[i], records[j] = records[j], records[i]
-        if self.random.random() < 0.3:
+        self.is_packed = self.random.random() < 0.3
+        if self.is_packed:
             self.session.compress(slice_size=self.random.randrange(50, 5000))
         ids = [(str(b.path), b.build_id) for b in self.binaries]
-        return self.session.pipe(ids) if self.random.random() < 0.3 else self.session.file(build_ids=ids)
+        self.is_stream = self.random.random() < 0.3
+        return self.session.pipe(ids) if self.is_stream else self.session.file(build_ids=ids)
+
+    def is_plain(self):
+        """True if perf orders and prints it: no small compressed pieces, nor streams, whose fields it adds to."""
+        return not (self.is_packed or self.is_stream) and all(e.has(TIME) for e in self.events)
 
     def profile(self, binary):
         """The traces of a binary, the mispredictions of its branches, and the report's counters."""
@@ -275,6 +282,20 @@ class MadeRecordings(unittest.TestCase):
                        # Another build of a library.
                        (f"/old/{cls.binaries[-1].path.name}", bytes(range(2, 22)))]
 
+    def forms(self, recording, path, seed):
+        """The recording as perf.data, and every fourth by perf script, too: in its forms, all with times."""
+        yield (path,)
+        if seed % 4 or not recording.is_plain():
+            return
+        yield path, "--perf-script"
+        for fields, name in (("pid,brstack", "in-order"), ("pid,time,brstack", "timed")):
+            text = path.with_name(name)
+            if not text.exists():
+                done = subprocess.run(["perf", "script", "--show-mmap-events", "--show-task-events", "--ns", "-F",
+                                       fields, "-f", "-i", path], capture_output=True, check=True)
+                text.write_bytes(done.stdout)
+            yield (text,)
+
     def test_traces(self):
         """Each binary alone has the model's traces."""
         used = 0
@@ -282,17 +303,20 @@ class MadeRecordings(unittest.TestCase):
             recording = Recording(seed, self.binaries, self.unknown)
             path = self.folder / "perf.data"
             path.write_bytes(recording.make(150))
+            for name in ("in-order", "timed"):
+                path.with_name(name).unlink(missing_ok=True)
             for binary in self.binaries:
                 expected, counters = recording.profile(binary)
                 used += counters["perf_used_samples"]
                 if not expected[0]:
                     continue
                 out = self.folder / "out.preagg"
-                report = json.loads(toolbox.fine("battranslate", binary.path, "-p", path, "-o", out,
-                                                 "--format=preagg", "--report=json"))
-                what = f"seed {seed}, {binary.path}"
-                self.assertEqual(read_traces(out.read_text(encoding="ascii")), expected, what)
-                self.assertEqual({key: report[key] for key in counters}, counters, what)
+                for profile in self.forms(recording, path, seed):
+                    report = json.loads(toolbox.fine("battranslate", binary.path, "-p", *profile, "-o", out,
+                                                     "--format=preagg", "--report=json"))
+                    what = f"seed {seed}, {binary.path}, {profile}"
+                    self.assertEqual(read_traces(out.read_text(encoding="ascii")), expected, what)
+                    self.assertEqual({key: report[key] for key in counters}, counters, what)
         self.assertGreater(used, 50 * len(SEEDS))
 
 

@@ -30,7 +30,7 @@ cd "$(dirname "$0")" || exit 99
 echo "$*" >> log
 grep '^Sig[BI]' /proc/self/status >> signals
 case "$*" in
-*-F\ pid,event,addr,ip*)
+*-F\ pid,event,addr,ip*|*-F\ pid,time,event,addr,ip*)
     test -e mem && exec cat mem
     test -e warnings && cat warnings >&2
     echo "Samples for 'x' event do not have ADDR attribute set. Cannot print 'addr' field." >&2
@@ -342,7 +342,7 @@ class Forms(PerfScript):
         asked = [a for a in fake.asked() if "brstack" in a]
         self.assertEqual(len(asked), 2)
         for arguments in asked:
-            self.assertIn("-F pid,brstack --itrace=bl", arguments)
+            self.assertRegex(arguments, "-F pid,(time,)?brstack (--ns )?--itrace=bl")
         self.assertFalse([a for a in fake.asked() if "addr" in a])
 
     def test_itrace(self):
@@ -351,7 +351,7 @@ class Forms(PerfScript):
         asked = [a for a in fake.asked() if "brstack" in a]
         self.assertEqual(len(asked), 2)
         for arguments in asked:
-            self.assertIn("-F pid,brstack --itrace=i1usl32 ", arguments)
+            self.assertRegex(arguments, "-F pid,(time,)?brstack (--ns )?--itrace=i1usl32 ")
         self.assertFalse([a for a in fake.asked() if "addr" in a])
 
     def test_kernel_entries(self):
