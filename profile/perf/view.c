@@ -164,6 +164,7 @@ static enum bat_code make_view(struct perf_view *view, const struct perf_session
                                uint32_t process, struct perf_moment moment)
 {
     *view = (struct perf_view){.is_used = true,
+                               .last_use = view->last_use,
                                .process = process,
                                .period = perf_always(),
                                .members = view->members,
@@ -177,12 +178,28 @@ static enum bat_code make_view(struct perf_view *view, const struct perf_session
     return code;
 }
 
+/* The view of a process, or the one to give up for it. */
+static struct perf_view *choose(struct perf_views *views, uint32_t process)
+{
+    const uint32_t hash = process * 0x9e3779b1u >> 16;
+    struct perf_view *set = &views->views[hash * PERF_VIEW_WAYS % PERF_VIEWS];
+    struct perf_view *oldest = set;
+    for (uint32_t i = 0; i < PERF_VIEW_WAYS; i++) {
+        if (set[i].is_used && set[i].process == process)
+            return &set[i];
+        if (set[i].last_use < oldest->last_use)
+            oldest = &set[i];
+    }
+    return oldest;
+}
+
 struct perf_view *perf_views_get(struct perf_views *views, const struct perf_session *session,
                                  uint32_t process, struct perf_moment moment,
                                  struct bat_profile *const *profiles, struct perf_shares *shares,
                                  enum bat_code *code)
 {
-    struct perf_view *view = &views->views[process % PERF_VIEWS];
+    struct perf_view *view = choose(views, process);
+    view->last_use = ++views->uses;
     *code = BAT_OK;
     if (view->is_used && view->process == process && perf_period_has(&view->period, moment))
         return view;

@@ -54,6 +54,7 @@ struct perf_range {
 
 struct perf_view {
     bool is_used;
+    uint64_t last_use; /* when it was last asked for */
     uint32_t process;
     struct perf_period period; /* that it is valid for */
     struct perf_member *members;
@@ -70,11 +71,16 @@ struct perf_view {
     struct perf_group groups[PERF_GROUPS];
 };
 
-/* The views that were used last. */
+/*
+ * The views that were used last: in each set of PERF_VIEW_WAYS, those of processes whose numbers
+ * have one hash, so that a few of them do not take turns.
+ */
 #define PERF_VIEWS 256u
+#define PERF_VIEW_WAYS 8u
 
 struct perf_views {
     struct perf_view views[PERF_VIEWS];
+    uint64_t uses;
 };
 
 /* An address of a process: of which member it is, and there. */

@@ -11,9 +11,11 @@ import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
 
+import elffile  # noqa: E402
 import fixtures  # noqa: E402
 import growth  # noqa: E402
 import perf_data  # noqa: E402
+import perf_scenes  # noqa: E402
 
 WORD = (1 << 64) - 1
 
@@ -136,10 +138,29 @@ def write_shared_ids(path, count):
 
 
 class PerfData(Profiles):
-    """Tables of perf.data that many events share."""
+    """Tables of perf.data that many events share, and processes that take turns."""
 
     def test_shared_ids(self):
         self.assert_profile_linear(write_shared_ids, 1000, status=1)
+
+    def test_processes_that_take_turns(self):
+        """A process costs what it costs, whatever the numbers of those that run beside it."""
+        work = {}
+        for distance in (1, 256, 4096, 65536):
+            session = perf_data.Session([perf_data.Event(
+                "cycles:u", perf_data.IP | perf_data.TID | perf_data.TIME | perf_data.BRANCH_STACK)])
+            pids = [100 + distance * i for i in range(4)]
+            for pid in pids:
+                for address, length, offset in perf_scenes.mappings(elffile.Elf(self.binary)):
+                    session.mmap2(pid, pid, address, length, offset, str(self.binary))
+            for i in range(8000):
+                session.sample(ip=0x401000, pid=pids[i % len(pids)], branches=[(0x401010, 0x401000, 1)])
+            with tempfile.TemporaryDirectory(prefix="growth.") as name:
+                profile = pathlib.Path(name) / "perf.data"
+                profile.write_bytes(session.file())
+                work[distance] = growth.instructions(["battranslate", self.binary, "-p", profile, "-o",
+                                                      pathlib.Path(name) / "out", "--threads=1", "-q"])
+        self.assertLess(max(work.values()), 1.01 * min(work.values()), work)
 
 
 # --- Many binaries -------------------------------------------------------------------------------
@@ -167,6 +188,26 @@ class Binaries(growth.Growth):
             path.write_bytes(self.data.replace(old, build))
             session.mmap2(100 + i, 100 + i, 0x400000, 0x1000, 0, str(path), build_id=build)
         (folder / "data").write_bytes(session.file())
+
+    def record_replaced(self, folder, count):
+        """So many builds of a library, all in one process, and then other files over all of them."""
+        library = folder / "library"
+        subprocess.run(["gcc", "-xc", "-", "-shared", "-nostdlib", f"-Wl,--build-id=0x{bytes(20).hex()[:-2]}ff",
+                        "-Wl,-z,noseparate-code", "-o", library], input=b"void f(void) {}", check=True)
+        data = library.read_bytes()
+        session = perf_data.Session([perf_data.Event("cycles:u", perf_data.IP | perf_data.TID | perf_data.TIME)])
+        for i in range(count):
+            build = struct.pack("<QQI", i + 1, 1, 1)
+            path = folder / f"library{i}"
+            path.write_bytes(data.replace(bytes(19) + b"\xff", build))
+            session.mmap2(100, 100, 0x7f0000000000 + (i << 20), 0x1000, 0, str(path), build_id=build)
+        for i in range(count):
+            session.mmap2(100, 100, 0x7f0000000000 + (i << 20), 0x1000, 0, "/other")
+        (folder / "data").write_bytes(session.file())
+
+    def test_replaced(self):
+        self.assert_linear(self.record_replaced, lambda folder: [
+            "battranslate", "--all", "-p", folder / "data", f"--output-dir={folder / 'out'}", "--threads=1", "-q"], 250, 0)
 
     def test_all(self):
         self.assert_linear(self.record, lambda folder: [
