@@ -102,7 +102,8 @@ class Recording:
         self.session = perf_data.Session(self.events)
         self.processes = {}
         self.is_packed = self.is_stream = False
-        self.samples = []           # (process, its mappings then, None for the last ones; entries)
+        # (process, its mappings then, None for the last ones; entries; sampled address)
+        self.samples = []
         self.pids = [self.random.randrange(100, 4000) for _ in range(5)]
         self.pids += [self.pids[0] + 256, self.pids[0] + 512]
 
@@ -172,9 +173,9 @@ class Recording:
         entries = [(self.address(pid), self.address(pid), self.random.choice((1, 2)))
                    for _ in range(self.random.randrange(0, 7))]
         mappings = list(self.processes[pid].mappings) if event.has(TIME) else None
-        self.samples.append((pid, mappings, entries))
-        self.session.sample(event, ip=self.address(pid), pid=pid, branches=entries,
-                            id=self.random.choice(event.ids))
+        address = self.address(pid) if self.random.random() < 0.95 else 0
+        self.samples.append((pid, mappings, entries, address))
+        self.session.sample(event, ip=address, pid=pid, branches=entries, id=self.random.choice(event.ids))
 
     def step(self):
         """One event."""
@@ -220,6 +221,23 @@ class Recording:
         """True if perf orders and prints it: no small compressed pieces, nor streams, whose fields it adds to."""
         return not (self.is_packed or self.is_stream) and all(e.has(TIME) for e in self.events)
 
+    def addresses(self, binary, wanted):
+        """The sampled addresses of a process, and the report's counters."""
+        addresses = collections.Counter()
+        counters = collections.Counter(dict.fromkeys((
+            "perf_foreign_samples", "perf_plain_samples", "perf_used_samples", "perf_unread_samples"), 0))
+        counters["perf_samples"] = len(self.samples)
+        for pid, mappings, _, address in self.samples:
+            process = Process(self.processes[pid].mappings if mappings is None else mappings)
+            if pid != wanted or not process.windows(binary):
+                counters["perf_foreign_samples"] += 1
+            elif address == 0:
+                counters["perf_plain_samples"] += 1
+            else:
+                counters["perf_used_samples"] += 1
+                addresses[process.own(binary, address)] += 1
+        return addresses, dict(counters)
+
     def profile(self, binary):
         """The traces of a binary, the mispredictions of its branches, and the report's counters."""
         traces, missed = collections.Counter(), collections.Counter()
@@ -227,7 +245,7 @@ class Recording:
             "perf_foreign_samples", "perf_plain_samples", "perf_used_samples", "perf_unread_samples",
             "perf_branches", "perf_kernel_branches", "perf_dropped", "perf_used_branches"), 0))
         counters["perf_samples"] = len(self.samples)
-        for pid, mappings, entries in self.samples:
+        for pid, mappings, entries, _ in self.samples:
             process = Process(self.processes[pid].mappings if mappings is None else mappings)
             if not process.windows(binary):
                 counters["perf_foreign_samples"] += 1
@@ -318,6 +336,45 @@ class MadeRecordings(unittest.TestCase):
                     self.assertEqual(read_traces(out.read_text(encoding="ascii")), expected, what)
                     self.assertEqual({key: report[key] for key in counters}, counters, what)
         self.assertGreater(used, 50 * len(SEEDS))
+
+    def test_addresses(self):
+        """Basic samples of one process."""
+        used = 0
+        for seed in SEEDS:
+            recording = Recording(seed, self.binaries, self.unknown)
+            path = self.folder / "perf.data"
+            path.write_bytes(recording.make(150))
+            binary = self.binaries[seed % len(self.binaries)]
+            for pid in sorted(set(recording.pids)):
+                expected, counters = recording.addresses(binary, pid)
+                if not expected:
+                    continue
+                used += expected.total()
+                out = self.folder / "out.preagg"
+                forms = [()] + [("--perf-script",)] * (seed % 4 == 0 and recording.is_plain())
+                for form in forms:
+                    report = json.loads(toolbox.fine("battranslate", binary.path, "-p", path, "-o", out, "-ba",
+                                                     f"--pid={pid}", "--format=preagg", "--report=json", *form))
+                    found = collections.Counter()
+                    for line in out.read_text(encoding="ascii").splitlines():
+                        if line.startswith("S "):
+                            found[int(line.split()[1], 16)] += int(line.split()[2])
+                    what = f"seed {seed}, {binary.path}, {pid}, {form}"
+                    self.assertEqual(found, expected, what)
+                    self.assertEqual({key: report[key] for key in counters}, counters, what)
+        self.assertGreater(used, 10 * len(SEEDS))
+
+    def test_first_samples(self):
+        """The samples that are not wanted are counted, too."""
+        recording = Recording(1, self.binaries, self.unknown)
+        path = self.folder / "perf.data"
+        path.write_bytes(recording.make(400))
+        for limit in (3, 50, 10000):
+            report = json.loads(toolbox.fine("battranslate", self.binaries[0].path, "-p", path, "-o",
+                                             self.folder / "out", f"--max-samples={limit}", "--report=json"))
+            total = len(recording.samples)
+            self.assertEqual(report["perf_samples"], total)
+            self.assertEqual(report["perf_unread_samples"], max(total - limit, 0))
 
 
 if __name__ == "__main__":
