@@ -87,8 +87,13 @@ static enum bat_code open_special(struct bat_output *output, struct bat_error *e
 {
     output->file = bat_high_descriptor(open(output->path, O_WRONLY | O_CLOEXEC));
     output->closes_file = true;
-    if (output->file < 0)
+    struct stat status;
+    if (output->file < 0 || fstat(output->file, &status) != 0)
         return bat_fail(error, BAT_ERR_IO, "cannot write %s: %m", output->path);
+    /* The path has another file now, which is not to be written in place. */
+    if (S_ISREG(status.st_mode))
+        return bat_fail(error, BAT_ERR_IO, "cannot write %s: it was a pipe or a device before",
+                        output->path);
     return BAT_OK;
 }
 

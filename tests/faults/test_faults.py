@@ -14,7 +14,11 @@ has no O_TMPFILE, or between linkat() and rename(), which replace a file in two 
 it in one.
 
 The preloaded library faults.c makes memory (malloc, calloc, realloc, posix_memalign) and transfers fail, strace makes
-system calls fail. All faults are numbered; if a run has many, they are tested in steps of one size.
+system calls fail. All faults are numbered; if a run has many, they are tested in steps of one size. The order of the
+calls says what a loss of power leaves: see test_power_off.
+
+With BATKIT_ALL=1 in the environment there are many more faults, among them each call that writes an output, with each
+error (test_outputs); without, a sample.
 
 Programs with sanitizers are only tested with failing system calls: the other tests are about files, which
 sanitizers do not check.
@@ -43,8 +47,10 @@ LIBRARY = os.environ.get("FAULTS_LIBRARY")
 # No check for leaks: the leak sanitizer does not work under strace.
 SANITIZER = {"ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"}
 
+IS_COMPLETE = os.environ.get("BATKIT_ALL") == "1"
+
 # The most faults of one kind in one scenario. FAULTS_MOST=100000 makes all of them.
-MOST = int(os.environ.get("FAULTS_MOST", "40"))
+MOST = int(os.environ.get("FAULTS_MOST", "40" if IS_COMPLETE else "2"))
 
 # The errors of each system call. Calls that only release something are not among them.
 ERRORS = {
@@ -70,7 +76,18 @@ REPEATED = {"read", "pread64", "write", "pwrite64", "copy_file_range"}
 # The calls at which a tool is killed, at each occurrence.
 FATAL = sorted(set(ERRORS) - {"mmap", "clone", "clone3", "getrandom", "fcntl"})
 
-TEMPORARY = re.compile(r"\.bat-[0-9a-f]{16}")
+TEMPORARY = re.compile(r"(.*/)?\.bat-[0-9a-f]{16}|store/.*\.zst\.[0-9a-f]{16}")
+
+# The calls that make an output what it is, and the errors of a disk that is full, or broken, of a quota, and of a
+# signal. A library does the short writes: strace would not write at all.
+OUTPUT_CALLS = ("openat", "write", "pwrite64", "copy_file_range", "fsync", "fdatasync", "close", "rename", "renameat2",
+                "link", "linkat", "ftruncate", "fallocate", "fchmod", "fchown", "fsetxattr", "mkdir")
+OUTPUT_ERRORS = ("ENOSPC", "EIO", "EDQUOT", "EINTR")
+
+WRITING_CALLS = {"write", "pwrite64", "ftruncate", "fchmod"}
+
+# Those that cannot fail without a failure of the tool; close() of what was written.
+NEEDED_CALLS = {"write", "pwrite64", "fsync", "fdatasync", "close", "ftruncate", "fchmod", "fsetxattr", "mkdir"}
 
 made = collections.Counter()
 
@@ -84,7 +101,7 @@ def stepped(total, most=MOST):
 class Scenario:
     """A tool with its arguments, its input files, and the files that it may change."""
 
-    def __init__(self, name, tool, arguments, files, outputs=(), stdin=None, has_frames=False):
+    def __init__(self, name, tool, arguments, files, outputs=(), stdin=None, has_frames=False, kept=()):
         self.name = name
         self.command = [str(toolbox.BIN / tool), *arguments]
         self.tool = pathlib.Path(tool).name
@@ -92,12 +109,15 @@ class Scenario:
         self.outputs = outputs  # names; those in files exist before the run
         self.stdin = stdin
         self.has_frames = has_frames  # it prints frames from debug information, some of which may be lost
+        self.kept = kept        # outputs that may be there although the tool fails: what a store has already
         self.folder = None
 
     def reset(self):
         """Set the folder to its state before each run."""
         for entry in os.scandir(self.folder):
-            if entry.name not in self.files:
+            if entry.is_dir(follow_symlinks=False):
+                shutil.rmtree(entry)
+            elif entry.name not in self.files:
                 os.unlink(entry)
         for name, source in self.files.items():
             path = self.folder / name
@@ -132,8 +152,9 @@ class Scenario:
         return self
 
     def names(self):
-        """The files in the folder."""
-        return {entry.name for entry in os.scandir(self.folder)}
+        """The files in the folder and those below it."""
+        return {os.path.relpath(os.path.join(folder, name), self.folder)
+                for folder, _, names in os.walk(self.folder) for name in names}
 
     def is_old(self, name):
         """True if an output is as before the run."""
@@ -170,7 +191,7 @@ class Scenario:
             if not re.search(rb"^(\S*/)?%s: ." % self.tool.encode(), done.stderr, re.M):
                 wrong.append("exit status 1 without a message")
             wrong += [f"exit status 1, but {n} is not as before" for n in self.outputs
-                      if not self.is_old(n)]
+                      if not self.is_old(n) and not (n in self.kept and self.is_new(n))]
         else:
             wrong.append(f"exit status {done.returncode}")
         wrong += [f"{n} was changed" for n in self.files
@@ -212,6 +233,83 @@ class Scenario:
             names = ",".join(sorted({e.split(":")[0] for e in expressions}))
             options += ["--seccomp-bpf", f"--trace={names}"]
         return self.run(["strace", "-f", "-o", "/dev/null", *options])
+
+
+def output_calls(scenario, calls):
+    """The calls of OUTPUT_CALLS that are about the scenario's outputs: [(call, number, whether it must not fail)]."""
+    inputs = [f"{scenario.folder}/{name}>" for name in set(scenario.files) - set(scenario.outputs)]
+    chosen, written = [], set()
+    for call, number, text in calls:
+        about = text[:text.rfind(" = ")] if " = " in text else text
+        is_name = call in ("rename", "renameat2", "link", "linkat", "mkdir")
+        if call not in OUTPUT_CALLS or not (is_name or str(scenario.folder) in about):
+            continue
+        if any(name in about for name in inputs):
+            continue
+        if call == "openat" and not re.search("O_TMPFILE|O_CREAT|O_DIRECTORY", about):
+            continue
+        descriptor = (re.search(r"\((\d+)<", about) or [None, None])[1]
+        if call in WRITING_CALLS:
+            written.add(descriptor)
+        # What was only read may be closed as it likes.
+        chosen.append((call, number, call in NEEDED_CALLS and (call != "close" or descriptor in written)))
+        if call == "close":
+            written.discard(descriptor)
+    return chosen
+
+
+class PowerOff:
+    """What would be on the disk, by a log of strace -y, whenever an output gets its name."""
+
+    PLACING = re.compile(r'(?:linkat|link|renameat2|rename)\((?:AT_FDCWD[^,]*, )?"([^"]+)", '
+                         r'(?:AT_FDCWD[^,]*, )?"([^"]+)".* = 0')
+    NAMED = re.compile(r'openat\(AT_FDCWD[^,]*, "([^"]+)", [^ ]*O_CREAT.* = (\d+)<')
+    WRITING = re.compile(r"(?:write|pwrite64|ftruncate|fallocate|fchmod|fchown|fsetxattr)\((\d+)<")
+    COPYING = re.compile(r"copy_file_range\(\d+<[^>]*>, [^,]*, (\d+)<")
+    WRITTEN = re.compile(r"(?:fsync|fdatasync)\((\d+)<([^>]*)>.*\) += 0")
+
+    def __init__(self, folder, outputs):
+        self.folder = folder
+        self.outputs = [self.path(name) for name in outputs]
+        self.dirty = {}              # descriptor: whether it has changed since it was synchronised
+        self.descriptors = {}        # path: descriptor
+        self.folders = set()         # with names that are not on the disk
+        self.wrong, self.placed = [], 0
+
+    def path(self, name):
+        """A path from the root."""
+        return os.path.normpath(os.path.join(self.folder, name))
+
+    def follow(self, line):
+        """Take one call."""
+        if match := self.NAMED.search(line):
+            self.descriptors[self.path(match[1])] = match[2]
+            self.dirty[match[2]] = True
+        elif match := self.WRITING.search(line) or self.COPYING.search(line):
+            self.dirty[match[1]] = True
+        elif match := self.WRITTEN.search(line):
+            self.dirty[match[1]] = False
+            self.folders.discard(match[2])
+        elif match := self.PLACING.search(line):
+            self.place(*match.groups())
+
+    def place(self, source, target):
+        """A file gets a name."""
+        proc = re.fullmatch(r"/proc/self/fd/(\d+)", source)
+        target = self.path(target)
+        descriptor = proc[1] if proc else self.descriptors.get(self.path(source))
+        self.descriptors[target] = descriptor
+        if target in self.outputs:
+            self.placed += 1
+            self.folders.add(os.path.dirname(target))
+            if self.dirty.get(descriptor, True):
+                self.wrong.append(f"{target} has its name before its content is on the disk")
+
+    def end(self):
+        """All that is wrong."""
+        if self.placed == 0:
+            self.wrong.append("no output got its name")
+        return self.wrong + [f"{folder} is not on the disk" for folder in self.folders]
 
 
 def named_calls(calls):
@@ -311,6 +409,11 @@ def make_scenarios(folder):
     data = pathlib.Path(__file__).resolve().parents[1] / "data"
     yaml = data / "options" / "small-22.yaml"
     pair = {"one": paths["one"], "two": paths["two"], "o": paths["old"]}
+    # A store has the whole file by its build-id.
+    store = folder / "store"
+    shutil.copy(fixture.bolted, folder / "to-ship")
+    toolbox.fine("batinject", folder / "to-ship", f"--store={store}", "-q")
+    entry = str(next(store.glob(".build-id/*/*")).relative_to(folder))
     maps = ["map", "map.csv", "map-section-hotness.csv", "map-128"]
     return [
         Scenario("dump", "batdump", ["app"], app),
@@ -375,6 +478,8 @@ def make_scenarios(folder):
                  stdin=paths["stacks"], has_frames=True),
         Scenario("folded", "batsymbolize", ["-e", "app", "--original=input", "--folded"], debug,
                  stdin=paths["stacks"], has_frames=True),
+        Scenario("store", "batinject", ["app", f"--store={store.name}", "-q"], app, ["app", entry], kept=[entry]),
+        Scenario("store-there", "batinject", ["app", f"--store={store}", "-q"], app, ["app"]),
         *mapped_scenarios(folder, program),
     ]
 
@@ -437,6 +542,46 @@ class Faults(unittest.TestCase):
                 if done.returncode != 0:
                     self.broken.append(f"{scenario.name}: short transfer {n}: {done.stderr}")
 
+    @unittest.skipUnless(LIBRARY, "about files, which sanitizers do not check")
+    def test_outputs(self):
+        """Each call that makes an output what it is fails, with each error: with a name from the beginning, too, and
+        on a file system where files cannot be exchanged."""
+        for scenario in self.scenarios:
+            if not scenario.outputs:
+                continue
+            plain = scenario.calls(["-y"])
+            nameless = [f"openat:error=EOPNOTSUPP:when={n}" for call, n, text in plain
+                        if call == "openat" and "O_TMPFILE" in text]
+            for without in ([], nameless, ["renameat2:error=EINVAL"]):
+                calls = scenario.calls(["-y", *(f"--inject={w}" for w in without)]) if without else plain
+                names = {w.split(":")[0] for w in without}
+                faults = [(*call, error) for call in output_calls(scenario, calls) if call[0] not in names
+                          for error in OUTPUT_ERRORS]
+                for i in stepped(len(faults), 100000 if IS_COMPLETE else MOST):
+                    self.fail_output(scenario, without, *faults[i - 1])
+
+    def fail_output(self, scenario, without, call, n, is_needed, error):
+        """One call fails."""
+        done = scenario.inject(*without, f"{call}:error={error}:when={n}")
+        fault = f"{call} {n} {error} {' '.join(without)}"
+        self.judge(scenario, "output", fault, done)
+        if is_needed and error != "EINTR" and done.returncode != 1:
+            self.broken.append(f"{scenario.name}: {fault}: exit status {done.returncode}")
+
+    @unittest.skipUnless(LIBRARY, "about files, which sanitizers do not check")
+    def test_power_off(self):
+        """An output's content is on the disk before it gets its name, and the name before the tool ends."""
+        for scenario in self.scenarios:
+            if not scenario.outputs:
+                continue
+            made["power off"] += 1
+            log = self.folder / "power.log"
+            self.assertEqual(scenario.run(["strace", "-f", "-y", "-o", log]).returncode, 0)
+            power = PowerOff(scenario.folder, scenario.outputs)
+            for line in log.read_text(encoding="utf-8", errors="replace").splitlines():
+                power.follow(line)
+            self.broken += [f"{scenario.name}: {w}" for w in power.end()]
+
     def test_system_calls(self):
         """Each call that touches files fails, with each of its errors."""
         for scenario in self.scenarios:
@@ -485,7 +630,7 @@ class Faults(unittest.TestCase):
         inner.mkdir()
         for scenario in self.scenarios:
             if scenario.outputs:
-                for pages in range(8):
+                for pages in range(0, 8, 1 if IS_COMPLETE else 4):
                     self.run_full(scenario, inner, pages)
 
     def run_full(self, scenario, inner, pages):
@@ -507,7 +652,7 @@ class Faults(unittest.TestCase):
         """The size of files is limited: an error like a full disk."""
         for scenario in self.scenarios:
             largest = max((len(w) for w in scenario.written.values()), default=0)
-            for i in range(8 if scenario.outputs else 0):
+            for i in range(0, 8 if scenario.outputs else 0, 1 if IS_COMPLETE else 4):
                 limit = largest * i // 8
                 done = scenario.run(["prlimit", f"--fsize={limit}"])
                 self.judge(scenario, "file size limit", f"{limit} of {largest} bytes", done)
