@@ -22,6 +22,9 @@ import perf_scenes
 import toolbox
 from perf_scenes import Scene
 
+# The search for leaks does not work beside strace.
+TRACED = os.environ | {"ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"}
+
 PIE = "small-pie-all-22"
 SOURCE = "int twice(int x) { return 2 * x; }\nint main(int n, char **v) { (void)v; return twice(n); }\n"
 
@@ -75,7 +78,7 @@ class Opened(unittest.TestCase):
         """The lines of strace about successful opening of the place."""
         log = self.folder / "strace"
         done = subprocess.run(["strace", "-f", "-y", "-o", log, "-e", "trace=open,openat", toolbox.BIN / tool,
-                               *map(str, arguments)], capture_output=True, check=False,
+                               *map(str, arguments)], capture_output=True, check=False, env=TRACED,
                               stdin=subprocess.DEVNULL, timeout=600)
         self.assertIn(done.returncode, (0, 1), done.stderr)
         return [line for line in log.read_text(encoding="utf-8", errors="replace").splitlines()
@@ -149,7 +152,7 @@ class Named(Opened):
             make(place)
             with open(text, encoding="utf-8") as queries:
                 subprocess.run(["strace", "-f", "-o", log, "-e", "trace=openat", toolbox.BIN / "batsymbolize"],
-                               stdin=queries, capture_output=True, check=False, timeout=600)
+                               stdin=queries, capture_output=True, check=False, timeout=600, env=TRACED)
             lines = [n for n in log.read_text(encoding="utf-8").splitlines() if f"{place.name}\"" in n]
             self.assertTrue(lines)
             for line in lines:
