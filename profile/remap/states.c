@@ -131,6 +131,9 @@ static struct input_state next_decision(const struct input_followed *function,
 static void set_state(struct following *following, struct input_node *node,
                       struct input_state state)
 {
+    /* Where the input's code ends at the end of all addresses, 0 follows: no state. */
+    if (state.at == 0)
+        return;
     node->state = state;
     following->pending[following->pending_count++] =
         (uint32_t)(node - following->function->nodes->all);

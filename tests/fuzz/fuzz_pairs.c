@@ -75,6 +75,8 @@ struct tables {
     const struct side *input;
 };
 
+static bool is_damaged; /* the input: its code or its symbols are not what a compiler makes */
+
 /* --- Code ---------------------------------------------------------------------------------------
  */
 
@@ -146,6 +148,7 @@ static void emit_body(struct side *side, const struct tables *tables, const stru
             add_branch(side, tables, at);
             emit(side, "\xff\xd0", 2);
         } else {
+            is_damaged = true; /* may be the first byte of any instruction */
             emit(side, &block->body[i], 1);
         }
     }
@@ -318,8 +321,6 @@ static void write_output(struct side *side, struct tables *tables, const struct 
 
 /* --- Files --------------------------------------------------------------------------------------
  */
-
-static bool is_damaged; /* the input's code or symbols are not what they were */
 
 static void patch(uint8_t *to, size_t size, struct fuzz_bytes *bytes, bool is_input)
 {

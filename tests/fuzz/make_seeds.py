@@ -346,8 +346,25 @@ def name_seeds():
 
 
 def pair_seeds():
-    """Programs, what BOLT makes of them, and traces (see fuzz_pairs.c): any numbers are some."""
+    """Programs, what BOLT makes of them, and traces (see fuzz_pairs.c): any numbers are some. The first ones are
+    sound, and every other one has code up to the end of all addresses, where padding may follow the last block."""
     source = random.Random(3)
+    for number in range(24):
+        seed = bytearray([0, 3])
+        for function in range(4):
+            blocks = source.randrange(1, 4)
+            seed.append(blocks - 1)
+            for block in range(blocks):
+                is_last = function == 3 and block == blocks - 1
+                body = source.randrange(1, 4)
+                seed.append(8 * body + (0 if is_last else source.choice((0, 1, 2, 2, 4))))
+                seed += bytes(0 if is_last else source.choice((0, 0, 0, 1, 2, 8)) for _ in range(body))
+                seed.append(source.randrange(256))
+        seed.append(224 if number % 2 else 0)
+        for function in range(4):
+            seed += bytes([0, 8 * source.choice((0, 1, 2, 3)) + source.randrange(3)])
+            seed += bytes(source.choice((0, 0, 1, 2, 3, 70, 71, 72, 100)) for _ in range(11))
+        yield bytes(seed + bytes(11) + bytes(source.randrange(256) for _ in range(300)))
     for _ in range(16):
         yield bytes([source.choice((0, 0, 230)), source.choice((0, 0, 225))]) + bytes(
             source.randrange(256) for _ in range(source.randrange(150, 500)))
