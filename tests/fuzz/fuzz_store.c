@@ -21,7 +21,8 @@ static bool is_shippable(const struct bat_elf *elf)
     memcpy(&header, bat_elf_bytes(elf, &size), sizeof(header));
     struct bat_segment segment;
     for (size_t i = 0; bat_elf_segment(elf, i, &segment); i++)
-        if (segment.offset > size || segment.file_size > size - segment.offset)
+        if (segment.file_size != 0 &&
+            (segment.offset > size || segment.file_size > size - segment.offset))
             return false;
     return header.e_phnum != PN_XNUM;
 }

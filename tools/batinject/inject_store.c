@@ -27,14 +27,18 @@ static bool is_whole_in(const char *folder, const struct bat_elf *elf, const uin
     return is_fine;
 }
 
-/* What a segment claims beyond the file's end would be other bytes in the shipped file. */
+/*
+ * What a segment claims beyond the file's end would be other bytes in the shipped file. Without any
+ * bytes it may begin there: that of .bss in a shipped file.
+ */
 static bool check_segments(const struct inject_request *request, const struct bat_elf *elf)
 {
     uint64_t size;
     struct bat_segment segment;
     bat_elf_bytes(elf, &size);
     for (size_t i = 0; bat_elf_segment(elf, i, &segment); i++) {
-        if (segment.offset <= size && segment.file_size <= size - segment.offset)
+        if (segment.file_size == 0 ||
+            (segment.offset <= size && segment.file_size <= size - segment.offset))
             continue;
         tool_message(request->file,
                      "expected loaded segments inside the file of %" PRIu64
