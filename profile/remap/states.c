@@ -190,17 +190,21 @@ static struct input_state skip_silent(const struct input_followed *function,
     return state;
 }
 
-/* Set the state of a node unless it has one. is_exact: it is the state at the node, not before. */
+/*
+ * Set the state of a node unless it has one. is_exact: it is the state at the node, not before.
+ * is_decision: it is the next decision, behind the node, as found for the node before.
+ */
 static void reach(struct following *following, struct input_node *node, struct input_state state,
-                  bool is_exact)
+                  bool is_exact, bool is_decision)
 {
     if (node->is_fixed || node->state.at != 0 || state.at == 0)
         return;
-    node->is_late = !is_exact && node->is_leader;
-    node->is_early = !is_exact && !node->is_leader;
+    node->is_late = !is_exact && (node->is_leader || is_decision);
+    node->is_early = !is_exact && !node->is_late;
     state = skip_silent(following->function, state);
-    set_state(following, node,
-              node->is_late ? next_decision(following->function, node, state) : state);
+    if (node->is_late && !is_decision)
+        state = next_decision(following->function, node, state);
+    set_state(following, node, state);
 }
 
 /* Spread the state of a node to the next node and to its target. */
@@ -212,10 +216,11 @@ static enum bat_code spread(struct following *following, struct input_node *node
         return code;
     bool is_exact = node->source != 0;
     if (node->falls && input_kind_goes_on(node->kind))
-        reach(following, node + 1, node->fall, is_exact || node->jumps_if_not);
+        reach(following, node + 1, node->fall, is_exact || node->jumps_if_not,
+              node->is_late && !input_kind_changes_flow(node->kind));
     struct input_node *target = input_nodes_target(function->nodes, node);
     if (target)
-        reach(following, target, node->taken, is_exact || node->jumps_if_taken);
+        reach(following, target, node->taken, is_exact || node->jumps_if_taken, false);
     return BAT_OK;
 }
 

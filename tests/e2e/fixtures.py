@@ -106,6 +106,7 @@ VARIANTS.update({name: PROFILE2 + options for name, options in PASSES.items()})
 VARIANTS["passes"] = PROFILE2 + [o for n in PASSES if n != "jticp" for o in PASSES[n]]
 VARIANTS["passesicf"] = VARIANTS["passes"] + ["-icf"]
 VARIANTS["passesall"] = VARIANTS["passes"] + ["-split-strategy=all"]
+VARIANTS["inlineall"] = VARIANTS["all"] + PASSES["inline"]
 VARIANTS["cpython"] = [
     "-reorder-blocks=ext-tsp", "-reorder-functions=cdsort", "-split-functions", "-icf=1",
     "-inline-all", "-split-eh", "-peepholes=none", "-jump-tables=aggressive", "-inline-ap",
@@ -142,7 +143,7 @@ MATRIX = [
 # More fixtures, for the effect of BOLT's passes on profiles. They are in passes(), not in names(), which
 # many tests go through.
 PASSES_MATRIX = [
-    ("sqlite", ["fixed"], [*PASSES, "passes", "passesicf", "cpython"], [22]),
+    ("sqlite", ["fixed"], [*PASSES, "inlineall", "passes", "passesicf", "cpython"], [22]),
     ("sqlite", ["pie"], ["passes", "cpython"], [22]),
     ("sqlite", ["aarch64"], ["inline", "tail", "passes", "cpython"], [22]),
     ("exceptions", ["fixed", "pie"], ["passes", "cpython"], [22]),
