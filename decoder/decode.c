@@ -54,6 +54,11 @@ static enum bat_code allocate_arrays(struct bat_decoding *decoding)
     return BAT_OK;
 }
 
+enum bat_code bat_decode_fail_changed(struct bat_error *error)
+{
+    return bat_fail(error, BAT_ERR_IO, "the note was changed by another program while it was read");
+}
+
 /* Enlarge an array of the map to capacity elements; array is the address of its pointer. */
 static bool grow_array(void *array, size_t capacity, size_t size)
 {
@@ -92,6 +97,8 @@ enum bat_code bat_decode_make_room(struct bat_decoding *decoding, uint32_t more)
 {
     size_t entries = (size_t)decoding->map->entry_count + more;
     size_t blocks = (size_t)decoding->map->block_count + more;
+    if (decoding->has_fixed_arrays && entries > decoding->entry_capacity)
+        return bat_decode_fail_changed(decoding->reader.error);
     if ((entries > decoding->entry_capacity && !grow_entries(decoding, entries)) ||
         (blocks > decoding->block_capacity && !grow_blocks(decoding, blocks)))
         return fail_memory(decoding->reader.error);

@@ -35,13 +35,17 @@ struct bat_decoding {
     uint32_t *bodies;   /* for each table the offset of its entries in the section */
     uint32_t *largest;  /* for each table its largest input offset; NULL if it is not wanted */
     bool wants_largest;
+    bool has_fixed_arrays; /* they have room for what was counted before, and are not to grow */
 };
 
 /*
  * Make room in the map's arrays for this many more entries, each of which may be a block. The
- * arrays may move. Fails with BAT_ERR_MEMORY.
+ * arrays may move. Fails with BAT_ERR_MEMORY, or with BAT_ERR_IO if they have a fixed size.
  */
 enum bat_code bat_decode_make_room(struct bat_decoding *decoding, uint32_t more);
+
+/* Fails with BAT_ERR_IO: the bytes of a note that is mapped are not what they were before. */
+enum bat_code bat_decode_fail_changed(struct bat_error *error);
 
 /* Decode the entries of one table, whose header has been read (BAT.md 6). */
 enum bat_code bat_decode_entries(struct bat_decoding *decoding, struct bat_table *table);

@@ -44,6 +44,21 @@ static enum bat_code allocate(struct bat_decoding *decoding, const uint8_t *want
     return BAT_OK;
 }
 
+/* Decode the entries of one table again, from its place in the section on. */
+static enum bat_code decode_again(struct bat_decoding *decoding, uint32_t place,
+                                  struct bat_table *table)
+{
+    struct bat_reader *reader = &decoding->reader;
+    const uint32_t count = table->entry_count;
+    if (place > reader->end - reader->start)
+        return bat_decode_fail_changed(reader->error);
+    reader->cursor = reader->start + place;
+    reader->table = &table->address;
+    enum bat_code code = bat_decode_entries(decoding, table);
+    return code == BAT_OK && table->entry_count != count ? bat_decode_fail_changed(reader->error)
+                                                         : code;
+}
+
 static enum bat_code load_tables(struct bat_decoding *decoding, const uint32_t *bodies,
                                  const uint8_t *wanted)
 {
@@ -52,9 +67,7 @@ static enum bat_code load_tables(struct bat_decoding *decoding, const uint32_t *
     for (uint32_t i = 0; i < bat_map_tables(map) && code == BAT_OK; i++) {
         struct bat_table *table = &map->tables[i];
         if (is_kept(map, i, wanted)) {
-            decoding->reader.cursor = decoding->reader.start + bodies[i];
-            decoding->reader.table = &table->address;
-            code = bat_decode_entries(decoding, table);
+            code = decode_again(decoding, bodies[i], table);
             continue;
         }
         table->first_entry = table->entry_count = 0;
@@ -101,24 +114,21 @@ struct bat_sparse_entries *bat_sparse_entries_of(const struct bat_sparse_map *sp
     const size_t count = copy.entry_count;
     struct bat_sparse_entries *entries =
         malloc(sizeof(*entries) + 2 * count * sizeof(entries->offsets[0]));
-    /* There is room for the whole table, so the decoder does not grow the arrays. */
+    /* There is room for the whole table. */
     struct bat_map map = {.block_hashes = bat_array_new(count, sizeof(*map.block_hashes)),
                           .block_indices = bat_array_new(count, sizeof(*map.block_indices))};
     struct bat_decoding decoding = {
         .map = &map,
         .entry_capacity = count,
         .block_capacity = count,
-        .reader = {.start = section,
-                   .cursor = (const uint8_t *)section + sparse->bodies[table],
-                   .end = description + description_size,
-                   .table = &copy.address,
-                   .error = &error}};
+        .has_fixed_arrays = true,
+        .reader = {.start = section, .end = description + description_size, .error = &error}};
     bool is_decoded = false;
     if (entries && map.block_hashes && map.block_indices) {
         entries->count = copy.entry_count;
         map.output_offsets = entries->offsets;
         map.input_offsets = entries->offsets + count;
-        is_decoded = bat_decode_entries(&decoding, &copy) == BAT_OK;
+        is_decoded = decode_again(&decoding, sparse->bodies[table], &copy) == BAT_OK;
     }
     free(map.block_hashes);
     free(map.block_indices);

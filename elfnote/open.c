@@ -2,6 +2,7 @@
 #include "elf_file.h"
 #include "file_state.h"
 #include "regular_file.h"
+#include "spec/keep_bytes.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -102,6 +103,7 @@ static enum bat_code check_table(const struct bat_elf *elf, const char *what, ui
                            "truncated: %" PRIu64 " %s headers do not fit in a file of %" PRIu64
                            " bytes",
                            count, what, elf->size);
+    bat_keep_bytes(elf->bytes + offset, count * expected_size);
     return BAT_OK;
 }
 
@@ -112,6 +114,7 @@ static enum bat_code check_table(const struct bat_elf *elf, const char *what, ui
 static enum bat_code check_tables(const struct bat_elf *elf, struct bat_error *error)
 {
     Elf64_Ehdr header;
+    bat_keep_bytes(elf->bytes, sizeof(header));
     memcpy(&header, elf->bytes, sizeof(header));
     uint64_t sections = header.e_shoff ? header.e_shnum : 0;
     uint64_t segments = header.e_phoff ? header.e_phnum : 0;

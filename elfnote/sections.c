@@ -5,11 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "spec/keep_bytes.h"
+
 struct elf_strings elf_strings(const struct bat_elf *elf, const struct bat_section *section)
 {
     struct elf_strings strings = {NULL, 0};
     uint64_t size = 0;
     const uint8_t *bytes = bat_elf_section_bytes(elf, section, &size);
+    bat_keep_bytes(bytes, (size_t)size);
     const uint8_t *last = bytes ? memrchr(bytes, '\0', (size_t)size) : NULL;
     if (last) {
         strings.bytes = (const char *)bytes;

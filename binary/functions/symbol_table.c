@@ -3,6 +3,8 @@
 
 #include <inttypes.h>
 
+#include "spec/keep_bytes.h"
+
 /* Find the table of section indices that need more than 16 bits. */
 static void find_section_indices(struct symbol_table *table)
 {
@@ -12,8 +14,10 @@ static void find_section_indices(struct symbol_table *table)
             continue;
         uint64_t size;
         const uint8_t *bytes = bat_elf_section_bytes(table->elf, section, &size);
-        if (bytes && size / sizeof(uint32_t) >= table->count)
+        if (bytes && size / sizeof(uint32_t) >= table->count) {
+            bat_keep_bytes(bytes, size);
             table->section_indices = bytes;
+        }
     }
 }
 
@@ -33,6 +37,8 @@ static enum bat_code read_table(struct symbol_table *table, struct bat_error *er
                         in->link, table->section_count);
     const uint8_t *strings =
         bat_elf_section_bytes(table->elf, &table->sections[in->link], &table->strings_size);
+    bat_keep_bytes(table->symbols, size);
+    bat_keep_bytes(strings, table->strings_size);
     if (!strings || table->strings_size == 0 || strings[table->strings_size - 1] != 0)
         return bat_fail(error, BAT_ERR_ELF, "the symbol table's strings do not end in a zero byte");
     table->strings = (const char *)strings;

@@ -102,6 +102,8 @@ static enum bat_code make_symbol(const struct symbol_table *table, uint32_t inde
                                  struct draft_symbols *symbols, struct bat_error *error)
 {
     const Elf64_Sym from = symbol_table_at(table, index);
+    if (from.st_name >= table->strings_size) /* it was checked before it was sorted */
+        return bat_fail(error, BAT_ERR_IO, "was changed by another program while it was read");
     const char *name = table->strings + from.st_name;
     if (is_mark(table, &from, name))
         return BAT_OK;
