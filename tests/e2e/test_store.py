@@ -433,6 +433,65 @@ class Writers(StoreTest):
             self.assertTrue(any("fsync" in call and f"<{folder}>" in call for call in calls[linked:placed]),
                             (folder, calls))
 
+    def modes(self):
+        """The permissions of the store's folders, and of the entry."""
+        folders = {path.stat().st_mode & 0o7777 for path in self.store.rglob("*") if path.is_dir()}
+        return folders, self.entry().stat().st_mode & 0o7777
+
+    def test_permissions(self):
+        """Folders have the store's, and an entry can be read by those who may read the file; the umask is for others."""
+        for umask, of_store, of_file, of_entry in (
+                (0o022, 0o755, 0o755, 0o644), (0o077, 0o755, 0o755, 0o644), (0o022, 0o2775, 0o750, 0o640),
+                (0o077, 0o2775, 0o711, 0o600), (0, 0o700, 0o777, 0o644), (0o027, 0o1777, 0o400, 0o600)):
+            with self.subTest(umask=oct(umask), store=oct(of_store), file=oct(of_file)):
+                shutil.rmtree(self.store, ignore_errors=True)
+                self.store.mkdir()
+                self.store.chmod(of_store)
+                self.put(NAMES[0])
+                self.app.chmod(of_file)
+                before = os.umask(umask)
+                try:
+                    self.ship()
+                finally:
+                    os.umask(before)
+                self.assertEqual(self.modes(), ({of_store}, of_entry))
+                self.assertEqual(self.app.stat().st_mode & 0o7777, of_file)
+
+    @unittest.skipIf(os.geteuid() != 0, "needs two users")
+    def test_several_users(self):
+        """They share a store by its group. What only one may read stays that one's."""
+        group, users = 23456, (12345, 12346)
+        self.folder.chmod(0o755)
+        # The tools may be in a folder that others may not enter.
+        tool = shutil.copy(toolbox.BIN / "batinject", self.folder / "tool")
+        self.store.mkdir()
+        os.chown(self.store, 0, group)
+        self.store.chmod(0o2775)
+        for number, (name, mode) in enumerate(((NAMES[0], 0o755), (NAMES[2], 0o700), (NAMES[3], 0o640))):
+            folder = self.folder / str(number)
+            folder.mkdir()
+            shutil.copy(fixtures.get(name).bolted, folder / "app")
+            user = users[number % 2]
+            for path in (folder, folder / "app"):
+                os.chown(path, user, user)
+            (folder / "app").chmod(mode)
+            subprocess.run([tool, "-q", folder / "app", f"--store={self.store}"], check=True, user=user, group=user,
+                           extra_groups=[group], umask=0o077)
+        for path in self.store.rglob("*"):
+            status = path.stat()
+            if path.is_dir():
+                self.assertEqual((status.st_gid, status.st_mode & 0o7777), (group, 0o2775), path)
+        self.assertEqual(sorted((s.st_uid, s.st_gid, s.st_mode & 0o7777) for s in
+                                (p.stat() for p in self.store.rglob("*.zst"))),
+                         [(12345, 12345, 0o640), (12345, 12345, 0o644), (12346, 12346, 0o600)])
+        # The system's manager leaves an entry to the file's owner.
+        shutil.copy(fixtures.get(NAMES[1]).bolted, self.app)
+        os.chown(self.app, 12345, group)
+        self.app.chmod(0o640)
+        self.ship()
+        self.assertIn((12345, group, 0o640), [(s.st_uid, s.st_gid, s.st_mode & 0o7777) for s in
+                                              (p.stat() for p in self.store.rglob("*.zst"))])
+
     def test_file_that_ends_in_zeros(self):
         self.put(NAMES[0])
         with open(self.app, "ab") as file:

@@ -451,12 +451,31 @@ static bool report_errno(const char *path, const char *what)
     return false;
 }
 
+/*
+ * Make a folder for all who may write into the store's, whatever the umask. Without its group, as
+ * the umask wants.
+ */
+static bool make_folder(const char *path, const struct stat *store)
+{
+    struct stat made;
+    if (mkdir(path, 0777) != 0)
+        return errno == EEXIST;
+    if (stat(path, &made) == 0 &&
+        (made.st_gid == store->st_gid || chown(path, (uid_t)-1, store->st_gid) == 0) &&
+        chmod(path, store->st_mode & 07777) != 0)
+        return false;
+    return true;
+}
+
 /* Make the folder of a path, and those above it below the store's. */
 static bool make_folders(const char *folder, char *path)
 {
+    struct stat store;
+    if (stat(folder, &store) != 0)
+        return report_errno(folder, "cannot be read");
     for (char *slash = path + strlen(folder); (slash = strchr(slash + 1, '/'));) {
         *slash = '\0';
-        bool is_made = mkdir(path, 0777) == 0 || errno == EEXIST;
+        bool is_made = make_folder(path, &store);
         if (!is_made)
             report_errno(path, "cannot make the folder");
         *slash = '/';
@@ -464,6 +483,25 @@ static bool make_folders(const char *folder, char *path)
             return false;
     }
     return true;
+}
+
+/*
+ * Let those read an entry who may read the file, and nobody else, whatever the umask. If it cannot
+ * get the file's group, its group may no more than everybody.
+ */
+static bool let_read(int entry, const char *source)
+{
+    struct stat from;
+    struct stat to;
+    if (stat(source, &from) != 0 || fstat(entry, &to) != 0)
+        return false;
+    mode_t mode = S_IRUSR | S_IWUSR | (from.st_mode & (S_IRGRP | S_IROTH));
+    if (to.st_gid != from.st_gid && fchown(entry, (uid_t)-1, from.st_gid) != 0)
+        mode &= ~(S_IRGRP & ~((mode & S_IROTH) << 3));
+    if (to.st_uid != from.st_uid && fchown(entry, from.st_uid, (gid_t)-1) != 0 && errno != EPERM &&
+        errno != EINVAL)
+        return false;
+    return fchmod(entry, mode) == 0;
 }
 
 static bool write_all(int file, const char *bytes, size_t size)
@@ -568,7 +606,7 @@ static int open_temporary(const char *path, char **temporary)
         *temporary = NULL;
         return -1;
     }
-    return bat_high_descriptor(open(*temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+    return bat_high_descriptor(open(*temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
 }
 
 /* False, with a message, if the disk fails. File systems that cannot do this for folders need not.
@@ -633,7 +671,7 @@ static enum store_result write_entry(const char *folder, const struct bat_elf *e
     uint64_t size;
     const uint8_t *bytes = bat_elf_bytes(elf, &size);
     bool is_fine = pack(bytes, size, file, path) && is_packed_within_limit(elf, file, size);
-    if (is_fine && fsync(file) != 0)
+    if (is_fine && (!let_read(file, bat_elf_path(elf)) || fsync(file) != 0))
         is_fine = report_errno(path, "cannot be written");
     if (close(file) != 0 && is_fine)
         is_fine = report_errno(path, "cannot be written");
