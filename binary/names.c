@@ -23,6 +23,12 @@ size_t bat_name_stem(const char *name)
     return base_length(name, stem);
 }
 
+/* The same of a symbol. */
+static size_t symbol_base(const struct bat_symbol *symbol)
+{
+    return base_length(symbol->name, symbol->name_length);
+}
+
 bool bat_name_is_fragment_of(const char *fragment, const char *function)
 {
     size_t stem = bat_name_stem(fragment);
@@ -58,8 +64,7 @@ static int compare_symbols(const void *left_pointer, const void *right_pointer)
     const struct bat_symbol *right = *(const struct bat_symbol *const *)right_pointer;
     if (left->address != right->address)
         return left->address < right->address ? -1 : 1;
-    int order = compare_bases(left->name, base_length(left->name, strlen(left->name)), right->name,
-                              base_length(right->name, strlen(right->name)));
+    int order = compare_bases(left->name, symbol_base(left), right->name, symbol_base(right));
     if (order != 0)
         return order;
     return (left->order > right->order) - (left->order < right->order);
@@ -195,8 +200,8 @@ bool bat_names_have(const struct bat_names *names, uint64_t address, const char 
     size_t count = bat_names_at(names, address, &first);
     struct bat_search search = {.low = first, .high = first + count};
     while (bat_search_next(&search)) {
-        const char *other = names->symbols[search.middle]->name;
-        int order = compare_bases(other, base_length(other, strlen(other)), name, length);
+        const struct bat_symbol *other = names->symbols[search.middle];
+        int order = compare_bases(other->name, symbol_base(other), name, length);
         if (order == 0)
             return true;
         bat_search_go(&search, order < 0);

@@ -151,6 +151,7 @@ struct bat_symbol {
     uint32_t order;   /* position in the symbol table */
     uint8_t type;     /* STT_* */
     uint8_t binding;  /* STB_* */
+    uint32_t name_length;
 };
 
 /*

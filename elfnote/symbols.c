@@ -140,13 +140,13 @@ static enum bat_code read_symbol(struct symbol_reader *reader, size_t position,
     if (type == STT_FILE || type == STT_SECTION || !name[0])
         return BAT_OK;
 
-    uint64_t length = strlen(name) + 1;
-    if (length > reader->text_left)
+    uint64_t length = strlen(name);
+    if (length >= reader->text_left || length > UINT32_MAX)
         return bat_fail(error, BAT_ERR_ELF,
                         "%s: names overlap: together they are more than %u times as long as the "
                         "table and its strings",
                         table_name(reader->section), TEXT_FACTOR);
-    reader->text_left -= length;
+    reader->text_left -= length + 1;
     uint8_t binding = GELF_ST_BIND(raw.st_info);
     *symbol = (struct bat_symbol){
         .address = raw.st_value,
@@ -156,6 +156,7 @@ static enum bat_code read_symbol(struct symbol_reader *reader, size_t position,
         .order = (uint32_t)position,
         .type = type,
         .binding = binding,
+        .name_length = (uint32_t)length,
     };
     *kept = true;
     return find_section(reader, position, &raw, extended, &symbol->section, error);

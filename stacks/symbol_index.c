@@ -325,7 +325,7 @@ static bool make_names(struct symbol_index *index)
     for (size_t i = 0; i < count; i++) {
         if (!is_function(elf, &symbols[i]))
             continue;
-        size_t length = strlen(symbols[i].name);
+        size_t length = symbols[i].name_length;
         if (length + 1 > text_left) {
             index->name_count = 0;
             break;

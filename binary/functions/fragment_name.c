@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#define DIGITS_MAX 20u /* of a number of 64 bits: in a damaged file, digits may go on and on */
 #define SUFFIX_SIZE 5u /* of ".cold" and ".warm" */
 
 static bool is_suffix(const char *text)
@@ -15,7 +16,7 @@ static bool is_suffix(const char *text)
 size_t name_without_number(const char *name, size_t length, char separator)
 {
     size_t end = length;
-    while (end > 0 && name[end - 1] >= '0' && name[end - 1] <= '9')
+    while (end > 0 && length - end <= DIGITS_MAX && name[end - 1] >= '0' && name[end - 1] <= '9')
         end--;
     return end > 0 && end < length && name[end - 1] == separator ? end - 1 : length;
 }

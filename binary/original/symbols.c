@@ -41,7 +41,7 @@ static bool can_name_function(const struct bat_elf *elf, const struct bat_symbol
 /* The hash of a symbol's key; false if the names exceed *text_left. */
 static bool hash_symbol(const struct bat_symbol *symbol, uint64_t *text_left, uint64_t *hash)
 {
-    size_t length = strlen(symbol->name);
+    size_t length = symbol->name_length;
     size_t file_length = 0;
     *hash = XXH3_64bits(symbol->name, length);
     if (symbol->binding == STB_LOCAL) {
@@ -259,10 +259,10 @@ static bool sort_marked(const struct bat_symbol_side *side, const uint8_t *marke
 {
     locals->keyed = malloc((side->count + 1) * sizeof(*locals->keyed));
     for (size_t i = 0; locals->keyed && i < side->symbol_count; i++) {
-        const char *name = side->symbols[i].name;
+        const struct bat_symbol *symbol = &side->symbols[i];
         if (marked[i / 8] >> i % 8 & 1)
             locals->keyed[locals->count++] =
-                (struct bat_sort_key){XXH3_64bits(name, strlen(name)), i};
+                (struct bat_sort_key){XXH3_64bits(symbol->name, symbol->name_length), i};
     }
     return locals->keyed && sort_keys(&locals->keyed, locals->count);
 }

@@ -89,6 +89,16 @@ class Names(growth.Growth):
                    cold=[simple_table(TEXT + 0x10 + i, parent=0) for i in range(count)])
         self.assert_tool_linear(make, ["batdump", "--function=f0"], 2000)
 
+    def test_fragments_of_a_function_of_a_long_name(self):
+        for name in ("{}", "{}/0", "f/{}"):
+            def make(path, count, name=name):
+                binary(path, [(name.format(("0" if "f" in name else "P") * 100 * count), TEXT, 0x10, 1)] +
+                       [("x.cold", TEXT + 0x10 + i, 1, 1) for i in range(count)],
+                       cold=[simple_table(TEXT + 0x10 + i, parent=0) for i in range(count)])
+            for command in (["batdump", "--function=x.cold"], ["batdump", "--json"], ["batvalidate"]):
+                with self.subTest(name=name, command=command):
+                    self.assert_tool_linear(make, command, 1024)
+
     def test_linkage_table_of_one_name(self):
         def make(folder, count):
             def prepare(elf):

@@ -10,6 +10,10 @@
 /* No line of numbers is longer. */
 #define LINE_SIZE_MAX 128u
 
+/* See dump_function(). Symbols of fragments may be missing, so twice as much is allowed. */
+#define TEXT_FACTOR 2u
+#define NAMES_SPARE 65536u
+
 void dump_text_parsed(struct output *output, const struct bat_map *map)
 {
     output_format(output, "BOLT-INFO: Parsed %" PRIu32 " BAT entries\n", bat_map_tables(map));
@@ -77,10 +81,17 @@ static void dump_names(struct output *output, const struct bat_names *names, uin
     }
 }
 
-/* A function's name, or its address if it has none. */
-static void dump_function(struct output *output, const struct bat_names *names, uint64_t address)
+/*
+ * A function's name, or its address if it has none. Fragments' names begin with their parents', so
+ * in a sound file these together have no more bytes than all names: beyond that they have no name.
+ */
+static void dump_function(struct output *output, const struct bat_names *names, uint64_t address,
+                          uint64_t *text_left)
 {
     const struct bat_symbol *symbol = bat_names_best(names, address);
+    if (symbol && symbol->name_length > *text_left)
+        symbol = NULL;
+    *text_left -= symbol ? symbol->name_length : 0;
     if (symbol)
         output_escaped(output, symbol->name);
     else
@@ -88,7 +99,7 @@ static void dump_function(struct output *output, const struct bat_names *names, 
 }
 
 static void dump_table(struct output *output, const struct bat_map *map, uint32_t index,
-                       const struct bat_names *names)
+                       const struct bat_names *names, uint64_t *text_left)
 {
     const struct bat_table *table = &map->tables[index];
     bool hot = index < map->hot_count;
@@ -104,7 +115,7 @@ static void dump_table(struct output *output, const struct bat_map *map, uint32_
         dump_names(output, names, table->address);
     if (names && !hot) {
         output_text(output, ", fragment of: ");
-        dump_function(output, names, map->tables[table->parent].address);
+        dump_function(output, names, map->tables[table->parent].address, text_left);
     }
     output_text(output, "\nBB mappings:\n");
     dump_entries(output, map, table);
@@ -139,18 +150,29 @@ static void dump_parents(struct output *output, const struct bat_map *map,
     output_text(output, "\n");
 }
 
+/* Bytes that names of functions may have together in a text. */
+static uint64_t names_size(const struct bat_names *names)
+{
+    uint64_t size = NAMES_SPARE;
+    for (size_t i = 0; i < names->count; i++)
+        size += TEXT_FACTOR * ((uint64_t)names->symbols[i]->name_length + 1);
+    return size;
+}
+
 void dump_text_tables(struct output *output, const struct bat_map *map,
                       const struct selection *selection, const struct bat_names *names)
 {
+    uint64_t text_left = names ? names_size(names) : 0;
     output_format(output, "BAT tables for %" PRIu32 " functions:\n", selection->tables);
     for (uint32_t i = 0; i < bat_map_tables(map) && output->error == 0; i++)
         if (selection_has(selection, map->by_address[i]))
-            dump_table(output, map, map->by_address[i], names);
+            dump_table(output, map, map->by_address[i], names, &text_left);
     dump_parents(output, map, selection);
 }
 
 static void dump_translation(struct output *output, const struct bat_binary *binary,
-                             const struct bat_names *names, const struct dump_address *request)
+                             const struct bat_names *names, const struct dump_address *request,
+                             uint64_t *text_left)
 {
     const struct bat_map *map = binary->map;
     uint64_t address = request->address;
@@ -169,7 +191,7 @@ static void dump_translation(struct output *output, const struct bat_binary *bin
         start = function = symbol->address;
     }
     output_format(output, "0x%" PRIx64 " -> ", address);
-    dump_function(output, names, function);
+    dump_function(output, names, function, text_left);
     output_format(output, " + 0x%" PRIx64 "\n",
                   bat_map_translate(map, table, address - start, request->is_branch_source));
 }
@@ -178,7 +200,8 @@ void dump_text_translations(struct output *output, const struct bat_binary *bina
                             const struct bat_names *names, const struct dump_address *addresses,
                             size_t count)
 {
+    uint64_t text_left = UINT64_MAX; /* one for each that was asked for */
     output_text(output, "Translating addresses according to parsed BAT tables:\n");
     for (size_t i = 0; i < count; i++)
-        dump_translation(output, binary, names, &addresses[i]);
+        dump_translation(output, binary, names, &addresses[i], &text_left);
 }
