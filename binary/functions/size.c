@@ -64,6 +64,9 @@ static void set_size(struct bat_function_symbol *function, const struct bat_sect
 {
     uint64_t section_end = in->address + in->size;
     uint64_t end = boundary < section_end ? boundary : section_end;
+    /* An FDE may claim more addresses than there are. */
+    if (function->size > UINT64_MAX - function->address)
+        function->size = UINT64_MAX - function->address;
     function->extent = end > function->address ? end - function->address : 0;
     if (function->size > function->extent) {
         function->extent = function->size;

@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "binary/code/code_blocks.h"
 #include "binary/functions/functions.h"
 #include "functions_program.h"
 
@@ -595,6 +596,36 @@ static void test_damaged_tables(void **state)
     assert_fails(program, BAT_ERR_ELF, ".eh_frame+0x0: an entry reaches beyond the section's end");
 }
 
+/* An FDE may claim nearly all addresses, and more than there are behind its own. */
+static void test_fdes_of_any_size(void **state)
+{
+    (void)state;
+    static const uint32_t sizes[] = {0x80000010, 0xfffffff0, 0xffbfefff, 0xffbff000, UINT32_MAX};
+    for (size_t i = 0; i < 2 * sizeof(sizes) / sizeof(sizes[0]); i++) {
+        struct program *program = new_program(EM_X86_64);
+        add_global(program, "f", TEXT, 4);
+        add_global(program, "g", TEXT + 0x20, 4);
+        add_fde(program, i % 2 ? TEXT + 0x20 : TEXT, sizes[i / 2]);
+        struct table table = table_of(program);
+        uint32_t count;
+        const struct bat_function_symbol *all = bat_functions_all(table.functions, &count);
+        for (uint32_t j = 0; j < count; j++) {
+            assert_true(all[j].size <= UINT64_MAX - all[j].address);
+            assert_true(all[j].extent <= UINT64_MAX - all[j].address);
+        }
+        struct bat_code_reader *reader;
+        struct bat_code_blocks blocks;
+        const uint32_t both[] = {0, 1};
+        assert_in_range(count, 1, 2); /* g is in f if f is that large */
+        assert_int_equal(
+            bat_code_open(table.elf, NULL, table.functions, both, count, 1, &reader, NULL), BAT_OK);
+        assert_int_equal(bat_code_blocks(reader, count - 1, &blocks, NULL), BAT_OK);
+        assert_int_equal(blocks.count, 0);
+        bat_code_close(reader);
+        close_table(&table);
+    }
+}
+
 /* Each name is the whole string table: together they exceed the limit. */
 static void test_overlapping_names(void **state)
 {
@@ -638,6 +669,7 @@ int main(void)
         cmocka_unit_test(test_symbols_of_another_file),
         cmocka_unit_test(test_stripped_file),
         cmocka_unit_test(test_damaged_tables),
+        cmocka_unit_test(test_fdes_of_any_size),
         cmocka_unit_test(test_overlapping_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
