@@ -13,9 +13,13 @@
 /* True for a symbol that can name an address. */
 static bool can_name(const struct bat_elf *elf, const struct bat_symbol *symbol)
 {
-    size_t sections;
-    bat_elf_sections(elf, &sections);
-    if (symbol->section == BAT_SECTION_UNDEFINED || symbol->section >= sections)
+    size_t count;
+    const struct bat_section *sections = bat_elf_sections(elf, &count);
+    /* What is not loaded has offsets for addresses: gcc's link-time optimization has symbols in
+       .debug_info. */
+    if (symbol->section == BAT_SECTION_UNDEFINED || symbol->section >= count ||
+        !(sections[symbol->section].flags & SHF_ALLOC) ||
+        (sections[symbol->section].flags & SHF_TLS))
         return false;
     switch (symbol->type) {
     case STT_NOTYPE:
