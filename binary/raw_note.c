@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 /* Every note starts with these bytes: sizes of owner and description, type, owner. */
@@ -102,17 +101,16 @@ static bool map_all(const struct intake *intake, struct bat_raw_note *note)
         return false;
     struct bat_mapped_file *mapped = malloc(sizeof(*mapped));
     int file = fcntl(intake->file, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-    void *bytes = MAP_FAILED;
-    if (mapped && file >= 0)
-        bytes = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, file, 0);
-    if (bytes == MAP_FAILED) {
+    struct bat_mapping mapping;
+    if (!mapped || file < 0 || !bat_map(&mapping, file, (size_t)status.st_size)) {
         if (file >= 0)
             close(file);
         free(mapped);
         return false;
     }
-    *mapped = (struct bat_mapped_file){.file = file, .status = status};
-    *note = (struct bat_raw_note){.bytes = bytes, .size = (size_t)status.st_size, .mapped = mapped};
+    *mapped = (struct bat_mapped_file){.mapping = mapping, .file = file, .status = status};
+    *note = (struct bat_raw_note){
+        .bytes = mapping.bytes, .size = (size_t)status.st_size, .mapped = mapped};
     return true;
 }
 
@@ -177,7 +175,7 @@ enum bat_code bat_raw_note_read(const char *path, struct bat_elf **elf, struct b
 void bat_raw_note_free(struct bat_raw_note *note)
 {
     if (note->mapped) {
-        munmap(note->bytes, note->size);
+        bat_unmap(&note->mapped->mapping);
         close(note->mapped->file);
         free(note->mapped);
     } else {
@@ -188,12 +186,6 @@ void bat_raw_note_free(struct bat_raw_note *note)
 
 void bat_raw_note_release(const struct bat_raw_note *note, const uint8_t *bytes, size_t size)
 {
-    if (!note->mapped)
-        return;
-    size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    /* Whole pages only: other bytes on the first and last page may be in use. */
-    size_t first = ((size_t)(bytes - note->bytes) + page - 1) / page * page;
-    size_t end = ((size_t)(bytes - note->bytes) + size) / page * page;
-    if (first < end)
-        madvise(note->bytes + first, end - first, MADV_DONTNEED);
+    if (note->mapped)
+        bat_map_release(&note->mapped->mapping, bytes, size);
 }

@@ -7,6 +7,7 @@
 
 #include "bat.h"
 #include "bat_elf.h"
+#include "elfnote/mapping.h"
 
 /* The bytes of a file: read, or mapped if it is a large regular one. */
 struct bat_raw_note {
@@ -17,6 +18,7 @@ struct bat_raw_note {
 
 /* A mapped file; it stays open so that changes can be noticed. */
 struct bat_mapped_file {
+    struct bat_mapping mapping;
     int file;
     struct stat status; /* at the time of opening */
 };

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * Checks of abbreviations, DWARF 2 to 5, section 7.5.3. libdw keeps a copy of them for each unit,
- * even if units share them, and reads all attributes of an abbreviation for each DIE that has it.
+ * Checks before libdw reads units, DWARF 2 to 5, sections 7.5.1 and 7.5.3. It trusts a unit's
+ * length. It keeps a copy of the abbreviations for each unit, even if units share them, and reads
+ * all attributes of an abbreviation for each DIE that has it.
  */
 #include <dwarf.h>
+#include <gelf.h>
 
 #include "debuginfo.h"
 
@@ -13,6 +15,51 @@
 /* Units may refer to abbreviations of this many times the file's size in total: with link-time
  * optimization clang's units share the table of the largest. */
 #define SHARED_MAX 16u
+
+/* Find the first unit of a section that does not end in it. False if there is none. */
+static bool find_too_long(const struct line_bytes *section, uint64_t *offset, uint64_t *length)
+{
+    struct line_reader reader = {.at = section->bytes, .end = section->bytes + section->size};
+    while (reader.end - reader.at >= 4) {
+        *offset = (uint64_t)(reader.at - section->bytes);
+        *length = line_read_fixed(&reader, 4);
+        if (*length == UINT32_MAX)
+            *length = line_read_fixed(&reader, 8);
+        line_read_skip(&reader, *length);
+        if (reader.failed)
+            return true;
+    }
+    return false;
+}
+
+/* Check every section that libdw may take for one of units, whichever it takes. */
+enum bat_code debug_check_lengths(const struct debug_image *image, struct bat_error *error)
+{
+    static const char *const names[] = {".debug_info", ".debug_types"};
+    size_t strings;
+    if (elf_getshdrstrndx(image->elf, &strings) != 0)
+        return BAT_OK;
+    for (Elf_Scn *section = NULL; (section = elf_nextscn(image->elf, section)) != NULL;) {
+        GElf_Shdr header;
+        const char *name =
+            gelf_getshdr(section, &header) ? elf_strptr(image->elf, strings, header.sh_name) : NULL;
+        uint64_t offset;
+        uint64_t length;
+        for (size_t i = 0; name && i < sizeof(names) / sizeof(names[0]); i++) {
+            /* Also .debug_info.dwo, .zdebug_info, and the names of link-time optimization. */
+            if (!strstr(name, names[i] + 1))
+                continue;
+            const struct line_bytes bytes = line_section_bytes(section);
+            if (find_too_long(&bytes, &offset, &length))
+                return bat_fail(error, BAT_ERR_ELF,
+                                "expected each unit of DWARF to end in its section, %.40s of %zu "
+                                "bytes, found a length of %llu at 0x%llx",
+                                name, bytes.size, (unsigned long long)length,
+                                (unsigned long long)offset);
+        }
+    }
+    return BAT_OK;
+}
 
 /* Skip an abbreviation. False if it is the table's end, or damaged. */
 static bool skip_abbreviation(struct line_reader *reader, bool *has_too_many)

@@ -4,6 +4,18 @@
 
 #include "debuginfo.h"
 
+/* The largest addresses are those of code that the linker dropped. */
+static uint64_t address_of(const struct debug_addresses *addresses, uint64_t value)
+{
+    return value >= (UINT64_MAX >> (64 - 8 * addresses->size)) - 1 ? DEBUG_DROPPED : value;
+}
+
+/* An address relative to another. */
+static uint64_t add_offset(uint64_t address, uint64_t offset)
+{
+    return address == DEBUG_DROPPED ? DEBUG_DROPPED : address + offset;
+}
+
 /* An address of the program by its index in the unit's part of .debug_addr. */
 static bool read_indexed(const struct debug_addresses *addresses, uint64_t index, uint64_t *address)
 {
@@ -14,11 +26,11 @@ static bool read_indexed(const struct debug_addresses *addresses, uint64_t index
         return false;
     struct line_reader reader = {.at = addresses->table.bytes + offset,
                                  .end = addresses->table.bytes + addresses->table.size};
-    *address = line_read_fixed(&reader, addresses->size);
+    *address = address_of(addresses, line_read_fixed(&reader, addresses->size));
     return !reader.failed;
 }
 
-/* libdw gives an attribute only if all of it is in its unit. */
+/* All of an attribute is in its unit. */
 static uint64_t read_index(const Dwarf_Attribute *attribute, size_t size)
 {
     struct line_reader reader = {.at = attribute->valp,
@@ -60,7 +72,7 @@ bool debug_read_address(const struct debug_addresses *addresses, Dwarf_Attribute
 {
     switch (attribute->form) {
     case DW_FORM_addr:
-        *address = line_fixed_at(attribute->valp, addresses->size);
+        *address = address_of(addresses, line_fixed_at(attribute->valp, addresses->size));
         return true;
     case DW_FORM_addrx:
     case DW_FORM_GNU_addr_index:
@@ -88,7 +100,7 @@ bool debug_read_bounds(const struct debug_addresses *addresses, Dwarf_Attribute 
         return true;
     if (!debug_read_number(high, &size))
         return false;
-    *end = *start + size;
+    *end = add_offset(*start, size);
     return true;
 }
 
@@ -154,11 +166,11 @@ static bool read_pair(struct debug_ranges *ranges, uint64_t *start, uint64_t *en
     if (ranges->reader.failed || (first == 0 && second == 0))
         return false;
     if (first == UINT64_MAX >> (64 - 8 * size)) {
-        ranges->base = second;
+        ranges->base = address_of(ranges->addresses, second);
         return true;
     }
-    *start = ranges->base + first;
-    *end = ranges->base + second;
+    *start = add_offset(ranges->base, address_of(ranges->addresses, first));
+    *end = add_offset(ranges->base, second);
     return true;
 }
 
@@ -170,11 +182,15 @@ static uint64_t read_entry_index(struct debug_ranges *ranges)
     return address;
 }
 
+static uint64_t read_entry_address(struct debug_ranges *ranges)
+{
+    return address_of(ranges->addresses, line_read_fixed(&ranges->reader, ranges->addresses->size));
+}
+
 /* An entry of .debug_rnglists. */
 static bool read_entry(struct debug_ranges *ranges, uint64_t *start, uint64_t *end)
 {
     struct line_reader *reader = &ranges->reader;
-    unsigned size = ranges->addresses->size;
     *start = *end = 0;
     switch (line_read_fixed(reader, 1)) {
     case DW_RLE_base_addressx:
@@ -186,22 +202,22 @@ static bool read_entry(struct debug_ranges *ranges, uint64_t *start, uint64_t *e
         break;
     case DW_RLE_startx_length:
         *start = read_entry_index(ranges);
-        *end = *start + line_read_leb128(reader);
+        *end = add_offset(*start, line_read_leb128(reader));
         break;
     case DW_RLE_offset_pair:
-        *start = ranges->base + line_read_leb128(reader);
-        *end = ranges->base + line_read_leb128(reader);
+        *start = add_offset(ranges->base, line_read_leb128(reader));
+        *end = add_offset(ranges->base, line_read_leb128(reader));
         break;
     case DW_RLE_base_address:
-        ranges->base = line_read_fixed(reader, size);
+        ranges->base = read_entry_address(ranges);
         break;
     case DW_RLE_start_end:
-        *start = line_read_fixed(reader, size);
-        *end = line_read_fixed(reader, size);
+        *start = read_entry_address(ranges);
+        *end = read_entry_address(ranges);
         break;
     case DW_RLE_start_length:
-        *start = line_read_fixed(reader, size);
-        *end = *start + line_read_leb128(reader);
+        *start = read_entry_address(ranges);
+        *end = add_offset(*start, line_read_leb128(reader));
         break;
     default: /* DW_RLE_end_of_list, or damaged */
         return false;
@@ -219,7 +235,7 @@ bool debug_ranges_next(struct debug_ranges *ranges, uint64_t *start, uint64_t *e
         if (!is_read || size > *ranges->budget)
             return false;
         *ranges->budget -= size;
-        if (*start < *end)
+        if (*start < *end || *start == DEBUG_DROPPED)
             return true;
     }
 }

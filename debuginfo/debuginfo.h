@@ -6,6 +6,7 @@
 #include <elfutils/libdw.h>
 
 #include "bat_debuginfo.h"
+#include "elfnote/mapping.h"
 #include "entries.h"
 #include "grow.h"
 #include "line_table.h"
@@ -17,14 +18,15 @@ struct debug_image {
     char *path;
     uint64_t device; /* identifies the file, with inode */
     uint64_t inode;
-    uint8_t *mapped; /* all of the mapping; NULL: no file is open */
-    size_t mapped_size;
-    uint8_t *bytes; /* the ELF file in it */
+    struct bat_mapping mapping;
+    const void *owner; /* start of the mapping that bytes is in */
+    uint8_t *bytes;    /* the ELF file in it */
     size_t size;
     size_t file_size;
     Elf *elf;
     Dwarf *dwarf;
     struct line_sections lines;
+    uint64_t info_size; /* of .debug_info, unpacked */
     struct line_bytes abbreviations;
     struct line_bytes addresses;      /* .debug_addr */
     struct line_bytes string_offsets; /* .debug_str_offsets */
@@ -47,6 +49,10 @@ enum bat_code debug_image_map(struct debug_image *image, const char *path, int f
  */
 enum bat_code debug_image_begin(struct debug_image *image, bool is_split, struct bat_error *error);
 void debug_image_close(struct debug_image *image);
+
+/* Check that all units end in their sections: libdw trusts their lengths. Fails with BAT_ERR_ELF.
+ */
+enum bat_code debug_check_lengths(const struct debug_image *image, struct bat_error *error);
 
 /*
  * Check what libdw's time and memory depend on: the total size of the abbreviations that units
@@ -116,10 +122,16 @@ struct debug_addresses {
 
 /*
  * The number that an attribute has, as dwarf_formudata() reads it. False if it has none. All of the
- * attribute is in its unit: libdw and entries_read() give no other. The attribute is none that can
- * have a place in another section. Several threads may call this.
+ * attribute is in its unit: entries_attribute() and entries_read() give no other. The attribute is
+ * none that can have a place in another section. Several threads may call this.
  */
 bool debug_read_number(Dwarf_Attribute *attribute, uint64_t *value);
+
+/*
+ * What the addresses of code are that the linker dropped: it writes -1, or -2 where -1 has another
+ * meaning. (Older linkers write 0 and 1.) An address relative to such a one is one too.
+ */
+#define DEBUG_DROPPED UINT64_MAX
 
 /* The address that an attribute has. False if it has none. */
 bool debug_read_address(const struct debug_addresses *addresses, Dwarf_Attribute *attribute,
@@ -139,7 +151,7 @@ struct debug_ranges {
 
 /*
  * Go to the list that DW_AT_ranges names. Each debug_ranges_next() reads the next range that is not
- * empty; false at the end, or where the list is damaged.
+ * empty, or that starts at DEBUG_DROPPED; false at the end, or where the list is damaged.
  */
 bool debug_ranges_begin(struct debug_ranges *ranges, const struct debug_addresses *addresses,
                         Dwarf_Attribute *attribute, uint64_t *budget);
@@ -280,6 +292,7 @@ struct debug_budget {
     uint64_t lines;  /* of line tables: tables do not overlap */
     uint64_t ranges; /* of lists of ranges */
     uint64_t names;  /* many times the files' size: names may overlap */
+    uint64_t nodes;  /* of all units */
 };
 
 struct bat_debuginfo {
@@ -313,7 +326,8 @@ struct bat_debuginfo {
     uint64_t name_budget;       /* what budget.names was at first */
     struct debug_index strings; /* all names, once has_strings is set: see take_name() */
     bool has_strings;
-    bool no_memory; /* memory ran out, and something was left out */
+    bool no_memory;    /* memory ran out, and something was left out */
+    bool has_too_many; /* that was the budget of nodes */
 
     struct debug_symbol *symbols; /* ascending by address, then as the file has them */
     size_t symbol_count;
@@ -324,8 +338,8 @@ struct bat_debuginfo {
     struct bat_debuginfo_counters counters;
 };
 
-/* Let reading take as much as a file with so many bytes of line tables can need. */
-void debug_allow(struct bat_debuginfo *debuginfo, uint64_t lines, uint64_t size);
+/* Let reading take as much as a file of size bytes with these line tables and entries can need. */
+void debug_allow(struct bat_debuginfo *debuginfo, uint64_t lines, uint64_t info, uint64_t size);
 
 /* True if the program has code at the address: not so for code that the linker dropped. */
 bool debug_is_code(const struct bat_debuginfo *debuginfo, uint64_t address);

@@ -275,9 +275,16 @@ struct entries_place entries_find(Dwarf_Die *unit_die)
     Dwarf_Off table;
     Dwarf_Half version;
     size_t header_size;
+    uint8_t kind;
+    uint64_t signature;
+    if (dwarf_cu_info(unit_die->cu, &version, &kind, NULL, NULL, NULL, NULL, NULL) != 0)
+        return place;
+    /* Asked for a signature, libdw looks in .debug_types. */
+    const bool is_in_types = kind == DW_UT_type && version < 5;
     if (dwarf_next_unit(dwarf_cu_getdwarf(unit_die->cu), start, &next, &header_size, &version,
-                        &table, &place.address_size, &place.offset_size, NULL, NULL) != 0 ||
-        next <= offset)
+                        &table, &place.address_size, &place.offset_size,
+                        is_in_types ? &signature : NULL, NULL) != 0 ||
+        next <= offset || (place.address_size != 4 && place.address_size != 8))
         return (struct entries_place){0};
     place.version = version;
     place.abbreviations = table;
@@ -285,6 +292,35 @@ struct entries_place entries_find(Dwarf_Die *unit_die)
     place.start = place.first - (offset - start);
     place.end = place.first + (next - offset);
     return place;
+}
+
+/* True if all of an attribute that libdw found is in its unit, or in its abbreviation. */
+static bool is_whole(const Dwarf_Attribute *attribute)
+{
+    Dwarf_Die die;
+    if (attribute->form == DW_FORM_implicit_const)
+        return true;
+    if (!dwarf_cu_die(attribute->cu, &die, NULL, NULL, NULL, NULL, NULL, NULL))
+        return false;
+    const struct entries_place place = entries_find(&die);
+    const struct entries sizes = {.version = place.version,
+                                  .address_size = place.address_size,
+                                  .offset_size = place.offset_size};
+    struct line_reader reader = {.at = attribute->valp, .end = place.end};
+    if (!place.end || reader.at > place.end)
+        return false;
+    entries_skip_value(&sizes, &reader, attribute->form);
+    return !reader.failed;
+}
+
+bool entries_attribute(Dwarf_Die *die, unsigned name, Dwarf_Attribute *attribute)
+{
+    return dwarf_attr(die, name, attribute) && is_whole(attribute);
+}
+
+bool entries_attribute_integrate(Dwarf_Die *die, unsigned name, Dwarf_Attribute *attribute)
+{
+    return dwarf_attr_integrate(die, name, attribute) && is_whole(attribute);
 }
 
 bool entries_begin(struct entries *entries, Dwarf_CU *unit, const struct entries_place *place,

@@ -82,6 +82,13 @@ struct entries {
 struct entries_place entries_find(Dwarf_Die *unit_die);
 
 /*
+ * As dwarf_attr() and dwarf_attr_integrate(), which find where an attribute starts; false also if
+ * not all of it is in its unit.
+ */
+bool entries_attribute(Dwarf_Die *die, unsigned name, Dwarf_Attribute *attribute);
+bool entries_attribute_integrate(Dwarf_Die *die, unsigned name, Dwarf_Attribute *attribute);
+
+/*
  * Begin with a unit's own entry. abbreviations is the section in the unit's file. False if there is
  * no memory; a damaged unit has no entries. *entries is zero before, or has the memory of a unit
  * that was read. Free it with entries_free() in any case. Linear in the unit's abbreviations,

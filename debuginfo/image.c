@@ -3,7 +3,6 @@
 #include <elf.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zstd.h>
@@ -18,6 +17,12 @@
  * which libelf checks too. Debug information packs to a fifth.
  */
 #define EXPANSION_MAX 1032u
+
+/*
+ * libdw 0.188 reads a LEB128 number's first byte without asking whether it is in the unit: behind
+ * the last unit so many zeros follow, one for each attribute that an entry may have.
+ */
+#define BEHIND_UNITS ((size_t)4096)
 
 static size_t round_up(size_t size)
 {
@@ -204,24 +209,16 @@ static enum bat_code apply_changes(struct debug_image *image, struct changes *ch
 
 /* --- Mapping --------------------------------------------------------------------------------- */
 
-/* A mapping of the file, private so that headers can change, with zeros before and behind it. */
+/* Map the file privately, so that headers can change, with zeros before and behind it. */
 static bool map(struct debug_image *image, int file, size_t head, size_t tail)
 {
-    if (image->mapped)
-        munmap(image->mapped, image->mapped_size);
-    image->mapped = NULL;
-    size_t body = round_up(image->file_size);
-    head = round_up(head);
-    image->mapped_size = head + body + tail;
-    uint8_t *mapped = mmap(NULL, image->mapped_size, PROT_READ | PROT_WRITE,
-                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (mapped == MAP_FAILED)
+    bat_unmap(&image->mapping);
+    if (!bat_map_between(&image->mapping, file, head, image->file_size, tail + BEHIND_UNITS))
         return false;
-    image->mapped = mapped;
-    image->bytes = mapped + head;
-    image->size = tail ? body + tail : image->file_size;
-    return mmap(image->bytes, image->file_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_FIXED,
-                file, 0) != MAP_FAILED;
+    image->owner = image->mapping.start;
+    image->bytes = image->mapping.bytes;
+    image->size = tail ? round_up(image->file_size) + tail : image->file_size;
+    return true;
 }
 
 static enum bat_code map_whole(struct debug_image *image, int file, size_t head,
@@ -273,6 +270,30 @@ enum bat_code debug_image_map(struct debug_image *image, const char *path, int f
 
 /* --- For libdw ------------------------------------------------------------------------------- */
 
+/* Let all readers, libdw among them, have guarded copies of the sections, in builds for tests. */
+static void guard_sections(const struct debug_image *image)
+{
+    size_t names;
+    if (!BAT_IS_GUARDED || elf_getshdrstrndx(image->elf, &names) != 0)
+        return;
+    for (Elf_Scn *section = NULL; (section = elf_nextscn(image->elf, section)) != NULL;) {
+        GElf_Shdr header;
+        const char *name =
+            gelf_getshdr(section, &header) ? elf_strptr(image->elf, names, header.sh_name) : NULL;
+        if (!name || (strncmp(name, ".debug", 6) != 0 && strncmp(name, ".zdebug", 7) != 0))
+            continue;
+        /* libdw would unpack them later. */
+        if (header.sh_flags & SHF_COMPRESSED)
+            elf_compress(section, 0, 0);
+        else if (name[1] == 'z')
+            elf_compress_gnu(section, 0, 0);
+        Elf_Data *data = elf_rawdata(section, NULL);
+        if (data && data->d_size)
+            data->d_buf =
+                (void *)bat_guarded(image->owner, data->d_buf, data->d_size, BEHIND_UNITS);
+    }
+}
+
 enum bat_code debug_image_begin(struct debug_image *image, bool is_split, struct bat_error *error)
 {
     elf_version(EV_CURRENT);
@@ -280,15 +301,21 @@ enum bat_code debug_image_begin(struct debug_image *image, bool is_split, struct
         image->elf = elf_memory((char *)image->bytes, image->size);
     if (!image->elf)
         return bat_fail(error, BAT_ERR_MEMORY, "not enough memory");
+    guard_sections(image);
     if (elf_kind(image->elf) == ELF_K_ELF)
         image->dwarf = dwarf_begin_elf(image->elf, DWARF_C_READ, NULL);
     Dwarf_Off next;
     size_t header_size;
+    enum bat_code code = debug_check_lengths(image, error);
+    if (code != BAT_OK)
+        return code;
     if (!image->dwarf || dwarf_next_unit(image->dwarf, 0, &next, &header_size, NULL, NULL, NULL,
                                          NULL, NULL, NULL) != 0)
         return bat_fail(error, BAT_ERR_NO_DEBUG, "expected DWARF, found none");
     debug_handle_no_memory(image->dwarf);
     image->lines = line_sections_find(image->elf, is_split);
+    image->info_size =
+        line_section_find(image->elf, is_split ? ".debug_info.dwo" : ".debug_info").size;
     image->abbreviations =
         line_section_find(image->elf, is_split ? ".debug_abbrev.dwo" : ".debug_abbrev");
     image->addresses = line_section_find(image->elf, ".debug_addr");
@@ -303,8 +330,7 @@ void debug_image_close(struct debug_image *image)
 {
     dwarf_end(image->dwarf);
     elf_end(image->elf);
-    if (image->mapped)
-        munmap(image->mapped, image->mapped_size);
+    bat_unmap(&image->mapping);
     free(image->path);
     *image = (struct debug_image){0};
 }

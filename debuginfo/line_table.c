@@ -13,7 +13,7 @@
 
 /* --- Sections ------------------------------------------------------------------------------- */
 
-static struct line_bytes section_bytes(Elf_Scn *section)
+struct line_bytes line_section_bytes(Elf_Scn *section)
 {
     GElf_Shdr header;
     if (!gelf_getshdr(section, &header) || header.sh_type == SHT_NOBITS ||
@@ -42,7 +42,7 @@ struct line_bytes line_section_find(Elf *elf, const char *wanted)
         const char *name =
             gelf_getshdr(section, &header) ? elf_strptr(elf, names, header.sh_name) : NULL;
         if (name && is_called(name, wanted))
-            return section_bytes(section);
+            return line_section_bytes(section);
     }
     return (struct line_bytes){0};
 }
@@ -154,6 +154,13 @@ static void end_sequence(struct line_state *state)
     start_sequence(state);
 }
 
+/* The largest addresses are those of code that the linker dropped. */
+static void set_address(struct line_state *state, struct line_reader *reader, size_t size)
+{
+    state->row.address = line_read_fixed(reader, size);
+    state->is_damaged |= size > 0 && state->row.address >= (UINT64_MAX >> (64 - 8 * size)) - 1;
+}
+
 static void run_extended(struct line_state *state, struct line_reader *reader)
 {
     uint64_t length = line_read_leb128(reader);
@@ -169,7 +176,7 @@ static void run_extended(struct line_state *state, struct line_reader *reader)
         end_sequence(state);
         break;
     case DW_LNE_set_address:
-        state->row.address = line_read_fixed(&operands, length - 1 < 8 ? (size_t)length - 1 : 8);
+        set_address(state, &operands, length - 1 < 8 ? (size_t)length - 1 : 8);
         break;
     case DW_LNE_set_discriminator:
         state->row.discriminator = (uint32_t)line_read_leb128(&operands);

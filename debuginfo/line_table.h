@@ -77,6 +77,9 @@ struct line_sections line_sections_find(Elf *elf, bool is_split);
 /* The section of this name, or of GNU's name for it when it is packed; size 0 if there is none. */
 struct line_bytes line_section_find(Elf *elf, const char *wanted);
 
+/* The bytes of a section; none if they are not in the file, or packed. */
+struct line_bytes line_section_bytes(Elf_Scn *section);
+
 /*
  * A string of a section, or NULL if offset is outside. The section must end with the end of a
  * string, as those that line_sections_find() finds do.

@@ -50,7 +50,7 @@ static void integrate(struct name_attributes *attributes, Dwarf_Die *die)
                                      DW_AT_decl_line, DW_AT_decl_file};
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         Dwarf_Attribute attribute;
-        if (dwarf_attr_integrate(die, names[i], &attribute))
+        if (entries_attribute_integrate(die, names[i], &attribute))
             take_name_attribute(&attribute, attributes);
     }
 }

@@ -12,8 +12,12 @@
 /* All names may have this many times the size of the files in total: they may overlap. */
 #define NAMES_MAX 64u
 
-void debug_allow(struct bat_debuginfo *debuginfo, uint64_t lines, uint64_t size)
+/* A function or an inlined call of compilers takes more than twice as many bytes. */
+#define NODE_SIZE_MIN 6u
+
+void debug_allow(struct bat_debuginfo *debuginfo, uint64_t lines, uint64_t info, uint64_t size)
 {
+    debuginfo->budget.nodes += info / NODE_SIZE_MIN;
     debuginfo->budget.lines += lines;
     debuginfo->budget.ranges += size;
     debuginfo->budget.names += NAMES_MAX * size;
@@ -66,7 +70,7 @@ static bool add_unit_runs(struct bat_debuginfo *debuginfo, size_t *capacity, uin
     uint64_t start;
     uint64_t end;
     *has_addresses = true;
-    if (dwarf_attr(&die, DW_AT_ranges, &attribute)) {
+    if (entries_attribute(&die, DW_AT_ranges, &attribute)) {
         if (!debug_ranges_begin(&ranges, &unit->addresses, &attribute, &debuginfo->budget.ranges))
             return true;
         while (debug_ranges_next(&ranges, &start, &end))
@@ -75,8 +79,8 @@ static bool add_unit_runs(struct bat_debuginfo *debuginfo, size_t *capacity, uin
         return true;
     }
     Dwarf_Attribute high;
-    *has_addresses = dwarf_attr(&die, DW_AT_low_pc, &attribute) &&
-                     dwarf_attr(&die, DW_AT_high_pc, &high) &&
+    *has_addresses = entries_attribute(&die, DW_AT_low_pc, &attribute) &&
+                     entries_attribute(&die, DW_AT_high_pc, &high) &&
                      debug_read_bounds(&unit->addresses, &attribute, &high, &start, &end);
     return !*has_addresses || add_run(debuginfo, capacity, index, start, end);
 }
@@ -115,7 +119,7 @@ static uint64_t number_of(Dwarf_Die *die, unsigned first, unsigned second)
 {
     Dwarf_Attribute attribute;
     Dwarf_Word value = 0;
-    if ((dwarf_attr(die, first, &attribute) || dwarf_attr(die, second, &attribute)) &&
+    if ((entries_attribute(die, first, &attribute) || entries_attribute(die, second, &attribute)) &&
         dwarf_formudata(&attribute, &value) == 0)
         return value;
     return 0;
@@ -125,7 +129,7 @@ static const char *string_of(const struct bat_debuginfo *debuginfo, Dwarf_Die *d
                              unsigned second)
 {
     Dwarf_Attribute attribute;
-    if (dwarf_attr(die, first, &attribute) || dwarf_attr(die, second, &attribute))
+    if (entries_attribute(die, first, &attribute) || entries_attribute(die, second, &attribute))
         return debug_form_string(debuginfo, NULL, &attribute);
     return NULL;
 }
@@ -147,7 +151,7 @@ static void read_addresses(const struct bat_debuginfo *debuginfo, struct debug_u
         .is_64_bit = offset_size == 8,
     };
     Dwarf_Attribute attribute;
-    if (dwarf_attr(&die, DW_AT_low_pc, &attribute))
+    if (entries_attribute(&die, DW_AT_low_pc, &attribute))
         debug_read_address(addresses, &attribute, &addresses->base);
 }
 
@@ -170,7 +174,7 @@ static bool add_unit(struct bat_debuginfo *debuginfo, size_t *capacity, Dwarf_Di
     unit->strings = (struct debug_strings){
         .image = &debuginfo->image, .base = DEBUG_NO_OFFSETS, .is_64_bit = offset_size == 8};
     Dwarf_Attribute offsets;
-    if (dwarf_attr(die, DW_AT_str_offsets_base, &offsets) &&
+    if (entries_attribute(die, DW_AT_str_offsets_base, &offsets) &&
         dwarf_formudata(&offsets, &unit->strings.base) != 0)
         unit->strings.base = DEBUG_NO_OFFSETS;
     unit->place = entries_find(die);
@@ -213,8 +217,10 @@ static bool list_runs(struct bat_debuginfo *debuginfo)
 static void read_units(void *context)
 {
     struct bat_debuginfo *debuginfo = context;
-    debug_allow(debuginfo, debuginfo->image.lines.line.size, debuginfo->image.size);
-    debug_allow(debuginfo, debuginfo->alternate.lines.line.size, debuginfo->alternate.size);
+    const struct debug_image *image = &debuginfo->image;
+    const struct debug_image *alternate = &debuginfo->alternate;
+    debug_allow(debuginfo, image->lines.line.size, image->info_size, image->size);
+    debug_allow(debuginfo, alternate->lines.line.size, alternate->info_size, alternate->size);
     if (!list_units(debuginfo) || !list_runs(debuginfo))
         debuginfo->no_memory = true;
 }
@@ -228,7 +234,14 @@ enum bat_code bat_debuginfo_open(const char *path, const char *debug_file,
     opened->threads = 1;
     enum bat_code code = debug_find_file(opened, path, debug_file, error);
     if (code == BAT_OK && (!debug_run_libdw(read_units, opened) || opened->no_memory))
-        code = bat_fail(error, BAT_ERR_MEMORY, "not enough memory");
+        code = opened->has_too_many
+                   ? bat_fail(error, BAT_ERR_ELF,
+                              "expected functions and inlined calls of at least %u bytes each in "
+                              ".debug_info, found more than %llu in %llu bytes",
+                              NODE_SIZE_MIN,
+                              (unsigned long long)opened->image.info_size / NODE_SIZE_MIN,
+                              (unsigned long long)opened->image.info_size)
+                   : bat_fail(error, BAT_ERR_MEMORY, "not enough memory");
     if (code == BAT_OK)
         *debuginfo = opened;
     else

@@ -100,7 +100,8 @@ static bool pay(struct read_ahead *ahead, unsigned threads)
         if (unit_reader_is_over(reader->units) ||
             !subtract(&left.lines, start.lines - reader->budget.lines, 0) ||
             !subtract(&left.ranges, start.ranges - reader->budget.ranges, ENTRY_SIZE_MAX) ||
-            !subtract(&left.names, start.names - reader->budget.names, 1))
+            !subtract(&left.names, start.names - reader->budget.names, 1) ||
+            !subtract(&left.nodes, start.nodes - reader->budget.nodes, 0))
             return false;
     }
     ahead->debuginfo->budget = left;

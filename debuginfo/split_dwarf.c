@@ -118,7 +118,7 @@ static struct split_file *open_dwo(struct bat_debuginfo *debuginfo, const char *
         debuginfo->no_memory |= code == BAT_ERR_MEMORY;
         return split;
     }
-    debug_allow(debuginfo, split->image.lines.line.size, split->image.size);
+    debug_allow(debuginfo, split->image.lines.line.size, split->image.info_size, split->image.size);
     list_units(debuginfo, split);
     return split;
 }
@@ -343,7 +343,8 @@ static struct split_package *find_package(struct bat_debuginfo *debuginfo)
         debuginfo->package = open_package(debuginfo, debuginfo->image.path);
     struct split_package *package = debuginfo->package;
     if (package)
-        debug_allow(debuginfo, package->parts[PART_LINE].size, package->file->image.size);
+        debug_allow(debuginfo, package->parts[PART_LINE].size, package->parts[PART_INFO].size,
+                    package->file->image.size);
     return package;
 }
 
@@ -429,11 +430,12 @@ static bool find_in_package(struct bat_debuginfo *debuginfo, const struct debug_
         return false;
     place->is_used = true;
     struct debug_image *image = &package->file->image;
-    struct slice *slice = (struct slice *)(void *)image->mapped + place->offset;
+    struct slice *slice = (struct slice *)(void *)image->bytes - (place->offset + 1);
     uint64_t size;
     if (!make_slice(package, place->offset, slice, &size) || size > package->budget)
         return false;
     package->budget -= size;
+    found->slice.owner = image->owner;
     found->slice.bytes = (uint8_t *)slice;
     found->slice.size = image->size + (size_t)(image->bytes - (const uint8_t *)slice);
     enum bat_code code = debug_image_begin(&found->slice, true, NULL);

@@ -140,8 +140,9 @@ static uint32_t table_of(struct walk *walk, Dwarf_CU *cu)
         sections = &walk->split.image->lines;
     if (sections && dwarf_cu_die(cu, &die, NULL, NULL, NULL, NULL, NULL, NULL)) {
         Dwarf_Attribute attribute;
-        const char *folder = debug_form_string(debuginfo, walk->split.image,
-                                               dwarf_attr(&die, DW_AT_comp_dir, &attribute));
+        const char *folder = entries_attribute(&die, DW_AT_comp_dir, &attribute)
+                                 ? debug_form_string(debuginfo, walk->split.image, &attribute)
+                                 : NULL;
         table = debug_find_table(debuginfo, sections, &die, folder);
     }
     walk->other = cu;
@@ -288,10 +289,8 @@ struct range_counts {
 static bool add_run(struct walk *walk, uint32_t node, bool is_function, uint64_t start,
                     uint64_t end, struct range_counts *counts)
 {
-    if (start >= end)
-        return true;
-    if (!debug_is_code(walk->debuginfo, start)) {
-        counts->dropped++;
+    if (start >= end || !debug_is_code(walk->debuginfo, start)) {
+        counts->dropped += start != end || start == DEBUG_DROPPED;
         return true;
     }
     counts->kept++;
@@ -417,13 +416,26 @@ static struct found set_found(struct walk *walk, struct found found)
     return before;
 }
 
+/* An entry can take a byte, a node takes hundreds. False if there are too many nodes. */
+static bool pay_node(struct walk *walk)
+{
+    if (walk->budget->nodes != 0) {
+        walk->budget->nodes--;
+        return true;
+    }
+    walk->is_over = walk->is_alone;
+    walk->debuginfo->has_too_many |= !walk->is_alone;
+    walk->gives_up |= walk->is_alone;
+    return false;
+}
+
 /*
  * Make a node of a subprogram or an inlined call. False if there is no memory. The addresses are
  * read first, because much of a unit can be code that the linker dropped, which needs no name. But
  * they count only when their node is there: without memory libdw leaves this function by a jump.
  */
 static bool add_node(struct walk *walk, struct attributes *attributes, uint32_t outer,
-                     bool is_function, uint32_t *added)
+                     bool is_function, bool has_children, uint32_t *added)
 {
     *added = outer;
     bool has_code = attributes->has_low || attributes->has_ranges;
@@ -450,6 +462,11 @@ static bool add_node(struct walk *walk, struct attributes *attributes, uint32_t 
         *added = NODE_DROPPED;
         return true;
     }
+    /* Nobody asks for what has no code. */
+    if (counts.kept == 0 && !has_children)
+        return true;
+    if (!pay_node(walk))
+        return false;
     const uint32_t name = is_function ? add_name(walk, &walk->die) : find_name(walk, attributes);
     if (name == BAT_NONE)
         return false;
@@ -560,7 +577,7 @@ static bool visit(struct walk *walk, const struct entry_abbreviation *abbreviati
     }
     struct attributes attributes = {0};
     *go_on = entries_read(&walk->entries, abbreviation, take_attribute, &attributes);
-    return add_node(walk, &attributes, *node, is_function, node);
+    return add_node(walk, &attributes, *node, is_function, abbreviation->has_children, node);
 }
 
 /*
@@ -602,14 +619,18 @@ static bool walk_dies(struct walk *walk)
 /* --- The unit ------------------------------------------------------------------------------- */
 
 /* Use the lists of ranges of a split unit. */
-static void use_split(struct walk *walk)
+static void use_split(struct walk *walk, const struct entries_place *place)
 {
     struct debug_addresses *addresses = &walk->addresses;
     walk->strings.image = NULL;
+    /* A damaged one differs from its skeleton. */
+    addresses->version = place->version;
+    addresses->size = place->address_size;
+    addresses->is_64_bit = place->offset_size == 8;
     if (addresses->version < 5) {
         Dwarf_Attribute attribute;
         Dwarf_Word base;
-        if (dwarf_attr(&walk->unit->die, DW_AT_GNU_ranges_base, &attribute) &&
+        if (entries_attribute(&walk->unit->die, DW_AT_GNU_ranges_base, &attribute) &&
             dwarf_formudata(&attribute, &base) == 0)
             addresses->ranges_base = base;
         return;
@@ -645,7 +666,7 @@ static void read_dies(void *context)
     if (unit->is_split && debug_find_split(debuginfo, unit, &walk->split)) {
         walk->die = walk->split.die;
         place = entries_find(&walk->die);
-        use_split(walk);
+        use_split(walk, &place);
     } else if (unit->is_split) {
         unit->is_missing = true;
         debuginfo->counters.units_missing++;

@@ -4,6 +4,7 @@
 #define BAT_ELF_FILE_H
 
 #include "bat_elf.h"
+#include "mapping.h"
 
 #include <gelf.h>
 #include <pthread.h>
@@ -20,7 +21,8 @@ struct bat_elf {
     char *path;
     int file;           /* stays open: writing copies from it */
     struct stat status; /* at the time of opening, to notice changes */
-    uint8_t *bytes;     /* the whole file, mapped for reading only */
+    struct bat_mapping mapping;
+    const uint8_t *bytes; /* the whole file, mapped for reading only */
     uint64_t size;
 
     Elf *libelf;

@@ -132,8 +132,9 @@ const uint8_t *bat_elf_build_id(const struct bat_elf *elf, size_t *size)
             segment->p_filesz > elf->size - segment->p_offset ||
             !spend(&in_segments, segment->p_filesz))
             continue;
-        struct note_walk walk =
-            start_walk(elf->bytes + segment->p_offset, segment->p_filesz, segment->p_align);
+        struct note_walk walk = start_walk(
+            bat_guarded(elf->mapping.start, elf->bytes + segment->p_offset, segment->p_filesz, 0),
+            segment->p_filesz, segment->p_align);
         if (walk_to_build_id(&walk, &id, size))
             return id;
     }
@@ -232,7 +233,8 @@ enum bat_code bat_elf_note(const struct bat_elf *elf, const uint8_t **bytes, siz
         return bat_fail(error, BAT_ERR_UNSUPPORTED,
                         "section " BAT_SECTION_NAME
                         " is compressed: BOLT reads and writes it uncompressed only");
-    *bytes = elf->bytes + place.section->offset + place.offset;
+    *bytes = bat_guarded(elf->mapping.start, elf->bytes + place.section->offset + place.offset,
+                         place.size, 0);
     *size = (size_t)place.size;
     if (section)
         *section = place.section;

@@ -9,7 +9,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 bool bat_elf_is(const void *bytes, size_t size)
@@ -28,11 +27,10 @@ static enum bat_code map_file(struct bat_elf *elf, struct bat_error *error)
     elf->size = (uint64_t)elf->status.st_size;
     if (elf->size == 0)
         return bat_fail(error, BAT_ERR_NOT_ELF, "is empty: not an ELF file");
-    void *mapped = mmap(NULL, (size_t)elf->size, PROT_READ, MAP_PRIVATE, elf->file, 0);
-    if (mapped == MAP_FAILED)
+    if (!bat_map(&elf->mapping, elf->file, (size_t)elf->size))
         return bat_fail(error, errno == ENOMEM ? BAT_ERR_MEMORY : BAT_ERR_IO,
                         "cannot be mapped: %m");
-    elf->bytes = mapped;
+    elf->bytes = elf->mapping.bytes;
     return BAT_OK;
 }
 
@@ -271,8 +269,7 @@ void bat_elf_close(struct bat_elf *elf)
     free(elf->loads);
     free(elf->sections);
     elf_end(elf->libelf);
-    if (elf->bytes)
-        munmap(elf->bytes, (size_t)elf->size);
+    bat_unmap(&elf->mapping);
     if (elf->file >= 0)
         close(elf->file);
     pthread_mutex_destroy(&elf->symbols_lock);
@@ -297,16 +294,7 @@ const char *bat_elf_path(const struct bat_elf *elf)
 
 void bat_elf_release(const struct bat_elf *elf, const uint8_t *bytes, uint64_t size)
 {
-    if (!bytes || bytes < elf->bytes || bytes > elf->bytes + elf->size)
-        return;
-    uint64_t first = (uint64_t)(bytes - elf->bytes);
-    uint64_t end = first + (size < elf->size - first ? size : elf->size - first);
-    uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
-    /* Whole pages only: other bytes on the first and last page may be in use. */
-    first = (first + page - 1) / page * page;
-    end = end / page * page;
-    if (first < end)
-        madvise(elf->bytes + first, (size_t)(end - first), MADV_DONTNEED);
+    bat_map_release(&elf->mapping, bytes, size);
 }
 
 const uint8_t *bat_elf_bytes(const struct bat_elf *elf, uint64_t *size)

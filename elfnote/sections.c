@@ -168,5 +168,5 @@ const uint8_t *bat_elf_section_bytes(const struct bat_elf *elf, const struct bat
         return NULL;
     }
     *size = section->size;
-    return elf->bytes + section->offset;
+    return bat_guarded(elf->mapping.start, elf->bytes + section->offset, *size, 0);
 }

@@ -28,7 +28,9 @@ const uint8_t *bat_elf_at_address(const struct bat_elf *elf, uint64_t address, u
         uint64_t in_segment = segment->file_size - distance;
         uint64_t in_file = elf->size - segment->offset - distance;
         *available = in_segment < in_file ? in_segment : in_file;
-        return elf->bytes + segment->offset + distance;
+        return bat_guarded(elf->mapping.start, elf->bytes + segment->offset, distance + *available,
+                           0) +
+               distance;
     }
     *available = 0;
     return NULL;
