@@ -215,16 +215,17 @@ enum bat_code symbol_index_make(struct symbol_index *index, struct bat_elf *elf,
                : bat_fail(error, BAT_ERR_MEMORY, "not enough memory for %zu symbols", count);
 }
 
-static void free_plain(struct symbol_index *index)
+static void free_plain_names(struct symbol_index *index)
 {
     for (size_t i = 0; i < index->plain_count; i++)
         free((char *)index->by_plain[i].name);
-    free(index->by_plain);
+    index->plain_count = 0;
 }
 
 void symbol_index_free(struct symbol_index *index)
 {
-    free_plain(index);
+    free_plain_names(index);
+    free(index->by_plain);
     free(index->by_name);
     free(index->by_address);
     free(index->addresses);
@@ -364,8 +365,16 @@ static size_t without_parameters(const char *name, size_t length)
     return length;
 }
 
+/*
+ * Demangled names can be hundreds of times as long as mangled ones. If all together have more than
+ * so many bytes for each byte of the file, none is known by its demangled name. clang's take as many
+ * bytes as the file's symbols and strings.
+ */
+#define PLAIN_FACTOR 16u
+
 static bool make_plain(struct symbol_index *index, bat_demangle_fn *demangle)
 {
+    uint64_t text_left = text_limit(index->elf) / TEXT_FACTOR * PLAIN_FACTOR;
     index->by_plain = calloc(index->name_count ? index->name_count : 1, sizeof(*index->by_plain));
     if (!index->by_plain)
         return false;
@@ -373,8 +382,14 @@ static bool make_plain(struct symbol_index *index, bat_demangle_fn *demangle)
         char *plain = demangle(index->by_name[i].name);
         if (!plain)
             continue;
+        const size_t length = strlen(plain);
         index->by_plain[index->plain_count++] = (struct named_symbol){
-            plain, without_parameters(plain, strlen(plain)), index->by_name[i].symbol};
+            plain, without_parameters(plain, length), index->by_name[i].symbol};
+        if (length >= text_left) {
+            free_plain_names(index);
+            break;
+        }
+        text_left -= length + 1;
     }
     qsort(index->by_plain, index->plain_count, sizeof(*index->by_plain), by_name);
     return true;

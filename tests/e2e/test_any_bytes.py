@@ -4,11 +4,12 @@
 
 import os
 import struct
+import subprocess
 import tempfile
 import unittest
 
 import odd_elf
-from toolbox import run
+from toolbox import BIN, run
 
 
 class AnyBytes(unittest.TestCase):
@@ -57,6 +58,56 @@ class AnyBytes(unittest.TestCase):
         for address, name in [(0x401009, "f"), (0x401018, "f"), (0x401021, "inside")]:
             found = run("batsymbolize", "-e", self.path("program"), hex(address))
             self.assertEqual(found.stdout.splitlines()[0], name)
+
+
+@unittest.skipIf("BATKIT_SANITIZED" in os.environ, "sanitizers take memory of their own")
+class Memory(unittest.TestCase):
+    """A byte of a file costs at most 60 bytes of memory."""
+
+    def memory(self, path, text):
+        """The most bytes that batsymbolize has at once while it answers."""
+        with subprocess.Popen([BIN / "batsymbolize", "-e", path], stdin=subprocess.PIPE,
+                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as tool:
+            tool.stdin.write(text.encode())
+            tool.stdin.close()
+            _, status, usage = os.wait4(tool.pid, 0)
+            tool.returncode = os.waitstatus_to_exitcode(status)
+        self.assertIn(tool.returncode, (0, 1))
+        return 1024 * usage.ru_maxrss
+
+    def assert_bounded(self, made, text):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "program")
+            empty = odd_elf.MadeElf()
+            empty.code(".text", 0x401000, b"\x90" * 64)
+            empty.write(path)
+            least = self.memory(path, text)
+            made.write(path)
+            self.assertLess(self.memory(path, text) - least, 60 * os.path.getsize(path))
+
+    def test_names_that_grow(self):
+        """Demangled, a name of 90 bytes has 8,653; a debugger's text with an unknown name has all
+        names demangled."""
+        name = "_Z1f1AIiiE" + "S_IS0_S0_E"
+        for level in range(7):
+            name += f"S_I{2 * f'S{level + 1}_'}E"
+        made = odd_elf.MadeElf()
+        count = 20000
+        text = made.code(".text", 0x401000, b"\x90" * 16 * count)
+        table = bytes(24) + b"".join(struct.pack("<IBBHQQ", 1, 0x12, 0, text, 0x401000 + 16 * i, 16)
+                                     for i in range(count))
+        made.symbol_table(table, b"\0" + name.encode() + b"\0")
+        self.assert_bounded(made, "#0 0x0 in g(int) (program+0x10)\n")
+
+    def test_entries_without_code(self):
+        """Entries of a byte: functions whose abbreviation has an address and no size."""
+        made = odd_elf.MadeElf()
+        made.code(".text", 0x401000, b"\x90" * 64)
+        made.section(".debug_abbrev", 1, bytes([1, 0x11, 1, 0x11, 1, 0x12, 7, 0, 0,
+                                                2, 0x2E, 0, 0x11, 0x21, 5, 0, 0, 0]))
+        body = struct.pack("<HIBBQQ", 4, 0, 8, 1, 0x401000, 64) + b"\2" * 1000000 + b"\0"
+        made.section(".debug_info", 1, struct.pack("<I", len(body)) + body)
+        self.assert_bounded(made, "0x401010\n")
 
 
 if __name__ == "__main__":
