@@ -16,6 +16,11 @@
  * optimization clang's units share the table of the largest. */
 #define SHARED_MAX 16u
 
+/* The bytes that a unit takes at least, on average; compilers' take hundreds. libdw and this
+ * library have more than a thousand bytes of memory for each. The first units may be smaller. */
+#define UNIT_SIZE_MIN 24u
+#define SMALL_UNITS 100u
+
 /* Find the first unit of a section that does not end in it. False if there is none. */
 static bool find_too_long(const struct line_bytes *section, uint64_t *offset, uint64_t *length)
 {
@@ -106,8 +111,15 @@ static enum bat_code check_units(const struct debug_image *image, uint64_t *sign
     size_t header_size;
     uint64_t last = UINT64_MAX;
     uint64_t size = 0;
+    uint64_t count = 0;
     while (dwarf_next_unit(image->dwarf, offset, &next, &header_size, NULL, &table, NULL, NULL,
                            signature, NULL) == 0) {
+        if (++count > SMALL_UNITS && next / UNIT_SIZE_MIN < count - SMALL_UNITS)
+            return bat_fail(
+                error, BAT_ERR_ELF,
+                "expected units of DWARF of at least %u bytes, found %llu units in %llu "
+                "bytes",
+                UNIT_SIZE_MIN, (unsigned long long)count, (unsigned long long)next);
         bool has_too_many = false;
         if (table != last)
             size = measure(&image->abbreviations, table, *budget, &has_too_many);

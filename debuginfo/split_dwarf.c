@@ -221,7 +221,9 @@ static bool read_index(struct package_index *index, const struct line_bytes *sec
     index->columns = (size_t)line_read_fixed(&reader, 4);
     index->units = (size_t)line_read_fixed(&reader, 4);
     index->slots = (size_t)line_read_fixed(&reader, 4);
-    if ((index->version != 2 && index->version != 5) || index->columns > 16)
+    /* The slots are those of a hash table, so more than the units. */
+    if ((index->version != 2 && index->version != 5) || index->columns > 16 ||
+        index->units > index->slots)
         return false;
     index->ids = reader.at;
     line_read_skip(&reader, (uint64_t)index->slots * 8);

@@ -109,6 +109,14 @@ class Memory(unittest.TestCase):
         made.section(".debug_info", 1, struct.pack("<I", len(body)) + body)
         self.assert_bounded(made, "0x401010\n")
 
+    def test_small_units(self):
+        """Units of 12 bytes, of which libdw and the library keep a lot."""
+        made = odd_elf.MadeElf()
+        made.code(".text", 0x401000, b"\x90" * 64)
+        made.section(".debug_abbrev", 1, bytes([1, 0x11, 0, 0, 0, 0]))
+        made.section(".debug_info", 1, struct.pack("<IHIBB", 8, 4, 0, 8, 1) * 200000)
+        self.assert_bounded(made, "0x401010\n")
+
 
 if __name__ == "__main__":
     unittest.main()
