@@ -367,8 +367,8 @@ static size_t without_parameters(const char *name, size_t length)
 
 /*
  * Demangled names can be hundreds of times as long as mangled ones. If all together have more than
- * so many bytes for each byte of the file, none is known by its demangled name. clang's take as many
- * bytes as the file's symbols and strings.
+ * so many bytes for each byte of the file, none is known by its demangled name. clang's take as
+ * many bytes as the file's symbols and strings.
  */
 #define PLAIN_FACTOR 16u
 
