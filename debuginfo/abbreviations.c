@@ -37,10 +37,27 @@ static bool find_too_long(const struct line_bytes *section, uint64_t *offset, ui
     return false;
 }
 
-/* Check every section that libdw may take for one of units, whichever it takes. */
+/* True for a section that libdw may take for one of units, also in a .dwo file, or packed. */
+static bool has_units(const char *name)
+{
+    static const char lto[] = ".gnu.debuglto_";
+    static const char *const kinds[] = {"debug_info", "debug_types"};
+    if (strncmp(name, lto, strlen(lto)) == 0)
+        name += strlen(lto);
+    name += name[0] == '.';
+    name += name[0] == 'z';
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        const size_t length = strlen(kinds[i]);
+        if (strncmp(name, kinds[i], length) == 0 &&
+            (name[length] == 0 || strcmp(name + length, ".dwo") == 0))
+            return true;
+    }
+    return false;
+}
+
+/* Checks every section of units: which one libdw takes is its matter. */
 enum bat_code debug_check_lengths(const struct debug_image *image, struct bat_error *error)
 {
-    static const char *const names[] = {".debug_info", ".debug_types"};
     size_t strings;
     if (elf_getshdrstrndx(image->elf, &strings) != 0)
         return BAT_OK;
@@ -50,18 +67,15 @@ enum bat_code debug_check_lengths(const struct debug_image *image, struct bat_er
             gelf_getshdr(section, &header) ? elf_strptr(image->elf, strings, header.sh_name) : NULL;
         uint64_t offset;
         uint64_t length;
-        for (size_t i = 0; name && i < sizeof(names) / sizeof(names[0]); i++) {
-            /* Also .debug_info.dwo, .zdebug_info, and the names of link-time optimization. */
-            if (!strstr(name, names[i] + 1))
-                continue;
-            const struct line_bytes bytes = line_section_bytes(section);
-            if (find_too_long(&bytes, &offset, &length))
-                return bat_fail(error, BAT_ERR_ELF,
-                                "expected each unit of DWARF to end in its section, %.40s of %zu "
-                                "bytes, found a length of %llu at 0x%llx",
-                                name, bytes.size, (unsigned long long)length,
-                                (unsigned long long)offset);
-        }
+        if (!name || !has_units(name))
+            continue;
+        const struct line_bytes bytes = line_section_bytes(section);
+        if (find_too_long(&bytes, &offset, &length))
+            return bat_fail(error, BAT_ERR_ELF,
+                            "expected each unit of DWARF to end in its section, %.40s of %zu "
+                            "bytes, found a length of %llu at 0x%llx",
+                            name, bytes.size, (unsigned long long)length,
+                            (unsigned long long)offset);
     }
     return BAT_OK;
 }
