@@ -18,6 +18,7 @@ import bolt_judge
 import bolt_profiles
 import elffile
 import fixtures
+import qemu_trace
 import test_to_input
 import toolbox
 
@@ -190,6 +191,59 @@ class Folded(unittest.TestCase):
                 self.assertLessEqual(wrong, share * sum(branches.values()))
 
 
+FORWARDS = """
+#include <stdio.h>
+#include <stdlib.h>
+#define KEPT extern "C" __attribute__((noipa))
+KEPT void inner(void *p) { free(p); }
+KEPT void outer(void *p) { inner(p); }
+KEPT void *get(int n) { return malloc(n); }
+int main()
+{
+    int caught = 0;
+    for (int i = 0; i < 500; i++) {
+        try {
+            outer(get(i));
+        } catch (...) {
+            caught++;
+        }
+    }
+    printf("%d\\n", caught);
+}
+"""
+
+
+class FoldedAfterInlining(unittest.TestCase):
+    """A function that only jumps to another has its code once that is inlined, and is folded into it."""
+
+    def test_calls(self):
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            (folder / "forwards.cc").write_text(FORWARDS, encoding="ascii")
+            fixtures.run(["g++", "-O2", "-fnon-call-exceptions", "-fno-pie", "-no-pie", "-fno-plt",
+                          "-Wl,-q", "forwards.cc", "-o", "input"], folder)
+
+            def record(binary):
+                path = folder / f"{binary}.T"
+                qemu_trace.record(folder / binary, [folder / binary], path)
+                return path
+
+            truth = record("input")
+            bolt_profiles.perf2bolt(folder / "input", truth, folder / "fdata", folder=folder)
+            fixtures.run(["llvm-bolt-22", "input", "-o", "bolted", "-data", "fdata", "--enable-bat",
+                          "-inline-all", "-icf", "-skip-funcs=main"], folder)
+            moved = folder / "moved"
+            toolbox.fine("battranslate", folder / "bolted", f"--original={folder / 'input'}", "-p",
+                         record("bolted"), "--format=preagg", "-o", moved, "-q")
+            wanted = test_to_input.branch_counts(truth)
+            found = test_to_input.branch_counts(moved)
+            symbols = {s.name: s.address for s in elffile.Elf(folder / "input").functions()}
+            starts = [symbols[n] for n in ("outer", "inner")]
+            for counts in (wanted, found):
+                self.assertEqual([500, 500], [sum(n for (_, to), n in counts.items() if to == s)
+                                                   for s in starts])
+
+
 class Outcome(unittest.TestCase):
     """The program that BOLT makes from the input with a translated profile."""
 
@@ -237,6 +291,7 @@ def load_tests(loader, _tests, _pattern):
     # These tests run BOLT and qemu, in which sanitizers find nothing.
     if not toolbox.SANITIZED:
         suite.addTests(loader.loadTestsFromTestCase(Outcome))
+        suite.addTests(loader.loadTestsFromTestCase(FoldedAfterInlining))
     return suite
 
 
