@@ -47,6 +47,8 @@ static struct input_followed function_of(struct input_follow *follow, uint32_t t
 static enum bat_code read_function(const struct input_followed *function)
 {
     enum bat_code code = input_nodes_read(function->nodes, function->flow->original, function->hot);
+    function->flow->steps_left +=
+        UINT64_C(256) * function->nodes->count + (function->input_end - function->input_start) / 4;
     return code == BAT_OK ? input_states_find(function) : code;
 }
 
@@ -80,4 +82,38 @@ enum bat_code input_follow_ways(struct input_follow *follow, uint32_t table,
         return BAT_OK;
     const struct input_followed function = function_of(follow, table);
     return input_ways_find(&function, &function.nodes->all[node - function.nodes->all]);
+}
+
+static bool is_empty(const struct input_path *path)
+{
+    return path->found && path->jump_count == 0;
+}
+
+static bool is_plain(const struct input_node *node)
+{
+    return node->falls && !node->is_promotion && node->state.frame == INPUT_ROOT_FRAME &&
+           (node->kind == BAT_INSTRUCTION_OTHER || is_empty(node->before)) &&
+           is_empty(node->fall_path);
+}
+
+enum bat_code input_follow_plain(struct input_follow *follow, uint32_t table,
+                                 const struct input_node **node, const struct input_node *last)
+{
+    struct input_node *all = function_of(follow, table).nodes->all;
+    struct input_node *first = &all[*node - all];
+    struct input_node *end = first;
+    enum bat_code code = BAT_OK;
+    while (end < last && code == BAT_OK) {
+        code = end->plain_count != 0 ? BAT_OK : input_follow_ways(follow, table, end);
+        if (code == BAT_OK && end->plain_count == 0 && !is_plain(end))
+            break;
+        end += end->plain_count != 0 ? end->plain_count : 1;
+    }
+    for (struct input_node *passed = first; passed < end && code == BAT_OK;) {
+        uint32_t known = passed->plain_count;
+        passed->plain_count = (uint32_t)(end - passed);
+        passed += known != 0 ? known : 1;
+    }
+    *node = end < last ? end : last;
+    return code;
 }

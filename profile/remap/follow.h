@@ -35,4 +35,12 @@ const struct input_node *input_follow_target(const struct input_follow *follow, 
 enum bat_code input_follow_ways(struct input_follow *follow, uint32_t table,
                                 const struct input_node *node);
 
+/*
+ * Move *node on to the first node that is not plain, at most to last, which is in the same
+ * fragment: at a plain node, output and input only fall through. It is remembered where plain nodes
+ * end, so that long runs through the same code do not cost the product of their number and length.
+ */
+enum bat_code input_follow_plain(struct input_follow *follow, uint32_t table,
+                                 const struct input_node **node, const struct input_node *last);
+
 #endif

@@ -27,6 +27,7 @@ enum bat_code input_flow_open(struct input_flow *flow, const struct bat_original
     flow->frame_capacity = 16;
     flow->frames = calloc(flow->frame_capacity, sizeof(*flow->frames));
     flow->frame_count = 1;
+    flow->steps_left = UINT64_C(1) << 16;
     flow->decoded = calloc(DECODED_COUNT, sizeof(*flow->decoded));
     flow->runs = calloc(RUN_COUNT, sizeof(*flow->runs));
     bool is_open = flow->functions && flow->frames && flow->decoded && flow->runs;
@@ -63,7 +64,9 @@ bool input_flow_decode(struct input_flow *flow, uint64_t address,
 
 static struct input_run *known_run(struct input_flow *flow, uint64_t start)
 {
-    return &flow->runs[start % RUN_COUNT];
+    /* Multiples of a power of two must not share a place: the middle bits of a product depend on
+       all bits below them. What is cached changes results, so the factor is always the same. */
+    return &flow->runs[(start * UINT64_C(0x9E3779B97F4A7C15) >> 32) % RUN_COUNT];
 }
 
 /* Cache where straight code ends, for its start and for places on the way. */
@@ -101,13 +104,15 @@ bool input_flow_run(struct input_flow *flow, uint64_t start, uint64_t limit, str
     *run = (struct input_run){start, start, start};
     if (start == 0)
         return false;
-    for (; steps < RUN_MOST && extend_run(flow, run); steps++) {
+    const uint32_t most = input_flow_most_steps(flow, RUN_MOST);
+    for (; steps < most && extend_run(flow, run); steps++) {
         if (run->end >= limit)
             return true;
         if (steps % RUN_STRIDE == RUN_STRIDE - 1)
             places[count++] = run->end;
     }
-    bool is_long = steps == RUN_MOST;
+    bool is_long = steps == most;
+    input_flow_spend(flow, steps);
     run->end = is_long ? 0 : run->end;
     keep_run(flow, run, places, is_long ? 0 : count);
     return run->end != 0;

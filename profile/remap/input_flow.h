@@ -54,6 +54,7 @@ struct input_flow {
     struct bat_counts frames_by_call; /* caller, returns_to: index in frames */
     struct input_decoded *decoded;    /* cache of instructions, by address */
     struct input_run *runs;           /* cache of straight code, by start */
+    uint64_t steps_left;              /* of long walks: see input_flow_most_steps() */
 };
 
 enum bat_code input_flow_open(struct input_flow *flow, const struct bat_original *original);
@@ -69,6 +70,24 @@ enum bat_code input_flow_read(struct input_flow *flow, uint32_t hot);
  */
 #define INPUT_RUN_PAYS 256u
 bool input_flow_run(struct input_flow *flow, uint64_t start, uint64_t limit, struct input_run *run);
+
+/*
+ * The steps that a walk through the input may take, at most `most`. Code where all walks are long
+ * must not cost their product: together, long walks have steps_left, to which each function that is
+ * read adds.
+ */
+#define INPUT_SHORT_WALK 64u
+static inline uint32_t input_flow_most_steps(const struct input_flow *flow, uint32_t most)
+{
+    return flow->steps_left != 0 ? most : INPUT_SHORT_WALK;
+}
+
+/* Take the steps of a walk off the sum, if it was long. */
+static inline void input_flow_spend(struct input_flow *flow, uint32_t steps)
+{
+    if (steps > INPUT_SHORT_WALK)
+        flow->steps_left -= steps < flow->steps_left ? steps : flow->steps_left;
+}
 
 /* The start of the first block at or above an address, or UINT64_MAX. After input_flow_read(). */
 uint64_t input_flow_next_block(const struct input_flow *flow, uint32_t hot, uint64_t address);

@@ -10,11 +10,21 @@
 
 #define MOST_RANKS 64u /* the longest chain of joins at one point */
 
+/*
+ * Halves may go through so many joins on average, and so many together in any case. Behind that
+ * they end there and count as not joined, because long chains would cost the square of their
+ * length.
+ */
+#define MEAN_PASSES 64u
+#define LEAST_PASSES (UINT64_C(1) << 16)
+
 struct input_joins input_joins_new(struct bat_profile *result,
                                    struct bat_to_input_counters *counters)
 {
-    return (struct input_joins){
-        .result = result, .counters = counters, .by_branch = bat_counts_new(1)};
+    return (struct input_joins){.result = result,
+                                .counters = counters,
+                                .by_branch = bat_counts_new(1),
+                                .first_free = BAT_NONE};
 }
 
 void input_joins_free(struct input_joins *joins)
@@ -51,7 +61,7 @@ enum bat_code input_joins_find(struct input_joins *joins, uint64_t branch, uint6
 static enum bat_code keep(struct input_joins *joins, const struct input_piece *piece,
                           uint32_t *list)
 {
-    if (joins->piece_count == joins->piece_capacity) {
+    if (joins->first_free == BAT_NONE && joins->piece_count == joins->piece_capacity) {
         uint32_t capacity = joins->piece_capacity ? 2 * joins->piece_capacity : 1024;
         struct input_piece *pieces = realloc(joins->pieces, capacity * sizeof(*pieces));
         if (pieces)
@@ -63,10 +73,24 @@ static enum bat_code keep(struct input_joins *joins, const struct input_piece *p
             return BAT_ERR_MEMORY;
         joins->piece_capacity = capacity;
     }
-    joins->pieces[joins->piece_count] = *piece;
-    joins->next[joins->piece_count] = *list;
-    *list = joins->piece_count++;
+    uint32_t number = joins->first_free;
+    if (number == BAT_NONE)
+        number = joins->piece_count++;
+    else
+        joins->first_free = joins->next[number];
+    joins->pieces[number] = *piece;
+    joins->next[number] = *list;
+    *list = number;
     return BAT_OK;
+}
+
+/* The place of a half that is done is free for another; returns the next half of its list. */
+static uint32_t drop(struct input_joins *joins, uint32_t number)
+{
+    uint32_t next = joins->next[number];
+    joins->next[number] = joins->first_free;
+    joins->first_free = number;
+    return next;
 }
 
 /* --- Results -------------------------------------------------------------------------------- */
@@ -164,8 +188,9 @@ static enum bat_code pass_on(struct input_joins *joins, const struct input_piece
 {
     if (joined->end_join == BAT_NONE)
         return emit(joins, joined);
-    if (!is_before(join, &joins->all[joined->end_join]))
+    if (!is_before(join, &joins->all[joined->end_join]) || joins->passes_left == 0)
         return emit_left(joins, *joined);
+    joins->passes_left--;
     return keep(joins, joined, &joins->all[joined->end_join].first_left);
 }
 
@@ -192,14 +217,14 @@ static enum bat_code finish_join(struct input_joins *joins, uint32_t number)
         struct input_piece joined = take_both(&joins->pieces[left], &joins->pieces[right]);
         joins->counters->balances.runs.joined += joined.count;
         if (joins->pieces[left].count == 0)
-            left = joins->next[left];
+            left = drop(joins, left);
         if (joins->pieces[right].count == 0)
-            right = joins->next[right];
+            right = drop(joins, right);
         code = pass_on(joins, &joined, join);
     }
-    for (; left != BAT_NONE && code == BAT_OK; left = joins->next[left])
+    for (; left != BAT_NONE && code == BAT_OK; left = drop(joins, left))
         code = emit_left(joins, joins->pieces[left]);
-    for (; right != BAT_NONE && code == BAT_OK; right = joins->next[right])
+    for (; right != BAT_NONE && code == BAT_OK; right = drop(joins, right))
         code = pass_on_right(joins, joins->pieces[right], join);
     return code;
 }
@@ -246,6 +271,7 @@ enum bat_code input_joins_finish(struct input_joins *joins)
     if (!order)
         return BAT_ERR_MEMORY;
     rank_joins(joins);
+    joins->passes_left = LEAST_PASSES + MEAN_PASSES * (uint64_t)joins->piece_count;
     for (uint32_t i = 0; i < joins->count; i++)
         order[i] = i;
     if (joins->count != 0)

@@ -28,6 +28,7 @@ struct input_node {
     const struct input_path *enter_path; /* of a fragment's first node: from the function's start
                                             to state */
     uint32_t target_node; /* of a direct branch to a node: its index; else BAT_NONE */
+    uint32_t plain_count; /* so many nodes from here on are known to be plain (follow.h) */
     uint8_t kind;         /* enum bat_instruction_kind; OTHER if only a block starts here */
     uint8_t length;
     bool has_ways;       /* all paths are filled */

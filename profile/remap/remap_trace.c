@@ -437,15 +437,30 @@ static enum bat_code go_to_first(struct input_move *move, const struct spot *fro
     return BAT_OK;
 }
 
-/* Follow the nodes up to the last one at or below the output address `to`. */
-static enum bat_code walk(struct input_move *move, const struct spot *from, uint64_t to,
-                          struct input_piece *piece)
+/* Runs through more nodes are long. */
+#define SHORT_RUN 16u
+
+/*
+ * Follow the nodes up to a spot. *is_over is set if the run has to end before, because long runs
+ * have gone through too many nodes.
+ */
+static enum bat_code walk(struct input_move *move, const struct spot *from, const struct spot *spot,
+                          struct input_piece *piece, bool *is_over)
 {
     const struct input_node *node = from->node;
+    const uint64_t to = spot->address;
     enum bat_code code = BAT_OK;
-    while (code == BAT_OK) {
+    *is_over = false;
+    for (uint32_t passed = 0; code == BAT_OK; passed++) {
+        if (passed >= SHORT_RUN)
+            code = input_follow_plain(&move->follow, from->table, &node, spot->node);
+        *is_over = passed >= SHORT_RUN && move->nodes_left == 0;
+        if (*is_over)
+            break;
+        move->nodes_left -= passed >= SHORT_RUN;
         look_at_node(move, node);
-        code = input_follow_ways(&move->follow, from->table, node);
+        if (code == BAT_OK)
+            code = input_follow_ways(&move->follow, from->table, node);
         if (code == BAT_OK && node->kind != BAT_INSTRUCTION_OTHER)
             code = go(move, piece, node->before, node->state.at,
                       node->source ? node->source : node->taken.at);
@@ -491,6 +506,7 @@ static enum bat_code go_on(struct input_move *move, uint64_t end, const struct s
 {
     struct spot to;
     bool found;
+    bool is_over = false;
     enum bat_code code = find_spot(move, end, &to, &found);
     if (code != BAT_OK)
         return code;
@@ -505,8 +521,10 @@ static enum bat_code go_on(struct input_move *move, uint64_t end, const struct s
     move->function = &move->original->inputs[move->original->input_of[from->output]];
     code = go_to_first(move, from, way, piece);
     if (code == BAT_OK)
-        code = walk(move, from, end, piece);
-    return code == BAT_OK ? end_piece(move, &to, piece) : code;
+        code = walk(move, from, &to, piece, &is_over);
+    if (code != BAT_OK)
+        return code;
+    return is_over ? end_invalid(move, piece) : end_piece(move, &to, piece);
 }
 
 static struct input_start start_of(const struct input_piece *piece, enum input_way way)

@@ -39,6 +39,10 @@ static struct input_piece trace_at(const struct bat_counts *traces, uint32_t i)
                                 .end_join = BAT_NONE};
 }
 
+/* The nodes of long runs: so many for each trace on average, and so many together in any case. */
+#define MEAN_NODES 64u
+#define LEAST_NODES (UINT64_C(1) << 16)
+
 /* In sorted order, not in the order of reading, so that the result does not depend on that. */
 static enum bat_code move_traces(struct input_move *move)
 {
@@ -51,6 +55,7 @@ static enum bat_code move_traces(struct input_move *move)
     if (traces.count > 1)
         qsort_r(order, traces.count, sizeof(*order), compare_traces, &traces);
     enum bat_code code = BAT_OK;
+    move->nodes_left = LEAST_NODES + MEAN_NODES * (uint64_t)traces.count;
     for (uint32_t i = 0; i < traces.count && code == BAT_OK; i++) {
         const struct input_piece trace = trace_at(&traces, order[i]);
         move->counters.samples += trace.count;

@@ -62,6 +62,8 @@ struct input_joins {
     uint32_t capacity;
     struct input_piece *pieces; /* the halves */
     uint32_t *next;             /* for each piece, the next one of its list */
+    uint32_t first_free;        /* places of pieces that are done, as a list */
+    uint64_t passes_left;       /* of halves through joins */
     uint32_t piece_count;
     uint32_t piece_capacity;
 };
@@ -111,6 +113,7 @@ struct input_start {
  */
 struct input_starts {
     struct bat_counts by_output; /* output address to index of its first start */
+    struct bat_counts by_start;  /* output address and start to index */
     struct input_start *all;
     uint32_t count;
     uint32_t capacity;
@@ -130,7 +133,10 @@ enum bat_code input_starts_add(struct input_starts *starts, uint64_t output,
 void input_starts_remove(struct input_starts *starts, uint64_t output,
                          const struct input_start *start);
 
-/* Take up to count from one start: *start is a copy with the count taken. False if none is left. */
+/*
+ * Take up to count from one start: *start is a copy with the count taken. False if none is left.
+ * All starts must have been added.
+ */
 bool input_starts_take(struct input_starts *starts, uint64_t output, uint64_t count,
                        struct input_start *start);
 
@@ -154,6 +160,7 @@ struct input_move {
     struct input_follow follow;
     struct input_joins joins;
     struct input_starts starts; /* from records of branches without a run */
+    uint64_t nodes_left;        /* that long runs may still go through */
 };
 
 /*

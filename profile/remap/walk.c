@@ -124,24 +124,25 @@ static bool ends_at_block(const struct input_walk *walk)
 
 void input_walk_on(struct input_walk *walk)
 {
+    struct input_flow *flow = walk->function->flow;
+    const uint32_t most = input_flow_most_steps(flow, MOST_STEPS);
+    uint32_t steps = 0;
     bool is_new = true; /* behind a jump or call, or at the beginning */
-    for (uint32_t i = 0; i < MOST_STEPS; i++) {
-        if (i != 0 && ends_at_block(walk)) {
-            walk->path.found = true;
-            return;
-        }
+    for (; steps < most; steps++) {
+        walk->path.found = steps != 0 && ends_at_block(walk);
         uint64_t before = walk->state.at;
-        if (is_new && !pass_straight_code(walk))
-            return;
+        if (walk->path.found || (is_new && !pass_straight_code(walk)))
+            break;
         is_new = false;
         if (walk->state.at != before)
             continue;
-        if (!input_flow_decode(walk->function->flow, walk->state.at, &walk->instruction))
-            return;
+        if (!input_flow_decode(flow, walk->state.at, &walk->instruction))
+            break;
         is_new = input_kind_changes_flow(walk->instruction.kind);
         if (stops(walk)) {
             walk->path.found = walk->code == BAT_OK;
-            return;
+            break;
         }
     }
+    input_flow_spend(flow, steps);
 }
