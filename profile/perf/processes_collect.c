@@ -123,8 +123,22 @@ static enum bat_code find_file(struct perf_processes *processes, uint32_t object
     return BAT_OK;
 }
 
+/* True if an event changes nothing behind the last one, which was the same at the same time. */
+static bool is_repeated(const struct perf_processes *processes, const struct perf_event *event)
+{
+    if (processes->event_count == 0)
+        return false;
+    const struct perf_event *last = &processes->events[processes->event_count - 1];
+    return last->kind == event->kind && last->process == event->process &&
+           last->moment.time == event->moment.time && last->other == event->other &&
+           last->is_stext == event->is_stext && last->address == event->address &&
+           last->length == event->length && last->offset == event->offset;
+}
+
 static enum bat_code add_event(struct perf_processes *processes, struct perf_event event)
 {
+    if (is_repeated(processes, &event))
+        return BAT_OK;
     if (processes->event_count == processes->event_capacity) {
         size_t capacity = processes->event_capacity ? processes->event_capacity * 2 : 256;
         struct perf_event *events = realloc(processes->events, capacity * sizeof(*events));

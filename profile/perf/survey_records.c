@@ -213,6 +213,24 @@ static enum bat_code survey_loss(const struct survey *survey)
     return BAT_OK;
 }
 
+/*
+ * Events of processes are kept, and compressed records of equal bytes take nearly none in the file:
+ * its size must limit their number.
+ */
+#define LEAST_EVENTS 16384u
+#define BYTES_OF_EVENT 4u /* of a compressed record: those of real recordings take more */
+
+static enum bat_code check_events(const struct survey *survey, uint64_t bytes_read)
+{
+    const uint64_t most = LEAST_EVENTS + bytes_read / BYTES_OF_EVENT;
+    if (survey->session->processes.event_count <= most)
+        return BAT_OK;
+    return bat_fail_at(survey->error, BAT_ERR_RANGE, BAT_PLACE_FILE, survey->record->offset,
+                       "expected at most %" PRIu64 " events of processes (mappings, forks and "
+                       "programs that start) in the first %" PRIu64 " bytes, found more",
+                       most, bytes_read);
+}
+
 /* --- All records -------------------------------------------------------------------------- */
 
 static enum bat_code survey_perf_record(const struct survey *survey)
@@ -290,6 +308,8 @@ enum bat_code perf_session_survey(struct perf_session *session, struct bat_error
         survey.size = record.size - PERF_RECORD_HEADER_SIZE;
         code = record.type < RECORD_HEADER_ATTR ? survey_kernel_record(&survey)
                                                 : survey_perf_record(&survey);
+        if (code == BAT_OK)
+            code = check_events(&survey, stream.bytes_read);
         if (code != BAT_OK)
             break;
         if (stream.bytes_read != reported)

@@ -28,6 +28,21 @@ enum outcome {
     OUTCOME_MISPREDICTED = 32, /* besides: a record has its mispredictions */
 };
 
+/* How often the fall-through behind a block ran more, or less, than the one before it. */
+struct run_change {
+    uint64_t count;
+    uint64_t runs; /* the runs that these counts are of */
+};
+
+/* The long runs through one function without a table: not yet records. */
+struct long_runs {
+    uint32_t function;
+    uint32_t low; /* [low, high] of changes is not zero */
+    uint32_t high;
+    struct run_change *changes; /* by block; NULL if there were no long runs yet */
+    uint32_t capacity;
+};
+
 struct translation {
     const struct bat_profile *profile;
     const struct bat_profile *fdata_of;   /* its fdata records are added */
@@ -35,8 +50,9 @@ struct translation {
     struct bat_translate_options options;
     struct bat_records *records;
     struct bat_counts_batch batch; /* not yet in records->branches */
-    unsigned outcome;          /* bits of enum outcome: of the branch or run that is translated */
-    struct bat_counts *others; /* more branches, which other threads have translated */
+    unsigned outcome;           /* bits of enum outcome: of the branch or run that is translated */
+    struct long_runs long_runs; /* the same as batch */
+    struct bat_counts *others;  /* more branches, which other threads have translated */
     unsigned other_count;
     bool has_names;      /* of the functions */
     bool has_read_flows; /* bat_records_flow() only looks up what the traces need */

@@ -234,8 +234,14 @@ static error_t check_several(const struct translate_request *arguments, struct a
     return 0;
 }
 
+/* The most profiles to compare: each is compared with all others. */
+#define MOST_COMPARED 1000u
+
 static error_t check_compared(const struct translate_request *arguments, struct argp_state *state)
 {
+    if (arguments->binary_count > MOST_COMPARED)
+        argp_error(state, "expected at most %u profiles to compare, found %zu", MOST_COMPARED,
+                   arguments->binary_count);
     if (arguments->binary_count < 2)
         argp_error(state, "expected at least two profiles to compare, found %zu",
                    arguments->binary_count);
